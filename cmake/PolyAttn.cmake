@@ -1,0 +1,23 @@
+# One static library of the project: sources, the libraries it needs, and the shared precompiled header.
+function(polyattn_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  polyattn_precompile(${name})
+endfunction()
+
+# MLIR's headers dominate compile time; one precompiled header serves every target.
+add_library(PolyAttnPrecompiled OBJECT ${CMAKE_SOURCE_DIR}/cmake/Precompiled.cpp)
+target_precompile_headers(PolyAttnPrecompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Precompiled.h)
+function(polyattn_precompile name)
+  target_precompile_headers(${name} REUSE_FROM PolyAttnPrecompiled)
+endfunction()
+
+function(polyattn_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+endfunction()

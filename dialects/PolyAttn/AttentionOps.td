@@ -1,0 +1,191 @@
+//===- AttentionOps.td - feature maps, entry points, attention ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_ATTENTION_OPS
+#define POLYATTN_ATTENTION_OPS
+
+def PolyAttn_FeatureMapOp : Op<PolyAttn_Dialect, "feature_map",
+    [Symbol, IsolatedFromAbove, SingleBlock,
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a named feature map: a small program over one vector";
+  let description = [{
+    The first arguments are vectors (`[64]`), the others weights (`64x256`). The body is a
+    program of feature ops that ends in `yield`; inside it ops are written without
+    the dialect's prefix.
+
+    C1: arguments are feature vectors or weights.
+    C2: the body yields exactly one vector.
+
+    ```mlir
+    polyattn.feature_map @llops(%x: [64], %theta1: 64x256, %theta2: 64x256) {
+      %a = project %x, %theta1 : [64], 64x256
+      %b = project %x, %theta2 : [64], 64x256
+      %phi = hadamard %a, %b : [256], [256]
+      yield %phi : [256]
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getDefaultDialect() { return "polyattn"; }
+    /// The yielded vector.
+    ::mlir::Value getFeatures();
+  }];
+}
+
+def PolyAttn_YieldOp : Op<PolyAttn_Dialect, "yield",
+    [Terminator, Pure, HasParent<"::polyattn::FeatureMapOp">]> {
+  let summary = "the result of a feature map";
+  let arguments = (ins PolyAttn_FeatureType:$features);
+  let assemblyFormat = "$features attr-dict `:` custom<FeatureType>(type($features))";
+}
+
+def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
+    [Symbol, IsolatedFromAbove, SingleBlock,
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "an entry point: the tensors of one attention and what is computed from them";
+  let description = [{
+    Arguments are tensors. Their names are the spec's own: tools and generated headers
+    use them. Sizes of batch, position and head are dynamic:
+
+      tensor<?x?x?x64xf32>  queries, keys, values: [B, T, H, d]
+      tensor<64x256xf32>    a weight shared by all heads;  tensor<?x64x256xf32>: one per head
+      tensor<64xf32>        a vector, likewise;            tensor<?x64xf32>: one per head
+      tensor<?x?x64xf32>    a vector per position and head [T, H, d];  tensor<?x1x64xf32>: per position
+
+    C1: every tensor has one of these shapes, or that of a decay or a state.
+    C2: arguments have one storage type, f32, bf16 or f16; decays and states are f32.
+    C3: the body ends in `return`, whose operands fit the result types.
+
+    ```mlir
+    polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
+                               %v: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x64xf32>) {
+      %phi_q = apply @elu(%q) : tensor<?x?x?x64xf32> -> [64]
+      %phi_k = apply @elu(%k) : tensor<?x?x?x64xf32> -> [64]
+      %values = read %v : tensor<?x?x?x64xf32> -> [64]
+      %o = attend query %phi_q key %phi_k value %values
+      causal normalize <sum, eps = 1.0e-6>
+        : [64], [64], [64]
+      return %o : [64]
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names,
+                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getDefaultDialect() { return "polyattn"; }
+  }];
+}
+
+def PolyAttn_ReadOp : Op<PolyAttn_Dialect, "read", [Pure]> {
+  let summary = "the vector of this token and head, or the weight of this head";
+  let description = [{
+    C1: the tensor's shape is one of those that `polyattn.attention` lists and fits the result.
+
+    Example: `%x = polyattn.read %q : tensor<?x?x?x64xf32> -> [64]`
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor);
+  let results = (outs AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType]>:$result);
+  let assemblyFormat = [{
+    $tensor attr-dict `:` type($tensor) `->` custom<FeatureType>(type($result))
+  }];
+  let hasVerifier = 1;
+}
+
+def PolyAttn_ApplyOp : Op<PolyAttn_Dialect, "apply",
+    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a feature map applied to vectors and weights";
+  let description = [{
+    Tensors are read as `polyattn.read` does.
+
+    C1: the symbol names a feature map.
+    C2: the operands are as many as the map's arguments and fit them.
+    C3: the result has the map's structure.
+
+    Example: `%phi = polyattn.apply @llops(%q, %theta1, %theta2) : tensor<?x?x?x64xf32>, tensor<64x256xf32>, tensor<64x256xf32> -> [256]`
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$map, Variadic<AnyType>:$inputs);
+  let results = (outs PolyAttn_FeatureType:$result);
+  let assemblyFormat = [{
+    $map `(` $inputs `)` attr-dict `:` custom<FeatureTypes>(type($inputs)) `->`
+    custom<FeatureType>(type($result))
+  }];
+}
+
+def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
+    [Pure, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "attention from feature vectors";
+  let description = [{
+    With kappa(i, j) = score_scale <query_i, key_j>, g the decay and the mask's keys j:
+
+        S_i = g_i S_{i-1} + key_i value_i^T        N_i = query_i^T S_i
+        z_i = g_i z_{i-1} + key_i                  Z_i = query_i^T z_i
+        o_i = N_i over the denominator that `normalizer` builds from Z_i
+
+    A token's own decay does not touch what it adds. With `local`, pairs (i, j) of one
+    block of `block` positions take their score from the local vectors instead
+    (PolySketchFormer, section 3.2): there the block is part of the meaning.
+
+    `decay` is the natural logarithm of g, a tensor per token and head [B, T, Hg] or per
+    head [Hg]; `decay_factors` is a list of g itself, one number per head. Hg is the
+    number of key heads, or of query heads with `gate_heads = q`. `grouping` says which
+    key head serves a query head h where the numbers of heads differ: h / (H / Hkv)
+    (`block`) or h mod Hkv (`interleaved`).
+
+    `initial` gives S and z before position 0, `final_state` asks for them after the
+    last one, in the order in which the key's structure lists its features.
+
+    C1: query and key have equal structures.
+    C2: local vectors come as a pair of equal structures, with the causal mask and a block.
+    C3: a block is positive.
+    C4: the local scores have the degree of the scores, where both are polynomials.
+    C5: with `sum` or `bias` the scores are known not to be negative, or `signed_scores`
+        says that the denominator may vanish or change its sign.
+    C6: a decay needs the causal mask; it is a tensor or a list, not both.
+    C7: a decay is f32 of shape [B, T, H] or [H]; factors are in (0, 1].
+    C8: a state is f32 of shape [B, H, D, dv], its normalizer part [B, H, D]; the latter is
+        given where, and only where, there is a normalizer.
+    C9: a state is asked for only where D is small enough to hold one (at most 2^24
+        features) and the scores are an inner product of features.
+    C10: a state needs the causal mask.
+
+    Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
+  }];
+  let arguments = (ins
+    PolyAttn_FeatureType:$query, PolyAttn_FeatureType:$key, PolyAttn_FeatureType:$value,
+    Optional<PolyAttn_FeatureType>:$local_query, Optional<PolyAttn_FeatureType>:$local_key,
+    Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
+    Optional<AnyRankedTensor>:$initial_normalizer,
+    PolyAttn_MaskAttr:$mask, PolyAttn_NormalizerAttr:$normalizer,
+    OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
+    OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
+    OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
+    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$final_state);
+  let results = (outs PolyAttn_FeatureType:$output, Variadic<AnyRankedTensor>:$final_states);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The largest number of features for which a state can be asked.
+    static constexpr int64_t kMaxStateWidth = int64_t(1) << 24;
+    double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
+    bool hasDecay() { return getDecay() || getDecayFactors(); }
+  }];
+}
+
+def PolyAttn_ReturnOp : Op<PolyAttn_Dialect, "return",
+    [Terminator, Pure, HasParent<"::polyattn::AttentionOp">]> {
+  let summary = "the results of an attention";
+  let arguments = (ins Variadic<AnyType>:$results);
+  let assemblyFormat = "$results attr-dict `:` custom<FeatureTypes>(type($results))";
+}
+
+#endif // POLYATTN_ATTENTION_OPS

@@ -1,0 +1,300 @@
+//===- FeatureOps.td - the algebra of feature vectors ---------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every op works on one vector per batch, position and head. Result types are
+// inferred; operand types are written in the short form, `[64]` for a vector and
+// `64x256` for a weight.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_FEATURE_OPS
+#define POLYATTN_FEATURE_OPS
+
+/// `features` operands that are vectors, all of them where it is -1, then weights.
+class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
+                         int maxWeights = minWeights>
+    : Op<PolyAttn_Dialect, mnemonic, [Pure, InferTypeOpAdaptor]> {
+  let extraClassDeclaration = "static constexpr OperandKinds kOperandKinds = {" # features # ", "
+                              # minWeights # ", " # maxWeights # "};";
+  let results = (outs PolyAttn_FeatureType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDefinition = [{
+    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
+                                         ::mlir::OperationState &result) {
+      return parseFeatureOp<$cppClass>(parser, result);
+    }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) { printFeatureOp(printer, *this); }
+  }];
+}
+
+/// f(a_i) for every element; the width stays, the structure becomes a plain vector.
+class PolyAttn_ElementwiseOp<string mnemonic, string formula, int maxWeights = 0>
+    : PolyAttn_FeatureOp<mnemonic, 1, 0, maxWeights> {
+  let summary = formula # ", element by element";
+  let description = "No product form: the score is evaluated from the features.\n\n"
+                    "Example: `%y = polyattn." # mnemonic # " %x : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input);
+}
+
+//===----------------------------------------------------------------------===//
+// Linear maps and products
+//===----------------------------------------------------------------------===//
+
+def PolyAttn_ProjectOp : PolyAttn_FeatureOp<"project", 1, 1, 2> {
+  let summary = "W^T x, plus a bias where one is given";
+  let description = [{
+    C1: the weight is a matrix whose rows are as many as the input is wide.
+    C2: the bias is a vector as wide as the weight has columns.
+
+    Example: `%a = polyattn.project %x, %w : [64], 64x256`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_WeightType:$weight,
+                       Optional<PolyAttn_WeightType>:$bias);
+}
+
+def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1> {
+  let summary = "element-wise product a * b * ...";
+  let description = [{
+    C1: operands have one width; an operand of width 1 is a factor for all elements.
+
+    Example: `%y = polyattn.hadamard %a, %b : [256], [256]`
+  }];
+  let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+}
+
+def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1> {
+  let summary = "element-wise sum a + b + ...";
+  let description = [{
+    C1: operands have one width; an operand of width 1 is added to all elements.
+
+    Example: `%y = polyattn.add %a, %b : [256], [256]`
+  }];
+  let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+}
+
+def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1> {
+  let summary = "tensor (Kronecker) product a (x) b (x) ..., the last index fastest";
+  let description = [{
+    The score is the product of the operands' scores; features are never needed for it.
+
+    Example: `%y = polyattn.tensor %a, %b : [16], [24]`
+  }];
+  let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+}
+
+def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power"> {
+  let summary = "tensor power a^(x)p, or the symmetric power with the same scores";
+  let description = [{
+    All p-fold products (`tensor`, TPOW), the sorted monomials weighted by the root of
+    their multinomial (`symmetric`), or sorted tuples of whole blocks (`symmetric` with
+    `block`, TSPOW). The score is <a, a'>^p for each; with `abs` it is |<a, a'>|^p,
+    which is another function where p is odd and then has no features.
+
+    C1: the degree is at least 1.
+    C2: a block is given with `symmetric` only and divides the operand's width.
+
+    Example: `%y = polyattn.power %x {degree = 2, symmetric} : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, I64Attr:$degree, UnitAttr:$symmetric,
+                       OptionalAttr<I64Attr>:$block, UnitAttr:$abs);
+}
+
+def PolyAttn_TriuOp : PolyAttn_FeatureOp<"triu", 2> {
+  let summary = "products a_i b_j for i <= j";
+  let description = [{
+    The upper triangle of the outer product, off-diagonal entries weighted by 1 (`none`)
+    or by the root of 2 (`sqrt2`). No product form.
+
+    C1: operands have one width.
+
+    Example: `%y = polyattn.triu %a, %b {weights = #polyattn.triu_weights<none>} : [16], [16]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$lhs, PolyAttn_FeatureType:$rhs,
+                       PolyAttn_TriuWeightsAttr:$weights);
+}
+
+def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1> {
+  let summary = "concatenation a (+) b (+) ...";
+  let description = [{
+    The score is the sum of the operands' scores.
+
+    Example: `%y = polyattn.concat %one, %x, %xx : [1], [16], sym 2 [16]`
+  }];
+  let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+}
+
+def PolyAttn_ScaleOp : PolyAttn_FeatureOp<"scale"> {
+  let summary = "c a for a number c; the structure stays";
+  let description = "Example: `%y = polyattn.scale %x {factor = 0.5} : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$factor);
+  let hasFolder = 1;
+}
+
+def PolyAttn_ConstantOp : PolyAttn_FeatureOp<"constant", 0> {
+  let summary = "the same number in every element";
+  let description = [{
+    C1: the width is at least 1.
+
+    Example: `%one = polyattn.constant {value = 1.0, width = 1}`
+  }];
+  let arguments = (ins F64Attr:$value, I64Attr:$width);
+}
+
+def PolyAttn_SelectOp : PolyAttn_FeatureOp<"select"> {
+  let summary = "the elements at the given indices, in their order";
+  let description = [{
+    Coordinate selection (FPA, Table 1), slices and rolls (DPFP) alike.
+
+    C1: there is at least one index, each within the operand's width.
+
+    Example: `%y = polyattn.select %x {indices = array<i64: 0, 2, 4>} : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, DenseI64ArrayAttr:$indices);
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise functions
+//===----------------------------------------------------------------------===//
+
+def PolyAttn_ReluOp : PolyAttn_ElementwiseOp<"relu", "max(a, 0)">;
+def PolyAttn_EluPlusOneOp : PolyAttn_ElementwiseOp<"elu_plus_one", "exp(min(a, 0)) + max(a, 0)">;
+def PolyAttn_ExpOp : PolyAttn_ElementwiseOp<"exp", "exp(a)">;
+def PolyAttn_TanhOp : PolyAttn_ElementwiseOp<"tanh", "tanh(a)">;
+def PolyAttn_SinOp : PolyAttn_ElementwiseOp<"sin", "sin(a)">;
+def PolyAttn_CosOp : PolyAttn_ElementwiseOp<"cos", "cos(a)">;
+def PolyAttn_AbsOp : PolyAttn_ElementwiseOp<"abs", "|a|">;
+def PolyAttn_SigmoidOp : PolyAttn_ElementwiseOp<"sigmoid", "1 / (1 + exp(-a))">;
+def PolyAttn_SiluOp : PolyAttn_ElementwiseOp<"silu", "a / (1 + exp(-a))">;
+def PolyAttn_SoftplusOp : PolyAttn_ElementwiseOp<"softplus", "log(1 + exp(a))">;
+
+def PolyAttn_GeluOp : PolyAttn_ElementwiseOp<"gelu", "gelu(a), by tanh or by erf"> {
+  let description = [{
+    Example: `%y = polyattn.gelu %x {form = #polyattn.gelu_form<tanh>} : [256]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
+}
+
+def PolyAttn_PowOp : PolyAttn_ElementwiseOp<"pow", "a^e for a number e, or an exponent per element", 1> {
+  let description = [{
+    C1: exactly one of the `exponent` attribute and the exponent operand is given.
+    C2: the exponent operand is a vector as wide as the input.
+
+    Example: `%y = polyattn.pow %x {exponent = 2.0} : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, Optional<PolyAttn_WeightType>:$exponents,
+                       OptionalAttr<F64Attr>:$exponent);
+}
+
+def PolyAttn_AddConstOp : PolyAttn_ElementwiseOp<"add_const", "a + c for a number c"> {
+  let description = "Example: `%y = polyattn.add_const %x {value = 1.0e-3} : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
+}
+
+def PolyAttn_ClampMinOp : PolyAttn_ElementwiseOp<"clamp_min", "max(a, c) for a number c"> {
+  let description = "Example: `%y = polyattn.clamp_min %x {value = 1.0e-6} : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
+}
+
+class PolyAttn_VectorWeightOp<string mnemonic, string formula>
+    : PolyAttn_FeatureOp<mnemonic, 1, 1> {
+  let summary = formula;
+  let description = "C1: the weight is a vector as wide as the input.\n\n"
+                    "Example: `%y = polyattn." # mnemonic # " %x, %w : [64], 64`";
+  let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_WeightType:$weight);
+}
+def PolyAttn_AddVecOp : PolyAttn_VectorWeightOp<"add_vec", "a + w for a weight vector w">;
+def PolyAttn_MulVecOp : PolyAttn_VectorWeightOp<"mul_vec", "a * w for a weight vector w">;
+def PolyAttn_DivVecOp : PolyAttn_VectorWeightOp<"div_vec", "a / w for a weight vector w">;
+
+//===----------------------------------------------------------------------===//
+// Reductions over a vector and normalizations
+//===----------------------------------------------------------------------===//
+
+def PolyAttn_SquaredNormOp : PolyAttn_FeatureOp<"squared_norm"> {
+  let summary = "sum of a_i^2, a vector of width 1";
+  let description = "Example: `%n = polyattn.squared_norm %x : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input);
+}
+
+def PolyAttn_MaxOp : PolyAttn_FeatureOp<"max"> {
+  let summary = "the largest element, a vector of width 1";
+  let description = "Example: `%m = polyattn.max %x : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input);
+}
+
+def PolyAttn_LayerNormOp : PolyAttn_FeatureOp<"layer_norm", 1, 0, 2> {
+  let summary = "(a - mean) / sqrt(var + eps), times gamma plus beta where given";
+  let description = [{
+    The variance is the biased one. With `eps_place = outside` the divisor is
+    sqrt(var) + eps.
+
+    C1: gamma and beta are vectors as wide as the input; beta comes after gamma.
+    C2: eps is not negative.
+
+    Example: `%y = polyattn.layer_norm %x {eps = 1.0e-5, eps_place = #polyattn.eps_place<inside>} : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, Variadic<PolyAttn_WeightType>:$affine, F64Attr:$eps,
+                       PolyAttn_EpsPlaceAttr:$eps_place);
+}
+
+def PolyAttn_L2NormOp : PolyAttn_FeatureOp<"l2_norm"> {
+  let summary = "a / max(|a|, eps)";
+  let description = [{
+    C1: eps is not negative.
+
+    Example: `%y = polyattn.l2_norm %x {eps = 1.0e-12} : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$eps);
+}
+
+def PolyAttn_L2RescaleOp : PolyAttn_FeatureOp<"l2_rescale", 2> {
+  let summary = "|r| / |a| a: the direction of a with the length of r";
+  let description = [{
+    FLatten's focused feature map. Zero where a is zero.
+
+    Example: `%y = polyattn.l2_rescale %a, %r : [64], [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_FeatureType:$reference);
+}
+
+def PolyAttn_SumNormOp : PolyAttn_FeatureOp<"sum_norm"> {
+  let summary = "a / (sum of a_i + eps)";
+  let description = "Example: `%y = polyattn.sum_norm %x {eps = 1.0e-4} : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$eps);
+}
+
+def PolyAttn_SoftmaxOp : PolyAttn_FeatureOp<"softmax"> {
+  let summary = "softmax over the elements, in groups";
+  let description = [{
+    The elements are cut into `groups` equal runs, each normalized by itself (hedgehog:
+    one softmax over both halves, or one for each).
+
+    C1: the number of groups is positive and divides the width.
+
+    Example: `%y = polyattn.softmax %x {groups = 1} : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, I64Attr:$groups);
+}
+
+def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1> {
+  let summary = "rotary position embedding";
+  let description = [{
+    The first `dims` elements are rotated in pairs by the angle scale (i + offset) f_m,
+    i the position and f the frequencies, one per pair; the others stay. Pairs are
+    (m, m + dims/2) with `half`, (2m, 2m + 1) with `interleaved`; `deinterleave` reads
+    interleaved pairs and writes halves.
+
+    C1: dims is even, positive and at most the width.
+    C2: the frequencies are a vector of dims / 2 numbers.
+
+    Example: `%y = polyattn.rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 64, offset = 0.0, scale = 1.0} : [64], 32`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_WeightType:$freqs,
+                       PolyAttn_RopeLayoutAttr:$layout, I64Attr:$dims, F64Attr:$offset,
+                       F64Attr:$scale);
+}
+
+#endif // POLYATTN_FEATURE_OPS

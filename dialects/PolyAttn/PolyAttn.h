@@ -1,0 +1,41 @@
+//===- PolyAttn.h - the polyattn dialect ------------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_POLYATTN_H
+#define POLYATTN_DIALECTS_POLYATTN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "polyattn/Features/Structure.h"
+
+#include "dialects/PolyAttn/PolyAttnDialect.h.inc"
+#include "dialects/PolyAttn/PolyAttnEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/PolyAttn/PolyAttnTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/PolyAttn/PolyAttnAttrs.h.inc"
+
+namespace polyattn {
+/// What operands a feature op takes: vectors first (any number where -1), then weights.
+struct OperandKinds {
+  int features, minWeights, maxWeights;
+};
+} // namespace polyattn
+
+#define GET_OP_CLASSES
+#include "dialects/PolyAttn/PolyAttnOps.h.inc"
+
+#endif // POLYATTN_DIALECTS_POLYATTN_H

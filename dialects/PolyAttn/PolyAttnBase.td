@@ -1,0 +1,158 @@
+//===- PolyAttnBase.td - the dialect, its types and attributes ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_BASE
+#define POLYATTN_BASE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def PolyAttn_Dialect : Dialect {
+  let name = "polyattn";
+  let cppNamespace = "::polyattn";
+  let summary = "What a linear-time attention means.";
+  let description = [{
+    A spec is a module of feature maps and attentions. A `polyattn.feature_map` is a
+    small program over vectors; the value type of its results carries the structure
+    of the features (tensor product, symmetric power, ...), so that the feature
+    dimension D and the score form are facts of the type. A `polyattn.attention` is an
+    entry point: it names its tensors, applies feature maps to queries and keys and
+    states in one `polyattn.attend` what is computed from them. The dialect says what
+    is meant, never how it is computed.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class PolyAttn_Type<string name, string typeMnemonic> : TypeDef<PolyAttn_Dialect, name> {
+  let mnemonic = typeMnemonic;
+  let hasCustomAssemblyFormat = 1;
+}
+
+def PolyAttn_FeatureType : PolyAttn_Type<"Feature", "feature"> {
+  let summary = "a vector of features per token and head, with its structure";
+  let description = [{
+    One vector per batch, position and head. The parameter is its structure:
+    `[n]` a plain vector, `A x B` a tensor (Kronecker) product with the last index
+    fastest, `pow p A` a tensor power, `sym p A` a symmetric power (sorted monomials
+    weighted by the root of their multinomial), `sym p block b A` the blocked one
+    (TSPOW), `A + B` a concatenation. Inside the dialect's ops the structure is written
+    bare; elsewhere as `!polyattn.feature<[32] x [32]>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t", "prefix code of the structure">:$code);
+  let builders = [TypeBuilder<(ins "const Structure &":$structure), [{
+    return $_get($_ctxt, structure.encode());
+  }]>];
+  let extraClassDeclaration = [{
+    Structure getStructure() const { return Structure::decode(getCode()); }
+    /// The feature dimension D.
+    int64_t getWidth() const { return getStructure().width(); }
+    static FeatureType vector(::mlir::MLIRContext *context, int64_t width) {
+      return get(context, Structure::vector(width));
+    }
+  }];
+}
+
+def PolyAttn_WeightType : PolyAttn_Type<"Weight", "weight"> {
+  let summary = "a weight of a feature map: a matrix or a vector of numbers";
+  let description = [{
+    The shape only: `64x256`. The storage type and whether the weight is shared by all
+    heads or given per head is said by the tensor that the attention passes.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t", "sizes">:$shape);
+}
+
+def PolyAttn_FeatureLike : AnyTypeOf<[PolyAttn_FeatureType]>;
+def PolyAttn_WeightLike : AnyTypeOf<[PolyAttn_WeightType]>;
+
+class PolyAttn_Enum<string name, string doc, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, doc, cases> {
+  let cppNamespace = "::polyattn";
+  let genSpecializedAttr = 0;
+}
+class PolyAttn_EnumAttr<EnumAttrInfo info, string attrMnemonic>
+    : EnumAttr<PolyAttn_Dialect, info, attrMnemonic> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def PolyAttn_GeluForm : PolyAttn_Enum<"GeluForm", "which gelu", [
+  I32EnumAttrCase<"Tanh", 0, "tanh">, I32EnumAttrCase<"Erf", 1, "erf">]>;
+def PolyAttn_GeluFormAttr : PolyAttn_EnumAttr<PolyAttn_GeluForm, "gelu_form">;
+
+def PolyAttn_EpsPlace : PolyAttn_Enum<"EpsPlace", "where layer_norm adds eps", [
+  I32EnumAttrCase<"Inside", 0, "inside">, I32EnumAttrCase<"Outside", 1, "outside">]>;
+def PolyAttn_EpsPlaceAttr : PolyAttn_EnumAttr<PolyAttn_EpsPlace, "eps_place">;
+
+def PolyAttn_RopeLayout : PolyAttn_Enum<"RopeLayout", "which numbers form a rotated pair", [
+  I32EnumAttrCase<"Half", 0, "half">,
+  I32EnumAttrCase<"Interleaved", 1, "interleaved">,
+  I32EnumAttrCase<"Deinterleave", 2, "deinterleave">]>;
+def PolyAttn_RopeLayoutAttr : PolyAttn_EnumAttr<PolyAttn_RopeLayout, "rope_layout">;
+
+def PolyAttn_TriuWeights : PolyAttn_Enum<"TriuWeights", "weights of the off-diagonal products", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Sqrt2", 1, "sqrt2">]>;
+def PolyAttn_TriuWeightsAttr : PolyAttn_EnumAttr<PolyAttn_TriuWeights, "triu_weights">;
+
+def PolyAttn_Mask : PolyAttn_Enum<"Mask", "which keys a query sees", [
+  I32EnumAttrCase<"Causal", 0, "causal">, I32EnumAttrCase<"Full", 1, "full">]>;
+def PolyAttn_MaskAttr : PolyAttn_EnumAttr<PolyAttn_Mask, "mask">;
+
+def PolyAttn_Grouping : PolyAttn_Enum<"Grouping", "which key head serves a query head", [
+  I32EnumAttrCase<"Block", 0, "block">, I32EnumAttrCase<"Interleaved", 1, "interleaved">]>;
+def PolyAttn_GroupingAttr : PolyAttn_EnumAttr<PolyAttn_Grouping, "grouping">;
+
+def PolyAttn_GateHeads : PolyAttn_Enum<"GateHeads", "whose heads the decay belongs to", [
+  I32EnumAttrCase<"Kv", 0, "kv">, I32EnumAttrCase<"Q", 1, "q">]>;
+def PolyAttn_GateHeadsAttr : PolyAttn_EnumAttr<PolyAttn_GateHeads, "gate_heads">;
+
+def PolyAttn_NormalizerKind : PolyAttn_Enum<"NormalizerKind", "the form of the denominator", [
+  I32EnumAttrCase<"None", 0, "none">,
+  I32EnumAttrCase<"Sum", 1, "sum">,
+  I32EnumAttrCase<"Bias", 2, "bias">]>;
+def PolyAttn_EpsMode : PolyAttn_Enum<"EpsMode", "what eps is relative to", [
+  I32EnumAttrCase<"Absolute", 0, "absolute">, I32EnumAttrCase<"RowMax", 1, "row_max">]>;
+def PolyAttn_Reduce : PolyAttn_Enum<"Reduce", "sum or mean over the keys", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">]>;
+
+def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
+  let mnemonic = "normalizer";
+  let summary = "the denominator of an attention";
+  let description = [{
+    With N the numerator and Z = sum of the scores of a row:
+
+      none                       o = N
+      sum, eps = e               o = N / (Z + e)              (primer; FLA; BASED)
+      bias, bias = b             o = N / (b + Z)              (PolySketchFormer: b = 1)
+
+    `eps_mode = row_max` adds e times the row's largest score instead of e (retention,
+    FPA). `reduce = mean` divides N and Z by the number of visible keys first (FLatten,
+    PolaFormer). `guard_below = t, guard_add = a` adds a where |Z| <= t (Performer).
+    `min_denom = m` is a floor on the denominator's magnitude; its sign is kept.
+
+    Example: `#polyattn.normalizer<sum, eps = 1.000000e-06>`
+  }];
+  let parameters = (ins
+    EnumParameter<PolyAttn_NormalizerKind>:$kind,
+    APFloatParameter<"">:$eps,
+    EnumParameter<PolyAttn_EpsMode>:$eps_mode,
+    APFloatParameter<"">:$bias,
+    EnumParameter<PolyAttn_Reduce>:$reduce,
+    APFloatParameter<"">:$guard_below,
+    APFloatParameter<"">:$guard_add,
+    APFloatParameter<"">:$min_denom);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "NormalizerKind":$kind, "double":$eps, "EpsMode":$epsMode,
+      "double":$bias, "Reduce":$reduce, "double":$guardBelow, "double":$guardAdd,
+      "double":$minDenom), [{
+    auto number = [](double value) { return ::llvm::APFloat(value); };
+    return $_get($_ctxt, kind, number(eps), epsMode, number(bias), reduce, number(guardBelow),
+                 number(guardAdd), number(minDenom));
+  }]>];
+}
+
+#endif // POLYATTN_BASE

@@ -1,0 +1,143 @@
+//===- PolyAttnDialect.cpp - registration and attributes ------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "dialects/PolyAttn/TypeSyntax.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+#include "dialects/PolyAttn/PolyAttnDialect.cpp.inc"
+#include "dialects/PolyAttn/PolyAttnEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/PolyAttn/PolyAttnTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/PolyAttn/PolyAttnAttrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/PolyAttn/PolyAttnOps.cpp.inc"
+
+void PolyAttnDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/PolyAttn/PolyAttnTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/PolyAttn/PolyAttnAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/PolyAttn/PolyAttnOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// NormalizerAttr: `<sum, eps = 1.0e-6, min_denom = 1.0e-4>`
+//===----------------------------------------------------------------------===//
+
+template <typename Enum>
+static ParseResult parseEnum(AsmParser &parser, std::optional<Enum> (*symbolize)(StringRef),
+                             StringRef what, Enum &value) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Enum> parsed = symbolize(keyword);
+  if (!parsed)
+    return parser.emitError(loc) << "unknown " << what << " '" << keyword << "'";
+  value = *parsed;
+  return success();
+}
+
+Attribute NormalizerAttr::parse(AsmParser &parser, Type) {
+  llvm::SMLoc start = parser.getCurrentLocation();
+  NormalizerKind kind = NormalizerKind::None;
+  EpsMode epsMode = EpsMode::Absolute;
+  Reduce reduce = Reduce::Sum;
+  double eps = 0, bias = 0, guardBelow = 0, guardAdd = 0, minDenom = 0;
+  if (parser.parseLess() ||
+      parseEnum<NormalizerKind>(parser, symbolizeNormalizerKind, "normalizer", kind))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    llvm::SMLoc loc = parser.getCurrentLocation();
+    StringRef field;
+    if (parser.parseKeyword(&field) || parser.parseEqual())
+      return {};
+    double *number = llvm::StringSwitch<double *>(field)
+                         .Case("eps", &eps)
+                         .Case("bias", &bias)
+                         .Case("guard_below", &guardBelow)
+                         .Case("guard_add", &guardAdd)
+                         .Case("min_denom", &minDenom)
+                         .Default(nullptr);
+    if (number) {
+      bool negative = succeeded(parser.parseOptionalMinus());
+      if (parser.parseFloat(*number))
+        return {};
+      if (negative)
+        *number = -*number;
+    } else if (field == "eps_mode") {
+      if (parseEnum<EpsMode>(parser, symbolizeEpsMode, "eps_mode", epsMode))
+        return {};
+    } else if (field == "reduce") {
+      if (parseEnum<Reduce>(parser, symbolizeReduce, "reduce", reduce))
+        return {};
+    } else {
+      parser.emitError(loc) << "unknown field '" << field << "' of a normalizer";
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<NormalizerAttr>(
+      start, parser.getContext(), kind, llvm::APFloat(eps), epsMode, llvm::APFloat(bias), reduce,
+      llvm::APFloat(guardBelow), llvm::APFloat(guardAdd), llvm::APFloat(minDenom));
+}
+
+void NormalizerAttr::print(AsmPrinter &printer) const {
+  printer << "<" << stringifyNormalizerKind(getKind());
+  auto number = [&](StringRef name, const llvm::APFloat &value) {
+    if (!value.isZero()) {
+      printer << ", " << name << " = ";
+      printer.printFloat(value);
+    }
+  };
+  number("eps", getEps());
+  if (getEpsMode() != EpsMode::Absolute)
+    printer << ", eps_mode = " << stringifyEpsMode(getEpsMode());
+  number("bias", getBias());
+  if (getReduce() != Reduce::Sum)
+    printer << ", reduce = " << stringifyReduce(getReduce());
+  number("guard_below", getGuardBelow());
+  number("guard_add", getGuardAdd());
+  number("min_denom", getMinDenom());
+  printer << ">";
+}
+
+LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                     NormalizerKind kind, llvm::APFloat eps, EpsMode epsMode,
+                                     llvm::APFloat bias, Reduce, llvm::APFloat guardBelow,
+                                     llvm::APFloat guardAdd, llvm::APFloat minDenom) {
+  for (auto [name, value] : {std::pair<StringRef, llvm::APFloat>{"eps", eps},
+                             {"guard_below", guardBelow},
+                             {"min_denom", minDenom}})
+    if (!value.isFinite() || (value.isNegative() && !value.isZero()))
+      return emitError() << name << " must be finite and not negative";
+  if (kind == NormalizerKind::None && (!eps.isZero() || !bias.isZero() || !guardBelow.isZero() ||
+                                       !guardAdd.isZero() || !minDenom.isZero() ||
+                                       epsMode != EpsMode::Absolute))
+    return emitError() << "a normalizer `none` has no eps, bias, guard or min_denom";
+  if (kind != NormalizerKind::Bias && !bias.isZero())
+    return emitError() << "only a normalizer `bias` has a bias";
+  return success();
+}

@@ -1,0 +1,19 @@
+//===- PolyAttnOps.td - the dialect's ops ---------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_OPS
+#define POLYATTN_OPS
+
+include "dialects/PolyAttn/PolyAttnBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+include "dialects/PolyAttn/FeatureOps.td"
+include "dialects/PolyAttn/AttentionOps.td"
+
+#endif // POLYATTN_OPS

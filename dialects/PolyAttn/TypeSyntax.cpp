@@ -1,0 +1,185 @@
+//===- TypeSyntax.cpp - the short form of feature and weight types --------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/TypeSyntax.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+/// factor := `[` width `]` | (`sym` | `pow`) p (`block` b)? factor | `(` sum `)`
+static FailureOr<Structure> parseFactor(AsmParser &parser) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalLSquare())) {
+    int64_t width;
+    if (parser.parseInteger(width) || parser.parseRSquare())
+      return failure();
+    if (width < 1 || width >= Structure::kHuge) {
+      parser.emitError(loc, "a vector's width must be positive");
+      return failure();
+    }
+    return Structure::vector(width);
+  }
+  if (succeeded(parser.parseOptionalLParen())) {
+    FailureOr<Structure> inner = parseStructure(parser);
+    if (failed(inner) || parser.parseRParen())
+      return failure();
+    return inner;
+  }
+  bool symmetric = succeeded(parser.parseOptionalKeyword("sym"));
+  if (!symmetric && failed(parser.parseOptionalKeyword("pow"))) {
+    parser.emitError(loc, "expected a structure: `[width]`, `sym`, `pow` or `(`");
+    return failure();
+  }
+  int64_t degree, block = 1;
+  if (parser.parseInteger(degree))
+    return failure();
+  if (symmetric && succeeded(parser.parseOptionalKeyword("block")) && parser.parseInteger(block))
+    return failure();
+  FailureOr<Structure> base = parseFactor(parser);
+  if (failed(base))
+    return failure();
+  if (degree < 1 || degree > 64) {
+    parser.emitError(loc, "a power's degree must be between 1 and 64");
+    return failure();
+  }
+  if (block < 1 || base->width() % block != 0) {
+    parser.emitError(loc, "a power's block must divide the width of its base");
+    return failure();
+  }
+  return symmetric ? Structure::symmetricPower(*base, degree, block)
+                   : Structure::tensorPower(*base, degree);
+}
+
+/// product := factor (`x` factor)*
+static FailureOr<Structure> parseProduct(AsmParser &parser) {
+  std::vector<Structure> parts;
+  do {
+    FailureOr<Structure> factor = parseFactor(parser);
+    if (failed(factor))
+      return failure();
+    parts.push_back(std::move(*factor));
+  } while (succeeded(parser.parseOptionalKeyword("x")));
+  return parts.size() == 1 ? parts[0] : Structure::tensorProduct(std::move(parts));
+}
+
+FailureOr<Structure> polyattn::parseStructure(AsmParser &parser) {
+  std::vector<Structure> parts;
+  do {
+    FailureOr<Structure> product = parseProduct(parser);
+    if (failed(product))
+      return failure();
+    parts.push_back(std::move(*product));
+  } while (succeeded(parser.parseOptionalPlus()));
+  return parts.size() == 1 ? parts[0] : Structure::concat(std::move(parts));
+}
+
+static ParseResult parseSizes(AsmParser &parser, SmallVectorImpl<int64_t> &sizes) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(sizes, /*allowDynamic=*/false, /*withTrailingX=*/false))
+    return failure();
+  if (sizes.empty() || sizes.size() > 2 || llvm::any_of(sizes, [](int64_t n) { return n < 1; }))
+    return parser.emitError(loc, "a weight is a vector `n` or a matrix `mxn` of positive sizes");
+  return success();
+}
+
+ParseResult polyattn::parseFeatureType(AsmParser &parser, Type &type) {
+  // A weight starts with a digit, a structure with a bracket, a parenthesis or a keyword; the
+  // parser's own types start with none of these but a parenthesis (function types).
+  char front = *parser.getCurrentLocation().getPointer();
+  if (front >= '0' && front <= '9') {
+    SmallVector<int64_t> sizes;
+    if (parseSizes(parser, sizes))
+      return failure();
+    type = WeightType::get(parser.getContext(), sizes);
+    return success();
+  }
+  if (front != '[' && front != '(') {
+    OptionalParseResult other = parser.parseOptionalType(type);
+    if (other.has_value())
+      return *other;
+  }
+  FailureOr<Structure> structure = parseStructure(parser);
+  if (failed(structure))
+    return failure();
+  type = FeatureType::get(parser.getContext(), *structure);
+  return success();
+}
+
+void polyattn::printFeatureType(AsmPrinter &printer, Type type) {
+  if (auto feature = dyn_cast<FeatureType>(type))
+    printer << feature.getStructure().str();
+  else if (auto weight = dyn_cast<WeightType>(type))
+    printer.printDimensionList(weight.getShape());
+  else
+    printer << type;
+}
+
+ParseResult polyattn::parseFeatureTypes(AsmParser &parser, SmallVectorImpl<Type> &types) {
+  return parser.parseCommaSeparatedList(
+      [&] { return parseFeatureType(parser, types.emplace_back()); });
+}
+
+Type FeatureType::parse(AsmParser &parser) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<Structure> structure = parseStructure(parser);
+  if (failed(structure) || parser.parseGreater())
+    return {};
+  return FeatureType::get(parser.getContext(), *structure);
+}
+
+void FeatureType::print(AsmPrinter &printer) const {
+  printer << "<" << getStructure().str() << ">";
+}
+
+Type WeightType::parse(AsmParser &parser) {
+  SmallVector<int64_t> sizes;
+  if (parser.parseLess() || parseSizes(parser, sizes) || parser.parseGreater())
+    return {};
+  return WeightType::get(parser.getContext(), sizes);
+}
+
+void WeightType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printer.printDimensionList(getShape());
+  printer << ">";
+}
+
+ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &result,
+                                           OperandKinds kinds) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(operands) || parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  if (!operands.empty() && (parser.parseColon() || parseFeatureTypes(parser, types)))
+    return failure();
+  // Result types are inferred from these, so that their kinds are checked first.
+  int count = types.size();
+  int features = kinds.features < 0 ? count : kinds.features;
+  if (count < features + kinds.minWeights || count > features + kinds.maxWeights)
+    return parser.emitError(loc) << "'" << result.name << "' takes " << features + kinds.minWeights
+                                 << (kinds.maxWeights > kinds.minWeights ? " or more" : "")
+                                 << " operands, got " << count;
+  for (auto [i, type] : llvm::enumerate(types)) {
+    bool feature = int(i) < features;
+    if (feature ? !isa<FeatureType>(type) : !isa<WeightType>(type))
+      return parser.emitError(loc) << "operand " << i << " of '" << result.name << "' must be a "
+                                   << (feature ? "feature vector" : "weight") << ", got " << type;
+  }
+  return parser.resolveOperands(operands, types, loc, result.operands);
+}
+
+void polyattn::printFeatureOp(OpAsmPrinter &printer, Operation *op) {
+  if (op->getNumOperands())
+    printer << " " << op->getOperands();
+  printer.printOptionalAttrDict(op->getAttrs());
+  if (op->getNumOperands()) {
+    printer << " : ";
+    printFeatureTypes(printer, op, op->getOperandTypes());
+  }
+}

@@ -1,0 +1,71 @@
+//===- TypeSyntax.h - the short form of feature and weight types -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Inside the dialect's ops a feature type is written as its structure (`[64]`,
+// `sym 2 [16]`) and a weight as its sizes (`64x256`); any other type as usual.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_TYPESYNTAX_H
+#define POLYATTN_DIALECTS_TYPESYNTAX_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+mlir::FailureOr<Structure> parseStructure(mlir::AsmParser &parser);
+mlir::ParseResult parseFeatureType(mlir::AsmParser &parser, mlir::Type &type);
+void printFeatureType(mlir::AsmPrinter &printer, mlir::Type type);
+
+// The hooks that the ops' assembly formats call.
+inline void printFeatureType(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type type) {
+  printFeatureType(printer, type);
+}
+mlir::ParseResult parseFeatureTypes(mlir::AsmParser &parser,
+                                    llvm::SmallVectorImpl<mlir::Type> &types);
+template <typename Types>
+void printFeatureTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, Types types) {
+  llvm::interleaveComma(types, printer, [&](mlir::Type type) { printFeatureType(printer, type); });
+}
+
+/// The syntax of every feature op: `operands attr-dict (`:` operand types)?`; results are inferred.
+mlir::ParseResult parseFeatureOperands(mlir::OpAsmParser &parser, mlir::OperationState &result,
+                                       OperandKinds kinds);
+void printFeatureOp(mlir::OpAsmPrinter &printer, mlir::Operation *op);
+
+/// Infers the result types of a parsed op from its operands and attributes.
+template <typename Op>
+mlir::ParseResult inferParsedTypes(mlir::OpAsmParser &parser, mlir::OperationState &result) {
+  mlir::MLIRContext *context = parser.getContext();
+  auto emitError = [&] {
+    return parser.emitError(parser.getNameLoc()) << "'" << result.name << "' op ";
+  };
+  mlir::DictionaryAttr attributes = result.attributes.getDictionary(context);
+  if (failed(Op::verifyInherentAttrs(result.name, result.attributes, emitError)))
+    return mlir::failure();
+  if constexpr (!std::is_same_v<typename Op::Properties, mlir::EmptyProperties>) {
+    auto &properties = result.getOrAddProperties<typename Op::Properties>();
+    if (failed(Op::setPropertiesFromAttr(properties, attributes, emitError)))
+      return mlir::failure();
+  }
+  llvm::SmallVector<mlir::Type> types;
+  if (failed(Op::inferReturnTypes(context, result.location, result.operands, attributes,
+                                  result.getRawProperties(), {}, types)))
+    return mlir::failure();
+  result.addTypes(types);
+  return mlir::success();
+}
+
+template <typename Op>
+mlir::ParseResult parseFeatureOp(mlir::OpAsmParser &parser, mlir::OperationState &result) {
+  if (parseFeatureOperands(parser, result, Op::kOperandKinds))
+    return mlir::failure();
+  return inferParsedTypes<Op>(parser, result);
+}
+
+} // namespace polyattn
+
+#endif // POLYATTN_DIALECTS_TYPESYNTAX_H

@@ -1,0 +1,97 @@
+//===- FeatureValue.cpp - one vector of features, unexpanded --------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FeatureValue.h"
+#include <cmath>
+
+using namespace polyattn;
+using namespace polyattn::reference;
+
+FeatureValue FeatureValue::vector(std::vector<double> numbers) {
+  FeatureValue value;
+  value.structure = Structure::vector(numbers.size());
+  value.numbers = std::move(numbers);
+  return value;
+}
+
+double reference::score(const FeatureValue &a, const FeatureValue &b) {
+  double scale = a.factor * b.factor;
+  switch (a.structure.kind()) {
+  case Structure::Kind::Vector: {
+    double sum = 0;
+    for (size_t i = 0; i < a.numbers.size(); ++i)
+      sum += a.numbers[i] * b.numbers[i];
+    return scale * sum;
+  }
+  case Structure::Kind::TensorPower:
+  case Structure::Kind::SymmetricPower: {
+    double base = score(a.parts[0], b.parts[0]);
+    double power = 1;
+    for (int64_t i = 0; i < a.structure.degree(); ++i)
+      power *= base;
+    return scale * (a.absolute ? std::fabs(power) : power);
+  }
+  case Structure::Kind::TensorProduct: {
+    double product = 1;
+    for (size_t i = 0; i < a.parts.size(); ++i)
+      product *= score(a.parts[i], b.parts[i]);
+    return scale * product;
+  }
+  case Structure::Kind::Concat: {
+    double sum = 0;
+    for (size_t i = 0; i < a.parts.size(); ++i)
+      sum += score(a.parts[i], b.parts[i]);
+    return scale * sum;
+  }
+  }
+  return 0;
+}
+
+std::vector<double> reference::expand(const FeatureValue &value) {
+  std::vector<double> result;
+  switch (value.structure.kind()) {
+  case Structure::Kind::Vector:
+    result = value.numbers;
+    break;
+  case Structure::Kind::TensorPower:
+  case Structure::Kind::SymmetricPower: {
+    std::vector<double> base = expand(value.parts[0]);
+    int64_t n = base.size(), degree = value.structure.degree();
+    std::vector<Monomial> monomials =
+        value.structure.kind() == Structure::Kind::TensorPower
+            ? tensorMonomials(n, degree)
+            : symmetricMonomials(n, degree, value.structure.block());
+    for (const Monomial &monomial : monomials) {
+      double product = monomial.weight;
+      for (int64_t index : monomial.indices)
+        product *= base[index];
+      result.push_back(product);
+    }
+    break;
+  }
+  case Structure::Kind::TensorProduct: {
+    result.push_back(1);
+    for (const FeatureValue &part : value.parts) {
+      std::vector<double> factors = expand(part), products;
+      for (double left : result)
+        for (double right : factors)
+          products.push_back(left * right);
+      result = std::move(products);
+    }
+    break;
+  }
+  case Structure::Kind::Concat:
+    for (const FeatureValue &part : value.parts) {
+      std::vector<double> features = expand(part);
+      result.insert(result.end(), features.begin(), features.end());
+    }
+    break;
+  }
+  for (double &feature : result)
+    feature *= value.factor;
+  return result;
+}

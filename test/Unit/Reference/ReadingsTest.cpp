@@ -1,0 +1,139 @@
+//===- ReadingsTest.cpp - the oracle's two readings agree -----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "polyattn/Reference/Evaluate.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace {
+
+constexpr int64_t kBatch = 2, kTokens = 13, kHeads = 4, kKvHeads = 2;
+
+Array randomArray(ArrayRef<int64_t> shape, unsigned seed, double low = -1, double high = 1) {
+  Array array(shape);
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(low, high);
+  for (double &x : array.data)
+    x = uniform(random);
+  return array;
+}
+
+double relativeError(const Array &a, const Array &b) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < a.data.size(); ++i) {
+    difference += (a.data[i] - b.data[i]) * (a.data[i] - b.data[i]);
+    size += b.data[i] * b.data[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+struct Case {
+  const char *name;
+  const char *map;    // body of a feature map of %x: [4], %w: 4x3
+  const char *result; // its structure
+  const char *attend; // what follows `value %values`, up to the types
+  const char *types;  // more operand types
+};
+
+std::string specOf(const Case &c) {
+  std::string structure = c.result;
+  bool state = std::string(c.attend).find("final_state") != std::string::npos;
+  std::string results = state ? "o: tensor<?x?x?x5xf32>, s: tensor<?x?x3x5xf32>, z: tensor<?x?x3xf32>"
+                              : "o: tensor<?x?x?x5xf32>";
+  std::string bind = state ? "%o:3" : "%o";
+  std::string give = state ? "return %o#0, %o#1, %o#2 : [5], tensor<?x?x3x5xf32>, tensor<?x?x3xf32>"
+                           : "return %o : [5]";
+  return std::string("polyattn.feature_map @phi(%x: [4], %w: 4x3) {\n") + c.map + "\nyield %y : " +
+         structure +
+         "\n}\npolyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,"
+         " %v: tensor<?x?x?x5xf32>, %w: tensor<4x3xf32>, %g: tensor<?x?x?xf32>,"
+         " %s0: tensor<?x?x3x5xf32>, %z0: tensor<?x?x3xf32>) -> (" +
+         results +
+         ") {\n"
+         "%a = apply @phi(%q, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " +
+         structure + "\n%b = apply @phi(%k, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " +
+         structure + "\n%values = read %v : tensor<?x?x?x5xf32> -> [5]\n" + bind +
+         " = attend query %a key %b value %values " + c.attend + " : " + structure + ", " +
+         structure + ", [5]" + c.types + "\n" + give + "\n}\n";
+}
+
+class ReadingsTest : public testing::TestWithParam<Case> {};
+
+TEST_P(ReadingsTest, ScoresAgreeWithState) {
+  MLIRContext context;
+  context.loadDialect<PolyAttnDialect>();
+  // Arguments that a case does not use have shapes of their own; drop them from its spec.
+  std::string text = specOf(GetParam());
+  auto dropUnused = [&](const std::string &use, const std::string &declaration) {
+    if (std::string(GetParam().attend).find(use) == std::string::npos)
+      text.erase(text.find(declaration), declaration.size());
+  };
+  dropUnused("%g", ", %g: tensor<?x?x?xf32>");
+  dropUnused("%s0", ", %s0: tensor<?x?x3x5xf32>, %z0: tensor<?x?x3xf32>");
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module) << text;
+  auto attention = *module->getOps<AttentionOp>().begin();
+
+  std::vector<Array> arguments = {randomArray({kBatch, kTokens, kHeads, 4}, 1),
+                                  randomArray({kBatch, kTokens, kKvHeads, 4}, 2),
+                                  randomArray({kBatch, kTokens, kKvHeads, 5}, 3),
+                                  randomArray({4, 3}, 4)};
+  if (text.find("%g: ") != std::string::npos)
+    arguments.push_back(randomArray({kBatch, kTokens, kKvHeads}, 5, -2, 0));
+  if (text.find("%s0: ") != std::string::npos) {
+    arguments.push_back(randomArray({kBatch, kKvHeads, 3, 5}, 6));
+    arguments.push_back(randomArray({kBatch, kKvHeads, 3}, 7));
+  }
+  CallSizes sizes{kBatch, kTokens, kTokens, kHeads, kKvHeads};
+  auto scores = evaluate(attention, arguments, sizes, Reading::Scores);
+  auto recurrent = evaluate(attention, arguments, sizes, Reading::Recurrent);
+  ASSERT_TRUE(succeeded(scores) && succeeded(recurrent));
+  for (size_t i = 0; i < scores->size(); ++i)
+    EXPECT_LT(relativeError((*scores)[i], (*recurrent)[i]), 1e-12);
+}
+
+const char *kProject = "%y = project %x, %w : [4], 4x3";
+const char *kBias = "causal normalize <bias, bias = 1.0>";
+
+INSTANTIATE_TEST_SUITE_P(
+    Attend, ReadingsTest,
+    testing::Values(
+        Case{"identity", kProject, "[3]", "causal normalize <none>", ""},
+        Case{"full", kProject, "[3]", "full normalize <none, reduce = mean>", ""},
+        Case{"symmetric", "%y = power %x {degree = 2, symmetric} : [4]", "sym 2 [4]", kBias, ""},
+        Case{"tspow", "%y = power %x {degree = 2, symmetric, block = 2} : [4]",
+             "sym 2 block 2 [4]", kBias, ""},
+        Case{"tensor", "%p = project %x, %w : [4], 4x3\n%y = tensor %x, %p, %x : [4], [3], [4]",
+             "[4] x [3] x [4]", "causal normalize <none>", ""},
+        Case{"based",
+             "%one = constant {value = 1.0, width = 1}\n%h = scale %x {factor = 0.5} : [4]\n"
+             "%xx = power %h {degree = 2} : [4]\n%c = scale %xx {factor = 0.7} : pow 2 [4]\n"
+             "%y = concat %one, %h, %c : [1], [4], pow 2 [4]",
+             "[1] + [4] + pow 2 [4]", "causal normalize <sum, eps = 1.0e-6> {signed_scores}", ""},
+        Case{"decay", "%y = elu_plus_one %x : [4]", "[4]",
+             "decay %g causal normalize <sum, eps = 1.0e-6>", ", tensor<?x?x?xf32>"},
+        Case{"factors", kProject, "[3]", "causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}",
+             ""},
+        Case{"interleaved", kProject, "[3]",
+             "causal normalize <none> {grouping = #polyattn.grouping<interleaved>, score_scale = 0.5}",
+             ""},
+        Case{"floor", kProject, "[3]",
+             "causal normalize <sum, eps = 1.0e-6, min_denom = 0.3> {signed_scores}", ""},
+        Case{"states", "%e = elu_plus_one %x : [4]\n%y = select %e {indices = array<i64: 0, 2, 3>} : [4]",
+             "[3]",
+             "decay %g initial %s0 initial_normalizer %z0 causal normalize <bias, bias = 9.0>"
+             " {final_state}",
+             ", tensor<?x?x?xf32>, tensor<?x?x3x5xf32>, tensor<?x?x3xf32>"}),
+    [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
+
+} // namespace
