@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "mlir/Transforms/Passes.h"
+#include "polyattn/Pipelines/Registration.h"
 
 int main(int argc, char **argv) {
-  mlir::registerTransformsPasses();
+  polyattn::registerPasses();
   mlir::DialectRegistry registry;
-  registry.insert<polyattn::PolyAttnDialect>();
+  polyattn::registerDialects(registry);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "polyattn optimizer driver\n", registry));
 }

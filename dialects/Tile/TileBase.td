@@ -1,0 +1,79 @@
+//===- TileBase.td - the tile dialect and its types -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILE_BASE
+#define TILE_BASE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::polyattn::tile";
+  let summary = "How one block of an attention is computed.";
+  let description = [{
+    A block program: what one (batch, head) does, block of positions by block. Values
+    are tiles of static shape; sizes of batch, sequence and heads are dynamic. Nothing is
+    said of a machine: where a tile lives, how it is laid out and how an op is cut into
+    vectors is decided by the lowerings.
+
+    Vectors of features are kept *transposed* throughout: a tile of n features of C
+    tokens is n x C, so that tokens run along the contiguous dimension, any n needs no
+    padding, and reductions over features are sums of rows.
+
+    Values are immutable but for buffers, which hold what lives across blocks: the state
+    S and z. They are written by `accumulate` and `write` only.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def Tile_TileType : TypeDef<Tile_Dialect, "Tile"> {
+  let mnemonic = "tile";
+  let summary = "a matrix of numbers, rows x columns";
+  let description = [{
+    `!tile.tile<64x128xf32>`. A row vector is 1 x n, a column vector n x 1.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static TileType f32(::mlir::MLIRContext *context, int64_t rows, int64_t columns) {
+      return get(context, rows, columns, ::mlir::Float32Type::get(context));
+    }
+  }];
+}
+
+def Tile_BufferType : TypeDef<Tile_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "a mutable matrix of f32 that lives across blocks";
+  let description = "`!tile.buffer<2080x64>`";
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns);
+  let hasCustomAssemblyFormat = 1;
+}
+
+class Tile_Enum<string name, string doc, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, doc, cases> {
+  let cppNamespace = "::polyattn::tile";
+  let genSpecializedAttr = 0;
+}
+
+def Tile_ReduceKind : Tile_Enum<"ReduceKind", "how elements are combined", [
+  I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Max", 1, "max">]>;
+def Tile_ReduceKindAttr : EnumAttr<Tile_Dialect, Tile_ReduceKind, "reduce_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tile_Axis : Tile_Enum<"Axis", "which dimension is reduced", [
+  I32EnumAttrCase<"Rows", 0, "rows">, I32EnumAttrCase<"Columns", 1, "columns">]>;
+def Tile_AxisAttr : EnumAttr<Tile_Dialect, Tile_Axis, "axis"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif // TILE_BASE

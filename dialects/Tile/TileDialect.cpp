@@ -1,0 +1,86 @@
+//===- TileDialect.cpp - registration and types ---------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace polyattn::tile;
+
+#include "dialects/Tile/TileDialect.cpp.inc"
+#include "dialects/Tile/TileEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.cpp.inc"
+
+void TileDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Tile/TileTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Tile/TileAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/Tile/TileOps.cpp.inc"
+      >();
+}
+
+static ParseResult parseShape(AsmParser &parser, bool withTrailingX, int64_t &rows,
+                              int64_t &columns) {
+  SmallVector<int64_t> sizes;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(sizes, /*allowDynamic=*/false, withTrailingX))
+    return failure();
+  if (sizes.size() != 2)
+    return parser.emitError(loc, "expected rows x columns");
+  rows = sizes[0];
+  columns = sizes[1];
+  return success();
+}
+
+Type TileType::parse(AsmParser &parser) {
+  int64_t rows, columns;
+  Type element;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShape(parser, /*withTrailingX=*/true, rows, columns) ||
+      parser.parseType(element) || parser.parseGreater())
+    return {};
+  return parser.getChecked<TileType>(loc, parser.getContext(), rows, columns, element);
+}
+
+void TileType::print(AsmPrinter &printer) const {
+  printer << "<" << getRows() << "x" << getColumns() << "x" << getElementType() << ">";
+}
+
+LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
+                               int64_t columns, Type elementType) {
+  if (rows < 1 || columns < 1)
+    return emitError() << "a tile has at least one row and one column";
+  if (!elementType.isF32() && !elementType.isF64())
+    return emitError() << "a tile holds f32 or f64, not " << elementType;
+  return success();
+}
+
+Type BufferType::parse(AsmParser &parser) {
+  int64_t rows, columns;
+  if (parser.parseLess() || parseShape(parser, /*withTrailingX=*/false, rows, columns) ||
+      parser.parseGreater())
+    return {};
+  return BufferType::get(parser.getContext(), rows, columns);
+}
+
+void BufferType::print(AsmPrinter &printer) const {
+  printer << "<" << getRows() << "x" << getColumns() << ">";
+}

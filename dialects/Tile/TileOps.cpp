@@ -1,0 +1,200 @@
+//===- TileOps.cpp - verification of block programs -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/Tile.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace polyattn::tile;
+
+#define GET_OP_CLASSES
+#include "dialects/Tile/TileOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (region.getNumArguments() != getNumTensors() + 4)
+    return;
+  for (auto [i, name] : llvm::enumerate(getArgNames().getAsValueRange<StringAttr>()))
+    setName(getTensor(i), name);
+  setName(getBatch(), "batch");
+  setName(getHead(), "head");
+  setName(getKvHead(), "kv_head");
+  setName(getGroup(), "group");
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  Region &body = getBody();
+  if (body.getNumArguments() != getNumTensors() + 4)
+    return emitOpError("expected ") << getNumTensors() << " tensors and 4 indices, got "
+                                    << body.getNumArguments() << " arguments";
+  for (auto [i, argument] : llvm::enumerate(body.getArguments()))
+    if (i < getNumTensors() ? !isa<MemRefType>(argument.getType())
+                            : !argument.getType().isIndex())
+      return emitOpError("argument ") << i << " has the wrong kind of type";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyAccess(Operation *op, MemRefType memref, size_t numIndices,
+                                  int64_t rowDim, int64_t colDim, TileType tile) {
+  int64_t rank = memref.getRank();
+  if (int64_t(numIndices) != rank)
+    return op->emitOpError("expected ") << rank << " indices, got " << numIndices;
+  if (rowDim < -1 || rowDim >= rank || colDim < -1 || colDim >= rank ||
+      (rowDim == colDim && rowDim != -1))
+    return op->emitOpError("row_dim and col_dim must be two dimensions of the tensor, or -1");
+  if ((rowDim == -1 && tile.getRows() != 1) || (colDim == -1 && tile.getColumns() != 1))
+    return op->emitOpError("a tile of several rows or columns needs a dimension for them");
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  TileType tile = getResult().getType();
+  if (getTransposed())
+    tile = TileType::get(getContext(), tile.getColumns(), tile.getRows(), tile.getElementType());
+  return verifyAccess(*this, cast<MemRefType>(getMemref().getType()), getIndices().size(),
+                      getRowDim(), getColDim(), tile);
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, cast<MemRefType>(getMemref().getType()), getIndices().size(),
+                      getRowDim(), getColDim(), getTile().getType());
+}
+
+static LogicalResult verifyRows(Operation *op, TileType tile, BufferType buffer) {
+  if (tile.getColumns() != buffer.getColumns() || tile.getRows() > buffer.getRows())
+    return op->emitOpError("rows ") << tile << " do not fit " << buffer;
+  return success();
+}
+
+LogicalResult ReadOp::verify() {
+  return verifyRows(*this, getResult().getType(), getBuffer().getType());
+}
+
+LogicalResult WriteOp::verify() {
+  return verifyRows(*this, getTile().getType(), getBuffer().getType());
+}
+
+LogicalResult AccumulateOp::verify() {
+  TileType lhs = getLhs().getType(), rhs = getRhs().getType();
+  BufferType buffer = getBuffer().getType();
+  if (lhs.getColumns() != rhs.getRows() || rhs.getColumns() != buffer.getColumns() ||
+      lhs.getRows() > buffer.getRows())
+    return emitOpError("shapes do not fit: ") << lhs << " times " << rhs << " into " << buffer;
+  if (getFactor() && (getFactor().getType().getRows() != 1 || getFactor().getType().getColumns() != 1))
+    return emitOpError("the factor must be a 1x1 tile");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+LogicalResult ColumnOp::verify() {
+  if (getResult().getType().getColumns() != 1 ||
+      getResult().getType().getRows() != int64_t(getValues().size()))
+    return emitOpError("expected a column of ") << getValues().size() << " rows";
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  TileType lhs = getLhs().getType(), rhs = getRhs().getType(), result = getResult().getType();
+  int64_t m = getLhsTransposed() ? lhs.getColumns() : lhs.getRows();
+  int64_t k = getLhsTransposed() ? lhs.getRows() : lhs.getColumns();
+  if (k != rhs.getRows() || m != result.getRows() || rhs.getColumns() != result.getColumns())
+    return emitOpError("shapes do not fit: ") << lhs << " times " << rhs << " gives " << result;
+  if (getAcc() && getAcc().getType() != result)
+    return emitOpError("accumulator and result differ");
+  if ((getLower() && m != result.getColumns()) || (getLowerLhs() && m != k))
+    return emitOpError("a lower triangle needs a square tile");
+  return success();
+}
+
+LogicalResult MapOp::verify() {
+  TileType result = getResult().getType();
+  Block &block = getBody().front();
+  if (block.getNumArguments() != getInputs().size())
+    return emitOpError("expected one region argument for each operand");
+  for (auto [input, argument] : llvm::zip(getInputs(), block.getArguments())) {
+    auto tile = cast<TileType>(input.getType());
+    bool rowsFit = tile.getRows() == 1 || tile.getRows() == result.getRows();
+    bool columnsFit = tile.getColumns() == 1 || tile.getColumns() == result.getColumns();
+    if (!rowsFit || !columnsFit)
+      return emitOpError("operand ") << tile << " cannot be repeated to " << result;
+    if (argument.getType() != tile.getElementType())
+      return emitOpError("region arguments must have the operands' element types");
+  }
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (!yield || yield.getValue().getType() != result.getElementType())
+    return emitOpError("the region must yield one ") << result.getElementType();
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  TileType input = getInput().getType(), result = getResult().getType();
+  bool rows = getAxis() == Axis::Rows;
+  if (result.getRows() != (rows ? 1 : input.getRows()) ||
+      result.getColumns() != (rows ? input.getColumns() : 1))
+    return emitOpError("a reduction over ") << stringifyAxis(getAxis()) << " of " << input
+                                            << " is not " << result;
+  return success();
+}
+
+LogicalResult ExpandOp::verify() {
+  auto type = cast<ShapedType>(getTable().getType());
+  if (type.getRank() != 2 || type.getDimSize(0) < getResult().getType().getRows())
+    return emitOpError("expected a table of D x p row numbers");
+  for (const APInt &row : getTable().getValues<APInt>())
+    if (row.getSExtValue() < 0 || row.getSExtValue() >= getSource().getType().getRows())
+      return emitOpError("the table names row ") << row.getSExtValue() << " of "
+                                                 << getSource().getType();
+  if (getWeights() && int64_t(getWeights()->size()) != type.getDimSize(0))
+    return emitOpError("expected one weight for each row of the table");
+  return success();
+}
+
+LogicalResult SliceOp::verify() {
+  TileType source = getSource().getType(), result = getResult().getType();
+  if (result.getColumns() > source.getColumns() || result.getRows() > source.getRows())
+    return emitOpError("a window ") << result << " is larger than " << source;
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  int64_t rows = 0;
+  for (Value input : getInputs()) {
+    auto tile = cast<TileType>(input.getType());
+    rows += tile.getRows();
+    if (tile.getColumns() != getResult().getType().getColumns())
+      return emitOpError("operands have different numbers of columns");
+  }
+  if (rows != getResult().getType().getRows())
+    return emitOpError("operands have ") << rows << " rows in all";
+  return success();
+}
+
+LogicalResult SelectRowsOp::verify() {
+  for (int64_t row : getRows())
+    if (row < 0 || row >= getSource().getType().getRows())
+      return emitOpError("there is no row ") << row << " in " << getSource().getType();
+  if (int64_t(getRows().size()) != getResult().getType().getRows())
+    return emitOpError("expected ") << getRows().size() << " rows";
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  TileType source = getSource().getType(), result = getResult().getType();
+  if (source.getRows() != result.getColumns() || source.getColumns() != result.getRows())
+    return emitOpError("the transpose of ") << source << " is not " << result;
+  return success();
+}

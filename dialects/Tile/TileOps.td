@@ -1,0 +1,293 @@
+//===- TileOps.td - the ops of block programs -----------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILE_OPS
+#define TILE_OPS
+
+include "dialects/Tile/TileBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Tile_KernelOp : Tile_Op<"kernel",
+    [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator,
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "a block program and its tensors";
+  let description = [{
+    The body is what one program does. Its arguments are the tensors, inputs first, as
+    memrefs with dynamic strides whose innermost stride is 1, then four indices: the
+    program's batch and head (of queries), the head of keys and values that serves it, and
+    the size of the grouping G = H / Hkv. Programs are independent of each other.
+
+    ```mlir
+    tile.kernel @copy(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>) {
+    ^bb0(%q, %o, %batch: index, %head: index, %kv_head: index):
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$num_inputs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasRegionVerifier = 1;
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getDefaultDialect() { return "tile"; }
+    /// The tensors, inputs first.
+    unsigned getNumTensors() { return getArgNames().size(); }
+    ::mlir::Value getTensor(unsigned i) { return getBody().getArgument(i); }
+    ::mlir::Value getBatch() { return getBody().getArgument(getNumTensors()); }
+    ::mlir::Value getHead() { return getBody().getArgument(getNumTensors() + 1); }
+    ::mlir::Value getKvHead() { return getBody().getArgument(getNumTensors() + 2); }
+    ::mlir::Value getGroup() { return getBody().getArgument(getNumTensors() + 3); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments]> {
+  let summary = "a tile of a tensor; what lies past the end reads as zero";
+  let description = [{
+    One index for each dimension of the tensor says where the tile starts. Rows run
+    along dimension `row_dim`, columns along `col_dim`; -1 stands for a tile of one row or
+    one column. Elements are converted to f32. Where `valid` is given, only that many rows
+    (columns where `row_dim` is -1 or the tile is read `transposed`) are in the tensor.
+
+    With `transposed` the result is the transpose of what the dimensions say.
+
+    ```mlir
+    %x = tile.load %q[%b, %t, %h, %c0] valid %n {row_dim = 1, col_dim = 3, transposed}
+      : memref<?x?x?x64xbf16> -> !tile.tile<64x32xf32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$memref, Variadic<Index>:$indices, Optional<Index>:$valid,
+                       I64Attr:$row_dim, I64Attr:$col_dim, UnitAttr:$transposed);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $memref `[` $indices `]` (`valid` $valid^)? attr-dict `:` type($memref) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
+  let summary = "writes a tile to a tensor, rows past the end left alone";
+  let description = [{
+    As `tile.load`, the other way round: only the first `valid` rows are written where it is
+    given. Elements are rounded to the tensor's type.
+  }];
+  let arguments = (ins Tile_TileType:$tile, AnyMemRef:$memref, Variadic<Index>:$indices,
+                       Optional<Index>:$valid, I64Attr:$row_dim, I64Attr:$col_dim);
+  let assemblyFormat = [{
+    $tile `,` $memref `[` $indices `]` (`valid` $valid^)? attr-dict `:` type($tile) `,`
+    type($memref)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_BufferOp : Tile_Op<"buffer"> {
+  let summary = "a buffer of zeros";
+  let description = "Example: `%s = tile.buffer : !tile.buffer<1024x64>`";
+  let results = (outs Tile_BufferType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Tile_ReadOp : Tile_Op<"read"> {
+  let summary = "rows of a buffer as a tile";
+  let description = [{
+    The value is that of the moment: no write to these rows may come between this op and
+    the uses of its result.
+  }];
+  let arguments = (ins Tile_BufferType:$buffer, Index:$row);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$buffer `[` $row `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_WriteOp : Tile_Op<"write"> {
+  let summary = "writes a tile to rows of a buffer";
+  let arguments = (ins Tile_TileType:$tile, Tile_BufferType:$buffer, Index:$row);
+  let assemblyFormat = "$tile `,` $buffer `[` $row `]` attr-dict `:` type($tile) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
+  let summary = "buffer rows += A B, the buffer's rows scaled first where a factor is given";
+  let description = [{
+    The state's update S <- g S + phi_k V. A is M x K, B is K x N; the first `bound` of
+    the K terms are summed where it is given.
+  }];
+  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_BufferType:$buffer,
+                       Index:$row, Optional<Index>:$bound, Optional<Tile_TileType>:$factor);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $buffer `[` $row `]` (`bound` $bound^)? (`factor` $factor^ `:` type($factor))?
+    attr-dict `:` type($lhs) `,` type($rhs) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+def Tile_ConstantOp : Tile_Op<"constant", [Pure]> {
+  let summary = "the same number everywhere";
+  let arguments = (ins F64Attr:$value);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
+def Tile_ColumnOp : Tile_Op<"column", [Pure]> {
+  let summary = "a column vector of given numbers";
+  let arguments = (ins DenseF64ArrayAttr:$values);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_PositionsOp : Tile_Op<"positions", [Pure]> {
+  let summary = "the row vector start, start + 1, ...";
+  let arguments = (ins Index:$start);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$start attr-dict `:` type($result)";
+}
+
+def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
+  let summary = "A B, added to an accumulator where one is given";
+  let description = [{
+    A is M x K, or K x M with `lhs_transposed`; B is K x N. The first `bound` of the K terms
+    are summed where it is given. `lower` computes the entries at and below the diagonal
+    only (what stands above is unspecified). `lower_lhs` says that A is zero above its
+    diagonal: row i sums its first i + 1 terms.
+
+    ```mlir
+    %p = tile.dot %phi_q, %phi_k {lhs_transposed, lower}
+      : !tile.tile<128x64xf32>, !tile.tile<128x64xf32> -> !tile.tile<64x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Optional<Tile_TileType>:$acc,
+                       Optional<Index>:$bound, UnitAttr:$lhs_transposed, UnitAttr:$lower, UnitAttr:$lower_lhs);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`acc` $acc^ `:` type($acc))? (`bound` $bound^)? attr-dict `:` type($lhs) `,`
+    type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_MapOp : Tile_Op<"map", [Pure, SingleBlock]> {
+  let summary = "an element-wise function";
+  let description = [{
+    The region computes one element from one element of each operand. An operand of one
+    row, one column or both is repeated.
+
+    ```mlir
+    %y = tile.map %a, %b : !tile.tile<64x32xf32>, !tile.tile<1x32xf32> -> !tile.tile<64x32xf32> {
+    ^bb0(%x: f32, %s: f32):
+      %r = arith.mulf %x, %s : f32
+      tile.yield %r : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_TileType>:$inputs);
+  let results = (outs Tile_TileType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result) $body";
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
+  let summary = "the element that a map computes";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure]> {
+  let summary = "keeps entries at and below the diagonal, zero elsewhere";
+  let arguments = (ins Tile_TileType:$input);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
+  let summary = "sum or maximum over rows (a row vector) or columns (a column vector)";
+  let description = [{
+    `bound` limits the sum to the first rows or columns.
+  }];
+  let arguments = (ins Tile_TileType:$input, Optional<Index>:$bound, Tile_ReduceKindAttr:$kind,
+                       Tile_AxisAttr:$axis, UnitAttr:$lower);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $kind $axis $input (`bound` $bound^)? attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure]> {
+  let summary = "running sums of a row vector";
+  let arguments = (ins Tile_TileType:$input);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Tile_ExpandOp : Tile_Op<"expand", [Pure]> {
+  let summary = "a block of products of rows: features of a tensor or symmetric power";
+  let description = [{
+    Row r of the result is the product of the source's rows table[first + r][0..p), times
+    weights[first + r] where weights are given. The table is a constant of D x p row numbers.
+
+    ```mlir
+    %phi = tile.expand %x[%f] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>}
+      : !tile.tile<2x64xf32> -> !tile.tile<3x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$source, Index:$first, I32ElementsAttr:$table,
+                       OptionalAttr<DenseF64ArrayAttr>:$weights);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$source `[` $first `]` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "a window of a tile";
+  let arguments = (ins Tile_TileType:$source, Index:$row, Index:$column);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$source `[` $row `,` $column `]` attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ConcatOp : Tile_Op<"concat", [Pure]> {
+  let summary = "tiles stacked row upon row";
+  let arguments = (ins Variadic<Tile_TileType>:$inputs);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SelectRowsOp : Tile_Op<"select_rows", [Pure]> {
+  let summary = "rows in a given order";
+  let arguments = (ins Tile_TileType:$source, DenseI64ArrayAttr:$rows);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "rows become columns";
+  let arguments = (ins Tile_TileType:$source);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // TILE_OPS

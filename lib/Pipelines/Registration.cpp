@@ -1,0 +1,23 @@
+//===- Registration.cpp - dialects and passes of the project --------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Pipelines/Registration.h"
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/Passes.h"
+
+void polyattn::registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
+                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
+}
+
+void polyattn::registerPasses() { mlir::registerTransformsPasses(); }
