@@ -379,8 +379,18 @@ void AttendOp::print(OpAsmPrinter &printer) {
   printFeatureTypes(printer, *this, getOperandTypes());
 }
 
+/// The generic form may give an operand's segment any size.
+static bool hasOneOfEach(ArrayRef<int32_t> segments) {
+  return llvm::all_equal(segments.take_front(3)) && segments[0] == 1 &&
+         llvm::all_of(segments.drop_front(3), [](int32_t size) { return size <= 1; });
+}
+static constexpr StringLiteral kOneOfEach =
+    "expected one query, one key, one value and at most one of each other operand";
+
 LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                                          Adaptor op, SmallVectorImpl<Type> &results) {
+  if (!hasOneOfEach(op.getProperties().operandSegmentSizes))
+    return emitOptionalError(loc, kOneOfEach);
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   results.push_back(FeatureType::vector(context, valueWidth));
   if (op.getFinalState()) {
@@ -460,6 +470,8 @@ static LogicalResult verifyStates(AttendOp op) {
 }
 
 LogicalResult AttendOp::verify() {
+  if (!hasOneOfEach(getProperties().operandSegmentSizes))
+    return emitOpError(kOneOfEach);
   if (getQuery().getType() != getKey().getType())
     return emitOpError("C1: query and key have different structures, ")
            << getQuery().getType() << " and " << getKey().getType();
