@@ -11,3 +11,5 @@ config.environment["PATH"] = os.pathsep.join(
     [config.polyattn_bin, config.llvm_tools, config.environment.get("PATH", "")]
 )
 config.substitutions.append(("%specs", os.path.join(config.polyattn_source, "specs")))
+config.substitutions.append(("%docs", os.path.join(config.polyattn_source, "docs")))
+config.substitutions.append(("%dialects", os.path.join(config.polyattn_build, "dialects")))
