@@ -58,8 +58,8 @@ private:
     IRMapping copies;
     for (auto [input, parameter] : llvm::zip(apply.getInputs(), map.getBody().getArguments())) {
       bool isTensor = isa<RankedTensorType>(input.getType());
-      copies.map(parameter, isTensor ? readOnce(builder, apply.getLoc(), input, parameter.getType())
-                                     : input);
+      copies.map(parameter,
+                 isTensor ? readOnce(builder, apply.getLoc(), input, parameter.getType()) : input);
     }
     for (Operation &op : map.getBody().front().without_terminator()) {
       Operation *copy = builder.clone(op, copies);
