@@ -51,14 +51,18 @@ FeatureFacts polyattn::factsOf(Value value) {
     }
     return largest;
   };
-  auto isSquare = [&] {
-    return op->getNumOperands() == 2 && op->getOperand(0) == op->getOperand(1);
+  // Factors that stand an even number of times are squares.
+  auto othersAreSquares = [&] {
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (!inputs[i].nonNegative && llvm::count(op->getOperands(), operand) % 2 != 0)
+        return false;
+    return true;
   };
 
   return llvm::TypeSwitch<Operation *, FeatureFacts>(op)
       .Case([&](ProjectOp) { return FeatureFacts{inputs[0].degree, false}; })
       .Case([&](HadamardOp) {
-        return FeatureFacts{sumOfDegrees(), allNonNegative || isSquare()};
+        return FeatureFacts{sumOfDegrees(), othersAreSquares()};
       })
       .Case([&](TensorOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
       .Case([&](TriuOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
@@ -115,15 +119,24 @@ bool polyattn::scoresNonNegative(Value query, Value key) {
   key = throughApply(key);
   if (factsOf(query).nonNegative && factsOf(key).nonNegative)
     return true;
+  // A factor may stand on one side alone.
+  bool negated = false;
+  for (Value *side : {&query, &key}) {
+    while (auto scale = side->getDefiningOp<ScaleOp>()) {
+      negated ^= scale.getFactor().isNegative();
+      *side = throughApply(scale.getInput());
+    }
+  }
+  if (negated)
+    return false;
+  if (factsOf(query).nonNegative && factsOf(key).nonNegative)
+    return true;
   Operation *q = query.getDefiningOp(), *k = key.getDefiningOp();
   if (!q || !k || q->getName() != k->getName())
     return false;
   if (auto power = dyn_cast<PowerOp>(q))
     return power.getAbs() || power.getDegree() % 2 == 0 ||
            scoresNonNegative(power.getInput(), cast<PowerOp>(k).getInput());
-  if (auto scale = dyn_cast<ScaleOp>(q))
-    return scale.getFactor().isNegative() == cast<ScaleOp>(k).getFactor().isNegative() &&
-           scoresNonNegative(scale.getInput(), cast<ScaleOp>(k).getInput());
   if (isa<ConcatOp, TensorOp>(q)) {
     // An even number of equal factors is a square: <a, a'>^2 >= 0.
     if (isa<TensorOp>(q) && q->getNumOperands() == 2 && q->getOperand(0) == q->getOperand(1) &&
