@@ -136,11 +136,6 @@ LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context, Loc, Adaptor op, R
   return infer(context, results, structureOf(op.getInput()));
 }
 
-OpFoldResult ScaleOp::fold(FoldAdaptor) {
-  // scale by one is the identity
-  return getFactor().isExactlyValue(1.0) ? OpFoldResult(getInput()) : OpFoldResult();
-}
-
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                            Results &results) {
   if (op.getWidth() < 1)

@@ -24,6 +24,7 @@ def PolyAttn_Dialect : Dialect {
     states in one `polyattn.attend` what is computed from them. The dialect says what
     is meant, never how it is computed.
   }];
+  let hasCanonicalizer = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }
