@@ -7,6 +7,7 @@
 
 #include "Inputs.h"
 #include "polyattn/Numpy/Npy.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <unistd.h>
 
 using namespace llvm;
@@ -38,6 +39,16 @@ static Error checkNames(const Signature &signature, const RunOptions &options) {
   return Error::success();
 }
 
+/// Bytes that this process may use: the machine's memory, or less in a container.
+static double availableMemory() {
+  double physical = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGE_SIZE));
+  auto limit = MemoryBuffer::getFileAsStream("/sys/fs/cgroup/memory.max");
+  double bytes;
+  if (limit && !(*limit)->getBuffer().trim().getAsDouble(bytes))
+    return std::min(physical, bytes);
+  return physical;
+}
+
 /// Refuses what this machine cannot hold before anything is allocated.
 static Error checkMemory(const Signature &signature, const CallSizes &sizes,
                          const RunOptions &options) {
@@ -47,11 +58,12 @@ static Error checkMemory(const Signature &signature, const CallSizes &sizes,
   for (const auto *list : {&signature.arguments, &signature.results})
     for (const TensorSignature &tensor : *list) {
       double count = 1;
+      // An empty tensor counts as if it were not: a huge batch of nothing is a mistake, too.
       for (int64_t size : shapeOf(tensor, sizes))
-        count *= double(size);
+        count *= double(std::max<int64_t>(size, 1));
       bytes += count * double(bytesOf(tensor.type) + (oracle ? 8 : 0));
     }
-  double available = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGE_SIZE));
+  double available = availableMemory();
   if (bytes <= available)
     return Error::success();
   std::string text;

@@ -206,8 +206,15 @@ int polyattn::runMain(int argc, char **argv, const DialectRegistry &dialects,
     return 0;
   }
   Error error = options ? Error::success() : options.takeError();
-  if (!error)
-    error = runSpec(*options, dialects, targets);
+  if (!error) {
+    // The oracle keeps the vectors of a head in standard containers, which throw.
+    try {
+      error = runSpec(*options, dialects, targets);
+    } catch (const std::bad_alloc &) {
+      llvm::errs() << "polyattn-run: error: there is not enough memory for this run\n";
+      return 1;
+    }
+  }
   if (!error)
     return 0;
   llvm::handleAllErrors(
