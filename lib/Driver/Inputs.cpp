@@ -68,8 +68,8 @@ static Error checkMemory(const Signature &signature, const CallSizes &sizes,
     return Error::success();
   std::string text;
   raw_string_ostream stream(text);
-  stream << format("arguments and results need %.3g GiB, this machine has %.3g GiB",
-                   bytes / 0x1p30, available / 0x1p30);
+  stream << format("arguments and results need %.3g GiB, this machine has %.3g GiB", bytes / 0x1p30,
+                   available / 0x1p30);
   return createStringError(text);
 }
 
@@ -81,8 +81,9 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
   std::vector<std::optional<HostTensor>> given(count);
   SizeBinder binder(signature);
   for (auto [i, argument] : enumerate(signature.arguments)) {
-    auto file = find_if(options.inputs,
-                        [&, &argument = argument](const NamedFile &f) { return f.name == argument.name; });
+    auto file = find_if(options.inputs, [&, &argument = argument](const NamedFile &f) {
+      return f.name == argument.name;
+    });
     if (file == options.inputs.end()) {
       if (!options.random)
         return createStringError("argument '" + argument.name + "': expected --input " +
@@ -91,8 +92,7 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     }
     Expected<HostTensor> tensor = readNpy(file->path, argument.type, layout);
     if (!tensor)
-      return createStringError("argument '" + argument.name +
-                               "': " + toString(tensor.takeError()));
+      return createStringError("argument '" + argument.name + "': " + toString(tensor.takeError()));
     if (Error error = binder.bind(argument, tensor->sizes))
       return std::move(error);
     given[i] = std::move(*tensor);
@@ -117,8 +117,7 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     if (!tensor) {
       auto made = allocateTensor(argument.type, shapeOf(argument, *sizes), layout);
       if (!made)
-        return createStringError("argument '" + argument.name + "': " +
-                                 toString(made.takeError()));
+        return createStringError("argument '" + argument.name + "': " + toString(made.takeError()));
       fillRandom(argument, options.seed, *made);
       tensor = std::move(*made);
     }

@@ -68,7 +68,8 @@ TEST_F(SignatureTest, FullMaskLeavesKeysTheirOwnLength) {
   Signature signature = plain("full normalize <none>");
   EXPECT_EQ(dims(signature, "k"), "[B, Tk, Hkv, 4]");
   CallSizes sizes;
-  ASSERT_FALSE(bool(bindShapes(signature, Shapes{{2, 3, 4, 4}, {2, 7, 2, 4}, {2, 7, 2, 4}}, sizes)));
+  ASSERT_FALSE(
+      bool(bindShapes(signature, Shapes{{2, 3, 4, 4}, {2, 7, 2, 4}, {2, 7, 2, 4}}, sizes)));
   EXPECT_EQ(sizes.batch, 2);
   EXPECT_EQ(sizes.queries, 3);
   EXPECT_EQ(sizes.keys, 7);
@@ -78,10 +79,9 @@ TEST_F(SignatureTest, FullMaskLeavesKeysTheirOwnLength) {
 
 TEST_F(SignatureTest, WeightPerHeadOnBothSidesTiesHeads) {
   std::string types = ") : tensor<?x?x?x4xf32>, tensor<?x4x4xf32> -> [4]";
-  Signature signature =
-      attention(", %w: tensor<?x4x4xf32>",
-                ", %m: 4x4) {\n%y = project %x, %m : [4], 4x4\nyield %y : [4]\n", ", %w" + types,
-                "full normalize <none>");
+  Signature signature = attention(", %w: tensor<?x4x4xf32>",
+                                  ", %m: 4x4) {\n%y = project %x, %m : [4], 4x4\nyield %y : [4]\n",
+                                  ", %w" + types, "full normalize <none>");
   EXPECT_EQ(dims(signature, "w"), "[H, 4, 4]");
   EXPECT_EQ(dims(signature, "k"), "[B, Tk, H, 4]");
   EXPECT_EQ(signature.findArgument("w")->role, Role::Weight);
@@ -91,9 +91,9 @@ TEST_F(SignatureTest, WeightPerHeadOnBothSidesTiesHeads) {
 }
 
 TEST_F(SignatureTest, SharedWeightTiesNothing) {
-  Signature signature = attention(
-      ", %g: tensor<4xf32>", ", %m: 4) {\n%y = mul_vec %x, %m : [4], 4\nyield %y : [4]\n",
-      ", %g) : tensor<?x?x?x4xf32>, tensor<4xf32> -> [4]", "causal normalize <none>");
+  Signature signature =
+      attention(", %g: tensor<4xf32>", ", %m: 4) {\n%y = mul_vec %x, %m : [4], 4\nyield %y : [4]\n",
+                ", %g) : tensor<?x?x?x4xf32>, tensor<4xf32> -> [4]", "causal normalize <none>");
   EXPECT_EQ(dims(signature, "k"), "[B, T, Hkv, 4]");
   EXPECT_EQ(signature.findArgument("g")->role, Role::Gain);
 }
@@ -108,8 +108,8 @@ TEST_F(SignatureTest, DecayAndStates) {
   EXPECT_EQ(dims(signature, "s"), "[B, Hkv, 4, 4]");
   EXPECT_EQ(signature.findArgument("g")->role, Role::Decay);
   EXPECT_EQ(signature.findArgument("s")->role, Role::State);
-  signature = attention(more, identity, apply,
-                        attend + " {gate_heads = #polyattn.gate_heads<q>}", types);
+  signature =
+      attention(more, identity, apply, attend + " {gate_heads = #polyattn.gate_heads<q>}", types);
   EXPECT_EQ(dims(signature, "g"), "[B, T, H]");
   EXPECT_EQ(dims(signature, "s"), "[B, H, 4, 4]");
 }

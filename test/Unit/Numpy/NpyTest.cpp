@@ -33,16 +33,15 @@ protected:
     for (int i = 0; i < (version == 1 ? 2 : 4); ++i)
       length += static_cast<char>(header.size() >> (8 * i));
     std::error_code code;
-    llvm::raw_fd_ostream(file, code) << "\x93NUMPY" << static_cast<char>(version) << '\0' << length
-                                     << header << data;
+    llvm::raw_fd_ostream(file, code)
+        << "\x93NUMPY" << static_cast<char>(version) << '\0' << length << header << data;
     return file;
   }
   static std::string header(const std::string &descr, const std::string &shape,
                             const std::string &order = "False") {
     return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
   }
-  template <typename T>
-  static std::string bytes(std::initializer_list<T> numbers) {
+  template <typename T> static std::string bytes(std::initializer_list<T> numbers) {
     return std::string(reinterpret_cast<const char *>(numbers.begin()), numbers.size() * sizeof(T));
   }
   std::string failure(int version, const std::string &header, const std::string &data,
@@ -87,9 +86,9 @@ TEST_F(NpyTest, VersionsAndSpellings) {
     ASSERT_TRUE(bool(tensor)) << llvm::toString(tensor.takeError());
     EXPECT_EQ(numbers(*tensor), (std::vector<double>{1, 2, 3}));
   }
-  auto tensor = readNpy(
-      write(1, "{\"shape\": (3L,), \"fortran_order\": False, \"descr\": \"<f4\"}", data),
-      ElementType::F32);
+  auto tensor =
+      readNpy(write(1, "{\"shape\": (3L,), \"fortran_order\": False, \"descr\": \"<f4\"}", data),
+              ElementType::F32);
   ASSERT_TRUE(bool(tensor)) << llvm::toString(tensor.takeError());
 }
 

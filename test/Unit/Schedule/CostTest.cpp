@@ -23,14 +23,13 @@ protected:
   AttentionOp parse(const std::string &body, const std::string &structure,
                     const std::string &mask = "causal") {
     std::string x = "tensor<?x?x?x16xf32>", v = "tensor<?x?x?x64xf32>";
-    std::string text = "polyattn.feature_map @phi(%x: [16]) {\n" + body + "\nyield %y : " +
-                       structure + "\n}\npolyattn.attention @a(%q: " + x + ", %k: " + x +
-                       ", %v: " + v + ") -> (o: " + v + ") {\n%a = apply @phi(%q) : " + x +
-                       " -> " + structure + "\n%b = apply @phi(%k) : " + x + " -> " + structure +
-                       "\n%c = read %v : " + v +
-                       " -> [64]\n%o = attend query %a key %b value %c " + mask +
-                       " normalize <none> : " + structure + ", " + structure +
-                       ", [64]\nreturn %o : [64]\n}\n";
+    std::string text =
+        "polyattn.feature_map @phi(%x: [16]) {\n" + body + "\nyield %y : " + structure +
+        "\n}\npolyattn.attention @a(%q: " + x + ", %k: " + x + ", %v: " + v + ") -> (o: " + v +
+        ") {\n%a = apply @phi(%q) : " + x + " -> " + structure + "\n%b = apply @phi(%k) : " + x +
+        " -> " + structure + "\n%c = read %v : " + v +
+        " -> [64]\n%o = attend query %a key %b value %c " + mask +
+        " normalize <none> : " + structure + ", " + structure + ", [64]\nreturn %o : [64]\n}\n";
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module) << text;
     return *module->getOps<AttentionOp>().begin();
