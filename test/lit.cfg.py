@@ -1,4 +1,5 @@
 import os
+import sys
 
 import lit.formats
 
@@ -11,3 +12,4 @@ config.environment["PATH"] = os.pathsep.join(
     [config.polyattn_bin, config.llvm_tools, config.environment.get("PATH", "")]
 )
 config.substitutions.append(("%specs", os.path.join(config.polyattn_source, "specs")))
+config.substitutions.append(("%python", sys.executable))
