@@ -10,27 +10,27 @@
 
 using namespace polyattn;
 
-llvm::StringRef polyattn::toString(ElementType type) {
+llvm::StringRef polyattn::toString(DataType type) {
   switch (type) {
-  case ElementType::F32:
+  case DataType::F32:
     return "f32";
-  case ElementType::F16:
+  case DataType::F16:
     return "f16";
-  case ElementType::BF16:
+  case DataType::BF16:
     return "bf16";
   }
   return "";
 }
 
-std::optional<ElementType> polyattn::parseElementType(llvm::StringRef name) {
-  return llvm::StringSwitch<std::optional<ElementType>>(name)
-      .Case("f32", ElementType::F32)
-      .Case("f16", ElementType::F16)
-      .Case("bf16", ElementType::BF16)
+std::optional<DataType> polyattn::parseDataType(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<DataType>>(name)
+      .Case("f32", DataType::F32)
+      .Case("f16", DataType::F16)
+      .Case("bf16", DataType::BF16)
       .Default(std::nullopt);
 }
 
-int64_t polyattn::byteWidth(ElementType type) { return type == ElementType::F32 ? 4 : 2; }
+int64_t polyattn::byteWidth(DataType type) { return type == DataType::F32 ? 4 : 2; }
 
 static constexpr llvm::StringLiteral kSizeNames[] = {"B", "T", "Tk", "H", "Hkv"};
 static_assert(std::size(kSizeNames) == -POLYATTN_RT_LAST);
@@ -62,17 +62,15 @@ llvm::json::Value KernelDescription::toJSON() const {
     stageList.push_back(llvm::json::Object{{"function", stage.function},
                                            {"programs", sizesToJSON(stage.programs)},
                                            {"scratch_bytes", stage.scratchBytes}});
-  llvm::json::Object result{{"entry", entry},
+  return llvm::json::Object{{"entry", entry},
                             {"arguments", std::move(arguments)},
                             {"results", std::move(results)},
                             {"stages", std::move(stageList)},
                             {"target", target},
                             {"cpu_level", cpuLevel},
                             {"feature_dim", featureDimension},
+                            {"degree", degree},
                             {"score_form", scoreForm}};
-  if (degree)
-    result["degree"] = *degree;
-  return result;
 }
 
 static bool readSizes(const llvm::json::Array *array, std::vector<int64_t> &sizes) {
@@ -104,7 +102,7 @@ static bool readTensors(const llvm::json::Array *array, bool areResults,
     if (!object)
       return false;
     std::optional<llvm::StringRef> name = object->getString("name");
-    std::optional<ElementType> dtype = parseElementType(object->getString("dtype").value_or(""));
+    std::optional<DataType> dtype = parseDataType(object->getString("dtype").value_or(""));
     TensorDescription tensor;
     if (!name || !dtype || !readSizes(object->getArray("shape"), tensor.sizes) ||
         tensor.sizes.size() > POLYATTN_MAX_RANK)
@@ -149,9 +147,9 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
   result.entry = entry->str();
   result.target = object->getString("target").value_or("").str();
   result.cpuLevel = object->getString("cpu_level").value_or("").str();
-  result.featureDimension = object->getInteger("feature_dim").value_or(0);
+  result.featureDimension = object->getInteger("feature_dim");
   result.degree = object->getInteger("degree");
-  result.scoreForm = object->getBoolean("score_form").value_or(false);
+  result.scoreForm = object->getString("score_form").value_or("").str();
   return result;
 }
 

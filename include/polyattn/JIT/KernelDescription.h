@@ -22,7 +22,7 @@
 
 namespace polyattn {
 
-enum class ElementType : int32_t { F32 = POLYATTN_F32, F16 = POLYATTN_F16, BF16 = POLYATTN_BF16 };
+enum class DataType : int32_t { F32 = POLYATTN_F32, F16 = POLYATTN_F16, BF16 = POLYATTN_BF16 };
 
 /// A size of a tensor: a number, or where negative a name that the caller's tensors decide.
 enum SizeName : int64_t {
@@ -36,7 +36,7 @@ enum SizeName : int64_t {
 struct TensorDescription {
   std::string name;
   bool isResult = false;
-  ElementType dtype = ElementType::F32;
+  DataType dtype = DataType::F32;
   std::vector<int64_t> sizes;
 };
 
@@ -56,11 +56,10 @@ struct KernelDescription {
   std::vector<StageDescription> stages;
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
   std::string target, cpuLevel;
-  /// Facts for people: features per key, degree of the scores where they are polynomials, and
-  /// whether scores are computed without features.
-  int64_t featureDimension = 0;
-  std::optional<int64_t> degree;
-  bool scoreForm = false;
+  /// Facts for people: features per key where the number fits, degree of the scores where they
+  /// are polynomials, and the structure whose score form spares the features, or nothing.
+  std::optional<int64_t> featureDimension, degree;
+  std::string scoreForm;
 
   llvm::json::Value toJSON() const;
   /// Rejects whatever the runtime could not take: the text may come from a damaged file.
@@ -83,9 +82,9 @@ private:
 };
 
 /// "f32", "f16", "bf16".
-llvm::StringRef toString(ElementType type);
-std::optional<ElementType> parseElementType(llvm::StringRef name);
-int64_t byteWidth(ElementType type);
+llvm::StringRef toString(DataType type);
+std::optional<DataType> parseDataType(llvm::StringRef name);
+int64_t byteWidth(DataType type);
 
 /// "B", "T", "Tk", "H", "Hkv", or the number.
 std::string sizeToString(int64_t size);
