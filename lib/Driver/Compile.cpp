@@ -16,6 +16,8 @@
 
 using namespace polyattn;
 
+char SpecError::ID;
+
 namespace {
 /// Collects errors and their notes as text, "file:line:column: error: ..." per line.
 class Diagnostics {
@@ -28,7 +30,9 @@ public:
         }) {}
 
   llvm::Error take(llvm::StringRef fallback) {
-    return llvm::createStringError(text.empty() ? fallback : llvm::StringRef(text));
+    if (text.empty())
+      return llvm::createStringError(fallback);
+    return llvm::make_error<SpecError>(std::move(text));
   }
 
 private:

@@ -16,6 +16,18 @@
 
 namespace polyattn {
 
+/// Located diagnostics of a spec, "file:line:column: error: ..." per line.
+class SpecError : public llvm::ErrorInfo<SpecError> {
+public:
+  static char ID;
+  explicit SpecError(std::string text) : text(std::move(text)) {}
+  void log(llvm::raw_ostream &stream) const override { stream << text; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+private:
+  std::string text;
+};
+
 /// What decides the code of a spec. Every field belongs into the key of a cached kernel.
 struct CompileOptions {
   /// The entry to compile; empty for all of the spec's.

@@ -6,34 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "CopyKernel.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/Parser/Parser.h"
-#include "polyattn/Driver/Compile.h"
 #include "polyattn/JIT/CompiledKernel.h"
-#include "polyattn/Pipelines/Registration.h"
 #include "gtest/gtest.h"
 #include <atomic>
 #include <numeric>
 #include <thread>
 
 using namespace polyattn;
-
-static CompileOptions nativeOptions() {
-  CompileOptions options;
-  options.machine = llvm::cantFail(findMachine("native"));
-  return options;
-}
-
-static LoweredModule copyModule() {
-  LoweredModule result;
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  result.context = std::make_unique<mlir::MLIRContext>(registry);
-  result.module =
-      mlir::parseSourceString<mlir::ModuleOp>(test::kCopyModule, result.context.get());
-  result.kernels = {test::copyDescription()};
-  return result;
-}
+using test::copyModule;
+using test::nativeOptions;
 
 static std::unique_ptr<CompiledKernel> loadCopy() {
   LoweredModule module = copyModule();

@@ -7,7 +7,9 @@
 #ifndef POLYATTN_TEST_UNIT_JIT_COPYKERNEL_H
 #define POLYATTN_TEST_UNIT_JIT_COPYKERNEL_H
 
-#include "polyattn/JIT/KernelDescription.h"
+#include "mlir/Parser/Parser.h"
+#include "polyattn/Driver/Compile.h"
+#include "polyattn/Pipelines/Registration.h"
 
 namespace polyattn::test {
 
@@ -81,6 +83,22 @@ inline KernelDescription copyDescription() {
   StageDescription stage;
   stage.function = "copy";
   result.stages = {stage};
+  return result;
+}
+
+inline CompileOptions nativeOptions() {
+  CompileOptions options;
+  options.machine = llvm::cantFail(findMachine("native"));
+  return options;
+}
+
+inline LoweredModule copyModule() {
+  LoweredModule result;
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  result.context = std::make_unique<mlir::MLIRContext>(registry);
+  result.module = mlir::parseSourceString<mlir::ModuleOp>(kCopyModule, result.context.get());
+  result.kernels = {copyDescription()};
   return result;
 }
 
