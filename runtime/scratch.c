@@ -23,8 +23,9 @@ static void free_buffer(void *kept) {
 
 static void create_key(void) { key_exists = pthread_key_create(&key, free_buffer) == 0; }
 
-/* A library that is unloaded must not leave a destructor behind. */
-__attribute__((destructor)) static void delete_key(void) {
+/* A library that is unloaded must not leave a destructor behind. The priority puts this after
+ * the end of the pool's threads, which free their scratch through the key. */
+__attribute__((destructor(200))) static void delete_key(void) {
   if (!key_exists)
     return;
   polyattn_rt_buffer *buffer = pthread_getspecific(key);
