@@ -178,7 +178,8 @@ def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
     OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
-    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$final_state);
+    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$final_state,
+    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
   let results = (outs PolyAttn_FeatureType:$output, Variadic<AnyRankedTensor>:$final_states);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -107,14 +107,18 @@ FeatureFacts ElementFacts::compute(Operation *op) {
     }
     return largest;
   };
-  auto isSquare = [&] {
-    return op->getNumOperands() == 2 && op->getOperand(0) == op->getOperand(1);
+  // Factors that stand an even number of times are squares.
+  auto othersAreSquares = [&] {
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (!inputs[i].nonNegative && llvm::count(op->getOperands(), operand) % 2 != 0)
+        return false;
+    return true;
   };
 
   return llvm::TypeSwitch<Operation *, FeatureFacts>(op)
       .Case([&](ProjectOp) { return FeatureFacts{inputs[0].degree, false}; })
       .Case([&](HadamardOp) {
-        return FeatureFacts{sumOfDegrees(), allNonNegative || isSquare()};
+        return FeatureFacts{sumOfDegrees(), othersAreSquares()};
       })
       .Case([&](TensorOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
       .Case([&](TriuOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
@@ -283,8 +287,18 @@ PolynomialOfBase ScoreFacts::computePolynomial(Value query, Value key) {
 bool ScoreFacts::computeNonNegative(Value query, Value key) {
   if (elements.of(query).nonNegative && elements.of(key).nonNegative)
     return true;
-  query = throughApply(query);
-  key = throughApply(key);
+  // A factor may stand on one side alone.
+  bool negated = false, scaled = false;
+  for (Value *side : {&query, &key}) {
+    *side = throughApply(*side);
+    while (auto scale = side->getDefiningOp<ScaleOp>()) {
+      negated ^= scale.getFactor().isNegative();
+      *side = throughApply(scale.getInput());
+      scaled = true;
+    }
+  }
+  if (scaled)
+    return !negated && nonNegative(query, key);
   if (partsNonNegative(query, key))
     return true;
   std::optional<ScorePolynomial> score = polynomial(query, key).polynomial;
@@ -299,9 +313,6 @@ bool ScoreFacts::partsNonNegative(Value query, Value key) {
   if (auto power = dyn_cast<PowerOp>(q))
     return power.getAbs() || power.getDegree() % 2 == 0 ||
            nonNegative(power.getInput(), cast<PowerOp>(k).getInput());
-  if (auto scale = dyn_cast<ScaleOp>(q))
-    return scale.getFactor().isNegative() == cast<ScaleOp>(k).getFactor().isNegative() &&
-           nonNegative(scale.getInput(), cast<ScaleOp>(k).getInput());
   if (isa<ConcatOp, TensorOp>(q)) {
     // An even number of equal factors is a square: <a, a'>^2 >= 0.
     if (isa<TensorOp>(q) && q->getNumOperands() == 2 && q->getOperand(0) == q->getOperand(1) &&

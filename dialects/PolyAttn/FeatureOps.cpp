@@ -158,11 +158,6 @@ LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor o
   return infer(context, results, structureOf(op.getInput()));
 }
 
-OpFoldResult ScaleOp::fold(FoldAdaptor) {
-  // scale by one is the identity
-  return getFactor().isExactlyValue(1.0) ? OpFoldResult(getInput()) : OpFoldResult();
-}
-
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                            Results &results) {
   int64_t width = op.getWidth();

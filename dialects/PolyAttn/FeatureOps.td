@@ -64,6 +64,7 @@ def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1> {
     Example: `%y = polyattn.hadamard %a, %b : [256], [256]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+  let hasFolder = 1;
 }
 
 def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1> {
@@ -74,6 +75,7 @@ def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1> {
     Example: `%y = polyattn.add %a, %b : [256], [256]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+  let hasFolder = 1;
 }
 
 def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1> {
@@ -87,6 +89,7 @@ def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1> {
     Example: `%y = polyattn.tensor %a, %b : [16], [24]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+  let hasFolder = 1;
 }
 
 def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power"> {
@@ -132,6 +135,7 @@ def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1> {
     Example: `%y = polyattn.concat %one, %x, %xx : [1], [16], sym 2 [16]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+  let hasFolder = 1;
 }
 
 def PolyAttn_ScaleOp : PolyAttn_FeatureOp<"scale"> {
@@ -166,19 +170,24 @@ def PolyAttn_SelectOp : PolyAttn_FeatureOp<"select"> {
     Example: `%y = polyattn.select %x {indices = array<i64: 0, 2, 4>} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, DenseI64ArrayAttr:$indices);
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Element-wise functions
 //===----------------------------------------------------------------------===//
 
-def PolyAttn_ReluOp : PolyAttn_ElementwiseOp<"relu", "max(a, 0)">;
+def PolyAttn_ReluOp : PolyAttn_ElementwiseOp<"relu", "max(a, 0)"> {
+  let hasFolder = 1;
+}
 def PolyAttn_EluPlusOneOp : PolyAttn_ElementwiseOp<"elu_plus_one", "exp(min(a, 0)) + max(a, 0)">;
 def PolyAttn_ExpOp : PolyAttn_ElementwiseOp<"exp", "exp(a)">;
 def PolyAttn_TanhOp : PolyAttn_ElementwiseOp<"tanh", "tanh(a)">;
 def PolyAttn_SinOp : PolyAttn_ElementwiseOp<"sin", "sin(a)">;
 def PolyAttn_CosOp : PolyAttn_ElementwiseOp<"cos", "cos(a)">;
-def PolyAttn_AbsOp : PolyAttn_ElementwiseOp<"abs", "|a|">;
+def PolyAttn_AbsOp : PolyAttn_ElementwiseOp<"abs", "|a|"> {
+  let hasFolder = 1;
+}
 def PolyAttn_SigmoidOp : PolyAttn_ElementwiseOp<"sigmoid", "1 / (1 + exp(-a))">;
 def PolyAttn_SiluOp : PolyAttn_ElementwiseOp<"silu", "a / (1 + exp(-a))">;
 def PolyAttn_SoftplusOp : PolyAttn_ElementwiseOp<"softplus", "log(1 + exp(a))">;
@@ -205,6 +214,7 @@ def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true"> {
   let arguments = (ins PolyAttn_FeatureType:$input,
                        Optional<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType]>>:$exponents,
                        OptionalAttr<F64Attr>:$exponent);
+  let hasFolder = 1;
 }
 
 def PolyAttn_AddConstOp : PolyAttn_ElementwiseOp<"add_const", "a + c for a number c"> {
@@ -214,6 +224,7 @@ def PolyAttn_AddConstOp : PolyAttn_ElementwiseOp<"add_const", "a + c for a numbe
     Example: `%y = polyattn.add_const %x {value = 1.0e-3} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
+  let hasFolder = 1;
 }
 
 def PolyAttn_ClampMinOp : PolyAttn_ElementwiseOp<"clamp_min", "max(a, c) for a number c"> {
@@ -223,6 +234,7 @@ def PolyAttn_ClampMinOp : PolyAttn_ElementwiseOp<"clamp_min", "max(a, c) for a n
     Example: `%y = polyattn.clamp_min %x {value = 1.0e-6} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
+  let hasFolder = 1;
 }
 
 class PolyAttn_VectorWeightOp<string mnemonic, string formula>
