@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "polyattn/Conversion/TileToVector.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
@@ -20,4 +21,7 @@ void polyattn::registerDialects(mlir::DialectRegistry &registry) {
                   mlir::vector::VectorDialect>();
 }
 
-void polyattn::registerPasses() { mlir::registerTransformsPasses(); }
+void polyattn::registerPasses() {
+  mlir::registerTransformsPasses();
+  registerTileToVectorPasses();
+}
