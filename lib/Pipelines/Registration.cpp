@@ -15,6 +15,7 @@
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Transforms/Passes.h"
 #include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Conversion/TileToVector.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
@@ -28,4 +29,5 @@ void polyattn::registerPasses() {
   registerPolyAttnPasses();
   registerPolyAttnConversionPasses();
   registerCPUPipeline();
+  registerTileToVectorPasses();
 }
