@@ -69,12 +69,12 @@ Offset Emitter::mul(Offset a, int64_t factor) {
   return Offset(arith::MulIOp::create(*this, a.dynamic, value(factor)), a.constant * factor);
 }
 
-Offset Emitter::mul(Offset a, Value factor) {
-  if (!a.dynamic && a.constant == 0)
-    return 0;
-  if (!a.dynamic && a.constant == 1)
-    return factor;
-  return Offset(arith::MulIOp::create(*this, value(a), factor));
+Offset Emitter::mul(Offset a, Offset b) {
+  if (b.isStatic())
+    return mul(a, b.constant);
+  if (a.isStatic())
+    return mul(b, a.constant);
+  return Offset(arith::MulIOp::create(*this, value(a), value(b)));
 }
 
 Offset Emitter::div(Offset a, int64_t divisor) {

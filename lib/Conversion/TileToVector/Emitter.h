@@ -54,7 +54,7 @@ public:
   Offset add(Offset a, Offset b);
   Offset sub(Offset a, Offset b);
   Offset mul(Offset a, int64_t factor);
-  Offset mul(Offset a, mlir::Value factor);
+  Offset mul(Offset a, Offset b);
   /// The quotient of a non-negative dividend.
   Offset div(Offset a, int64_t divisor);
   Offset min(Offset a, Offset b);

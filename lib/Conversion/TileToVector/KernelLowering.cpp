@@ -72,19 +72,20 @@ void KernelLowering::loadTensors(Value pointers) {
     tensor.base = e.pointer(aligned, word(2), tensor.element);
     int64_t rank = type.getRank();
     for (int64_t d = 0; d < rank; ++d) {
-      tensor.sizes.push_back(type.isDynamicDim(d) ? Value(word(3 + d)) : e.value(type.getDimSize(d)));
-      tensor.strides.push_back(d == rank - 1 ? e.value(1) : Value(word(3 + rank + d)));
+      tensor.sizes.push_back(type.isDynamicDim(d) ? Offset(word(3 + d))
+                                                   : Offset(type.getDimSize(d)));
+      tensor.strides.push_back(d == rank - 1 ? Offset(1) : Offset(word(3 + rank + d)));
     }
     tensors[argument] = tensor;
   }
 }
 
 void KernelLowering::bindProgram(Value program) {
-  SmallVector<Value> heads; // of queries, of keys
+  SmallVector<Offset> heads; // of queries, of keys
   for (unsigned i = 0; i < kernel.getNumTensors() && heads.size() < 2; ++i)
     if (cast<MemRefType>(kernel.getTensor(i).getType()).getRank() == 4)
       heads.push_back(tensors[kernel.getTensor(i)].sizes[2]);
-  heads.resize(2, heads.empty() ? e.value(1) : heads.front());
+  heads.resize(2, heads.empty() ? Offset(1) : heads.front());
   // Without heads there are no programs, but divisions by what is said of them come first.
   Value h = e.value(e.max(heads[0], 1)), keys = e.value(e.max(heads[1], 1));
   auto divide = [&](Value a, Value b) -> Value { return arith::DivUIOp::create(e, a, b); };

@@ -31,7 +31,7 @@ struct Storage {
 /// A tensor of the user's.
 struct Tensor {
   mlir::Value base;
-  llvm::SmallVector<mlir::Value> sizes, strides;
+  llvm::SmallVector<Offset> sizes, strides;
   mlir::Type element;
 };
 
@@ -39,7 +39,7 @@ struct Tensor {
 struct Source {
   const Tensor &tensor;
   Offset start;
-  mlir::Value rowStride, columnStride; ///< null for a dimension that is not there
+  Offset rowStride, columnStride; ///< 0 for a dimension that is not there
   Offset validRows, validColumns;      ///< what lies past them reads as zero
 };
 

@@ -71,11 +71,8 @@ void KernelLowering::loadPanels(const Source &source, const Storage &destination
 
 static Offset sourceAddress(Emitter &e, const Source &source, Offset row, Offset column) {
   Offset place = source.start;
-  if (source.rowStride)
-    place = e.add(place, e.mul(row, source.rowStride));
-  if (source.columnStride)
-    place = e.add(place, e.mul(column, source.columnStride));
-  return place;
+  place = e.add(place, e.mul(row, source.rowStride));
+  return e.add(place, e.mul(column, source.columnStride));
 }
 
 /// `lanes` elements along the contiguous dimension, or one where it is 0.
@@ -172,7 +169,7 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
 
   int64_t last = int64_t(tensor.strides.size()) - 1;
   int64_t rowDim = load.getRowDim(), colDim = load.getColDim();
-  Source source{tensor, 0, {}, {}, type.getRows(), type.getColumns()};
+  Source source{tensor, 0, 0, 0, type.getRows(), type.getColumns()};
   for (auto [index, stride] : llvm::zip(load.getIndices(), tensor.strides))
     source.start = e.add(source.start, e.mul(scalar(index), stride));
   bool validIsRows = rowDim != -1;
@@ -191,7 +188,8 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
     source.columnStride = tensor.strides[colDim];
 
   Storage destination = allocateFor(load.getResult());
-  bool wholeColumns = source.validColumns.isStatic();
+  bool limited = load.getValid() != nullptr;
+  bool wholeColumns = !limited || validIsRows, wholeRows = !limited || !validIsRows;
   if (isColumnVector(type)) {
     // Contiguous like a row, and read like one.
     Storage row = destination;
@@ -199,12 +197,12 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
     row.rowStride = e.padded(row.columns);
     Source flipped{tensor,           source.start,     source.columnStride, source.rowStride,
                    source.validColumns, source.validRows};
-    if (rowDim == last && source.validRows.isStatic())
+    if (rowDim == last && wholeRows)
       loadRows(flipped, row);
     else
       loadElements(flipped, 0, row);
   } else if (colDim == last && wholeColumns) {
-    if (int64_t panel = panelWidth(load); panel && source.validRows.isStatic()) {
+    if (int64_t panel = panelWidth(load); panel && wholeRows) {
       destination.panelWidth = panel;
       destination.panelRows = type.getRows();
       storages[load.getResult()] = destination;
@@ -212,7 +210,7 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
     } else {
       loadRows(source, destination);
     }
-  } else if (rowDim == last && source.validRows.isStatic()) {
+  } else if (rowDim == last && wholeRows) {
     loadTransposed(source, destination);
   } else {
     loadElements(source, 0, destination);

@@ -40,7 +40,7 @@ LogicalResult KernelLowering::lowerStore(StoreOp store) {
     return offset;
   };
 
-  if (colDim == last && columns.isStatic() && !isColumnVector(type)) {
+  if (colDim == last && !(store.getValid() && rowDim == -1) && !isColumnVector(type)) {
     auto storeRows = [&](RegisterTile tile) {
       Vectors values = inputTile(value, tile);
       for (int64_t r = 0; r < tile.rows; ++r) {
@@ -53,7 +53,7 @@ LogicalResult KernelLowering::lowerStore(StoreOp store) {
                          place(row, e.add(tile.column, v * e.width())));
           }
         };
-        if (rows.isStatic())
+        if (!store.getValid())
           storeRow();
         else
           e.ifLess(row, rows, storeRow);

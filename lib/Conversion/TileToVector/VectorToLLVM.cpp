@@ -62,9 +62,12 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<Exp2AsExp>(&getContext());
-    auto always = [](StringRef name) { return name != math::Exp2Op::getOperationName(); };
-    populateMathF32ExpansionPatterns(patterns, always);
-    populateMathPolynomialApproximationPatterns(patterns, always);
+    // 1 / sqrt is exact and as fast as a vector; its expansion does not take vectors.
+    auto wanted = [](StringRef name) {
+      return name != math::Exp2Op::getOperationName() && name != math::RsqrtOp::getOperationName();
+    };
+    populateMathF32ExpansionPatterns(patterns, wanted);
+    populateMathPolynomialApproximationPatterns(patterns, wanted);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -208,7 +208,7 @@ LogicalResult KernelLowering::lowerScalar(Operation &op) {
     if (tensor == tensors.end() || !index ||
         *index >= int64_t(tensor->second.sizes.size()))
       return op.emitError("expected a constant dimension of one of the kernel's tensors");
-    mapping.map(dim.getResult(), e.toIndex(Offset(tensor->second.sizes[*index])));
+    mapping.map(dim.getResult(), e.toIndex(tensor->second.sizes[*index]));
     return success();
   }
   if (op.getNumRegions() != 0 || !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
@@ -230,10 +230,10 @@ LogicalResult KernelLowering::materialise(Value value) {
     return success();
   if (Value carried = fusion.carriedDestination(value)) {
     storages[value] = storages[carried];
-    compute(value, storages[value]);
+    computeHere(value, storages[value]);
     return success();
   }
-  compute(value, allocateFor(value));
+  computeHere(value, allocateFor(value));
   return success();
 }
 
