@@ -9,6 +9,7 @@
 #include "Describe.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "llvm/IR/LLVMContext.h"
@@ -104,10 +105,11 @@ llvm::Error polyattn::lower(LoweredModule &module, const CompileOptions &options
   Diagnostics diagnostics(module.context.get());
   mlir::PassManager passes(module.context.get());
 #ifdef NDEBUG
+  // Once at the end instead of after every pass: it costs compile time.
   passes.enableVerifier(false);
 #endif
   buildCPUPipeline(passes, {options.machine, stopAfter});
-  if (mlir::failed(passes.run(*module.module)))
+  if (mlir::failed(passes.run(*module.module)) || mlir::failed(mlir::verify(*module.module)))
     return diagnostics.take("the CPU pipeline failed");
   return llvm::Error::success();
 }

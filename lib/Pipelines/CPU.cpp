@@ -8,15 +8,19 @@
 #include "polyattn/Pipelines/CPU.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Target/CPU.h"
+#include "polyattn/Transforms/Passes.h"
 
 using namespace polyattn;
 
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
-  // The conversions are being built.
-  (void)passes;
+  passes.addPass(createInlineMaps());
+  passes.addPass(createChooseSchedule());
+  passes.addPass(createConvertPolyAttnToTile());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;
+  // From tiles to vectors and the LLVM dialect: being built.
 }
 
 namespace {

@@ -12,7 +12,9 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Transforms/Passes.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
@@ -23,5 +25,7 @@ void polyattn::registerDialects(mlir::DialectRegistry &registry) {
 
 void polyattn::registerPasses() {
   mlir::registerTransformsPasses();
+  registerPolyAttnPasses();
+  registerPolyAttnConversionPasses();
   registerCPUPipeline();
 }
