@@ -82,8 +82,8 @@ llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::St
   registerDialects(registry);
   LoweredModule result;
   // Threads would take longer to start than a spec takes to compile.
-  result.context = std::make_unique<mlir::MLIRContext>(
-      registry, mlir::MLIRContext::Threading::DISABLED);
+  result.context =
+      std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(result.context.get());
   result.module = mlir::parseSourceString<mlir::ModuleOp>(
       text, mlir::ParserConfig(result.context.get()), fileName);
@@ -163,8 +163,7 @@ llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
   return CompiledObject{module.kernels, std::move(*object)};
 }
 
-llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text,
-                                                     llvm::StringRef fileName,
+llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text, llvm::StringRef fileName,
                                                      const CompileOptions &options) {
   llvm::Expected<LoweredModule> module = parseSpec(text, fileName, options);
   if (!module)

@@ -17,10 +17,10 @@
 #include "polyattn/Transforms/Passes.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
-                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::vector::VectorDialect>();
+  registry
+      .insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
+              mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+              mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
 }
 
 void polyattn::registerPasses() {
