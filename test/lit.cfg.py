@@ -1,4 +1,5 @@
 import os
+import sys
 import subprocess
 
 import lit.formats
@@ -12,6 +13,7 @@ config.environment["PATH"] = os.pathsep.join(
     [config.polyattn_bin, config.llvm_tools, config.environment.get("PATH", "")]
 )
 config.substitutions.append(("%specs", os.path.join(config.polyattn_source, "specs")))
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%examples", os.path.join(config.polyattn_source, "examples")))
 config.substitutions.append(("%lib", config.polyattn_lib))
 # Tests may not leave kernels in the user's cache, nor find any there.
