@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(Widths, Llops, ::testing::Values(16, 8, 4),
                          [](const auto &info) { return "W" + std::to_string(info.param); });
 
 TEST_P(Llops, MatchesTheDefinition) {
-  Kernel kernel(readFile(POLYATTN_TESTS "/Tile/llops.mlir"),
+  Kernel kernel(readFile(POLYATTN_TEST_DIR "/Tile/llops.mlir"),
                 {GetParam(), GetParam() == 16 ? 32 : 16});
   ASSERT_TRUE(kernel.valid()) << kernel.error();
   std::mt19937 random(7);
