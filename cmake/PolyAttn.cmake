@@ -21,3 +21,13 @@ function(polyattn_tool name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
 endfunction()
+
+# For programs that are measured here and travel nowhere: this machine's own vectors.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-march=native POLYATTN_HAS_MARCH_NATIVE)
+function(polyattn_for_this_machine name)
+  target_compile_options(${name} PRIVATE -O3)
+  if(POLYATTN_HAS_MARCH_NATIVE)
+    target_compile_options(${name} PRIVATE -march=native)
+  endif()
+endfunction()
