@@ -2,7 +2,7 @@
 PRESET ?= release
 BUILD := build
 
-.PHONY: build test deps clean
+.PHONY: build test bench demo deps clean
 
 deps:
 	@scripts/install-dependencies
@@ -15,6 +15,13 @@ build: deps $(BUILD)/build.ninja
 
 test: build
 	@scripts/run-tests $(BUILD)
+
+# OpenBLAS must be there when cmake looks for it.
+bench:
+	@scripts/install-dependencies bench
+	cmake --preset $(PRESET)
+	cmake --build $(BUILD)
+	@benchmarks/run --build $(BUILD)
 
 clean:
 	rm -rf $(BUILD)
