@@ -35,7 +35,7 @@ polyattn.attention @based(
   %values = read %v : tensor<?x?x?x64xf32> -> [64]
   %o = attend query %phi_q key %phi_k value %values
       causal normalize <sum, eps = 1.0e-12>
-      {signed_scores, grouping = #polyattn.grouping<block>}
+      {grouping = #polyattn.grouping<block>}
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
   return %o : [64]
 }
@@ -51,7 +51,7 @@ polyattn.attention @based_tensor(
   %values = read %v : tensor<?x?x?x64xf32> -> [64]
   %o = attend query %phi_q key %phi_k value %values
       causal normalize <sum, eps = 1.0e-12>
-      {signed_scores, grouping = #polyattn.grouping<block>}
+      {grouping = #polyattn.grouping<block>}
     : [1] + [16] + pow 2 [16], [1] + [16] + pow 2 [16], [64]
   return %o : [64]
 }
@@ -67,7 +67,7 @@ polyattn.attention @based_dv112(
   %values = read %v : tensor<?x?x?x112xf32> -> [112]
   %o = attend query %phi_q key %phi_k value %values
       causal normalize <sum, eps = 1.0e-12>
-      {signed_scores, grouping = #polyattn.grouping<block>}
+      {grouping = #polyattn.grouping<block>}
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [112]
   return %o : [112]
 }

@@ -160,7 +160,7 @@ polyattn.attention @based_d64(
   %values = read %v : tensor<?x?x?x64xf32> -> [64]
   %o = attend query %phi_q key %phi_k value %values
       causal normalize <sum, eps = 1.0e-12>
-      {signed_scores, grouping = #polyattn.grouping<block>}
+      {grouping = #polyattn.grouping<block>}
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
   return %o : [64]
 }
@@ -282,7 +282,7 @@ polyattn.attention @based_d64_bf16(
   %values = read %v : tensor<?x?x?x64xbf16> -> [64]
   %o = attend query %phi_q key %phi_k value %values
       causal normalize <sum, eps = 1.0e-12>
-      {signed_scores, grouping = #polyattn.grouping<block>}
+      {grouping = #polyattn.grouping<block>}
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
   return %o : [64]
 }

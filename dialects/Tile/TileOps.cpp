@@ -107,6 +107,12 @@ LogicalResult ColumnOp::verify() {
   return success();
 }
 
+LogicalResult PositionsOp::verify() {
+  if (getResult().getType().getRows() != 1)
+    return emitOpError("expected a row vector");
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   TileType lhs = getLhs().getType(), rhs = getRhs().getType(), result = getResult().getType();
   int64_t m = getLhsTransposed() ? lhs.getColumns() : lhs.getRows();
@@ -154,6 +160,8 @@ LogicalResult ExpandOp::verify() {
   auto type = cast<ShapedType>(getTable().getType());
   if (type.getRank() != 2 || type.getDimSize(0) < getResult().getType().getRows())
     return emitOpError("expected a table of D x p row numbers");
+  if (getSource().getType().getColumns() != getResult().getType().getColumns())
+    return emitOpError("source and result have different numbers of columns");
   for (const APInt &row : getTable().getValues<APInt>())
     if (row.getSExtValue() < 0 || row.getSExtValue() >= getSource().getType().getRows())
       return emitOpError("the table names row ") << row.getSExtValue() << " of "
@@ -189,6 +197,8 @@ LogicalResult SelectRowsOp::verify() {
       return emitOpError("there is no row ") << row << " in " << getSource().getType();
   if (int64_t(getRows().size()) != getResult().getType().getRows())
     return emitOpError("expected ") << getRows().size() << " rows";
+  if (getSource().getType().getColumns() != getResult().getType().getColumns())
+    return emitOpError("source and result have different numbers of columns");
   return success();
 }
 

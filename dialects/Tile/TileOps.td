@@ -97,7 +97,13 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
 
 def Tile_BufferOp : Tile_Op<"buffer"> {
   let summary = "a buffer of zeros";
-  let description = "Example: `%s = tile.buffer : !tile.buffer<1024x64>`";
+  let description = [{
+    With `persistent` it holds what the last call of this program left in it, or nothing
+    of use in the first one: a launch may cut a sequence into several calls.
+
+    Example: `%s = tile.buffer : !tile.buffer<1024x64>`
+  }];
+  let arguments = (ins UnitAttr:$persistent);
   let results = (outs Tile_BufferType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
@@ -160,6 +166,7 @@ def Tile_PositionsOp : Tile_Op<"positions", [Pure]> {
   let arguments = (ins Index:$start);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$start attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
@@ -212,7 +219,7 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure]> {
+def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure, SameOperandsAndResultType]> {
   let summary = "keeps entries at and below the diagonal, zero elsewhere";
   let arguments = (ins Tile_TileType:$input);
   let results = (outs Tile_TileType:$result);
@@ -222,7 +229,8 @@ def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure]> {
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "sum or maximum over rows (a row vector) or columns (a column vector)";
   let description = [{
-    `bound` limits the sum to the first rows or columns.
+    `bound` limits the sum to the first rows or columns. `lower` combines the entries at
+    and below the diagonal only.
   }];
   let arguments = (ins Tile_TileType:$input, Optional<Index>:$bound, Tile_ReduceKindAttr:$kind,
                        Tile_AxisAttr:$axis, UnitAttr:$lower);
@@ -233,7 +241,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure]> {
+def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResultType]> {
   let summary = "running sums of a row vector";
   let arguments = (ins Tile_TileType:$input);
   let results = (outs Tile_TileType:$result);

@@ -174,17 +174,33 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
   return loop.getResult(0);
 }
 
-Value AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockPlace &place) {
+/// Pairs that are seen through scores: inside the block, and with blocks before it.
+void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorProgram &keys,
+                                 Value values, Value diagonal, const BlockPlace &place,
+                                 const BlockDecay &blockDecay, Sums &sums) {
+  Value between = blockDecay.row ? b.constant(1, 1, 0) : Value();
+  if (isLocal() && runsAreLong())
+    addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
+  if (!usesState())
+    addBlocks(b, queries, b.index(0), isLocal() ? place.start : place.position, /*local=*/false,
+              blockDecay, between, sums);
+  PairDecay pair{blockDecay.column, blockDecay.row};
+  diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, pair)
+                      : scores(b, queries, keys, isLocal(), /*diagonal=*/true, pair);
+  addPairs(b, sums, diagonal, values, /*diagonal=*/true, Value());
+}
+
+AttendProgram::Sums AttendProgram::block(TileBuilder &b, VectorProgram &queries,
+                                         const BlockPlace &place) {
   Value none;
   if (!causal()) {
     Sums sums = zeroSums(b);
-    if (usesState()) {
-      VectorProgram keys = keyProgram(b, place.position, place.valid);
+    VectorProgram keys = keyProgram(b, place.position, place.valid);
+    if (usesState())
       sums = throughState(b, queries, keys, Value(), place, BlockDecay(), none);
-    } else {
+    else
       addBlocks(b, queries, b.index(0), context.keys, /*local=*/false, BlockDecay(), none, sums);
-    }
-    return normalize(b, sums, place);
+    return sums;
   }
 
   VectorProgram keys = keyProgram(b, place.position, place.valid);
@@ -206,18 +222,43 @@ Value AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockPl
         sums.denominator = b.mul(sums.denominator, factor);
     }
   }
-  // Blocks before this one that are seen through scores.
-  Value between = blockDecay.row ? b.constant(1, 1, 0) : Value();
-  if (isLocal() && runsAreLong())
-    addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
-  if (!usesState())
-    addBlocks(b, queries, b.index(0), isLocal() ? place.start : place.position, /*local=*/false,
-              blockDecay, between, sums);
-  PairDecay pair{blockDecay.column, blockDecay.row};
-  diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, pair)
-                      : scores(b, queries, keys, isLocal(), /*diagonal=*/true, pair);
-  addPairs(b, sums, diagonal, values, /*diagonal=*/true, Value());
-  return normalize(b, sums, place);
+  if (!context.split || diagonal) {
+    addNearPairs(b, queries, keys, values, diagonal, place, blockDecay, sums);
+    return sums;
+  }
+  // Scores do not come in parts: the programs of one head take turns, block by block. The
+  // loop runs once or not at all.
+  prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
+                isLocal() ? op.getLocalKey() : op.getKey(), queries);
+  auto [split, splits, base] = *context.split;
+  Value turn = arith::RemUIOp::create(
+      b, arith::DivUIOp::create(b, place.position, b.index(context.block)), splits);
+  Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, turn, split);
+  Value times = arith::SelectOp::create(b, mine, b.index(1), b.index(0));
+  SmallVector<Value> carried = {sums.numerator};
+  if (sums.denominator)
+    carried.push_back(sums.denominator);
+  auto loop = scf::ForOp::create(
+      b, b.index(0), times, b.index(1), carried,
+      [&](OpBuilder &builder, Location loc, Value, ValueRange in) {
+        TileBuilder inside(loc, builder);
+        queries.setBuilder(inside);
+        keys.setBuilder(inside);
+        Sums inner = sums;
+        inner.numerator = in[0];
+        if (inner.denominator)
+          inner.denominator = in[1];
+        addNearPairs(inside, queries, keys, values, Value(), place, blockDecay, inner);
+        SmallVector<Value> out = {inner.numerator};
+        if (inner.denominator)
+          out.push_back(inner.denominator);
+        scf::YieldOp::create(builder, loc, out);
+      });
+  queries.setBuilder(b);
+  sums.numerator = loop.getResult(0);
+  if (sums.denominator)
+    sums.denominator = loop.getResult(1);
+  return sums;
 }
 
 /// o = N over the denominator (NormalizerAttr).
@@ -233,7 +274,8 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
     Value count;
     if (causal())
       count = b.transpose(tile::PositionsOp::create(b, b.tileType(1, context.block),
-                                                    b.addIndex(place.position, b.index(1))));
+                                                    context.globalPosition(
+                                                        b, b.addIndex(place.position, b.index(1)))));
     else
       count = tile::PositionsOp::create(b, b.tileType(1, 1), context.keys);
     inputs.push_back(count);

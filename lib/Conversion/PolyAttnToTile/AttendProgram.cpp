@@ -35,8 +35,8 @@ Value AttendProgram::gateHead() const {
 Value AttendProgram::stateHead() const { return gateHead(); }
 
 VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value valid) {
-  return VectorProgram(b, context.weights, context.batch, context.kvHead, position, valid,
-                       context.block);
+  return VectorProgram(b, context.weights, context.batch, context.kvHead, position,
+                       context.globalPosition(b, position), valid, context.block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,24 +84,49 @@ AttendProgram::BlockDecay AttendProgram::decay(TileBuilder &b, Value position, V
 // State
 //===----------------------------------------------------------------------===//
 
-/// Runs `body` over all features: a loop over whole blocks, then what is left.
+int64_t AttendProgram::maxSplits() const {
+  if (!usesState() || !causal())
+    return 1;
+  return (features + schedule.featureBlock - 1) / schedule.featureBlock;
+}
+
+/// Runs `body` over this program's features: a loop over whole blocks, then what is left.
 void AttendProgram::forFeatureBlocks(
     TileBuilder &b, ValueRange carried,
     function_ref<SmallVector<Value>(TileBuilder &, Value, int64_t, ValueRange)> body,
     SmallVectorImpl<Value> &results) {
   int64_t size = std::min(schedule.featureBlock, features), whole = features / size * size;
   results.assign(carried.begin(), carried.end());
-  if (whole > size) {
-    auto loop = scf::ForOp::create(
-        b, b.index(0), b.index(whole), b.index(size), results,
-        [&](OpBuilder &builder, Location loc, Value first, ValueRange inner) {
-          TileBuilder inside(loc, builder);
-          scf::YieldOp::create(builder, loc, body(inside, first, size, inner));
-        });
-    results.assign(loop.getResults().begin(), loop.getResults().end());
-  } else {
-    results = body(b, b.index(0), size, results);
+  auto loop = [&](Value from, Value to, int64_t count) {
+    auto op = scf::ForOp::create(b, from, to, b.index(count), results,
+                                 [&](OpBuilder &builder, Location loc, Value first, ValueRange in) {
+                                   TileBuilder inside(loc, builder);
+                                   scf::YieldOp::create(builder, loc,
+                                                        body(inside, first, count, in));
+                                 });
+    results.assign(op.getResults().begin(), op.getResults().end());
+  };
+  if (context.split) {
+    // Part s of n takes the blocks from s N / n to (s + 1) N / n; the last one what is left.
+    Value split = context.split->split, splits = context.split->splits;
+    Value blocks = b.index(whole / size);
+    auto bound = [&](Value part) -> Value {
+      Value before = arith::DivUIOp::create(b, arith::MulIOp::create(b, part, blocks), splits);
+      return arith::MulIOp::create(b, before, b.index(size));
+    };
+    Value next = b.addIndex(split, b.index(1));
+    loop(bound(split), bound(next), size);
+    if (whole < features) {
+      Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, splits);
+      Value end = arith::SelectOp::create(b, isLast, b.index(features), b.index(whole));
+      loop(b.index(whole), end, features - whole);
+    }
+    return;
   }
+  if (whole > size)
+    loop(b.index(0), b.index(whole), size);
+  else
+    results = body(b, b.index(0), size, results);
   if (whole < features)
     results = body(b, b.index(whole), features - whole, results);
 }
@@ -140,12 +165,23 @@ void AttendProgram::decayedSums(TileBuilder &b, Value rows, Value weights, Value
 void AttendProgram::begin(TileBuilder &b) {
   if (!usesState())
     return;
-  state = tile::BufferOp::create(
-      b, tile::BufferType::get(b.getContext(), features, valueWidth));
+  bool persistent = context.split.has_value();
+  state = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, valueWidth),
+                                 persistent);
   if (normalized())
-    normalizer = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, 1));
-  if (op.getInitialState())
-    initialize(b);
+    normalizer = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, 1),
+                                        persistent);
+  if (persistent) {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.split->base,
+                                          b.index(0));
+    scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
+      TileBuilder inside(loc, builder);
+      fillState(inside);
+      scf::YieldOp::create(builder, loc);
+    });
+  } else if (op.getInitialState()) {
+    fillState(b);
+  }
   if (causal())
     return;
   // Every query sees every key: the whole state first.
@@ -160,7 +196,8 @@ void AttendProgram::begin(TileBuilder &b) {
                      });
 }
 
-void AttendProgram::initialize(TileBuilder &b) {
+/// The initial state, or zeros.
+void AttendProgram::fillState(TileBuilder &b) {
   auto tensorOf = [&](Value argument) {
     return context.kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
   };
@@ -174,16 +211,18 @@ void AttendProgram::initialize(TileBuilder &b) {
         auto unweighted = [&](Value tile) {
           return inverse.empty() ? tile : b.mul(tile, b.slice(b.column(inverse), first, count));
         };
-        Value rows = tile::LoadOp::create(
-            b, b.tileType(count, valueWidth), tensorOf(op.getInitialState()),
-            ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2, 3, false);
-        tile::WriteOp::create(b, unweighted(rows), state, first);
-        if (normalizer && op.getInitialNormalizer()) {
-          Value column = tile::LoadOp::create(
+        Value rows = b.constant(count, valueWidth, 0), column = b.constant(count, 1, 0);
+        if (op.getInitialState())
+          rows = unweighted(tile::LoadOp::create(
+              b, b.tileType(count, valueWidth), tensorOf(op.getInitialState()),
+              ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2, 3, false));
+        tile::WriteOp::create(b, rows, state, first);
+        if (op.getInitialNormalizer())
+          column = unweighted(tile::LoadOp::create(
               b, b.tileType(count, 1), tensorOf(op.getInitialNormalizer()),
-              ValueRange{context.batch, stateHead(), first}, Value(), 2, -1, false);
-          tile::WriteOp::create(b, unweighted(column), normalizer, first);
-        }
+              ValueRange{context.batch, stateHead(), first}, Value(), 2, -1, false));
+        if (normalizer)
+          tile::WriteOp::create(b, column, normalizer, first);
         return SmallVector<Value>();
       },
       none);

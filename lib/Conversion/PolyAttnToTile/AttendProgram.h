@@ -20,6 +20,14 @@
 
 namespace polyattn {
 
+/// The share of a program in work that is cut by features: several programs of one batch and
+/// head hold a part of the state each, and a second kernel adds what they store. A long
+/// sequence is cut into calls; the state stays where it is.
+struct SplitContext {
+  mlir::Value split, splits; // index: this program's part and their number
+  mlir::Value base;          // index: the position of the call's first row
+};
+
 /// What all attends of one program share.
 struct ProgramContext {
   tile::KernelOp kernel;
@@ -29,6 +37,11 @@ struct ProgramContext {
   int64_t block;             // C
   int64_t run;               // blocks of a local kernel, 0 without
   bool causal;
+  std::optional<SplitContext> split; // none where the features cannot be cut
+
+  mlir::Value globalPosition(TileBuilder &builder, mlir::Value position) const {
+    return split ? builder.addIndex(position, split->base) : position;
+  }
 };
 
 /// The place of a block of positions.
@@ -44,8 +57,21 @@ public:
 
   /// Before the loops: buffers, the initial state, and with a full mask the whole state.
   void begin(TileBuilder &builder);
-  /// The normalized output of one block of queries, [C x dv].
-  mlir::Value block(TileBuilder &builder, VectorProgram &queries, const BlockPlace &place);
+  /// What a row of queries has gathered.
+  struct Sums {
+    mlir::Value numerator;   // [C x dv]
+    mlir::Value denominator; // [C x 1], null without a normalizer
+    mlir::Value largest;     // [C x 1], the largest score, where the normalizer asks for it
+  };
+  /// The sums of one block of queries, or this program's share of them.
+  Sums block(TileBuilder &builder, VectorProgram &queries, const BlockPlace &place);
+  /// o = N over the denominator, [C x dv].
+  mlir::Value normalize(TileBuilder &builder, const Sums &sums, const BlockPlace &place);
+  Sums zeroSums(TileBuilder &builder);
+  bool normalized() const { return op.getNormalizer().getKind() != NormalizerKind::None; }
+  int64_t getValueWidth() const { return valueWidth; }
+  /// Into how many parts the features can be cut.
+  int64_t maxSplits() const;
   /// True where the state takes in a whole run of blocks at its end.
   bool updatesAfterRun() const { return usesState() && causal() && isLocal() && runsAreLong(); }
   /// Adds the keys of one block to the state.
@@ -60,19 +86,11 @@ private:
     mlir::Value column; // [C x 1], the same
     mlir::Value total;  // [1 x 1]
   };
-  /// What a row of queries has gathered.
-  struct Sums {
-    mlir::Value numerator;   // [C x dv]
-    mlir::Value denominator; // [C x 1], null without a normalizer
-    mlir::Value largest;     // [C x 1], the largest score, where the normalizer asks for it
-  };
-
   bool causal() const { return context.causal; }
   bool isLocal() const { return bool(op.getLocalQuery()); }
   /// A local kernel's block has several blocks of the program.
   bool runsAreLong() const { return context.run > context.block; }
   bool usesState() const { return schedule.form != ScheduleForm::Quadratic; }
-  bool normalized() const { return op.getNormalizer().getKind() != NormalizerKind::None; }
   bool featuresOnDiagonal() const {
     return usesState() && schedule.diagonal == ScheduleDiagonal::Features && !isLocal();
   }
@@ -80,7 +98,7 @@ private:
   BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid);
   mlir::Value decayRow(TileBuilder &builder, mlir::Value position, mlir::Value valid,
                        mlir::Value &total);
-  void initialize(TileBuilder &builder);
+  void fillState(TileBuilder &builder);
   void forFeatureBlocks(
       TileBuilder &builder, mlir::ValueRange carried,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(TileBuilder &, mlir::Value, int64_t,
@@ -97,13 +115,14 @@ private:
                     mlir::Value &diagonal);
   void addPairs(TileBuilder &builder, Sums &sums, mlir::Value scores, mlir::Value values,
                 bool diagonal, mlir::Value bound);
-  Sums zeroSums(TileBuilder &builder);
+  void addNearPairs(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
+                    mlir::Value values, mlir::Value diagonal, const BlockPlace &place,
+                    const BlockDecay &decay, Sums &sums);
   /// Pairs with the blocks of keys in [from, to), the last one first, or with all keys.
   void addBlocks(TileBuilder &builder, VectorProgram &queries, mlir::Value from, mlir::Value to,
                  bool local, const BlockDecay &decay, mlir::Value &between, Sums &sums);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
                      bool diagonal, PairDecay decay);
-  mlir::Value normalize(TileBuilder &builder, const Sums &sums, const BlockPlace &place);
   mlir::Value gateHead() const;
   mlir::Value stateHead() const;
 

@@ -383,7 +383,7 @@ Value VectorProgram::rope(RopeOp op) {
   int64_t dims = op.getDims(), half = dims / 2, width = widthOf(op.getInput());
   double scale = op.getScale().convertToDouble(), offset = op.getOffset().convertToDouble();
   auto positionType = tile::TileType::get(b->getContext(), 1, columns, b->getF64Type());
-  Value positions = tile::PositionsOp::create(*b, positionType, position);
+  Value positions = tile::PositionsOp::create(*b, positionType, globalPosition);
   Value angle =
       b->map({weight(op.getFreqs()), positions}, [&](ElementBuilder &e, ValueRange in) -> Value {
         auto number = [&](double value) -> Value {

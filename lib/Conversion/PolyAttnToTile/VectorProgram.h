@@ -31,10 +31,12 @@ private:
 /// Every vector is a transposed tile, [width] x [columns].
 class VectorProgram {
 public:
+  /// `position` is the first row in the tensors of this call, `globalPosition` in the sequence.
   VectorProgram(TileBuilder &builder, WeightTiles &weights, mlir::Value batch, mlir::Value head,
-                mlir::Value position, mlir::Value valid, int64_t columns)
-      : b(&builder), weights(weights), batch(batch), head(head), position(position), valid(valid),
-        columns(columns) {}
+                mlir::Value position, mlir::Value globalPosition, mlir::Value valid,
+                int64_t columns)
+      : b(&builder), weights(weights), batch(batch), head(head), position(position),
+        globalPosition(globalPosition), valid(valid), columns(columns) {}
 
   /// All rows of a vector.
   mlir::Value full(mlir::Value vector);
@@ -68,7 +70,7 @@ private:
 
   TileBuilder *b;
   WeightTiles &weights;
-  mlir::Value batch, head, position, valid;
+  mlir::Value batch, head, position, globalPosition, valid;
   int64_t columns;
   llvm::DenseMap<mlir::Value, mlir::Value> memo;
 };

@@ -1,0 +1,45 @@
+//===- EvaluateTile.h - block programs, executed ----------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A readable interpreter of the tile dialect. It computes in f64, so that a block program
+// can be held against the oracle to the last digits before any rounding of a machine blurs
+// the picture, and it is strict where a lowering may do as it likes:
+//
+//   - entries that an op leaves unspecified (above the diagonal of a `lower` dot) are NaN;
+//   - a tile that was read from a buffer may not be used once its rows are written;
+//   - an access outside a tensor, a buffer or a tile is an error, and so is a store to
+//     an input or a `lower_lhs` operand that is not zero above its diagonal.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_REFERENCE_EVALUATETILE_H
+#define POLYATTN_REFERENCE_EVALUATETILE_H
+
+#include "dialects/Tile/Tile.h"
+#include "polyattn/Reference/Array.h"
+
+namespace polyattn {
+
+struct TileOptions {
+  /// Round each op's result to its element type, and stores to the tensor's type. Sums inside
+  /// one op are still f64.
+  bool round = false;
+  /// Called before each program, where given.
+  std::function<void(int64_t batch, int64_t head)> onProgram;
+};
+
+/// Runs every program of a kernel on dense tensors, inputs first, and leaves the results in
+/// the tensors after them; what no program stores there keeps its value.
+///
+/// The first tensor of rank 4 gives the batches and query heads, the second the key heads.
+/// Query head h is served by key head h / (H / Hkv), or h mod Hkv where the kernel has the
+/// attribute `grouping = "interleaved"`.
+mlir::LogicalResult evaluateTile(tile::KernelOp kernel, llvm::MutableArrayRef<Array> tensors,
+                                 const TileOptions &options = {});
+
+} // namespace polyattn
+
+#endif // POLYATTN_REFERENCE_EVALUATETILE_H

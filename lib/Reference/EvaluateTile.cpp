@@ -1,0 +1,61 @@
+//===- EvaluateTile.cpp - every program of a kernel -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Reference/EvaluateTile.h"
+#include "TileInterpreter/Machine.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::reference;
+
+static LogicalResult checkTensors(tile::KernelOp kernel, ArrayRef<Array> tensors) {
+  if (tensors.size() != kernel.getNumTensors())
+    return kernel.emitError("expected ")
+           << kernel.getNumTensors() << " tensors, got " << tensors.size();
+  for (auto [i, tensor] : llvm::enumerate(tensors)) {
+    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+    bool fits = type.getRank() == tensor.rank();
+    for (int64_t d = 0; fits && d < type.getRank(); ++d)
+      fits = type.isDynamicDim(d) || type.getDimSize(d) == tensor.shape[d];
+    if (!fits)
+      return kernel.emitError("tensor ") << kernel.getArgNames()[i] << " does not fit " << type;
+  }
+  return success();
+}
+
+LogicalResult polyattn::evaluateTile(tile::KernelOp kernel, MutableArrayRef<Array> tensors,
+                                     const TileOptions &options) {
+  if (failed(checkTensors(kernel, tensors)))
+    return failure();
+  SmallVector<const Array *, 2> sequences;
+  for (const Array &tensor : tensors)
+    if (tensor.rank() == 4)
+      sequences.push_back(&tensor);
+  if (sequences.empty())
+    return kernel.emitError("no tensor of rank 4 gives the batches and heads");
+  int64_t batches = sequences[0]->shape[0], heads = sequences[0]->shape[2];
+  int64_t kvHeads = sequences.size() > 1 ? sequences[1]->shape[2] : heads;
+  if (heads == 0 || batches == 0)
+    return success();
+  if (kvHeads == 0 || heads % kvHeads != 0)
+    return kernel.emitError("the query heads, ")
+           << heads << ", are no multiple of the key heads, " << kvHeads;
+
+  auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
+  bool interleaved = grouping && grouping.getValue() == "interleaved";
+  int64_t group = heads / kvHeads;
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    for (int64_t head = 0; head < heads; ++head) {
+      if (options.onProgram)
+        options.onProgram(batch, head);
+      int64_t kvHead = interleaved ? head % kvHeads : head / group;
+      if (failed(Machine(kernel, tensors, options).runProgram(batch, head, kvHead, group)))
+        return failure();
+    }
+  }
+  return success();
+}

@@ -1,0 +1,157 @@
+//===- Values.cpp - the ops from tiles to a tile --------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Machine.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::reference;
+
+constexpr double kUnspecified = std::numeric_limits<double>::quiet_NaN();
+
+/// Binds the matrix whose entry (r, c) is `entry(r, c)`.
+template <typename Op, typename Entry>
+static LogicalResult bindEntries(Machine &machine, Op op, Entry entry) {
+  Matrix result(op.getResult().getType());
+  for (int64_t r = 0; r < result.rows; ++r)
+    for (int64_t c = 0; c < result.columns; ++c)
+      result.at(r, c) = entry(r, c);
+  return machine.bindTile(op.getResult(), {std::move(result)});
+}
+
+static LogicalResult checkBound(Operation *op, int64_t bound, int64_t size) {
+  if (bound < 0 || bound > size)
+    return op->emitError("the bound ") << bound << " is not between 0 and " << size;
+  return success();
+}
+
+LogicalResult reference::run(Machine &machine, tile::ConstantOp op) {
+  double value = op.getValue().convertToDouble();
+  return bindEntries(machine, op, [&](int64_t, int64_t) { return value; });
+}
+
+LogicalResult reference::run(Machine &machine, tile::ColumnOp op) {
+  return bindEntries(machine, op, [&](int64_t r, int64_t) { return op.getValues()[r]; });
+}
+
+LogicalResult reference::run(Machine &machine, tile::PositionsOp op) {
+  int64_t start = machine.index(op.getStart());
+  return bindEntries(machine, op, [&](int64_t, int64_t c) { return double(start + c); });
+}
+
+LogicalResult reference::run(Machine &machine, tile::DotOp op) {
+  const Matrix &a = machine.tile(op.getLhs()), &b = machine.tile(op.getRhs());
+  auto lhs = [&](int64_t r, int64_t k) { return op.getLhsTransposed() ? a.at(k, r) : a.at(r, k); };
+  int64_t bound = machine.indexOr(op.getBound(), b.rows);
+  if (failed(checkBound(op, bound, b.rows)))
+    return failure();
+
+  Matrix result(op.getResult().getType());
+  for (int64_t r = 0; r < result.rows; ++r) {
+    // A lowering computes whole tiles and does touch what it is told to be zero.
+    int64_t terms = op.getLowerLhs() ? std::min(bound, r + 1) : bound;
+    for (int64_t k = terms; k < bound; ++k)
+      if (lhs(r, k) != 0)
+        return op.emitError("lower_lhs, but the entry in row ")
+               << r << ", column " << k << " is " << lhs(r, k);
+    for (int64_t c = 0; c < result.columns; ++c)
+      result.at(r, c) = op.getAcc() ? machine.tile(op.getAcc()).at(r, c) : 0;
+    for (int64_t k = 0; k < terms; ++k)
+      for (int64_t c = 0; c < result.columns; ++c)
+        result.at(r, c) += lhs(r, k) * b.at(k, c);
+    for (int64_t c = r + 1; op.getLower() && c < result.columns; ++c)
+      result.at(r, c) = kUnspecified;
+  }
+  return machine.bindTile(op.getResult(), {std::move(result)});
+}
+
+LogicalResult reference::run(Machine &machine, tile::CausalMaskOp op) {
+  const Matrix &input = machine.tile(op.getInput());
+  return bindEntries(machine, op,
+                     [&](int64_t r, int64_t c) { return c <= r ? input.at(r, c) : 0; });
+}
+
+LogicalResult reference::run(Machine &machine, tile::ReduceOp op) {
+  const Matrix &input = machine.tile(op.getInput());
+  bool overRows = op.getAxis() == tile::Axis::Rows;
+  bool isMax = op.getKind() == tile::ReduceKind::Max;
+  int64_t size = overRows ? input.rows : input.columns;
+  int64_t bound = machine.indexOr(op.getBound(), size);
+  if (failed(checkBound(op, bound, size)))
+    return failure();
+  return bindEntries(machine, op, [&](int64_t r, int64_t c) {
+    double result = isMax ? -std::numeric_limits<double>::infinity() : 0;
+    for (int64_t i = 0; i < bound; ++i) {
+      int64_t row = overRows ? i : r, column = overRows ? c : i;
+      if (op.getLower() && column > row)
+        continue;
+      double x = input.at(row, column);
+      if (!isMax)
+        result += x;
+      else if (!(x <= result)) // NaN wins and stays
+        result = std::isnan(result) ? result : x;
+    }
+    return result;
+  });
+}
+
+LogicalResult reference::run(Machine &machine, tile::CumulativeSumOp op) {
+  const Matrix &input = machine.tile(op.getInput());
+  double sum = 0;
+  return bindEntries(machine, op,
+                     [&](int64_t r, int64_t c) { return sum = (c ? sum : 0) + input.at(r, c); });
+}
+
+LogicalResult reference::run(Machine &machine, tile::ExpandOp op) {
+  const Matrix &source = machine.tile(op.getSource());
+  ElementsAttr table = op.getTable();
+  auto shape = cast<ShapedType>(table.getType()).getShape();
+  auto indices = llvm::to_vector(table.getValues<APInt>());
+  int64_t first = machine.index(op.getFirst());
+  if (first < 0 || first + op.getResult().getType().getRows() > shape[0])
+    return op.emitError("the table has no rows ")
+           << first << " to " << first + op.getResult().getType().getRows();
+  return bindEntries(machine, op, [&](int64_t r, int64_t c) {
+    double product = op.getWeights() ? (*op.getWeights())[first + r] : 1;
+    for (int64_t slot = 0; slot < shape[1]; ++slot)
+      product *= source.at(indices[(first + r) * shape[1] + slot].getSExtValue(), c);
+    return product;
+  });
+}
+
+LogicalResult reference::run(Machine &machine, tile::SliceOp op) {
+  const Matrix &source = machine.tile(op.getSource());
+  tile::TileType type = op.getResult().getType();
+  int64_t row = machine.index(op.getRow()), column = machine.index(op.getColumn());
+  if (row < 0 || column < 0 || row + type.getRows() > source.rows ||
+      column + type.getColumns() > source.columns)
+    return op.emitError("a window ") << type << " at [" << row << ", " << column << "] is outside "
+                                     << op.getSource().getType();
+  return bindEntries(machine, op,
+                     [&](int64_t r, int64_t c) { return source.at(row + r, column + c); });
+}
+
+LogicalResult reference::run(Machine &machine, tile::ConcatOp op) {
+  Matrix result(op.getResult().getType());
+  auto end = result.numbers.begin();
+  for (Value input : op.getInputs())
+    end = llvm::copy(machine.tile(input).numbers, end);
+  return machine.bindTile(op.getResult(), {std::move(result)});
+}
+
+LogicalResult reference::run(Machine &machine, tile::SelectRowsOp op) {
+  const Matrix &source = machine.tile(op.getSource());
+  return bindEntries(machine, op,
+                     [&](int64_t r, int64_t c) { return source.at(op.getRows()[r], c); });
+}
+
+LogicalResult reference::run(Machine &machine, tile::TransposeOp op) {
+  const Matrix &source = machine.tile(op.getSource());
+  return bindEntries(machine, op, [&](int64_t r, int64_t c) { return source.at(c, r); });
+}

@@ -1,0 +1,254 @@
+// RUN: polyattn-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{expected 1 tensors and 4 indices, got 2 arguments}}
+tile.kernel @arguments attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>, %batch: index):
+}
+
+// -----
+
+// expected-error @below {{argument 0 has the wrong kind of type}}
+tile.kernel @kinds attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: index, %batch: index, %head: index, %kv_head: index, %group: index):
+}
+
+// -----
+
+// expected-error @below {{a tile has at least one row and one column}}
+func.func private @empty(!tile.tile<0x4xf32>)
+
+// -----
+
+// expected-error @below {{a tile holds f32 or f64, not 'bf16'}}
+func.func private @element(!tile.tile<4x4xbf16>)
+
+// -----
+
+// expected-error @below {{expected rows x columns}}
+func.func private @rank(!tile.buffer<4>)
+
+// -----
+
+func.func @indices(%x: memref<4x4xf32>, %i: index) {
+  // expected-error @below {{expected 2 indices, got 1}}
+  %t = tile.load %x[%i] {row_dim = 0, col_dim = 1} : memref<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @same_dimension(%x: memref<4x4xf32>, %i: index) {
+  // expected-error @below {{row_dim and col_dim must be two dimensions of the tensor, or -1}}
+  %t = tile.load %x[%i, %i] {row_dim = 1, col_dim = 1} : memref<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @no_dimension_for_rows(%x: memref<4x4xf32>, %i: index) {
+  // expected-error @below {{a tile of several rows or columns needs a dimension for them}}
+  %t = tile.load %x[%i, %i] {row_dim = -1, col_dim = 1} : memref<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @store(%x: memref<4x4xf32>, %t: !tile.tile<4x4xf32>, %i: index) {
+  // expected-error @below {{a tile of several rows or columns needs a dimension for them}}
+  tile.store %t, %x[%i, %i] {row_dim = 0, col_dim = -1} : !tile.tile<4x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @read(%b: !tile.buffer<4x4>, %i: index) {
+  // expected-error @below {{do not fit '!tile.buffer<4x4>'}}
+  %t = tile.read %b[%i] : !tile.buffer<4x4> -> !tile.tile<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @write(%b: !tile.buffer<4x4>, %t: !tile.tile<5x4xf32>, %i: index) {
+  // expected-error @below {{do not fit '!tile.buffer<4x4>'}}
+  tile.write %t, %b[%i] : !tile.tile<5x4xf32>, !tile.buffer<4x4>
+  return
+}
+
+// -----
+
+func.func @accumulate(%b: !tile.buffer<4x4>, %t: !tile.tile<4x3xf32>, %i: index) {
+  // expected-error @below {{shapes do not fit}}
+  tile.accumulate %t, %t, %b[%i] : !tile.tile<4x3xf32>, !tile.tile<4x3xf32>, !tile.buffer<4x4>
+  return
+}
+
+// -----
+
+func.func @factor(%b: !tile.buffer<4x4>, %t: !tile.tile<4x4xf32>, %i: index) {
+  // expected-error @below {{the factor must be a 1x1 tile}}
+  tile.accumulate %t, %t, %b[%i] factor %t : !tile.tile<4x4xf32> : !tile.tile<4x4xf32>, !tile.tile<4x4xf32>, !tile.buffer<4x4>
+  return
+}
+
+// -----
+
+func.func @column() {
+  // expected-error @below {{expected a column of 2 rows}}
+  %t = tile.column {values = array<f64: 1.0, 2.0>} : !tile.tile<3x1xf32>
+  return
+}
+
+// -----
+
+func.func @positions(%i: index) {
+  // expected-error @below {{expected a row vector}}
+  %t = tile.positions %i : !tile.tile<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot(%a: !tile.tile<4x8xf32>) {
+  // expected-error @below {{shapes do not fit}}
+  %t = tile.dot %a, %a : !tile.tile<4x8xf32>, !tile.tile<4x8xf32> -> !tile.tile<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @dot_acc(%a: !tile.tile<4x4xf32>, %c: !tile.tile<4x8xf32>) {
+  // expected-error @below {{accumulator and result differ}}
+  %t = tile.dot %a, %a acc %c : !tile.tile<4x8xf32> : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_lower(%a: !tile.tile<4x4xf32>, %b: !tile.tile<4x8xf32>) {
+  // expected-error @below {{a lower triangle needs a square tile}}
+  %t = tile.dot %a, %b {lower} : !tile.tile<4x4xf32>, !tile.tile<4x8xf32> -> !tile.tile<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @dot_lower_lhs(%a: !tile.tile<8x4xf32>, %b: !tile.tile<4x8xf32>) {
+  // expected-error @below {{a lower triangle needs a square tile}}
+  %t = tile.dot %a, %b {lower_lhs} : !tile.tile<8x4xf32>, !tile.tile<4x8xf32> -> !tile.tile<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @map_shape(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{cannot be repeated to '!tile.tile<4x4xf32>'}}
+  %t = tile.map %a : !tile.tile<2x4xf32> -> !tile.tile<4x4xf32> {
+  ^bb0(%x: f32):
+    tile.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @map_arguments(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{expected one region argument for each operand}}
+  %t = tile.map %a : !tile.tile<2x4xf32> -> !tile.tile<2x4xf32> {
+  ^bb0(%x: f32, %y: f32):
+    tile.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @map_yield(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{the region must yield one 'f32'}}
+  %t = tile.map %a : !tile.tile<2x4xf32> -> !tile.tile<2x4xf32> {
+  ^bb0(%x: f32):
+    %y = arith.extf %x : f32 to f64
+    tile.yield %y : f64
+  }
+  return
+}
+
+// -----
+
+func.func @mask(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{requires the same type for all operands and results}}
+  %t = tile.causal_mask %a : !tile.tile<2x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @reduce(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{a reduction over rows of '!tile.tile<2x4xf32>' is not '!tile.tile<2x1xf32>'}}
+  %t = tile.reduce <add> <rows> %a : !tile.tile<2x4xf32> -> !tile.tile<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @expand_table(%a: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{the table names row 2 of '!tile.tile<2x4xf32>'}}
+  %t = tile.expand %a[%i] {table = dense<[[0, 2]]> : tensor<1x2xi32>} : !tile.tile<2x4xf32> -> !tile.tile<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @expand_weights(%a: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{expected one weight for each row of the table}}
+  %t = tile.expand %a[%i] {table = dense<[[0, 1]]> : tensor<1x2xi32>, weights = array<f64: 1.0, 2.0>} : !tile.tile<2x4xf32> -> !tile.tile<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @expand_columns(%a: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{source and result have different numbers of columns}}
+  %t = tile.expand %a[%i] {table = dense<[[0, 1]]> : tensor<1x2xi32>} : !tile.tile<2x4xf32> -> !tile.tile<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @slice(%a: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{a window '!tile.tile<4x4xf32>' is larger than '!tile.tile<2x4xf32>'}}
+  %t = tile.slice %a[%i, %i] : !tile.tile<2x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @concat_columns(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{operands have different numbers of columns}}
+  %t = tile.concat %a : !tile.tile<2x4xf32> -> !tile.tile<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_rows(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{operands have 4 rows in all}}
+  %t = tile.concat %a, %a : !tile.tile<2x4xf32>, !tile.tile<2x4xf32> -> !tile.tile<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @select_rows(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{there is no row 2 in '!tile.tile<2x4xf32>'}}
+  %t = tile.select_rows %a {rows = array<i64: 2>} : !tile.tile<2x4xf32> -> !tile.tile<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @transpose(%a: !tile.tile<2x4xf32>) {
+  // expected-error @below {{the transpose of '!tile.tile<2x4xf32>' is not '!tile.tile<2x4xf32>'}}
+  %t = tile.transpose %a : !tile.tile<2x4xf32> -> !tile.tile<2x4xf32>
+  return
+}

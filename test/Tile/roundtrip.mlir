@@ -1,0 +1,72 @@
+// RUN: polyattn-opt %s | polyattn-opt | FileCheck %s
+// RUN: polyattn-opt --mlir-print-op-generic %s | polyattn-opt | FileCheck %s
+// Every op of the tile dialect and each of its forms.
+
+// CHECK-LABEL: tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1 : i64} {
+tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
+// CHECK-NEXT: ^bb0(%x: memref<?x?x?x8xbf16>, %o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<?x?x?x8xbf16>, %o: memref<?x?x?x8xf32>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+
+  // CHECK: load %x[%batch, %{{.*}}, %head, %{{.*}}] {col_dim = 3 : i64, row_dim = 1 : i64} : memref<?x?x?x8xbf16> -> <4x8xf32>
+  %a = tile.load %x[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xbf16> -> !tile.tile<4x8xf32>
+  // CHECK: load %x[%batch, %{{.*}}, %kv_head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64, transposed} : memref<?x?x?x8xbf16> -> <8x4xf32>
+  %b = tile.load %x[%batch, %c0, %kv_head, %c0] valid %c1 {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xbf16> -> !tile.tile<8x4xf32>
+  // CHECK: load %x{{.*}} row_dim = -1 : i64} : memref<?x?x?x8xbf16> -> <1x8xf32>
+  %row = tile.load %x[%batch, %c0, %head, %c0] {row_dim = -1, col_dim = 3} : memref<?x?x?x8xbf16> -> !tile.tile<1x8xf32>
+
+  // CHECK: constant 2.500000e+00 : <1x1xf32>
+  %half = tile.constant 2.5 : !tile.tile<1x1xf32>
+  // CHECK: column {values = array<f64: 1.000000e+00, 2.000000e+00>} : <2x1xf32>
+  %column = tile.column {values = array<f64: 1.0, 2.0>} : !tile.tile<2x1xf32>
+  // CHECK: positions %{{.*}} : <1x4xf32>
+  %positions = tile.positions %c1 : !tile.tile<1x4xf32>
+
+  // CHECK: %[[P:.*]] = dot %{{.*}}, %{{.*}} : <4x8xf32>, <8x4xf32> -> <4x4xf32>
+  %p = tile.dot %a, %b : !tile.tile<4x8xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
+  // CHECK: dot %{{.*}}, %{{.*}} acc %[[P]] : !tile.tile<4x4xf32> bound %{{.*}} {lhs_transposed, lower} : <8x4xf32>, <8x4xf32> -> <4x4xf32>
+  %s = tile.dot %b, %b acc %p : !tile.tile<4x4xf32> bound %c1 {lhs_transposed, lower} : !tile.tile<8x4xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
+  // CHECK: causal_mask %{{.*}} : <4x4xf32>
+  %m = tile.causal_mask %s : !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  // CHECK: dot %{{.*}} {lower_lhs} : <4x4xf32>, <4x8xf32> -> <4x8xf32>
+  %n = tile.dot %m, %a {lower_lhs} : !tile.tile<4x4xf32>, !tile.tile<4x8xf32> -> !tile.tile<4x8xf32>
+
+  // CHECK: %[[Y:.*]] = map %{{.*}}, %{{.*}} : !tile.tile<4x8xf32>, !tile.tile<1x8xf32> -> <4x8xf32> {
+  // CHECK: yield %{{.*}} : f32
+  %y = tile.map %n, %row : !tile.tile<4x8xf32>, !tile.tile<1x8xf32> -> !tile.tile<4x8xf32> {
+  ^bb0(%u: f32, %v: f32):
+    %r = arith.mulf %u, %v : f32
+    tile.yield %r : f32
+  }
+  // CHECK: reduce <add> <rows> %[[Y]] : <4x8xf32> -> <1x8xf32>
+  %sum = tile.reduce <add> <rows> %y : !tile.tile<4x8xf32> -> !tile.tile<1x8xf32>
+  // CHECK: reduce <max> <columns> %{{.*}} bound %{{.*}} {lower} : <4x4xf32> -> <4x1xf32>
+  %max = tile.reduce <max> <columns> %s bound %c1 {lower} : !tile.tile<4x4xf32> -> !tile.tile<4x1xf32>
+  // CHECK: cumulative_sum %{{.*}} : <1x4xf32> -> <1x4xf32>
+  %running = tile.cumulative_sum %positions : !tile.tile<1x4xf32> -> !tile.tile<1x4xf32>
+  // CHECK: expand %{{.*}}[%{{.*}}] {table = dense<{{.*}}> : tensor<3x2xi32>, weights = array<f64: {{.*}}>} : <8x4xf32> -> <2x4xf32>
+  %phi = tile.expand %b[%c1] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>, weights = array<f64: 1.0, 2.0, 1.0>} : !tile.tile<8x4xf32> -> !tile.tile<2x4xf32>
+  // CHECK: slice %{{.*}}[%{{.*}}, %{{.*}}] : <4x8xf32> -> <2x4xf32>
+  %slice = tile.slice %y[%c0, %c1] : !tile.tile<4x8xf32> -> !tile.tile<2x4xf32>
+  // CHECK: concat %{{.*}}, %{{.*}} : !tile.tile<2x4xf32>, !tile.tile<1x4xf32> -> <3x4xf32>
+  %stacked = tile.concat %slice, %running : !tile.tile<2x4xf32>, !tile.tile<1x4xf32> -> !tile.tile<3x4xf32>
+  // CHECK: select_rows %{{.*}} {rows = array<i64: 2, 0>} : <3x4xf32> -> <2x4xf32>
+  %selected = tile.select_rows %stacked {rows = array<i64: 2, 0>} : !tile.tile<3x4xf32> -> !tile.tile<2x4xf32>
+  // CHECK: transpose %{{.*}} : <2x4xf32> -> <4x2xf32>
+  %transposed = tile.transpose %selected : !tile.tile<2x4xf32> -> !tile.tile<4x2xf32>
+
+  // CHECK: %[[B:.*]] = buffer : <16x8>
+  %buffer = tile.buffer : !tile.buffer<16x8>
+  // CHECK: read %[[B]][%{{.*}}] : <16x8> -> <4x8xf32>
+  %read = tile.read %buffer[%c0] : !tile.buffer<16x8> -> !tile.tile<4x8xf32>
+  // CHECK: write %{{.*}}, %[[B]][%{{.*}}] : <4x8xf32>, <16x8>
+  tile.write %y, %buffer[%c1] : !tile.tile<4x8xf32>, !tile.buffer<16x8>
+  // CHECK: accumulate %{{.*}}, %{{.*}}, %[[B]][%{{.*}}] : <4x4xf32>, <4x8xf32>, <16x8>
+  tile.accumulate %m, %a, %buffer[%c0] : !tile.tile<4x4xf32>, !tile.tile<4x8xf32>, !tile.buffer<16x8>
+  // CHECK: accumulate %{{.*}}, %{{.*}}, %[[B]][%{{.*}}] bound %{{.*}} factor %{{.*}} : !tile.tile<1x1xf32> : <4x4xf32>, <4x8xf32>, <16x8>
+  tile.accumulate %m, %a, %buffer[%c0] bound %c1 factor %half : !tile.tile<1x1xf32> : !tile.tile<4x4xf32>, !tile.tile<4x8xf32>, !tile.buffer<16x8>
+  // CHECK: store %[[Y]], %o[%batch, %{{.*}}, %head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64} : <4x8xf32>, memref<?x?x?x8xf32>
+  tile.store %y, %o[%batch, %c0, %head, %c0] valid %c1 {row_dim = 1, col_dim = 3} : !tile.tile<4x8xf32>, memref<?x?x?x8xf32>
+}
