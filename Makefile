@@ -7,7 +7,11 @@ BUILD := build
 deps:
 	@scripts/install-dependencies
 
-$(BUILD)/build.ninja: CMakeLists.txt | deps
+deps-%:
+	@scripts/install-dependencies $*
+
+# Once: ninja reruns cmake by itself, and a preset given again makes cmake drop its cache.
+$(BUILD)/build.ninja: | deps
 	cmake --preset $(PRESET)
 
 build: deps $(BUILD)/build.ninja
@@ -16,12 +20,13 @@ build: deps $(BUILD)/build.ninja
 test: build
 	@scripts/run-tests $(BUILD)
 
-# OpenBLAS must be there when cmake looks for it.
-bench:
-	@scripts/install-dependencies bench
-	cmake --preset $(PRESET)
+bench: deps-bench $(BUILD)/build.ninja
+	cmake $(BUILD) # again: OpenBLAS may be new
 	cmake --build $(BUILD)
 	@benchmarks/run --build $(BUILD)
+
+demo: deps-demo build
+	@scripts/demo $(BUILD)
 
 clean:
 	rm -rf $(BUILD)
