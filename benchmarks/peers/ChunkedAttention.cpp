@@ -25,9 +25,8 @@ public:
         block(entry.localBlock ? entry.localBlock : blocking.chunk),
         chunk(std::min(blocking.chunk, block)), tile(std::min(blocking.tile, chunk)),
         normalized(entry.normalizer != Normalizer::None), queryLeaves(chunk * entry.leafWidth),
-        keyLeaves(block * entry.leafWidth), features(chunk * entry.features),
-        scores(tile * block), denominators(chunk), state(entry.features * entry.valueWidth),
-        keySum(entry.features) {}
+        keyLeaves(block * entry.leafWidth), features(chunk * entry.features), scores(tile * block),
+        denominators(chunk), state(entry.features * entry.valueWidth), keySum(entry.features) {}
 
   void run(const float *q, const float *k, const float *v, float *o) {
     std::fill(state.begin(), state.end(), 0.0f);
@@ -102,8 +101,7 @@ private:
 
   /// S += phi_k^T v, z += the sum of phi_k's rows.
   void absorb(const float *v, int64_t start, int64_t i, int64_t rows) {
-    const float *phi =
-        expanded(&keyLeaves[(i - start) * entry.leafWidth], rows, Side::Key);
+    const float *phi = expanded(&keyLeaves[(i - start) * entry.leafWidth], rows, Side::Key);
     blasProduct(Operand::Transposed, Operand::AsIs, entry.features, entry.valueWidth, rows, phi,
                 entry.features, v + i * valueStride, valueStride, state.data(), entry.valueWidth,
                 true);

@@ -54,8 +54,7 @@ Tensors makeTensors(const Entry &entry, const Sizes &sizes);
 double countFlops(const Entry &entry, const Sizes &sizes);
 
 /// The same attention by direct loops in f64: sum over j <= i of kappa(q_i, k_j) v_j.
-std::vector<double> directAttention(const Entry &entry, const Sizes &sizes,
-                                    const Tensors &tensors);
+std::vector<double> directAttention(const Entry &entry, const Sizes &sizes, const Tensors &tensors);
 
 } // namespace polyattn::bench
 

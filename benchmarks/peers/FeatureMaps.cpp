@@ -91,8 +91,8 @@ public:
   void expand(const float *leaves, int64_t rows, Side side, float *out) override {
     projected.resize(rows * 2 * kRank);
     psi.resize(rows * kRank);
-    blasProduct(rows, 2 * kRank, width, leaves, width, weights.data(), 2 * kRank,
-                projected.data(), 2 * kRank, false);
+    blasProduct(rows, 2 * kRank, width, leaves, width, weights.data(), 2 * kRank, projected.data(),
+                2 * kRank, false);
     multiplyHalves(projected.data(), rows, kRank, 1 / std::sqrt(float(kRank)), psi.data());
     for (int64_t i = 0; i < rows; ++i)
       squareSymmetric(&psi[i * kRank], kRank, 1, offDiagonalWeight(side), out + i * features);
@@ -151,16 +151,15 @@ class Based : public FeatureMap {
 public:
   static constexpr int64_t kRank = 16;
   Based(const Entry &entry, const Tensors &tensors)
-      : width(entry.width), features(entry.features), weights{tensors.weights[0],
-                                                              tensors.weights[1]} {
+      : width(entry.width),
+        features(entry.features), weights{tensors.weights[0], tensors.weights[1]} {
     for (std::vector<float> &weight : weights)
       for (float &x : weight)
         x *= 0.5f;
   }
   bool leavesAreFeatures() const override { return false; }
   void leaves(const float *x, int64_t stride, int64_t rows, Side side, float *out) override {
-    blasProduct(rows, kRank, width, x, stride, weights[int(side)].data(), kRank, out, kRank,
-                false);
+    blasProduct(rows, kRank, width, x, stride, weights[int(side)].data(), kRank, out, kRank, false);
   }
   void expand(const float *leaves, int64_t rows, Side side, float *out) override {
     for (int64_t i = 0; i < rows; ++i) {
@@ -190,8 +189,7 @@ public:
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t c = 0; c < width; ++c) {
         float value = x[i * stride + c];
-        out[i * width + c] =
-            expOfNegative(value < 0 ? value : 0.0f) + (value > 0 ? value : 0.0f);
+        out[i * width + c] = expOfNegative(value < 0 ? value : 0.0f) + (value > 0 ? value : 0.0f);
       }
   }
 

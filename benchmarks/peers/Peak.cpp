@@ -39,8 +39,8 @@ double polyattn::bench::measurePeak(double seconds) {
         sums[s] = sums[s] * factor + addend;
     }
     now = Clock::now();
-    double rate = 2.0 * kIterations * kSums * kLanes /
-                  std::chrono::duration<double>(now - start).count();
+    double rate =
+        2.0 * kIterations * kSums * kLanes / std::chrono::duration<double>(now - start).count();
     best = rate > best ? rate : best;
   } while (std::chrono::duration<double>(now - begin).count() < seconds);
   for (int s = 1; s < kSums; ++s)

@@ -154,18 +154,17 @@ void measure(Run &run, const Options &options) {
   double middle = median(times), best = *std::min_element(times.begin(), times.end());
   double highestPeak = *std::max_element(peaks.begin(), peaks.end());
   const Sizes &sizes = run.sizes;
-  std::printf(
-      "{\"entry\": \"%s\", \"B\": %lld, \"T\": %lld, \"H\": %lld, \"threads\": 1, "
-      "\"core\": \"%s\", \"chunk\": %lld, \"tile\": %lld, \"local_block\": %lld, "
-      "\"samples\": %zu, \"seconds_median\": %.9g, \"seconds_best\": %.9g, "
-      "\"tokens_per_second\": %.9g, \"flops\": %.12g, \"flops_per_second\": %.9g, "
-      "\"peak_flops_per_second\": %.9g, \"peak_flops_per_second_best\": %.9g, "
-      "\"fraction_of_peak\": %.5f, \"fraction_of_peak_best\": %.5f}\n",
-      run.entry.name.c_str(), (long long)sizes.batch, (long long)sizes.tokens,
-      (long long)sizes.heads, openblas_get_corename(), (long long)blocking.chunk,
-      (long long)blocking.tile, (long long)run.entry.localBlock, times.size(), middle, best,
-      double(sizes.batch * sizes.tokens) / middle, flops, flops / middle, median(peaks),
-      highestPeak, median(fractions), flops / best / highestPeak);
+  std::printf("{\"entry\": \"%s\", \"B\": %lld, \"T\": %lld, \"H\": %lld, \"threads\": 1, "
+              "\"core\": \"%s\", \"chunk\": %lld, \"tile\": %lld, \"local_block\": %lld, "
+              "\"samples\": %zu, \"seconds_median\": %.9g, \"seconds_best\": %.9g, "
+              "\"tokens_per_second\": %.9g, \"flops\": %.12g, \"flops_per_second\": %.9g, "
+              "\"peak_flops_per_second\": %.9g, \"peak_flops_per_second_best\": %.9g, "
+              "\"fraction_of_peak\": %.5f, \"fraction_of_peak_best\": %.5f}\n",
+              run.entry.name.c_str(), (long long)sizes.batch, (long long)sizes.tokens,
+              (long long)sizes.heads, openblas_get_corename(), (long long)blocking.chunk,
+              (long long)blocking.tile, (long long)run.entry.localBlock, times.size(), middle, best,
+              double(sizes.batch * sizes.tokens) / middle, flops, flops / middle, median(peaks),
+              highestPeak, median(fractions), flops / best / highestPeak);
 }
 
 /// Every block length, since each takes other paths.

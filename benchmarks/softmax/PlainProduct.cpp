@@ -38,8 +38,8 @@ void microKernel(int64_t k, const float *a, int64_t lda, const float *b, int64_t
     std::memcpy(c + i * ldc, sums[i], sizeof(sums[i]));
 }
 
-void edge(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
-          int64_t ldb, float *c, int64_t ldc, bool accumulate) {
+void edge(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
+          float *c, int64_t ldc, bool accumulate) {
   for (int64_t i = 0; i < m; ++i) {
     if (!accumulate)
       std::fill_n(c + i * ldc, n, 0.0f);

@@ -24,8 +24,7 @@ struct AttentionShape {
 
 /// c[m, n] = a[m, k] b[k, n], added to c where `accumulate`; row strides lda, ldb, ldc.
 using MatrixProduct = void (*)(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
-                               const float *b, int64_t ldb, float *c, int64_t ldc,
-                               bool accumulate);
+                               const float *b, int64_t ldb, float *c, int64_t ldc, bool accumulate);
 
 /// A register-tiled product in plain C++, for programs that need no BLAS.
 void plainProduct(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,

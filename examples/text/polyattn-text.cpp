@@ -51,13 +51,12 @@ Error writeTensor(const Twine &folder, StringRef name, const Tensor &tensor) {
 /// q, k and v of one spec, all from the same embedded text.
 Error writeActivations(const Twine &folder, const Tensor &embedded, int64_t heads,
                        int64_t headWidth) {
-  const std::pair<const char *, uint64_t> names[] = {
-      {"q", kQuery}, {"k", kKey}, {"v", kValue}};
+  const std::pair<const char *, uint64_t> names[] = {{"q", kQuery}, {"k", kKey}, {"v", kValue}};
   if (std::error_code code = sys::fs::create_directories(folder))
     return createStringError("'" + folder + "': " + code.message());
   for (auto [name, seed] : names)
-    if (Error error = writeTensor(
-            folder, name, text::projectToHeads(embedded, heads, headWidth, seed)))
+    if (Error error =
+            writeTensor(folder, name, text::projectToHeads(embedded, heads, headWidth, seed)))
       return error;
   return Error::success();
 }
