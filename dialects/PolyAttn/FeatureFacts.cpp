@@ -35,45 +35,58 @@ static Value throughApply(Value value) {
 
 namespace {
 
-/// Facts of every vector that a value depends on. A program is a graph, not a tree: each of its
-/// values is visited once.
+/// Facts of every vector that a value depends on, found in the order of the program: it may be a
+/// long chain, too long for recursion.
 class ElementFacts {
 public:
   FeatureFacts of(Value value) {
-    if (auto it = known.find(value); it != known.end())
-      return it->second;
-    FeatureMapOp map = appliedMap(value);
-    FeatureFacts facts = map ? ofApplied(map, value.getDefiningOp<ApplyOp>()) : compute(value);
-    known[value] = facts;
-    return facts;
+    Operation *op = value.getDefiningOp();
+    if (op && !known.contains(value))
+      for (Operation &earlier : *op->getBlock()) {
+        visit(&earlier);
+        if (&earlier == op)
+          break;
+      }
+    return lookup(value);
   }
 
 private:
-  FeatureFacts compute(Value value);
+  void visit(Operation *op);
+  FeatureFacts compute(Operation *op);
   FeatureFacts ofApplied(FeatureMapOp map, ApplyOp apply);
+  FeatureFacts lookup(Value value) const {
+    auto it = known.find(value);
+    return it == known.end() ? FeatureFacts{/*degree=*/1, /*nonNegative=*/false} : it->second;
+  }
 
   llvm::DenseMap<Value, FeatureFacts> known;
 };
 
 } // namespace
 
+void ElementFacts::visit(Operation *op) {
+  if (isa<ReadOp>(op) || op->getNumResults() == 0 || known.contains(op->getResult(0)) ||
+      !isa<FeatureType>(op->getResult(0).getType()))
+    return;
+  FeatureMapOp map = appliedMap(op->getResult(0));
+  FeatureFacts facts = map ? ofApplied(map, cast<ApplyOp>(op)) : compute(op);
+  known[op->getResult(0)] = facts;
+}
+
 /// The map's result with the facts of what it is applied to.
 FeatureFacts ElementFacts::ofApplied(FeatureMapOp map, ApplyOp apply) {
   ElementFacts inside;
   for (auto [argument, input] : llvm::zip(map.getBody().getArguments(), apply.getInputs()))
     if (isa<FeatureType>(input.getType()))
-      inside.known[argument] = of(input);
+      inside.known[argument] = lookup(input);
   return inside.of(map.getFeatures());
 }
 
-FeatureFacts ElementFacts::compute(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<ReadOp>(op))
-    return {/*degree=*/1, /*nonNegative=*/false};
+FeatureFacts ElementFacts::compute(Operation *op) {
   SmallVector<FeatureFacts> inputs;
   for (Value operand : op->getOperands())
     if (isa<FeatureType>(operand.getType()))
-      inputs.push_back(of(operand));
+      inputs.push_back(lookup(operand));
 
   bool allNonNegative = llvm::all_of(inputs, [](auto &facts) { return facts.nonNegative; });
   auto sumOfDegrees = [&]() -> std::optional<int64_t> {
@@ -94,14 +107,18 @@ FeatureFacts ElementFacts::compute(Value value) {
     }
     return largest;
   };
-  auto isSquare = [&] {
-    return op->getNumOperands() == 2 && op->getOperand(0) == op->getOperand(1);
+  // Factors that stand an even number of times are squares.
+  auto othersAreSquares = [&] {
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (!inputs[i].nonNegative && llvm::count(op->getOperands(), operand) % 2 != 0)
+        return false;
+    return true;
   };
 
   return llvm::TypeSwitch<Operation *, FeatureFacts>(op)
       .Case([&](ProjectOp) { return FeatureFacts{inputs[0].degree, false}; })
       .Case([&](HadamardOp) {
-        return FeatureFacts{sumOfDegrees(), allNonNegative || isSquare()};
+        return FeatureFacts{sumOfDegrees(), othersAreSquares()};
       })
       .Case([&](TensorOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
       .Case([&](TriuOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
@@ -173,7 +190,8 @@ class ScoreFacts {
 public:
   bool nonNegative(Value query, Value key) {
     auto [it, inserted] = signs.try_emplace({query, key}, false);
-    if (!inserted)
+    Nesting nesting(depth);
+    if (!inserted || depth > kMaxDepth)
       return it->second;
     bool result = computeNonNegative(query, key);
     return signs[{query, key}] = result;
@@ -185,12 +203,23 @@ private:
   PolynomialOfBase polynomial(Value query, Value key) {
     if (auto it = polynomials.find({query, key}); it != polynomials.end())
       return it->second;
+    Nesting nesting(depth);
+    if (depth > kMaxDepth)
+      return {};
     PolynomialOfBase result = computePolynomial(query, key);
     return polynomials[{query, key}] = result;
   }
+  /// What lies deeper is not looked at: nothing is known of it.
+  static constexpr int kMaxDepth = 256;
+  struct Nesting {
+    int &depth;
+    explicit Nesting(int &depth) : depth(depth) { ++depth; }
+    ~Nesting() { --depth; }
+  };
   PolynomialOfBase computePolynomial(Value query, Value key);
   PolynomialOfBase combineParts(Operation *query, Operation *key, bool product);
 
+  int depth = 0;
   ElementFacts elements;
   llvm::DenseMap<std::pair<Value, Value>, bool> signs;
   llvm::DenseMap<std::pair<Value, Value>, PolynomialOfBase> polynomials;
@@ -258,8 +287,18 @@ PolynomialOfBase ScoreFacts::computePolynomial(Value query, Value key) {
 bool ScoreFacts::computeNonNegative(Value query, Value key) {
   if (elements.of(query).nonNegative && elements.of(key).nonNegative)
     return true;
-  query = throughApply(query);
-  key = throughApply(key);
+  // A factor may stand on one side alone.
+  bool negated = false, scaled = false;
+  for (Value *side : {&query, &key}) {
+    *side = throughApply(*side);
+    while (auto scale = side->getDefiningOp<ScaleOp>()) {
+      negated ^= scale.getFactor().isNegative();
+      *side = throughApply(scale.getInput());
+      scaled = true;
+    }
+  }
+  if (scaled)
+    return !negated && nonNegative(query, key);
   if (partsNonNegative(query, key))
     return true;
   std::optional<ScorePolynomial> score = polynomial(query, key).polynomial;
@@ -274,9 +313,6 @@ bool ScoreFacts::partsNonNegative(Value query, Value key) {
   if (auto power = dyn_cast<PowerOp>(q))
     return power.getAbs() || power.getDegree() % 2 == 0 ||
            nonNegative(power.getInput(), cast<PowerOp>(k).getInput());
-  if (auto scale = dyn_cast<ScaleOp>(q))
-    return scale.getFactor().isNegative() == cast<ScaleOp>(k).getFactor().isNegative() &&
-           nonNegative(scale.getInput(), cast<ScaleOp>(k).getInput());
   if (isa<ConcatOp, TensorOp>(q)) {
     // An even number of equal factors is a square: <a, a'>^2 >= 0.
     if (isa<TensorOp>(q) && q->getNumOperands() == 2 && q->getOperand(0) == q->getOperand(1) &&
