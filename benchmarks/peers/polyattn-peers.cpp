@@ -97,6 +97,8 @@ struct Run {
   Entry entry;
   Sizes sizes;
   Tensors tensors;
+  /// Of softmax attention.
+  MatrixProduct product = blasProduct;
 
   /// Seconds of one call.
   double operator()(const Blocking &blocking) {
@@ -104,28 +106,37 @@ struct Run {
     if (entry.system == System::Softmax)
       softmaxAttention({sizes.batch, sizes.tokens, sizes.heads, entry.width, entry.valueWidth},
                        tensors.q.data(), tensors.k.data(), tensors.v.data(), tensors.o.data(),
-                       blasProduct);
+                       product);
     else
       chunkedAttention(entry, sizes, tensors, blocking);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 };
 
-/// The fastest of the block lengths, by the best of three calls on a part of the sequence.
-Blocking tune(const Run &run) {
+/// The fastest of the block lengths, or of the products, by the best of three calls on a part of
+/// the sequence.
+Blocking tune(Run &run) {
   Run part{run.entry, run.sizes, {}};
   part.sizes.batch = part.sizes.heads = 1;
   part.sizes.tokens = std::min<int64_t>(run.sizes.tokens, 4096);
   part.tensors = makeTensors(part.entry, part.sizes);
+  auto time = [&](const Blocking &blocking) {
+    double seconds = part(blocking);
+    for (int i = 0; i < 2; ++i)
+      seconds = std::min(seconds, part(blocking));
+    return seconds;
+  };
   Blocking best;
-  if (run.entry.system == System::Softmax)
+  if (run.entry.system == System::Softmax) {
+    double blas = time(best);
+    part.product = plainProduct;
+    run.product = time(best) < blas ? plainProduct : blasProduct;
     return best;
+  }
   double bestSeconds = 0;
   for (int64_t chunk : {64, 128, 256})
     for (int64_t tile = 64; tile <= chunk; tile *= 2) {
-      double seconds = part({chunk, tile});
-      for (int i = 0; i < 2; ++i)
-        seconds = std::min(seconds, part({chunk, tile}));
+      double seconds = time({chunk, tile});
       if (bestSeconds == 0 || seconds < bestSeconds) {
         bestSeconds = seconds;
         best = {chunk, tile};
@@ -155,23 +166,25 @@ void measure(Run &run, const Options &options) {
   double highestPeak = *std::max_element(peaks.begin(), peaks.end());
   const Sizes &sizes = run.sizes;
   std::printf("{\"entry\": \"%s\", \"B\": %lld, \"T\": %lld, \"H\": %lld, \"threads\": 1, "
-              "\"core\": \"%s\", \"chunk\": %lld, \"tile\": %lld, \"local_block\": %lld, "
+              "\"core\": \"%s\", \"product\": \"%s\", \"chunk\": %lld, \"tile\": %lld, "
+              "\"local_block\": %lld, "
               "\"samples\": %zu, \"seconds_median\": %.9g, \"seconds_best\": %.9g, "
               "\"tokens_per_second\": %.9g, \"flops\": %.12g, \"flops_per_second\": %.9g, "
               "\"peak_flops_per_second\": %.9g, \"peak_flops_per_second_best\": %.9g, "
               "\"fraction_of_peak\": %.5f, \"fraction_of_peak_best\": %.5f}\n",
               run.entry.name.c_str(), (long long)sizes.batch, (long long)sizes.tokens,
-              (long long)sizes.heads, openblas_get_corename(), (long long)blocking.chunk,
+              (long long)sizes.heads, openblas_get_corename(),
+              run.product == plainProduct ? "plain" : "openblas", (long long)blocking.chunk,
               (long long)blocking.tile, (long long)run.entry.localBlock, times.size(), middle, best,
               double(sizes.batch * sizes.tokens) / middle, flops, flops / middle, median(peaks),
               highestPeak, median(fractions), flops / best / highestPeak);
 }
 
-/// Every block length, since each takes other paths.
+/// Every block length and both products, since each takes other paths.
 void check(Run &run) {
   std::vector<double> expected = directAttention(run.entry, run.sizes, run.tensors);
   double worst = 0;
-  for (Blocking blocking : {Blocking{64, 64}, Blocking{128, 64}, Blocking{256, 128}}) {
+  auto compare = [&](const Blocking &blocking) {
     std::fill(run.tensors.o.begin(), run.tensors.o.end(), NAN);
     run(blocking);
     double difference = 0, size = 0;
@@ -182,7 +195,11 @@ void check(Run &run) {
     // A NaN must not lose against a number.
     double error = std::sqrt(difference / size);
     worst = error <= worst ? worst : error;
-  }
+  };
+  for (Blocking blocking : {Blocking{64, 64}, Blocking{128, 64}, Blocking{256, 128}})
+    compare(blocking);
+  run.product = plainProduct;
+  compare({});
   bool passed = worst <= 1e-5;
   std::printf("{\"entry\": \"%s\", \"rel_error\": %.3g, \"check\": \"%s\"}\n",
               run.entry.name.c_str(), worst, passed ? "passed" : "failed");

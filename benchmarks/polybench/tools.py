@@ -102,6 +102,8 @@ class Tools:
         self.runner = os.path.join(build, "bin", "polyattn-run")
         self.peers_program = os.path.join(build, "bin", "polyattn-peers")
         self.target = target
+        # Not the user's own folder of kernels.
+        self.cache = os.path.join(build, "bench", "cache")
         self.failures = {}
         self.descriptions = None
 
@@ -130,7 +132,7 @@ class Tools:
                    self.target, "--json"]
         if seconds is not None:
             command.append(f"--bench={seconds}")
-        environment = {"POLYATTN_CACHE_DIR": cache} if cache else None
+        environment = {"POLYATTN_CACHE_DIR": cache or self.cache}
         return self._json(f"{entry}, T={tokens}", command, environment)
 
     def peers(self, entry, tokens, heads=4, seconds=1.0, blocking=None):
