@@ -130,7 +130,8 @@ Blocking tune(Run &run) {
   if (run.entry.system == System::Softmax) {
     double blas = time(best);
     part.product = plainProduct;
-    run.product = time(best) < blas ? plainProduct : blasProduct;
+    if (time(best) < blas)
+      run.product = plainProduct;
     return best;
   }
   double bestSeconds = 0;
