@@ -25,6 +25,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
+#include <cmath>
 
 using namespace llvm;
 using namespace polyattn;
