@@ -4,6 +4,9 @@ import shutil
 import subprocess
 import tempfile
 
+# Told apart on white, and by most eyes; gnuplot's own yellow is not.
+COLORS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#e07b00", "#00808b"]
+
 
 def log_plot(path, title, y_label, curves):
     """Writes an SVG. `curves`: name -> list of (tokens, y). Returns whether there is one."""
@@ -18,7 +21,8 @@ def log_plot(path, title, y_label, curves):
             data = os.path.join(folder, f"{number}.dat")
             with open(data, "w") as file:
                 file.writelines(f"{x} {y:.9g}\n" for x, y in points)
-            style = "lw 2 dt 2 lc rgb '#555555'" if name.startswith("softmax") else "lw 2"
+            style = ("lw 2 dt 2 lc rgb '#555555'" if name.startswith("softmax") else
+                     f"lw 2 lc rgb '{COLORS[number % len(COLORS)]}'")
             lines.append(f"'{data}' with linespoints {style} pt 7 ps 0.5 "
                          f"title \"{name.replace('_', ' ')}\"")
         script = f"""
