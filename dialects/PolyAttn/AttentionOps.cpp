@@ -237,6 +237,8 @@ LogicalResult AttentionOp::verifyRegions() {
                                             : dyn_cast<ReturnOp>(getBody().front().back());
   if (!returnOp)
     return emitOpError("C3: the body must end in `return`");
+  if (getResultTypes().empty())
+    return emitOpError("C3: there is nothing to compute without a result");
   if (returnOp.getResults().size() != getResultTypes().size())
     return returnOp.emitOpError("C3: returns ") << returnOp.getResults().size()
                                                 << " values where the attention has "
@@ -247,7 +249,8 @@ LogicalResult AttentionOp::verifyRegions() {
     if (!tensor)
       return emitOpError("C3: a result is not a tensor: ") << type;
     if (auto feature = dyn_cast<FeatureType>(value.getType())) {
-      if (tensor.getRank() != 4 || readTypeOf(tensor) != FeatureType::vector(getContext(), feature.getWidth()))
+      if (tensor.getRank() != 4 ||
+          readTypeOf(tensor) != FeatureType::vector(getContext(), feature.getWidth()))
         return emitOpError("C3: a result of width ")
                << feature.getWidth() << " does not fit " << tensor;
       if (tensor.getElementType() != storage && !tensor.getElementType().isF32())
@@ -483,8 +486,8 @@ LogicalResult AttendOp::verify() {
   if (getNormalizer().getEpsMode() == EpsMode::RowMax && (getInitialState() || getFinalState()))
     return emitOpError("C13: `eps_mode = row_max` has no state, as the row's largest score is not "
                        "known from one");
-  if (getBlock() && *getBlock() < 1)
-    return emitOpError("C3: a block must be positive, got ") << *getBlock();
+  if (getBlock() && int64_t(*getBlock()) < 1)
+    return emitOpError("C3: a block must be positive, got ") << int64_t(*getBlock());
   if (bool(getLocalQuery()) != bool(getLocalKey()))
     return emitOpError("C2: local vectors come as a pair");
   if (getLocalQuery()) {

@@ -61,7 +61,7 @@ def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
 
     C1: every tensor has one of these shapes, or that of a decay or a state.
     C2: arguments have one storage type, f32, bf16 or f16; decays and states are f32.
-    C3: the body ends in `return`, whose operands fit the result types.
+    C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
 
     ```mlir

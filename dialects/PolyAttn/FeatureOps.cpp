@@ -160,11 +160,12 @@ LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor o
 
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                            Results &results) {
-  if (op.getWidth() < 1)
-    return emitOptionalError(loc, "C1: expected a positive width, got ", op.getWidth());
+  int64_t width = op.getWidth();
+  if (width < 1)
+    return emitOptionalError(loc, "C1: expected a positive width, got ", width);
   if (failed(checkFinite(loc, "C2", "the value", op.getValue())))
     return failure();
-  return inferVector(context, loc, results, op.getWidth());
+  return inferVector(context, loc, results, width);
 }
 
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,

@@ -29,7 +29,8 @@ Use useOf(BlockArgument argument) {
     if (auto attend = dyn_cast<AttendOp>(use.getOwner()))
       return use.get() == attend.getDecay() ? Use::Decay : Use::State;
   auto tensor = cast<RankedTensorType>(argument.getType());
-  return tensor.getNumDynamicDims() >= 2 ? Use::Vector : Use::Weight;
+  bool perPosition = tensor.getRank() == 3 && tensor.getDimSize(1) == 1;
+  return tensor.getNumDynamicDims() >= 2 || perPosition ? Use::Vector : Use::Weight;
 }
 
 /// The sizes of an argument: the leading dynamic ones by its use, the others are its own.
@@ -40,7 +41,7 @@ SmallVector<int64_t> shapeOf(BlockArgument argument, const CallSizes &sizes) {
   case Use::Vector:
     bound = {sizes.batch, sizes.queries, sizes.heads};
     if (tensor.getRank() == 3)
-      bound.erase(bound.begin());
+      bound.erase(bound.begin()); // [T, H, d]
     break;
   case Use::Weight:
     bound = {sizes.heads};

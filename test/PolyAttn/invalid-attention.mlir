@@ -1,0 +1,807 @@
+// One test for each numbered constraint of feature_map, attention, read, apply and attend.
+// RUN: polyattn-opt %s -split-input-file -verify-diagnostics
+
+polyattn.feature_map @feature_map_c1(%x: [4]) { yield %x : [4] }
+// expected-error@+1 {{C1: argument "x" is neither a feature vector nor a weight}}
+polyattn.feature_map @feature_map_c1_type(%x: tensor<4xf32>) {
+  %y = constant {value = 1.0, width = 1}
+  yield %y : [1]
+}
+
+// -----
+
+polyattn.feature_map @feature_map_c2(%x: [4]) {
+  // expected-error@+1 {{block with no terminator}}
+  %y = relu %x : [4]
+}
+
+// -----
+
+polyattn.feature_map @yield_two(%x: [4]) {
+  // expected-error@+1 {{expected ':'}}
+  yield %x, %x : [4], [4]
+}
+
+// -----
+
+// expected-error@+1 {{C1: argument "w" has the shape of no query, key, value or weight}}
+polyattn.attention @attention_c1_shape(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<?x?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C1: argument "w" has the shape of no query, key, value or weight}}
+polyattn.attention @attention_c1_rank(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<f32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C1: argument "w" has the shape of no query, key, value or weight}}
+polyattn.attention @attention_c1_dynamic(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<4x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C1: argument "w" has the shape of no query, key, value or weight}}
+polyattn.attention @attention_c1_empty(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<0x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C1: argument "w" is not a tensor}}
+polyattn.attention @attention_c1_type(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: i32)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C2: argument "w" holds 'bf16' where others hold 'f32'}}
+polyattn.attention @attention_c2_mixed(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<4x4xbf16>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C2: argument "w" must hold f32, bf16 or f16, not 'f64'}}
+polyattn.attention @attention_c2_storage(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<4x4xf64>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attention_c2_decay(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %g: tensor<?x?x?xbf16>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C7: a decay is tensor<?x?x?xf32>}}
+  %o = attend query %a key %b value %c decay %g causal normalize <none> : [4], [4], [4],
+    tensor<?x?x?xbf16>
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C2: a result must hold f32 or the arguments' storage type, not 'bf16'}}
+polyattn.attention @attention_c2_result(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xbf16>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attention_c3_number(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  // expected-error@+1 {{C3: returns 2 values where the attention has 1 results}}
+  return %o, %o : [4], [4]
+}
+
+// -----
+
+// expected-error@+1 {{C3: a result of width 4 does not fit}}
+polyattn.attention @attention_c3_width(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x5xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C3: a result of width 4 does not fit}}
+polyattn.attention @attention_c3_rank(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C3: a result is not a tensor}}
+polyattn.attention @attention_c3_type(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: i32) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C3: a result is neither a vector nor a final state}}
+polyattn.attention @attention_c3_argument(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c causal normalize <none> : [4], [4], [4]
+  return %q : tensor<?x?x?x4xf32>
+}
+
+// -----
+
+polyattn.attention @attention_c3_return() -> () {
+  // expected-error@+1 {{block with no terminator}}
+  %y = constant {value = 1.0, width = 1}
+}
+
+// -----
+
+// expected-error@+1 {{C4: the name 'q' is used twice}}
+polyattn.attention @attention_c4_twice(%q: tensor<?x?x?x4xf32>) -> (q: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C4: '0' is not an identifier}}
+polyattn.attention @attention_c4_identifier(%0: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %0 : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+polyattn.attention @read_c1(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: 'tensor<?x?x?x4xf32>' cannot be read as}}
+  %z = read %v : tensor<?x?x?x4xf32> -> [5]
+  return %a : [4]
+}
+
+// -----
+
+polyattn.attention @read_c1_decay(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: 'tensor<?x?x?xf32>' cannot be read as}}
+  %z = read %g : tensor<?x?x?xf32> -> [5]
+  return %a : [4]
+}
+
+// -----
+
+polyattn.attention @apply_c1(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: there is no feature map @nothing}}
+  %o = apply @nothing(%q) : tensor<?x?x?x4xf32> -> [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @apply_c1_attention(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: there is no feature map @apply_c1_attention}}
+  %o = apply @apply_c1_attention(%q) : tensor<?x?x?x4xf32> -> [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @id(%x: [4]) {
+  yield %x : [4]
+}
+polyattn.attention @apply_c2_number(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: @id takes 1 arguments, got 2}}
+  %o = apply @id(%q, %k) : tensor<?x?x?x4xf32>, tensor<?x?x?x4xf32> -> [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @id(%x: [4]) {
+  yield %x : [4]
+}
+polyattn.attention @apply_c2_none(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{expected}}
+  %o = apply @id() : -> [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @id(%x: [4]) {
+  yield %x : [4]
+}
+polyattn.attention @apply_c2_width(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<?x?x?x5xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: argument "x" of @id is}}
+  %o = apply @id(%w) : tensor<?x?x?x5xf32> -> [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @scaled(%x: [4], %w: 4) {
+  %y = mul_vec %x, %w : [4], 4
+  yield %y : [4]
+}
+polyattn.attention @apply_c2_weight(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %w: tensor<4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: argument "w" of @scaled is}}
+  %o = apply @scaled(%q, %w) : tensor<?x?x?x4xf32>, tensor<4x4xf32> -> [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @id(%x: [4]) {
+  yield %x : [4]
+}
+polyattn.attention @apply_c3(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C3: @id gives}}
+  %o = apply @id(%q) : tensor<?x?x?x4xf32> -> [5]
+  return %a : [4]
+}
+
+// -----
+
+polyattn.feature_map @apply_recursion(%x: [4]) {
+  // expected-error@+1 {{'polyattn.apply' op expects parent op 'polyattn.attention'}}
+  %y = apply @apply_recursion(%x) : [4] -> [4]
+  yield %y : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c1(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %h = select %b {indices = array<i64: 0, 1>} : [4]
+  %p = concat %h, %h : [2], [2]
+  // expected-error@+1 {{C1: query and key have different structures}}
+  %o = attend query %a key %p value %c causal normalize <none> : [4], [2] + [2], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c2_types(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %h = select %b {indices = array<i64: 0, 1>} : [4]
+  // expected-error@+1 {{C2: local query and key have different structures}}
+  %o = attend query %a key %b value %c local %a, %h causal normalize <none> {block = 4} : [4],
+    [4], [4], [4], [2]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c2_block(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: a local kernel needs the causal mask and a block}}
+  %o = attend query %a key %b value %c local %a, %b causal normalize <none> : [4], [4], [4], [4],
+    [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c2_mask(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: a local kernel needs the causal mask and a block}}
+  %o = attend query %a key %b value %c local %a, %b full normalize <none> {block = 4} : [4], [4],
+    [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c3(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C3: a block must be positive, got 0}}
+  %o = attend query %a key %b value %c causal normalize <none> {block = 0} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c3_negative(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C3: a block must be positive, got -5}}
+  %o = attend query %a key %b value %c causal normalize <none> {block = -5} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c4(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 2, symmetric} : [4]
+  %bb = power %b {degree = 2, symmetric} : [4]
+  // expected-error@+1 {{C4: the local scores have degree 2, the scores degree 1}}
+  %o = attend query %a key %b value %c local %aa, %bb causal normalize <none> {block = 4} : [4],
+    [4], [4], sym 2 [4], sym 2 [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c5_identity(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-6> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c5_odd(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 3, symmetric} : [4]
+  %bb = power %b {degree = 3, symmetric} : [4]
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %aa key %bb value %c causal normalize <bias, bias = 1.0> : sym 3 [4], sym 3
+    [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c5_local(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %ra = relu %a : [4]
+  %rb = relu %b : [4]
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %ra key %rb value %c local %a, %b causal normalize <bias, bias = 1.0> {block
+    = 4} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// 1 + s + s^2 / 5 is negative between its roots.
+polyattn.feature_map @taylor(%x: [4]) {
+  %one = constant {value = 1.0, width = 1}
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %half = scale %xx {factor = 0.44721359549995793} : sym 2 [4]
+  %y = concat %one, %x, %half : [1], [4], sym 2 [4]
+  yield %y : [1] + [4] + sym 2 [4]
+}
+polyattn.attention @attend_c5_taylor(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %aa = apply @taylor(%q) : tensor<?x?x?x4xf32> -> [1] + [4] + sym 2 [4]
+  %bb = apply @taylor(%k) : tensor<?x?x?x4xf32> -> [1] + [4] + sym 2 [4]
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %aa key %bb value %c causal normalize <sum, eps = 1.0e-6> : [1] + [4] + sym 2
+    [4], [1] + [4] + sym 2 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c6_mask(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C6: a decay needs the causal mask}}
+  %o = attend query %a key %b value %c decay %g full normalize <none> : [4], [4], [4],
+    tensor<?x?x?xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c6_both(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C6: a decay is a tensor or a list, not both}}
+  %o = attend query %a key %b value %c decay %g causal normalize <none> {decay_factors =
+    array<f64: 0.5>} : [4], [4], [4], tensor<?x?x?xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c7_channel(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %g: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C7: a decay is tensor<?x?x?xf32>, per token and head}}
+  %o = attend query %a key %b value %c decay %g causal normalize <none> : [4], [4], [4],
+    tensor<?x?x?x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c7_factor(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C7: a decay factor must be in (0, 1], got 0}}
+  %o = attend query %a key %b value %c causal normalize <none> {decay_factors = array<f64: 0.5,
+    0.0>} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c7_factor_large(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C7: a decay factor must be in (0, 1], got 1.5}}
+  %o = attend query %a key %b value %c causal normalize <none> {decay_factors = array<f64: 1.5>}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c8_shape(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %s: tensor<?x?x4x5xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: expected an initial state tensor<?x?x4x4xf32>}}
+  %o = attend query %a key %b value %c initial %s causal normalize <none> : [4], [4], [4],
+    tensor<?x?x4x5xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c8_no_normalizer(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: an initial normalizer is given where, and only where, there is a normalizer}}
+  %o = attend query %a key %b value %c initial %s causal normalize <sum, eps = 1.0e-6>
+    {signed_scores} : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c8_normalizer(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %z: tensor<?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: an initial normalizer is given where, and only where, there is a normalizer}}
+  %o = attend query %a key %b value %c initial %s initial_normalizer %z causal normalize <none> :
+    [4], [4], [4], tensor<?x?x4x4xf32>, tensor<?x?x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c8_lonely(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %z: tensor<?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: an initial normalizer needs an initial state}}
+  %o = attend query %a key %b value %c initial_normalizer %z causal normalize <sum, eps = 1.0e-6>
+    {signed_scores} : [4], [4], [4], tensor<?x?x4xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c8_normalizer_shape(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,
+    %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %z: tensor<?x?x5xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: expected an initial normalizer tensor<?x?x4xf32>}}
+  %o = attend query %a key %b value %c initial %s initial_normalizer %z causal normalize <sum,
+    eps = 1.0e-6> {signed_scores} : [4], [4], [4], tensor<?x?x4x4xf32>, tensor<?x?x5xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c9_final(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %wa = power %a {degree = 64} : [4]
+  %wb = power %b {degree = 64} : [4]
+  // expected-error@+1 {{C9: a final state of 4611686018427387904 features is too large to hold}}
+  %o:2 = attend query %wa key %wb value %c causal normalize <none> {final_state} : pow 64 [4],
+    pow 64 [4], [4]
+  return %c : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c9_initial(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %wa = power %a {degree = 64} : [4]
+  %wb = power %b {degree = 64} : [4]
+  // expected-error@+1 {{C9: a state of 4611686018427387904 features is too large to hold}}
+  %o = attend query %wa key %wb value %c initial %s causal normalize <none> : pow 64 [4], pow 64
+    [4], [4], tensor<?x?x4x4xf32>
+  return %c : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c9_abs(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 3, symmetric, abs} : [4]
+  %bb = power %b {degree = 3, symmetric, abs} : [4]
+  // expected-error@+1 {{C9: an odd power of |score| has no features and so no state}}
+  %o:2 = attend query %aa key %bb value %c causal normalize <none> {final_state} : sym 3 [4], sym
+    3 [4], [4]
+  return %c : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c10(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C10: a state needs the causal mask}}
+  %o:2 = attend query %a key %b value %c full normalize <none> {final_state} : [4], [4], [4]
+  return %c : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c11(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C11: score_scale must be finite}}
+  %o = attend query %a key %b value %c causal normalize <none> {score_scale = 0x7FF0000000000000
+    : f64} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c12(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %b value %c causal normalize <none> {final_state}
+    : [4], [4], [4]
+  // expected-error@+1 {{C12: a decay or an initial state must be an argument}}
+  %o2 = attend query %a key %b value %c initial %o#1 causal normalize <none> : [4], [4], [4],
+    tensor<?x?x4x4xf32>
+  return %c : [4]
+}
+
+// -----
+
+polyattn.attention @read_c2(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %b value %c causal normalize <none> {final_state}
+    : [4], [4], [4]
+  // expected-error@+1 {{C2: the tensor must be an argument of the attention}}
+  %z = read %o#1 : tensor<?x?x4x4xf32> -> [4]
+  return %c : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c13(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C13: `eps_mode = row_max` has no state}}
+  %o:3 = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-6, eps_mode = row_max>
+    {signed_scores, final_state} : [4], [4], [4]
+  return %c : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C3: there is nothing to compute without a result}}
+"polyattn.attention"() ({
+  "polyattn.return"() : () -> ()
+}) {sym_name = "attention_c3_nothing", arg_names = [], result_names = [], result_types = []}
+  : () -> ()
