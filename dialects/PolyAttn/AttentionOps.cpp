@@ -99,7 +99,9 @@ LogicalResult FeatureMapOp::verifyRegions() {
 }
 
 Value FeatureMapOp::getFeatures() {
-  return cast<YieldOp>(getBody().front().getTerminator()).getFeatures();
+  Block &block = getBody().front();
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  return yield ? yield.getFeatures() : Value();
 }
 
 //===----------------------------------------------------------------------===//
@@ -409,8 +411,6 @@ static LogicalResult verifyStates(AttendOp op) {
     return success();
   if (op.getMask() != Mask::Causal)
     return op.emitOpError("C10: a state needs the causal mask");
-  if (hasAbsoluteScore(op.getQuery()) || hasAbsoluteScore(op.getKey()))
-    return op.emitOpError("C9: an odd power of |score| has no features and so no state");
   if (!state && normalizer)
     return op.emitOpError("C8: an initial normalizer needs an initial state");
   if (!state)
@@ -441,7 +441,6 @@ LogicalResult AttendOp::verify() {
     return emitOpError("C3: a block must be positive, got ") << *getBlock();
   if (bool(getLocalQuery()) != bool(getLocalKey()))
     return emitOpError("C2: local vectors come as a pair");
-  bool scoresSigned = !scoresNonNegative(getQuery(), getKey());
   if (getLocalQuery()) {
     if (getLocalQuery().getType() != getLocalKey().getType())
       return emitOpError("C2: local query and key have different structures, ")
@@ -449,17 +448,29 @@ LogicalResult AttendOp::verify() {
     if (getMask() != Mask::Causal || !getBlock())
       return emitOpError("C2: a local kernel needs the causal mask and a block, which is part of "
                          "its meaning");
-    std::optional<int64_t> degree = factsOf(getKey()).degree;
-    std::optional<int64_t> localDegree = factsOf(getLocalKey()).degree;
-    if (degree && localDegree && degree != localDegree)
-      return emitOpError("C4: the local scores have degree ")
-             << *localDegree << ", the scores degree " << *degree;
+  }
+  if (failed(verifyDecay(*this)))
+    return failure();
+  return verifyStates(*this);
+}
+
+/// The constraints that look into the applied maps, which are known to be well-formed here.
+LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
+  bool scoresSigned = !scoresNonNegative(getQuery(), getKey());
+  if (getLocalQuery()) {
+    for (auto [exact, other] : {std::pair{getLocalQuery(), getQuery()}, {getLocalKey(), getKey()}}) {
+      std::optional<int64_t> local = factsOf(exact).degree, degree = factsOf(other).degree;
+      if (local && degree && local != degree)
+        return emitOpError("C4: the local scores have degree ")
+               << *local << ", the scores degree " << *degree;
+    }
     scoresSigned |= !scoresNonNegative(getLocalQuery(), getLocalKey());
   }
   if (getNormalizer().getKind() != NormalizerKind::None && scoresSigned && !getSignedScores())
     return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "
                        "non-negative map, or say `signed_scores` if that is meant");
-  if (failed(verifyDecay(*this)))
-    return failure();
-  return verifyStates(*this);
+  bool hasState = getInitialState() || getFinalState();
+  if (hasState && (hasAbsoluteScore(getQuery()) || hasAbsoluteScore(getKey())))
+    return emitOpError("C9: an odd power of |score| has no features and so no state");
+  return success();
 }

@@ -34,7 +34,7 @@ def PolyAttn_FeatureMapOp : Op<PolyAttn_Dialect, "feature_map",
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     static ::llvm::StringRef getDefaultDialect() { return "polyattn"; }
-    /// The yielded vector.
+    /// The yielded vector; null where the body does not end in `yield`.
     ::mlir::Value getFeatures();
   }];
 }
@@ -86,7 +86,8 @@ def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
   }];
 }
 
-def PolyAttn_ReadOp : Op<PolyAttn_Dialect, "read", [Pure]> {
+def PolyAttn_ReadOp : Op<PolyAttn_Dialect, "read",
+    [Pure, HasParent<"::polyattn::AttentionOp">]> {
   let summary = "the vector of this token and head, or the weight of this head";
   let description = [{
     C1: the tensor's shape is one of those that `polyattn.attention` lists and fits the result.
@@ -102,7 +103,8 @@ def PolyAttn_ReadOp : Op<PolyAttn_Dialect, "read", [Pure]> {
 }
 
 def PolyAttn_ApplyOp : Op<PolyAttn_Dialect, "apply",
-    [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    [Pure, HasParent<"::polyattn::AttentionOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a feature map applied to vectors and weights";
   let description = [{
     Tensors are read as `polyattn.read` does.
@@ -122,7 +124,8 @@ def PolyAttn_ApplyOp : Op<PolyAttn_Dialect, "apply",
 }
 
 def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
-    [Pure, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "attention from feature vectors";
   let description = [{
     With kappa(i, j) = score_scale <query_i, key_j>, g the decay and the mask's keys j:
@@ -169,7 +172,8 @@ def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
     OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
-    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$final_state);
+    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$final_state,
+    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
   let results = (outs PolyAttn_FeatureType:$output, Variadic<AnyRankedTensor>:$final_states);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

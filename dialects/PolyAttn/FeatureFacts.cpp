@@ -6,31 +6,85 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "polyattn/Features/ScorePolynomial.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
 
-/// What computes the vector, seen through `apply`: the yielded value of the map.
-static Value throughApply(Value value) {
-  while (auto apply = value.getDefiningOp<ApplyOp>()) {
-    auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
-    if (!map || map.getBody().empty())
-      return value;
-    value = map.getFeatures();
-  }
-  return value;
+/// The map that an `apply` applies; null for other values and where it has no result.
+static FeatureMapOp appliedMap(Value value) {
+  auto apply = value.getDefiningOp<ApplyOp>();
+  if (!apply)
+    return {};
+  auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
+  return map && map.getFeatures() ? map : FeatureMapOp();
 }
 
-FeatureFacts polyattn::factsOf(Value value) {
-  value = throughApply(value);
+/// What computes the vector, seen through `apply`: the yielded value of the map.
+static Value throughApply(Value value) {
+  FeatureMapOp map = appliedMap(value);
+  return map ? map.getFeatures() : value;
+}
+
+//===----------------------------------------------------------------------===//
+// Degree and sign of the elements
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Facts of every vector that a value depends on. A program is a graph, not a tree: each of its
+/// values is visited once.
+class ElementFacts {
+public:
+  FeatureFacts of(Value value) {
+    if (auto it = known.find(value); it != known.end())
+      return it->second;
+    FeatureMapOp map = appliedMap(value);
+    FeatureFacts facts = map ? ofApplied(map, value.getDefiningOp<ApplyOp>()) : compute(value);
+    if (isOfConstants(value.getDefiningOp()))
+      facts.degree = 0;
+    known[value] = facts;
+    return facts;
+  }
+
+private:
+  FeatureFacts compute(Value value);
+  /// A function of constants is a constant, whichever function it is.
+  bool isOfConstants(Operation *op) {
+    if (!op || isa<AttendOp, ApplyOp, RopeOp>(op))
+      return false;
+    auto vectors = llvm::make_filter_range(
+        op->getOperands(), [](Value operand) { return isa<FeatureType>(operand.getType()); });
+    return !vectors.empty() &&
+           llvm::all_of(vectors, [&](Value vector) { return of(vector).degree == 0; });
+  }
+  FeatureFacts ofApplied(FeatureMapOp map, ApplyOp apply);
+
+  llvm::DenseMap<Value, FeatureFacts> known;
+};
+
+} // namespace
+
+/// The map's result with the facts of what it is applied to.
+FeatureFacts ElementFacts::ofApplied(FeatureMapOp map, ApplyOp apply) {
+  ElementFacts inside;
+  for (auto [argument, input] : llvm::zip(map.getBody().getArguments(), apply.getInputs()))
+    if (isa<FeatureType>(input.getType()))
+      inside.known[argument] = of(input);
+  return inside.of(map.getFeatures());
+}
+
+FeatureFacts ElementFacts::compute(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<ReadOp>(op))
     return {/*degree=*/1, /*nonNegative=*/false};
   SmallVector<FeatureFacts> inputs;
   for (Value operand : op->getOperands())
     if (isa<FeatureType>(operand.getType()))
-      inputs.push_back(factsOf(operand));
+      inputs.push_back(of(operand));
 
   bool allNonNegative = llvm::all_of(inputs, [](auto &facts) { return facts.nonNegative; });
   auto sumOfDegrees = [&]() -> std::optional<int64_t> {
@@ -38,7 +92,7 @@ FeatureFacts polyattn::factsOf(Value value) {
     for (const FeatureFacts &facts : inputs) {
       if (!facts.degree)
         return std::nullopt;
-      sum += *facts.degree;
+      sum = std::min(Structure::kHuge, sum + *facts.degree);
     }
     return sum;
   };
@@ -69,7 +123,7 @@ FeatureFacts polyattn::factsOf(Value value) {
       .Case([&](PowerOp power) {
         std::optional<int64_t> degree = inputs[0].degree;
         if (degree)
-          degree = *degree * power.getDegree();
+          degree = saturatingMul(*degree, power.getDegree());
         return FeatureFacts{degree, allNonNegative};
       })
       .Case<AddOp, ConcatOp>(
@@ -89,10 +143,10 @@ FeatureFacts polyattn::factsOf(Value value) {
           return FeatureFacts{std::nullopt, inputs[0].nonNegative};
         double exponent = pow.getExponent()->convertToDouble();
         std::optional<int64_t> degree = inputs[0].degree;
-        bool whole = exponent >= 0 && exponent == std::floor(exponent);
+        bool whole = exponent >= 0 && exponent < 1024 && exponent == std::floor(exponent);
         bool even = whole && std::fmod(exponent, 2.0) == 0;
         if (degree)
-          degree = whole ? std::optional<int64_t>(*degree * int64_t(exponent)) : std::nullopt;
+          degree = whole ? std::optional(saturatingMul(*degree, int64_t(exponent))) : std::nullopt;
         return FeatureFacts{degree, inputs[0].nonNegative || even};
       })
       .Case([&](AddConstOp add) {
@@ -100,67 +154,194 @@ FeatureFacts polyattn::factsOf(Value value) {
                             inputs[0].nonNegative && !add.getValue().isNegative()};
       })
       .Case([&](ClampMinOp clamp) {
-        return FeatureFacts{std::nullopt, inputs[0].nonNegative || !clamp.getValue().isNegative()};
+        bool changesNothing = inputs[0].nonNegative && clamp.getValue().convertToDouble() <= 0;
+        return FeatureFacts{changesNothing ? inputs[0].degree : std::nullopt,
+                            inputs[0].nonNegative || !clamp.getValue().isNegative()};
       })
-      .Case<ReluOp, EluPlusOneOp, ExpOp, AbsOp, SigmoidOp, SoftplusOp, SoftmaxOp>(
+      .Case<ReluOp, AbsOp>([&](auto) {
+        return FeatureFacts{inputs[0].nonNegative ? inputs[0].degree : std::nullopt, true};
+      })
+      .Case<EluPlusOneOp, ExpOp, SigmoidOp, SoftplusOp, SoftmaxOp>(
           [&](auto) { return FeatureFacts{std::nullopt, true}; })
       .Case([&](SquaredNormOp) {
         std::optional<int64_t> degree = inputs[0].degree;
         if (degree)
-          degree = 2 * *degree;
+          degree = saturatingMul(*degree, 2);
         return FeatureFacts{degree, true};
       })
       .Case<MaxOp, SumNormOp>([&](auto) { return FeatureFacts{std::nullopt, allNonNegative}; })
       .Default([&](Operation *) { return FeatureFacts{std::nullopt, false}; });
 }
 
-bool polyattn::scoresNonNegative(Value query, Value key) {
-  query = throughApply(query);
-  key = throughApply(key);
-  if (factsOf(query).nonNegative && factsOf(key).nonNegative)
-    return true;
+FeatureFacts polyattn::factsOf(Value value) { return ElementFacts().of(value); }
+
+//===----------------------------------------------------------------------===//
+// Sign of the scores
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A score as a polynomial of another score, that of `base`, a query and a key vector; constants
+/// have no base.
+struct PolynomialOfBase {
+  std::optional<ScorePolynomial> polynomial; // none where there is no such form
+  std::pair<Value, Value> base;
+};
+
+/// What is known of <query, key> for pairs of vectors, one on each side.
+class ScoreFacts {
+public:
+  bool nonNegative(Value query, Value key) {
+    auto [it, inserted] = signs.try_emplace({query, key}, false);
+    if (!inserted)
+      return it->second;
+    bool result = computeNonNegative(query, key);
+    return signs[{query, key}] = result;
+  }
+
+private:
+  bool computeNonNegative(Value query, Value key);
+  bool partsNonNegative(Value query, Value key);
+  PolynomialOfBase polynomial(Value query, Value key) {
+    if (auto it = polynomials.find({query, key}); it != polynomials.end())
+      return it->second;
+    PolynomialOfBase result = computePolynomial(query, key);
+    return polynomials[{query, key}] = result;
+  }
+  PolynomialOfBase computePolynomial(Value query, Value key);
+  PolynomialOfBase unscaledPolynomial(Value query, Value key);
+  PolynomialOfBase combineParts(Operation *query, Operation *key, bool product);
+
+  ElementFacts elements;
+  llvm::DenseMap<std::pair<Value, Value>, bool> signs;
+  llvm::DenseMap<std::pair<Value, Value>, PolynomialOfBase> polynomials;
+};
+
+} // namespace
+
+/// The sum or the product of the parts' polynomials, where all have one base.
+PolynomialOfBase ScoreFacts::combineParts(Operation *query, Operation *key, bool product) {
+  PolynomialOfBase result{ScorePolynomial::constant(product ? 1.0 : 0.0), {}};
+  for (auto [a, b] : llvm::zip(query->getOperands(), key->getOperands())) {
+    PolynomialOfBase part = polynomial(a, b);
+    if (!part.polynomial || (part.base.first && result.base.first && part.base != result.base))
+      return {};
+    if (part.base.first)
+      result.base = part.base;
+    result.polynomial = product ? result.polynomial->times(*part.polynomial)
+                                : *result.polynomial + *part.polynomial;
+    if (!result.polynomial)
+      return {};
+  }
+  return result;
+}
+
+PolynomialOfBase ScoreFacts::computePolynomial(Value query, Value key) {
+  // Maps are entered at the root only (computeNonNegative): inside one application a value names
+  // one vector, across several it does not.
   // A factor may stand on one side alone.
-  bool negated = false;
+  std::optional<ScorePolynomial> factor = ScorePolynomial::constant(1);
   for (Value *side : {&query, &key}) {
     while (auto scale = side->getDefiningOp<ScaleOp>()) {
-      negated ^= scale.getFactor().isNegative();
-      *side = throughApply(scale.getInput());
+      auto number = ScorePolynomial::constant(scale.getFactor().convertToDouble());
+      factor = factor && number ? factor->times(*number) : std::nullopt;
+      *side = scale.getInput();
     }
   }
-  if (negated)
-    return false;
-  if (factsOf(query).nonNegative && factsOf(key).nonNegative)
-    return true;
+  PolynomialOfBase result = unscaledPolynomial(query, key);
+  result.polynomial =
+      result.polynomial && factor ? result.polynomial->times(*factor) : std::nullopt;
+  return result;
+}
+
+PolynomialOfBase ScoreFacts::unscaledPolynomial(Value query, Value key) {
+  PolynomialOfBase itself{ScorePolynomial::variable(), {query, key}};
   Operation *q = query.getDefiningOp(), *k = key.getDefiningOp();
-  if (!q || !k || q->getName() != k->getName())
+  if (!q || !k || q->getName() != k->getName() || q->getNumOperands() != k->getNumOperands())
+    return itself;
+  return llvm::TypeSwitch<Operation *, PolynomialOfBase>(q)
+      .Case([&](ConstantOp constant) {
+        // width c c', whose factors are multiplied exactly
+        std::optional<ScorePolynomial> result = ScorePolynomial::constant(constant.getWidth());
+        for (const llvm::APFloat &factor : {constant.getValue(), cast<ConstantOp>(k).getValue()}) {
+          auto number = ScorePolynomial::constant(factor.convertToDouble());
+          result = result && number ? result->times(*number) : std::nullopt;
+        }
+        return PolynomialOfBase{result, {}};
+      })
+      .Case([&](PowerOp power) {
+        auto other = cast<PowerOp>(k);
+        if (power.getAbs() || other.getAbs() || power.getDegree() != other.getDegree())
+          return itself;
+        PolynomialOfBase result = polynomial(power.getInput(), other.getInput());
+        if (result.polynomial)
+          result.polynomial = result.polynomial->power(power.getDegree());
+        return result;
+      })
+      .Case([&](TensorOp) { return combineParts(q, k, /*product=*/true); })
+      .Case([&](ConcatOp) { return combineParts(q, k, /*product=*/false); })
+      .Default([&](Operation *) { return itself; });
+}
+
+bool ScoreFacts::computeNonNegative(Value query, Value key) {
+  if (elements.of(query).nonNegative && elements.of(key).nonNegative)
+    return true;
+  query = throughApply(query);
+  key = throughApply(key);
+  if (partsNonNegative(query, key))
+    return true;
+  std::optional<ScorePolynomial> score = polynomial(query, key).polynomial;
+  return score && score->isNonNegative();
+}
+
+/// Sums, products and even powers of scores that are not negative.
+bool ScoreFacts::partsNonNegative(Value query, Value key) {
+  if (query.getDefiningOp<ScaleOp>() || key.getDefiningOp<ScaleOp>()) {
+    bool negated = false;
+    for (Value *side : {&query, &key}) {
+      while (auto scale = side->getDefiningOp<ScaleOp>()) {
+        negated ^= scale.getFactor().isNegative();
+        *side = scale.getInput();
+      }
+    }
+    return !negated && nonNegative(query, key);
+  }
+  Operation *q = query.getDefiningOp(), *k = key.getDefiningOp();
+  if (!q || !k || q->getName() != k->getName() || q->getNumOperands() != k->getNumOperands())
     return false;
   if (auto power = dyn_cast<PowerOp>(q))
     return power.getAbs() || power.getDegree() % 2 == 0 ||
-           scoresNonNegative(power.getInput(), cast<PowerOp>(k).getInput());
+           nonNegative(power.getInput(), cast<PowerOp>(k).getInput());
   if (isa<ConcatOp, TensorOp>(q)) {
     // An even number of equal factors is a square: <a, a'>^2 >= 0.
     if (isa<TensorOp>(q) && q->getNumOperands() == 2 && q->getOperand(0) == q->getOperand(1) &&
-        k->getNumOperands() == 2 && k->getOperand(0) == k->getOperand(1))
+        k->getOperand(0) == k->getOperand(1))
       return true;
-    if (q->getNumOperands() != k->getNumOperands())
-      return false;
-    for (auto [a, b] : llvm::zip(q->getOperands(), k->getOperands()))
-      if (!scoresNonNegative(a, b))
-        return false;
-    return true;
+    return llvm::all_of(llvm::zip(q->getOperands(), k->getOperands()), [&](auto pair) {
+      return nonNegative(std::get<0>(pair), std::get<1>(pair));
+    });
   }
   return false;
 }
 
+bool polyattn::scoresNonNegative(Value query, Value key) {
+  return ScoreFacts().nonNegative(query, key);
+}
+
 bool polyattn::hasAbsoluteScore(Value value) {
-  value = throughApply(value);
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (auto power = dyn_cast<PowerOp>(op))
-    if (power.getAbs() && power.getDegree() % 2 != 0)
-      return true;
-  return llvm::any_of(op->getOperands(), [](Value operand) {
-    return isa<FeatureType>(operand.getType()) && hasAbsoluteScore(operand);
-  });
+  SmallVector<Value> worklist = {value};
+  llvm::DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value next = throughApply(worklist.pop_back_val());
+    Operation *op = next.getDefiningOp();
+    if (!op || !seen.insert(next).second)
+      continue;
+    if (auto power = dyn_cast<PowerOp>(op))
+      if (power.getAbs() && power.getDegree() % 2 != 0)
+        return true;
+    for (Value operand : op->getOperands())
+      if (isa<FeatureType>(operand.getType()))
+        worklist.push_back(operand);
+  }
+  return false;
 }

@@ -23,8 +23,9 @@ struct FeatureFacts {
 
 FeatureFacts factsOf(mlir::Value value);
 
-/// True where <query, key> is never negative: both vectors are non-negative, or the
-/// structure is built from even powers by sums and products.
+/// True where <query, key> is never negative: both vectors are non-negative, the
+/// structure is built from even powers by sums and products, or the score is a
+/// polynomial of one smaller score that has no negative value (BASED).
 bool scoresNonNegative(mlir::Value query, mlir::Value key);
 
 /// True where some power in the program takes |score|, which features cannot give.

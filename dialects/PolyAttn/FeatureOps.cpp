@@ -184,8 +184,14 @@ LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
   if (op.getExponent().has_value() == bool(op.getExponents()))
     return emitOptionalError(loc, "C1: expected either an `exponent` or an exponent operand");
   int64_t width = widthOf(op.getInput());
-  if (op.getExponents() && failed(checkVectorWeight(loc, "C2", op.getExponents(), width)))
+  if (op.getExponents() && isa<FeatureType>(op.getExponents().getType())) {
+    if (widthOf(op.getExponents()) != width)
+      return emitOptionalError(loc, "C2: expected exponents as wide as the input, ", width,
+                               ", got ", widthOf(op.getExponents()));
+  } else if (op.getExponents() &&
+             failed(checkVectorWeight(loc, "C2", op.getExponents(), width))) {
     return failure();
+  }
   return inferVector(context, results, width);
 }
 

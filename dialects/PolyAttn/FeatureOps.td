@@ -15,10 +15,11 @@
 
 /// `features` operands that are vectors, all of them where it is -1, then weights.
 class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
-                         int maxWeights = minWeights>
+                         int maxWeights = minWeights, string weightsMayBeVectors = "false">
     : Op<PolyAttn_Dialect, mnemonic, [Pure, InferTypeOpAdaptor]> {
   let extraClassDeclaration = "static constexpr OperandKinds kOperandKinds = {" # features # ", "
-                              # minWeights # ", " # maxWeights # "};";
+                              # minWeights # ", " # maxWeights # ", " # weightsMayBeVectors
+                              # "};";
   let results = (outs PolyAttn_FeatureType:$result);
   let hasCustomAssemblyFormat = 1;
   let extraClassDefinition = [{
@@ -31,8 +32,8 @@ class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
 }
 
 /// f(a_i) for every element; the width stays, the structure becomes a plain vector.
-class PolyAttn_ElementwiseOp<string mnemonic, string formula, int maxWeights = 0>
-    : PolyAttn_FeatureOp<mnemonic, 1, 0, maxWeights> {
+class PolyAttn_ElementwiseOp<string mnemonic, string formula>
+    : PolyAttn_FeatureOp<mnemonic> {
   let summary = formula # ", element by element";
   let description = "No product form: the score is evaluated from the features.\n\n"
                     "Example: `%y = polyattn." # mnemonic # " %x : [64]`";
@@ -186,14 +187,19 @@ def PolyAttn_GeluOp : PolyAttn_ElementwiseOp<"gelu", "gelu(a), by tanh or by erf
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
 }
 
-def PolyAttn_PowOp : PolyAttn_ElementwiseOp<"pow", "a^e for a number e, or an exponent per element", 1> {
+def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true"> {
+  let summary = "a^e for a number e, or an exponent per element";
   let description = [{
+    Exponents per element are a weight, or a vector that the map computes (PolaFormer's
+    1 + 4 sigmoid(w)). No product form: the score is evaluated from the features.
+
     C1: exactly one of the `exponent` attribute and the exponent operand is given.
     C2: the exponent operand is a vector as wide as the input.
 
     Example: `%y = polyattn.pow %x {exponent = 2.0} : [64]`
   }];
-  let arguments = (ins PolyAttn_FeatureType:$input, Optional<PolyAttn_WeightType>:$exponents,
+  let arguments = (ins PolyAttn_FeatureType:$input,
+                       Optional<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType]>>:$exponents,
                        OptionalAttr<F64Attr>:$exponent);
   let hasFolder = 1;
 }

@@ -156,4 +156,34 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
   }]>];
 }
 
+def PolyAttn_ScheduleForm : PolyAttn_Enum<"ScheduleForm", "how pairs of distant positions meet", [
+  I32EnumAttrCase<"State", 0, "state">,
+  I32EnumAttrCase<"Quadratic", 1, "quadratic">,
+  I32EnumAttrCase<"Both", 2, "both">]>;
+def PolyAttn_ScheduleDiagonal : PolyAttn_Enum<"ScheduleDiagonal", "scores inside a block", [
+  I32EnumAttrCase<"Scores", 0, "scores">, I32EnumAttrCase<"Features", 1, "features">]>;
+
+def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
+  let mnemonic = "schedule";
+  let summary = "how one attention is computed";
+  let description = [{
+    What `--polyattn-choose-schedule` decides, or what a user writes in its place.
+
+      form            `state`: blocks meet through S (PolySketchFormer, section 3.1);
+                      `quadratic`: all pairs by scores, tile by tile (FPA's tiled form);
+                      `both`: quadratic for fewer than `quadratic_below` positions
+      diagonal        pairs of one block by the score form or by inner products of features
+      block           positions in a block
+      feature_block   features that are formed at a time
+
+    Example: `#polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 128, quadratic_below = 0>`
+  }];
+  let parameters = (ins
+    EnumParameter<PolyAttn_ScheduleForm>:$form,
+    EnumParameter<PolyAttn_ScheduleDiagonal>:$diagonal,
+    "int64_t":$block, "int64_t":$feature_block, "int64_t":$quadratic_below);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // POLYATTN_BASE

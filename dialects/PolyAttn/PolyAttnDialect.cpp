@@ -141,3 +141,19 @@ LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitErro
     return emitError() << "only a normalizer `bias` has a bias";
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// ScheduleAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleForm form,
+                                   ScheduleDiagonal, int64_t block, int64_t featureBlock,
+                                   int64_t quadraticBelow) {
+  if (block < 1 || block > 1024)
+    return emitError() << "a block has 1 to 1024 positions, not " << block;
+  if (featureBlock < 1)
+    return emitError() << "a feature block has at least one feature";
+  if (quadraticBelow < 0 || (quadraticBelow > 0 && form != ScheduleForm::Both))
+    return emitError() << "quadratic_below belongs to the form `both`";
+  return success();
+}

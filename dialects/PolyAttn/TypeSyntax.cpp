@@ -167,6 +167,8 @@ ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &
                                  << " operands, got " << count;
   for (auto [i, type] : llvm::enumerate(types)) {
     bool feature = int(i) < features;
+    if (!feature && kinds.weightsMayBeVectors && isa<FeatureType>(type))
+      continue;
     if (feature ? !isa<FeatureType>(type) : !isa<WeightType>(type))
       return parser.emitError(loc) << "operand " << i << " of '" << result.name << "' must be a "
                                    << (feature ? "feature vector" : "weight") << ", got " << type;

@@ -97,7 +97,13 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
 
 def Tile_BufferOp : Tile_Op<"buffer"> {
   let summary = "a buffer of zeros";
-  let description = "Example: `%s = tile.buffer : !tile.buffer<1024x64>`";
+  let description = [{
+    With `persistent` it holds what the last call of this program left in it, or nothing
+    of use in the first one: a launch may cut a sequence into several calls.
+
+    Example: `%s = tile.buffer : !tile.buffer<1024x64>`
+  }];
+  let arguments = (ins UnitAttr:$persistent);
   let results = (outs Tile_BufferType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }

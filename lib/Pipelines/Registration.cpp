@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Transforms/Passes.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
@@ -24,4 +25,5 @@ void polyattn::registerDialects(mlir::DialectRegistry &registry) {
 void polyattn::registerPasses() {
   mlir::registerTransformsPasses();
   registerPolyAttnPasses();
+  registerPolyAttnConversionPasses();
 }

@@ -10,6 +10,7 @@
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace polyattn;
@@ -99,8 +100,18 @@ void normalize(Row &row, NormalizerAttr normalizer) {
 class Evaluator {
 public:
   Evaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
-            Reading reading)
-      : attention(attention), arguments(arguments), sizes(sizes), reading(reading) {}
+            Reading reading, const Selection &selection)
+      : attention(attention), arguments(arguments), sizes(sizes), reading(reading),
+        heads(selection.heads), rows(selection.rows) {
+    if (heads.empty())
+      for (int64_t b = 0; b < sizes.batch; ++b)
+        for (int64_t h = 0; h < sizes.heads; ++h)
+          heads.push_back({b, h});
+    if (rows.empty() || reading == Reading::Recurrent) {
+      rows.resize(sizes.queries);
+      std::iota(rows.begin(), rows.end(), 0);
+    }
+  }
 
   FailureOr<std::vector<Array>> run();
 
@@ -130,6 +141,8 @@ private:
   ArrayRef<Array> arguments;
   CallSizes sizes;
   Reading reading;
+  std::vector<std::pair<int64_t, int64_t>> heads; // batch and query head
+  std::vector<int64_t> rows;                      // query positions
   llvm::DenseMap<Value, Array> computed; // results of attends
   llvm::DenseMap<Value, SmallVector<Operation *>> slices;
 };
@@ -245,10 +258,12 @@ std::vector<double> Evaluator::cumulativeDecay(AttendOp op, int64_t batch, int64
 HeadVectors Evaluator::gather(AttendOp op, int64_t batch, int64_t head) {
   HeadVectors vectors;
   int64_t kvHead = kvHeadOf(op, head);
-  for (int64_t i = 0; i < sizes.queries; ++i) {
-    vectors.query.push_back(at(op.getQuery(), {batch, i, head}));
+  vectors.query.resize(sizes.queries);
+  vectors.localQuery.resize(op.getLocalQuery() ? sizes.queries : 0);
+  for (int64_t i : rows) {
+    vectors.query[i] = at(op.getQuery(), {batch, i, head});
     if (op.getLocalQuery())
-      vectors.localQuery.push_back(at(op.getLocalQuery(), {batch, i, head}));
+      vectors.localQuery[i] = at(op.getLocalQuery(), {batch, i, head});
   }
   for (int64_t j = 0; j < sizes.keys; ++j) {
     Site site{batch, j, kvHead};
@@ -340,11 +355,12 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
   }
 }
 
-void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows) {
-  for (auto [i, row] : llvm::enumerate(rows)) {
+void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &computedRows) {
+  Array &output = computed[op.getOutput()];
+  for (auto [i, row] : llvm::zip(rows, computedRows)) {
     normalize(row, op.getNormalizer());
     for (auto [v, x] : llvm::enumerate(row.numerator))
-      computed[op.getOutput()].at({batch, int64_t(i), head, int64_t(v)}) = x;
+      output.at({batch, i, head, int64_t(v)}) = x;
   }
 }
 
@@ -384,24 +400,24 @@ LogicalResult Evaluator::attend(AttendOp op) {
     computed[op.getFinalStates()[0]] = Array({sizes.batch, stateHeads, width, valueWidth});
     if (op.getFinalStates().size() > 1)
       computed[op.getFinalStates()[1]] = Array({sizes.batch, stateHeads, width});
+    for (Value state : op.getFinalStates())
+      llvm::fill(computed[state].data, std::nan("")); // what no selected head gives
   }
-  for (int64_t b = 0; b < sizes.batch; ++b) {
-    for (int64_t h = 0; h < sizes.heads; ++h) {
-      int64_t stateHead = statePerQuery ? h : kvHeadOf(op, h);
-      HeadVectors vectors = gather(op, b, h);
-      State initial;
-      if (needsFeatures || op.getFinalState())
-        initial = initialState(op, b, stateHead);
-      std::vector<Row> rows;
-      if (reading == Reading::Recurrent)
-        recurrentRows(op, vectors, initial, rows);
-      else
-        for (int64_t i = 0; i < sizes.queries; ++i)
-          rows.push_back(scoreRow(op, vectors, op.getInitialState() ? &initial : nullptr, i));
-      store(op, b, h, rows);
-      if (op.getFinalState())
-        storeFinalState(op, vectors, initial, b, stateHead);
-    }
+  for (auto [b, h] : heads) {
+    int64_t stateHead = statePerQuery ? h : kvHeadOf(op, h);
+    HeadVectors vectors = gather(op, b, h);
+    State initial;
+    if (needsFeatures || op.getFinalState())
+      initial = initialState(op, b, stateHead);
+    std::vector<Row> results;
+    if (reading == Reading::Recurrent)
+      recurrentRows(op, vectors, initial, results);
+    else
+      for (int64_t i : rows)
+        results.push_back(scoreRow(op, vectors, op.getInitialState() ? &initial : nullptr, i));
+    store(op, b, h, results);
+    if (op.getFinalState())
+      storeFinalState(op, vectors, initial, b, stateHead);
   }
   return success();
 }
@@ -420,19 +436,32 @@ FailureOr<std::vector<Array>> Evaluator::run() {
     }
     Array &output =
         results.emplace_back(ArrayRef({sizes.batch, sizes.queries, sizes.heads, feature.getWidth()}));
-    for (int64_t b = 0; b < sizes.batch; ++b)
-      for (int64_t i = 0; i < sizes.queries; ++i)
-        for (int64_t h = 0; h < sizes.heads; ++h)
-          llvm::copy(expand(at(value, {b, i, h})),
-                     output.data.begin() + output.offset({b, i, h}));
+    for (auto [b, h] : heads)
+      for (int64_t i : rows)
+        llvm::copy(expand(at(value, {b, i, h})), output.data.begin() + output.offset({b, i, h}));
   }
   return results;
 }
 
 } // namespace
 
+bool polyattn::canSelect(AttentionOp attention) {
+  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+    // Whatever an attend's output leads to, it must not be another attend.
+    SmallVector<Value> pending = {attend.getOutput()};
+    while (!pending.empty())
+      for (Operation *user : pending.pop_back_val().getUsers()) {
+        if (isa<AttendOp>(user))
+          return false;
+        llvm::append_range(pending, user->getResults());
+      }
+    return true;
+  });
+}
+
 FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention,
                                                  ArrayRef<Array> arguments,
-                                                 const CallSizes &sizes, Reading reading) {
-  return Evaluator(attention, arguments, sizes, reading).run();
+                                                 const CallSizes &sizes, Reading reading,
+                                                 const Selection &selection) {
+  return Evaluator(attention, arguments, sizes, reading, selection).run();
 }

@@ -196,7 +196,12 @@ Numbers evaluateVector(const Rule &rule, Operation *op) {
         if (op.getExponent())
           return elementwise(
               [&](double x) { return std::pow(x, op.getExponent()->convertToDouble()); });
-        return withWeight([](double x, double w) { return std::pow(x, w); });
+        if (!isa<FeatureType>(op.getExponents().getType()))
+          return withWeight([](double x, double w) { return std::pow(x, w); });
+        Numbers x = input(), exponents = rule.of(op.getExponents());
+        for (size_t i = 0; i < x.size(); ++i)
+          x[i] = std::pow(x[i], exponents[i]);
+        return x;
       })
       .Case([&](AddConstOp op) {
         return elementwise([&](double x) { return x + op.getValue().convertToDouble(); });

@@ -41,4 +41,20 @@ def InlineMaps : Pass<"polyattn-inline-maps", "::mlir::ModuleOp"> {
   }];
 }
 
+def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
+  let summary = "decide how each attention is computed";
+  let description = [{
+    Gives every `attend` without a schedule one that a cost model chooses from its sizes: the form with a
+    state or the quadratic one (both where T decides), how pairs inside a block are scored,
+    the block and the feature block. Maps must be inlined.
+
+    Numeric contract: changes the order of sums.
+  }];
+  let options = [
+    Option<"block", "block", "int64_t", "0", "Positions in a block, 0 for the cost model's choice">,
+    Option<"featureBlock", "feature-block", "int64_t", "0",
+           "Features formed at a time, 0 for the cost model's choice">,
+  ];
+}
+
 #endif // POLYATTN_TRANSFORMS_PASSES

@@ -15,14 +15,14 @@ polyattn.feature_map @based(%x: [64], %w: 64x16) {
 }
 
 // CHECK-LABEL: polyattn.attention @based_attention(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>, %v: tensor<?x?x?x32xf32>, %w: tensor<?x64x16xf32>) -> (o: tensor<?x?x?x32xf32>) {
-// CHECK:         attend query %0 key %1 value %2 causal normalize <sum, eps = {{.*}}> {signed_scores}
+// CHECK:         attend query %0 key %1 value %2 causal normalize <sum, eps = {{.*}}>
 polyattn.attention @based_attention(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
                                     %v: tensor<?x?x?x32xf32>, %w: tensor<?x64x16xf32>)
     -> (o: tensor<?x?x?x32xf32>) {
   %a = apply @based(%q, %w) : tensor<?x?x?x64xf32>, tensor<?x64x16xf32> -> [1] + [16] + sym 2 [16]
   %b = apply @based(%k, %w) : tensor<?x?x?x64xf32>, tensor<?x64x16xf32> -> [1] + [16] + sym 2 [16]
   %c = read %v : tensor<?x?x?x32xf32> -> [32]
-  %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-12> {signed_scores}
+  %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-12>
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [32]
   return %o : [32]
 }

@@ -30,12 +30,28 @@ struct CallSizes {
   int64_t batch = 0, queries = 0, keys = 0, heads = 0, kvHeads = 0;
 };
 
+/// Which part of a result is wanted: where T is large, a few rows cost little. Everything
+/// where the lists are empty.
+struct Selection {
+  /// Pairs of batch and query head.
+  std::vector<std::pair<int64_t, int64_t>> heads;
+  /// Query positions, ascending.
+  std::vector<int64_t> rows;
+
+  bool all() const { return heads.empty() && rows.empty(); }
+};
+
+/// True where rows can be evaluated alone: no attend reads what another one gives.
+bool canSelect(AttentionOp attention);
+
 /// Evaluates an attention on arguments whose shapes fit `sizes` (see Signature.h, which
 /// checks them). Fails with a diagnostic where a reading is impossible: a state of
-/// too many features, an odd power of |score|.
+/// too many features, an odd power of |score|. With a selection, other rows are left zero and
+/// other heads' final states NaN; the recurrent reading visits every row of a selected head all the same.
 mlir::FailureOr<std::vector<Array>> evaluate(AttentionOp attention,
                                              llvm::ArrayRef<Array> arguments,
-                                             const CallSizes &sizes, Reading reading);
+                                             const CallSizes &sizes, Reading reading,
+                                             const Selection &selection = {});
 
 } // namespace polyattn
 

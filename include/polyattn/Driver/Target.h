@@ -1,0 +1,85 @@
+//===- Target.h - what can run an attention ---------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The run driver checks, measures and prints; a target only compiles and runs. Targets
+// are registered by name, as passes are.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DRIVER_TARGET_H
+#define POLYATTN_DRIVER_TARGET_H
+
+#include "polyattn/Entry/Signature.h"
+
+namespace polyattn {
+
+/// One call. Arguments and results are in the order of the signature, have its element types
+/// and the shapes that `sizes` give; strides are arbitrary but the innermost, which is 1.
+struct Call {
+  llvm::ArrayRef<HostTensor> arguments;
+  /// Poisoned with NaN: whatever is not written is found out.
+  llvm::ArrayRef<HostTensor> results;
+  CallSizes sizes;
+  int threads = 1;
+};
+
+/// A compiled entry.
+class Executable {
+public:
+  virtual ~Executable() = default;
+  /// May be called any number of times; writes every element of every result.
+  virtual llvm::Error run(const Call &call) = 0;
+};
+
+class Target {
+public:
+  virtual ~Target() = default;
+  /// Compiles one attention of a module; its time is what `compile_ms` reports. The module is
+  /// the driver's and must be left as it was: a target that rewrites works on a clone.
+  virtual llvm::Expected<std::unique_ptr<Executable>> compile(AttentionOp attention,
+                                                              const Signature &signature) = 0;
+  /// True for the readable interpreters in f64: their own other reading is what checks them.
+  virtual bool isReference() const { return false; }
+};
+
+/// A failure whose located diagnostic the context's handler has printed already.
+class ReportedError : public llvm::ErrorInfo<ReportedError> {
+public:
+  static char ID;
+  void log(llvm::raw_ostream &stream) const override { stream << "see the diagnostic"; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+};
+
+class TargetRegistry {
+public:
+  using Factory = std::function<std::unique_ptr<Target>()>;
+
+  void add(llvm::StringRef name, llvm::StringRef description, Factory factory);
+  /// Fails with the known names where there is no such target.
+  llvm::Expected<std::unique_ptr<Target>> create(llvm::StringRef name) const;
+  /// `name: description`, a line each.
+  std::string list() const;
+
+private:
+  struct Entry {
+    std::string name, description;
+    Factory factory;
+  };
+  std::vector<Entry> entries;
+};
+
+/// The oracle as a target, in both of its readings: `reference` and `reference-recurrent`.
+void registerReferenceTargets(TargetRegistry &registry);
+
+/// Every target of the project.
+void registerTargets(TargetRegistry &registry);
+
+/// An oracle's view of a tensor.
+Array toArray(const HostTensor &tensor);
+
+} // namespace polyattn
+
+#endif // POLYATTN_DRIVER_TARGET_H

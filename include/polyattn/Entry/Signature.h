@@ -1,0 +1,133 @@
+//===- Signature.h - what an attention asks of its caller -------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The sizes of batch, position and head are dynamic in a spec's types. Which tensors
+// share them follows from use: what is read on the query side of an attend has T
+// positions and H heads, on the key side Tk and Hkv. A signature writes this down, so
+// that the driver, the JIT and the C API check a call in one place and in one voice.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_ENTRY_SIGNATURE_H
+#define POLYATTN_ENTRY_SIGNATURE_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Entry/HostTensor.h"
+#include "polyattn/Reference/Evaluate.h"
+#include "llvm/Support/JSON.h"
+#include <array>
+
+namespace polyattn {
+
+/// One size of a tensor: a number, or a symbol that the call binds.
+struct Dim {
+  enum Kind { Batch, Queries, Keys, Heads, KvHeads, Fixed };
+  static constexpr int kSymbols = 5;
+
+  Kind kind = Fixed;
+  int64_t size = 0; // of Fixed
+
+  /// `B`, `T`, `Tk`, `H`, `Hkv` or the number.
+  std::string str() const;
+  bool operator==(const Dim &other) const { return kind == other.kind && size == other.size; }
+};
+
+/// What an argument or a result is to the attention.
+enum class Role {
+  Query,       // [B, T, H, d], read on the query side (perhaps on the key side, too)
+  Key,         // [B, Tk, Hkv, d], reaches an attend as key
+  Value,       // [B, Tk, Hkv, d], reaches an attend as value only
+  Positional,  // [T, H, d], or [T, 1, d] for all heads
+  Weight,      // a matrix, perhaps per head
+  Vector,      // a vector, perhaps per head: a bias, a shift
+  Gain,        // a vector that multiplies or divides: around 1
+  Frequencies, // of a rotary embedding
+  Decay,       // log g
+  State,       // S or z
+  Output,      // a result [B, T, H, dv]
+};
+llvm::StringRef nameOf(Role role);
+
+struct TensorSignature {
+  std::string name;
+  ElementType type = ElementType::F32;
+  llvm::SmallVector<Dim, 4> dims;
+  Role role = Role::Query;
+
+  /// `[B, T, H, 64]`
+  std::string formatDims() const;
+};
+
+/// Facts of an entry, of its attend with the most features where it has several.
+struct EntryFacts {
+  /// The feature dimension D; none where it overflows.
+  std::optional<int64_t> featureDim;
+  /// The degree of the scores as a polynomial; none where they are no polynomial.
+  std::optional<int64_t> degree;
+  /// The structure whose score form spares the features (`sym 2 [64]`); empty without one.
+  std::string scoreForm;
+  /// Bytes of all states per batch and head in f32, normalizers included; none where D is too
+  /// large to hold one.
+  std::optional<int64_t> stateBytes;
+};
+
+struct Signature {
+  std::string name;
+  std::vector<TensorSignature> arguments, results;
+  /// T = Tk: a causal mask, or one tensor on both sides.
+  bool samePositions = false;
+  /// H = Hkv: a tensor or a per-head weight on both sides.
+  bool sameHeads = false;
+  /// Heads that the spec itself fixes, by its list of decay factors.
+  std::optional<int64_t> fixedHeads, fixedKvHeads;
+  EntryFacts facts;
+
+  /// The symbol that stands for `kind` here: Tk becomes T and Hkv H where they are the same.
+  Dim::Kind canonical(Dim::Kind kind) const;
+  const TensorSignature *findArgument(llvm::StringRef name) const;
+  const TensorSignature *findResult(llvm::StringRef name) const;
+};
+
+/// Fails where names repeat or the spec leaves no consistent reading of the sizes.
+llvm::Expected<Signature> signatureOf(AttentionOp attention);
+
+/// Collects the sizes of a call from several sources and says who disagrees with whom.
+class SizeBinder {
+public:
+  explicit SizeBinder(const Signature &signature);
+
+  /// Binds one symbol; `source` names who says so (`--random`).
+  llvm::Error bind(Dim::Kind symbol, int64_t size, llvm::StringRef source);
+  /// Binds the symbols of one argument from its shape.
+  llvm::Error bind(const TensorSignature &argument, llvm::ArrayRef<int64_t> shape);
+  bool isBound(Dim::Kind symbol) const;
+  /// All sizes: Tk and Hkv that nothing binds are T and H. Fails where a symbol stays open.
+  llvm::Expected<CallSizes> finish() const;
+
+private:
+  const Signature &signature;
+  struct Binding {
+    int64_t size;
+    std::string source;
+  };
+  std::array<std::optional<Binding>, Dim::kSymbols> bindings;
+};
+
+/// Binds the sizes of a call from the shapes of its arguments, in their order. The error names
+/// the argument, what was expected and what came.
+llvm::Error bindShapes(const Signature &signature,
+                       llvm::ArrayRef<llvm::SmallVector<int64_t, 4>> shapes, CallSizes &sizes);
+
+/// The shape of an argument or a result in a call. Sizes are bound.
+llvm::SmallVector<int64_t, 4> shapeOf(const TensorSignature &tensor, const CallSizes &sizes);
+
+/// {"name", "arguments": [{"name", "shape" (null: dynamic), "dims", "dtype", "role"}], "results",
+///  "feature_dim", "degree", "score_form", "state_bytes"}
+llvm::json::Object toJson(const Signature &signature);
+
+} // namespace polyattn
+
+#endif // POLYATTN_ENTRY_SIGNATURE_H

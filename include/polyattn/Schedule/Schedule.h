@@ -1,0 +1,50 @@
+//===- Schedule.h - how one attention is computed ---------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_SCHEDULE_SCHEDULE_H
+#define POLYATTN_SCHEDULE_SCHEDULE_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// The sizes of one attention that the choices depend on.
+struct AttentionShape {
+  int64_t features = 0;   // D
+  int64_t valueWidth = 0; // dv
+  int64_t scoreWidth = 0; // multiply-adds of one score in its score form
+  bool hasScoreForm = false;
+  bool hasFeatures = true; // false where only scores exist (|score|, row_max)
+  bool needsState = false; // a state is asked in or out
+  bool causal = true;
+  int64_t localBlock = 0; // the block of a local kernel, 0 without
+
+  static AttentionShape of(AttendOp attend);
+};
+
+/// The fields of `#polyattn.schedule`.
+struct Schedule {
+  ScheduleForm form = ScheduleForm::State;
+  ScheduleDiagonal diagonal = ScheduleDiagonal::Scores;
+  int64_t block = 64;        // positions per tile
+  int64_t featureBlock = 128;
+  int64_t quadraticBelow = 0; // with Both: the quadratic form for fewer positions
+
+  static Schedule of(ScheduleAttr attribute);
+  ScheduleAttr toAttribute(mlir::MLIRContext *context) const;
+};
+
+/// The most features of a state that the schedule chooses where none is asked for.
+constexpr int64_t kMaxScheduledFeatures = int64_t(1) << 17;
+
+Schedule chooseSchedule(const AttentionShape &shape);
+
+/// What the attend carries, or else the choice; never without a form that exists.
+Schedule scheduleOf(AttendOp attend);
+
+} // namespace polyattn
+
+#endif // POLYATTN_SCHEDULE_SCHEDULE_H

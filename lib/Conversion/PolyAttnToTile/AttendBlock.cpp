@@ -1,0 +1,317 @@
+//===- AttendBlock.cpp - one block of queries of an attention -------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttendProgram.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+AttendProgram::Sums AttendProgram::zeroSums(TileBuilder &b) {
+  Sums sums;
+  sums.numerator = b.constant(context.block, valueWidth, 0);
+  if (normalized())
+    sums.denominator = b.constant(context.block, 1, 0);
+  if (op.getNormalizer().getEpsMode() == EpsMode::RowMax)
+    sums.largest = b.constant(context.block, 1, -std::numeric_limits<double>::infinity());
+  return sums;
+}
+
+Value AttendProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, bool local,
+                            bool diagonal, PairDecay decay) {
+  return buildScores(b, local ? op.getLocalQuery() : op.getQuery(),
+                     local ? op.getLocalKey() : op.getKey(), queries, keys, op.scoreScale(),
+                     diagonal, decay);
+}
+
+/// O += P V, Z += P 1.
+void AttendProgram::addPairs(TileBuilder &b, Sums &sums, Value scores, Value values, bool diagonal,
+                             Value bound) {
+  sums.numerator = b.dot(scores, values, sums.numerator, /*lhsTransposed=*/false, /*lower=*/false,
+                         /*lowerLhs=*/diagonal, bound);
+  if (sums.denominator)
+    sums.denominator = b.add(sums.denominator, b.reduceColumns(scores, bound));
+  if (sums.largest) {
+    Value largest = tile::ReduceOp::create(b, b.tileType(context.block, 1), scores, bound,
+                                           tile::ReduceKind::Max, tile::Axis::Columns,
+                                           /*lower=*/diagonal);
+    sums.largest = b.map({sums.largest, largest}, [](ElementBuilder &e, ValueRange in) {
+      return e.select(e.less(in[0], in[1]), in[1], in[0]);
+    });
+  }
+}
+
+/// phi_q S and phi_q z; in the same pass over the features the block's own scores, where
+/// they come from features, and the update of the state, where nothing reads it in between.
+AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
+                                                VectorProgram &keys, Value values,
+                                                const BlockPlace &place, const BlockDecay &decay,
+                                                Value &diagonal) {
+  FeatureBlocks queryBlocks(queryPlan, queryWeights), keyBlocks(keyPlan, keyWeights);
+  queryBlocks.prepare(b, queries);
+  bool updates = causal() && !updatesAfterRun();
+  if (updates)
+    keyBlocks.prepare(b, keys);
+
+  SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
+  if (normalizer)
+    carried.push_back(b.constant(1, context.block, 0));
+  if (featuresOnDiagonal() && causal())
+    carried.push_back(b.constant(context.block, context.block, 0));
+
+  SmallVector<Value> results;
+  forFeatureBlocks(
+      b, carried,
+      [&](TileBuilder &b, Value first, int64_t count, ValueRange in) {
+        queries.setBuilder(b);
+        keys.setBuilder(b);
+        SmallVector<Value> out;
+        Value phiQ = queryBlocks.block(b, queries, first, count);
+        Value s = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, first);
+        out.push_back(b.dot(phiQ, s, in[0], /*lhsTransposed=*/true));
+        if (normalizer) {
+          Value z = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
+          out.push_back(b.dot(z, phiQ, in[1], /*lhsTransposed=*/true));
+        }
+        if (!updates)
+          return out;
+        Value phiK = keyBlocks.block(b, keys, first, count);
+        if (featuresOnDiagonal())
+          out.push_back(b.dot(phiQ, phiK, in.back(), /*lhsTransposed=*/true, /*lower=*/true));
+        updateRows(b, phiK, values, first, place.valid, decay);
+        return out;
+      },
+      results);
+  queries.setBuilder(b);
+  keys.setBuilder(b);
+  if (featuresOnDiagonal() && causal())
+    diagonal = results.back();
+
+  Sums sums;
+  sums.numerator = results[0];
+  if (normalizer)
+    sums.denominator = b.transpose(results[1]);
+  return sums;
+}
+
+void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, Value to,
+                              bool local, const BlockDecay &blockDecay, Value &between,
+                              Sums &sums) {
+  prepareScores(local ? op.getLocalQuery() : op.getQuery(),
+                local ? op.getLocalKey() : op.getKey(), queries);
+  SmallVector<Value> carried = {sums.numerator};
+  if (sums.denominator)
+    carried.push_back(sums.denominator);
+  if (sums.largest)
+    carried.push_back(sums.largest);
+  if (between)
+    carried.push_back(between);
+  auto unpack = [](ValueRange values, Sums &sums, Value &between) {
+    sums.numerator = values.front();
+    size_t next = 1;
+    for (Value *value : {&sums.denominator, &sums.largest, &between})
+      if (*value)
+        *value = values[next++];
+  };
+
+  Value step = b.index(context.block);
+  Value length = arith::SubIOp::create(b, to, from);
+  auto loop = scf::ForOp::create(
+      b, b.index(0), length, step, carried,
+      [&](OpBuilder &builder, Location loc, Value offset, ValueRange in) {
+        TileBuilder inside(loc, builder);
+        TileBuilder &b = inside;
+        Sums inner = sums;
+        Value distance = between;
+        unpack(in, inner, distance);
+        // Causal: the nearest block first, so that the decay between two blocks is a sum of
+        // few terms, and all blocks are whole.
+        Value position, valid = step, bound;
+        if (causal()) {
+          position = arith::SubIOp::create(b, to, b.addIndex(offset, step));
+        } else {
+          position = b.addIndex(from, offset);
+          valid = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, position), step);
+          bound = valid;
+        }
+        VectorProgram keys = keyProgram(b, position, valid);
+        Value values = keys.natural(op.getValue());
+        PairDecay pair;
+        if (blockDecay.row) {
+          BlockDecay theirs = decay(b, position, step);
+          distance = b.add(distance, theirs.total);
+          pair.query = blockDecay.column;
+          pair.key = b.map({theirs.row, distance}, [](ElementBuilder &e, ValueRange in) {
+            return e.sub(in[0], in[1]);
+          });
+        }
+        queries.setBuilder(b);
+        addPairs(b, inner, scores(b, queries, keys, local, /*diagonal=*/false, pair), values,
+                 /*diagonal=*/false, bound);
+        SmallVector<Value> out = {inner.numerator};
+        for (Value value : {inner.denominator, inner.largest, distance})
+          if (value)
+            out.push_back(value);
+        scf::YieldOp::create(builder, loc, out);
+      });
+  queries.setBuilder(b);
+  unpack(loop.getResults(), sums, between);
+}
+
+/// The decay of the blocks of this run before this block, [1 x 1].
+Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
+  Value step = b.index(context.block);
+  auto loop = scf::ForOp::create(
+      b, place.start, place.position, step, ValueRange{b.constant(1, 1, 0)},
+      [&](OpBuilder &builder, Location loc, Value position, ValueRange in) {
+        TileBuilder inside(loc, builder);
+        scf::YieldOp::create(builder, loc,
+                             inside.add(in[0], decay(inside, position, step).total));
+      });
+  return loop.getResult(0);
+}
+
+/// Pairs that are seen through scores: inside the block, and with blocks before it.
+void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorProgram &keys,
+                                 Value values, Value diagonal, const BlockPlace &place,
+                                 const BlockDecay &blockDecay, Sums &sums) {
+  Value between = blockDecay.row ? b.constant(1, 1, 0) : Value();
+  if (isLocal() && runsAreLong())
+    addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
+  if (!usesState())
+    addBlocks(b, queries, b.index(0), isLocal() ? place.start : place.position, /*local=*/false,
+              blockDecay, between, sums);
+  PairDecay pair{blockDecay.column, blockDecay.row};
+  diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, pair)
+                      : scores(b, queries, keys, isLocal(), /*diagonal=*/true, pair);
+  addPairs(b, sums, diagonal, values, /*diagonal=*/true, Value());
+}
+
+AttendProgram::Sums AttendProgram::block(TileBuilder &b, VectorProgram &queries,
+                                         const BlockPlace &place) {
+  Value none;
+  if (!causal()) {
+    Sums sums = zeroSums(b);
+    VectorProgram keys = keyProgram(b, place.position, place.valid);
+    if (usesState())
+      sums = throughState(b, queries, keys, Value(), place, BlockDecay(), none);
+    else
+      addBlocks(b, queries, b.index(0), context.keys, /*local=*/false, BlockDecay(), none, sums);
+    return sums;
+  }
+
+  VectorProgram keys = keyProgram(b, place.position, place.valid);
+  Value values = keys.natural(op.getValue());
+  BlockDecay blockDecay = decay(b, place.position, place.valid);
+  Sums sums = zeroSums(b);
+  Value diagonal;
+  if (usesState()) {
+    sums = throughState(b, queries, keys, values, place, blockDecay, diagonal);
+    if (blockDecay.row) {
+      Value logarithm = blockDecay.column;
+      if (updatesAfterRun())
+        logarithm = b.add(logarithm, runDecay(b, place));
+      Value factor = b.map(logarithm, [](ElementBuilder &e, ValueRange in) -> Value {
+        return math::ExpOp::create(e, in[0]);
+      });
+      sums.numerator = b.mul(sums.numerator, factor);
+      if (sums.denominator)
+        sums.denominator = b.mul(sums.denominator, factor);
+    }
+  }
+  if (!context.split || diagonal) {
+    addNearPairs(b, queries, keys, values, diagonal, place, blockDecay, sums);
+    return sums;
+  }
+  // Scores do not come in parts: the programs of one head take turns, block by block. The
+  // loop runs once or not at all.
+  prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
+                isLocal() ? op.getLocalKey() : op.getKey(), queries);
+  auto [split, splits, base] = *context.split;
+  Value turn = arith::RemUIOp::create(
+      b, arith::DivUIOp::create(b, place.position, b.index(context.block)), splits);
+  Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, turn, split);
+  Value times = arith::SelectOp::create(b, mine, b.index(1), b.index(0));
+  SmallVector<Value> carried = {sums.numerator};
+  if (sums.denominator)
+    carried.push_back(sums.denominator);
+  auto loop = scf::ForOp::create(
+      b, b.index(0), times, b.index(1), carried,
+      [&](OpBuilder &builder, Location loc, Value, ValueRange in) {
+        TileBuilder inside(loc, builder);
+        queries.setBuilder(inside);
+        keys.setBuilder(inside);
+        Sums inner = sums;
+        inner.numerator = in[0];
+        if (inner.denominator)
+          inner.denominator = in[1];
+        addNearPairs(inside, queries, keys, values, Value(), place, blockDecay, inner);
+        SmallVector<Value> out = {inner.numerator};
+        if (inner.denominator)
+          out.push_back(inner.denominator);
+        scf::YieldOp::create(builder, loc, out);
+      });
+  queries.setBuilder(b);
+  sums.numerator = loop.getResult(0);
+  if (sums.denominator)
+    sums.denominator = loop.getResult(1);
+  return sums;
+}
+
+/// o = N over the denominator (NormalizerAttr).
+Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlace &place) {
+  NormalizerAttr attr = op.getNormalizer();
+  bool mean = attr.getReduce() == Reduce::Mean;
+  if (!sums.denominator && !mean)
+    return sums.numerator;
+  SmallVector<Value> inputs;
+  if (sums.denominator)
+    inputs.push_back(sums.denominator);
+  if (mean) { // the number of keys that a row sees
+    Value count;
+    if (causal())
+      count = b.transpose(tile::PositionsOp::create(b, b.tileType(1, context.block),
+                                                    context.globalPosition(
+                                                        b, b.addIndex(place.position, b.index(1)))));
+    else
+      count = tile::PositionsOp::create(b, b.tileType(1, 1), context.keys);
+    inputs.push_back(count);
+  }
+  if (sums.largest)
+    inputs.push_back(sums.largest);
+  Value factor = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
+    size_t next = 0;
+    Value denominator = sums.denominator ? in[next++] : Value();
+    Value unit = mean ? e.div(e.number(1), in[next++]) : Value();
+    if (!denominator)
+      return unit;
+    auto scaledByUnit = [&](Value x) { return unit ? e.mul(x, unit) : x; };
+    denominator = scaledByUnit(denominator);
+    double bias = attr.getBias().convertToDouble(), eps = attr.getEps().convertToDouble();
+    Value total = denominator;
+    if (sums.largest)
+      total = e.add(total, e.mul(e.number(eps), scaledByUnit(in[next])));
+    else
+      bias += eps;
+    if (bias != 0)
+      total = e.add(total, e.number(bias));
+    if (!attr.getGuardAdd().isZero()) {
+      Value magnitude = math::AbsFOp::create(e, denominator);
+      Value small = arith::CmpFOp::create(e, arith::CmpFPredicate::OLE, magnitude,
+                                          e.number(attr.getGuardBelow().convertToDouble()));
+      total = e.select(small, e.add(total, e.number(attr.getGuardAdd().convertToDouble())), total);
+    }
+    if (!attr.getMinDenom().isZero()) {
+      double floor = attr.getMinDenom().convertToDouble();
+      Value small = e.less(math::AbsFOp::create(e, total), e.number(floor));
+      Value signedFloor =
+          e.select(e.less(total, e.number(0)), e.number(-floor), e.number(floor));
+      total = e.select(small, signedFloor, total);
+    }
+    return e.div(unit ? unit : e.number(1), total);
+  });
+  return b.mul(sums.numerator, factor);
+}

@@ -1,0 +1,287 @@
+//===- AttendProgram.cpp - one attention inside a block program -----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttendProgram.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, ProgramContext &context)
+    : op(op), schedule(schedule), context(context) {
+  valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
+  if (!usesState())
+    return;
+  queryPlan = planFeatures(op.getQuery());
+  keyPlan = planFeatures(op.getKey());
+  features = keyPlan.monomials.size();
+  // One side carries the weights of both: the stored features are bare products and the
+  // state is divided by their weights where it is given and multiplied where it is asked for.
+  bool movable = llvm::all_of(keyPlan.monomials,
+                              [](const Monomial &monomial) { return monomial.weight != 0; });
+  for (auto [q, k] : llvm::zip(queryPlan.monomials, keyPlan.monomials)) {
+    queryWeights.push_back(op.scoreScale() * q.weight * (movable ? k.weight : 1));
+    (movable ? storedWeights : keyWeights).push_back(k.weight);
+  }
+}
+
+Value AttendProgram::gateHead() const {
+  return op.getGateHeads() == GateHeads::Q ? context.head : context.kvHead;
+}
+
+Value AttendProgram::stateHead() const { return gateHead(); }
+
+VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value valid) {
+  return VectorProgram(b, context.weights, context.batch, context.kvHead, position,
+                       context.globalPosition(b, position), valid, context.block);
+}
+
+//===----------------------------------------------------------------------===//
+// Decay
+//===----------------------------------------------------------------------===//
+
+/// c_j for the positions of a block, and the sum over the positions that exist.
+Value AttendProgram::decayRow(TileBuilder &b, Value position, Value valid, Value &total) {
+  int64_t columns = context.block;
+  auto multiples = [&](Value logarithm) {
+    auto times = [&](Value counts) { return b.mul(counts, logarithm); };
+    total = times(tile::PositionsOp::create(b, b.tileType(1, 1), valid));
+    return times(tile::PositionsOp::create(b, b.tileType(1, columns), b.index(1)));
+  };
+  if (std::optional<ArrayRef<double>> factors = op.getDecayFactors()) {
+    SmallVector<double> logarithms;
+    for (double factor : *factors)
+      logarithms.push_back(std::log(factor));
+    return multiples(b.slice(b.column(logarithms), gateHead(), 1));
+  }
+  Value tensor = context.kernel.getTensor(cast<BlockArgument>(op.getDecay()).getArgNumber());
+  int64_t rank = cast<MemRefType>(tensor.getType()).getRank();
+  if (rank == 1)
+    return multiples(tile::LoadOp::create(b, b.tileType(1, 1), tensor, gateHead(), Value(), -1, -1,
+                                          /*transposed=*/false));
+  Value logarithms = tile::LoadOp::create(b, b.tileType(1, columns), tensor,
+                                          ValueRange{context.batch, position, gateHead()}, valid,
+                                          /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false);
+  Value row = tile::CumulativeSumOp::create(b, b.tileType(1, columns), logarithms);
+  // Rows past the end are read as zeros, so the last sum is that of the valid ones.
+  total = tile::SliceOp::create(b, b.tileType(1, 1), row, b.index(0), b.index(columns - 1));
+  return row;
+}
+
+AttendProgram::BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) {
+  BlockDecay decay;
+  if (!op.hasDecay() || !causal())
+    return decay;
+  decay.row = decayRow(b, position, valid, decay.total);
+  decay.column = b.transpose(decay.row);
+  return decay;
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+int64_t AttendProgram::maxSplits() const {
+  if (!usesState() || !causal())
+    return 1;
+  return (features + schedule.featureBlock - 1) / schedule.featureBlock;
+}
+
+/// Runs `body` over this program's features: a loop over whole blocks, then what is left.
+void AttendProgram::forFeatureBlocks(
+    TileBuilder &b, ValueRange carried,
+    function_ref<SmallVector<Value>(TileBuilder &, Value, int64_t, ValueRange)> body,
+    SmallVectorImpl<Value> &results) {
+  int64_t size = std::min(schedule.featureBlock, features), whole = features / size * size;
+  results.assign(carried.begin(), carried.end());
+  auto loop = [&](Value from, Value to, int64_t count) {
+    auto op = scf::ForOp::create(b, from, to, b.index(count), results,
+                                 [&](OpBuilder &builder, Location loc, Value first, ValueRange in) {
+                                   TileBuilder inside(loc, builder);
+                                   scf::YieldOp::create(builder, loc,
+                                                        body(inside, first, count, in));
+                                 });
+    results.assign(op.getResults().begin(), op.getResults().end());
+  };
+  if (context.split) {
+    // Part s of n takes the blocks from s N / n to (s + 1) N / n; the last one what is left.
+    Value split = context.split->split, splits = context.split->splits;
+    Value blocks = b.index(whole / size);
+    auto bound = [&](Value part) -> Value {
+      Value before = arith::DivUIOp::create(b, arith::MulIOp::create(b, part, blocks), splits);
+      return arith::MulIOp::create(b, before, b.index(size));
+    };
+    Value next = b.addIndex(split, b.index(1));
+    loop(bound(split), bound(next), size);
+    if (whole < features) {
+      Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, splits);
+      Value end = arith::SelectOp::create(b, isLast, b.index(features), b.index(whole));
+      loop(b.index(whole), end, features - whole);
+    }
+    return;
+  }
+  if (whole > size)
+    loop(b.index(0), b.index(whole), size);
+  else
+    results = body(b, b.index(0), size, results);
+  if (whole < features)
+    results = body(b, b.index(whole), features - whole, results);
+}
+
+/// S <- g S + phi_k V and z likewise, for some of the features.
+void AttendProgram::updateRows(TileBuilder &b, Value rows, Value values, Value first, Value valid,
+                               const BlockDecay &decay) {
+  Value factor;
+  if (decay.row) {
+    auto remaining = [](ElementBuilder &e, ValueRange in) -> Value {
+      return math::ExpOp::create(e, e.sub(in[1], in[0]));
+    };
+    factor = b.map(decay.total, [](ElementBuilder &e, ValueRange in) -> Value {
+      return math::ExpOp::create(e, in[0]);
+    });
+    values = b.mul(values, b.map({decay.column, decay.total}, remaining));
+    if (normalizer)
+      decayedSums(b, rows, b.map({decay.row, decay.total}, remaining), factor, first, valid);
+  } else if (normalizer) {
+    decayedSums(b, rows, Value(), Value(), first, valid);
+  }
+  tile::AccumulateOp::create(b, rows, values, state, first, valid, factor);
+}
+
+/// z <- g z + sum of the block's features, each times its weight.
+void AttendProgram::decayedSums(TileBuilder &b, Value rows, Value weights, Value factor,
+                                Value first, Value valid) {
+  int64_t count = b.typeOf(rows).getRows();
+  Value old = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
+  if (factor)
+    old = b.mul(old, factor);
+  Value sums = b.reduceColumns(weights ? b.mul(rows, weights) : rows, valid);
+  tile::WriteOp::create(b, b.add(old, sums), normalizer, first);
+}
+
+void AttendProgram::begin(TileBuilder &b) {
+  if (!usesState())
+    return;
+  bool persistent = context.split.has_value();
+  state = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, valueWidth),
+                                 persistent);
+  if (normalized())
+    normalizer = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, 1),
+                                        persistent);
+  if (persistent) {
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.split->base,
+                                          b.index(0));
+    scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
+      TileBuilder inside(loc, builder);
+      fillState(inside);
+      scf::YieldOp::create(builder, loc);
+    });
+  } else if (op.getInitialState()) {
+    fillState(b);
+  }
+  if (causal())
+    return;
+  // Every query sees every key: the whole state first.
+  Value step = b.index(context.block);
+  scf::ForOp::create(b, b.index(0), context.keys, step, ValueRange(),
+                     [&](OpBuilder &builder, Location loc, Value position, ValueRange) {
+                       TileBuilder inside(loc, builder);
+                       Value left = arith::SubIOp::create(inside, context.keys, position);
+                       Value valid = arith::MinSIOp::create(inside, left, step);
+                       update(inside, {position, valid, position});
+                       scf::YieldOp::create(builder, loc);
+                     });
+}
+
+/// The initial state, or zeros.
+void AttendProgram::fillState(TileBuilder &b) {
+  auto tensorOf = [&](Value argument) {
+    return context.kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
+  };
+  std::vector<double> inverse;
+  for (double weight : storedWeights)
+    inverse.push_back(1 / weight);
+  SmallVector<Value> none;
+  forFeatureBlocks(
+      b, {},
+      [&](TileBuilder &b, Value first, int64_t count, ValueRange) {
+        auto unweighted = [&](Value tile) {
+          return inverse.empty() ? tile : b.mul(tile, b.slice(b.column(inverse), first, count));
+        };
+        Value rows = b.constant(count, valueWidth, 0), column = b.constant(count, 1, 0);
+        if (op.getInitialState())
+          rows = unweighted(tile::LoadOp::create(
+              b, b.tileType(count, valueWidth), tensorOf(op.getInitialState()),
+              ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2, 3, false));
+        tile::WriteOp::create(b, rows, state, first);
+        if (op.getInitialNormalizer())
+          column = unweighted(tile::LoadOp::create(
+              b, b.tileType(count, 1), tensorOf(op.getInitialNormalizer()),
+              ValueRange{context.batch, stateHead(), first}, Value(), 2, -1, false));
+        if (normalizer)
+          tile::WriteOp::create(b, column, normalizer, first);
+        return SmallVector<Value>();
+      },
+      none);
+}
+
+void AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
+  VectorProgram keys = keyProgram(b, place.position, place.valid);
+  Value values = keys.natural(op.getValue());
+  BlockDecay blockDecay = decay(b, place.position, place.valid);
+  FeatureBlocks blocks(keyPlan, keyWeights);
+  blocks.prepare(b, keys);
+  SmallVector<Value> none;
+  forFeatureBlocks(
+      b, {},
+      [&](TileBuilder &b, Value first, int64_t count, ValueRange) {
+        keys.setBuilder(b);
+        updateRows(b, blocks.block(b, keys, first, count), values, first, place.valid, blockDecay);
+        return SmallVector<Value>();
+      },
+      none);
+}
+
+void AttendProgram::finish(TileBuilder &b, ValueRange finalStates, bool interleaved) {
+  if (finalStates.empty())
+    return;
+  auto storeAll = [&](TileBuilder &b) {
+    SmallVector<Value> none;
+    forFeatureBlocks(
+        b, {},
+        [&](TileBuilder &b, Value first, int64_t count, ValueRange) {
+          auto weighted = [&](Value tile) {
+            return storedWeights.empty()
+                       ? tile
+                       : b.mul(tile, b.slice(b.column(storedWeights), first, count));
+          };
+          Value rows = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, first);
+          tile::StoreOp::create(b, weighted(rows), finalStates[0],
+                                ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(),
+                                2, 3);
+          if (finalStates.size() > 1) {
+            Value column = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
+            tile::StoreOp::create(b, weighted(column), finalStates[1],
+                                  ValueRange{context.batch, stateHead(), first}, Value(), 2, -1);
+          }
+          return SmallVector<Value>();
+        },
+        none);
+  };
+  if (op.getGateHeads() == GateHeads::Q)
+    return storeAll(b);
+  // Query heads of one group hold the same state: the first of them writes it.
+  Value firstOfGroup = context.kvHead;
+  if (!interleaved)
+    firstOfGroup = arith::MulIOp::create(b, context.kvHead, context.group);
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.head, firstOfGroup);
+  scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
+    TileBuilder inside(loc, builder);
+    storeAll(inside);
+    scf::YieldOp::create(builder, loc);
+  });
+}

@@ -1,0 +1,141 @@
+//===- AttendProgram.h - one attention inside a block program ---*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The block form of PolySketchFormer, section 3.1, for one `attend`. Pairs of a block of
+// queries with keys before it go through the state, pairs inside the block through
+// scores or features. The quadratic form is the same without a state: all pairs
+// through scores.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_ATTENDPROGRAM_H
+#define POLYATTN_CONVERSION_ATTENDPROGRAM_H
+
+#include "FeatureBlocks.h"
+#include "ScoreProgram.h"
+#include "polyattn/Schedule/Schedule.h"
+
+namespace polyattn {
+
+/// The share of a program in work that is cut by features: several programs of one batch and
+/// head hold a part of the state each, and a second kernel adds what they store. A long
+/// sequence is cut into calls; the state stays where it is.
+struct SplitContext {
+  mlir::Value split, splits; // index: this program's part and their number
+  mlir::Value base;          // index: the position of the call's first row
+};
+
+/// What all attends of one program share.
+struct ProgramContext {
+  tile::KernelOp kernel;
+  WeightTiles &weights;
+  mlir::Value batch, head, kvHead, group;
+  mlir::Value queries, keys; // numbers of positions, index
+  int64_t block;             // C
+  int64_t run;               // blocks of a local kernel, 0 without
+  bool causal;
+  std::optional<SplitContext> split; // none where the features cannot be cut
+
+  mlir::Value globalPosition(TileBuilder &builder, mlir::Value position) const {
+    return split ? builder.addIndex(position, split->base) : position;
+  }
+};
+
+/// The place of a block of positions.
+struct BlockPlace {
+  mlir::Value position; // of its first row
+  mlir::Value valid;    // how many of its C rows exist
+  mlir::Value start;    // where its run of blocks began, that of a local kernel
+};
+
+class AttendProgram {
+public:
+  AttendProgram(AttendOp op, const Schedule &schedule, ProgramContext &context);
+
+  /// Before the loops: buffers, the initial state, and with a full mask the whole state.
+  void begin(TileBuilder &builder);
+  /// What a row of queries has gathered.
+  struct Sums {
+    mlir::Value numerator;   // [C x dv]
+    mlir::Value denominator; // [C x 1], null without a normalizer
+    mlir::Value largest;     // [C x 1], the largest score, where the normalizer asks for it
+  };
+  /// The sums of one block of queries, or this program's share of them.
+  Sums block(TileBuilder &builder, VectorProgram &queries, const BlockPlace &place);
+  /// o = N over the denominator, [C x dv].
+  mlir::Value normalize(TileBuilder &builder, const Sums &sums, const BlockPlace &place);
+  Sums zeroSums(TileBuilder &builder);
+  bool normalized() const { return op.getNormalizer().getKind() != NormalizerKind::None; }
+  int64_t getValueWidth() const { return valueWidth; }
+  /// Into how many parts the features can be cut.
+  int64_t maxSplits() const;
+  /// True where the state takes in a whole run of blocks at its end.
+  bool updatesAfterRun() const { return usesState() && causal() && isLocal() && runsAreLong(); }
+  /// Adds the keys of one block to the state.
+  void update(TileBuilder &builder, const BlockPlace &place);
+  /// After the loops: writes the final state to the tensors given, the normalizer last.
+  void finish(TileBuilder &builder, mlir::ValueRange finalStates, bool interleaved);
+
+private:
+  /// Logarithms of the decay inside one block.
+  struct BlockDecay {
+    mlir::Value row;    // [1 x C], c_j: the sum up to and with j
+    mlir::Value column; // [C x 1], the same
+    mlir::Value total;  // [1 x 1]
+  };
+  bool causal() const { return context.causal; }
+  bool isLocal() const { return bool(op.getLocalQuery()); }
+  /// A local kernel's block has several blocks of the program.
+  bool runsAreLong() const { return context.run > context.block; }
+  bool usesState() const { return schedule.form != ScheduleForm::Quadratic; }
+  bool featuresOnDiagonal() const {
+    return usesState() && schedule.diagonal == ScheduleDiagonal::Features && !isLocal();
+  }
+  VectorProgram keyProgram(TileBuilder &builder, mlir::Value position, mlir::Value valid);
+  BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid);
+  mlir::Value decayRow(TileBuilder &builder, mlir::Value position, mlir::Value valid,
+                       mlir::Value &total);
+  void fillState(TileBuilder &builder);
+  void forFeatureBlocks(
+      TileBuilder &builder, mlir::ValueRange carried,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(TileBuilder &, mlir::Value, int64_t,
+                                                        mlir::ValueRange)>
+          body,
+      llvm::SmallVectorImpl<mlir::Value> &results);
+  void updateRows(TileBuilder &builder, mlir::Value features, mlir::Value values,
+                  mlir::Value first, mlir::Value valid, const BlockDecay &decay);
+  void decayedSums(TileBuilder &builder, mlir::Value features, mlir::Value weights,
+                   mlir::Value factor, mlir::Value first, mlir::Value valid);
+  mlir::Value runDecay(TileBuilder &builder, const BlockPlace &place);
+  Sums throughState(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
+                    mlir::Value values, const BlockPlace &place, const BlockDecay &decay,
+                    mlir::Value &diagonal);
+  void addPairs(TileBuilder &builder, Sums &sums, mlir::Value scores, mlir::Value values,
+                bool diagonal, mlir::Value bound);
+  void addNearPairs(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
+                    mlir::Value values, mlir::Value diagonal, const BlockPlace &place,
+                    const BlockDecay &decay, Sums &sums);
+  /// Pairs with the blocks of keys in [from, to), the last one first, or with all keys.
+  void addBlocks(TileBuilder &builder, VectorProgram &queries, mlir::Value from, mlir::Value to,
+                 bool local, const BlockDecay &decay, mlir::Value &between, Sums &sums);
+  mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
+                     bool diagonal, PairDecay decay);
+  mlir::Value gateHead() const;
+  mlir::Value stateHead() const;
+
+  mutable AttendOp op; // its accessors are not const
+  Schedule schedule;
+  ProgramContext &context;
+  FeaturePlan queryPlan, keyPlan;
+  int64_t features = 0, valueWidth = 0;
+  /// Weights that stored key features lack; the queries' carry them instead.
+  std::vector<double> queryWeights, keyWeights, storedWeights;
+  mlir::Value state, normalizer; // buffers [D x dv], [D x 1]
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_ATTENDPROGRAM_H

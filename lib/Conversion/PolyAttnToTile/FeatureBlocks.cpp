@@ -1,0 +1,52 @@
+//===- FeatureBlocks.cpp - features, block by block -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FeatureBlocks.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+FeatureBlocks::FeatureBlocks(const FeaturePlan &plan, std::vector<double> weights)
+    : plan(plan), weights(std::move(weights)) {
+  uniform = llvm::all_of(this->weights, [&](double w) { return w == this->weights[0]; });
+}
+
+void FeatureBlocks::prepare(TileBuilder &b, VectorProgram &program) {
+  if (plan.isDirect() && plan.leaves.size() == 1) {
+    program.prepare(plan.leaves[0]);
+    return;
+  }
+  SmallVector<Value> tiles;
+  for (Value leaf : plan.leaves)
+    tiles.push_back(program.full(leaf));
+  // Products of fewer factors than the longest take a row of ones for the others.
+  if (plan.hasMixedDegrees())
+    tiles.push_back(b.constant(1, program.getColumns(), 1));
+  stack = b.concat(tiles);
+}
+
+Value FeatureBlocks::bare(TileBuilder &b, VectorProgram &program, Value first, int64_t count) {
+  if (!stack)
+    return program.rows(plan.leaves[0], first, count);
+  return b.slice(stack, first, count);
+}
+
+Value FeatureBlocks::block(TileBuilder &b, VectorProgram &program, Value first, int64_t count) {
+  bool weighted = !weights.empty() && !(uniform && weights[0] == 1);
+  if (plan.isDirect()) {
+    Value rows = bare(b, program, first, count);
+    if (!weighted)
+      return rows;
+    if (uniform)
+      return b.map(rows, [&](ElementBuilder &e, ValueRange in) {
+        return e.mul(in[0], e.number(weights[0]));
+      });
+    return b.map({rows, b.slice(b.column(weights), first, count)},
+                 [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
+  }
+  return b.expand(stack, first, count, plan.table(b), weighted ? weights : std::vector<double>());
+}

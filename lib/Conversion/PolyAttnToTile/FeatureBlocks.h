@@ -1,0 +1,39 @@
+//===- FeatureBlocks.h - features, block by block ---------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_FEATUREBLOCKS_H
+#define POLYATTN_CONVERSION_FEATUREBLOCKS_H
+
+#include "FeaturePlan.h"
+#include "VectorProgram.h"
+
+namespace polyattn {
+
+/// The features of one side of an attention, some rows at a time.
+class FeatureBlocks {
+public:
+  /// `weights` multiply the features; without them the features are bare products.
+  FeatureBlocks(const FeaturePlan &plan, std::vector<double> weights);
+
+  /// Computes the leaves, before a loop over blocks; `block` may then be called.
+  void prepare(TileBuilder &builder, VectorProgram &program);
+  /// Features [first, first + count) as a tile of `count` rows.
+  mlir::Value block(TileBuilder &builder, VectorProgram &program, mlir::Value first,
+                    int64_t count);
+
+private:
+  mlir::Value bare(TileBuilder &builder, VectorProgram &program, mlir::Value first,
+                   int64_t count);
+
+  const FeaturePlan &plan;
+  std::vector<double> weights;
+  bool uniform = true; // all weights are equal
+  mlir::Value stack;   // the leaves, one upon the other; null where features are one leaf's rows
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_FEATUREBLOCKS_H

@@ -1,0 +1,128 @@
+//===- FeaturePlan.cpp - leaves and monomials of a feature vector ---------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FeaturePlan.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+bool FeaturePlan::isDirect() const {
+  if (int64_t(monomials.size()) != stackRows)
+    return false;
+  for (auto [i, monomial] : llvm::enumerate(monomials))
+    if (monomial.indices.size() != 1 || monomial.indices[0] != int64_t(i))
+      return false;
+  return true;
+}
+
+int64_t FeaturePlan::degree() const {
+  size_t degree = 1;
+  for (const Monomial &monomial : monomials)
+    degree = std::max(degree, monomial.indices.size());
+  return degree;
+}
+
+bool FeaturePlan::hasMixedDegrees() const {
+  int64_t most = degree();
+  return llvm::any_of(monomials, [&](const Monomial &monomial) {
+    return int64_t(monomial.indices.size()) != most;
+  });
+}
+
+DenseIntElementsAttr FeaturePlan::table(Builder &builder) const {
+  SmallVector<int32_t> rows;
+  int64_t slots = degree();
+  for (const Monomial &monomial : monomials)
+    for (int64_t slot = 0; slot < slots; ++slot)
+      rows.push_back(slot < int64_t(monomial.indices.size()) ? monomial.indices[slot] : stackRows);
+  auto type = RankedTensorType::get({int64_t(monomials.size()), slots}, builder.getI32Type());
+  return DenseIntElementsAttr::get(type, ArrayRef(rows));
+}
+
+Value polyattn::peelScales(Value value, double &factor) {
+  while (auto scale = value.getDefiningOp<ScaleOp>()) {
+    factor *= scale.getFactor().convertToDouble();
+    value = scale.getInput();
+  }
+  return value;
+}
+
+static std::vector<Monomial> cross(const std::vector<Monomial> &left,
+                                   const std::vector<Monomial> &right) {
+  std::vector<Monomial> result;
+  result.reserve(left.size() * right.size());
+  for (const Monomial &a : left)
+    for (const Monomial &b : right) {
+      Monomial product{a.indices, a.weight * b.weight};
+      product.indices.append(b.indices);
+      result.push_back(std::move(product));
+    }
+  return result;
+}
+
+namespace {
+struct Planner {
+  FeaturePlan plan;
+
+  std::vector<Monomial> leaf(Value value) {
+    auto it = llvm::find(plan.leaves, value);
+    int64_t index = it - plan.leaves.begin();
+    int64_t width = cast<FeatureType>(value.getType()).getWidth();
+    if (it == plan.leaves.end()) {
+      plan.leaves.push_back(value);
+      plan.leafStart.push_back(plan.stackRows);
+      plan.stackRows += width;
+    }
+    std::vector<Monomial> rows;
+    for (int64_t i = 0; i < width; ++i)
+      rows.push_back({{plan.leafStart[index] + i}, 1.0});
+    return rows;
+  }
+
+  std::vector<Monomial> of(Value value) {
+    double factor = 1;
+    value = peelScales(value, factor);
+    std::vector<Monomial> result;
+    if (auto tensor = value.getDefiningOp<TensorOp>()) {
+      result.push_back({{}, 1.0});
+      for (Value input : tensor.getInputs())
+        result = cross(result, of(input));
+    } else if (auto concat = value.getDefiningOp<ConcatOp>()) {
+      for (Value input : concat.getInputs())
+        llvm::append_range(result, of(input));
+    } else if (auto power = value.getDefiningOp<PowerOp>()) {
+      std::vector<Monomial> base = of(power.getInput());
+      std::vector<Monomial> tuples =
+          power.getSymmetric()
+              ? symmetricMonomials(base.size(), power.getDegree(), power.getBlock().value_or(1))
+              : tensorMonomials(base.size(), power.getDegree());
+      for (const Monomial &tuple : tuples) {
+        Monomial product{{}, tuple.weight};
+        for (int64_t index : tuple.indices) {
+          product.indices.append(base[index].indices);
+          product.weight *= base[index].weight;
+        }
+        result.push_back(std::move(product));
+      }
+    } else if (auto constant = value.getDefiningOp<ConstantOp>()) {
+      result.assign(constant.getWidth(), {{}, constant.getValue().convertToDouble()});
+    } else {
+      result = leaf(value);
+    }
+    for (Monomial &monomial : result)
+      monomial.weight *= factor;
+    return result;
+  }
+};
+} // namespace
+
+FeaturePlan polyattn::planFeatures(Value value) {
+  Planner planner;
+  std::vector<Monomial> monomials = planner.of(value);
+  planner.plan.monomials = std::move(monomials);
+  return std::move(planner.plan);
+}

@@ -1,0 +1,44 @@
+//===- FeaturePlan.h - leaves and monomials of a feature vector -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_FEATUREPLAN_H
+#define POLYATTN_CONVERSION_FEATUREPLAN_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "mlir/IR/Builders.h"
+
+namespace polyattn {
+
+/// A structured vector seen as monomials over leaves: plain vectors that are computed
+/// as tiles, one row for each number, stacked in the order of `leaves`.
+struct FeaturePlan {
+  llvm::SmallVector<mlir::Value> leaves; // each once
+  llvm::SmallVector<int64_t> leafStart;  // its first row in the stack
+  int64_t stackRows = 0;
+  std::vector<Monomial> monomials; // indices are rows of the stack
+
+  /// Every feature is a row of the stack, in order: nothing to expand.
+  bool isDirect() const;
+  /// The largest number of factors.
+  int64_t degree() const;
+  /// Some monomial has fewer factors than another.
+  bool hasMixedDegrees() const;
+  /// The rows that each monomial multiplies, D x degree; the row after the stack stands for 1.
+  mlir::DenseIntElementsAttr table(mlir::Builder &builder) const;
+};
+
+/// The most features that are listed as monomials.
+constexpr int64_t kMaxMonomials = int64_t(1) << 18;
+
+/// Lists the monomials of `value`; the caller has checked that D is at most kMaxMonomials.
+FeaturePlan planFeatures(mlir::Value value);
+
+/// `value` without the scales on it; their product is multiplied to `factor`.
+mlir::Value peelScales(mlir::Value value, double &factor);
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_FEATUREPLAN_H

@@ -1,0 +1,36 @@
+//===- ScoreProgram.h - scores of a pair of blocks --------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_SCOREPROGRAM_H
+#define POLYATTN_CONVERSION_SCOREPROGRAM_H
+
+#include "VectorProgram.h"
+
+namespace polyattn {
+
+/// The logarithms of a decay for a pair of blocks: entry (i, j) of the scores is
+/// multiplied by exp(query_i - key_j). Null without a decay.
+struct PairDecay {
+  mlir::Value query; // [C x 1]
+  mlir::Value key;   // [1 x C]
+};
+
+/// Computes now the query leaves that `buildScores` will need; called before a loop over keys.
+void prepareScores(mlir::Value query, mlir::Value key, VectorProgram &queries);
+
+/// kappa(q_i, k_j) times `factor` for a block of queries and one of keys, in its score
+/// form: one dot for each pair of leaves and a polynomial of them. With `diagonal` only
+/// j <= i is computed and the rest is zero.
+mlir::Value buildScores(TileBuilder &builder, mlir::Value query, mlir::Value key,
+                        VectorProgram &queries, VectorProgram &keys, double factor, bool diagonal,
+                        PairDecay decay);
+
+/// A tile of scores that is already there, times the decay, masked on the diagonal.
+mlir::Value decayAndMask(TileBuilder &builder, mlir::Value scores, bool diagonal, PairDecay decay);
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_SCOREPROGRAM_H

@@ -1,0 +1,108 @@
+//===- TileBuilder.cpp - short words for building block programs ----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileBuilder.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+Value ElementBuilder::power(Value x, int64_t n) {
+  if (n == 0)
+    return number(1);
+  Value result;
+  for (Value square = x;; square = mul(square, square)) {
+    if (n & 1)
+      result = result ? mul(result, square) : square;
+    if (!(n >>= 1))
+      return result;
+  }
+}
+
+Value TileBuilder::map(ValueRange inputs, Elements body) {
+  int64_t rows = 1, columns = 1;
+  for (Value input : inputs) {
+    rows = std::max(rows, typeOf(input).getRows());
+    columns = std::max(columns, typeOf(input).getColumns());
+  }
+  auto op = tile::MapOp::create(*this, tileType(rows, columns), inputs);
+  OpBuilder::InsertionGuard guard(*this);
+  Block *block = createBlock(&op.getBody());
+  for (Value input : inputs)
+    block->addArgument(typeOf(input).getElementType(), getLoc());
+  ElementBuilder elements(getLoc(), *this);
+  Value result = body(elements, block->getArguments());
+  tile::YieldOp::create(elements, result);
+  return op;
+}
+
+Value TileBuilder::dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, bool lower,
+                       bool lowerLhs, Value bound) {
+  int64_t rows = lhsTransposed ? typeOf(lhs).getColumns() : typeOf(lhs).getRows();
+  return tile::DotOp::create(*this, tileType(rows, typeOf(rhs).getColumns()), lhs, rhs, acc, bound,
+                             lhsTransposed, lower, lowerLhs);
+}
+
+Value TileBuilder::reduceRows(Value input, tile::ReduceKind kind) {
+  return tile::ReduceOp::create(*this, tileType(1, typeOf(input).getColumns()), input, Value(),
+                                kind, tile::Axis::Rows);
+}
+
+Value TileBuilder::reduceColumns(Value input, Value bound) {
+  return tile::ReduceOp::create(*this, tileType(typeOf(input).getRows(), 1), input, bound,
+                                tile::ReduceKind::Add, tile::Axis::Columns);
+}
+
+Value TileBuilder::slice(Value source, Value row, int64_t rows) {
+  if (rows == typeOf(source).getRows())
+    return source;
+  return tile::SliceOp::create(*this, tileType(rows, typeOf(source).getColumns()), source, row,
+                               index(0));
+}
+
+Value TileBuilder::sliceColumns(Value source, Value column, int64_t columns) {
+  if (columns == typeOf(source).getColumns())
+    return source;
+  return tile::SliceOp::create(*this, tileType(typeOf(source).getRows(), columns), source, index(0),
+                               column);
+}
+
+Value TileBuilder::transpose(Value source) {
+  return tile::TransposeOp::create(
+      *this, tileType(typeOf(source).getColumns(), typeOf(source).getRows()), source);
+}
+
+Value TileBuilder::concat(ValueRange inputs) {
+  if (inputs.size() == 1)
+    return inputs[0];
+  int64_t rows = 0;
+  for (Value input : inputs)
+    rows += typeOf(input).getRows();
+  return tile::ConcatOp::create(*this, tileType(rows, typeOf(inputs[0]).getColumns()), inputs);
+}
+
+Value TileBuilder::expand(Value source, Value first, int64_t count, DenseIntElementsAttr table,
+                          ArrayRef<double> weights) {
+  return tile::ExpandOp::create(*this, tileType(count, typeOf(source).getColumns()), source, first,
+                                table,
+                                weights.empty() ? DenseF64ArrayAttr() : getDenseF64ArrayAttr(weights));
+}
+
+Value TileBuilder::scaled(Value tile, double factor) {
+  if (factor == 1)
+    return tile;
+  return map(tile, [&](ElementBuilder &e, ValueRange in) {
+    return e.mul(in[0], e.number(factor));
+  });
+}
+
+Value TileBuilder::add(Value a, Value b) {
+  return map({a, b}, [](ElementBuilder &e, ValueRange in) { return e.add(in[0], in[1]); });
+}
+
+Value TileBuilder::mul(Value a, Value b) {
+  return map({a, b}, [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
+}

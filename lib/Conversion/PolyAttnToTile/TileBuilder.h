@@ -1,0 +1,79 @@
+//===- TileBuilder.h - short words for building block programs --*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_TILEBUILDER_H
+#define POLYATTN_CONVERSION_TILEBUILDER_H
+
+#include "dialects/Tile/Tile.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace polyattn {
+
+/// Elements inside a map's region.
+class ElementBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using Value = mlir::Value;
+
+  Value number(double value) {
+    return mlir::arith::ConstantOp::create(*this, getF32FloatAttr(value));
+  }
+  Value add(Value a, Value b) { return mlir::arith::AddFOp::create(*this, a, b); }
+  Value sub(Value a, Value b) { return mlir::arith::SubFOp::create(*this, a, b); }
+  Value mul(Value a, Value b) { return mlir::arith::MulFOp::create(*this, a, b); }
+  Value div(Value a, Value b) { return mlir::arith::DivFOp::create(*this, a, b); }
+  Value less(Value a, Value b) {
+    return mlir::arith::CmpFOp::create(*this, mlir::arith::CmpFPredicate::OLT, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return mlir::arith::SelectOp::create(*this, condition, a, b);
+  }
+  /// x^n by repeated squaring, n >= 0.
+  Value power(Value x, int64_t n);
+};
+
+/// Tiles.
+class TileBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using Value = mlir::Value;
+  using Elements = llvm::function_ref<Value(ElementBuilder &, mlir::ValueRange)>;
+
+  Value index(int64_t value) { return mlir::arith::ConstantIndexOp::create(*this, value); }
+  Value addIndex(Value a, Value b) { return mlir::arith::AddIOp::create(*this, a, b); }
+
+  static tile::TileType typeOf(Value tile) { return mlir::cast<tile::TileType>(tile.getType()); }
+  tile::TileType tileType(int64_t rows, int64_t columns) {
+    return tile::TileType::f32(getContext(), rows, columns);
+  }
+
+  Value constant(int64_t rows, int64_t columns, double value) {
+    return tile::ConstantOp::create(*this, tileType(rows, columns), getF64FloatAttr(value));
+  }
+  Value column(llvm::ArrayRef<double> values) {
+    return tile::ColumnOp::create(*this, tileType(values.size(), 1), values);
+  }
+  /// A map whose shape is the largest of its inputs'.
+  Value map(mlir::ValueRange inputs, Elements body);
+  Value dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, bool lower = false,
+            bool lowerLhs = false, Value bound = {});
+  Value reduceRows(Value input, tile::ReduceKind kind = tile::ReduceKind::Add);
+  Value reduceColumns(Value input, Value bound = {});
+  Value slice(Value source, Value row, int64_t rows);
+  Value sliceColumns(Value source, Value column, int64_t columns);
+  Value transpose(Value source);
+  Value concat(mlir::ValueRange inputs);
+  /// Products of rows of `source` (FeaturePlan::table), times `weights` where there are any.
+  Value expand(Value source, Value first, int64_t count, mlir::DenseIntElementsAttr table,
+               llvm::ArrayRef<double> weights);
+  Value scaled(Value tile, double factor);
+  Value add(Value a, Value b);
+  Value mul(Value a, Value b);
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_TILEBUILDER_H

@@ -1,0 +1,80 @@
+//===- VectorProgram.h - feature ops as tiles -------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_VECTORPROGRAM_H
+#define POLYATTN_CONVERSION_VECTORPROGRAM_H
+
+#include "TileBuilder.h"
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// Weights are loaded once for each program, before its loops.
+class WeightTiles {
+public:
+  WeightTiles(tile::KernelOp kernel, AttentionOp attention)
+      : kernel(kernel), attention(attention) {}
+  /// A matrix as it is, a vector as a column. `head` is the reading side's.
+  mlir::Value load(TileBuilder &builder, ReadOp read, mlir::Value head);
+  mlir::Value tensorOf(ReadOp read);
+
+private:
+  tile::KernelOp kernel;
+  AttentionOp attention;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> loaded;
+};
+
+/// Computes vectors of one side, queries or keys, for a run of `columns` positions.
+/// Every vector is a transposed tile, [width] x [columns].
+class VectorProgram {
+public:
+  /// `position` is the first row in the tensors of this call, `globalPosition` in the sequence.
+  VectorProgram(TileBuilder &builder, WeightTiles &weights, mlir::Value batch, mlir::Value head,
+                mlir::Value position, mlir::Value globalPosition, mlir::Value valid,
+                int64_t columns)
+      : b(&builder), weights(weights), batch(batch), head(head), position(position),
+        globalPosition(globalPosition), valid(valid), columns(columns) {}
+
+  /// All rows of a vector.
+  mlir::Value full(mlir::Value vector);
+  /// `count` rows from `first`, computed alone where the program allows it.
+  mlir::Value rows(mlir::Value vector, mlir::Value first, int64_t count);
+  /// The value tile in natural orientation, [columns] x [width].
+  mlir::Value natural(mlir::Value vector);
+  /// True where `rows` does not compute the other rows as well.
+  static bool isBlockable(mlir::Value vector);
+  /// Computes now what `rows` will need of other vectors; called before a loop over rows.
+  void prepare(mlir::Value vector);
+  /// A tile for a vector that this program does not compute.
+  void bind(mlir::Value vector, mlir::Value tile) { memo[vector] = tile; }
+  /// Where the next tiles are built.
+  void setBuilder(TileBuilder &builder) { b = &builder; }
+  int64_t getColumns() const { return columns; }
+
+private:
+  mlir::Value compute(mlir::Operation *op, mlir::Value first, int64_t count);
+  mlir::Value load(ReadOp read, bool transposed);
+  mlir::Value weight(mlir::Value value);
+  mlir::Value weightRows(mlir::Value value, mlir::Value first, int64_t count);
+  mlir::Value project(ProjectOp op, mlir::Value first, int64_t count);
+  mlir::Value elementwise(mlir::Operation *op, mlir::Value first, int64_t count);
+  mlir::Value layerNorm(LayerNormOp op);
+  mlir::Value softmax(SoftmaxOp op);
+  mlir::Value rope(RopeOp op);
+  mlir::Value select(SelectOp op);
+  mlir::Value expanded(mlir::Value vector);
+  mlir::Value squaredNorm(mlir::Value tile);
+
+  TileBuilder *b;
+  WeightTiles &weights;
+  mlir::Value batch, head, position, globalPosition, valid;
+  int64_t columns;
+  llvm::DenseMap<mlir::Value, mlir::Value> memo;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_VECTORPROGRAM_H

@@ -1,0 +1,214 @@
+//===- Check.cpp - results against the oracle -----------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Schedule/Cost.h"
+#include <random>
+#include <set>
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::driver;
+
+namespace {
+
+/// About how long the oracle may take.
+constexpr double kOracleSeconds = 5.0;
+
+int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
+
+bool hasRecurrentReading(AttentionOp attention) {
+  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+    return widthOf(attend.getKey()) <= AttendOp::kMaxStateWidth / 64 &&
+           !hasAbsoluteScore(attend.getQuery()) &&
+           attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
+  });
+}
+
+/// Chooses `count` of the numbers below `total`, always the first and the last, ascending.
+std::vector<int64_t> sample(int64_t total, int64_t count, std::mt19937_64 &random) {
+  std::set<int64_t> chosen = {0, total - 1};
+  while (int64_t(chosen.size()) < std::min(total, count))
+    chosen.insert(int64_t(random() % uint64_t(total)));
+  return {chosen.begin(), chosen.end()};
+}
+
+/// A part of the rows and heads that the oracle can do in time. The constants are measured on
+/// the interpreter: 2 ns for a multiply-add, 5 us and 0.3 us around a vector and a pair.
+Selection chooseRows(AttentionOp attention, const CallSizes &sizes, Reading reading,
+                     uint64_t seed) {
+  double keySeconds = 0, rowSeconds = 0; // of one head; of one row of one head
+  for (auto attend : attention.getBody().getOps<AttendOp>()) {
+    double valueWidth = widthOf(attend.getValue());
+    double width = double(widthOf(attend.getKey()));
+    keySeconds += sizes.keys * (1e-9 * programFlops(attend.getKey()) + 1e-5);
+    rowSeconds += 1e-9 * programFlops(attend.getQuery()) + 5e-6;
+    if (attend.getFinalState() || reading == Reading::Recurrent)
+      keySeconds += sizes.keys * 2e-9 * width * (2 * valueWidth + 20);
+    Structure structure = cast<FeatureType>(attend.getKey().getType()).getStructure();
+    if (reading == Reading::Scores)
+      rowSeconds += sizes.keys * (2e-9 * double(structure.leafWidth() + valueWidth) + 3e-7);
+  }
+  int64_t heads = sizes.batch * sizes.heads;
+  double all = double(heads) * (keySeconds + double(sizes.queries) * rowSeconds);
+  if (all <= kOracleSeconds || !canSelect(attention))
+    return {};
+  std::mt19937_64 random(seed);
+  int64_t someHeads = std::clamp<int64_t>(int64_t(kOracleSeconds / 2 / keySeconds), 1,
+                                          std::min<int64_t>(heads, 8));
+  int64_t someRows = std::clamp<int64_t>(
+      int64_t(kOracleSeconds / 2 / (rowSeconds * double(someHeads))), 8, sizes.queries);
+  Selection selection;
+  std::vector<int64_t> flat = sample(heads, someHeads, random);
+  flat.resize(std::min<size_t>(flat.size(), someHeads));
+  for (int64_t head : flat)
+    selection.heads.push_back({head / sizes.heads, head % sizes.heads});
+  if (reading == Reading::Scores)
+    selection.rows = sample(sizes.queries, someRows, random);
+  return selection;
+}
+
+/// Compares one result row by row.
+class Comparison {
+public:
+  Comparison(const TensorSignature &tensor) : tensor(tensor) {}
+
+  /// Rows start at `start` in both arrays; `where` names the row.
+  void row(ArrayRef<double> out, ArrayRef<double> reference, ArrayRef<int64_t> where) {
+    double difference = 0, size = 0;
+    for (auto [x, r] : llvm::zip(out, reference)) {
+      // What the type cannot hold is Inf in the result, too.
+      double stored = roundTo(tensor.type, r);
+      if (!std::isfinite(stored) || !std::isfinite(x)) {
+        bool sameKind = std::isnan(stored) ? std::isnan(x) : stored == x;
+        if (!sameKind && failure.empty())
+          failure = "result '" + tensor.name + "': expected " + std::to_string(stored) +
+                    " in row " + formatSizes(where) + ", got " + std::to_string(x);
+        continue;
+      }
+      difference += (x - r) * (x - r);
+      size += r * r;
+    }
+    ++rows;
+    totalDifference += difference;
+    totalSize += size;
+    if (size > 0)
+      worst = std::max(worst, std::sqrt(difference / size));
+    else
+      zeroRowDifference = std::max(zeroRowDifference, difference);
+  }
+
+  double error() const {
+    return std::sqrt(totalSize > 0 ? totalDifference / totalSize : totalDifference);
+  }
+  /// A row whose reference is zero is held against the mean row.
+  double worstRow() const {
+    double mean = totalSize > 0 ? totalSize / double(rows) : 1;
+    return std::max(worst, std::sqrt(zeroRowDifference / mean));
+  }
+
+  const TensorSignature &tensor;
+  std::string failure;
+  int64_t rows = 0;
+
+private:
+  double totalDifference = 0, totalSize = 0, worst = 0, zeroRowDifference = 0;
+};
+
+Comparison compare(const TensorSignature &tensor, const HostTensor &result,
+                   const Array &reference, const Selection &selection) {
+  Comparison comparison(tensor);
+  Array out = toArray(result);
+  int64_t width = out.shape.empty() ? 1 : out.shape.back();
+  int64_t rows = width ? int64_t(out.data.size()) / width : 0;
+  bool isOutput = tensor.role == Role::Output;
+  std::set<std::pair<int64_t, int64_t>> heads(selection.heads.begin(), selection.heads.end());
+  std::set<int64_t> positions(selection.rows.begin(), selection.rows.end());
+  for (int64_t row = 0; row < rows; ++row) {
+    SmallVector<int64_t, 4> index(out.shape.size() - 1);
+    for (int64_t d = int64_t(index.size()) - 1, rest = row; d >= 0; --d) {
+      index[d] = rest % out.shape[d];
+      rest /= out.shape[d];
+    }
+    if (isOutput && !heads.empty() && !heads.count({index[0], index[2]}))
+      continue;
+    if (isOutput && !positions.empty() && !positions.count(index[1]))
+      continue;
+    auto expected = ArrayRef(reference.data).slice(row * width, width);
+    // The oracle leaves the states of heads that were not selected NaN.
+    if (!isOutput && !heads.empty() && llvm::all_of(expected, [](double x) { return x != x; }))
+      continue;
+    comparison.row(ArrayRef(out.data).slice(row * width, width), expected, index);
+  }
+  return comparison;
+}
+
+double defaultTolerance(const Signature &signature) {
+  for (const auto *list : {&signature.arguments, &signature.results})
+    for (const TensorSignature &tensor : *list)
+      if (tensor.type != ElementType::F32)
+        return 1e-2;
+  return 1e-5;
+}
+
+int64_t rowsOf(const HostTensor &tensor) {
+  int64_t rows = 1;
+  for (int64_t size : ArrayRef(tensor.sizes).drop_back())
+    rows *= size;
+  return rows;
+}
+
+std::string formatNumber(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.3g", value);
+  return text;
+}
+
+} // namespace
+
+llvm::Expected<CheckReport> driver::checkResults(AttentionOp attention, const Signature &signature,
+                                                 const Inputs &inputs,
+                                                 ArrayRef<HostTensor> results,
+                                                 const RunOptions &options, bool reference) {
+  CheckReport report;
+  report.tolerance = options.tolerance.value_or(defaultTolerance(signature));
+  Reading reading =
+      reference && hasRecurrentReading(attention) ? Reading::Recurrent : Reading::Scores;
+  report.reading = reading == Reading::Scores ? "scores" : "recurrent";
+  std::vector<Array> arguments;
+  for (const HostTensor &tensor : inputs.arguments)
+    arguments.push_back(toArray(tensor));
+  Selection selection = chooseRows(attention, inputs.sizes, reading, options.seed);
+  bool tell = !selection.all() && llvm::errs().is_displayed();
+  if (tell)
+    llvm::errs() << "checking a random part of the rows ...\r";
+  auto expected = evaluate(attention, arguments, inputs.sizes, reading, selection);
+  if (tell)
+    llvm::errs() << "                                       \r";
+  if (failed(expected))
+    return llvm::make_error<ReportedError>();
+
+  for (auto [tensor, result, oracle] : llvm::zip(signature.results, results, *expected)) {
+    Comparison comparison = compare(tensor, result, oracle, selection);
+    report.totalRows += rowsOf(result);
+    report.checkedRows += comparison.rows;
+    report.relativeError = std::max(report.relativeError, comparison.error());
+    report.worstRowError = std::max(report.worstRowError, comparison.worstRow());
+    if (!report.failure.empty())
+      continue;
+    if (!comparison.failure.empty())
+      report.failure = comparison.failure;
+    else if (!(comparison.error() <= report.tolerance))
+      report.failure = "result '" + tensor.name + "': expected a relative error of at most " +
+                       formatNumber(report.tolerance) + ", got " +
+                       formatNumber(comparison.error());
+    else if (!result.paddingIsPoison())
+      report.failure = "result '" + tensor.name + "': memory between its rows was written";
+  }
+  return report;
+}

@@ -1,0 +1,116 @@
+//===- Inputs.cpp - the arguments of a run --------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+#include "polyattn/Numpy/Npy.h"
+#include <unistd.h>
+
+using namespace llvm;
+using namespace polyattn;
+using namespace polyattn::driver;
+
+/// What a list of names offers, for an error: `q, k, v`.
+static std::string namesOf(const std::vector<TensorSignature> &tensors) {
+  std::string text;
+  for (const TensorSignature &tensor : tensors)
+    text += (text.empty() ? "" : ", ") + tensor.name;
+  return text;
+}
+
+static Error checkNames(const Signature &signature, const RunOptions &options) {
+  for (const NamedFile &file : options.inputs)
+    if (!signature.findArgument(file.name))
+      return createStringError("argument '" + file.name + "': expected one of " +
+                               namesOf(signature.arguments));
+  for (auto [i, file] : enumerate(options.outputs)) {
+    if (!signature.findResult(file.name))
+      return createStringError("result '" + file.name + "': expected one of " +
+                               namesOf(signature.results));
+    for (const NamedFile &other : ArrayRef(options.outputs).take_front(i))
+      if (other.path == file.path && file.path != "/dev/null")
+        return createStringError("results '" + other.name + "' and '" + file.name +
+                                 "' go to one file, '" + file.path + "'");
+  }
+  return Error::success();
+}
+
+/// Refuses what this machine cannot hold before anything is allocated.
+static Error checkMemory(const Signature &signature, const CallSizes &sizes,
+                         const RunOptions &options) {
+  double bytes = 0;
+  // The oracle holds everything in f64.
+  bool oracle = options.check || StringRef(options.target).starts_with("reference");
+  for (const auto *list : {&signature.arguments, &signature.results})
+    for (const TensorSignature &tensor : *list) {
+      double count = 1;
+      for (int64_t size : shapeOf(tensor, sizes))
+        count *= double(size);
+      bytes += count * double(bytesOf(tensor.type) + (oracle ? 8 : 0));
+    }
+  double available = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGE_SIZE));
+  if (bytes <= available)
+    return Error::success();
+  std::string text;
+  raw_string_ostream stream(text);
+  stream << format("arguments and results need %.3g GiB, this machine has %.3g GiB",
+                   bytes / 0x1p30, available / 0x1p30);
+  return createStringError(text);
+}
+
+Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptions &options) {
+  if (Error error = checkNames(signature, options))
+    return std::move(error);
+  Layout layout = options.padded ? Layout::Padded : Layout::Contiguous;
+  size_t count = signature.arguments.size();
+  std::vector<std::optional<HostTensor>> given(count);
+  SizeBinder binder(signature);
+  for (auto [i, argument] : enumerate(signature.arguments)) {
+    auto file = find_if(options.inputs,
+                        [&, &argument = argument](const NamedFile &f) { return f.name == argument.name; });
+    if (file == options.inputs.end()) {
+      if (!options.random)
+        return createStringError("argument '" + argument.name + "': expected --input " +
+                                 argument.name + "=FILE.npy or --random, got neither");
+      continue;
+    }
+    Expected<HostTensor> tensor = readNpy(file->path, argument.type, layout);
+    if (!tensor)
+      return createStringError("argument '" + argument.name +
+                               "': " + toString(tensor.takeError()));
+    if (Error error = binder.bind(argument, tensor->sizes))
+      return std::move(error);
+    given[i] = std::move(*tensor);
+  }
+  for (const RandomSize &size : options.random.value_or(std::vector<RandomSize>()))
+    if (Error error = binder.bind(size.symbol, size.size, "--random"))
+      return std::move(error);
+  if (options.random)
+    for (Dim::Kind symbol : {Dim::Batch, Dim::Queries, Dim::Heads})
+      if (!binder.isBound(symbol))
+        return createStringError("--random: expected a size for " + Dim{symbol, 0}.str() +
+                                 ", which no --input gives");
+
+  Expected<CallSizes> sizes = binder.finish();
+  if (!sizes)
+    return sizes.takeError();
+  if (Error error = checkMemory(signature, *sizes, options))
+    return std::move(error);
+  Inputs inputs;
+  inputs.sizes = *sizes;
+  for (auto [argument, tensor] : zip(signature.arguments, given)) {
+    if (!tensor) {
+      auto made = allocateTensor(argument.type, shapeOf(argument, *sizes), layout);
+      if (!made)
+        return createStringError("argument '" + argument.name + "': " +
+                                 toString(made.takeError()));
+      fillRandom(argument, options.seed, *made);
+      tensor = std::move(*made);
+    }
+    inputs.arguments.push_back(std::move(*tensor));
+  }
+  return inputs;
+}

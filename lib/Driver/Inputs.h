@@ -1,0 +1,29 @@
+//===- Inputs.h - the arguments of a run ------------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_DRIVER_INPUTS_H
+#define POLYATTN_LIB_DRIVER_INPUTS_H
+
+#include "Options.h"
+
+namespace polyattn::driver {
+
+struct Inputs {
+  std::vector<HostTensor> arguments;
+  CallSizes sizes;
+};
+
+/// Reads the arguments that files give, makes up the others where --random says so.
+llvm::Expected<Inputs> gatherInputs(const Signature &signature, const RunOptions &options);
+
+/// Fills a tensor with numbers fit for its role: activations standard normal, weights normal
+/// with variance 1 / rows, gains around 1, decays the logarithm of a uniform number in (0.9, 1),
+/// states small. The same seed gives the same numbers on every machine, up to libm.
+void fillRandom(const TensorSignature &argument, uint64_t seed, const HostTensor &tensor);
+
+} // namespace polyattn::driver
+
+#endif // POLYATTN_LIB_DRIVER_INPUTS_H

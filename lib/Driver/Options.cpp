@@ -1,0 +1,208 @@
+//===- Options.cpp - the command line of polyattn-run ---------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Format.h"
+#include <thread>
+
+using namespace llvm;
+using namespace polyattn;
+using namespace polyattn::driver;
+
+static Expected<std::vector<NamedFile>> parseFiles(StringRef option,
+                                                   const std::vector<std::string> &texts) {
+  std::vector<NamedFile> files;
+  for (StringRef text : texts) {
+    auto [name, path] = text.split('=');
+    if (name.empty() || path.empty())
+      return createStringError("--" + option + ": expected NAME=FILE.npy, got '" + text + "'");
+    if (llvm::any_of(files, [&, &name = name](const NamedFile &f) { return f.name == name; }))
+      return createStringError("--" + option + ": '" + name + "' is given twice");
+    files.push_back({name.str(), path.str()});
+  }
+  return files;
+}
+
+static Expected<std::vector<RandomSize>> parseRandom(StringRef text) {
+  std::vector<RandomSize> sizes;
+  SmallVector<StringRef> items;
+  text.split(items, ',');
+  for (StringRef item : items) {
+    auto [name, number] = item.trim().split('=');
+    std::optional<Dim::Kind> symbol;
+    for (int kind = 0; kind < Dim::kSymbols; ++kind)
+      if (Dim{static_cast<Dim::Kind>(kind), 0}.str() == name)
+        symbol = static_cast<Dim::Kind>(kind);
+    if (!symbol)
+      return createStringError("--random: expected sizes of B, T, Tk, H or Hkv as in B=1,T=128,"
+                               "H=8, got '" + item + "'");
+    int64_t size;
+    if (number.getAsInteger(10, size) || size < 0)
+      return createStringError("--random: expected a number of at least 0 for " + name + ", got '" +
+                               number + "'");
+    if (llvm::any_of(sizes, [&](const RandomSize &other) { return other.symbol == *symbol; }))
+      return createStringError("--random: " + name + " is given twice");
+    sizes.push_back({*symbol, size});
+  }
+  return sizes;
+}
+
+static Expected<double> parsePositive(StringRef option, StringRef text) {
+  double number;
+  if (text.getAsDouble(number) || !(number > 0) || !std::isfinite(number))
+    return createStringError("--" + option + ": expected a number above 0, got '" + text + "'");
+  return number;
+}
+
+namespace {
+
+/// One option and what its values go to.
+struct Option {
+  StringRef name, value, help; // `value` is empty for a flag
+  bool valueOptional = false;
+  std::vector<std::string> given = {};
+};
+
+/// The command line. LLVM's own cl::opt is not used: its options are global to the process, and
+/// the shared LLVM library has taken names such as `threads` already.
+struct CommandLine {
+  std::vector<std::string> positional;
+  bool help = false;
+  std::vector<Option> options = {
+      {"entry", "NAME", "the attention to run; needed where a spec has several"},
+      {"input", "NAME=FILE.npy", "an argument from a file"},
+      {"output", "NAME=FILE.npy", "a result to a file"},
+      {"random", "B=1,T=128,H=8[,Tk=..][,Hkv=..]",
+       "random numbers for the arguments that no file gives"},
+      {"seed", "N", "seed of --random (default 0)"},
+      {"save-inputs", "DIR", "write every argument to DIR/NAME.npy"},
+      {"target", "NAME", "what runs the entry (default reference), see below"},
+      {"direction", "NAME", "forward, the only one so far"},
+      {"threads", "N", "threads (default: as many as the machine runs at once)"},
+      {"check", "", "compare with the oracle and fail beyond the tolerance"},
+      {"tolerance", "NUMBER", "relative error that --check allows (default 1e-5; 1e-2 with bf16, "
+                              "f16)"},
+      {"bench", "SECONDS", "measure for so long (default 2)", /*valueOptional=*/true},
+      {"json", "", "print one JSON object"},
+      {"describe", "", "print the entries with their arguments and results"},
+      {"padded", "", "lay out all tensors with gaps between rows, for tests"},
+      {"help", "", "print this"},
+  };
+
+  Option &option(StringRef name) {
+    return *find_if(options, [&](const Option &o) { return o.name == name; });
+  }
+  bool flag(StringRef name) { return !option(name).given.empty(); }
+  std::optional<StringRef> value(StringRef name) {
+    Option &found = option(name);
+    return found.given.empty() ? std::nullopt : std::optional<StringRef>(found.given.back());
+  }
+  Error parse(ArrayRef<const char *> arguments);
+};
+
+Error CommandLine::parse(ArrayRef<const char *> arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    StringRef text = arguments[i];
+    if (text == "-" || !text.consume_front("-")) {
+      positional.push_back(text.str());
+      continue;
+    }
+    text.consume_front("-");
+    auto [name, value] = text.split('=');
+    bool hasValue = name.size() != text.size();
+    auto found = find_if(options, [&, &name = name](const Option &o) { return o.name == name; });
+    if (found == options.end())
+      return createStringError("unknown option '" + Twine(arguments[i]) + "', see --help");
+    if (found->value.empty() && hasValue)
+      return createStringError("--" + name + ": expected no value, got '" + value + "'");
+    if (!found->value.empty() && !hasValue && !found->valueOptional) {
+      if (++i == arguments.size())
+        return createStringError("--" + name + ": expected " + found->value + ", got nothing");
+      value = arguments[i];
+    }
+    bool repeats = name == "input" || name == "output";
+    if (!found->given.empty() && !repeats)
+      return createStringError("--" + name + " is given twice");
+    found->given.push_back(value.str());
+  }
+  return Error::success();
+}
+
+} // namespace
+
+void driver::printHelp(const TargetRegistry &targets, raw_ostream &stream) {
+  stream << "Runs an attention of a spec.\n\nusage: polyattn-run SPEC.mlir [options]   (- reads "
+            "the spec from stdin)\n\n";
+  for (const Option &option : CommandLine().options) {
+    std::string form = "--" + option.name.str();
+    if (option.valueOptional)
+      form += "[=" + option.value.str() + "]";
+    else if (!option.value.empty())
+      form += "=" + option.value.str();
+    stream << "  " << left_justify(form, 40) << "  " << option.help << "\n";
+  }
+  stream << "\ntargets:\n" << targets.list();
+}
+
+Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
+  CommandLine line;
+  if (Error error = line.parse(arguments))
+    return std::move(error);
+  RunOptions options;
+  options.help = line.flag("help");
+  if (options.help)
+    return options;
+  if (line.positional.size() != 1)
+    return createStringError("expected one SPEC.mlir, got " + Twine(line.positional.size()));
+  options.spec = line.positional.front();
+  if (StringRef direction = line.value("direction").value_or("forward"); direction != "forward")
+    return createStringError("--direction: expected forward, got '" + direction + "'");
+  options.entry = line.value("entry").value_or("");
+  options.target = line.value("target").value_or("reference");
+  options.saveInputs = line.value("save-inputs").value_or("");
+  options.check = line.flag("check");
+  options.json = line.flag("json");
+  options.describe = line.flag("describe");
+  options.padded = line.flag("padded");
+  auto inputs = parseFiles("input", line.option("input").given);
+  if (!inputs)
+    return inputs.takeError();
+  options.inputs = std::move(*inputs);
+  auto outputs = parseFiles("output", line.option("output").given);
+  if (!outputs)
+    return outputs.takeError();
+  options.outputs = std::move(*outputs);
+  if (std::optional<StringRef> random = line.value("random")) {
+    auto sizes = parseRandom(*random);
+    if (!sizes)
+      return sizes.takeError();
+    options.random = std::move(*sizes);
+  }
+  if (std::optional<StringRef> seed = line.value("seed"))
+    if (seed->getAsInteger(10, options.seed))
+      return createStringError("--seed: expected a number of at least 0, got '" + *seed + "'");
+  options.threads = std::max(1u, std::thread::hardware_concurrency());
+  if (std::optional<StringRef> threads = line.value("threads"))
+    if (threads->getAsInteger(10, options.threads) || options.threads < 1 ||
+        options.threads > 4096)
+      return createStringError("--threads: expected a number from 1 to 4096, got '" + *threads +
+                               "'");
+  if (std::optional<StringRef> tolerance = line.value("tolerance")) {
+    auto number = parsePositive("tolerance", *tolerance);
+    if (!number)
+      return number.takeError();
+    options.tolerance = *number;
+  }
+  if (std::optional<StringRef> bench = line.value("bench")) {
+    auto number = bench->empty() ? Expected<double>(2.0) : parsePositive("bench", *bench);
+    if (!number)
+      return number.takeError();
+    options.bench = *number;
+  }
+  return options;
+}

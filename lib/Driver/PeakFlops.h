@@ -1,0 +1,21 @@
+//===- PeakFlops.h - what the machine can do ------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_DRIVER_PEAKFLOPS_H
+#define POLYATTN_LIB_DRIVER_PEAKFLOPS_H
+
+namespace polyattn::driver {
+
+/// f32 operations per second of a loop of independent multiply-adds in registers, with the
+/// widest vectors that the machine has, on so many threads at once, for about so long.
+double measurePeakFlops(int threads, double seconds);
+
+/// `avx512`, `avx2` or `generic`: the vectors that measurePeakFlops uses.
+const char *peakInstructionSet();
+
+} // namespace polyattn::driver
+
+#endif // POLYATTN_LIB_DRIVER_PEAKFLOPS_H

@@ -1,0 +1,70 @@
+//===- RandomFill.cpp - random arguments ----------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Inputs.h"
+#include "llvm/Support/xxhash.h"
+#include <random>
+
+using namespace polyattn;
+using namespace polyattn::driver;
+
+namespace {
+
+/// The standard's distributions differ from library to library; the engine does not.
+class Numbers {
+public:
+  explicit Numbers(uint64_t seed) : engine(seed) {}
+
+  /// In (0, 1).
+  double uniform() { return ((engine() >> 11) + 0.5) * 0x1p-53; }
+  /// Standard normal, by Box and Muller.
+  double normal() {
+    if (spare) {
+      double value = *spare;
+      spare.reset();
+      return value;
+    }
+    double radius = std::sqrt(-2 * std::log(uniform())), angle = 2 * M_PI * uniform();
+    spare = radius * std::sin(angle);
+    return radius * std::cos(angle);
+  }
+
+private:
+  std::mt19937_64 engine;
+  std::optional<double> spare;
+};
+
+} // namespace
+
+void driver::fillRandom(const TensorSignature &argument, uint64_t seed, const HostTensor &tensor) {
+  // A name's numbers do not depend on which other arguments are random.
+  Numbers numbers(seed + llvm::xxh3_64bits(argument.name));
+  int64_t last = tensor.sizes.empty() ? 1 : std::max<int64_t>(1, tensor.sizes.back());
+  int64_t rows = tensor.rank() < 2 ? 1 : std::max<int64_t>(1, tensor.sizes[tensor.rank() - 2]);
+  auto next = [&](int64_t linear) {
+    switch (argument.role) {
+    case Role::Weight:
+      return numbers.normal() / std::sqrt(double(rows));
+    case Role::Vector:
+      return 0.1 * numbers.normal();
+    case Role::Gain:
+      return 1 + 0.1 * numbers.normal();
+    case Role::Frequencies:
+      // `last` pairs of 2 `last` rotated elements.
+      return std::pow(10000.0, -double(linear % last) / double(last));
+    case Role::Decay:
+      return std::log(0.9 + 0.1 * numbers.uniform());
+    case Role::State:
+      return 0.1 * std::fabs(numbers.normal());
+    default:
+      return numbers.normal();
+    }
+  };
+  tensor.forEach([&](int64_t linear, void *address) {
+    storeElement(tensor.type, address, next(linear));
+  });
+}

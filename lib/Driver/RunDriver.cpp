@@ -1,0 +1,219 @@
+//===- RunDriver.cpp - polyattn-run as a library --------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Driver/RunDriver.h"
+#include "Report.h"
+#include "mlir/Parser/Parser.h"
+#include "polyattn/Numpy/Npy.h"
+#include "polyattn/Schedule/Cost.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::driver;
+using llvm::Error;
+using llvm::Expected;
+
+namespace {
+
+/// Chooses the entry: the named one, or the only one.
+Expected<AttentionOp> chooseEntry(ModuleOp module, StringRef name) {
+  std::string names;
+  SmallVector<AttentionOp> entries(module.getOps<AttentionOp>());
+  for (AttentionOp entry : entries) {
+    if (entry.getSymName() == name || (name.empty() && entries.size() == 1))
+      return entry;
+    names += (names.empty() ? "" : ", ") + entry.getSymName().str();
+  }
+  if (entries.empty())
+    return llvm::createStringError("the spec has no polyattn.attention");
+  if (name.empty())
+    return llvm::createStringError("the spec has several entries; expected --entry with one of " +
+                                   names);
+  return llvm::createStringError("entry '" + name + "': expected one of " + names);
+}
+
+/// Opens every output before the work, so that what cannot be written fails at once.
+Expected<std::vector<NpyWriter>> openFiles(ArrayRef<NamedFile> files,
+                                           const std::vector<TensorSignature> &tensors,
+                                           const CallSizes &sizes) {
+  std::vector<NpyWriter> writers;
+  for (const NamedFile &file : files)
+    for (const TensorSignature &tensor : tensors) {
+      if (tensor.name != file.name)
+        continue;
+      auto writer = NpyWriter::open(file.path, tensor.type, shapeOf(tensor, sizes));
+      if (!writer)
+        return llvm::createStringError("output '" + file.name + "': " +
+                                       llvm::toString(writer.takeError()));
+      writers.push_back(std::move(*writer));
+    }
+  return writers;
+}
+
+Error commitFiles(std::vector<NpyWriter> &writers, ArrayRef<NamedFile> files,
+                  const std::vector<TensorSignature> &signatures, ArrayRef<HostTensor> tensors) {
+  for (auto [writer, file] : llvm::zip(writers, files))
+    for (auto [signature, tensor] : llvm::zip(signatures, tensors))
+      if (signature.name == file.name)
+        if (Error error = writer.commit(tensor))
+          return error;
+  return Error::success();
+}
+
+/// The files of --save-inputs; its folder is made where it is missing.
+Expected<std::vector<NamedFile>> inputFiles(const Signature &signature, StringRef folder) {
+  std::vector<NamedFile> files;
+  if (folder.empty())
+    return files;
+  if (std::error_code code = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError("--save-inputs: '" + folder + "': " + code.message());
+  for (const TensorSignature &argument : signature.arguments) {
+    SmallString<128> path(folder);
+    llvm::sys::path::append(path, argument.name + ".npy");
+    files.push_back({argument.name, path.str().str()});
+  }
+  return files;
+}
+
+Error runEntry(AttentionOp attention, const RunOptions &options, const TargetRegistry &targets) {
+  // Everything that can be refused is, before anything long begins.
+  auto target = targets.create(options.target);
+  if (!target)
+    return target.takeError();
+  Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return signature.takeError();
+  Expected<Inputs> inputs = gatherInputs(*signature, options);
+  if (!inputs)
+    return inputs.takeError();
+  auto savedFiles = inputFiles(*signature, options.saveInputs);
+  if (!savedFiles)
+    return savedFiles.takeError();
+  auto savedInputs = openFiles(*savedFiles, signature->arguments, inputs->sizes);
+  if (!savedInputs)
+    return savedInputs.takeError();
+  auto outputs = openFiles(options.outputs, signature->results, inputs->sizes);
+  if (!outputs)
+    return outputs.takeError();
+  std::vector<HostTensor> results;
+  for (const TensorSignature &tensor : signature->results) {
+    auto result = allocateTensor(tensor.type, shapeOf(tensor, inputs->sizes),
+                                 options.padded ? Layout::Padded : Layout::Contiguous);
+    if (!result)
+      return result.takeError();
+    results.push_back(std::move(*result));
+  }
+
+  auto start = std::chrono::steady_clock::now();
+  auto executable = (*target)->compile(attention, *signature);
+  if (!executable)
+    return executable.takeError();
+  RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}};
+  report.compileMs =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  report.flops = forwardCost(attention, inputs->sizes).total();
+
+  Call call{inputs->arguments, results, inputs->sizes, options.threads};
+  if (options.bench) {
+    auto measurement = measure(**executable, call, report.flops, *options.bench);
+    if (!measurement)
+      return measurement.takeError();
+    report.measurement = std::move(*measurement);
+    // What is checked and written is one run's work, not the sum of many.
+    for (const HostTensor &result : results)
+      result.poison();
+  }
+  if (Error error = (*executable)->run(call))
+    return error;
+  if (options.check) {
+    auto check = checkResults(attention, *signature, *inputs, results, options,
+                              (*target)->isReference());
+    if (!check)
+      return check.takeError();
+    report.check = std::move(*check);
+  }
+  printRun(report, llvm::outs());
+  llvm::outs().flush();
+  if (report.check && !report.check->failure.empty())
+    return llvm::createStringError(report.check->failure);
+  if (Error error = commitFiles(*savedInputs, *savedFiles, signature->arguments,
+                                inputs->arguments))
+    return error;
+  return commitFiles(*outputs, options.outputs, signature->results, results);
+}
+
+Error describeEntries(ModuleOp module, const RunOptions &options) {
+  std::vector<Signature> signatures;
+  auto describe = [&](AttentionOp attention) -> Error {
+    Expected<Signature> signature = signatureOf(attention);
+    if (!signature)
+      return signature.takeError();
+    signatures.push_back(std::move(*signature));
+    return Error::success();
+  };
+  if (!options.entry.empty()) {
+    auto entry = chooseEntry(module, options.entry);
+    if (!entry)
+      return entry.takeError();
+    if (Error error = describe(*entry))
+      return error;
+  } else {
+    for (auto attention : module.getOps<AttentionOp>())
+      if (Error error = describe(attention))
+        return error;
+  }
+  printDescription(signatures, options.json, llvm::outs());
+  return Error::success();
+}
+
+Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
+              const TargetRegistry &targets) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.spec);
+  if (!buffer)
+    return llvm::createStringError("'" + options.spec + "': " + buffer.getError().message());
+  // One entry is compiled: idle worker threads would only disturb what is measured.
+  MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return llvm::make_error<ReportedError>();
+  if (options.describe)
+    return describeEntries(*module, options);
+  auto entry = chooseEntry(*module, options.entry);
+  if (!entry)
+    return entry.takeError();
+  return runEntry(*entry, options, targets);
+}
+
+} // namespace
+
+int polyattn::runMain(int argc, char **argv, const DialectRegistry &dialects,
+                      const TargetRegistry &targets) {
+  auto options = parseOptions(ArrayRef(argv, argc).drop_front());
+  if (options && options->help) {
+    printHelp(targets, llvm::outs());
+    return 0;
+  }
+  Error error = options ? Error::success() : options.takeError();
+  if (!error)
+    error = runSpec(*options, dialects, targets);
+  if (!error)
+    return 0;
+  llvm::handleAllErrors(
+      std::move(error), [](const ReportedError &) {},
+      [](const llvm::ErrorInfoBase &info) {
+        llvm::errs() << "polyattn-run: error: " << info.message() << "\n";
+      });
+  return 1;
+}

@@ -1,0 +1,36 @@
+//===- Target.cpp - the registry of targets -------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Driver/Target.h"
+
+using namespace llvm;
+using namespace polyattn;
+
+char ReportedError::ID = 0;
+
+void TargetRegistry::add(StringRef name, StringRef description, Factory factory) {
+  entries.push_back({name.str(), description.str(), std::move(factory)});
+}
+
+Expected<std::unique_ptr<Target>> TargetRegistry::create(StringRef name) const {
+  for (const Entry &entry : entries)
+    if (entry.name == name)
+      return entry.factory();
+  std::string known;
+  for (const Entry &entry : entries)
+    known += (known.empty() ? "" : ", ") + entry.name;
+  return createStringError("unknown target '" + name + "': expected one of " + known);
+}
+
+std::string TargetRegistry::list() const {
+  std::string text;
+  for (const Entry &entry : entries)
+    text += "  " + entry.name + ": " + entry.description + "\n";
+  return text;
+}
+
+void polyattn::registerTargets(TargetRegistry &registry) { registerReferenceTargets(registry); }

@@ -1,0 +1,341 @@
+//===- Signature.cpp - what an attention asks of its caller ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Entry/Signature.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+std::string Dim::str() const {
+  static constexpr const char *kNames[] = {"B", "T", "Tk", "H", "Hkv"};
+  return kind == Fixed ? std::to_string(size) : kNames[kind];
+}
+
+StringRef polyattn::nameOf(Role role) {
+  static constexpr const char *kNames[] = {"query",  "key",  "value",       "positional",
+                                           "weight", "vector", "gain",      "frequencies",
+                                           "decay",  "state", "output"};
+  return kNames[static_cast<int>(role)];
+}
+
+std::string TensorSignature::formatDims() const {
+  std::string text = "[";
+  for (auto [i, dim] : llvm::enumerate(dims))
+    text += (i ? ", " : "") + dim.str();
+  return text + "]";
+}
+
+Dim::Kind Signature::canonical(Dim::Kind kind) const {
+  if (kind == Dim::Keys && samePositions)
+    return Dim::Queries;
+  if (kind == Dim::KvHeads && sameHeads)
+    return Dim::Heads;
+  return kind;
+}
+
+static const TensorSignature *find(const std::vector<TensorSignature> &tensors, StringRef name) {
+  auto it = llvm::find_if(tensors, [&](const TensorSignature &t) { return t.name == name; });
+  return it == tensors.end() ? nullptr : &*it;
+}
+const TensorSignature *Signature::findArgument(StringRef name) const {
+  return find(arguments, name);
+}
+const TensorSignature *Signature::findResult(StringRef name) const { return find(results, name); }
+
+namespace {
+
+/// How an argument is used in the body.
+struct Uses {
+  bool query = false, key = false; // sides that read it
+  bool asKey = false;              // reaches an attend as key, not only as value
+  bool decay = false, state = false;
+  bool gateHeads = false; // a decay or state of query heads
+  bool gain = false, frequencies = false;
+};
+
+/// [T, H, d] or [T, 1, d], not a weight per head.
+bool isPositional(ArrayRef<int64_t> shape) {
+  return shape.size() == 3 && ShapedType::isDynamic(shape[0]) &&
+         (ShapedType::isDynamic(shape[1]) || shape[1] == 1);
+}
+
+/// Reads off a body who is used where.
+class UseAnalysis {
+public:
+  explicit UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNumArguments()) {
+    for (Operation &op : attention.getBody().front()) {
+      if (auto attend = dyn_cast<AttendOp>(op))
+        visitAttend(attend);
+      else if (auto result = dyn_cast<ReturnOp>(op))
+        for (Value value : result.getResults())
+          markSide(value, Side::Query);
+      for (OpOperand &operand : op.getOpOperands())
+        visitWeightUse(operand);
+    }
+    // Arguments that both sides read tie the symbols that index them.
+    for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses)) {
+      if (!use.query || !use.key)
+        continue;
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(argument.getType()).getShape();
+      bool positional = isPositional(shape);
+      samePositions |= shape.size() == 4 || positional;
+      sameHeads |= shape.size() == 4 || ShapedType::isDynamic(shape[positional ? 1 : 0]);
+    }
+  }
+
+  std::vector<Uses> uses;
+  bool samePositions = false, sameHeads = false;
+  SmallVector<AttendOp> attends;
+
+private:
+  enum class Side { Query, Key, Value };
+
+  void visitAttend(AttendOp attend) {
+    attends.push_back(attend);
+    samePositions |= attend.getMask() == Mask::Causal;
+    bool perQueryHead = attend.getGateHeads() == GateHeads::Q;
+    for (Value value : {attend.getQuery(), attend.getLocalQuery()})
+      markSide(value, Side::Query);
+    for (Value value : {attend.getKey(), attend.getLocalKey()})
+      markSide(value, Side::Key);
+    markSide(attend.getValue(), Side::Value);
+    for (Value value :
+         {attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer()}) {
+      if (!value)
+        continue;
+      Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
+      (value == attend.getDecay() ? use.decay : use.state) = true;
+      use.gateHeads |= perQueryHead;
+    }
+  }
+
+  /// Marks every argument that a vector is computed from.
+  void markSide(Value value, Side side) {
+    if (!value || !seen[static_cast<int>(side)].insert(value).second)
+      return;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Uses &use = uses[argument.getArgNumber()];
+      (side == Side::Query ? use.query : use.key) = true;
+      use.asKey |= side == Side::Key;
+      return;
+    }
+    Operation *op = value.getDefiningOp();
+    if (isa<AttendOp>(op)) {
+      // What an attend gives has the positions and heads of its queries.
+      samePositions |= side != Side::Query;
+      sameHeads |= side != Side::Query;
+      return;
+    }
+    for (Value operand : op->getOperands())
+      markSide(operand, side);
+  }
+
+  /// Notes what a vector is for, looking through `read` and `apply`.
+  void visitWeightUse(OpOperand &operand) {
+    auto argument = dyn_cast<BlockArgument>(operand.get());
+    if (!argument)
+      return;
+    Uses &use = uses[argument.getArgNumber()];
+    Operation *op = operand.getOwner();
+    if (auto read = dyn_cast<ReadOp>(op)) {
+      for (OpOperand &inner : read->getUses())
+        classify(inner, use);
+    } else {
+      classify(operand, use);
+    }
+  }
+
+  void classify(OpOperand &operand, Uses &use) {
+    Operation *op = operand.getOwner();
+    unsigned index = operand.getOperandNumber();
+    if (auto apply = dyn_cast<ApplyOp>(op)) {
+      auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
+      if (map)
+        for (OpOperand &inner : map.getBody().getArgument(index).getUses())
+          classify(inner, use);
+      return;
+    }
+    use.gain |= isa<MulVecOp, DivVecOp>(op) && index == 1;
+    use.gain |= isa<LayerNormOp>(op) && index == 1;
+    use.gain |= isa<PowOp>(op) && index == 1;
+    use.frequencies |= isa<RopeOp>(op) && index == 1;
+  }
+
+  llvm::DenseSet<Value> seen[3];
+};
+
+ElementType elementTypeOf(Type type) {
+  if (type.isBF16())
+    return ElementType::BF16;
+  return type.isF16() ? ElementType::F16 : ElementType::F32;
+}
+
+TensorSignature describe(const Signature &signature, StringRef name, RankedTensorType type,
+                         const Uses &use) {
+  TensorSignature tensor;
+  tensor.name = name.str();
+  tensor.type = elementTypeOf(type.getElementType());
+  // Head symbols: a tensor that both sides read has canonical names already.
+  bool querySide = use.query || use.gateHeads;
+  Dim::Kind positions = signature.canonical(use.query ? Dim::Queries : Dim::Keys);
+  Dim::Kind heads = signature.canonical(querySide ? Dim::Heads : Dim::KvHeads);
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<Dim::Kind, 4> symbols;
+  if (use.decay) {
+    tensor.role = Role::Decay;
+    symbols = {Dim::Batch, positions, heads};
+    if (shape.size() == 1)
+      symbols = {heads};
+  } else if (use.state) {
+    tensor.role = Role::State;
+    symbols = {Dim::Batch, heads};
+  } else if (shape.size() == 4) {
+    tensor.role = use.query ? Role::Query : use.asKey ? Role::Key : Role::Value;
+    symbols = {Dim::Batch, positions, heads};
+  } else if (isPositional(shape)) {
+    tensor.role = Role::Positional;
+    symbols = {positions, heads};
+  } else {
+    symbols = {heads};
+    size_t rank = shape.size() - (ShapedType::isDynamic(shape[0]) ? 1 : 0);
+    tensor.role = rank > 1            ? Role::Weight
+                  : use.frequencies ? Role::Frequencies
+                  : use.gain        ? Role::Gain
+                                    : Role::Vector;
+  }
+  for (auto [i, size] : llvm::enumerate(shape))
+    tensor.dims.push_back(ShapedType::isDynamic(size) ? Dim{symbols[i], 0}
+                                                      : Dim{Dim::Fixed, size});
+  return tensor;
+}
+
+EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
+  EntryFacts facts;
+  int64_t widest = -1, stateBytes = 0;
+  bool holdable = true;
+  for (AttendOp attend : attends) {
+    Structure structure = cast<FeatureType>(attend.getKey().getType()).getStructure();
+    int64_t width = structure.width();
+    int64_t valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
+    bool normalized = attend.getNormalizer().getKind() != NormalizerKind::None;
+    holdable &= width <= AttendOp::kMaxStateWidth && !hasAbsoluteScore(attend.getKey());
+    if (holdable)
+      stateBytes += saturatingMul(4 * width, valueWidth + normalized);
+    if (width <= widest)
+      continue;
+    widest = width;
+    facts.featureDim = width < Structure::kHuge ? std::optional<int64_t>(width) : std::nullopt;
+    facts.degree = polyattn::factsOf(attend.getKey()).degree;
+    facts.scoreForm = structure.hasScoreForm() ? structure.str() : "";
+  }
+  if (holdable && !attends.empty())
+    facts.stateBytes = stateBytes;
+  return facts;
+}
+
+/// The spec fixes a number of heads by its list of decay factors.
+llvm::Error fixHeads(Signature &signature, ArrayRef<AttendOp> attends) {
+  for (AttendOp attend : attends) {
+    std::optional<ArrayRef<double>> factors = attend.getDecayFactors();
+    if (!factors)
+      continue;
+    bool perQueryHead = signature.sameHeads || attend.getGateHeads() == GateHeads::Q;
+    std::optional<int64_t> &heads = perQueryHead ? signature.fixedHeads : signature.fixedKvHeads;
+    if (heads && *heads != int64_t(factors->size()))
+      return llvm::createStringError("entry '" + signature.name +
+                                     "': lists of decay factors differ in length");
+    heads = factors->size();
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
+  UseAnalysis analysis(attention);
+  Signature signature;
+  signature.name = attention.getSymName().str();
+  signature.samePositions = analysis.samePositions;
+  signature.sameHeads = analysis.sameHeads;
+  if (llvm::Error error = fixHeads(signature, analysis.attends))
+    return std::move(error);
+
+  llvm::StringSet<> names;
+  for (auto [argument, name, use] : llvm::zip(attention.getBody().getArguments(),
+                                              attention.getArgNames(), analysis.uses)) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    if (!names.insert(text).second)
+      return llvm::createStringError("entry '" + signature.name + "' has two arguments '" + text +
+                                     "'");
+    signature.arguments.push_back(
+        describe(signature, text, cast<RankedTensorType>(argument.getType()), use));
+  }
+  names.clear();
+  auto returned = cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
+  for (auto [value, name, type] :
+       llvm::zip(returned, attention.getResultNames(),
+                 attention.getResultTypes().getAsValueRange<TypeAttr>())) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    if (!names.insert(text).second)
+      return llvm::createStringError("entry '" + signature.name + "' has two results '" + text +
+                                     "'");
+    Uses use;
+    use.query = isa<FeatureType>(value.getType());
+    if (auto attend = value.getDefiningOp<AttendOp>(); attend && !use.query) {
+      use.state = true;
+      use.gateHeads = attend.getGateHeads() == GateHeads::Q;
+    }
+    signature.results.push_back(describe(signature, text, cast<RankedTensorType>(type), use));
+    if (use.query)
+      signature.results.back().role = Role::Output;
+  }
+  signature.facts = entryFacts(analysis.attends);
+  return signature;
+}
+
+SmallVector<int64_t, 4> polyattn::shapeOf(const TensorSignature &tensor, const CallSizes &sizes) {
+  const int64_t bound[] = {sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads};
+  SmallVector<int64_t, 4> shape;
+  for (const Dim &dim : tensor.dims)
+    shape.push_back(dim.kind == Dim::Fixed ? dim.size : bound[dim.kind]);
+  return shape;
+}
+
+llvm::json::Object polyattn::toJson(const Signature &signature) {
+  auto tensors = [](const std::vector<TensorSignature> &list) {
+    llvm::json::Array array;
+    for (const TensorSignature &tensor : list) {
+      llvm::json::Array shape, dims;
+      for (const Dim &dim : tensor.dims) {
+        bool fixed = dim.kind == Dim::Fixed;
+        shape.push_back(fixed ? llvm::json::Value(dim.size) : llvm::json::Value(nullptr));
+        dims.push_back(fixed ? llvm::json::Value(dim.size) : llvm::json::Value(dim.str()));
+      }
+      array.push_back(llvm::json::Object{{"name", tensor.name},
+                                         {"shape", std::move(shape)},
+                                         {"dims", std::move(dims)},
+                                         {"dtype", nameOf(tensor.type)},
+                                         {"role", nameOf(tensor.role)}});
+    }
+    return array;
+  };
+  auto optional = [](std::optional<int64_t> value) {
+    return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
+  };
+  const EntryFacts &facts = signature.facts;
+  return llvm::json::Object{
+      {"name", signature.name},
+      {"arguments", tensors(signature.arguments)},
+      {"results", tensors(signature.results)},
+      {"feature_dim", optional(facts.featureDim)},
+      {"degree", optional(facts.degree)},
+      {"score_form", facts.scoreForm.empty() ? llvm::json::Value(nullptr)
+                                             : llvm::json::Value(facts.scoreForm)},
+      {"state_bytes", optional(facts.stateBytes)}};
+}

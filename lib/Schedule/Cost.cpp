@@ -1,0 +1,206 @@
+//===- Cost.cpp - floating-point operations that an attention needs -------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Schedule/Cost.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static FeatureMapOp mapOf(ApplyOp apply) {
+  return SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
+}
+
+static int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
+
+/// The op that gives a vector, inside the map where a map is applied.
+static Operation *definition(Value value) {
+  while (auto apply = value.getDefiningOp<ApplyOp>())
+    value = mapOf(apply).getFeatures();
+  return value.getDefiningOp();
+}
+
+/// The factors of a tensor product where they are one vector, repeated: a power.
+static bool isSelfProduct(Operation *op) {
+  return isa<TensorOp>(op) && llvm::all_equal(op->getOperands());
+}
+
+/// C(n + p - 1, p): a symmetric power.
+static int64_t symmetricWidth(int64_t width, int64_t degree) {
+  return width >= Structure::kHuge - degree ? Structure::kHuge
+                                            : binomial(width + degree - 1, degree);
+}
+
+int64_t polyattn::cheapestWidth(Value features) {
+  Operation *op = definition(features);
+  if (auto power = dyn_cast_or_null<PowerOp>(op))
+    return symmetricWidth(cheapestWidth(power.getInput()), power.getDegree());
+  if (auto scale = dyn_cast_or_null<ScaleOp>(op))
+    return cheapestWidth(scale.getInput());
+  if (op && isSelfProduct(op))
+    return symmetricWidth(cheapestWidth(op->getOperand(0)), op->getNumOperands());
+  if (!isa_and_nonnull<TensorOp, ConcatOp>(op))
+    return widthOf(features);
+  int64_t width = isa<TensorOp>(op) ? 1 : 0;
+  for (Value operand : op->getOperands())
+    width = isa<TensorOp>(op) ? saturatingMul(width, cheapestWidth(operand))
+                              : std::min(Structure::kHuge, width + cheapestWidth(operand));
+  return width;
+}
+
+/// One operation per product that is formed.
+static double expansionFlops(Value features) {
+  Operation *op = definition(features);
+  if (!isa_and_nonnull<PowerOp, TensorOp, ConcatOp, ScaleOp>(op))
+    return 0;
+  bool products = isa<PowerOp>(op) || (isa<TensorOp>(op) && op->getNumOperands() > 1);
+  double flops = products ? double(cheapestWidth(op->getResult(0))) : 0;
+  for (Value operand : op->getOperands()) {
+    flops += expansionFlops(operand);
+    if (isSelfProduct(op))
+      break;
+  }
+  return flops;
+}
+
+/// One op's own operations.
+static double opFlops(Operation *op) {
+  if (isa<ReadOp, ConstantOp, SelectOp, PowerOp, TensorOp, ConcatOp>(op))
+    return 0;
+  Value result = op->getResult(0);
+  double width = widthOf(result);
+  double inputWidth = 0;
+  for (Value operand : op->getOperands())
+    if (isa<FeatureType>(operand.getType()))
+      inputWidth = std::max(inputWidth, double(widthOf(operand)));
+  if (auto project = dyn_cast<ProjectOp>(op))
+    return 2 * inputWidth * width + (project.getBias() ? width : 0);
+  if (isa<HadamardOp, AddOp>(op))
+    return width * (op->getNumOperands() - 1);
+  // A factor of a structured vector goes to its leaves, or into another constant.
+  if (isa<ScaleOp>(op))
+    return cast<FeatureType>(result.getType()).getStructure().leafWidth();
+  if (auto norm = dyn_cast<LayerNormOp>(op))
+    return inputWidth * (5 + norm.getAffine().size());
+  if (auto rope = dyn_cast<RopeOp>(op))
+    return 3.0 * rope.getDims();
+  if (isa<SoftmaxOp>(op))
+    return 4 * inputWidth;
+  if (isa<L2NormOp>(op))
+    return 3 * inputWidth;
+  if (isa<L2RescaleOp>(op))
+    return 5 * inputWidth;
+  if (isa<SquaredNormOp, SumNormOp>(op))
+    return 2 * inputWidth;
+  return std::max(width, inputWidth);
+}
+
+namespace {
+/// Sums over the ops that a vector needs, each once however often it is used.
+struct ProgramCounter {
+  llvm::DenseSet<Operation *> seen;
+  double flops = 0;
+
+  void visit(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!isa<FeatureType>(value.getType()) || !op || isa<AttendOp>(op) || !seen.insert(op).second)
+      return;
+    for (Value operand : op->getOperands())
+      visit(operand);
+    if (auto apply = dyn_cast<ApplyOp>(op)) {
+      // A map applied twice to different vectors works twice.
+      ProgramCounter inner;
+      inner.visit(mapOf(apply).getFeatures());
+      flops += inner.flops;
+      return;
+    }
+    flops += opFlops(op);
+    // An op that needs numbers, not a structure, expands its operands.
+    if (!isa<PowerOp, TensorOp, ConcatOp, ScaleOp, ReadOp>(op))
+      for (Value operand : op->getOperands())
+        if (isa<FeatureType>(operand.getType()))
+          flops += expansionFlops(operand);
+  }
+};
+} // namespace
+
+double polyattn::programFlops(Value features) {
+  ProgramCounter counter;
+  counter.visit(features);
+  return counter.flops;
+}
+
+/// Pairs (i, j), j <= i, of one block: whole blocks and the last, shorter one.
+static double trianglePairs(double tokens, double block) {
+  double whole = std::floor(tokens / block), rest = tokens - whole * block;
+  return whole * block * (block + 1) / 2 + rest * (rest + 1) / 2;
+}
+
+static double pairFlops(Value query, double valueWidth) {
+  Structure structure = cast<FeatureType>(query.getType()).getStructure();
+  return 2.0 * std::min(structure.leafWidth(), structure.width()) + 2 * valueWidth;
+}
+
+/// Pairs, expansion and state of one attend.
+static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t block) {
+  double queryHeads = double(sizes.batch) * sizes.heads;
+  bool statePerQuery = attend.getGateHeads() == GateHeads::Q;
+  double stateHeads = statePerQuery ? queryHeads : double(sizes.batch) * sizes.kvHeads;
+  double queries = sizes.queries, keys = sizes.keys, valueWidth = widthOf(attend.getValue());
+  bool causal = attend.getMask() == Mask::Causal;
+  double onePair = pairFlops(attend.getQuery(), valueWidth);
+  double localPair =
+      attend.getLocalQuery() ? pairFlops(attend.getLocalQuery(), valueWidth) : onePair;
+  double localPairs = causal ? trianglePairs(queries, block) : 0;
+
+  ForwardCost quadratic;
+  quadratic.quadratic = true;
+  double allPairs = causal ? trianglePairs(queries, queries ? queries : 1) : queries * keys;
+  quadratic.pairs =
+      queryHeads * ((allPairs - localPairs) * onePair + localPairs * localPair);
+
+  int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
+  bool stateAsked = attend.getInitialState() || attend.getFinalState();
+  if (!stateAsked && (width > AttendOp::kMaxStateWidth || hasAbsoluteScore(attend.getQuery())))
+    return quadratic;
+
+  double blocks = std::ceil(queries / block);
+  double readers = !causal || attend.getInitialState() ? queries
+                                                       : std::max(0.0, queries - block);
+  double writers = !causal || attend.getFinalState() ? keys
+                   : blocks > 0                      ? (blocks - 1) * block
+                                                     : 0;
+  ForwardCost state;
+  state.pairs = queryHeads * localPairs * localPair;
+  state.expansion = queryHeads * readers * expansionFlops(attend.getQuery()) +
+                    stateHeads * writers * expansionFlops(attend.getKey());
+  state.state = 2.0 * width * valueWidth * (queryHeads * readers + stateHeads * writers);
+  return stateAsked || state.total() <= quadratic.total() ? state : quadratic;
+}
+
+ForwardCost polyattn::forwardCost(AttentionOp attention, const CallSizes &sizes, int64_t block) {
+  ForwardCost cost;
+  ProgramCounter querySide, keySide;
+  for (auto attend : attention.getBody().getOps<AttendOp>()) {
+    ForwardCost one = attendCost(attend, sizes, attend.getBlock().value_or(block));
+    cost.pairs += one.pairs;
+    cost.expansion += one.expansion;
+    cost.state += one.state;
+    cost.quadratic |= one.quadratic;
+    for (Value value : {attend.getQuery(), attend.getLocalQuery()})
+      if (value)
+        querySide.visit(value);
+    for (Value value : {attend.getKey(), attend.getLocalKey(), attend.getValue()})
+      if (value)
+        keySide.visit(value);
+  }
+  for (Value value : attention.getBody().front().getTerminator()->getOperands())
+    querySide.visit(value);
+  cost.programs = querySide.flops * sizes.batch * sizes.queries * sizes.heads +
+                  keySide.flops * sizes.batch * sizes.keys * sizes.kvHeads;
+  return cost;
+}

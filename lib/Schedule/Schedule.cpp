@@ -1,0 +1,90 @@
+//===- Schedule.cpp - how one attention is computed -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Schedule/Schedule.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+AttentionShape AttentionShape::of(AttendOp attend) {
+  const Structure &structure = cast<FeatureType>(attend.getQuery().getType()).getStructure();
+  AttentionShape shape;
+  shape.features = structure.width();
+  shape.valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
+  shape.scoreWidth = structure.scoreCost();
+  shape.hasScoreForm = structure.hasScoreForm();
+  shape.hasFeatures = !hasAbsoluteScore(attend.getQuery()) &&
+                      attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
+  shape.needsState = attend.getInitialState() || attend.getFinalState();
+  shape.causal = attend.getMask() == Mask::Causal;
+  shape.localBlock = attend.getLocalQuery() ? *attend.getBlock() : 0;
+  return shape;
+}
+
+Schedule Schedule::of(ScheduleAttr attribute) {
+  return {attribute.getForm(), attribute.getDiagonal(), attribute.getBlock(),
+          attribute.getFeatureBlock(), attribute.getQuadraticBelow()};
+}
+
+ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
+  return ScheduleAttr::get(context, form, diagonal, block, featureBlock, quadraticBelow);
+}
+
+/// The number of rows in a block of features: at most about `limit`, with little left over.
+static int64_t featureBlockFor(int64_t features, int64_t limit) {
+  if (features <= limit + limit / 4)
+    return features;
+  int64_t blocks = (features + limit - 1) / limit;
+  int64_t size = (features + blocks - 1) / blocks;
+  return (size + 7) / 8 * 8;
+}
+
+/// The length of blocks that cut a local kernel's block without a remainder, if there is one.
+static int64_t blockFor(int64_t localBlock) {
+  if (localBlock <= 64)
+    return localBlock ? localBlock : 64;
+  for (int64_t block = 64; block >= 16; --block)
+    if (localBlock % block == 0)
+      return block;
+  return 64;
+}
+
+Schedule polyattn::chooseSchedule(const AttentionShape &shape) {
+  Schedule schedule;
+  schedule.block = blockFor(shape.localBlock);
+  bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
+  if (!shape.hasFeatures || !stateFits)
+    schedule.form = ScheduleForm::Quadratic;
+  schedule.featureBlock = stateFits ? featureBlockFor(shape.features, 128) : 128;
+  // One score costs scoreWidth in its score form, D from features that are there anyway.
+  bool scoresCheaper = shape.hasScoreForm && shape.scoreWidth < shape.features;
+  bool fewFeatures = shape.features <= 160;
+  bool scores = shape.localBlock || scoresCheaper || fewFeatures ||
+                schedule.form == ScheduleForm::Quadratic;
+  schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;
+  // With T positions a row meets T/2 of them: (s + dv) each. Through the state it meets C/2
+  // of them, and the state costs 2 D dv. Leaves of keys are formed again for each block of
+  // queries, so the quadratic form must win by half before it is taken.
+  if (schedule.form == ScheduleForm::State && scoresCheaper && !shape.needsState &&
+      !shape.localBlock) {
+    int64_t perPair = shape.scoreWidth + shape.valueWidth;
+    int64_t below = schedule.block +
+                    2 * shape.features * shape.valueWidth / perPair * (shape.causal ? 2 : 1) * 2 / 3;
+    if (below > 2 * schedule.block) {
+      schedule.form = ScheduleForm::Both;
+      schedule.quadraticBelow = below;
+    }
+  }
+  return schedule;
+}
+
+Schedule polyattn::scheduleOf(AttendOp attend) {
+  if (ScheduleAttr attribute = attend.getScheduleAttr())
+    return Schedule::of(attribute);
+  return chooseSchedule(AttentionShape::of(attend));
+}
