@@ -8,7 +8,6 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Transforms/Passes.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -46,14 +45,11 @@ private:
     return read;
   }
 
-  /// Replaces the op by a copy of its map's body and returns what the copy yields.
-  FailureOr<Value> inlineApply(ApplyOp apply) {
+  /// Replaces the op by a copy of its map's body.
+  LogicalResult inlineApply(ApplyOp apply) {
     auto map = symbols.lookup<FeatureMapOp>(apply.getMap());
     if (!map)
       return apply.emitError("there is no feature map ") << apply.getMapAttr();
-    if (!active.insert(map))
-      return apply.emitError("the feature map ") << apply.getMapAttr() << " applies itself";
-
     OpBuilder builder(apply);
     IRMapping copies;
     for (auto [input, parameter] : llvm::zip(apply.getInputs(), map.getBody().getArguments())) {
@@ -61,26 +57,16 @@ private:
       copies.map(parameter,
                  isTensor ? readOnce(builder, apply.getLoc(), input, parameter.getType()) : input);
     }
-    for (Operation &op : map.getBody().front().without_terminator()) {
-      Operation *copy = builder.clone(op, copies);
-      if (auto nested = dyn_cast<ApplyOp>(copy)) {
-        FailureOr<Value> features = inlineApply(nested);
-        if (failed(features))
-          return failure();
-        copies.map(op.getResult(0), *features);
-      }
-    }
-    active.remove(map);
-    Value features = copies.lookup(map.getFeatures());
-    apply.getResult().replaceAllUsesWith(features);
+    for (Operation &op : map.getBody().front().without_terminator())
+      builder.clone(op, copies);
+    apply.getResult().replaceAllUsesWith(copies.lookup(map.getFeatures()));
     apply.erase();
-    return features;
+    return success();
   }
 
   Block &body;
   SymbolTable &symbols;
   llvm::DenseMap<std::pair<Value, Type>, Value> reads;
-  llvm::SetVector<Operation *> active; // maps whose copies are under way
 };
 
 struct InlineMaps : polyattn::impl::InlineMapsBase<InlineMaps> {
@@ -89,21 +75,9 @@ struct InlineMaps : polyattn::impl::InlineMapsBase<InlineMaps> {
     for (auto attention : getOperation().getOps<AttentionOp>())
       if (failed(AttentionInliner(attention, symbols).run()))
         return signalPassFailure();
-    eraseUnusedMaps(symbols);
-  }
-
-  /// Erasing a map may free the maps that it applies.
-  void eraseUnusedMaps(SymbolTable &symbols) {
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (auto map : llvm::make_early_inc_range(getOperation().getOps<FeatureMapOp>())) {
-        if (!SymbolTable::symbolKnownUseEmpty(map, getOperation()))
-          continue;
+    for (auto map : llvm::make_early_inc_range(getOperation().getOps<FeatureMapOp>()))
+      if (SymbolTable::symbolKnownUseEmpty(map, getOperation()))
         symbols.erase(map);
-        changed = true;
-      }
-    }
   }
 };
 
