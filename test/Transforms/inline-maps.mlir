@@ -54,22 +54,3 @@ polyattn.attention @vectors(%q: tensor<?x?x?x4xf32>, %w: tensor<?x4x8xf32>)
   %o = attend query %phi_q key %phi_k value %x causal normalize <none> : [8], [8], [4]
   return %o : [4]
 }
-
-// A map that applies another.
-polyattn.feature_map @fourth(%x: [4], %w: 4x8) {
-  %s = apply @square(%x, %w) : [4], 4x8 -> [8]
-  %phi = hadamard %s, %s : [8], [8]
-  yield %phi : [8]
-}
-
-// CHECK-LABEL: polyattn.attention @nested
-// CHECK:         [[P:%.*]] = project
-// CHECK-NEXT:    [[S:%.*]] = hadamard [[P]], [[P]]
-// CHECK-NEXT:    [[PHI:%.*]] = hadamard [[S]], [[S]]
-// CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
-polyattn.attention @nested(%q: tensor<?x?x?x4xf32>, %w: tensor<4x8xf32>)
-    -> (o: tensor<?x?x?x8xf32>) {
-  %phi = apply @fourth(%q, %w) : tensor<?x?x?x4xf32>, tensor<4x8xf32> -> [8]
-  %o = attend query %phi key %phi value %phi causal normalize <none> : [8], [8], [8]
-  return %o : [8]
-}
