@@ -9,6 +9,8 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -188,8 +190,25 @@ static bool isDecayOrState(BlockArgument argument) {
   });
 }
 
+/// Generated headers and tools name the tensors: identifiers of C, all different.
+static LogicalResult verifyIdentifiers(AttentionOp op) {
+  llvm::StringSet<> seen;
+  for (ArrayAttr names : {op.getArgNames(), op.getResultNames()}) {
+    for (StringRef name : names.getAsValueRange<StringAttr>()) {
+      bool identifier =
+          !name.empty() && !llvm::isDigit(name[0]) &&
+          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+      if (!identifier)
+        return op.emitOpError("C4: '") << name << "' is not an identifier";
+      if (!seen.insert(name).second)
+        return op.emitOpError("C4: the name '") << name << "' is used twice";
+    }
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verifyRegions() {
-  if (failed(verifyNames(*this, getArgNames(), getBody())))
+  if (failed(verifyNames(*this, getArgNames(), getBody())) || failed(verifyIdentifiers(*this)))
     return failure();
   if (getResultNames().size() != getResultTypes().size())
     return emitOpError("has result names and result types of different numbers");
@@ -236,6 +255,8 @@ LogicalResult AttentionOp::verifyRegions() {
                << tensor.getElementType();
     } else if (value.getType() != type) {
       return emitOpError("C3: a result ") << type << " is given a " << value.getType();
+    } else if (!value.getDefiningOp<AttendOp>()) {
+      return emitOpError("C3: a result is neither a vector nor a final state: ") << type;
     }
   }
   return success();
@@ -246,6 +267,8 @@ LogicalResult AttentionOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReadOp::verify() {
+  if (!isa<BlockArgument>(getTensor()))
+    return emitOpError("C2: the tensor must be an argument of the attention");
   Type expected = readTypeOf(cast<RankedTensorType>(getTensor().getType()));
   if (expected != getResult().getType())
     return emitOpError("C1: ") << getTensor().getType() << " cannot be read as "
@@ -264,8 +287,11 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
   for (auto [input, argument, name] :
        llvm::zip(getInputs(), body.getArguments(), map.getArgNames())) {
     Type type = input.getType();
-    if (auto tensor = dyn_cast<RankedTensorType>(type))
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      if (!isa<BlockArgument>(input))
+        return emitOpError("C4: a tensor must be an argument of the attention");
       type = readTypeOf(tensor);
+    }
     if (type != argument.getType())
       return emitOpError("C2: argument ") << name << " of " << getMapAttr() << " is "
                                           << argument.getType() << ", got " << input.getType();
@@ -353,8 +379,18 @@ void AttendOp::print(OpAsmPrinter &printer) {
   printFeatureTypes(printer, *this, getOperandTypes());
 }
 
+/// The generic form may give an operand's segment any size.
+static bool hasOneOfEach(ArrayRef<int32_t> segments) {
+  return llvm::all_equal(segments.take_front(3)) && segments[0] == 1 &&
+         llvm::all_of(segments.drop_front(3), [](int32_t size) { return size <= 1; });
+}
+static constexpr StringLiteral kOneOfEach =
+    "expected one query, one key, one value and at most one of each other operand";
+
 LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                                          Adaptor op, SmallVectorImpl<Type> &results) {
+  if (!hasOneOfEach(op.getProperties().operandSegmentSizes))
+    return emitOptionalError(loc, kOneOfEach);
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   results.push_back(FeatureType::vector(context, valueWidth));
   if (op.getFinalState()) {
@@ -434,9 +470,19 @@ static LogicalResult verifyStates(AttendOp op) {
 }
 
 LogicalResult AttendOp::verify() {
+  if (!hasOneOfEach(getProperties().operandSegmentSizes))
+    return emitOpError(kOneOfEach);
   if (getQuery().getType() != getKey().getType())
     return emitOpError("C1: query and key have different structures, ")
            << getQuery().getType() << " and " << getKey().getType();
+  if (getScoreScale() && !getScoreScale()->isFinite())
+    return emitOpError("C11: score_scale must be finite");
+  for (Value tensor : {getDecay(), getInitialState(), getInitialNormalizer()})
+    if (tensor && !isa<BlockArgument>(tensor))
+      return emitOpError("C12: a decay or an initial state must be an argument of the attention");
+  if (getNormalizer().getEpsMode() == EpsMode::RowMax && (getInitialState() || getFinalState()))
+    return emitOpError("C13: `eps_mode = row_max` has no state, as the row's largest score is not "
+                       "known from one");
   if (getBlock() && *getBlock() < 1)
     return emitOpError("C3: a block must be positive, got ") << *getBlock();
   if (bool(getLocalQuery()) != bool(getLocalKey()))

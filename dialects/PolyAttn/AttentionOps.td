@@ -62,6 +62,7 @@ def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
     C1: every tensor has one of these shapes, or that of a decay or a state.
     C2: arguments have one storage type, f32, bf16 or f16; decays and states are f32.
     C3: the body ends in `return`, whose operands fit the result types.
+    C4: names of arguments and results are identifiers of C and distinct.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -91,6 +92,7 @@ def PolyAttn_ReadOp : Op<PolyAttn_Dialect, "read",
   let summary = "the vector of this token and head, or the weight of this head";
   let description = [{
     C1: the tensor's shape is one of those that `polyattn.attention` lists and fits the result.
+    C2: the tensor is an argument of the attention.
 
     Example: `%x = polyattn.read %q : tensor<?x?x?x64xf32> -> [64]`
   }];
@@ -112,6 +114,7 @@ def PolyAttn_ApplyOp : Op<PolyAttn_Dialect, "apply",
     C1: the symbol names a feature map.
     C2: the operands are as many as the map's arguments and fit them.
     C3: the result has the map's structure.
+    C4: tensors are arguments of the attention.
 
     Example: `%phi = polyattn.apply @llops(%q, %theta1, %theta2) : tensor<?x?x?x64xf32>, tensor<64x256xf32>, tensor<64x256xf32> -> [256]`
   }];
@@ -160,6 +163,9 @@ def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
     C9: a state is asked for only where D is small enough to hold one (at most 2^24
         features) and the scores are an inner product of features.
     C10: a state needs the causal mask.
+    C11: `score_scale` is finite.
+    C12: decays and initial states are arguments of the attention.
+    C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];

@@ -35,56 +35,69 @@ static Value throughApply(Value value) {
 
 namespace {
 
-/// Facts of every vector that a value depends on. A program is a graph, not a tree: each of its
-/// values is visited once.
+/// Facts of every vector that a value depends on, found in the order of the program: it may be a
+/// long chain, too long for recursion.
 class ElementFacts {
 public:
   FeatureFacts of(Value value) {
-    if (auto it = known.find(value); it != known.end())
-      return it->second;
-    FeatureMapOp map = appliedMap(value);
-    FeatureFacts facts = map ? ofApplied(map, value.getDefiningOp<ApplyOp>()) : compute(value);
-    if (isOfConstants(value.getDefiningOp()))
-      facts.degree = 0;
-    known[value] = facts;
-    return facts;
+    Operation *op = value.getDefiningOp();
+    if (op && !known.contains(value))
+      for (Operation &earlier : *op->getBlock()) {
+        visit(&earlier);
+        if (&earlier == op)
+          break;
+      }
+    return lookup(value);
   }
 
 private:
-  FeatureFacts compute(Value value);
+  void visit(Operation *op);
+  FeatureFacts compute(Operation *op);
   /// A function of constants is a constant, whichever function it is.
-  bool isOfConstants(Operation *op) {
-    if (!op || isa<AttendOp, ApplyOp, RopeOp>(op))
+  bool isOfConstants(Operation *op) const {
+    if (isa<AttendOp, RopeOp>(op))
       return false;
     auto vectors = llvm::make_filter_range(
         op->getOperands(), [](Value operand) { return isa<FeatureType>(operand.getType()); });
     return !vectors.empty() &&
-           llvm::all_of(vectors, [&](Value vector) { return of(vector).degree == 0; });
+           llvm::all_of(vectors, [&](Value vector) { return lookup(vector).degree == 0; });
   }
   FeatureFacts ofApplied(FeatureMapOp map, ApplyOp apply);
+  FeatureFacts lookup(Value value) const {
+    auto it = known.find(value);
+    return it == known.end() ? FeatureFacts{/*degree=*/1, /*nonNegative=*/false} : it->second;
+  }
 
   llvm::DenseMap<Value, FeatureFacts> known;
 };
 
 } // namespace
 
+void ElementFacts::visit(Operation *op) {
+  if (isa<ReadOp>(op) || op->getNumResults() == 0 || known.contains(op->getResult(0)) ||
+      !isa<FeatureType>(op->getResult(0).getType()))
+    return;
+  FeatureMapOp map = appliedMap(op->getResult(0));
+  FeatureFacts facts = map ? ofApplied(map, cast<ApplyOp>(op)) : compute(op);
+  if (!map && isOfConstants(op))
+    facts.degree = 0;
+  known[op->getResult(0)] = facts;
+}
+
 /// The map's result with the facts of what it is applied to.
 FeatureFacts ElementFacts::ofApplied(FeatureMapOp map, ApplyOp apply) {
   ElementFacts inside;
   for (auto [argument, input] : llvm::zip(map.getBody().getArguments(), apply.getInputs()))
     if (isa<FeatureType>(input.getType()))
-      inside.known[argument] = of(input);
+      inside.known[argument] = lookup(input);
   return inside.of(map.getFeatures());
 }
 
-FeatureFacts ElementFacts::compute(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<ReadOp>(op))
-    return {/*degree=*/1, /*nonNegative=*/false};
+FeatureFacts ElementFacts::compute(Operation *op) {
   SmallVector<FeatureFacts> inputs;
   for (Value operand : op->getOperands())
     if (isa<FeatureType>(operand.getType()))
-      inputs.push_back(of(operand));
+      inputs.push_back(lookup(operand));
 
   bool allNonNegative = llvm::all_of(inputs, [](auto &facts) { return facts.nonNegative; });
   auto sumOfDegrees = [&]() -> std::optional<int64_t> {
@@ -193,7 +206,8 @@ class ScoreFacts {
 public:
   bool nonNegative(Value query, Value key) {
     auto [it, inserted] = signs.try_emplace({query, key}, false);
-    if (!inserted)
+    Nesting nesting(depth);
+    if (!inserted || depth > kMaxDepth)
       return it->second;
     bool result = computeNonNegative(query, key);
     return signs[{query, key}] = result;
@@ -205,13 +219,24 @@ private:
   PolynomialOfBase polynomial(Value query, Value key) {
     if (auto it = polynomials.find({query, key}); it != polynomials.end())
       return it->second;
+    Nesting nesting(depth);
+    if (depth > kMaxDepth)
+      return {};
     PolynomialOfBase result = computePolynomial(query, key);
     return polynomials[{query, key}] = result;
   }
+  /// What lies deeper is not looked at: nothing is known of it.
+  static constexpr int kMaxDepth = 256;
+  struct Nesting {
+    int &depth;
+    explicit Nesting(int &depth) : depth(depth) { ++depth; }
+    ~Nesting() { --depth; }
+  };
   PolynomialOfBase computePolynomial(Value query, Value key);
   PolynomialOfBase unscaledPolynomial(Value query, Value key);
   PolynomialOfBase combineParts(Operation *query, Operation *key, bool product);
 
+  int depth = 0;
   ElementFacts elements;
   llvm::DenseMap<std::pair<Value, Value>, bool> signs;
   llvm::DenseMap<std::pair<Value, Value>, PolynomialOfBase> polynomials;
@@ -286,8 +311,18 @@ PolynomialOfBase ScoreFacts::unscaledPolynomial(Value query, Value key) {
 bool ScoreFacts::computeNonNegative(Value query, Value key) {
   if (elements.of(query).nonNegative && elements.of(key).nonNegative)
     return true;
-  query = throughApply(query);
-  key = throughApply(key);
+  // A factor may stand on one side alone.
+  bool negated = false, scaled = false;
+  for (Value *side : {&query, &key}) {
+    *side = throughApply(*side);
+    while (auto scale = side->getDefiningOp<ScaleOp>()) {
+      negated ^= scale.getFactor().isNegative();
+      *side = throughApply(scale.getInput());
+      scaled = true;
+    }
+  }
+  if (scaled)
+    return !negated && nonNegative(query, key);
   if (partsNonNegative(query, key))
     return true;
   std::optional<ScorePolynomial> score = polynomial(query, key).polynomial;
@@ -296,16 +331,6 @@ bool ScoreFacts::computeNonNegative(Value query, Value key) {
 
 /// Sums, products and even powers of scores that are not negative.
 bool ScoreFacts::partsNonNegative(Value query, Value key) {
-  if (query.getDefiningOp<ScaleOp>() || key.getDefiningOp<ScaleOp>()) {
-    bool negated = false;
-    for (Value *side : {&query, &key}) {
-      while (auto scale = side->getDefiningOp<ScaleOp>()) {
-        negated ^= scale.getFactor().isNegative();
-        *side = scale.getInput();
-      }
-    }
-    return !negated && nonNegative(query, key);
-  }
   Operation *q = query.getDefiningOp(), *k = key.getDefiningOp();
   if (!q || !k || q->getName() != k->getName() || q->getNumOperands() != k->getNumOperands())
     return false;

@@ -25,8 +25,20 @@ static LogicalResult infer(MLIRContext *context, Results &results, const Structu
   results.push_back(FeatureType::get(context, structure));
   return success();
 }
-static LogicalResult inferVector(MLIRContext *context, Results &results, int64_t width) {
+/// A plain vector, which unlike a product or a power exists in full.
+static LogicalResult inferVector(MLIRContext *context, Loc loc, Results &results, int64_t width) {
+  if (width > FeatureType::kMaxVector)
+    return emitOptionalError(loc, "a vector of ", width,
+                             " features is too wide to be formed; only the scores of tensor and "
+                             "symmetric powers need no features");
   return infer(context, results, Structure::vector(width));
+}
+
+static LogicalResult checkFinite(Loc loc, StringRef constraint, StringRef name,
+                                 const llvm::APFloat &number) {
+  if (!number.isFinite())
+    return emitOptionalError(loc, constraint, ": ", name, " must be finite");
+  return success();
 }
 
 /// The weight is a vector as wide as the input.
@@ -51,7 +63,7 @@ LogicalResult ProjectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
                              op.getWeight().getType());
   if (op.getBias() && failed(checkVectorWeight(loc, "C2", op.getBias(), shape[1])))
     return failure();
-  return inferVector(context, results, shape[1]);
+  return inferVector(context, loc, results, shape[1]);
 }
 
 /// Operands of one width, or of width 1, which is repeated.
@@ -66,7 +78,7 @@ static LogicalResult inferBroadcast(MLIRContext *context, Loc loc, ValueRange in
     if (widthOf(input) != width && widthOf(input) != 1)
       return emitOptionalError(loc, "C1: expected operands of one width, got ", widthOf(input),
                                " and ", width);
-  return inferVector(context, results, width);
+  return inferVector(context, loc, results, width);
 }
 
 LogicalResult HadamardOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
@@ -82,6 +94,11 @@ LogicalResult AddOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
 static LogicalResult collectParts(Loc loc, ValueRange inputs, std::vector<Structure> &parts) {
   if (inputs.empty())
     return emitOptionalError(loc, "C1: expected at least one operand");
+  size_t size = 0;
+  for (Value input : inputs)
+    size += cast<FeatureType>(input.getType()).getCode().size();
+  if (size + 5 > FeatureType::kMaxCode)
+    return emitOptionalError(loc, "C2: the result's structure has too many parts");
   for (Value input : inputs)
     parts.push_back(structureOf(input));
   return success();
@@ -108,6 +125,8 @@ LogicalResult PowerOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor o
   int64_t degree = op.getDegree();
   if (degree < 1 || degree > 64)
     return emitOptionalError(loc, "C1: expected a degree between 1 and 64, got ", degree);
+  if (cast<FeatureType>(op.getInput().getType()).getCode().size() + 5 > FeatureType::kMaxCode)
+    return emitOptionalError(loc, "C3: the result's structure has too many parts");
   Structure base = structureOf(op.getInput());
   if (op.getBlock()) {
     int64_t block = *op.getBlock();
@@ -129,10 +148,13 @@ LogicalResult TriuOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op
   if (widthOf(op.getRhs()) != width)
     return emitOptionalError(loc, "C1: expected operands of one width, got ", width, " and ",
                              widthOf(op.getRhs()));
-  return inferVector(context, results, binomial(width + 1, 2));
+  return inferVector(context, loc, results, binomial(width + 1, 2));
 }
 
-LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context, Loc, Adaptor op, Results &results) {
+LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                        Results &results) {
+  if (failed(checkFinite(loc, "C1", "the factor", op.getFactor())))
+    return failure();
   return infer(context, results, structureOf(op.getInput()));
 }
 
@@ -140,7 +162,9 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
                                            Results &results) {
   if (op.getWidth() < 1)
     return emitOptionalError(loc, "C1: expected a positive width, got ", op.getWidth());
-  return inferVector(context, results, op.getWidth());
+  if (failed(checkFinite(loc, "C2", "the value", op.getValue())))
+    return failure();
+  return inferVector(context, loc, results, op.getWidth());
 }
 
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
@@ -151,7 +175,7 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
   for (int64_t index : op.getIndices())
     if (index < 0 || index >= width)
       return emitOptionalError(loc, "C1: index ", index, " is outside a vector of ", width);
-  return inferVector(context, results, op.getIndices().size());
+  return inferVector(context, loc, results, op.getIndices().size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,8 +183,9 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
 //===----------------------------------------------------------------------===//
 
 #define POLYATTN_ELEMENTWISE(OP)                                                                   \
-  LogicalResult OP::inferReturnTypes(MLIRContext *context, Loc, Adaptor op, Results &results) {    \
-    return inferVector(context, results, widthOf(op.getInput()));                                  \
+  LogicalResult OP::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,                    \
+                                     Results &results) {                                           \
+    return inferVector(context, loc, results, widthOf(op.getInput()));                             \
   }
 POLYATTN_ELEMENTWISE(ReluOp)
 POLYATTN_ELEMENTWISE(EluPlusOneOp)
@@ -173,16 +198,28 @@ POLYATTN_ELEMENTWISE(SigmoidOp)
 POLYATTN_ELEMENTWISE(SiluOp)
 POLYATTN_ELEMENTWISE(SoftplusOp)
 POLYATTN_ELEMENTWISE(GeluOp)
-POLYATTN_ELEMENTWISE(AddConstOp)
-POLYATTN_ELEMENTWISE(ClampMinOp)
-POLYATTN_ELEMENTWISE(L2RescaleOp)
-POLYATTN_ELEMENTWISE(SumNormOp)
 #undef POLYATTN_ELEMENTWISE
+
+LogicalResult AddConstOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  if (failed(checkFinite(loc, "C1", "the value", op.getValue())))
+    return failure();
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+
+LogicalResult ClampMinOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  if (failed(checkFinite(loc, "C1", "the value", op.getValue())))
+    return failure();
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
 
 LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                       Results &results) {
   if (op.getExponent().has_value() == bool(op.getExponents()))
     return emitOptionalError(loc, "C1: expected either an `exponent` or an exponent operand");
+  if (op.getExponent() && failed(checkFinite(loc, "C3", "the exponent", *op.getExponent())))
+    return failure();
   int64_t width = widthOf(op.getInput());
   if (op.getExponents() && isa<FeatureType>(op.getExponents().getType())) {
     if (widthOf(op.getExponents()) != width)
@@ -192,7 +229,7 @@ LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
              failed(checkVectorWeight(loc, "C2", op.getExponents(), width))) {
     return failure();
   }
-  return inferVector(context, results, width);
+  return inferVector(context, loc, results, width);
 }
 
 #define POLYATTN_VECTOR_WEIGHT(OP)                                                                 \
@@ -201,7 +238,7 @@ LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
     int64_t width = widthOf(op.getInput());                                                        \
     if (failed(checkVectorWeight(loc, "C1", op.getWeight(), width)))                               \
       return failure();                                                                            \
-    return inferVector(context, results, width);                                                   \
+    return inferVector(context, loc, results, width);                                              \
   }
 POLYATTN_VECTOR_WEIGHT(AddVecOp)
 POLYATTN_VECTOR_WEIGHT(MulVecOp)
@@ -212,13 +249,13 @@ POLYATTN_VECTOR_WEIGHT(DivVecOp)
 // Reductions and normalizations
 //===----------------------------------------------------------------------===//
 
-LogicalResult SquaredNormOp::inferReturnTypes(MLIRContext *context, Loc, Adaptor,
+LogicalResult SquaredNormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor,
                                               Results &results) {
-  return inferVector(context, results, 1);
+  return inferVector(context, loc, results, 1);
 }
 
-LogicalResult MaxOp::inferReturnTypes(MLIRContext *context, Loc, Adaptor, Results &results) {
-  return inferVector(context, results, 1);
+LogicalResult MaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor, Results &results) {
+  return inferVector(context, loc, results, 1);
 }
 
 static LogicalResult checkEps(Loc loc, StringRef constraint, const llvm::APFloat &eps) {
@@ -237,14 +274,26 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapt
       return failure();
   if (failed(checkEps(loc, "C2", op.getEps())))
     return failure();
-  return inferVector(context, results, width);
+  return inferVector(context, loc, results, width);
 }
 
 LogicalResult L2NormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                          Results &results) {
   if (failed(checkEps(loc, "C1", op.getEps())))
     return failure();
-  return inferVector(context, results, widthOf(op.getInput()));
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+
+LogicalResult L2RescaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                            Results &results) {
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+
+LogicalResult SumNormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                          Results &results) {
+  if (failed(checkEps(loc, "C1", op.getEps())))
+    return failure();
+  return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 
 LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
@@ -252,7 +301,7 @@ LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
   int64_t width = widthOf(op.getInput()), groups = op.getGroups();
   if (groups < 1 || width % groups != 0)
     return emitOptionalError(loc, "C1: ", groups, " groups do not divide the width ", width);
-  return inferVector(context, results, width);
+  return inferVector(context, loc, results, width);
 }
 
 LogicalResult RopeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
@@ -261,7 +310,9 @@ LogicalResult RopeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op
   if (dims < 2 || dims % 2 != 0 || dims > width)
     return emitOptionalError(loc, "C1: expected an even `dims` between 2 and ", width, ", got ",
                              dims);
-  if (failed(checkVectorWeight(loc, "C2", op.getFreqs(), dims / 2)))
+  if (failed(checkVectorWeight(loc, "C2", op.getFreqs(), dims / 2)) ||
+      failed(checkFinite(loc, "C3", "the offset", op.getOffset())) ||
+      failed(checkFinite(loc, "C3", "the scale", op.getScale())))
     return failure();
-  return inferVector(context, results, width);
+  return inferVector(context, loc, results, width);
 }

@@ -83,6 +83,9 @@ def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1> {
   let description = [{
     The score is the product of the operands' scores; features are never needed for it.
 
+    C1: there is at least one operand.
+    C2: the result's structure has a size that a formula may have.
+
     Example: `%y = polyattn.tensor %a, %b : [16], [24]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
@@ -97,8 +100,9 @@ def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power"> {
     `block`, TSPOW). The score is <a, a'>^p for each; with `abs` it is |<a, a'>|^p,
     which is another function where p is odd and then has no features.
 
-    C1: the degree is at least 1.
+    C1: the degree is between 1 and 64.
     C2: a block is given with `symmetric` only and divides the operand's width.
+    C3: the result's structure has a size that a formula may have.
 
     Example: `%y = polyattn.power %x {degree = 2, symmetric} : [64]`
   }];
@@ -125,6 +129,9 @@ def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1> {
   let description = [{
     The score is the sum of the operands' scores.
 
+    C1: there is at least one operand.
+    C2: the result's structure has a size that a formula may have.
+
     Example: `%y = polyattn.concat %one, %x, %xx : [1], [16], sym 2 [16]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
@@ -133,7 +140,11 @@ def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1> {
 
 def PolyAttn_ScaleOp : PolyAttn_FeatureOp<"scale"> {
   let summary = "c a for a number c; the structure stays";
-  let description = "Example: `%y = polyattn.scale %x {factor = 0.5} : [64]`";
+  let description = [{
+    C1: the factor is finite.
+
+    Example: `%y = polyattn.scale %x {factor = 0.5} : [64]`
+  }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$factor);
   let hasFolder = 1;
 }
@@ -142,6 +153,7 @@ def PolyAttn_ConstantOp : PolyAttn_FeatureOp<"constant", 0> {
   let summary = "the same number in every element";
   let description = [{
     C1: the width is at least 1.
+    C2: the value is finite.
 
     Example: `%one = polyattn.constant {value = 1.0, width = 1}`
   }];
@@ -195,6 +207,7 @@ def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true"> {
 
     C1: exactly one of the `exponent` attribute and the exponent operand is given.
     C2: the exponent operand is a vector as wide as the input.
+    C3: an `exponent` is finite.
 
     Example: `%y = polyattn.pow %x {exponent = 2.0} : [64]`
   }];
@@ -205,13 +218,21 @@ def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true"> {
 }
 
 def PolyAttn_AddConstOp : PolyAttn_ElementwiseOp<"add_const", "a + c for a number c"> {
-  let description = "Example: `%y = polyattn.add_const %x {value = 1.0e-3} : [64]`";
+  let description = [{
+    C1: the value is finite.
+
+    Example: `%y = polyattn.add_const %x {value = 1.0e-3} : [64]`
+  }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
   let hasFolder = 1;
 }
 
 def PolyAttn_ClampMinOp : PolyAttn_ElementwiseOp<"clamp_min", "max(a, c) for a number c"> {
-  let description = "Example: `%y = polyattn.clamp_min %x {value = 1.0e-6} : [64]`";
+  let description = [{
+    C1: the value is finite.
+
+    Example: `%y = polyattn.clamp_min %x {value = 1.0e-6} : [64]`
+  }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
   let hasFolder = 1;
 }
@@ -280,7 +301,11 @@ def PolyAttn_L2RescaleOp : PolyAttn_FeatureOp<"l2_rescale", 2> {
 
 def PolyAttn_SumNormOp : PolyAttn_FeatureOp<"sum_norm"> {
   let summary = "a / (sum of a_i + eps)";
-  let description = "Example: `%y = polyattn.sum_norm %x {eps = 1.0e-4} : [64]`";
+  let description = [{
+    C1: eps is finite and not negative.
+
+    Example: `%y = polyattn.sum_norm %x {eps = 1.0e-4} : [64]`
+  }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$eps);
 }
 
@@ -307,6 +332,7 @@ def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1> {
 
     C1: dims is even, positive and at most the width.
     C2: the frequencies are a vector of dims / 2 numbers.
+    C3: offset and scale are finite.
 
     Example: `%y = polyattn.rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 64, offset = 0.0, scale = 1.0} : [64], 32`
   }];

@@ -49,6 +49,11 @@ def PolyAttn_FeatureType : PolyAttn_Type<"Feature", "feature"> {
     return $_get($_ctxt, structure.encode());
   }]>];
   let extraClassDeclaration = [{
+    /// The widest plain vector.
+    static constexpr int64_t kMaxVector = (int64_t(1) << 31) - 1;
+    /// The longest code: a structure is a formula that someone wrote.
+    static constexpr size_t kMaxCode = 4096;
+
     Structure getStructure() const { return Structure::decode(getCode()); }
     /// The feature dimension D.
     int64_t getWidth() const { return getStructure().width(); }

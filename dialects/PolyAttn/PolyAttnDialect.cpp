@@ -128,6 +128,10 @@ LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitErro
                                      NormalizerKind kind, llvm::APFloat eps, EpsMode epsMode,
                                      llvm::APFloat bias, Reduce, llvm::APFloat guardBelow,
                                      llvm::APFloat guardAdd, llvm::APFloat minDenom) {
+  for (auto [name, value] :
+       {std::pair<StringRef, llvm::APFloat>{"bias", bias}, {"guard_add", guardAdd}})
+    if (!value.isFinite())
+      return emitError() << name << " must be finite";
   for (auto [name, value] : {std::pair<StringRef, llvm::APFloat>{"eps", eps},
                              {"guard_below", guardBelow},
                              {"min_denom", minDenom}})

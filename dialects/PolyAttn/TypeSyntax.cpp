@@ -10,21 +10,30 @@
 using namespace mlir;
 using namespace polyattn;
 
+/// Nesting beyond this depth is no structure that anyone means, and recursion must end.
+static constexpr int kMaxDepth = 32;
+
+static FailureOr<Structure> parseSum(AsmParser &parser, int depth);
+
 /// factor := `[` width `]` | (`sym` | `pow`) p (`block` b)? factor | `(` sum `)`
-static FailureOr<Structure> parseFactor(AsmParser &parser) {
+static FailureOr<Structure> parseFactor(AsmParser &parser, int depth) {
   llvm::SMLoc loc = parser.getCurrentLocation();
+  if (depth > kMaxDepth) {
+    parser.emitError(loc, "a structure is nested too deeply");
+    return failure();
+  }
   if (succeeded(parser.parseOptionalLSquare())) {
     int64_t width;
     if (parser.parseInteger(width) || parser.parseRSquare())
       return failure();
-    if (width < 1 || width >= Structure::kHuge) {
-      parser.emitError(loc, "a vector's width must be positive");
+    if (width < 1 || width > FeatureType::kMaxVector) {
+      parser.emitError(loc) << "a vector's width must be between 1 and " << FeatureType::kMaxVector;
       return failure();
     }
     return Structure::vector(width);
   }
   if (succeeded(parser.parseOptionalLParen())) {
-    FailureOr<Structure> inner = parseStructure(parser);
+    FailureOr<Structure> inner = parseSum(parser, depth + 1);
     if (failed(inner) || parser.parseRParen())
       return failure();
     return inner;
@@ -39,7 +48,7 @@ static FailureOr<Structure> parseFactor(AsmParser &parser) {
     return failure();
   if (symmetric && succeeded(parser.parseOptionalKeyword("block")) && parser.parseInteger(block))
     return failure();
-  FailureOr<Structure> base = parseFactor(parser);
+  FailureOr<Structure> base = parseFactor(parser, depth + 1);
   if (failed(base))
     return failure();
   if (degree < 1 || degree > 64) {
@@ -55,10 +64,10 @@ static FailureOr<Structure> parseFactor(AsmParser &parser) {
 }
 
 /// product := factor (`x` factor)*
-static FailureOr<Structure> parseProduct(AsmParser &parser) {
+static FailureOr<Structure> parseProduct(AsmParser &parser, int depth) {
   std::vector<Structure> parts;
   do {
-    FailureOr<Structure> factor = parseFactor(parser);
+    FailureOr<Structure> factor = parseFactor(parser, depth);
     if (failed(factor))
       return failure();
     parts.push_back(std::move(*factor));
@@ -66,10 +75,11 @@ static FailureOr<Structure> parseProduct(AsmParser &parser) {
   return parts.size() == 1 ? parts[0] : Structure::tensorProduct(std::move(parts));
 }
 
-FailureOr<Structure> polyattn::parseStructure(AsmParser &parser) {
+/// sum := product (`+` product)*
+static FailureOr<Structure> parseSum(AsmParser &parser, int depth) {
   std::vector<Structure> parts;
   do {
-    FailureOr<Structure> product = parseProduct(parser);
+    FailureOr<Structure> product = parseProduct(parser, depth);
     if (failed(product))
       return failure();
     parts.push_back(std::move(*product));
@@ -77,12 +87,23 @@ FailureOr<Structure> polyattn::parseStructure(AsmParser &parser) {
   return parts.size() == 1 ? parts[0] : Structure::concat(std::move(parts));
 }
 
+FailureOr<Structure> polyattn::parseStructure(AsmParser &parser) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  FailureOr<Structure> structure = parseSum(parser, /*depth=*/0);
+  if (succeeded(structure) && structure->encode().size() > FeatureType::kMaxCode) {
+    parser.emitError(loc, "a structure has too many parts");
+    return failure();
+  }
+  return structure;
+}
+
 static ParseResult parseSizes(AsmParser &parser, SmallVectorImpl<int64_t> &sizes) {
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseDimensionList(sizes, /*allowDynamic=*/false, /*withTrailingX=*/false))
     return failure();
-  if (sizes.empty() || sizes.size() > 2 || llvm::any_of(sizes, [](int64_t n) { return n < 1; }))
-    return parser.emitError(loc, "a weight is a vector `n` or a matrix `mxn` of positive sizes");
+  if (sizes.empty() || sizes.size() > 2 || llvm::any_of(sizes, [](int64_t n) { return n < 1 || n > FeatureType::kMaxVector; }))
+    return parser.emitError(loc, "a weight is a vector `n` or a matrix `mxn` of positive sizes, "
+                                 "each below 2^31");
   return success();
 }
 

@@ -51,6 +51,11 @@ mlir::ParseResult inferParsedTypes(mlir::OpAsmParser &parser, mlir::OperationSta
     if (failed(Op::setPropertiesFromAttr(properties, attributes, emitError)))
       return mlir::failure();
   }
+  // Inference reads attributes as if they were there; the adaptor says which are missing.
+  typename Op::Adaptor adaptor(mlir::ValueRange(result.operands), attributes,
+                               result.getRawProperties());
+  if (failed(adaptor.verify(result.location)))
+    return mlir::failure();
   llvm::SmallVector<mlir::Type> types;
   if (failed(Op::inferReturnTypes(context, result.location, result.operands, attributes,
                                   result.getRawProperties(), {}, types)))

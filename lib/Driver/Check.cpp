@@ -33,6 +33,8 @@ bool hasRecurrentReading(AttentionOp attention) {
 /// Chooses `count` of the numbers below `total`, always the first and the last, ascending.
 std::vector<int64_t> sample(int64_t total, int64_t count, std::mt19937_64 &random) {
   std::set<int64_t> chosen = {0, total - 1};
+  if (total == 0)
+    return {};
   while (int64_t(chosen.size()) < std::min(total, count))
     chosen.insert(int64_t(random() % uint64_t(total)));
   return {chosen.begin(), chosen.end()};
@@ -59,10 +61,12 @@ Selection chooseRows(AttentionOp attention, const CallSizes &sizes, Reading read
   if (all <= kOracleSeconds || !canSelect(attention))
     return {};
   std::mt19937_64 random(seed);
-  int64_t someHeads = std::clamp<int64_t>(int64_t(kOracleSeconds / 2 / keySeconds), 1,
-                                          std::min<int64_t>(heads, 8));
-  int64_t someRows = std::clamp<int64_t>(
-      int64_t(kOracleSeconds / 2 / (rowSeconds * double(someHeads))), 8, sizes.queries);
+  // Half of the time for the keys of some heads, half for rows of those heads.
+  double affordableHeads = kOracleSeconds / 2 / std::max(keySeconds, 1e-6);
+  int64_t someHeads =
+      std::max<int64_t>(1, int64_t(std::min({affordableHeads, double(heads), 8.0})));
+  double affordableRows = kOracleSeconds / 2 / (rowSeconds * double(someHeads));
+  int64_t someRows = int64_t(std::min(std::max(affordableRows, 8.0), double(sizes.queries)));
   Selection selection;
   std::vector<int64_t> flat = sample(heads, someHeads, random);
   flat.resize(std::min<size_t>(flat.size(), someHeads));
@@ -120,8 +124,8 @@ private:
   double totalDifference = 0, totalSize = 0, worst = 0, zeroRowDifference = 0;
 };
 
-Comparison compare(const TensorSignature &tensor, const HostTensor &result,
-                   const Array &reference, const Selection &selection) {
+Comparison compare(const TensorSignature &tensor, const HostTensor &result, const Array &reference,
+                   const Selection &selection) {
   Comparison comparison(tensor);
   Array out = toArray(result);
   int64_t width = out.shape.empty() ? 1 : out.shape.back();
@@ -172,8 +176,7 @@ std::string formatNumber(double value) {
 } // namespace
 
 llvm::Expected<CheckReport> driver::checkResults(AttentionOp attention, const Signature &signature,
-                                                 const Inputs &inputs,
-                                                 ArrayRef<HostTensor> results,
+                                                 const Inputs &inputs, ArrayRef<HostTensor> results,
                                                  const RunOptions &options, bool reference) {
   CheckReport report;
   report.tolerance = options.tolerance.value_or(defaultTolerance(signature));
@@ -205,8 +208,7 @@ llvm::Expected<CheckReport> driver::checkResults(AttentionOp attention, const Si
       report.failure = comparison.failure;
     else if (!(comparison.error() <= report.tolerance))
       report.failure = "result '" + tensor.name + "': expected a relative error of at most " +
-                       formatNumber(report.tolerance) + ", got " +
-                       formatNumber(comparison.error());
+                       formatNumber(report.tolerance) + ", got " + formatNumber(comparison.error());
     else if (!result.paddingIsPoison())
       report.failure = "result '" + tensor.name + "': memory between its rows was written";
   }

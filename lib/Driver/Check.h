@@ -29,8 +29,7 @@ struct CheckReport {
 /// would take long a random part of the rows and heads is compared. `reference` says that the
 /// results are the oracle's own scores reading; they are held against the recurrent one.
 llvm::Expected<CheckReport> checkResults(AttentionOp attention, const Signature &signature,
-                                         const Inputs &inputs,
-                                         llvm::ArrayRef<HostTensor> results,
+                                         const Inputs &inputs, llvm::ArrayRef<HostTensor> results,
                                          const RunOptions &options, bool reference);
 
 } // namespace polyattn::driver

@@ -7,6 +7,7 @@
 
 #include "Inputs.h"
 #include "polyattn/Numpy/Npy.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <unistd.h>
 
 using namespace llvm;
@@ -38,6 +39,16 @@ static Error checkNames(const Signature &signature, const RunOptions &options) {
   return Error::success();
 }
 
+/// Bytes that this process may use: the machine's memory, or less in a container.
+static double availableMemory() {
+  double physical = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGE_SIZE));
+  auto limit = MemoryBuffer::getFileAsStream("/sys/fs/cgroup/memory.max");
+  double bytes;
+  if (limit && !(*limit)->getBuffer().trim().getAsDouble(bytes))
+    return std::min(physical, bytes);
+  return physical;
+}
+
 /// Refuses what this machine cannot hold before anything is allocated.
 static Error checkMemory(const Signature &signature, const CallSizes &sizes,
                          const RunOptions &options) {
@@ -47,17 +58,18 @@ static Error checkMemory(const Signature &signature, const CallSizes &sizes,
   for (const auto *list : {&signature.arguments, &signature.results})
     for (const TensorSignature &tensor : *list) {
       double count = 1;
+      // An empty tensor counts as if it were not: a huge batch of nothing is a mistake, too.
       for (int64_t size : shapeOf(tensor, sizes))
-        count *= double(size);
+        count *= double(std::max<int64_t>(size, 1));
       bytes += count * double(bytesOf(tensor.type) + (oracle ? 8 : 0));
     }
-  double available = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGE_SIZE));
+  double available = availableMemory();
   if (bytes <= available)
     return Error::success();
   std::string text;
   raw_string_ostream stream(text);
-  stream << format("arguments and results need %.3g GiB, this machine has %.3g GiB",
-                   bytes / 0x1p30, available / 0x1p30);
+  stream << format("arguments and results need %.3g GiB, this machine has %.3g GiB", bytes / 0x1p30,
+                   available / 0x1p30);
   return createStringError(text);
 }
 
@@ -69,8 +81,9 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
   std::vector<std::optional<HostTensor>> given(count);
   SizeBinder binder(signature);
   for (auto [i, argument] : enumerate(signature.arguments)) {
-    auto file = find_if(options.inputs,
-                        [&, &argument = argument](const NamedFile &f) { return f.name == argument.name; });
+    auto file = find_if(options.inputs, [&, &argument = argument](const NamedFile &f) {
+      return f.name == argument.name;
+    });
     if (file == options.inputs.end()) {
       if (!options.random)
         return createStringError("argument '" + argument.name + "': expected --input " +
@@ -79,8 +92,7 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     }
     Expected<HostTensor> tensor = readNpy(file->path, argument.type, layout);
     if (!tensor)
-      return createStringError("argument '" + argument.name +
-                               "': " + toString(tensor.takeError()));
+      return createStringError("argument '" + argument.name + "': " + toString(tensor.takeError()));
     if (Error error = binder.bind(argument, tensor->sizes))
       return std::move(error);
     given[i] = std::move(*tensor);
@@ -105,8 +117,7 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     if (!tensor) {
       auto made = allocateTensor(argument.type, shapeOf(argument, *sizes), layout);
       if (!made)
-        return createStringError("argument '" + argument.name + "': " +
-                                 toString(made.takeError()));
+        return createStringError("argument '" + argument.name + "': " + toString(made.takeError()));
       fillRandom(argument, options.seed, *made);
       tensor = std::move(*made);
     }

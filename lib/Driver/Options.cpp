@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <thread>
 
 using namespace llvm;
@@ -40,7 +40,8 @@ static Expected<std::vector<RandomSize>> parseRandom(StringRef text) {
         symbol = static_cast<Dim::Kind>(kind);
     if (!symbol)
       return createStringError("--random: expected sizes of B, T, Tk, H or Hkv as in B=1,T=128,"
-                               "H=8, got '" + item + "'");
+                               "H=8, got '" +
+                               item + "'");
     int64_t size;
     if (number.getAsInteger(10, size) || size < 0)
       return createStringError("--random: expected a number of at least 0 for " + name + ", got '" +
@@ -75,7 +76,7 @@ struct CommandLine {
   bool help = false;
   std::vector<Option> options = {
       {"entry", "NAME", "the attention to run; needed where a spec has several"},
-      {"input", "NAME=FILE.npy", "an argument from a file"},
+      {"input", "NAME=FILE.npy", "an argument from a file; bf16 is the type '<V2'"},
       {"output", "NAME=FILE.npy", "a result to a file"},
       {"random", "B=1,T=128,H=8[,Tk=..][,Hkv=..]",
        "random numbers for the arguments that no file gives"},
@@ -85,8 +86,9 @@ struct CommandLine {
       {"direction", "NAME", "forward, the only one so far"},
       {"threads", "N", "threads (default: as many as the machine runs at once)"},
       {"check", "", "compare with the oracle and fail beyond the tolerance"},
-      {"tolerance", "NUMBER", "relative error that --check allows (default 1e-5; 1e-2 with bf16, "
-                              "f16)"},
+      {"tolerance", "NUMBER",
+       "relative error that --check allows (default 1e-5; 1e-2 with bf16, "
+       "f16)"},
       {"bench", "SECONDS", "measure for so long (default 2)", /*valueOptional=*/true},
       {"json", "", "print one JSON object"},
       {"describe", "", "print the entries with their arguments and results"},
@@ -188,8 +190,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
       return createStringError("--seed: expected a number of at least 0, got '" + *seed + "'");
   options.threads = std::max(1u, std::thread::hardware_concurrency());
   if (std::optional<StringRef> threads = line.value("threads"))
-    if (threads->getAsInteger(10, options.threads) || options.threads < 1 ||
-        options.threads > 4096)
+    if (threads->getAsInteger(10, options.threads) || options.threads < 1 || options.threads > 4096)
       return createStringError("--threads: expected a number from 1 to 4096, got '" + *threads +
                                "'");
   if (std::optional<StringRef> tolerance = line.value("tolerance")) {

@@ -64,7 +64,6 @@ void driver::fillRandom(const TensorSignature &argument, uint64_t seed, const Ho
       return numbers.normal();
     }
   };
-  tensor.forEach([&](int64_t linear, void *address) {
-    storeElement(tensor.type, address, next(linear));
-  });
+  tensor.forEach(
+      [&](int64_t linear, void *address) { storeElement(tensor.type, address, next(linear)); });
 }

@@ -68,8 +68,8 @@ static json::Object runToJson(const RunReport &report) {
 
 static void printSummary(const RunReport &report, raw_ostream &stream) {
   const CallSizes &sizes = report.sizes;
-  stream << "@" << report.signature.name << " on " << report.options.target
-         << ": B=" << sizes.batch << " T=" << sizes.queries;
+  stream << "@" << report.signature.name << " on " << report.options.target << ": B=" << sizes.batch
+         << " T=" << sizes.queries;
   if (sizes.keys != sizes.queries)
     stream << " Tk=" << sizes.keys;
   stream << " H=" << sizes.heads;
@@ -82,15 +82,15 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
       double x = loadElement(result.type, address);
       squares += x * x;
     });
-    stream << "  " << tensor.name << ": " << formatSizes(result.sizes) << " "
-           << nameOf(result.type) << format(", norm %.6g\n", std::sqrt(squares));
+    stream << "  " << tensor.name << ": " << formatSizes(result.sizes) << " " << nameOf(result.type)
+           << format(", norm %.6g\n", std::sqrt(squares));
   }
   if (report.measurement) {
     const Measurement &m = *report.measurement;
     stream << format("  time: median %.4g ms, best %.4g ms, 10%% to 90%%: %.4g to %.4g ms (%lld "
                      "samples, %d threads)\n",
-                     m.median * 1e3, m.best * 1e3, m.p10 * 1e3, m.p90 * 1e3,
-                     (long long)m.samples, report.options.threads)
+                     m.median * 1e3, m.best * 1e3, m.p10 * 1e3, m.p90 * 1e3, (long long)m.samples,
+                     report.options.threads)
            << format("  rate: %.4g tokens/s, %.4g Gflop/s, %.1f%% of the peak of %.4g Gflop/s "
                      "(best call: %.1f%%)\n",
                      rate(double(sizes.batch) * sizes.queries, m.median),
@@ -101,10 +101,10 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
   }
   if (report.check) {
     const CheckReport &check = *report.check;
-    stream << "  check against the oracle's " << check.reading << " reading: "
-           << (check.failure.empty() ? "passed" : "FAILED")
-           << format(", relative error %.3g (allowed %.3g), worst row %.3g",
-                     check.relativeError, check.tolerance, check.worstRowError)
+    stream << "  check against the oracle's " << check.reading
+           << " reading: " << (check.failure.empty() ? "passed" : "FAILED")
+           << format(", relative error %.3g (allowed %.3g), worst row %.3g", check.relativeError,
+                     check.tolerance, check.worstRowError)
            << ", " << check.checkedRows << " of " << check.totalRows << " rows\n";
   }
 }

@@ -52,8 +52,8 @@ Expected<std::vector<NpyWriter>> openFiles(ArrayRef<NamedFile> files,
         continue;
       auto writer = NpyWriter::open(file.path, tensor.type, shapeOf(tensor, sizes));
       if (!writer)
-        return llvm::createStringError("output '" + file.name + "': " +
-                                       llvm::toString(writer.takeError()));
+        return llvm::createStringError("output '" + file.name +
+                                       "': " + llvm::toString(writer.takeError()));
       writers.push_back(std::move(*writer));
     }
   return writers;
@@ -135,8 +135,8 @@ Error runEntry(AttentionOp attention, const RunOptions &options, const TargetReg
   if (Error error = (*executable)->run(call))
     return error;
   if (options.check) {
-    auto check = checkResults(attention, *signature, *inputs, results, options,
-                              (*target)->isReference());
+    auto check =
+        checkResults(attention, *signature, *inputs, results, options, (*target)->isReference());
     if (!check)
       return check.takeError();
     report.check = std::move(*check);
@@ -145,8 +145,7 @@ Error runEntry(AttentionOp attention, const RunOptions &options, const TargetReg
   llvm::outs().flush();
   if (report.check && !report.check->failure.empty())
     return llvm::createStringError(report.check->failure);
-  if (Error error = commitFiles(*savedInputs, *savedFiles, signature->arguments,
-                                inputs->arguments))
+  if (Error error = commitFiles(*savedInputs, *savedFiles, signature->arguments, inputs->arguments))
     return error;
   return commitFiles(*outputs, options.outputs, signature->results, results);
 }
@@ -206,8 +205,15 @@ int polyattn::runMain(int argc, char **argv, const DialectRegistry &dialects,
     return 0;
   }
   Error error = options ? Error::success() : options.takeError();
-  if (!error)
-    error = runSpec(*options, dialects, targets);
+  if (!error) {
+    // The oracle keeps the vectors of a head in standard containers, which throw.
+    try {
+      error = runSpec(*options, dialects, targets);
+    } catch (const std::bad_alloc &) {
+      llvm::errs() << "polyattn-run: error: there is not enough memory for this run\n";
+      return 1;
+    }
+  }
   if (!error)
     return 0;
   llvm::handleAllErrors(

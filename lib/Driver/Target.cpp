@@ -33,4 +33,7 @@ std::string TargetRegistry::list() const {
   return text;
 }
 
-void polyattn::registerTargets(TargetRegistry &registry) { registerReferenceTargets(registry); }
+void polyattn::registerTargets(TargetRegistry &registry) {
+  registerReferenceTargets(registry);
+  registerTileTarget(registry);
+}

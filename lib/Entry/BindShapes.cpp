@@ -82,9 +82,9 @@ Expected<CallSizes> SizeBinder::finish() const {
   sizes.kvHeads = value(Dim::KvHeads).value_or(sizes.heads);
   if (sizes.heads % sizes.kvHeads != 0)
     return createStringError("expected H to be a multiple of Hkv, got H = " + Twine(sizes.heads) +
-                             " (from " + bindings[Dim::Heads]->source + ") and Hkv = " +
-                             Twine(sizes.kvHeads) + " (from " + bindings[Dim::KvHeads]->source +
-                             ")");
+                             " (from " + bindings[Dim::Heads]->source +
+                             ") and Hkv = " + Twine(sizes.kvHeads) + " (from " +
+                             bindings[Dim::KvHeads]->source + ")");
   return sizes;
 }
 

@@ -18,9 +18,9 @@ std::string Dim::str() const {
 }
 
 StringRef polyattn::nameOf(Role role) {
-  static constexpr const char *kNames[] = {"query",  "key",  "value",       "positional",
-                                           "weight", "vector", "gain",      "frequencies",
-                                           "decay",  "state", "output"};
+  static constexpr const char *kNames[] = {"query",  "key",    "value", "positional",
+                                           "weight", "vector", "gain",  "frequencies",
+                                           "decay",  "state",  "output"};
   return kNames[static_cast<int>(role)];
 }
 
@@ -204,14 +204,13 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   } else {
     symbols = {heads};
     size_t rank = shape.size() - (ShapedType::isDynamic(shape[0]) ? 1 : 0);
-    tensor.role = rank > 1            ? Role::Weight
+    tensor.role = rank > 1          ? Role::Weight
                   : use.frequencies ? Role::Frequencies
                   : use.gain        ? Role::Gain
                                     : Role::Vector;
   }
   for (auto [i, size] : llvm::enumerate(shape))
-    tensor.dims.push_back(ShapedType::isDynamic(size) ? Dim{symbols[i], 0}
-                                                      : Dim{Dim::Fixed, size});
+    tensor.dims.push_back(ShapedType::isDynamic(size) ? Dim{symbols[i], 0} : Dim{Dim::Fixed, size});
   return tensor;
 }
 
@@ -267,8 +266,8 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
     return std::move(error);
 
   llvm::StringSet<> names;
-  for (auto [argument, name, use] : llvm::zip(attention.getBody().getArguments(),
-                                              attention.getArgNames(), analysis.uses)) {
+  for (auto [argument, name, use] :
+       llvm::zip(attention.getBody().getArguments(), attention.getArgNames(), analysis.uses)) {
     StringRef text = cast<StringAttr>(name).getValue();
     if (!names.insert(text).second)
       return llvm::createStringError("entry '" + signature.name + "' has two arguments '" + text +
@@ -329,13 +328,13 @@ llvm::json::Object polyattn::toJson(const Signature &signature) {
     return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
   };
   const EntryFacts &facts = signature.facts;
-  return llvm::json::Object{
-      {"name", signature.name},
-      {"arguments", tensors(signature.arguments)},
-      {"results", tensors(signature.results)},
-      {"feature_dim", optional(facts.featureDim)},
-      {"degree", optional(facts.degree)},
-      {"score_form", facts.scoreForm.empty() ? llvm::json::Value(nullptr)
-                                             : llvm::json::Value(facts.scoreForm)},
-      {"state_bytes", optional(facts.stateBytes)}};
+  return llvm::json::Object{{"name", signature.name},
+                            {"arguments", tensors(signature.arguments)},
+                            {"results", tensors(signature.results)},
+                            {"feature_dim", optional(facts.featureDim)},
+                            {"degree", optional(facts.degree)},
+                            {"score_form", facts.scoreForm.empty()
+                                               ? llvm::json::Value(nullptr)
+                                               : llvm::json::Value(facts.scoreForm)},
+                            {"state_bytes", optional(facts.stateBytes)}};
 }

@@ -207,8 +207,8 @@ static std::string makeHeader(ElementType type, ArrayRef<int64_t> sizes) {
   for (auto [i, size] : enumerate(sizes))
     shape += (i ? ", " : "") + std::to_string(size);
   shape += sizes.size() == 1 ? "," : ""; // Python's tuple of one
-  std::string text = "{'descr': '" + descrOf(type).str() +
-                     "', 'fortran_order': False, 'shape': " + shape + "), }";
+  std::string text =
+      "{'descr': '" + descrOf(type).str() + "', 'fortran_order': False, 'shape': " + shape + "), }";
   text.append(63 - (10 + text.size()) % 64, ' ');
   text += '\n';
   std::string header = kMagic.str() + std::string("\x01\x00", 2);
@@ -236,9 +236,8 @@ Error NpyWriter::commit(const HostTensor &tensor) {
   std::memcpy(start, header.data(), header.size());
   int64_t bytes = bytesOf(tensor.type);
   start += header.size();
-  tensor.forEach([&](int64_t linear, void *address) {
-    std::memcpy(start + linear * bytes, address, bytes);
-  });
+  tensor.forEach(
+      [&](int64_t linear, void *address) { std::memcpy(start + linear * bytes, address, bytes); });
   if (Error error = file->commit())
     return inFile(path, std::move(error));
   return Error::success();

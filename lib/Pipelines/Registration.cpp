@@ -14,6 +14,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Transforms/Passes.h"
+#include "polyattn/Pipelines/CPU.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
@@ -26,4 +27,5 @@ void polyattn::registerPasses() {
   mlir::registerTransformsPasses();
   registerPolyAttnPasses();
   registerPolyAttnConversionPasses();
+  registerCPUPipeline();
 }

@@ -8,7 +8,7 @@
 #include "polyattn/Reference/Evaluate.h"
 #include "FeatureProgram.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include <cmath>
 #include <numeric>
 
@@ -152,17 +152,18 @@ ArrayRef<Operation *> Evaluator::sliceOf(Value value) {
   auto [it, inserted] = slices.try_emplace(value);
   if (!inserted)
     return it->second;
-  llvm::SetVector<Operation *> needed;
-  std::function<void(Value)> visit = [&](Value v) {
-    Operation *op = v.getDefiningOp();
-    if (!op || isa<AttendOp>(op) || needed.contains(op))
-      return;
-    for (Value operand : op->getOperands())
-      visit(operand);
-    needed.insert(op);
-  };
-  visit(value);
-  SmallVector<Operation *> ops = needed.takeVector();
+  SmallVector<Operation *> ops;
+  llvm::DenseSet<Value> needed = {value};
+  Operation *last = value.getDefiningOp();
+  for (Operation *op = last; op; op = op->getPrevNode()) {
+    if (isa<AttendOp>(op) || llvm::none_of(op->getResults(), [&](Value result) {
+          return needed.contains(result);
+        }))
+      continue;
+    needed.insert(op->operand_begin(), op->operand_end());
+    ops.push_back(op);
+  }
+  std::reverse(ops.begin(), ops.end());
   return slices[value] = std::move(ops);
 }
 

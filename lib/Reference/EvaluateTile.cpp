@@ -32,9 +32,13 @@ LogicalResult polyattn::evaluateTile(tile::KernelOp kernel, MutableArrayRef<Arra
   if (failed(checkTensors(kernel, tensors)))
     return failure();
   SmallVector<const Array *, 2> sequences;
-  for (const Array &tensor : tensors)
-    if (tensor.rank() == 4)
-      sequences.push_back(&tensor);
+  for (StringRef name : {"query_tensor", "key_tensor"})
+    if (auto index = kernel->getAttrOfType<IntegerAttr>(name))
+      sequences.push_back(&tensors[index.getInt()]);
+  if (sequences.empty())
+    for (const Array &tensor : tensors)
+      if (tensor.rank() == 4)
+        sequences.push_back(&tensor);
   if (sequences.empty())
     return kernel.emitError("no tensor of rank 4 gives the batches and heads");
   int64_t batches = sequences[0]->shape[0], heads = sequences[0]->shape[2];

@@ -160,8 +160,7 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   ForwardCost quadratic;
   quadratic.quadratic = true;
   double allPairs = causal ? trianglePairs(queries, queries ? queries : 1) : queries * keys;
-  quadratic.pairs =
-      queryHeads * ((allPairs - localPairs) * onePair + localPairs * localPair);
+  quadratic.pairs = queryHeads * ((allPairs - localPairs) * onePair + localPairs * localPair);
 
   int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
   bool stateAsked = attend.getInitialState() || attend.getFinalState();
@@ -169,11 +168,8 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
     return quadratic;
 
   double blocks = std::ceil(queries / block);
-  double readers = !causal || attend.getInitialState() ? queries
-                                                       : std::max(0.0, queries - block);
-  double writers = !causal || attend.getFinalState() ? keys
-                   : blocks > 0                      ? (blocks - 1) * block
-                                                     : 0;
+  double readers = !causal || attend.getInitialState() ? queries : std::max(0.0, queries - block);
+  double writers = !causal || attend.getFinalState() ? keys : blocks > 0 ? (blocks - 1) * block : 0;
   ForwardCost state;
   state.pairs = queryHeads * localPairs * localPair;
   state.expansion = queryHeads * readers * expansionFlops(attend.getQuery()) +

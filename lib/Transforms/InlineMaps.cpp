@@ -45,11 +45,12 @@ private:
     return read;
   }
 
-  /// Replaces the op by a copy of its map's body.
+  /// Replaces the op by a copy of its map's body. Maps apply no other maps.
   LogicalResult inlineApply(ApplyOp apply) {
     auto map = symbols.lookup<FeatureMapOp>(apply.getMap());
     if (!map)
       return apply.emitError("there is no feature map ") << apply.getMapAttr();
+
     OpBuilder builder(apply);
     IRMapping copies;
     for (auto [input, parameter] : llvm::zip(apply.getInputs(), map.getBody().getArguments())) {

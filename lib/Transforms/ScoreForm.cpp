@@ -25,8 +25,7 @@ static double peel(Value &vector) {
 }
 
 /// Both sides come from the same kind of op, operand for operand of the same structure.
-template <typename Op>
-static bool bothAre(Value query, Value key) {
+template <typename Op> static bool bothAre(Value query, Value key) {
   auto q = query.getDefiningOp<Op>(), k = key.getDefiningOp<Op>();
   return q && k && q->getOperandTypes() == k->getOperandTypes();
 }
@@ -46,6 +45,15 @@ static bool isProduct(Value query, Value key) {
   return bothAre<TensorOp>(query, key) || areEqualPowers(query, key, /*absolute=*/false);
 }
 
+/// True where <query, key>^exponent is a product that may be taken apart: no degree grows beyond
+/// what one power can have.
+static bool isOpenProduct(Value query, Value key, int64_t exponent) {
+  if (bothAre<TensorOp>(query, key))
+    return true;
+  return areEqualPowers(query, key, /*absolute=*/false) &&
+         exponent * int64_t(query.getDefiningOp<PowerOp>().getDegree()) <= kMaxDegree;
+}
+
 Scored ScoreForm::simplify(Value query, Value key) {
   std::pair<Value, Value> pair(query, key);
   if (auto it = known.find(pair); it != known.end())
@@ -60,8 +68,8 @@ Scored ScoreForm::simplify(Value query, Value key) {
     result = simplifyAbsolutePower(query.getDefiningOp<PowerOp>(), key.getDefiningOp<PowerOp>());
   else if (auto q = query.getDefiningOp<ConstantOp>())
     if (auto k = key.getDefiningOp<ConstantOp>())
-      result = {{}, {}, q.getWidth() * q.getValue().convertToDouble() *
-                            k.getValue().convertToDouble()};
+      result = {
+          {}, {}, q.getWidth() * q.getValue().convertToDouble() * k.getValue().convertToDouble()};
   result.factor *= factor;
   return known[pair] = result;
 }
@@ -86,16 +94,15 @@ void ScoreForm::collectPowers(Value query, Value key, int64_t exponent, int64_t 
                               SmallVectorImpl<Power> &powers, double &factor) {
   factor *= std::pow(peel(query) * peel(key), exponent);
   if (bothAre<TensorOp>(query, key)) {
-    for (auto [q, k] : llvm::zip(query.getDefiningOp()->getOperands(),
-                                 key.getDefiningOp()->getOperands()))
+    for (auto [q, k] :
+         llvm::zip(query.getDefiningOp()->getOperands(), key.getDefiningOp()->getOperands()))
       collectPowers(q, k, exponent, /*block=*/1, powers, factor);
     return;
   }
-  if (areEqualPowers(query, key, /*absolute=*/false)) {
+  if (isOpenProduct(query, key, exponent)) {
     auto q = query.getDefiningOp<PowerOp>(), k = key.getDefiningOp<PowerOp>();
-    int64_t exponentInside = saturatingMul(exponent, q.getDegree());
-    collectPowers(q.getInput(), k.getInput(), exponentInside, q.getBlock().value_or(1), powers,
-                  factor);
+    collectPowers(q.getInput(), k.getInput(), exponent * int64_t(q.getDegree()),
+                  q.getBlock().value_or(1), powers, factor);
     return;
   }
   Scored base = simplify(query, key);
@@ -103,7 +110,7 @@ void ScoreForm::collectPowers(Value query, Value key, int64_t exponent, int64_t 
   if (!base.query)
     return;
   bool isNew = base.query != query || base.key != key;
-  if (isNew && isProduct(base.query, base.key)) // a sum that shrank to one term
+  if (isNew && isOpenProduct(base.query, base.key, exponent)) // a sum that shrank to one term
     return collectPowers(base.query, base.key, exponent, /*block=*/1, powers, factor);
   // A block was chosen for the width of the vector that stood here.
   if (base.query.getType() != query.getType())
@@ -170,8 +177,8 @@ void ScoreForm::collectTerms(Value query, Value key, double factor,
                              SmallVectorImpl<Scored> &terms) {
   factor *= peel(query) * peel(key);
   if (bothAre<ConcatOp>(query, key)) {
-    for (auto [q, k] : llvm::zip(query.getDefiningOp()->getOperands(),
-                                 key.getDefiningOp()->getOperands()))
+    for (auto [q, k] :
+         llvm::zip(query.getDefiningOp()->getOperands(), key.getDefiningOp()->getOperands()))
       collectTerms(q, k, factor, terms);
     return;
   }
@@ -197,8 +204,8 @@ Scored ScoreForm::simplifySum(Value query, Value key) {
   if (terms.size() == 1)
     return terms[0];
   // A factor that all terms share goes on outwards.
-  bool shared = llvm::all_of(
-      terms, [&](const Scored &term) { return term.factor == terms[0].factor; });
+  bool shared =
+      llvm::all_of(terms, [&](const Scored &term) { return term.factor == terms[0].factor; });
   SmallVector<Value> queries, keys;
   for (const Scored &term : terms) {
     auto [q, k] = vectorsOf(term, /*withFactor=*/!shared);

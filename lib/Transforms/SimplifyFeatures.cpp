@@ -60,8 +60,8 @@ static void simplifyScores(AttendOp op, ScoreForm &form) {
     local = form.simplify(op.getLocalQuery(), op.getLocalKey());
 
   // The scale multiplies both kinds of scores, before the normalizer sees them.
-  bool folds = std::isfinite(score.factor) && score.factor != 0 &&
-               (!local || local->factor == score.factor);
+  bool folds =
+      std::isfinite(score.factor) && score.factor != 0 && (!local || local->factor == score.factor);
   Pair pair = form.vectorsOf(score, /*withFactor=*/!folds), localPair;
   // Vectors that are not used after all fall to the next clean-up.
   if (!keepsSign({op.getQuery(), op.getKey()}, pair))

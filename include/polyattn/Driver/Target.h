@@ -74,6 +74,10 @@ private:
 /// The oracle as a target, in both of its readings: `reference` and `reference-recurrent`.
 void registerReferenceTargets(TargetRegistry &registry);
 
+/// The block programs, interpreted in f64: `tile`. Several threads stand for a head that is cut
+/// into as many parts, where it can be.
+void registerTileTarget(TargetRegistry &registry);
+
 /// Every target of the project.
 void registerTargets(TargetRegistry &registry);
 

@@ -62,7 +62,8 @@ struct HostTensor {
 /// How the rows of a new tensor lie in memory.
 enum class Layout {
   Contiguous,
-  /// Every dimension but the innermost has a gap behind it, so that no stride is a product of sizes.
+  /// Every dimension but the innermost has a gap behind it, so that no stride is a product of
+  /// sizes.
   Padded,
 };
 

@@ -34,7 +34,8 @@ struct TileOptions {
 /// Runs every program of a kernel on dense tensors, inputs first, and leaves the results in
 /// the tensors after them; what no program stores there keeps its value.
 ///
-/// The first tensor of rank 4 gives the batches and query heads, the second the key heads.
+/// The kernel's attributes `query_tensor` and `key_tensor` name the tensors that give the batches
+/// and query heads, and the key heads; without them it is the first two of rank 4.
 /// Query head h is served by key head h / (H / Hkv), or h mod Hkv where the kernel has the
 /// attribute `grouping = "interleaved"`.
 mlir::LogicalResult evaluateTile(tile::KernelOp kernel, llvm::MutableArrayRef<Array> tensors,

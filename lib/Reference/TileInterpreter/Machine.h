@@ -105,6 +105,7 @@ mlir::LogicalResult run(Machine &machine, tile::ReadOp op);
 mlir::LogicalResult run(Machine &machine, tile::WriteOp op);
 mlir::LogicalResult run(Machine &machine, tile::AccumulateOp op);
 mlir::LogicalResult run(Machine &machine, mlir::memref::DimOp op);
+mlir::LogicalResult run(Machine &machine, mlir::memref::LoadOp op);
 
 // Values.cpp
 mlir::LogicalResult run(Machine &machine, tile::ConstantOp op);

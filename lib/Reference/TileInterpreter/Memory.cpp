@@ -99,6 +99,17 @@ LogicalResult reference::run(Machine &machine, memref::DimOp op) {
   return success();
 }
 
+LogicalResult reference::run(Machine &machine, memref::LoadOp op) {
+  Array *tensor = machine.tensor(op.getMemRef());
+  if (!tensor || tensor->rank() != 1 || !isa<IntegerType>(op.getType()))
+    return op.emitError("only whole numbers of a vector are loaded outside tiles");
+  int64_t i = machine.index(op.getIndices()[0]);
+  if (i < 0 || i >= tensor->shape[0])
+    return op.emitError("element ") << i << " is outside the tensor";
+  machine.bind(op.getResult(), int64_t(tensor->data[i]));
+  return success();
+}
+
 LogicalResult reference::run(Machine &machine, tile::BufferOp op) {
   tile::BufferType type = op.getResult().getType();
   machine.bind(op.getResult(), std::make_shared<Buffer>(type.getRows(), type.getColumns()));

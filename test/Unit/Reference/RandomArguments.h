@@ -52,7 +52,8 @@ inline llvm::SmallVector<int64_t> shapeOf(mlir::BlockArgument argument, const Ca
   return shape;
 }
 
-inline Array randomArgument(mlir::BlockArgument argument, const CallSizes &sizes, std::mt19937 &random) {
+inline Array randomArgument(mlir::BlockArgument argument, const CallSizes &sizes,
+                            std::mt19937 &random) {
   Array array(shapeOf(argument, sizes));
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;

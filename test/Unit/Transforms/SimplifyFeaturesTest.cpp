@@ -106,16 +106,16 @@ TEST_P(Rewrites, KeepTheResults) {
       "%y = power %s {degree = 2} : [4]\nyield %y : pow 2 [4]\n}\n"
       "polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,"
       " %v: tensor<?x?x?x5xf32>, %w: tensor<4x3xf32>) -> (o: tensor<?x?x?x5xf32>) {\n"
-      "%a = apply @phi(%q, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " + structure +
-      "\n%b = apply @phi(%k, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " + structure +
+      "%a = apply @phi(%q, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " +
+      structure + "\n%b = apply @phi(%k, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " +
+      structure +
       "\n%c = apply @exact(%q) : tensor<?x?x?x4xf32> -> pow 2 [4]"
       "\n%d = apply @exact(%k) : tensor<?x?x?x4xf32> -> pow 2 [4]"
       "\n%values = read %v : tensor<?x?x?x5xf32> -> [5]\n"
       "%o = attend query %a key %b value %values ";
   bool local = StringRef(GetParam().attend).contains("block = ");
-  text += std::string(local ? "local %c, %d " : "") + GetParam().attend + " : " + structure +
-          ", " + structure + ", [5]" + (local ? ", pow 2 [4], pow 2 [4]" : "") +
-          "\nreturn %o : [5]\n}\n";
+  text += std::string(local ? "local %c, %d " : "") + GetParam().attend + " : " + structure + ", " +
+          structure + ", [5]" + (local ? ", pow 2 [4], pow 2 [4]" : "") + "\nreturn %o : [5]\n}\n";
   MLIRContext context;
   context.loadDialect<PolyAttnDialect>();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
@@ -126,10 +126,11 @@ TEST_P(Rewrites, KeepTheResults) {
 const char *kNone = "causal normalize <none>";
 const char *kBias = "causal normalize <bias, bias = 1.0>";
 const char *kSigned = "causal normalize <sum, eps = 1.0e-3> {signed_scores}";
-const char *kBased = "%one = constant {value = 1.0, width = 1}\n%h = scale %x {factor = 0.5} : [4]\n"
-                     "%xx = tensor %h, %h : [4], [4]\n"
-                     "%c = scale %xx {factor = 0.70710678118654757} : [4] x [4]\n"
-                     "%y = concat %one, %h, %c : [1], [4], [4] x [4]";
+const char *kBased =
+    "%one = constant {value = 1.0, width = 1}\n%h = scale %x {factor = 0.5} : [4]\n"
+    "%xx = tensor %h, %h : [4], [4]\n"
+    "%c = scale %xx {factor = 0.70710678118654757} : [4] x [4]\n"
+    "%y = concat %one, %h, %c : [1], [4], [4] x [4]";
 const char *kBasedType = "[1] + [4] + [4] x [4]";
 const char *kSquare = "%h = scale %x {factor = 0.5} : [4]\n%y = tensor %h, %h : [4], [4]";
 
@@ -138,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"square", kSquare, "[4] x [4]", kBias},
         Case{"square_sum", kSquare, "[4] x [4]", "causal normalize <sum, eps = 1.0e-2>"},
-        Case{"square_mean", kSquare, "[4] x [4]", "full normalize <sum, eps = 1.0e-2, reduce = mean>"},
+        Case{"square_mean", kSquare, "[4] x [4]",
+             "full normalize <sum, eps = 1.0e-2, reduce = mean>"},
         Case{"square_row_max", kSquare, "[4] x [4]",
              "causal normalize <sum, eps = 1.0e-2, eps_mode = row_max>"},
         Case{"square_floor", kSquare, "[4] x [4]",
@@ -156,6 +158,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nested_power",
              "%z = power %x {degree = 2, symmetric} : [4]\n%y = power %z {degree = 2} : sym 2 [4]",
              "pow 2 sym 2 [4]", kBias},
+        Case{"degree_beyond_the_largest",
+             "%p = select %x {indices = array<i64: 0>} : [4]\n%s = scale %p {factor = 0.1} : [1]\n"
+             "%z = power %s {degree = 10} : [1]\n%t = power %z {degree = 8} : pow 10 [1]\n"
+             "%y = tensor %t, %z : pow 8 pow 10 [1], pow 10 [1]",
+             "pow 8 pow 10 [1] x pow 10 [1]", kBias},
         Case{"power_of_tensor",
              "%p = project %x, %w : [4], 4x3\n%t = tensor %x, %p : [4], [3]\n"
              "%y = power %t {degree = 2} : [4] x [3]",
@@ -170,11 +177,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"only_constants",
              "%c = constant {value = -3.0, width = 2}\n%y = power %c {degree = 2} : [2]",
              "pow 2 [2]", kBias},
-        Case{"absolute", "%h = scale %x {factor = -2.0} : [4]\n%y = power %h {degree = 3, abs} : [4]",
+        Case{"absolute",
+             "%h = scale %x {factor = -2.0} : [4]\n%y = power %h {degree = 3, abs} : [4]",
              "pow 3 [4]", "causal normalize <bias, bias = 1.0>"},
         Case{"even_absolute", "%y = power %x {degree = 2, abs} : [4]", "pow 2 [4]", kBias},
-        Case{"based", kBased, kBasedType, kBias},
-        Case{"based_signed", kBased, kBasedType, kSigned},
+        Case{"based", kBased, kBasedType, kBias}, Case{"based_signed", kBased, kBasedType, kSigned},
         Case{"based_local", kBased, kBasedType,
              "causal normalize <sum, eps = 1.0e-3> {signed_scores, block = 4}"},
         Case{"power_of_concat",
@@ -183,7 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
              "pow 2 ([1] + [4])", kBias},
         Case{"nested_concat",
              "%z = scale %x {factor = 0.0} : [4]\n%c = constant {value = 2.0, width = 3}\n"
-             "%i = concat %x, %c, %z : [4], [3], [4]\n%j = scale %i {factor = -0.5} : [4] + [3] + [4]\n"
+             "%i = concat %x, %c, %z : [4], [3], [4]\n%j = scale %i {factor = -0.5} : [4] + [3] + "
+             "[4]\n"
              "%y = concat %j, %x, %c : [4] + [3] + [4], [4], [3]",
              "([4] + [3] + [4]) + [4] + [3]", kSigned},
         Case{"zero_of_highest_degree",

@@ -1,0 +1,108 @@
+/*===- polyattn.h - the compiler for programs in C --------------*- C -*-===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+/* C99. Compiles attention specs in memory and runs them on the caller's buffers.
+ *
+ *   polyattn_error *error = NULL;
+ *   polyattn_kernel *kernel = polyattn_compile_file("linear.mlir", NULL, &error);
+ *   if (!kernel) { puts(polyattn_error_message(error)); polyattn_error_destroy(error); }
+ *
+ * Ownership: what a function returns belongs to the caller, who destroys it, unless it says
+ * otherwise. Errors: functions that can fail take `polyattn_error **error`, which may be null;
+ * upon failure they set it to an error that the caller destroys, upon success they leave
+ * it alone. No function aborts or throws on wrong input.
+ * Threads: any number of threads may compile at once, and run one kernel at once.
+ * Functions are available since version 1 unless they say otherwise. */
+#ifndef POLYATTN_C_POLYATTN_H
+#define POLYATTN_C_POLYATTN_H
+
+#include "polyattn-c/tensor.h"
+
+#if defined(__GNUC__)
+#define POLYATTN_EXPORT __attribute__((visibility("default")))
+#else
+#define POLYATTN_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header. A library serves programs built for its version or an older. */
+#define POLYATTN_API_VERSION 1
+POLYATTN_EXPORT int polyattn_api_version(void);
+
+typedef struct polyattn_error polyattn_error;
+/* Text that lives as long as the error: one line, or one per located diagnostic of a spec. */
+POLYATTN_EXPORT const char *polyattn_error_message(const polyattn_error *error);
+POLYATTN_EXPORT void polyattn_error_destroy(polyattn_error *error);
+
+/* How to compile. Start from POLYATTN_COMPILE_OPTIONS_INIT; strings may be null. */
+typedef struct polyattn_compile_options {
+  size_t struct_size;          /* sizeof(polyattn_compile_options): later versions add fields */
+  const char *entry;           /* the entry; null where the spec has one only */
+  const char *target;          /* null is "native"; or x86-64, x86-64-v3, x86-64-v4, aarch64 */
+  const char *cache_directory; /* null: the user's; "": compile always */
+  int32_t optimize_ir;         /* 1: LLVM's -O2 pipeline before code generation */
+} polyattn_compile_options;
+#define POLYATTN_COMPILE_OPTIONS_INIT {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0}
+
+/* One compiled entry. */
+typedef struct polyattn_kernel polyattn_kernel;
+/* Compiles a spec. `options` may be null. Returns null upon failure. */
+POLYATTN_EXPORT polyattn_kernel *polyattn_compile_file(const char *path,
+                                                       const polyattn_compile_options *options,
+                                                       polyattn_error **error);
+/* The same from `length` bytes of text; diagnostics call it `name`. */
+POLYATTN_EXPORT polyattn_kernel *polyattn_compile_text(const char *text, size_t length,
+                                                       const char *name,
+                                                       const polyattn_compile_options *options,
+                                                       polyattn_error **error);
+/* No call may be running any more. Null is allowed. */
+POLYATTN_EXPORT void polyattn_kernel_destroy(polyattn_kernel *kernel);
+
+/* Sizes that the caller's tensors decide; POLYATTN_SIZE_HKV divides POLYATTN_SIZE_H. */
+enum {
+  POLYATTN_SIZE_B = -1,  /* batch */
+  POLYATTN_SIZE_T = -2,  /* positions of the queries */
+  POLYATTN_SIZE_TK = -3, /* positions of the keys, where they may differ */
+  POLYATTN_SIZE_H = -4,  /* query heads */
+  POLYATTN_SIZE_HKV = -5 /* key heads */
+};
+
+/* One argument or result. The name lives as long as the kernel. */
+typedef struct polyattn_tensor_info {
+  const char *name;
+  int32_t is_result;
+  int32_t dtype;
+  int32_t rank;
+  int64_t sizes[POLYATTN_MAX_RANK]; /* a number, or POLYATTN_SIZE_... */
+} polyattn_tensor_info;
+
+/* The entry's name; lives as long as the kernel. */
+POLYATTN_EXPORT const char *polyattn_kernel_entry(const polyattn_kernel *kernel);
+/* The number of arguments and results together. */
+POLYATTN_EXPORT size_t polyattn_kernel_num_tensors(const polyattn_kernel *kernel);
+/* The tensor at `index`, arguments in the spec's order and then results. Returns 0, or 1 where
+ * there is no such tensor. */
+POLYATTN_EXPORT int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t index,
+                                           polyattn_tensor_info *info);
+/* Everything about the kernel as JSON; lives as long as the kernel. */
+POLYATTN_EXPORT const char *polyattn_kernel_json(const polyattn_kernel *kernel);
+
+/* Computes the results from the arguments on `threads` threads, the caller's included; the
+ * numbers do not depend on it. `tensors` has the order of polyattn_kernel_tensor. Returns 0, or 1
+ * with an error that names the argument, what was expected and what came; nothing has been
+ * computed then. */
+POLYATTN_EXPORT int polyattn_kernel_run(const polyattn_kernel *kernel,
+                                        const polyattn_tensor *tensors, size_t num_tensors,
+                                        int threads, polyattn_error **error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POLYATTN_C_POLYATTN_H */

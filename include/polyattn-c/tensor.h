@@ -1,0 +1,53 @@
+/*===- tensor.h - how a caller describes a tensor ---------------*- C -*-===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+/* C99. The compiler copies this text into the header of every shared library
+ * that it writes, so it includes nothing of the project; the guard lets several such
+ * headers meet in one file. */
+#ifndef POLYATTN_TENSOR_H
+#define POLYATTN_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define POLYATTN_MAX_RANK 6
+
+/* Element types. */
+enum { POLYATTN_F32 = 1, POLYATTN_F16 = 2, POLYATTN_BF16 = 3 };
+
+/* A view of the caller's memory; polyattn never owns or keeps it.
+ * Element (i0, i1, ...) lies at data + i0 * strides[0] + i1 * strides[1] + ..., counted in
+ * elements. The innermost stride is 1. An input may repeat itself (stride 0) or run
+ * backwards (negative strides); no two elements of a result may share memory, and
+ * results share none with other tensors. */
+typedef struct polyattn_tensor {
+  void *data;
+  int32_t rank;
+  int32_t dtype;
+  int64_t sizes[POLYATTN_MAX_RANK];
+  int64_t strides[POLYATTN_MAX_RANK];
+} polyattn_tensor;
+
+/* A dense row-major view. */
+static inline polyattn_tensor polyattn_dense(void *data, int32_t dtype, int32_t rank,
+                                             const int64_t *sizes) {
+  polyattn_tensor tensor;
+  int64_t stride = 1;
+  int32_t i;
+  tensor.data = data;
+  tensor.rank = rank;
+  tensor.dtype = dtype;
+  for (i = 0; i < POLYATTN_MAX_RANK; ++i)
+    tensor.sizes[i] = tensor.strides[i] = 0;
+  for (i = rank < POLYATTN_MAX_RANK ? rank : POLYATTN_MAX_RANK; i-- > 0;) {
+    tensor.sizes[i] = sizes[i];
+    tensor.strides[i] = stride;
+    stride *= sizes[i] > 0 ? sizes[i] : 1;
+  }
+  return tensor;
+}
+
+#endif /* POLYATTN_TENSOR_H */

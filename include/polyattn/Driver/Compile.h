@@ -1,0 +1,76 @@
+//===- Compile.h - from a spec's text to machine code -----------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DRIVER_COMPILE_H
+#define POLYATTN_DRIVER_COMPILE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Target/CPU.h"
+#include <memory>
+
+namespace polyattn {
+
+/// Located diagnostics of a spec, "file:line:column: error: ..." per line.
+class SpecError : public llvm::ErrorInfo<SpecError> {
+public:
+  static char ID;
+  explicit SpecError(std::string text) : text(std::move(text)) {}
+  void log(llvm::raw_ostream &stream) const override { stream << text; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+private:
+  std::string text;
+};
+
+/// What decides the code of a spec. Every field belongs into the key of a cached kernel.
+struct CompileOptions {
+  /// The entry to compile; empty for all of the spec's.
+  std::string entry;
+  MachineDescription machine;
+  CodegenOptions codegen;
+};
+
+/// A module and the context it lives in, one thread of MLIR.
+struct LoweredModule {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// One per entry, in the spec's order.
+  std::vector<KernelDescription> kernels;
+};
+
+/// Parses and verifies a spec and keeps the chosen entries. An error carries the located
+/// diagnostics.
+llvm::Expected<LoweredModule> parseSpec(llvm::StringRef text, llvm::StringRef fileName,
+                                        const CompileOptions &options);
+
+/// Runs the CPU pipeline, up to `stopAfter`.
+llvm::Error lower(LoweredModule &module, const CompileOptions &options,
+                  CPUPipelinePhase stopAfter = CPUPipelinePhase::LLVMDialect);
+
+/// Completes the descriptions from the functions of the LLVM dialect (scratch) and checks that
+/// these have the signature that the runtime calls.
+llvm::Error completeDescriptions(LoweredModule &module, const CompileOptions &options);
+
+/// An object of one or more entries.
+struct CompiledObject {
+  std::vector<KernelDescription> kernels;
+  llvm::SmallVector<char, 0> object;
+};
+
+/// From a module in the LLVM dialect; tests start here.
+llvm::Expected<CompiledObject> compileLowered(LoweredModule &module,
+                                              const CompileOptions &options);
+
+/// All of the way.
+llvm::Expected<CompiledObject> compileSpec(llvm::StringRef text, llvm::StringRef fileName,
+                                           const CompileOptions &options);
+
+} // namespace polyattn
+
+#endif // POLYATTN_DRIVER_COMPILE_H

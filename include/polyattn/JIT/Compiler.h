@@ -1,0 +1,35 @@
+//===- Compiler.h - a spec to a kernel that can be called -------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_JIT_COMPILER_H
+#define POLYATTN_JIT_COMPILER_H
+
+#include "polyattn/Driver/Compile.h"
+#include "polyattn/JIT/CompiledKernel.h"
+
+namespace polyattn {
+
+struct JITOptions {
+  /// The entry; may be empty where the spec has one only.
+  std::string entry;
+  /// A name that findMachine knows, of this process's architecture.
+  std::string target = "native";
+  CodegenOptions codegen;
+  /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
+  std::optional<std::string> cacheDirectory;
+};
+
+/// Compiles one entry of a spec, or takes it from the cache: then nothing is parsed.
+llvm::Expected<std::unique_ptr<CompiledKernel>>
+compileKernel(llvm::StringRef text, llvm::StringRef fileName, const JITOptions &options = {});
+
+/// The same for a spec in a file.
+llvm::Expected<std::unique_ptr<CompiledKernel>>
+compileKernelFromFile(llvm::StringRef path, const JITOptions &options = {});
+
+} // namespace polyattn
+
+#endif // POLYATTN_JIT_COMPILER_H

@@ -1,0 +1,94 @@
+//===- KernelDescription.h - what a compiled entry takes and gives -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that one must know of compiled code to call it, as plain data: it is
+// stored beside cached objects, printed as the JSON of a shared library, and needs
+// no MLIR to be read back.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_JIT_KERNELDESCRIPTION_H
+#define POLYATTN_JIT_KERNELDESCRIPTION_H
+
+#include "runtime/runtime.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace polyattn {
+
+enum class DataType : int32_t { F32 = POLYATTN_F32, F16 = POLYATTN_F16, BF16 = POLYATTN_BF16 };
+
+/// A size of a tensor: a number, or where negative a name that the caller's tensors decide.
+enum SizeName : int64_t {
+  kBatch = POLYATTN_RT_B,
+  kPositions = POLYATTN_RT_T,
+  kKeyPositions = POLYATTN_RT_TK,
+  kHeads = POLYATTN_RT_H,
+  kKeyHeads = POLYATTN_RT_HKV,
+};
+
+struct TensorDescription {
+  std::string name;
+  bool isResult = false;
+  DataType dtype = DataType::F32;
+  std::vector<int64_t> sizes;
+};
+
+/// One function of the compiled module. Its number of block programs is the product of
+/// `programs`, numbers or names of sizes.
+struct StageDescription {
+  std::string function;
+  std::vector<int64_t> programs = {kBatch, kHeads};
+  int64_t scratchBytes = 0;
+};
+
+struct KernelDescription {
+  std::string entry;
+  /// Arguments in the spec's order, then results.
+  std::vector<TensorDescription> tensors;
+  /// Run one after another.
+  std::vector<StageDescription> stages;
+  /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
+  std::string target, cpuLevel;
+  /// Facts for people: features per key where the number fits, degree of the scores where they
+  /// are polynomials, and the structure whose score form spares the features, or nothing.
+  std::optional<int64_t> featureDimension, degree;
+  std::string scoreForm;
+
+  llvm::json::Value toJSON() const;
+  /// Rejects whatever the runtime could not take: the text may come from a damaged file.
+  static llvm::Expected<KernelDescription> fromJSON(const llvm::json::Value &value);
+};
+
+/// The runtime's form of a description. Points into the description, which must outlive it and
+/// not move; `functions` are the addresses of the stages.
+class RuntimeKernel {
+public:
+  RuntimeKernel(const KernelDescription &description,
+                llvm::ArrayRef<polyattn_rt_function> functions);
+  RuntimeKernel(const RuntimeKernel &) = delete;
+  const polyattn_rt_kernel &get() const { return kernel; }
+
+private:
+  std::vector<polyattn_rt_tensor_rule> tensors;
+  std::vector<polyattn_rt_stage_rule> stages;
+  polyattn_rt_kernel kernel;
+};
+
+/// "f32", "f16", "bf16".
+llvm::StringRef toString(DataType type);
+std::optional<DataType> parseDataType(llvm::StringRef name);
+int64_t byteWidth(DataType type);
+
+/// "B", "T", "Tk", "H", "Hkv", or the number.
+std::string sizeToString(int64_t size);
+
+} // namespace polyattn
+
+#endif // POLYATTN_JIT_KERNELDESCRIPTION_H

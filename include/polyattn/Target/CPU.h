@@ -1,0 +1,62 @@
+//===- CPU.h - machine code for processors ----------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TARGET_CPU_H
+#define POLYATTN_TARGET_CPU_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "polyattn/Target/MachineDescription.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Target/TargetMachine.h"
+#include <memory>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace polyattn {
+
+/// The machine of a name:
+///   cpu, native   the processor that we run on, with everything it has
+///   x86-64        any x86-64 processor (SSE2)
+///   x86-64-v3     AVX2 and FMA
+///   x86-64-v4     AVX-512
+///   aarch64       any AArch64 processor (NEON)
+/// Any other name is an error that lists these.
+llvm::Expected<MachineDescription> findMachine(llvm::StringRef name);
+
+/// Whether code for `machine` can run in this process.
+bool isHostArchitecture(const MachineDescription &machine);
+
+/// Code generation alone, as the lowerings emit flat vector code already; `optimizeIR` runs
+/// LLVM's -O2 pipeline first, at several times the compile time.
+struct CodegenOptions {
+  unsigned optimizationLevel = 2; // 0 to 3, of the code generator
+  bool optimizeIR = false;
+};
+
+/// A code generator for `machine`: position-independent code, small code model.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(const MachineDescription &machine, const CodegenOptions &options = {});
+
+/// A module of the LLVM dialect as LLVM IR, with the target's triple and data layout.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translateToLLVMIR(mlir::ModuleOp module, llvm::LLVMContext &context,
+                  const llvm::TargetMachine &target);
+
+/// What the code generator writes.
+enum class CodeFile { Assembly, Object };
+
+/// Machine code of a module; the module is consumed.
+llvm::Expected<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module,
+                                                        llvm::TargetMachine &target, CodeFile file,
+                                                        const CodegenOptions &options = {});
+
+} // namespace polyattn
+
+#endif // POLYATTN_TARGET_CPU_H

@@ -1,0 +1,173 @@
+//===- Compile.cpp - from a spec's text to machine code -------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Driver/Compile.h"
+#include "Describe.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "polyattn/Pipelines/Registration.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace polyattn;
+
+char SpecError::ID;
+
+namespace {
+/// Collects errors and their notes as text, "file:line:column: error: ..." per line.
+class Diagnostics {
+public:
+  explicit Diagnostics(mlir::MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+            add("error", diagnostic);
+          return mlir::success();
+        }) {}
+
+  llvm::Error take(llvm::StringRef fallback) {
+    if (text.empty())
+      return llvm::createStringError(fallback);
+    return llvm::make_error<SpecError>(std::move(text));
+  }
+
+private:
+  void add(llvm::StringRef severity, mlir::Diagnostic &diagnostic) {
+    llvm::raw_string_ostream stream(text);
+    if (!text.empty())
+      stream << '\n';
+    if (auto location = diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
+      stream << location.getFilename().getValue() << ':' << location.getLine() << ':'
+             << location.getColumn() << ": ";
+    stream << severity << ": " << diagnostic;
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      add("note", note);
+  }
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+/// Keeps the entry that was asked for and says which there are where it is not one of them.
+static llvm::Error chooseEntries(mlir::ModuleOp module, llvm::StringRef fileName,
+                                 llvm::StringRef entry) {
+  llvm::SmallVector<AttentionOp> others;
+  std::string names;
+  bool found = false;
+  for (AttentionOp attention : module.getOps<AttentionOp>()) {
+    names += (names.empty() ? "" : ", ") + attention.getSymName().str();
+    if (entry.empty() || attention.getSymName() == entry)
+      found = true;
+    else
+      others.push_back(attention);
+  }
+  if (!found && names.empty())
+    return llvm::createStringError(fileName + ": no polyattn.attention, nothing to compile");
+  if (!found)
+    return llvm::createStringError(fileName + ": no entry '" + entry + "', expected one of " +
+                                   names);
+  for (AttentionOp attention : others)
+    attention.erase();
+  return llvm::Error::success();
+}
+
+llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::StringRef fileName,
+                                                  const CompileOptions &options) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  LoweredModule result;
+  // Threads would take longer to start than a spec takes to compile.
+  result.context = std::make_unique<mlir::MLIRContext>(
+      registry, mlir::MLIRContext::Threading::DISABLED);
+  Diagnostics diagnostics(result.context.get());
+  result.module = mlir::parseSourceString<mlir::ModuleOp>(
+      text, mlir::ParserConfig(result.context.get()), fileName);
+  if (!result.module)
+    return diagnostics.take("the spec could not be parsed");
+  if (llvm::Error error = chooseEntries(*result.module, fileName, options.entry))
+    return std::move(error);
+  for (AttentionOp attention : result.module->getOps<AttentionOp>()) {
+    llvm::Expected<KernelDescription> description = describeEntry(attention);
+    if (!description)
+      return description.takeError();
+    result.kernels.push_back(std::move(*description));
+  }
+  return std::move(result);
+}
+
+llvm::Error polyattn::lower(LoweredModule &module, const CompileOptions &options,
+                            CPUPipelinePhase stopAfter) {
+  Diagnostics diagnostics(module.context.get());
+  mlir::PassManager passes(module.context.get());
+#ifdef NDEBUG
+  passes.enableVerifier(false);
+#endif
+  buildCPUPipeline(passes, {options.machine, stopAfter});
+  if (mlir::failed(passes.run(*module.module)))
+    return diagnostics.take("the CPU pipeline failed");
+  return llvm::Error::success();
+}
+
+/// void(ptr tensors, i64 begin, i64 end, ptr scratch).
+static bool hasKernelSignature(mlir::LLVM::LLVMFuncOp function) {
+  mlir::LLVM::LLVMFunctionType type = function.getFunctionType();
+  auto isPointer = [](mlir::Type type) { return llvm::isa<mlir::LLVM::LLVMPointerType>(type); };
+  return llvm::isa<mlir::LLVM::LLVMVoidType>(type.getReturnType()) && !type.isVarArg() &&
+         type.getNumParams() == 4 && isPointer(type.getParamType(0)) &&
+         type.getParamType(1).isInteger(64) && type.getParamType(2).isInteger(64) &&
+         isPointer(type.getParamType(3));
+}
+
+llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileOptions &options) {
+  for (KernelDescription &kernel : module.kernels) {
+    kernel.target = options.machine.name;
+    kernel.cpuLevel = options.machine.level;
+    for (StageDescription &stage : kernel.stages) {
+      auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(stage.function);
+      if (!function || function.isExternal())
+        return llvm::createStringError("@" + kernel.entry +
+                                       ": the CPU pipeline does not lower this entry yet");
+      auto scratch = function->getAttrOfType<mlir::IntegerAttr>("polyattn.scratch_bytes");
+      if (!hasKernelSignature(function) || (scratch && scratch.getInt() < 0))
+        return llvm::createStringError("@" + kernel.entry + ": the lowered function @" +
+                                       stage.function + " is not one that the runtime can call");
+      stage.scratchBytes = scratch ? scratch.getInt() : 0;
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
+                                                        const CompileOptions &options) {
+  if (llvm::Error error = completeDescriptions(module, options))
+    return std::move(error);
+  auto target = createTargetMachine(options.machine, options.codegen);
+  if (!target)
+    return target.takeError();
+  Diagnostics diagnostics(module.context.get());
+  llvm::LLVMContext context;
+  auto translated = translateToLLVMIR(*module.module, context, **target);
+  if (!translated) {
+    llvm::consumeError(translated.takeError());
+    return diagnostics.take("the LLVM dialect could not be translated to LLVM IR");
+  }
+  auto object = generateCode(**translated, **target, CodeFile::Object, options.codegen);
+  if (!object)
+    return object.takeError();
+  return CompiledObject{module.kernels, std::move(*object)};
+}
+
+llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text,
+                                                     llvm::StringRef fileName,
+                                                     const CompileOptions &options) {
+  llvm::Expected<LoweredModule> module = parseSpec(text, fileName, options);
+  if (!module)
+    return module.takeError();
+  if (llvm::Error error = lower(*module, options))
+    return std::move(error);
+  return compileLowered(*module, options);
+}

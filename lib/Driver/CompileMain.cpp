@@ -1,0 +1,180 @@
+//===- CompileMain.cpp - polyattn-compile as a library --------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Driver/CompileMain.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace polyattn;
+
+namespace {
+enum class Emit { Tile, LLVM, Assembly, Object, Library };
+} // namespace
+
+static llvm::Expected<Emit> parseEmit(llvm::StringRef name) {
+  auto kind = llvm::StringSwitch<std::optional<Emit>>(name)
+                  .Case("tile", Emit::Tile)
+                  .Case("llvm", Emit::LLVM)
+                  .Case("asm", Emit::Assembly)
+                  .Case("obj", Emit::Object)
+                  .Case("lib", Emit::Library)
+                  .Default(std::nullopt);
+  if (kind)
+    return *kind;
+  return llvm::createStringError("unknown --emit '" + name +
+                                 "', expected one of tile, llvm, asm, obj, lib");
+}
+
+/// Writes a file whole or not at all; "-" is the standard output.
+static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
+  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+    stream << content;
+    return llvm::Error::success();
+  });
+  // The message starts with the quoted path.
+  return error;
+}
+
+/// For --explain: what was decided, for people.
+static void explain(llvm::raw_ostream &stream, const LoweredModule &module,
+                    const MachineDescription &machine) {
+  stream << "machine: " << machine.name << " (" << machine.cpu << "), vectors of "
+         << machine.vectorWidth << " f32 in " << machine.vectorRegisters << " registers, L1 "
+         << machine.l1Bytes / 1024 << " KiB, L2 " << machine.l2Bytes / 1024 << " KiB\n";
+  for (const KernelDescription &kernel : module.kernels) {
+    stream << "@" << kernel.entry << ":";
+    if (kernel.featureDimension)
+      stream << " " << *kernel.featureDimension << " features";
+    if (kernel.degree)
+      stream << " of degree " << *kernel.degree;
+    if (!kernel.scoreForm.empty())
+      stream << ", scores as " << kernel.scoreForm;
+    stream << "\n";
+    for (const StageDescription &stage : kernel.stages) {
+      stream << "  stage @" << stage.function << ": ";
+      llvm::interleave(
+          stage.programs, stream,
+          [&](int64_t factor) { stream << sizeToString(factor); }, " x ");
+      stream << " block programs, " << stage.scratchBytes << " bytes of scratch per thread\n";
+    }
+  }
+}
+
+static llvm::Error emitText(LoweredModule &module, const CompileOptions &options, Emit emit,
+                            llvm::StringRef output) {
+  if (emit == Emit::Tile) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *module.module << '\n';
+    return writeFile(output, text);
+  }
+  if (llvm::Error error = completeDescriptions(module, options))
+    return error;
+  auto target = createTargetMachine(options.machine, options.codegen);
+  if (!target)
+    return target.takeError();
+  llvm::LLVMContext context;
+  auto translated = translateToLLVMIR(*module.module, context, **target);
+  if (!translated)
+    return translated.takeError();
+  if (emit == Emit::LLVM) {
+    std::string text;
+    llvm::raw_string_ostream(text) << **translated;
+    return writeFile(output, text);
+  }
+  auto code = generateCode(**translated, **target,
+                           emit == Emit::Assembly ? CodeFile::Assembly : CodeFile::Object,
+                           options.codegen);
+  if (!code)
+    return code.takeError();
+  return writeFile(output, llvm::StringRef(code->data(), code->size()));
+}
+
+namespace {
+/// The command line, alive only while polyattn-compile runs.
+struct Arguments {
+  llvm::cl::OptionCategory category{"polyattn-compile options"};
+  llvm::cl::opt<std::string> input{llvm::cl::Positional, llvm::cl::desc("SPEC.mlir"),
+                                   llvm::cl::Required, llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> output{
+      "o", llvm::cl::desc("The file to write, - for standard output; for --emit lib a directory"),
+      llvm::cl::value_desc("OUT"), llvm::cl::Required, llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> entry{"entry", llvm::cl::desc("The entry to compile (default: all)"),
+                                   llvm::cl::value_desc("NAME"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> target{
+      "target", llvm::cl::desc("cpu (this machine), x86-64, x86-64-v3, x86-64-v4 or aarch64"),
+      llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> emit{
+      "emit", llvm::cl::desc("tile, llvm, asm, obj, or lib: shared library, C header and JSON"),
+      llvm::cl::init("lib"), llvm::cl::value_desc("KIND"), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> optimizeIR{
+      "optimize-ir", llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> explain{
+      "explain", llvm::cl::desc("Print what was decided to standard error"),
+      llvm::cl::cat(category)};
+};
+} // namespace
+
+/// What a library is called: as the spec's file.
+static llvm::StringRef stemOf(llvm::StringRef input) {
+  return input == "-" ? "kernels" : llvm::sys::path::stem(input);
+}
+
+static llvm::Error compile(const Arguments &arguments) {
+  llvm::Expected<Emit> emit = parseEmit(arguments.emit);
+  if (!emit)
+    return emit.takeError();
+  CompileOptions options;
+  options.entry = arguments.entry;
+  options.codegen.optimizeIR = arguments.optimizeIR;
+  llvm::Expected<MachineDescription> machine = findMachine(arguments.target);
+  if (!machine)
+    return machine.takeError();
+  options.machine = *machine;
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input);
+  if (!file)
+    return llvm::createStringError(arguments.input + ": " + file.getError().message());
+  llvm::Expected<LoweredModule> module =
+      parseSpec((*file)->getBuffer(), arguments.input, options);
+  if (!module)
+    return module.takeError();
+  if (llvm::Error error =
+          lower(*module, options,
+                *emit == Emit::Tile ? CPUPipelinePhase::Tile : CPUPipelinePhase::LLVMDialect))
+    return error;
+  llvm::Error error =
+      *emit == Emit::Library
+          ? emitSharedLibrary(*module, options, arguments.output,
+                              stemOf(arguments.input))
+          : emitText(*module, options, *emit, arguments.output);
+  if (!error && arguments.explain)
+    explain(llvm::errs(), *module, options.machine);
+  return error;
+}
+
+int polyattn::compileMain(int argc, char **argv) {
+  Arguments arguments;
+  llvm::cl::HideUnrelatedOptions(arguments.category);
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, "Compiles attention specs\n", &stream)) {
+    // One line is enough; the rest repeats how to ask for help.
+    llvm::errs() << llvm::StringRef(problems).split('\n').first << '\n';
+    return 1;
+  }
+  llvm::Error error = compile(arguments);
+  if (!error)
+    return 0;
+  bool isLocated = error.isA<SpecError>();
+  llvm::errs() << (isLocated ? "" : "polyattn-compile: error: ")
+               << llvm::toString(std::move(error)) << '\n';
+  return 1;
+}

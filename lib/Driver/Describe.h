@@ -1,0 +1,20 @@
+//===- Describe.h - the description of an entry before it is lowered -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_DRIVER_DESCRIBE_H
+#define POLYATTN_LIB_DRIVER_DESCRIBE_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/JIT/KernelDescription.h"
+
+namespace polyattn {
+
+/// Tensors and facts of an entry. Its stage still lacks what only the lowered function knows.
+llvm::Expected<KernelDescription> describeEntry(AttentionOp attention);
+
+} // namespace polyattn
+
+#endif // POLYATTN_LIB_DRIVER_DESCRIBE_H

@@ -1,0 +1,99 @@
+//===- Header.cpp - the C99 header of a shared library --------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Embedded.h"
+#include "EntryPoints.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace polyattn;
+
+static bool isIdentifier(llvm::StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+llvm::Error polyattn::checkCNames(llvm::ArrayRef<KernelDescription> kernels) {
+  for (const KernelDescription &kernel : kernels)
+    if (!isIdentifier("_" + kernel.entry))
+      return llvm::createStringError("@" + kernel.entry +
+                                     ": expected an entry whose name can be part of a C name");
+  return llvm::Error::success();
+}
+
+/// Words that a parameter in a header for C and C++ cannot be called.
+static bool isReserved(llvm::StringRef name) {
+  static const llvm::StringSet<> words = {
+      "alignas",  "alignof",   "and",       "asm",      "auto",     "bitand",   "bitor",
+      "bool",     "break",     "case",      "catch",    "char",     "class",    "compl",
+      "concept",  "const",     "constexpr", "continue", "decltype", "default",  "delete",
+      "do",       "double",    "else",      "enum",     "error",    "error_size", "explicit",
+      "export",   "extern",    "false",     "float",    "for",      "friend",   "goto",
+      "if",       "inline",    "int",       "long",     "mutable",  "namespace", "new",
+      "noexcept", "not",       "nullptr",   "operator", "or",       "private",  "protected",
+      "public",   "register",  "requires",  "restrict", "return",   "short",    "signed",
+      "sizeof",   "static",    "struct",    "switch",   "template", "this",     "threads",
+      "throw",    "true",      "try",       "typedef",  "typeid",   "typename", "union",
+      "unsigned", "using",     "virtual",   "void",     "volatile", "while",    "xor"};
+  return words.contains(name);
+}
+
+/// Parameter names: the spec's own wherever C allows, and no two alike.
+static llvm::SmallVector<std::string> parameterNames(const KernelDescription &kernel) {
+  llvm::SmallVector<std::string> names;
+  for (const TensorDescription &tensor : kernel.tensors) {
+    std::string name = tensor.name;
+    for (char &c : name)
+      if (!llvm::isAlnum(c) && c != '_')
+        c = '_';
+    if (!isIdentifier(name))
+      name = "_" + name;
+    while (isReserved(name) || llvm::is_contained(names, name))
+      name += '_';
+    names.push_back(name);
+  }
+  return names;
+}
+
+static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) {
+  llvm::SmallVector<std::string> names = parameterNames(kernel);
+  stream << "\n/* @" << kernel.entry << ", for " << kernel.target << ":\n";
+  for (auto [name, tensor] : llvm::zip_equal(names, kernel.tensors)) {
+    stream << " *   " << name << (tensor.isResult ? " (result)" : "") << ": "
+           << toString(tensor.dtype) << " [";
+    llvm::interleaveComma(tensor.sizes, stream,
+                          [&](int64_t size) { stream << sizeToString(size); });
+    stream << "]\n";
+  }
+  stream << " */\nint polyattn_" << kernel.entry << "(";
+  for (const std::string &name : names)
+    stream << "const polyattn_tensor *" << name << ", ";
+  stream << "int threads, char *error, size_t error_size);\n";
+}
+
+std::string polyattn::writeHeader(llvm::StringRef stem,
+                                  llvm::ArrayRef<KernelDescription> kernels) {
+  std::string guard = "POLYATTN_KERNELS_" + stem.upper() + "_H";
+  for (char &c : guard)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "/* Attention kernels, written by polyattn-compile. C99 and C++.\n"
+            " *\n"
+            " * Each function checks its tensors, computes the results on `threads` threads, the\n"
+            " * caller's included, and returns 0. Any number of threads may call at once. A wrong\n"
+            " * call returns 1, writes one line to `error` (which may be null) that names the\n"
+            " * argument, what was expected and what came, and computes nothing. Sizes:\n"
+            " * B batch, T positions, Tk positions of the keys, H heads, Hkv key heads. */\n"
+         << "#ifndef " << guard << "\n#define " << guard << "\n\n"
+         << embeddedTensorHeader() << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
+  for (const KernelDescription &kernel : kernels)
+    declare(stream, kernel);
+  stream << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";
+  return text;
+}

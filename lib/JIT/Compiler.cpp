@@ -1,0 +1,81 @@
+//===- Compiler.cpp - a spec to a kernel that can be called ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/JIT/Compiler.h"
+#include "polyattn/JIT/KernelCache.h"
+
+using namespace polyattn;
+
+/// Everything but the spec's name, which only diagnostics show.
+static std::string cacheKey(llvm::StringRef text, const CompileOptions &options) {
+  const MachineDescription &machine = options.machine;
+  std::string numbers;
+  llvm::raw_string_ostream(numbers)
+      << machine.vectorWidth << ' ' << machine.vectorRegisters << ' ' << machine.l1Bytes << ' '
+      << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
+      << options.codegen.optimizeIR;
+  return KernelCache::key({text, options.entry, machine.name, machine.triple, machine.cpu,
+                           machine.features, numbers});
+}
+
+static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::StringRef fileName,
+                                                 const CompileOptions &options) {
+  llvm::Expected<LoweredModule> module = parseSpec(text, fileName, options);
+  if (!module)
+    return module.takeError();
+  if (module->kernels.size() != 1) {
+    std::string names;
+    for (const KernelDescription &kernel : module->kernels)
+      names += (names.empty() ? "" : ", ") + kernel.entry;
+    return llvm::createStringError(fileName + ": expected the name of an entry, one of " + names);
+  }
+  if (llvm::Error error = lower(*module, options))
+    return std::move(error);
+  return compileLowered(*module, options);
+}
+
+llvm::Expected<std::unique_ptr<CompiledKernel>>
+polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
+                        const JITOptions &jitOptions) {
+  CompileOptions options;
+  options.entry = jitOptions.entry;
+  options.codegen = jitOptions.codegen;
+  llvm::Expected<MachineDescription> machine = findMachine(jitOptions.target);
+  if (!machine)
+    return machine.takeError();
+  if (!isHostArchitecture(*machine))
+    return llvm::createStringError("code for target '" + jitOptions.target +
+                                   "' cannot run on this machine");
+  options.machine = *machine;
+
+  KernelCache cache(jitOptions.cacheDirectory ? *jitOptions.cacheDirectory
+                                              : KernelCache::defaultDirectory());
+  std::string key = cacheKey(text, options);
+  if (std::optional<KernelCache::Entry> cached = cache.find(key)) {
+    auto kernel = CompiledKernel::load(std::move(cached->description), std::move(cached->object));
+    if (kernel)
+      return kernel;
+    // An object that does not link is as good as none.
+    llvm::consumeError(kernel.takeError());
+  }
+  llvm::Expected<CompiledObject> compiled = compileOne(text, fileName, options);
+  if (!compiled)
+    return compiled.takeError();
+  llvm::StringRef object(compiled->object.data(), compiled->object.size());
+  KernelDescription &description = compiled->kernels.front();
+  (void)cache.store(key, description, object);
+  return CompiledKernel::load(std::move(description),
+                              llvm::MemoryBuffer::getMemBufferCopy(object, fileName));
+}
+
+llvm::Expected<std::unique_ptr<CompiledKernel>>
+polyattn::compileKernelFromFile(llvm::StringRef path, const JITOptions &options) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return llvm::createStringError(path + ": " + file.getError().message());
+  return compileKernel((*file)->getBuffer(), path, options);
+}

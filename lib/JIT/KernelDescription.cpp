@@ -1,0 +1,178 @@
+//===- KernelDescription.cpp - descriptions to and from JSON --------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/JIT/KernelDescription.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace polyattn;
+
+llvm::StringRef polyattn::toString(DataType type) {
+  switch (type) {
+  case DataType::F32:
+    return "f32";
+  case DataType::F16:
+    return "f16";
+  case DataType::BF16:
+    return "bf16";
+  }
+  return "";
+}
+
+std::optional<DataType> polyattn::parseDataType(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<DataType>>(name)
+      .Case("f32", DataType::F32)
+      .Case("f16", DataType::F16)
+      .Case("bf16", DataType::BF16)
+      .Default(std::nullopt);
+}
+
+int64_t polyattn::byteWidth(DataType type) { return type == DataType::F32 ? 4 : 2; }
+
+static constexpr llvm::StringLiteral kSizeNames[] = {"B", "T", "Tk", "H", "Hkv"};
+static_assert(std::size(kSizeNames) == -POLYATTN_RT_LAST);
+
+std::string polyattn::sizeToString(int64_t size) {
+  if (size < 0 && size >= POLYATTN_RT_LAST)
+    return kSizeNames[-size - 1].str();
+  return std::to_string(size);
+}
+
+static llvm::json::Array sizesToJSON(llvm::ArrayRef<int64_t> sizes) {
+  llvm::json::Array result;
+  for (int64_t size : sizes)
+    if (size < 0)
+      result.push_back(sizeToString(size));
+    else
+      result.push_back(size);
+  return result;
+}
+
+llvm::json::Value KernelDescription::toJSON() const {
+  llvm::json::Array arguments, results, stageList;
+  for (const TensorDescription &tensor : tensors)
+    (tensor.isResult ? results : arguments)
+        .push_back(llvm::json::Object{{"name", tensor.name},
+                                      {"dtype", toString(tensor.dtype)},
+                                      {"shape", sizesToJSON(tensor.sizes)}});
+  for (const StageDescription &stage : stages)
+    stageList.push_back(llvm::json::Object{{"function", stage.function},
+                                           {"programs", sizesToJSON(stage.programs)},
+                                           {"scratch_bytes", stage.scratchBytes}});
+  return llvm::json::Object{{"entry", entry},
+                            {"arguments", std::move(arguments)},
+                            {"results", std::move(results)},
+                            {"stages", std::move(stageList)},
+                            {"target", target},
+                            {"cpu_level", cpuLevel},
+                            {"feature_dim", featureDimension},
+                            {"degree", degree},
+                            {"score_form", scoreForm}};
+}
+
+static bool readSizes(const llvm::json::Array *array, std::vector<int64_t> &sizes) {
+  if (!array)
+    return false;
+  sizes.clear();
+  for (const llvm::json::Value &value : *array) {
+    if (std::optional<int64_t> number = value.getAsInteger()) {
+      if (*number < 0)
+        return false;
+      sizes.push_back(*number);
+      continue;
+    }
+    std::optional<llvm::StringRef> name = value.getAsString();
+    const auto *found = name ? llvm::find(kSizeNames, *name) : std::end(kSizeNames);
+    if (found == std::end(kSizeNames))
+      return false;
+    sizes.push_back(-1 - (found - std::begin(kSizeNames)));
+  }
+  return true;
+}
+
+static bool readTensors(const llvm::json::Array *array, bool areResults,
+                        std::vector<TensorDescription> &tensors) {
+  if (!array)
+    return false;
+  for (const llvm::json::Value &value : *array) {
+    const llvm::json::Object *object = value.getAsObject();
+    if (!object)
+      return false;
+    std::optional<llvm::StringRef> name = object->getString("name");
+    std::optional<DataType> dtype = parseDataType(object->getString("dtype").value_or(""));
+    TensorDescription tensor;
+    if (!name || !dtype || !readSizes(object->getArray("shape"), tensor.sizes) ||
+        tensor.sizes.size() > POLYATTN_MAX_RANK)
+      return false;
+    tensor.name = name->str();
+    tensor.dtype = *dtype;
+    tensor.isResult = areResults;
+    tensors.push_back(std::move(tensor));
+  }
+  return true;
+}
+
+static bool readStages(const llvm::json::Array *array, std::vector<StageDescription> &stages) {
+  if (!array)
+    return false;
+  for (const llvm::json::Value &value : *array) {
+    const llvm::json::Object *object = value.getAsObject();
+    if (!object)
+      return false;
+    std::optional<llvm::StringRef> function = object->getString("function");
+    std::optional<int64_t> scratchBytes = object->getInteger("scratch_bytes");
+    StageDescription stage;
+    if (!function || !scratchBytes || *scratchBytes < 0 ||
+        !readSizes(object->getArray("programs"), stage.programs) ||
+        stage.programs.size() > POLYATTN_RT_MAX_FACTORS)
+      return false;
+    stage.function = function->str();
+    stage.scratchBytes = *scratchBytes;
+    stages.push_back(std::move(stage));
+  }
+  return true;
+}
+
+llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::Value &value) {
+  KernelDescription result;
+  const llvm::json::Object *object = value.getAsObject();
+  std::optional<llvm::StringRef> entry = object ? object->getString("entry") : std::nullopt;
+  if (!entry || !readTensors(object->getArray("arguments"), false, result.tensors) ||
+      !readTensors(object->getArray("results"), true, result.tensors) ||
+      !readStages(object->getArray("stages"), result.stages))
+    return llvm::createStringError("not a kernel description");
+  result.entry = entry->str();
+  result.target = object->getString("target").value_or("").str();
+  result.cpuLevel = object->getString("cpu_level").value_or("").str();
+  result.featureDimension = object->getInteger("feature_dim");
+  result.degree = object->getInteger("degree");
+  result.scoreForm = object->getString("score_form").value_or("").str();
+  return result;
+}
+
+RuntimeKernel::RuntimeKernel(const KernelDescription &description,
+                             llvm::ArrayRef<polyattn_rt_function> functions) {
+  for (const TensorDescription &tensor : description.tensors) {
+    polyattn_rt_tensor_rule rule = {};
+    rule.name = tensor.name.c_str();
+    rule.is_result = tensor.isResult;
+    rule.dtype = static_cast<int32_t>(tensor.dtype);
+    rule.rank = tensor.sizes.size();
+    llvm::copy(tensor.sizes, rule.sizes);
+    tensors.push_back(rule);
+  }
+  for (auto [stage, function] : llvm::zip_equal(description.stages, functions)) {
+    polyattn_rt_stage_rule rule = {function, {1, 1, 1, 1}, stage.scratchBytes};
+    llvm::copy(stage.programs, rule.factors);
+    stages.push_back(rule);
+  }
+  kernel = {description.entry.c_str(),
+            tensors.data(),
+            static_cast<int64_t>(tensors.size()),
+            stages.data(),
+            static_cast<int64_t>(stages.size()),
+            description.cpuLevel.empty() ? nullptr : description.cpuLevel.c_str()};
+}

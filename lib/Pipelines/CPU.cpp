@@ -1,0 +1,52 @@
+//===- CPU.cpp - from a spec to the LLVM dialect --------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Pipelines/CPU.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "polyattn/Target/CPU.h"
+
+using namespace polyattn;
+
+void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
+  // The conversions are being built.
+  (void)passes;
+  if (options.stopAfter == CPUPipelinePhase::Tile)
+    return;
+}
+
+namespace {
+struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("machine to compile for"),
+                             llvm::cl::init("native")};
+  Option<CPUPipelinePhase> stopAfter{
+      *this, "stop-after", llvm::cl::desc("the last level"),
+      llvm::cl::init(CPUPipelinePhase::LLVMDialect),
+      llvm::cl::values(clEnumValN(CPUPipelinePhase::Tile, "tile", "the tile dialect"),
+                       clEnumValN(CPUPipelinePhase::LLVMDialect, "llvm", "the LLVM dialect"))};
+};
+} // namespace
+
+void polyattn::registerCPUPipeline() {
+  // Not PassPipelineRegistration: its builder cannot refuse an unknown target.
+  mlir::registerPassPipeline(
+      "polyattn-cpu-pipeline", "Lower a spec to the LLVM dialect for a processor",
+      [](mlir::OpPassManager &passes, llvm::StringRef text,
+         llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)> error) {
+        TextOptions parsed;
+        if (mlir::failed(parsed.parseFromString(text)))
+          return mlir::failure();
+        llvm::Expected<MachineDescription> machine = findMachine(parsed.target);
+        if (!machine)
+          return error(llvm::toString(machine.takeError()));
+        buildCPUPipeline(passes, {*machine, parsed.stopAfter});
+        return mlir::success();
+      },
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> visit) {
+        visit(TextOptions());
+      });
+}

@@ -1,0 +1,127 @@
+//===- Codegen.cpp - from the LLVM dialect to machine code ----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "polyattn/Target/CPU.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Triple.h"
+#include <mutex>
+
+using namespace polyattn;
+
+/// LLVM was perhaps built without the target; then lookups fail with its own message.
+static void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+static llvm::CodeGenOptLevel codegenLevel(unsigned level) {
+  switch (level) {
+  case 0:
+    return llvm::CodeGenOptLevel::None;
+  case 1:
+    return llvm::CodeGenOptLevel::Less;
+  case 2:
+    return llvm::CodeGenOptLevel::Default;
+  default:
+    return llvm::CodeGenOptLevel::Aggressive;
+  }
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+polyattn::createTargetMachine(const MachineDescription &machine, const CodegenOptions &options) {
+  initializeTargets();
+  llvm::Triple triple(machine.triple);
+  std::string problem;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (!target)
+    return llvm::createStringError("this LLVM cannot generate code for target '" + machine.name +
+                                   "' (" + machine.triple + ")");
+  llvm::TargetOptions targetOptions;
+  // The lowerings say what may be contracted or reassociated; nothing more is allowed.
+  targetOptions.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  targetOptions.UseInitArray = true;
+  std::unique_ptr<llvm::TargetMachine> result(target->createTargetMachine(
+      triple, machine.cpu, machine.features, targetOptions, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, codegenLevel(options.optimizationLevel)));
+  if (!result)
+    return llvm::createStringError("this LLVM cannot generate code for target '" + machine.name +
+                                   "'");
+  return std::move(result);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+polyattn::translateToLLVMIR(mlir::ModuleOp module, llvm::LLVMContext &context,
+                            const llvm::TargetMachine &target) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  std::unique_ptr<llvm::Module> result = mlir::translateModuleToLLVMIR(module, context);
+  if (!result)
+    return llvm::createStringError("the LLVM dialect could not be translated to LLVM IR");
+  result->setTargetTriple(target.getTargetTriple());
+  result->setDataLayout(target.createDataLayout());
+  for (llvm::Function &function : *result)
+    if (!function.isDeclaration()) {
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+      function.addFnAttr("target-cpu", target.getTargetCPU());
+      function.addFnAttr("target-features", target.getTargetFeatureString());
+      // Vectors as wide as the registers must not be split.
+      function.addFnAttr("min-legal-vector-width", "512");
+      function.addFnAttr("prefer-vector-width", "512");
+    }
+  return std::move(result);
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&target);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+llvm::Expected<llvm::SmallVector<char, 0>> polyattn::generateCode(llvm::Module &module,
+                                                                  llvm::TargetMachine &target,
+                                                                  CodeFile file,
+                                                                  const CodegenOptions &options) {
+  if (options.optimizeIR)
+    optimize(module, target);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::CodeGenFileType type = file == CodeFile::Assembly ? llvm::CodeGenFileType::AssemblyFile
+                                                          : llvm::CodeGenFileType::ObjectFile;
+  if (target.addPassesToEmitFile(passes, stream, nullptr, type))
+    return llvm::createStringError("this LLVM cannot write code for " +
+                                   target.getTargetTriple().str());
+  passes.run(module);
+  return std::move(bytes);
+}

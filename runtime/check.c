@@ -1,0 +1,211 @@
+/*===- check.c - the caller's tensors against the entry's rules -----------===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+#include "runtime.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct report {
+  const polyattn_rt_kernel *kernel;
+  const polyattn_rt_tensor_rule *rule;
+  char *error;
+  size_t size;
+} report;
+
+/* One line, "entry: argument 'q': ...". */
+__attribute__((format(printf, 2, 3))) static int fail(const report *where, const char *format,
+                                                      ...) {
+  if (!where->error || where->size == 0)
+    return 1;
+  int used = where->rule
+                 ? snprintf(where->error, where->size, "%s: %s '%s': ", where->kernel->name,
+                            where->rule->is_result ? "result" : "argument", where->rule->name)
+                 : snprintf(where->error, where->size, "%s: ", where->kernel->name);
+  if (used >= 0 && (size_t)used < where->size) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(where->error + used, where->size - (size_t)used, format, arguments);
+    va_end(arguments);
+  }
+  return 1;
+}
+
+static const char *dtype_name(int32_t dtype) {
+  switch (dtype) {
+  case POLYATTN_F32:
+    return "f32";
+  case POLYATTN_F16:
+    return "f16";
+  case POLYATTN_BF16:
+    return "bf16";
+  }
+  return "an unknown element type";
+}
+
+static int64_t dtype_bytes(int32_t dtype) { return dtype == POLYATTN_F32 ? 4 : 2; }
+
+static const char *size_name(int64_t size) {
+  static const char *const names[] = {"B", "T", "Tk", "H", "Hkv"};
+  return names[-size - 1];
+}
+
+/* Appends a shape, "[B, T, H, 64]" or "[2, 100, 8, 64]". */
+static void print_shape(char *text, size_t size, const int64_t *sizes, int64_t rank) {
+  size_t used = 0;
+  const char *separator = "[";
+  for (int64_t i = 0; i < rank && used < size; ++i) {
+    int written = sizes[i] < 0 && sizes[i] >= POLYATTN_RT_LAST
+                      ? snprintf(text + used, size - used, "%s%s", separator, size_name(sizes[i]))
+                      : snprintf(text + used, size - used, "%s%" PRId64, separator, sizes[i]);
+    used += written > 0 ? (size_t)written : 0;
+    separator = ", ";
+  }
+  if (used < size)
+    snprintf(text + used, size - used, "%s", rank == 0 ? "[]" : "]");
+}
+
+/* Shapes, and what they say about the named sizes. `first` remembers who said it first. */
+static int check_shape(const report *where, const polyattn_tensor *tensor,
+                       polyattn_rt_sizes *bound, const polyattn_rt_tensor_rule **first) {
+  const polyattn_rt_tensor_rule *rule = where->rule;
+  char wanted[160], given[160];
+  print_shape(wanted, sizeof wanted, rule->sizes, rule->rank);
+  if (tensor->rank != rule->rank)
+    return fail(where, "expected %" PRId64 " dimensions %s, got %d", rule->rank, wanted,
+                (int)tensor->rank);
+  for (int64_t i = 0; i < rule->rank; ++i)
+    if (tensor->sizes[i] < 0)
+      return fail(where, "expected shape %s, got size %" PRId64 " in dimension %" PRId64, wanted,
+                  tensor->sizes[i], i);
+  print_shape(given, sizeof given, tensor->sizes, tensor->rank);
+  for (int64_t i = 0; i < rule->rank; ++i) {
+    int64_t size = tensor->sizes[i];
+    if (rule->sizes[i] >= 0) {
+      if (size != rule->sizes[i])
+        return fail(where, "expected shape %s, got %s", wanted, given);
+      continue;
+    }
+    int64_t name = -rule->sizes[i] - 1;
+    if (bound->values[name] < 0) {
+      bound->values[name] = size;
+      first[name] = rule;
+    } else if (bound->values[name] != size) {
+      return fail(where, "expected shape %s with %s = %" PRId64 " as in '%s', got %s", wanted,
+                  size_name(rule->sizes[i]), bound->values[name], first[name]->name, given);
+    }
+  }
+  return 0;
+}
+
+static bool is_empty(const polyattn_tensor *tensor) {
+  for (int32_t i = 0; i < tensor->rank; ++i)
+    if (tensor->sizes[i] == 0)
+      return true;
+  return false;
+}
+
+static uint64_t magnitude(int64_t value) {
+  return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+/* Whether no two elements share memory. Dimensions from the smallest stride up: each must step
+ * over everything inside it. Sufficient, and exact for all views made by slicing and
+ * permuting a dense tensor. */
+static bool is_injective(const polyattn_tensor *tensor) {
+  bool done[POLYATTN_MAX_RANK] = {false};
+  uint64_t extent = 0; /* the largest distance between elements so far */
+  for (int32_t round = 0; round < tensor->rank; ++round) {
+    int32_t smallest = -1;
+    for (int32_t i = 0; i < tensor->rank; ++i)
+      if (!done[i] && (smallest < 0 || magnitude(tensor->strides[i]) <
+                                           magnitude(tensor->strides[smallest])))
+        smallest = i;
+    done[smallest] = true;
+    if (tensor->sizes[smallest] <= 1)
+      continue;
+    uint64_t stride = magnitude(tensor->strides[smallest]);
+    if (stride <= extent)
+      return false;
+    extent += stride * (uint64_t)(tensor->sizes[smallest] - 1);
+  }
+  return true;
+}
+
+/* Memory: pointer, alignment, strides. */
+static int check_memory(const report *where, const polyattn_tensor *tensor) {
+  const polyattn_rt_tensor_rule *rule = where->rule;
+  if (is_empty(tensor))
+    return 0;
+  if (!tensor->data)
+    return fail(where, "the data pointer is null");
+  int64_t bytes = dtype_bytes(rule->dtype);
+  if ((uintptr_t)tensor->data % (uintptr_t)bytes != 0)
+    return fail(where, "expected data aligned to %" PRId64 " bytes, got address %p", bytes,
+                tensor->data);
+  /* Offsets of all elements must fit 64 bits, in bytes. */
+  int64_t low = 0, high = 0;
+  for (int32_t i = 0; i < tensor->rank; ++i) {
+    int64_t step;
+    if (__builtin_mul_overflow(tensor->strides[i], bytes, &step) ||
+        __builtin_mul_overflow(step, tensor->sizes[i] - 1, &step) ||
+        __builtin_add_overflow(step < 0 ? low : high, step, step < 0 ? &low : &high))
+      return fail(where, "sizes and strides exceed the address space");
+  }
+  int64_t innermost = rule->rank - 1;
+  if (rule->rank > 0 && tensor->sizes[innermost] > 1 && tensor->strides[innermost] != 1)
+    return fail(where, "expected an innermost stride of 1, got %" PRId64,
+                tensor->strides[innermost]);
+  if (rule->is_result && !is_injective(tensor)) {
+    for (int32_t i = 0; i < tensor->rank; ++i)
+      if (tensor->strides[i] == 0 && tensor->sizes[i] > 1)
+        return fail(where, "expected elements that do not overlap, got stride 0 in dimension %d",
+                    (int)i);
+    return fail(where, "expected elements that do not overlap, got strides that fold them");
+  }
+  return 0;
+}
+
+int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                      int64_t num_tensors, polyattn_rt_sizes *sizes, char *error,
+                      size_t error_size) {
+  report where = {kernel, NULL, error, error_size};
+  const polyattn_rt_tensor_rule *first[-POLYATTN_RT_LAST] = {NULL};
+  for (int i = 0; i < -POLYATTN_RT_LAST; ++i)
+    sizes->values[i] = -1;
+  if (num_tensors != kernel->num_tensors)
+    return fail(&where, "expected %" PRId64 " tensors, got %" PRId64, kernel->num_tensors,
+                num_tensors);
+  for (int64_t i = 0; i < num_tensors; ++i) {
+    where.rule = &kernel->tensors[i];
+    if (!tensors || !tensors[i])
+      return fail(&where, "the tensor is null");
+    if (tensors[i]->dtype != where.rule->dtype)
+      return fail(&where, "expected element type %s, got %s (%d)", dtype_name(where.rule->dtype),
+                  dtype_name(tensors[i]->dtype), (int)tensors[i]->dtype);
+    if (check_shape(&where, tensors[i], sizes, first) != 0 ||
+        check_memory(&where, tensors[i]) != 0)
+      return 1;
+  }
+  int64_t heads = sizes->values[-POLYATTN_RT_H - 1];
+  int64_t key_heads = sizes->values[-POLYATTN_RT_HKV - 1];
+  if (heads >= 0 && key_heads >= 0 && (key_heads == 0 ? heads != 0 : heads % key_heads != 0)) {
+    where.rule = first[-POLYATTN_RT_HKV - 1];
+    return fail(&where, "expected a number of heads that divides H = %" PRId64 ", got Hkv = %" PRId64,
+                heads, key_heads);
+  }
+  for (int64_t i = 0; i < num_tensors; ++i)
+    for (int64_t j = 0; j < i; ++j) {
+      where.rule = &kernel->tensors[i];
+      if (where.rule->is_result && kernel->tensors[j].is_result && !is_empty(tensors[i]) &&
+          !is_empty(tensors[j]) && tensors[i]->data == tensors[j]->data)
+        return fail(&where, "expected memory of its own, got that of result '%s'",
+                    kernel->tensors[j].name);
+    }
+  return 0;
+}

@@ -1,0 +1,135 @@
+/*===- launch.c - from the caller's tensors to compiled code --------------===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+#include "runtime.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* MLIR's strided memref, with room for any rank: the strides of a memref of rank r start at
+ * dimensions[r]. */
+typedef struct memref {
+  void *allocated;
+  void *aligned;
+  int64_t offset;
+  int64_t dimensions[2 * POLYATTN_MAX_RANK];
+} memref;
+
+#define TENSORS_ON_STACK 32
+
+static void describe(const polyattn_tensor *tensor, memref *descriptor) {
+  descriptor->allocated = tensor->data;
+  descriptor->aligned = tensor->data;
+  descriptor->offset = 0;
+  for (int32_t i = 0; i < tensor->rank; ++i) {
+    descriptor->dimensions[i] = tensor->sizes[i];
+    descriptor->dimensions[tensor->rank + i] = tensor->strides[i];
+  }
+}
+
+typedef struct launch {
+  polyattn_rt_function function;
+  void *const *tensors;
+} launch;
+
+static void run_range(void *context, int64_t begin, int64_t end, void *scratch) {
+  const launch *work = context;
+  work->function(work->tensors, begin, end, scratch);
+}
+
+/* The product of the stage's factors, or -1 where it does not fit. */
+static int64_t count_programs(const polyattn_rt_stage_rule *stage,
+                              const polyattn_rt_sizes *sizes) {
+  int64_t count = 1;
+  for (int i = 0; i < POLYATTN_RT_MAX_FACTORS; ++i) {
+    int64_t factor = stage->factors[i];
+    if (factor < 0)
+      factor = sizes->values[-factor - 1];
+    if (factor < 0 || __builtin_mul_overflow(count, factor, &count))
+      return -1;
+  }
+  return count;
+}
+
+/* Code for a newer processor would end in an illegal instruction. */
+static int check_cpu(const char *cpu) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (!cpu)
+    return 0;
+  __builtin_cpu_init();
+  if (strcmp(cpu, "x86-64-v3") == 0)
+    return !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("bmi2"));
+  if (strcmp(cpu, "x86-64-v4") == 0)
+    return !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl"));
+#else
+  (void)cpu;
+#endif
+  return 0;
+}
+
+static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
+                      void *const *descriptors, int threads, char *error, size_t error_size) {
+  for (int64_t i = 0; i < kernel->num_stages; ++i) {
+    const polyattn_rt_stage_rule *stage = &kernel->stages[i];
+    int64_t count = count_programs(stage, sizes);
+    if (count < 0) {
+      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits",
+               kernel->name);
+      return 1;
+    }
+    launch work = {stage->function, descriptors};
+    if (polyattn_rt_parallel(run_range, &work, count, threads, stage->scratch_bytes) != 0) {
+      snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of scratch", kernel->name,
+               stage->scratch_bytes);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                    int64_t num_tensors, int threads, char *error, size_t error_size) {
+  polyattn_rt_sizes sizes;
+  if (!error)
+    error_size = 0;
+  if (polyattn_rt_check(kernel, tensors, num_tensors, &sizes, error, error_size) != 0)
+    return 1;
+  if (threads < 1) {
+    snprintf(error, error_size, "%s: expected at least 1 thread, got %d", kernel->name, threads);
+    return 1;
+  }
+  if (check_cpu(kernel->cpu) != 0) {
+    snprintf(error, error_size, "%s: the code is for %s, and this processor is older",
+             kernel->name, kernel->cpu);
+    return 1;
+  }
+  memref descriptors_on_stack[TENSORS_ON_STACK];
+  void *pointers_on_stack[TENSORS_ON_STACK];
+  memref *descriptors = descriptors_on_stack;
+  void **pointers = pointers_on_stack;
+  void *memory = NULL;
+  if (num_tensors > TENSORS_ON_STACK) {
+    memory = malloc((size_t)num_tensors * (sizeof(memref) + sizeof(void *)));
+    if (!memory) {
+      snprintf(error, error_size, "%s: out of memory", kernel->name);
+      return 1;
+    }
+    descriptors = memory;
+    pointers = (void **)(descriptors + num_tensors);
+  }
+  for (int64_t i = 0; i < num_tensors; ++i) {
+    describe(tensors[i], &descriptors[i]);
+    pointers[i] = &descriptors[i];
+  }
+  int status = run_stages(kernel, &sizes, pointers, threads, error, error_size);
+  free(memory);
+  return status;
+}

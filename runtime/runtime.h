@@ -1,0 +1,114 @@
+/*===- runtime.h - what surrounds compiled code -----------------*- C -*-===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+/* C11 and POSIX threads, nothing of LLVM: the JIT links this into its process, and
+ * polyattn-compile puts a copy into every shared library that it writes. Generated code
+ * depends on the layout of the structs here; POLYATTN_RT_VERSION counts its changes. */
+#ifndef POLYATTN_RUNTIME_H
+#define POLYATTN_RUNTIME_H
+
+#include "polyattn-c/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POLYATTN_RT_VERSION 1
+#define POLYATTN_RT_MAX_FACTORS 4
+
+/* A size that the caller's tensors decide. Sizes below zero are these names; every tensor
+ * that uses a name agrees on its value. H is a multiple of Hkv. */
+enum {
+  POLYATTN_RT_B = -1,   /* batch */
+  POLYATTN_RT_T = -2,   /* positions of the queries */
+  POLYATTN_RT_TK = -3,  /* positions of the keys, where the mask lets them differ */
+  POLYATTN_RT_H = -4,   /* query heads */
+  POLYATTN_RT_HKV = -5, /* key heads */
+  POLYATTN_RT_LAST = -5
+};
+
+/* What an entry wants of one tensor. */
+typedef struct polyattn_rt_tensor_rule {
+  const char *name;
+  int32_t is_result;
+  int32_t dtype;
+  int64_t rank;
+  int64_t sizes[POLYATTN_MAX_RANK];
+} polyattn_rt_tensor_rule;
+
+/* Compiled code: runs the block programs [begin, end). `tensors[i]` points to the strided
+ * memref descriptor of the i-th tensor, inputs first; `scratch` is the thread's own. */
+typedef void (*polyattn_rt_function)(void *const *tensors, int64_t begin, int64_t end,
+                                     void *scratch);
+
+/* Stages run one after another. The number of programs is the product of the factors, sizes
+ * or names of sizes; an unused factor is 1. */
+typedef struct polyattn_rt_stage_rule {
+  polyattn_rt_function function;
+  int64_t factors[POLYATTN_RT_MAX_FACTORS];
+  int64_t scratch_bytes;
+} polyattn_rt_stage_rule;
+
+/* One entry point. */
+typedef struct polyattn_rt_kernel {
+  const char *name;
+  const polyattn_rt_tensor_rule *tensors;
+  int64_t num_tensors;
+  const polyattn_rt_stage_rule *stages;
+  int64_t num_stages;
+  const char *cpu; /* the x86-64 level that the code needs, for instance "x86-64-v4"; or NULL */
+} polyattn_rt_kernel;
+
+#if defined(__cplusplus)
+#define POLYATTN_RT_ASSERT static_assert
+#else
+#define POLYATTN_RT_ASSERT _Static_assert
+#endif
+POLYATTN_RT_ASSERT(sizeof(void *) == 8, "generated code assumes 64-bit pointers");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_tensor_rule) == 24 + 8 * POLYATTN_MAX_RANK, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 16 + 8 * POLYATTN_RT_MAX_FACTORS, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48, "layout");
+
+/* Values of the named sizes, at index -name - 1; -1 where no tensor has the size. */
+typedef struct polyattn_rt_sizes {
+  int64_t values[-POLYATTN_RT_LAST];
+} polyattn_rt_sizes;
+
+/* Compares the caller's tensors with the entry's rules. Returns 0 and the sizes, or 1 and one
+ * line that names the argument, what was expected and what came. */
+int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                      int64_t num_tensors, polyattn_rt_sizes *sizes, char *error,
+                      size_t error_size);
+
+/* Checks, then runs every stage on `threads` threads, the caller's included. Results do not
+ * depend on the number of threads. Any number of host threads may call at once. Returns 0, or
+ * 1 and one line in `error`, and then nothing has been computed. */
+int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                    int64_t num_tensors, int threads, char *error, size_t error_size);
+
+/* Runs [0, count) on the process's pool, in pieces that get smaller towards the end, so that
+ * unequal programs balance. The calling thread takes part and makes progress even when no
+ * other thread is free: calls may come from many threads and from within `function`.
+ * Every thread that takes part has `scratch_bytes` of its own, 64-byte aligned. Returns 0, or 1
+ * where there is no memory for the caller's scratch; nothing has run then. */
+typedef void (*polyattn_rt_range)(void *context, int64_t begin, int64_t end, void *scratch);
+int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count, int threads,
+                         int64_t scratch_bytes);
+
+/* The calling thread's scratch. `acquire` hands over a buffer of at least `bytes`, NULL where
+ * there is no memory, and `release` keeps it for the next time. */
+typedef struct polyattn_rt_buffer {
+  void *data;
+  int64_t bytes;
+} polyattn_rt_buffer;
+int polyattn_rt_scratch_acquire(int64_t bytes, polyattn_rt_buffer *buffer);
+void polyattn_rt_scratch_release(polyattn_rt_buffer buffer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POLYATTN_RUNTIME_H */

@@ -1,0 +1,79 @@
+//===- CompileTest.cpp - machines, code generation, entries ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../JIT/CopyKernel.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/TargetParser/Triple.h"
+#include "gtest/gtest.h"
+
+using namespace polyattn;
+
+static constexpr const char *kSpec = R"(
+polyattn.attention @one(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
+                        %v: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %c full normalize <none> : [8], [8], [4]
+  return %o : [4]
+}
+)";
+
+TEST(Compile, NamesMachines) {
+  for (llvm::StringRef name : {"cpu", "native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64"})
+    EXPECT_TRUE(bool(findMachine(name))) << name.str();
+  EXPECT_EQ(llvm::cantFail(findMachine("x86-64-v4")).vectorWidth, 16);
+  EXPECT_EQ(llvm::cantFail(findMachine("x86-64-v3")).vectorRegisters, 16);
+  auto unknown = findMachine("vax");
+  EXPECT_EQ(llvm::toString(unknown.takeError()),
+            "unknown target 'vax', expected one of cpu, native, x86-64, x86-64-v3, x86-64-v4, "
+            "aarch64");
+}
+
+TEST(Compile, WritesObjectsForEveryMachine) {
+  for (llvm::StringRef name : {"native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64"}) {
+    CompileOptions options;
+    options.machine = llvm::cantFail(findMachine(name));
+    LoweredModule module = test::copyModule();
+    auto compiled = compileLowered(module, options);
+    ASSERT_TRUE(bool(compiled)) << llvm::toString(compiled.takeError());
+    auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(
+        llvm::StringRef(compiled->object.data(), compiled->object.size()), name));
+    ASSERT_TRUE(bool(object)) << llvm::toString(object.takeError());
+    EXPECT_EQ((*object)->getArch(), llvm::Triple(options.machine.triple).getArch());
+  }
+}
+
+TEST(Compile, RefusesFunctionsOfAnotherShape) {
+  LoweredModule module = test::copyModule();
+  module.module = mlir::parseSourceString<mlir::ModuleOp>(
+      "llvm.func @copy(%a: !llvm.ptr) { llvm.return }", module.context.get());
+  llvm::Error error = completeDescriptions(module, test::nativeOptions());
+  EXPECT_EQ(llvm::toString(std::move(error)),
+            "@copy: the lowered function @copy is not one that the runtime can call");
+}
+
+TEST(Compile, DescribesArguments) {
+  auto module = parseSpec(kSpec, "spec.mlir", test::nativeOptions());
+  ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
+  ASSERT_EQ(module->kernels.size(), 1u);
+  const KernelDescription &kernel = module->kernels.front();
+  ASSERT_EQ(kernel.tensors.size(), 4u);
+  using Sizes = std::vector<int64_t>;
+  EXPECT_EQ(kernel.tensors[0].sizes, (Sizes{kBatch, kPositions, kHeads, 8}));
+  EXPECT_EQ(kernel.tensors[1].sizes, (Sizes{kBatch, kKeyPositions, kKeyHeads, 8}));
+  EXPECT_TRUE(kernel.tensors[3].isResult);
+  EXPECT_EQ(kernel.tensors[3].name, "o");
+}
+
+TEST(Compile, LocatesErrorsOfTheSpec) {
+  auto module = parseSpec("\n  polyattn.nonsense\n", "spec.mlir", test::nativeOptions());
+  ASSERT_FALSE(bool(module));
+  llvm::Error error = module.takeError();
+  EXPECT_TRUE(error.isA<SpecError>());
+  EXPECT_EQ(llvm::toString(std::move(error)).find("spec.mlir:2:3: error: "), 0u);
+}

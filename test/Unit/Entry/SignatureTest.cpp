@@ -1,0 +1,169 @@
+//===- SignatureTest.cpp - signatures and the binding of sizes ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Entry/Signature.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace {
+
+using Shapes = std::vector<SmallVector<int64_t, 4>>;
+
+class SignatureTest : public testing::Test {
+protected:
+  SignatureTest() { context.loadDialect<PolyAttnDialect>(); }
+
+  Signature parse(const std::string &text) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    auto signature = signatureOf(*module->getOps<AttentionOp>().begin());
+    EXPECT_TRUE(bool(signature));
+    return *signature;
+  }
+  /// An attention over q, k, v of width 4 with more arguments, read as `phi` of its vector.
+  Signature attention(const std::string &more, const std::string &map, const std::string &apply,
+                      const std::string &attend, const std::string &types = "",
+                      const std::string &element = "f32") {
+    std::string tensor = "tensor<?x?x?x4x" + element + ">";
+    return parse("polyattn.feature_map @phi(%x: [4]" + map + "}\npolyattn.attention @a(%q: " +
+                 tensor + ", %k: " + tensor + ", %v: " + tensor + more + ") -> (o: " + tensor +
+                 ") {\n%a = apply @phi(%q" + apply + "\n%b = apply @phi(%k" + apply +
+                 "\n%c = read %v : " + tensor + " -> [4]\n%o = attend query %a key %b value %c " +
+                 attend + " : [4], [4], [4]" + types + "\nreturn %o : [4]\n}\n");
+  }
+  Signature plain(const std::string &attend) {
+    return attention("", ") { yield %x : [4] ", ") : tensor<?x?x?x4xf32> -> [4]", attend);
+  }
+  static std::string dims(const Signature &signature, StringRef name) {
+    return signature.findArgument(name)->formatDims();
+  }
+  static std::string bindError(const Signature &signature, const Shapes &shapes) {
+    CallSizes sizes;
+    return llvm::toString(bindShapes(signature, shapes, sizes));
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(SignatureTest, CausalMaskTiesPositionsNotHeads) {
+  Signature signature = plain("causal normalize <none>");
+  EXPECT_EQ(dims(signature, "q"), "[B, T, H, 4]");
+  EXPECT_EQ(dims(signature, "k"), "[B, T, Hkv, 4]");
+  EXPECT_EQ(dims(signature, "v"), "[B, T, Hkv, 4]");
+  EXPECT_EQ(signature.results[0].formatDims(), "[B, T, H, 4]");
+  EXPECT_EQ(signature.findArgument("k")->role, Role::Key);
+  EXPECT_EQ(signature.findArgument("v")->role, Role::Value);
+}
+
+TEST_F(SignatureTest, FullMaskLeavesKeysTheirOwnLength) {
+  Signature signature = plain("full normalize <none>");
+  EXPECT_EQ(dims(signature, "k"), "[B, Tk, Hkv, 4]");
+  CallSizes sizes;
+  ASSERT_FALSE(
+      bool(bindShapes(signature, Shapes{{2, 3, 4, 4}, {2, 7, 2, 4}, {2, 7, 2, 4}}, sizes)));
+  EXPECT_EQ(sizes.batch, 2);
+  EXPECT_EQ(sizes.queries, 3);
+  EXPECT_EQ(sizes.keys, 7);
+  EXPECT_EQ(sizes.heads, 4);
+  EXPECT_EQ(sizes.kvHeads, 2);
+}
+
+TEST_F(SignatureTest, WeightPerHeadOnBothSidesTiesHeads) {
+  std::string types = ") : tensor<?x?x?x4xf32>, tensor<?x4x4xf32> -> [4]";
+  Signature signature = attention(", %w: tensor<?x4x4xf32>",
+                                  ", %m: 4x4) {\n%y = project %x, %m : [4], 4x4\nyield %y : [4]\n",
+                                  ", %w" + types, "full normalize <none>");
+  EXPECT_EQ(dims(signature, "w"), "[H, 4, 4]");
+  EXPECT_EQ(dims(signature, "k"), "[B, Tk, H, 4]");
+  EXPECT_EQ(signature.findArgument("w")->role, Role::Weight);
+  EXPECT_NE(bindError(signature, {{1, 3, 4, 4}, {1, 3, 2, 4}, {1, 3, 2, 4}, {4, 4, 4}})
+                .find("argument 'k': expected [B, Tk, H, 4] with H = 4 (from argument 'q')"),
+            std::string::npos);
+}
+
+TEST_F(SignatureTest, SharedWeightTiesNothing) {
+  Signature signature =
+      attention(", %g: tensor<4xf32>", ", %m: 4) {\n%y = mul_vec %x, %m : [4], 4\nyield %y : [4]\n",
+                ", %g) : tensor<?x?x?x4xf32>, tensor<4xf32> -> [4]", "causal normalize <none>");
+  EXPECT_EQ(dims(signature, "k"), "[B, T, Hkv, 4]");
+  EXPECT_EQ(signature.findArgument("g")->role, Role::Gain);
+}
+
+TEST_F(SignatureTest, DecayAndStates) {
+  std::string identity = ") { yield %x : [4] ", apply = ") : tensor<?x?x?x4xf32> -> [4]";
+  std::string more = ", %g: tensor<?x?x?xf32>, %s: tensor<?x?x4x4xf32>";
+  std::string types = ", tensor<?x?x?xf32>, tensor<?x?x4x4xf32>";
+  std::string attend = "decay %g initial %s causal normalize <none>";
+  Signature signature = attention(more, identity, apply, attend, types);
+  EXPECT_EQ(dims(signature, "g"), "[B, T, Hkv]");
+  EXPECT_EQ(dims(signature, "s"), "[B, Hkv, 4, 4]");
+  EXPECT_EQ(signature.findArgument("g")->role, Role::Decay);
+  EXPECT_EQ(signature.findArgument("s")->role, Role::State);
+  signature =
+      attention(more, identity, apply, attend + " {gate_heads = #polyattn.gate_heads<q>}", types);
+  EXPECT_EQ(dims(signature, "g"), "[B, T, H]");
+  EXPECT_EQ(dims(signature, "s"), "[B, H, 4, 4]");
+}
+
+TEST_F(SignatureTest, DecayFactorsFixHeads) {
+  Signature signature = plain("causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}");
+  EXPECT_EQ(bindError(signature, {{1, 3, 4, 4}, {1, 3, 2, 4}, {1, 3, 2, 4}}), "");
+  EXPECT_NE(bindError(signature, {{1, 3, 4, 4}, {1, 3, 4, 4}, {1, 3, 4, 4}})
+                .find("with Hkv = 2 (from the spec's decay factors), got [1, 3, 4, 4]"),
+            std::string::npos);
+}
+
+TEST_F(SignatureTest, ErrorsNameArgumentExpectedAndGot) {
+  Signature signature = plain("causal normalize <none>");
+  EXPECT_EQ(bindError(signature, {{1, 3, 4, 5}, {1, 3, 4, 4}, {1, 3, 4, 4}}),
+            "argument 'q': expected [B, T, H, 4], got [1, 3, 4, 5]");
+  EXPECT_EQ(bindError(signature, {{3, 4, 4}, {1, 3, 4, 4}, {1, 3, 4, 4}}),
+            "argument 'q': expected [B, T, H, 4], got [3, 4, 4]");
+  EXPECT_EQ(bindError(signature, {{1, 3, 4, 4}, {1, 5, 4, 4}, {1, 5, 4, 4}}),
+            "argument 'k': expected [B, T, Hkv, 4] with T = 3 (from argument 'q'), got "
+            "[1, 5, 4, 4]");
+  EXPECT_EQ(bindError(signature, {{1, 3, 3, 4}, {1, 3, 2, 4}, {1, 3, 2, 4}}),
+            "expected H to be a multiple of Hkv, got H = 3 (from argument 'q') and Hkv = 2 (from "
+            "argument 'k')");
+  EXPECT_EQ(bindError(signature, {{1, 3, 0, 4}, {1, 3, 0, 4}, {1, 3, 0, 4}}),
+            "argument 'q': expected H >= 1, got 0");
+  EXPECT_EQ(bindError(signature, {{1, 3, 1, 4}}), "entry 'a': expected 3 arguments, got 1");
+  EXPECT_EQ(bindError(signature, {{1, 0, 1, 4}, {1, 0, 1, 4}, {1, 0, 1, 4}}), "");
+}
+
+TEST_F(SignatureTest, Facts) {
+  std::string text = R"(
+    polyattn.feature_map @phi(%x: [4]) {
+      %y = power %x {degree = 2, symmetric} : [4]
+      yield %y : sym 2 [4]
+    }
+    polyattn.attention @a(%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xbf16>,
+                          %v: tensor<?x?x?x3xbf16>) -> (o: tensor<?x?x?x3xbf16>) {
+      %a = apply @phi(%q) : tensor<?x?x?x4xbf16> -> sym 2 [4]
+      %b = apply @phi(%k) : tensor<?x?x?x4xbf16> -> sym 2 [4]
+      %c = read %v : tensor<?x?x?x3xbf16> -> [3]
+      %o = attend query %a key %b value %c causal normalize <bias, bias = 1.0>
+        : sym 2 [4], sym 2 [4], [3]
+      return %o : [3]
+    })";
+  Signature signature = parse(text);
+  EXPECT_EQ(signature.facts.featureDim, 10);
+  EXPECT_EQ(signature.facts.degree, 2);
+  EXPECT_EQ(signature.facts.scoreForm, "sym 2 [4]");
+  EXPECT_EQ(signature.facts.stateBytes, 4 * (10 * 3 + 10));
+  EXPECT_EQ(signature.arguments[0].type, ElementType::BF16);
+  llvm::json::Object json = toJson(signature);
+  EXPECT_EQ(json.getInteger("feature_dim"), 10);
+  EXPECT_EQ(json.getArray("arguments")->size(), 3u);
+}
+
+} // namespace

@@ -1,0 +1,101 @@
+//===- KernelDescriptionTest.cpp - descriptions and their JSON ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/JIT/KernelDescription.h"
+#include "gtest/gtest.h"
+
+using namespace polyattn;
+
+static KernelDescription example() {
+  KernelDescription kernel;
+  kernel.entry = "based";
+  kernel.tensors = {{"q", false, DataType::F16, {kBatch, kPositions, kHeads, 16}},
+                    {"k", false, DataType::BF16, {kBatch, kKeyPositions, kKeyHeads, 16}},
+                    {"w", false, DataType::F32, {}},
+                    {"o", true, DataType::F32, {kBatch, kPositions, kHeads, 64}}};
+  StageDescription first, second;
+  first.function = "based_states";
+  first.programs = {kBatch, kKeyHeads, 4};
+  first.scratchBytes = 1 << 20;
+  second.function = "based";
+  kernel.stages = {first, second};
+  kernel.target = "native";
+  kernel.cpuLevel = "x86-64-v4";
+  kernel.featureDimension = 153;
+  kernel.degree = 2;
+  kernel.scoreForm = "1 + [16] + sym 2 [16]";
+  return kernel;
+}
+
+static std::string text(const KernelDescription &kernel) {
+  std::string result;
+  llvm::raw_string_ostream(result) << kernel.toJSON();
+  return result;
+}
+
+static llvm::Expected<KernelDescription> parse(llvm::StringRef text) {
+  auto json = llvm::json::parse(text);
+  if (!json)
+    return json.takeError();
+  return KernelDescription::fromJSON(*json);
+}
+
+TEST(KernelDescription, SurvivesJSON) {
+  KernelDescription kernel = example();
+  auto again = parse(text(kernel));
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(text(*again), text(kernel));
+  EXPECT_EQ(again->tensors[1].sizes, kernel.tensors[1].sizes);
+  EXPECT_EQ(again->stages[0].programs, kernel.stages[0].programs);
+  EXPECT_TRUE(again->tensors[3].isResult);
+  EXPECT_EQ(again->degree, 2);
+  kernel.degree.reset();
+  again = parse(text(kernel));
+  ASSERT_TRUE(bool(again));
+  EXPECT_FALSE(again->degree.has_value());
+}
+
+TEST(KernelDescription, NamesSizes) {
+  EXPECT_NE(text(example()).find(R"("shape":["B","Tk","Hkv",16])"), std::string::npos);
+}
+
+TEST(KernelDescription, RejectsWhatTheRuntimeCannotTake) {
+  const std::string good = text(example());
+  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) {
+    std::string bad = good;
+    size_t at = bad.find(from);
+    ASSERT_NE(at, std::string::npos) << from.str();
+    bad.replace(at, from.size(), to);
+    auto result = parse(bad);
+    EXPECT_FALSE(bool(result)) << bad;
+    llvm::consumeError(result.takeError());
+  };
+  spoil(R"("Hkv",16)", R"("Hkv",-16)");
+  spoil(R"("Hkv",16)", R"("X",16)");
+  spoil(R"("Hkv",16)", R"(1,1,1,1,1)");
+  spoil(R"("bf16")", R"("f64")");
+  spoil(R"("scratch_bytes":1048576)", R"("scratch_bytes":-1)");
+  spoil(R"("entry":)", R"("enter":)");
+  spoil(R"(["B","Hkv",4])", R"(["B","Hkv",4,5,6])");
+  for (llvm::StringRef bad : {"[]", "{}", "null", R"({"entry": 1})"}) {
+    auto result = parse(bad);
+    EXPECT_FALSE(bool(result));
+    llvm::consumeError(result.takeError());
+  }
+}
+
+TEST(KernelDescription, BecomesTheRuntimesTables) {
+  KernelDescription kernel = example();
+  auto function = [](void *const *, int64_t, int64_t, void *) {};
+  RuntimeKernel runtime(kernel, {function, function});
+  EXPECT_STREQ(runtime.get().name, "based");
+  EXPECT_EQ(runtime.get().num_tensors, 4);
+  EXPECT_EQ(runtime.get().tensors[2].rank, 0);
+  EXPECT_EQ(runtime.get().stages[0].factors[2], 4);
+  EXPECT_EQ(runtime.get().stages[1].factors[3], 1);
+  EXPECT_STREQ(runtime.get().cpu, "x86-64-v4");
+}

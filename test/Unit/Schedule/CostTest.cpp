@@ -1,0 +1,89 @@
+//===- CostTest.cpp - operations that an attention needs ------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Schedule/Cost.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace {
+
+class CostTest : public testing::Test {
+protected:
+  CostTest() { context.loadDialect<PolyAttnDialect>(); }
+
+  /// An attention with queries and keys of width 16 and values of width 64.
+  AttentionOp parse(const std::string &body, const std::string &structure,
+                    const std::string &mask = "causal") {
+    std::string x = "tensor<?x?x?x16xf32>", v = "tensor<?x?x?x64xf32>";
+    std::string text =
+        "polyattn.feature_map @phi(%x: [16]) {\n" + body + "\nyield %y : " + structure +
+        "\n}\npolyattn.attention @a(%q: " + x + ", %k: " + x + ", %v: " + v + ") -> (o: " + v +
+        ") {\n%a = apply @phi(%q) : " + x + " -> " + structure + "\n%b = apply @phi(%k) : " + x +
+        " -> " + structure + "\n%c = read %v : " + v +
+        " -> [64]\n%o = attend query %a key %b value %c " + mask +
+        " normalize <none> : " + structure + ", " + structure + ", [64]\nreturn %o : [64]\n}\n";
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    return *module->getOps<AttentionOp>().begin();
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_F(CostTest, ByHand) {
+  AttentionOp attention = parse("%y = elu_plus_one %x : [16]", "[16]");
+  // B = 2, T = 1000, H = 4, Hkv = 2; 15 blocks of 64 and one of 40.
+  ForwardCost cost = forwardCost(attention, {2, 1000, 1000, 4, 2});
+  EXPECT_FALSE(cost.quadratic);
+  EXPECT_EQ(cost.programs, 16.0 * 1000 * (2 * 4 + 2 * 2));
+  EXPECT_EQ(cost.pairs, 8.0 * (15 * 64 * 65 / 2 + 40 * 41 / 2) * (2 * 16 + 2 * 64));
+  EXPECT_EQ(cost.state, 2.0 * 16 * 64 * (8 * (1000 - 64) + 4 * 960));
+  EXPECT_EQ(cost.expansion, 0);
+}
+
+TEST_F(CostTest, OneBlockNeedsNoState) {
+  AttentionOp attention = parse("%y = elu_plus_one %x : [16]", "[16]");
+  ForwardCost cost = forwardCost(attention, {1, 64, 64, 1, 1});
+  EXPECT_EQ(cost.state, 0);
+  EXPECT_EQ(cost.pairs, 64.0 * 65 / 2 * 160);
+  EXPECT_EQ(forwardCost(attention, {1, 0, 0, 1, 1}).total(), 0);
+}
+
+TEST_F(CostTest, PowersCountSymmetrically) {
+  AttentionOp attention = parse("%y = power %x {degree = 2} : [16]", "pow 2 [16]");
+  AttendOp attend = *attention.getBody().getOps<AttendOp>().begin();
+  EXPECT_EQ(cheapestWidth(attend.getKey()), 136);
+  // A tensor product with itself is a power, too; with a constant it is BASED's 1 + 16 + 136.
+  attention = parse("%one = constant {value = 1.0, width = 1}\n%xx = tensor %x, %x : [16], [16]\n"
+                    "%y = concat %one, %x, %xx : [1], [16], [16] x [16]",
+                    "[1] + [16] + [16] x [16]");
+  attend = *attention.getBody().getOps<AttendOp>().begin();
+  EXPECT_EQ(cheapestWidth(attend.getKey()), 153);
+  ForwardCost cost = forwardCost(attention, {1, 4096, 4096, 1, 1});
+  EXPECT_EQ(cost.expansion, 2.0 * 136 * (4096 - 64));
+}
+
+TEST_F(CostTest, HugeFeaturesAreQuadratic) {
+  AttentionOp attention = parse("%y = power %x {degree = 16, symmetric} : [16]", "sym 16 [16]");
+  ForwardCost cost = forwardCost(attention, {1, 100000, 100000, 1, 1});
+  EXPECT_TRUE(cost.quadratic);
+  EXPECT_EQ(cost.pairs, 100000.0 * 100001 / 2 * 160);
+}
+
+TEST_F(CostTest, FullMask) {
+  AttentionOp attention = parse("%y = elu_plus_one %x : [16]", "[16]", "full");
+  ForwardCost cost = forwardCost(attention, {1, 100, 3000, 1, 1});
+  EXPECT_EQ(cost.pairs, 0);
+  EXPECT_EQ(cost.state, 2.0 * 16 * 64 * (100 + 3000));
+}
+
+} // namespace
