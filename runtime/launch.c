@@ -43,8 +43,7 @@ static void run_range(void *context, int64_t begin, int64_t end, void *scratch) 
 }
 
 /* The product of the stage's factors, or -1 where it does not fit. */
-static int64_t count_programs(const polyattn_rt_stage_rule *stage,
-                              const polyattn_rt_sizes *sizes) {
+static int64_t count_programs(const polyattn_rt_stage_rule *stage, const polyattn_rt_sizes *sizes) {
   int64_t count = 1;
   for (int i = 0; i < POLYATTN_RT_MAX_FACTORS; ++i) {
     int64_t factor = stage->factors[i];
@@ -81,8 +80,7 @@ static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes 
     const polyattn_rt_stage_rule *stage = &kernel->stages[i];
     int64_t count = count_programs(stage, sizes);
     if (count < 0) {
-      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits",
-               kernel->name);
+      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);
       return 1;
     }
     launch work = {stage->function, descriptors};
@@ -107,8 +105,8 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
     return 1;
   }
   if (check_cpu(kernel->cpu) != 0) {
-    snprintf(error, error_size, "%s: the code is for %s, and this processor is older",
-             kernel->name, kernel->cpu);
+    snprintf(error, error_size, "%s: the code is for %s, and this processor is older", kernel->name,
+             kernel->cpu);
     return 1;
   }
   memref descriptors_on_stack[TENSORS_ON_STACK];

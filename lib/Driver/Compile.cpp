@@ -9,6 +9,7 @@
 #include "Describe.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "llvm/IR/LLVMContext.h"
@@ -81,8 +82,8 @@ llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::St
   registerDialects(registry);
   LoweredModule result;
   // Threads would take longer to start than a spec takes to compile.
-  result.context = std::make_unique<mlir::MLIRContext>(
-      registry, mlir::MLIRContext::Threading::DISABLED);
+  result.context =
+      std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(result.context.get());
   result.module = mlir::parseSourceString<mlir::ModuleOp>(
       text, mlir::ParserConfig(result.context.get()), fileName);
@@ -104,10 +105,11 @@ llvm::Error polyattn::lower(LoweredModule &module, const CompileOptions &options
   Diagnostics diagnostics(module.context.get());
   mlir::PassManager passes(module.context.get());
 #ifdef NDEBUG
+  // Once at the end instead of after every pass: it costs compile time.
   passes.enableVerifier(false);
 #endif
   buildCPUPipeline(passes, {options.machine, stopAfter});
-  if (mlir::failed(passes.run(*module.module)))
+  if (mlir::failed(passes.run(*module.module)) || mlir::failed(mlir::verify(*module.module)))
     return diagnostics.take("the CPU pipeline failed");
   return llvm::Error::success();
 }
@@ -161,8 +163,7 @@ llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
   return CompiledObject{module.kernels, std::move(*object)};
 }
 
-llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text,
-                                                     llvm::StringRef fileName,
+llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text, llvm::StringRef fileName,
                                                      const CompileOptions &options) {
   llvm::Expected<LoweredModule> module = parseSpec(text, fileName, options);
   if (!module)

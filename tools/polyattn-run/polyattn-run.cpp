@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "polyattn/Driver/CPUTarget.h"
 #include "polyattn/Driver/RunDriver.h"
 #include "polyattn/Pipelines/Registration.h"
 
@@ -13,5 +14,6 @@ int main(int argc, char **argv) {
   polyattn::registerDialects(dialects);
   polyattn::TargetRegistry targets;
   polyattn::registerTargets(targets);
+  polyattn::registerCPUTarget(targets);
   return polyattn::runMain(argc, argv, dialects, targets);
 }

@@ -28,6 +28,10 @@ struct MachineDescription {
   std::string features;
   /// The x86-64 level that code for it needs, "x86-64-v3" or "x86-64-v4", or empty.
   std::string level;
+
+  /// Registers that a micro-kernel may use as accumulators: the rest holds a row of B, one
+  /// broadcast element of A and temporaries of the epilogue.
+  int64_t accumulators() const { return vectorRegisters * 3 / 4; }
 };
 
 } // namespace polyattn

@@ -40,8 +40,8 @@ protected:
     for (const polyattn_tensor &tensor : tensors)
       pointers.push_back(&tensor);
     char message[300] = "";
-    int status =
-        polyattn_rt_check(&kKernel, pointers.data(), pointers.size(), &sizes, message, sizeof message);
+    int status = polyattn_rt_check(&kKernel, pointers.data(), pointers.size(), &sizes, message,
+                                   sizeof message);
     EXPECT_EQ(status != 0, message[0] != 0);
     EXPECT_EQ(std::string(message).find('\n'), std::string::npos);
     return message;
@@ -137,8 +137,9 @@ TEST_F(Check, InputsMayRepeatAndRunBackwards) {
 
 TEST_F(Check, ResultsMustNotOverlapThemselves) {
   tensors[3].strides[0] = 0;
-  EXPECT_EQ(check(),
-            "entry: result 'o': expected elements that do not overlap, got stride 0 in dimension 0");
+  EXPECT_EQ(
+      check(),
+      "entry: result 'o': expected elements that do not overlap, got stride 0 in dimension 0");
   tensors[3].strides[0] = 8; // As dimension 2.
   EXPECT_EQ(check(), "entry: result 'o': expected elements that do not overlap, got strides that "
                      "fold them");
