@@ -191,6 +191,17 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
     if (check_shape(&where, tensors[i], sizes, first) != 0 || check_memory(&where, tensors[i]) != 0)
       return 1;
   }
+  for (int i = 0; i < -POLYATTN_RT_LAST; ++i) {
+    if (kernel->fixed[i] < 0)
+      continue;
+    if (sizes->values[i] < 0) {
+      sizes->values[i] = kernel->fixed[i];
+    } else if (sizes->values[i] != kernel->fixed[i]) {
+      where.rule = first[i];
+      return fail(&where, "expected %s = %" PRId64 ", which the spec fixes, got %" PRId64,
+                  size_name(-1 - i), kernel->fixed[i], sizes->values[i]);
+    }
+  }
   int64_t heads = sizes->values[-POLYATTN_RT_H - 1];
   int64_t key_heads = sizes->values[-POLYATTN_RT_HKV - 1];
   if (heads >= 0 && key_heads >= 0 && (key_heads == 0 ? heads != 0 : heads % key_heads != 0)) {

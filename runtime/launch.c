@@ -11,18 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MLIR's strided memref, with room for any rank: the strides of a memref of rank r start at
- * dimensions[r]. */
-typedef struct memref {
-  void *allocated;
-  void *aligned;
-  int64_t offset;
-  int64_t dimensions[2 * POLYATTN_MAX_RANK];
-} memref;
-
 #define TENSORS_ON_STACK 32
 
-static void describe(const polyattn_tensor *tensor, memref *descriptor) {
+static void describe(const polyattn_tensor *tensor, polyattn_rt_memref *descriptor) {
   descriptor->allocated = tensor->data;
   descriptor->aligned = tensor->data;
   descriptor->offset = 0;
@@ -109,13 +100,13 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
              kernel->cpu);
     return 1;
   }
-  memref descriptors_on_stack[TENSORS_ON_STACK];
+  polyattn_rt_memref descriptors_on_stack[TENSORS_ON_STACK];
   void *pointers_on_stack[TENSORS_ON_STACK];
-  memref *descriptors = descriptors_on_stack;
+  polyattn_rt_memref *descriptors = descriptors_on_stack;
   void **pointers = pointers_on_stack;
   void *memory = NULL;
   if (num_tensors > TENSORS_ON_STACK) {
-    memory = malloc((size_t)num_tensors * (sizeof(memref) + sizeof(void *)));
+    memory = malloc((size_t)num_tensors * (sizeof(polyattn_rt_memref) + sizeof(void *)));
     if (!memory) {
       snprintf(error, error_size, "%s: out of memory", kernel->name);
       return 1;
@@ -127,7 +118,14 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
     describe(tensors[i], &descriptors[i]);
     pointers[i] = &descriptors[i];
   }
-  int status = run_stages(kernel, &sizes, pointers, threads, error, error_size);
+  int status = 0;
+  if (kernel->split.max_parts > 1) {
+    status = polyattn_rt_run_split(kernel, &sizes, descriptors, threads);
+    if (status != 0)
+      snprintf(error, error_size, "%s: no memory for the parts of a head", kernel->name);
+  } else {
+    status = run_stages(kernel, &sizes, pointers, threads, error, error_size);
+  }
   free(memory);
   return status;
 }

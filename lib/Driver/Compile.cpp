@@ -124,10 +124,32 @@ static bool hasKernelSignature(mlir::LLVM::LLVMFuncOp function) {
          isPointer(type.getParamType(3));
 }
 
+/// What the block program's conversion has found out about cutting heads.
+static SplitDescription splitOf(mlir::LLVM::LLVMFuncOp function) {
+  SplitDescription split;
+  auto read = [&](llvm::StringRef name, int64_t &number) {
+    if (auto attribute = function->getAttrOfType<mlir::IntegerAttr>(name))
+      number = attribute.getInt();
+  };
+  read("polyattn.max_splits", split.maxParts);
+  read("polyattn.partial_columns", split.columns);
+  read("polyattn.segment", split.segment);
+  read("polyattn.split_from", split.from);
+  return split;
+}
+
 llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileOptions &options) {
   for (KernelDescription &kernel : module.kernels) {
     kernel.target = options.machine.name;
     kernel.cpuLevel = options.machine.level;
+    if (auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(kernel.entry))
+      kernel.split = splitOf(function);
+    kernel.stages.resize(1);
+    if (kernel.split.maxParts > 1) {
+      StageDescription combine = kernel.stages[0];
+      combine.function = kernel.entry + "__combine";
+      kernel.stages.push_back(std::move(combine));
+    }
     for (StageDescription &stage : kernel.stages) {
       auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(stage.function);
       if (!function || function.isExternal())

@@ -14,17 +14,16 @@ static DataType dataTypeOf(ElementType type) {
   switch (type) {
   case ElementType::F32:
     return DataType::F32;
-  case ElementType::F16:
-    return DataType::F16;
   case ElementType::BF16:
     return DataType::BF16;
+  case ElementType::F16:
+    return DataType::F16;
   }
   return DataType::F32;
 }
 
-/// Heads that the spec fixes are numbers for the caller, as is every other fixed size.
-static int64_t sizeOf(const Signature &signature, Dim dim) {
-  switch (signature.canonical(dim.kind)) {
+static int64_t sizeOf(const Dim &dim) {
+  switch (dim.kind) {
   case Dim::Batch:
     return kBatch;
   case Dim::Queries:
@@ -32,13 +31,20 @@ static int64_t sizeOf(const Signature &signature, Dim dim) {
   case Dim::Keys:
     return kKeyPositions;
   case Dim::Heads:
-    return signature.fixedHeads.value_or(kHeads);
+    return kHeads;
   case Dim::KvHeads:
-    return signature.fixedKvHeads.value_or(kKeyHeads);
+    return kKeyHeads;
   case Dim::Fixed:
-    break;
+    return dim.size;
   }
   return dim.size;
+}
+
+static TensorDescription describe(const TensorSignature &tensor, bool isResult) {
+  TensorDescription result{tensor.name, isResult, dataTypeOf(tensor.type), {}};
+  for (const Dim &dim : tensor.dims)
+    result.sizes.push_back(sizeOf(dim));
+  return result;
 }
 
 llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention) {
@@ -47,26 +53,20 @@ llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention)
     return signature.takeError();
   KernelDescription result;
   result.entry = signature->name;
-  auto add = [&](llvm::ArrayRef<TensorSignature> tensors, bool areResults) {
-    for (const TensorSignature &tensor : tensors) {
-      TensorDescription description{tensor.name, areResults, dataTypeOf(tensor.type), {}};
-      for (Dim dim : tensor.dims)
-        description.sizes.push_back(sizeOf(*signature, dim));
-      result.tensors.push_back(std::move(description));
-    }
-  };
-  add(signature->arguments, false);
-  add(signature->results, true);
-  for (const TensorDescription &tensor : result.tensors)
-    if (tensor.sizes.size() > POLYATTN_MAX_RANK)
-      return llvm::createStringError("@" + result.entry + ": '" + tensor.name +
-                                     "' has more dimensions than callers can pass");
-  StageDescription stage;
-  stage.function = result.entry;
-  stage.programs = {kBatch, signature->fixedHeads.value_or(kHeads)};
-  result.stages.push_back(std::move(stage));
+  for (const TensorSignature &tensor : signature->arguments)
+    result.tensors.push_back(describe(tensor, false));
+  for (const TensorSignature &tensor : signature->results)
+    result.tensors.push_back(describe(tensor, true));
+  if (signature->fixedHeads)
+    result.fixedSizes[-kHeads - 1] = *signature->fixedHeads;
+  if (signature->fixedKvHeads)
+    result.fixedSizes[-sizeOf({signature->canonical(Dim::KvHeads), 0}) - 1] =
+        *signature->fixedKvHeads;
   result.featureDimension = signature->facts.featureDim;
   result.degree = signature->facts.degree;
   result.scoreForm = signature->facts.scoreForm;
+  StageDescription stage;
+  stage.function = result.entry;
+  result.stages.push_back(stage);
   return result;
 }

@@ -34,7 +34,10 @@ public:
     return global(anonymous({string(kernel.entry), array(tensors), number(tensors.size()),
                              array(stages), number(stages.size()),
                              kernel.cpuLevel.empty() ? llvm::ConstantPointerNull::get(pointer)
-                                                     : string(kernel.cpuLevel)}));
+                                                     : string(kernel.cpuLevel),
+                             numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
+                             anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
+                                        number(kernel.split.segment), number(kernel.split.from)})}));
   }
 
 private:

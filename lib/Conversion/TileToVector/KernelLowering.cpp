@@ -50,6 +50,10 @@ LogicalResult KernelLowering::run(ModuleOp into) {
       return failure();
   }
   func::ReturnOp::create(e);
+  // What launchers must know of a kernel goes with it.
+  for (NamedAttribute attribute : kernel->getDiscardableAttrs())
+    if (attribute.getName().getValue().starts_with("polyattn."))
+      function->setAttr(attribute.getName(), attribute.getValue());
   function->setAttr("polyattn.scratch_bytes", e.getI64IntegerAttr(scratch.bytes() + kSlackBytes));
   return success();
 }
@@ -82,7 +86,10 @@ void KernelLowering::loadTensors(Value pointers) {
 
 void KernelLowering::bindProgram(Value program) {
   SmallVector<Offset> heads; // of queries, of keys
-  for (unsigned i = 0; i < kernel.getNumTensors() && heads.size() < 2; ++i)
+  for (StringRef name : {"query_tensor", "key_tensor"})
+    if (auto index = kernel->getAttrOfType<IntegerAttr>(name))
+      heads.push_back(tensors[kernel.getTensor(index.getInt())].sizes[2]);
+  for (unsigned i = 0; heads.size() < 2 && i < kernel.getNumTensors(); ++i)
     if (cast<MemRefType>(kernel.getTensor(i).getType()).getRank() == 4)
       heads.push_back(tensors[kernel.getTensor(i)].sizes[2]);
   heads.resize(2, heads.empty() ? Offset(1) : heads.front());

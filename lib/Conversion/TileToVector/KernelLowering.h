@@ -93,7 +93,7 @@ private:
   mlir::LogicalResult lowerScalar(mlir::Operation &op);
   mlir::LogicalResult materialise(mlir::Value value);
   void freeAfter(mlir::Operation &op);
-  Storage allocate(int64_t rows, int64_t columns, mlir::Type element);
+  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool fresh = false);
   Storage allocateFor(mlir::Value value);
   Storage storageOf(mlir::Value value);
   Storage constantTable(mlir::DenseElementsAttr values, int64_t rows, int64_t columns);

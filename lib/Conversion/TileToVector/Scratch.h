@@ -30,6 +30,14 @@ public:
     top = std::max(top, offset + bytes);
     return offset;
   }
+  /// A place that nothing has had before, for what must outlive a call.
+  int64_t allocateFresh(int64_t bytes) {
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    int64_t offset = top;
+    live[offset] = bytes;
+    top += bytes;
+    return offset;
+  }
   void free(int64_t offset) { live.erase(offset); }
   int64_t bytes() const { return top; }
 

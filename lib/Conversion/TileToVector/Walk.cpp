@@ -16,10 +16,11 @@ using namespace polyattn::tile;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element) {
+Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool fresh) {
   int64_t stride = columns == 1 && rows > 1 ? 1 : e.padded(columns);
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  int64_t place = scratch.allocate((stride == 1 ? e.padded(rows) : rows * stride) * bytes);
+  int64_t size = (stride == 1 ? e.padded(rows) : rows * stride) * bytes;
+  int64_t place = fresh ? scratch.allocateFresh(size) : scratch.allocate(size);
   Storage storage;
   storage.base = scratchPointer;
   storage.offset = place / bytes;
@@ -211,6 +212,14 @@ LogicalResult KernelLowering::lowerScalar(Operation &op) {
     mapping.map(dim.getResult(), e.toIndex(tensor->second.sizes[*index]));
     return success();
   }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto tensor = tensors.find(load.getMemRef());
+    if (tensor == tensors.end() || load.getIndices().size() != 1 || !op.getResult(0).getType().isInteger(64))
+      return op.emitError("expected a whole number of a vector among the kernel's tensors");
+    Offset place = scalar(load.getIndices()[0]);
+    mapping.map(load.getResult(), e.load(e.getI64Type(), tensor->second.base, place));
+    return success();
+  }
   if (op.getNumRegions() != 0 || !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
     return op.emitError("is not supported in a kernel");
   if (isa<arith::ConstantOp>(op)) {
@@ -248,9 +257,12 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](BufferOp buffer) {
         BufferType type = buffer.getResult().getType();
-        Storage storage = allocate(type.getRows(), type.getColumns(), e.getF32Type());
-        allocations[buffer.getResult()] = placeOf(storage);
+        Storage storage = allocate(type.getRows(), type.getColumns(), e.getF32Type(),
+                                   /*fresh=*/buffer.getPersistent());
         storages[buffer.getResult()] = storage;
+        if (buffer.getPersistent())
+          return success();
+        allocations[buffer.getResult()] = placeOf(storage);
         Value zero = e.zero(e.getF32Type());
         int64_t size = storage.rowStride == 1 ? e.padded(storage.rows)
                                               : storage.rows * storage.rowStride;
