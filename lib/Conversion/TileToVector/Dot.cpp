@@ -237,6 +237,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   bool exact = columns == 1; // A single number among others of a column.
   auto update = [&](Offset firstRow, int64_t count) {
     TileShape shape = chooseShape(1, count, e.vectors(columns));
+    shape.rowsOutside = fitsL1(rhsType);
     forEachTile(count, columns, shape, exact, [&](RegisterTile tile) {
       RegisterTile place = tile;
       place.row = e.add(firstRow, tile.row);

@@ -59,6 +59,8 @@ struct RegisterTile {
 /// Rows and vectors of the register tiles of a nest.
 struct TileShape {
   int64_t rows, vectors;
+  /// Whether all columns of a row of tiles come before the next rows.
+  bool rowsOutside = false;
 };
 
 /// A product as the micro-kernels see it.
@@ -107,6 +109,7 @@ private:
 
   // Nest.cpp: loops over register tiles.
   TileShape chooseShape(int64_t products, int64_t rows, int64_t vectors);
+  bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
   void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
   void forEachLowerTile(int64_t size, TileShape shape, TileBody body);

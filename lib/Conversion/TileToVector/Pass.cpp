@@ -42,7 +42,9 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
           << vectorWidth << " and " << registers;
       return signalPassFailure();
     }
-    MachineDescription machine{vectorWidth, registers};
+    MachineDescription machine;
+    machine.vectorWidth = vectorWidth;
+    machine.vectorRegisters = registers;
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
       if (failed(KernelLowering(kernel, machine).run(getOperation())))
         return signalPassFailure();

@@ -67,7 +67,7 @@ std::string store(const std::string &value, int64_t rows, int64_t columns,
 
 class TileToVector : public ::testing::TestWithParam<int64_t> {
 protected:
-  MachineDescription machine{GetParam(), GetParam() == 16 ? 32 : 16};
+  MachineDescription machine{GetParam(), GetParam() == 16 ? 32 : 16, 32768};
 
   /// Runs a kernel on its tensors, the last of which is the output.
   void run(const std::string &text, std::vector<TestTensor *> tensors, int64_t end = 1) {
