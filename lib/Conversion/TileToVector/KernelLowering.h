@@ -40,7 +40,7 @@ struct Source {
   const Tensor &tensor;
   Offset start;
   Offset rowStride, columnStride; ///< 0 for a dimension that is not there
-  Offset validRows, validColumns;      ///< what lies past them reads as zero
+  Offset validRows, validColumns; ///< what lies past them reads as zero
 };
 
 /// The piece of a result that one micro-kernel computes: `rows` rows of `vectors` vectors. A
@@ -170,9 +170,9 @@ private:
   Fusion fusion;
   Scratch scratch;
   mlir::Value scratchPointer;
-  mlir::IRMapping mapping;                            ///< scalars
-  llvm::DenseMap<mlir::Value, Storage> storages;      ///< materialised values and views
-  llvm::DenseMap<mlir::Value, int64_t> allocations;   ///< values and buffers that own memory
+  mlir::IRMapping mapping;                          ///< scalars
+  llvm::DenseMap<mlir::Value, Storage> storages;    ///< materialised values and views
+  llvm::DenseMap<mlir::Value, int64_t> allocations; ///< values and buffers that own memory
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   llvm::DenseSet<mlir::Operation *> hoisted;
   llvm::DenseMap<mlir::Attribute, mlir::Value> tables;

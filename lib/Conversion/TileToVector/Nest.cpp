@@ -114,8 +114,7 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
   int64_t whole = size / block * block;
   e.loop(0, whole, block, [&](Offset column) {
     Offset below = e.add(column, width);
-    e.loop(column, below, diagonalRows,
-           [&](Offset row) { emit(row, column, diagonalRows, 1, 0); });
+    e.loop(column, below, diagonalRows, [&](Offset row) { emit(row, column, diagonalRows, 1, 0); });
     forEachRow(below, size, rows,
                [&](Offset row, int64_t height) { emit(row, column, height, vectors, 1); });
   });
@@ -219,9 +218,8 @@ void KernelLowering::copy(const Storage &source, const Storage &destination) {
   forEachTile(source.rows, source.columns, {1, exact ? 1 : 4}, exact, [&](RegisterTile tile) {
     Vectors values;
     for (int64_t v = 0; v < tile.vectors; ++v)
-      values.push_back(
-          e.loadVector(source.element, source.base,
-                       address(source, tile.row, e.add(tile.column, v * e.width()))));
+      values.push_back(e.loadVector(source.element, source.base,
+                                    address(source, tile.row, e.add(tile.column, v * e.width()))));
     storeTile(destination, tile, values);
   });
 }

@@ -1,10 +1,13 @@
 // RUN: polyattn-opt %s --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s
+// RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=16" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,PORTABLE
 // Functions become polynomials: no call of libm, no intrinsic that turns into one.
 
 #m = strided<[?, 1], offset: ?>
 
 // CHECK-LABEL: llvm.func @functions
 // CHECK-NOT: llvm.intr.{{exp|tanh|log|sin|cos|pow|erf}}
+// CHECK-NOT: llvm.intr.fma(
+// PORTABLE-NOT: llvm.intr.floor
 // CHECK-NOT: llvm.call
 // CHECK: llvm.return
 tile.kernel @functions attributes {arg_names = ["a", "o"], num_inputs = 1} {
