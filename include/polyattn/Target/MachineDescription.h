@@ -14,6 +14,10 @@ namespace polyattn {
 
 /// One processor, as the lowerings and the code generator see it.
 struct MachineDescription {
+  MachineDescription() = default;
+  MachineDescription(int64_t width, int64_t registers, int64_t l1)
+      : vectorWidth(width), vectorRegisters(registers), l1Bytes(l1) {}
+
   /// Lanes of f32 in a vector register.
   int64_t vectorWidth = 4;
   int64_t vectorRegisters = 16;

@@ -50,8 +50,7 @@ void KernelLowering::evaluateDots(ArrayRef<DotOp> dots, const RegisterTile &tile
     SmallVector<DotOp> group, rest;
     for (DotOp dot : left) {
       bool together = dot.getRhs().getType().getRows() == head.getRhs().getType().getRows() &&
-                      dot.getBound() == head.getBound() &&
-                      dot.getLowerLhs() == head.getLowerLhs();
+                      dot.getBound() == head.getBound() && dot.getLowerLhs() == head.getLowerLhs();
       (together ? group : rest).push_back(dot);
     }
     Vectors sums;
@@ -65,8 +64,8 @@ void KernelLowering::evaluateDots(ArrayRef<DotOp> dots, const RegisterTile &tile
     }
     sums = multiply(products, tile, sums);
     for (auto [i, dot] : llvm::enumerate(group))
-      known[dot.getResult()] = Vectors(sums.begin() + i * tile.size(),
-                                       sums.begin() + (i + 1) * tile.size());
+      known[dot.getResult()] =
+          Vectors(sums.begin() + i * tile.size(), sums.begin() + (i + 1) * tile.size());
     left = rest;
   }
 }
@@ -151,15 +150,13 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   const Product &first = products.front();
   Offset end = first.bound ? *first.bound : Offset(first.depth);
   if (!first.lowerLhs)
-    return e.loop(0, end, 1, sums, [&](Offset k, ValueRange carried) {
-      return term(k, Vectors(carried), 0);
-    });
+    return e.loop(0, end, 1, sums,
+                  [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); });
 
   // Row i of a triangle ends with term i: all rows up to the tile's first, then one row less for
   // each term. Entries above the diagonal are not read, so that nothing leaks from there.
-  sums = e.loop(0, e.min(tile.row, end), 1, sums, [&](Offset k, ValueRange carried) {
-    return term(k, Vectors(carried), 0);
-  });
+  sums = e.loop(0, e.min(tile.row, end), 1, sums,
+                [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); });
   if (!first.bound) {
     for (int64_t r = 0; r < rows; ++r)
       sums = term(e.add(tile.row, r), sums, r);
@@ -171,8 +168,8 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
                   Value number = e.value(e.sub(k, tile.row));
                   for (size_t i = 0; i < next.size(); ++i) {
                     int64_t row = int64_t(i) / vectors % rows;
-                    Value reached = arith::CmpIOp::create(e, arith::CmpIPredicate::sle, number,
-                                                          e.value(row));
+                    Value reached =
+                        arith::CmpIOp::create(e, arith::CmpIPredicate::sle, number, e.value(row));
                     next[i] = e.select(reached, next[i], carried[i]);
                   }
                   return next;
@@ -237,6 +234,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   bool exact = columns == 1; // A single number among others of a column.
   auto update = [&](Offset firstRow, int64_t count) {
     TileShape shape = chooseShape(1, count, e.vectors(columns));
+    shape.rowsOutside = fitsL1(rhsType);
     forEachTile(count, columns, shape, exact, [&](RegisterTile tile) {
       RegisterTile place = tile;
       place.row = e.add(firstRow, tile.row);
@@ -257,8 +255,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   constexpr int64_t strip = Fusion::kStripRows;
   p.lhs = allocate(strip, lhsType.getColumns(), lhsType.getElementType());
   e.loop(0, rows, strip, [&](Offset row) {
-    TileShape shape =
-        chooseShape(countDots(op.getLhs()), strip, e.vectors(lhsType.getColumns()));
+    TileShape shape = chooseShape(countDots(op.getLhs()), strip, e.vectors(lhsType.getColumns()));
     forEachTile(strip, lhsType.getColumns(), shape, /*exact=*/false, [&](RegisterTile tile) {
       RegisterTile source = tile;
       source.row = e.add(row, tile.row);

@@ -263,7 +263,8 @@ Value Emitter::toStorage(Value computed, Type element) {
     return arith::ExtFOp::create(*this, target, computed);
   }
   if (have.isF64())
-    computed = arith::TruncFOp::create(*this, withElement(computed.getType(), getF32Type()), computed);
+    computed =
+        arith::TruncFOp::create(*this, withElement(computed.getType(), getF32Type()), computed);
   Type i32 = withElement(computed.getType(), getI32Type());
   auto number = [&](int64_t n) -> Value {
     if (auto vector = dyn_cast<VectorType>(i32))

@@ -68,8 +68,8 @@ Vectors KernelLowering::loadTile(const Storage &storage, TileType type, TileType
       int64_t lanes = tile.lastLanes && v == tile.vectors - 1 ? tile.lastLanes : e.width();
       Value column = e.zero(storage.element);
       for (int64_t lane = 0; lane < lanes; ++lane)
-        column = vector::InsertOp::create(e, loadElement(storage, e.add(first, lane), 0), column,
-                                          lane);
+        column =
+            vector::InsertOp::create(e, loadElement(storage, e.add(first, lane), 0), column, lane);
       values.push_back(column);
     }
     return values;
@@ -86,9 +86,8 @@ Vectors KernelLowering::loadTile(const Storage &storage, TileType type, TileType
       else if (oneColumn)
         values.push_back(e.broadcast(loadElement(storage, row, 0)));
       else
-        values.push_back(
-            e.loadVector(storage.element, storage.base,
-                         address(storage, row, e.add(tile.column, v * e.width()))));
+        values.push_back(e.loadVector(storage.element, storage.base,
+                                      address(storage, row, e.add(tile.column, v * e.width()))));
     }
   return values;
 }

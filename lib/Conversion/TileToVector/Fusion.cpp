@@ -133,10 +133,10 @@ bool Fusion::accepts(OpOperand &use, Value producer) {
 static bool writesBuffers(Operation &op) {
   if (isa<AccumulateOp, WriteOp>(op))
     return true;
-  return op.walk([](Operation *inner) {
-             return isa<AccumulateOp, WriteOp>(inner) ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
-           })
+  return op
+      .walk([](Operation *inner) {
+        return isa<AccumulateOp, WriteOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 

@@ -40,8 +40,7 @@ LogicalResult KernelLowering::run(ModuleOp into) {
       return failure();
   }
 
-  auto programs = scf::ForOp::create(e, entry->getArgument(1), entry->getArgument(2),
-                                     e.value(1));
+  auto programs = scf::ForOp::create(e, entry->getArgument(1), entry->getArgument(2), e.value(1));
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(programs.getBody());
@@ -64,8 +63,8 @@ void KernelLowering::loadTensors(Value pointers) {
   for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
     Value argument = kernel.getTensor(i);
     auto type = cast<MemRefType>(argument.getType());
-    Value slot = LLVM::GEPOp::create(e, pointer, pointer, pointers,
-                                     ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value slot =
+        LLVM::GEPOp::create(e, pointer, pointer, pointers, ArrayRef<LLVM::GEPArg>{int32_t(i)});
     Value descriptor = LLVM::LoadOp::create(e, pointer, slot);
     auto word = [&](int64_t n) { return e.load(e.getI64Type(), descriptor, n); };
     Tensor tensor;
@@ -77,7 +76,7 @@ void KernelLowering::loadTensors(Value pointers) {
     int64_t rank = type.getRank();
     for (int64_t d = 0; d < rank; ++d) {
       tensor.sizes.push_back(type.isDynamicDim(d) ? Offset(word(3 + d))
-                                                   : Offset(type.getDimSize(d)));
+                                                  : Offset(type.getDimSize(d)));
       tensor.strides.push_back(d == rank - 1 ? Offset(1) : Offset(word(3 + rank + d)));
     }
     tensors[argument] = tensor;

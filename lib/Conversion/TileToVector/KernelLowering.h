@@ -40,7 +40,7 @@ struct Source {
   const Tensor &tensor;
   Offset start;
   Offset rowStride, columnStride; ///< 0 for a dimension that is not there
-  Offset validRows, validColumns;      ///< what lies past them reads as zero
+  Offset validRows, validColumns; ///< what lies past them reads as zero
 };
 
 /// The piece of a result that one micro-kernel computes: `rows` rows of `vectors` vectors. A
@@ -59,6 +59,8 @@ struct RegisterTile {
 /// Rows and vectors of the register tiles of a nest.
 struct TileShape {
   int64_t rows, vectors;
+  /// Whether all columns of a row of tiles come before the next rows.
+  bool rowsOutside = false;
 };
 
 /// A product as the micro-kernels see it.
@@ -107,6 +109,7 @@ private:
 
   // Nest.cpp: loops over register tiles.
   TileShape chooseShape(int64_t products, int64_t rows, int64_t vectors);
+  bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
   void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
   void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
@@ -167,9 +170,9 @@ private:
   Fusion fusion;
   Scratch scratch;
   mlir::Value scratchPointer;
-  mlir::IRMapping mapping;                            ///< scalars
-  llvm::DenseMap<mlir::Value, Storage> storages;      ///< materialised values and views
-  llvm::DenseMap<mlir::Value, int64_t> allocations;   ///< values and buffers that own memory
+  mlir::IRMapping mapping;                          ///< scalars
+  llvm::DenseMap<mlir::Value, Storage> storages;    ///< materialised values and views
+  llvm::DenseMap<mlir::Value, int64_t> allocations; ///< values and buffers that own memory
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   llvm::DenseSet<mlir::Operation *> hoisted;
   llvm::DenseMap<mlir::Attribute, mlir::Value> tables;

@@ -58,8 +58,7 @@ int64_t KernelLowering::panelWidth(LoadOp load) {
 void KernelLowering::loadPanels(const Source &source, const Storage &destination) {
   e.loop(0, destination.columns, destination.panelWidth, [&](Offset column) {
     e.loop(0, destination.rows, 1, [&](Offset row) {
-      Value lanes =
-          loadConverted(source, row, column, destination.panelWidth, destination.element);
+      Value lanes = loadConverted(source, row, column, destination.panelWidth, destination.element);
       e.store(lanes, destination.base, address(destination, row, column));
     });
   });
@@ -76,8 +75,8 @@ static Offset sourceAddress(Emitter &e, const Source &source, Offset row, Offset
 }
 
 /// `lanes` elements along the contiguous dimension, or one where it is 0.
-Value KernelLowering::loadConverted(const Source &source, Offset row, Offset column,
-                                    int64_t lanes, Type element) {
+Value KernelLowering::loadConverted(const Source &source, Offset row, Offset column, int64_t lanes,
+                                    Type element) {
   Offset place = sourceAddress(e, source, row, column);
   const Tensor &tensor = source.tensor;
   Value loaded = lanes ? e.loadVector(tensor.element, tensor.base, place, lanes)
@@ -118,10 +117,14 @@ void KernelLowering::loadTransposed(const Source &source, const Storage &destina
     return loadElements(source, 0, destination);
   Offset whole = e.mul(e.div(source.validColumns, width), width);
   auto block = [&](Offset feature, Offset token) {
+    // The rows' addresses follow from each other by additions.
     Vectors rows;
-    for (int64_t r = 0; r < width; ++r)
-      rows.push_back(
-          loadConverted(source, feature, e.add(token, r), width, destination.element));
+    Source row = source;
+    row.start = sourceAddress(e, source, feature, token);
+    for (int64_t r = 0; r < width; ++r) {
+      rows.push_back(loadConverted(row, 0, 0, width, destination.element));
+      row.start = e.add(row.start, source.columnStride);
+    }
     rows = transposeRegisters(rows);
     for (int64_t r = 0; r < width; ++r)
       e.store(rows[r], destination.base, address(destination, e.add(feature, r), token));
@@ -195,8 +198,8 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
     Storage row = destination;
     std::swap(row.rows, row.columns);
     row.rowStride = e.padded(row.columns);
-    Source flipped{tensor,           source.start,     source.columnStride, source.rowStride,
-                   source.validColumns, source.validRows};
+    Source flipped{tensor,           source.start,        source.columnStride,
+                   source.rowStride, source.validColumns, source.validRows};
     if (rowDim == last && wholeRows)
       loadRows(flipped, row);
     else

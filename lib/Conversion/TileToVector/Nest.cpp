@@ -28,6 +28,14 @@ TileShape KernelLowering::chooseShape(int64_t products, int64_t rows, int64_t ve
   return shape;
 }
 
+/// Whether all of B stays in L1 next to what streams through: then rows of A and of the result
+/// are best taken once, with all columns.
+bool KernelLowering::fitsL1(TileType rhs) {
+  int64_t bytes = rhs.getRows() * e.padded(rhs.getColumns()) *
+                  (rhs.getElementType().getIntOrFloatBitWidth() / 8);
+  return bytes <= e.machine.l1Bytes / 2;
+}
+
 /// Rows [from, to) by `step`, what is left by smaller powers of two. `from` is a multiple of
 /// `step`.
 void KernelLowering::forEachRow(Offset from, int64_t to, int64_t step,
@@ -48,23 +56,37 @@ void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
                                  TileBody body) {
   int64_t vectors = exact ? columns / e.width() : e.vectors(columns);
   int64_t whole = vectors / shape.vectors * shape.vectors;
-  auto columnOfTiles = [&](Offset column, int64_t count, int64_t lastLanes) {
-    forEachRow(0, rows, shape.rows, [&](Offset row, int64_t height) {
-      RegisterTile tile;
-      tile.row = row;
-      tile.column = column;
-      tile.rows = height;
-      tile.vectors = count;
-      tile.lastLanes = lastLanes;
-      body(tile);
-    });
+  auto forEachRowOfTiles = [&](function_ref<void(Offset, int64_t)> inner) {
+    forEachRow(0, rows, shape.rows, inner);
   };
-  e.loop(0, whole * e.width(), shape.vectors * e.width(),
-         [&](Offset column) { columnOfTiles(column, shape.vectors, 0); });
-  if (vectors > whole)
-    columnOfTiles(whole * e.width(), vectors - whole, 0);
-  if (int64_t rest = exact ? columns % e.width() : 0)
-    columnOfTiles(columns - rest, 1, rest);
+  auto forEachColumnOfTiles = [&](function_ref<void(Offset, int64_t, int64_t)> inner) {
+    e.loop(0, whole * e.width(), shape.vectors * e.width(),
+           [&](Offset column) { inner(column, shape.vectors, 0); });
+    if (vectors > whole)
+      inner(whole * e.width(), vectors - whole, 0);
+    if (int64_t rest = exact ? columns % e.width() : 0)
+      inner(columns - rest, 1, rest);
+  };
+  auto emit = [&](Offset row, int64_t height, Offset column, int64_t count, int64_t lastLanes) {
+    RegisterTile tile;
+    tile.row = row;
+    tile.column = column;
+    tile.rows = height;
+    tile.vectors = count;
+    tile.lastLanes = lastLanes;
+    body(tile);
+  };
+  if (shape.rowsOutside)
+    forEachRowOfTiles([&](Offset row, int64_t height) {
+      forEachColumnOfTiles([&](Offset column, int64_t count, int64_t lastLanes) {
+        emit(row, height, column, count, lastLanes);
+      });
+    });
+  else
+    forEachColumnOfTiles([&](Offset column, int64_t count, int64_t lastLanes) {
+      forEachRowOfTiles(
+          [&](Offset row, int64_t height) { emit(row, height, column, count, lastLanes); });
+    });
 }
 
 // Tiles one vector wide on the diagonal, whole tiles below it, nothing above.
@@ -92,8 +114,7 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
   int64_t whole = size / block * block;
   e.loop(0, whole, block, [&](Offset column) {
     Offset below = e.add(column, width);
-    e.loop(column, below, diagonalRows,
-           [&](Offset row) { emit(row, column, diagonalRows, 1, 0); });
+    e.loop(column, below, diagonalRows, [&](Offset row) { emit(row, column, diagonalRows, 1, 0); });
     forEachRow(below, size, rows,
                [&](Offset row, int64_t height) { emit(row, column, height, vectors, 1); });
   });
@@ -121,6 +142,9 @@ void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
     return;
   }
   TileShape shape = chooseShape(products, type.getRows(), e.vectors(type.getColumns()));
+  SmallVector<DotOp> dots;
+  collectDots(value, dots);
+  shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
   auto dot = value.getDefiningOp<DotOp>();
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
   if (!exact && square && ((dot && dot.getLower()) || fusion.needsOnlyLower(value)))
@@ -194,9 +218,8 @@ void KernelLowering::copy(const Storage &source, const Storage &destination) {
   forEachTile(source.rows, source.columns, {1, exact ? 1 : 4}, exact, [&](RegisterTile tile) {
     Vectors values;
     for (int64_t v = 0; v < tile.vectors; ++v)
-      values.push_back(
-          e.loadVector(source.element, source.base,
-                       address(source, tile.row, e.add(tile.column, v * e.width()))));
+      values.push_back(e.loadVector(source.element, source.base,
+                                    address(source, tile.row, e.add(tile.column, v * e.width()))));
     storeTile(destination, tile, values);
   });
 }

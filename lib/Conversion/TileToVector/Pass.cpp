@@ -35,8 +35,7 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
   }
 
   void runOnOperation() final {
-    if (vectorWidth < 4 || vectorWidth > 64 || !llvm::isPowerOf2_64(vectorWidth) ||
-        registers < 8) {
+    if (vectorWidth < 4 || vectorWidth > 64 || !llvm::isPowerOf2_64(vectorWidth) || registers < 8) {
       getOperation().emitError("vector-width must be a power of two from 4 to 64, and registers "
                                "at least 8; got ")
           << vectorWidth << " and " << registers;

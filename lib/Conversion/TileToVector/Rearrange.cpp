@@ -80,8 +80,8 @@ void KernelLowering::lowerTranspose(TransposeOp transpose) {
     e.loop(0, columns, width, [&](Offset column) {
       Vectors values;
       for (int64_t r = 0; r < width; ++r)
-        values.push_back(e.loadVector(source.element, source.base,
-                                      address(source, e.add(row, r), column)));
+        values.push_back(
+            e.loadVector(source.element, source.base, address(source, e.add(row, r), column)));
       values = transposeRegisters(values);
       for (int64_t r = 0; r < width; ++r)
         e.store(values[r], destination.base, address(destination, e.add(column, r), row));
@@ -107,10 +107,10 @@ void KernelLowering::lowerSelectRows(SelectRowsOp select) {
   Storage destination = allocateFor(select.getResult());
   int64_t rows = destination.rows;
   SmallVector<int32_t> numbers(select.getRows().begin(), select.getRows().end());
-  Storage table = constantTable(
-      DenseElementsAttr::get(RankedTensorType::get({rows}, e.getI32Type()),
-                             ArrayRef<int32_t>(numbers)),
-      rows, 1);
+  Storage table =
+      constantTable(DenseElementsAttr::get(RankedTensorType::get({rows}, e.getI32Type()),
+                                           ArrayRef<int32_t>(numbers)),
+                    rows, 1);
   e.loop(0, rows, 1, [&](Offset row) {
     Value number = arith::ExtSIOp::create(e, e.getI64Type(), loadElement(table, row, 0));
     if (destination.columns == 1) {

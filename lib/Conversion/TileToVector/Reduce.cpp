@@ -62,7 +62,8 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
   TileType type = reduce.getInput().getType();
   // A column vector summed over its rows is one row of numbers.
   bool flipped = isColumnVector(type);
-  int64_t rows = flipped ? 1 : type.getRows(), columns = flipped ? type.getRows() : type.getColumns();
+  int64_t rows = flipped ? 1 : type.getRows(),
+          columns = flipped ? type.getRows() : type.getColumns();
   Offset limit = columns;
   if (reduce.getBound())
     limit = e.max(e.min(scalar(reduce.getBound()), limit), 0);

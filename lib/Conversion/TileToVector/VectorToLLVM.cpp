@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "polyattn/Conversion/TileToVector.h"
@@ -44,6 +45,44 @@ struct Exp2AsExp : OpRewritePattern<math::Exp2Op> {
   }
 };
 
+/// A fused multiply-add where the machine has one, two operations where it would be a call.
+struct FmaAsMultiplyAdd : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
+    if (!isa<VectorType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not a vector");
+    rewriter.replaceOpWithNewOp<vector::FMAOp>(op, op.getA(), op.getB(), op.getC());
+    return success();
+  }
+};
+
+/// Registers of four lanes may belong to a machine that has no instruction for floor. Numbers
+/// from 2^23 on are whole, and so they and NaN stay as they are.
+struct FloorOfFourLanes : OpRewritePattern<math::FloorOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FloorOp op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getNumElements() > 4 || !type.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "not a short vector of f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto number = [&](float x) -> Value {
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(type, x));
+    };
+    Value x = op.getOperand();
+    Value magnitude = math::AbsFOp::create(b, x);
+    Value small =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, magnitude, number(8388608.0f));
+    Value tame = arith::SelectOp::create(b, small, x, number(0));
+    Value cut = arith::FPToSIOp::create(b, type.clone(b.getI32Type()), tame);
+    Value whole = arith::SIToFPOp::create(b, type, cut);
+    Value above = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, whole, tame);
+    Value below = arith::SubFOp::create(b, whole, number(1));
+    Value floor = arith::SelectOp::create(b, above, below, whole);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, small, floor, x);
+    return success();
+  }
+};
+
 /// Functions become polynomials: what is left of the math dialect would become calls of libm,
 /// one for each lane.
 struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func::FuncOp>> {
@@ -61,7 +100,7 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
     if (!any)
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<Exp2AsExp>(&getContext());
+    patterns.add<Exp2AsExp, FloorOfFourLanes, FmaAsMultiplyAdd>(&getContext());
     // 1 / sqrt is exact and as fast as a vector; its expansion does not take vectors.
     auto wanted = [](StringRef name) {
       return name != math::Exp2Op::getOperationName() && name != math::RsqrtOp::getOperationName();

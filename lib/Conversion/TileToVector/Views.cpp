@@ -26,9 +26,8 @@ Offset KernelLowering::address(const Storage &storage, Offset row, Offset column
 Storage KernelLowering::slice(const Storage &storage, Offset row, Offset column, TileType type) {
   Storage result = storage;
   // Slices of panels start at whole panels, so that the start is a plain offset.
-  result.offset = storage.panelWidth
-                      ? e.add(storage.offset, e.mul(column, storage.panelRows))
-                      : address(storage, row, column);
+  result.offset = storage.panelWidth ? e.add(storage.offset, e.mul(column, storage.panelRows))
+                                     : address(storage, row, column);
   result.rows = type.getRows();
   result.columns = type.getColumns();
   return result;

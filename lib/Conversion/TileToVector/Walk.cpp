@@ -84,8 +84,8 @@ Storage KernelLowering::constantTable(DenseElementsAttr values, int64_t rows, in
     e.setInsertionPointToStart(module.getBody());
     auto attribute =
         DenseElementsAttr::get(RankedTensorType::get({size + padding}, element), padded);
-    auto global = LLVM::GlobalOp::create(e, type, /*isConstant=*/true, LLVM::Linkage::Private,
-                                         name, attribute, /*alignment=*/64);
+    auto global = LLVM::GlobalOp::create(e, type, /*isConstant=*/true, LLVM::Linkage::Private, name,
+                                         attribute, /*alignment=*/64);
     auto function = scratchPointer.getParentBlock();
     e.setInsertionPointToStart(function);
     address = LLVM::AddressOfOp::create(e, global);
@@ -206,8 +206,7 @@ LogicalResult KernelLowering::lowerScalar(Operation &op) {
   if (auto dim = dyn_cast<memref::DimOp>(op)) {
     auto tensor = tensors.find(dim.getSource());
     std::optional<int64_t> index = dim.getConstantIndex();
-    if (tensor == tensors.end() || !index ||
-        *index >= int64_t(tensor->second.sizes.size()))
+    if (tensor == tensors.end() || !index || *index >= int64_t(tensor->second.sizes.size()))
       return op.emitError("expected a constant dimension of one of the kernel's tensors");
     mapping.map(dim.getResult(), e.toIndex(tensor->second.sizes[*index]));
     return success();
@@ -264,8 +263,8 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
           return success();
         allocations[buffer.getResult()] = placeOf(storage);
         Value zero = e.zero(e.getF32Type());
-        int64_t size = storage.rowStride == 1 ? e.padded(storage.rows)
-                                              : storage.rows * storage.rowStride;
+        int64_t size =
+            storage.rowStride == 1 ? e.padded(storage.rows) : storage.rows * storage.rowStride;
         e.loop(0, size, e.width(),
                [&](Offset i) { e.store(zero, storage.base, e.add(storage.offset, i)); });
         return success();

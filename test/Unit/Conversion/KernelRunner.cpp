@@ -6,9 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
-#include "llvm/ADT/APFloat.h"
-#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
-#include "llvm/Support/TargetSelect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -18,6 +15,9 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/Support/TargetSelect.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -48,8 +48,8 @@ TestTensor::TestTensor(std::vector<int64_t> sizes, Element element, int64_t rowP
   bytes = std::max<int64_t>(extent, 0) * bytesOf(element);
   size_t page = 4096, used = (bytes + page - 1) / page * page;
   mapped = used + page;
-  mapping = static_cast<char *>(mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mapping = static_cast<char *>(
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   mprotect(mapping + used, page, PROT_NONE);
   data = mapping + used - bytes;
   words = {reinterpret_cast<int64_t>(data), reinterpret_cast<int64_t>(data), 0};

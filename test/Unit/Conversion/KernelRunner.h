@@ -7,8 +7,8 @@
 #ifndef POLYATTN_TEST_UNIT_CONVERSION_KERNELRUNNER_H
 #define POLYATTN_TEST_UNIT_CONVERSION_KERNELRUNNER_H
 
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "polyattn/Target/MachineDescription.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <memory>
 #include <random>
 #include <string>

@@ -42,8 +42,8 @@ std::string kernel(std::vector<Argument> arguments, const std::string &body) {
     names += (names.empty() ? "\"" : ", \"") + a.name + "\"";
     list += "%" + a.name + ": " + a.type + ", ";
   }
-  return "tile.kernel @test attributes {arg_names = [" + names + "], num_inputs = " +
-         std::to_string(arguments.size() - 1) + "} {\n^bb0(" + list +
+  return "tile.kernel @test attributes {arg_names = [" + names +
+         "], num_inputs = " + std::to_string(arguments.size() - 1) + "} {\n^bb0(" + list +
          "%batch: index, %head: index, %kv_head: index, %group: index):\n"
          "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n" +
          body + "}\n";
@@ -53,8 +53,8 @@ std::string kernel(std::vector<Argument> arguments, const std::string &body) {
 std::string load(const std::string &name, int64_t rows, int64_t columns, bool transposed = false,
                  const char *element = "f32", const std::string &valid = "") {
   return "  %" + name + "t = tile.load %" + name + "[%c0, %c0] " + valid +
-         " {row_dim = 0, col_dim = 1" + (transposed ? ", transposed" : "") + "} : " +
-         tensorType({rows, columns}, element) + " -> " +
+         " {row_dim = 0, col_dim = 1" + (transposed ? ", transposed" : "") +
+         "} : " + tensorType({rows, columns}, element) + " -> " +
          (transposed ? tile(columns, rows) : tile(rows, columns)) + "\n";
 }
 
@@ -67,7 +67,7 @@ std::string store(const std::string &value, int64_t rows, int64_t columns,
 
 class TileToVector : public ::testing::TestWithParam<int64_t> {
 protected:
-  MachineDescription machine{GetParam(), GetParam() == 16 ? 32 : 16};
+  MachineDescription machine{GetParam(), GetParam() == 16 ? 32 : 16, 32768};
 
   /// Runs a kernel on its tensors, the last of which is the output.
   void run(const std::string &text, std::vector<TestTensor *> tensors, int64_t end = 1) {
@@ -118,8 +118,7 @@ TEST_P(TileToVector, LoadAndStore) {
           std::string body = "  %n = arith.constant " + std::to_string(valid) + " : index\n" +
                              load("in", rows, columns, transposed, "f32", limit) +
                              store("int", out.size(0), out.size(1));
-          run(kernel({{"in", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body),
-              {&in, &out});
+          run(kernel({{"in", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&in, &out});
           expect(out, [&](int64_t i, int64_t j) {
             if (transposed)
               std::swap(i, j);
@@ -163,7 +162,12 @@ TEST_P(TileToVector, SixteenBitTensors) {
             expected.set({i, j}, float(in.get(transposed ? std::vector<int64_t>{j, i}
                                                          : std::vector<int64_t>{i, j})) *
                                      1.7f);
-        expect(out, [&](int64_t i, int64_t j) { return expected.get({i, j}); }, 0, name);
+        expect(
+            out,
+            [&](int64_t i, int64_t j) {
+              return expected.get({i, j});
+            },
+            0, name);
       }
 }
 
@@ -177,15 +181,16 @@ TEST_P(TileToVector, Dot) {
       for (int64_t k : {1, 3, 17})
         for (bool transposed : {false, true})
           for (int64_t bound : {int64_t(-1), k / 2, k + 2}) {
-            TestTensor a({transposed ? k : m, transposed ? m : k}), b({k, n}), c({m, n}), out({m, n});
+            TestTensor a({transposed ? k : m, transposed ? m : k}), b({k, n}), c({m, n}),
+                out({m, n});
             a.fill(randomNumbers), b.fill(randomNumbers), c.fill(randomNumbers);
-            std::string body =
-                "  %n = arith.constant " + std::to_string(bound) + " : index\n" +
-                load("a", a.size(0), a.size(1)) + load("b", k, n) + load("c", m, n) +
-                "  %r = tile.dot %at, %bt acc %ct : " + tile(m, n) +
-                (bound >= 0 ? " bound %n " : " ") + (transposed ? "{lhs_transposed} : " : ": ") +
-                tile(a.size(0), a.size(1)) + ", " + tile(k, n) + " -> " + tile(m, n) + "\n" +
-                store("r", m, n);
+            std::string body = "  %n = arith.constant " + std::to_string(bound) + " : index\n" +
+                               load("a", a.size(0), a.size(1)) + load("b", k, n) + load("c", m, n) +
+                               "  %r = tile.dot %at, %bt acc %ct : " + tile(m, n) +
+                               (bound >= 0 ? " bound %n " : " ") +
+                               (transposed ? "{lhs_transposed} : " : ": ") +
+                               tile(a.size(0), a.size(1)) + ", " + tile(k, n) + " -> " +
+                               tile(m, n) + "\n" + store("r", m, n);
             std::string type = tensorType({1, 1});
             run(kernel({{"a", type}, {"b", type}, {"c", type}, {"out", type}}, body),
                 {&a, &b, &c, &out});
@@ -204,8 +209,8 @@ TEST_P(TileToVector, ProductOfTwoProjections) {
       int64_t k = 17;
       TestTensor a({k, m}), b({k, m}), x({k, n}), out({m, n});
       a.fill(randomNumbers), b.fill(randomNumbers), x.fill(randomNumbers);
-      std::string dot = " {lhs_transposed} : " + tile(k, m) + ", " + tile(k, n) + " -> " +
-                        tile(m, n) + "\n";
+      std::string dot =
+          " {lhs_transposed} : " + tile(k, m) + ", " + tile(k, n) + " -> " + tile(m, n) + "\n";
       std::string body = load("a", k, m) + load("b", k, m) + load("x", k, n) +
                          "  %u = tile.dot %at, %xt" + dot + "  %v = tile.dot %bt, %xt" + dot +
                          "  %r = tile.map %u, %v : " + tile(m, n) + ", " + tile(m, n) + " -> " +
@@ -214,8 +219,7 @@ TEST_P(TileToVector, ProductOfTwoProjections) {
                          " tile.yield %y : f32\n }\n" +
                          store("r", m, n);
       std::string type = tensorType({1, 1});
-      run(kernel({{"a", type}, {"b", type}, {"x", type}, {"out", type}}, body),
-          {&a, &b, &x, &out});
+      run(kernel({{"a", type}, {"b", type}, {"x", type}, {"out", type}}, body), {&a, &b, &x, &out});
       expect(out, [&](int64_t i, int64_t j) {
         double u = 0, v = 0;
         for (int64_t t = 0; t < k; ++t) {
@@ -238,32 +242,34 @@ TEST_P(TileToVector, CausalProducts) {
         b.set({0, n - 1}, NAN);
         v.set({n - 1, 0}, INFINITY);
         std::string square = tile(n, n);
-        std::string body =
-            "  %n = arith.constant " + std::to_string(bound) + " : index\n" + load("a", k, n) +
-            load("b", k, n) + load("v", n, d) +
-            "  %s = tile.dot %at, %bt {lhs_transposed, lower} : " + tile(k, n) + ", " +
-            tile(k, n) + " -> " + square + "\n" +
-            (squared ? "  %p = tile.map %s : " + square + " -> " + square +
-                           " {\n^bb0(%x: f32):\n %y = arith.mulf %x, %x : f32\n"
-                           " tile.yield %y : f32\n }\n"
-                     : "") +
-            "  %m = tile.causal_mask %" + (squared ? "p" : "s") + " : " + square + " -> " +
-            square + "\n  %r = tile.dot %m, %vt " + (bounded ? "bound %n" : "") +
-            " {lower_lhs} : " + square + ", " + tile(n, d) + " -> " + tile(n, d) + "\n" +
-            store("r", n, d);
+        std::string body = "  %n = arith.constant " + std::to_string(bound) + " : index\n" +
+                           load("a", k, n) + load("b", k, n) + load("v", n, d) +
+                           "  %s = tile.dot %at, %bt {lhs_transposed, lower} : " + tile(k, n) +
+                           ", " + tile(k, n) + " -> " + square + "\n" +
+                           (squared ? "  %p = tile.map %s : " + square + " -> " + square +
+                                          " {\n^bb0(%x: f32):\n %y = arith.mulf %x, %x : f32\n"
+                                          " tile.yield %y : f32\n }\n"
+                                    : "") +
+                           "  %m = tile.causal_mask %" + (squared ? "p" : "s") + " : " + square +
+                           " -> " + square + "\n  %r = tile.dot %m, %vt " +
+                           (bounded ? "bound %n" : "") + " {lower_lhs} : " + square + ", " +
+                           tile(n, d) + " -> " + tile(n, d) + "\n" + store("r", n, d);
         std::string type = tensorType({1, 1});
         run(kernel({{"a", type}, {"b", type}, {"v", type}, {"out", type}}, body),
             {&a, &b, &v, &out});
-        expect(out, [&](int64_t i, int64_t j) {
-          double sum = 0;
-          for (int64_t t = 0; t <= i && t < bound; ++t) {
-            double s = 0;
-            for (int64_t f = 0; f < k; ++f)
-              s += a.get({f, i}) * b.get({f, t});
-            sum += (squared ? s * s : s) * v.get({t, j});
-          }
-          return sum;
-        }, 1e-5, "causal");
+        expect(
+            out,
+            [&](int64_t i, int64_t j) {
+              double sum = 0;
+              for (int64_t t = 0; t <= i && t < bound; ++t) {
+                double s = 0;
+                for (int64_t f = 0; f < k; ++f)
+                  s += a.get({f, i}) * b.get({f, t});
+                sum += (squared ? s * s : s) * v.get({t, j});
+              }
+              return sum;
+            },
+            1e-5, "causal");
       }
 }
 
@@ -276,7 +282,12 @@ TEST_P(TileToVector, MaskWritesZeros) {
     std::string body = load("a", n, n) + "  %m = tile.causal_mask %at : " + tile(n, n) + " -> " +
                        tile(n, n) + "\n" + store("m", n, n);
     run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&a, &out});
-    expect(out, [&](int64_t i, int64_t j) { return j <= i ? a.get({i, j}) : 0.0; }, 0);
+    expect(
+        out,
+        [&](int64_t i, int64_t j) {
+          return j <= i ? a.get({i, j}) : 0.0;
+        },
+        0);
   }
 }
 
@@ -292,41 +303,57 @@ TEST_P(TileToVector, AccumulateAndRead) {
         int64_t k = 17, bound = 11;
         TestTensor a({m, k}), b({k, n}), out({m, n});
         a.fill(randomNumbers), b.fill(randomNumbers);
-        std::string buffer = "!tile.buffer<" + std::to_string(3 * m) + "x" + std::to_string(n) + ">";
+        std::string buffer =
+            "!tile.buffer<" + std::to_string(3 * m) + "x" + std::to_string(n) + ">";
         std::string lhs = mapped ? "  %l = tile.map %at : " + tile(m, k) + " -> " + tile(m, k) +
                                        " {\n^bb0(%x: f32):\n %y = arith.addf %x, %x : f32\n"
                                        " tile.yield %y : f32\n }\n"
                                  : "";
-        std::string body =
-            load("a", m, k) + load("b", k, n) + "  %s = tile.buffer : " + buffer +
-            "\n  %n = arith.constant " + std::to_string(bound) + " : index\n  %at2 = arith.constant " +
-            std::to_string(m) + " : index\n  %c3 = arith.constant 3 : index\n"
-            "  %g = tile.constant 0.5 : " + tile(1, 1) + "\n" +
-            "  scf.for %i = %c0 to %c3 step %c1 {\n" + lhs + "  tile.accumulate " +
-            (mapped ? "%l" : "%at") + ", %bt, %s[%at2] bound %n factor %g : " + tile(1, 1) + " : " +
-            tile(m, k) + ", " + tile(k, n) + ", " + buffer + "\n  }\n  %r = tile.read %s[%at2] : " +
-            buffer + " -> " + tile(m, n) + "\n" + store("r", m, n);
+        std::string body = load("a", m, k) + load("b", k, n) + "  %s = tile.buffer : " + buffer +
+                           "\n  %n = arith.constant " + std::to_string(bound) +
+                           " : index\n  %at2 = arith.constant " + std::to_string(m) +
+                           " : index\n  %c3 = arith.constant 3 : index\n"
+                           "  %g = tile.constant 0.5 : " +
+                           tile(1, 1) + "\n" + "  scf.for %i = %c0 to %c3 step %c1 {\n" + lhs +
+                           "  tile.accumulate " + (mapped ? "%l" : "%at") +
+                           ", %bt, %s[%at2] bound %n factor %g : " + tile(1, 1) + " : " +
+                           tile(m, k) + ", " + tile(k, n) + ", " + buffer +
+                           "\n  }\n  %r = tile.read %s[%at2] : " + buffer + " -> " + tile(m, n) +
+                           "\n" + store("r", m, n);
         std::string type = tensorType({1, 1});
         run(kernel({{"a", type}, {"b", type}, {"out", type}}, body), {&a, &b, &out});
-        expect(out, [&](int64_t i, int64_t j) {
-          double sum = 0;
-          for (int64_t t = 0; t < bound; ++t)
-            sum += a.get({i, t}) * b.get({t, j}) * (mapped ? 2 : 1);
-          return sum * 1.75;
-        }, 1e-5, "accumulate");
+        expect(
+            out,
+            [&](int64_t i, int64_t j) {
+              double sum = 0;
+              for (int64_t t = 0; t < bound; ++t)
+                sum += a.get({i, t}) * b.get({t, j}) * (mapped ? 2 : 1);
+              return sum * 1.75;
+            },
+            1e-5, "accumulate");
       }
 }
 
 TEST_P(TileToVector, WriteNeighboursOfAColumn) {
   TestTensor a({1, 1}), out({3, 1});
   a.fill(randomNumbers);
-  std::string body = load("a", 1, 1) + "  %s = tile.buffer : !tile.buffer<3x1>\n"
-                     "  tile.write %at, %s[%c1] : " + tile(1, 1) + ", !tile.buffer<3x1>\n"
-                     "  tile.write %at, %s[%c0] : " + tile(1, 1) + ", !tile.buffer<3x1>\n"
-                     "  %r = tile.read %s[%c0] : !tile.buffer<3x1> -> " + tile(3, 1) + "\n" +
-                     store("r", 3, 1);
+  std::string body = load("a", 1, 1) +
+                     "  %s = tile.buffer : !tile.buffer<3x1>\n"
+                     "  tile.write %at, %s[%c1] : " +
+                     tile(1, 1) +
+                     ", !tile.buffer<3x1>\n"
+                     "  tile.write %at, %s[%c0] : " +
+                     tile(1, 1) +
+                     ", !tile.buffer<3x1>\n"
+                     "  %r = tile.read %s[%c0] : !tile.buffer<3x1> -> " +
+                     tile(3, 1) + "\n" + store("r", 3, 1);
   run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&a, &out});
-  expect(out, [&](int64_t i, int64_t) { return i < 2 ? a.get({0, 0}) : 0.0; }, 0);
+  expect(
+      out,
+      [&](int64_t i, int64_t) {
+        return i < 2 ? a.get({0, 0}) : 0.0;
+      },
+      0);
 }
 
 // Loops that carry tiles: in place, and by way of each other.
@@ -338,11 +365,14 @@ TEST_P(TileToVector, CarriedTiles) {
     std::string body =
         load("a", n, n) + load("b", n, n) +
         "  %c3 = arith.constant 3 : index\n"
-        "  %x, %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%u = %at, %v = %bt) -> (" + t + ", " +
-        t + ") {\n  %w = tile.map %u, %v : " + t + ", " + t + " -> " + t +
+        "  %x, %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%u = %at, %v = %bt) -> (" +
+        t + ", " + t + ") {\n  %w = tile.map %u, %v : " + t + ", " + t + " -> " + t +
         " {\n^bb0(%p: f32, %q: f32):\n %z = arith.addf %p, %q : f32\n tile.yield %z : f32\n }\n"
-        "  scf.yield %v, %w : " + t + ", " + t + "\n  }\n"
-        "  %r = tile.map %x, %y : " + t + ", " + t + " -> " + t +
+        "  scf.yield %v, %w : " +
+        t + ", " + t +
+        "\n  }\n"
+        "  %r = tile.map %x, %y : " +
+        t + ", " + t + " -> " + t +
         " {\n^bb0(%p: f32, %q: f32):\n %z = arith.subf %p, %q : f32\n tile.yield %z : f32\n }\n" +
         store("r", n, n);
     std::string type = tensorType({1, 1});
@@ -369,17 +399,18 @@ TEST_P(TileToVector, Functions) {
     double (*function)(double);
     bool positive;
   };
-  for (const Case &c : std::vector<Case>{{"math.exp", [](double x) { return std::exp(x); }, false},
-                                         {"math.exp2", [](double x) { return std::exp2(x); }, false},
-                                         {"math.tanh", [](double x) { return std::tanh(x); }, false},
-                                         {"math.erf", [](double x) { return std::erf(x); }, false},
-                                         {"math.sin", [](double x) { return std::sin(x); }, false},
-                                         {"math.cos", [](double x) { return std::cos(x); }, false},
-                                         {"math.sqrt", [](double x) { return std::sqrt(x); }, true},
-                                         {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, true},
-                                         {"math.log", [](double x) { return std::log(x); }, true},
-                                         {"math.log1p", [](double x) { return std::log1p(x); }, true},
-                                         {"math.absf", [](double x) { return std::fabs(x); }, false}}) {
+  for (const Case &c :
+       std::vector<Case>{{"math.exp", [](double x) { return std::exp(x); }, false},
+                         {"math.exp2", [](double x) { return std::exp2(x); }, false},
+                         {"math.tanh", [](double x) { return std::tanh(x); }, false},
+                         {"math.erf", [](double x) { return std::erf(x); }, false},
+                         {"math.sin", [](double x) { return std::sin(x); }, false},
+                         {"math.cos", [](double x) { return std::cos(x); }, false},
+                         {"math.sqrt", [](double x) { return std::sqrt(x); }, true},
+                         {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }, true},
+                         {"math.log", [](double x) { return std::log(x); }, true},
+                         {"math.log1p", [](double x) { return std::log1p(x); }, true},
+                         {"math.absf", [](double x) { return std::fabs(x); }, false}}) {
     int64_t rows = 3, columns = 21;
     TestTensor a({rows, columns}), out({rows, columns});
     for (int64_t i = 0; i < rows; ++i)
@@ -387,10 +418,15 @@ TEST_P(TileToVector, Functions) {
         a.set({i, j}, (c.positive ? 0.1 : -5.0) + 0.15 * double(i * columns + j));
     std::string t = tile(rows, columns);
     std::string body = load("a", rows, columns) + "  %r = tile.map %at : " + t + " -> " + t +
-                       " {\n^bb0(%x: f32):\n %y = " + c.op + " %x : f32\n tile.yield %y : f32\n }\n" +
-                       store("r", rows, columns);
+                       " {\n^bb0(%x: f32):\n %y = " + c.op +
+                       " %x : f32\n tile.yield %y : f32\n }\n" + store("r", rows, columns);
     run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&a, &out});
-    expect(out, [&](int64_t i, int64_t j) { return c.function(a.get({i, j})); }, 3e-6, c.op);
+    expect(
+        out,
+        [&](int64_t i, int64_t j) {
+          return c.function(a.get({i, j}));
+        },
+        3e-6, c.op);
   }
 }
 
@@ -405,14 +441,18 @@ TEST_P(TileToVector, MapRepeatsOperands) {
           "  %y = tile.map %at, %rt, %ct, %st : " + tile(m, n) + ", " + tile(1, n) + ", " +
           tile(m, 1) + ", " + tile(1, 1) + " -> " + tile(m, n) +
           " {\n^bb0(%p: f32, %q: f32, %u: f32, %v: f32):\n %1 = arith.mulf %p, %q : f32\n"
-          " %2 = arith.divf %u, %v : f32\n %3 = arith.addf %1, %2 : f32\n tile.yield %3 : f32\n }\n" +
+          " %2 = arith.divf %u, %v : f32\n %3 = arith.addf %1, %2 : f32\n tile.yield %3 : f32\n "
+          "}\n" +
           store("y", m, n);
       std::string type = tensorType({1, 1});
       run(kernel({{"a", type}, {"r", type}, {"c", type}, {"s", type}, {"out", type}}, body),
           {&a, &r, &c, &s, &out});
-      expect(out, [&](int64_t i, int64_t j) {
-        return a.get({i, j}) * r.get({0, j}) + c.get({i, 0}) / s.get({0, 0});
-      }, 1e-4);
+      expect(
+          out,
+          [&](int64_t i, int64_t j) {
+            return a.get({i, j}) * r.get({0, j}) + c.get({i, 0}) / s.get({0, 0});
+          },
+          1e-4);
     }
 }
 
@@ -438,18 +478,21 @@ TEST_P(TileToVector, Reduce) {
                                  tile(om, on) + "\n" + store("r", om, on);
               run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body),
                   {&a, &out});
-              expect(out, [&](int64_t i, int64_t j) {
-                double result = sum ? 0 : -INFINITY;
-                int64_t count = rows ? m : columns;
-                for (int64_t t = 0; t < (bound < 0 ? count : std::min(bound, count)); ++t) {
-                  int64_t r = rows ? t : i, c = rows ? j : t;
-                  if (lower && c > r)
-                    continue;
-                  double x = a.get({r, c});
-                  result = sum ? result + x : std::max(result, x);
-                }
-                return result;
-              }, 1e-5, "reduce");
+              expect(
+                  out,
+                  [&](int64_t i, int64_t j) {
+                    double result = sum ? 0 : -INFINITY;
+                    int64_t count = rows ? m : columns;
+                    for (int64_t t = 0; t < (bound < 0 ? count : std::min(bound, count)); ++t) {
+                      int64_t r = rows ? t : i, c = rows ? j : t;
+                      if (lower && c > r)
+                        continue;
+                      double x = a.get({r, c});
+                      result = sum ? result + x : std::max(result, x);
+                    }
+                    return result;
+                  },
+                  1e-5, "reduce");
             }
 }
 
@@ -463,21 +506,33 @@ TEST_P(TileToVector, Rearrangements) {
       run(kernel(arguments, load("a", m, n) + "  %r = tile.transpose %at : " + tile(m, n) + " -> " +
                                 tile(n, m) + "\n" + store("r", n, m)),
           {&a, &turned});
-      expect(turned, [&](int64_t i, int64_t j) { return a.get({j, i}); }, 0, "transpose");
-      run(kernel(arguments,
-                 load("a", m, n) + "  %z = tile.constant 2.5 : " + tile(m, n) +
-                     "\n  %r = tile.concat %at, %z : " + tile(m, n) + ", " + tile(m, n) + " -> " +
-                     tile(2 * m, n) + "\n" + store("r", 2 * m, n)),
+      expect(
+          turned,
+          [&](int64_t i, int64_t j) {
+            return a.get({j, i});
+          },
+          0, "transpose");
+      run(kernel(arguments, load("a", m, n) + "  %z = tile.constant 2.5 : " + tile(m, n) +
+                                "\n  %r = tile.concat %at, %z : " + tile(m, n) + ", " + tile(m, n) +
+                                " -> " + tile(2 * m, n) + "\n" + store("r", 2 * m, n)),
           {&a, &stacked});
-      expect(stacked, [&](int64_t i, int64_t j) { return i < m ? a.get({i, j}) : 2.5; }, 0, "concat");
+      expect(
+          stacked,
+          [&](int64_t i, int64_t j) {
+            return i < m ? a.get({i, j}) : 2.5;
+          },
+          0, "concat");
       std::string last = std::to_string(m - 1), middle = std::to_string(m / 2);
       run(kernel(arguments, load("a", m, n) + "  %r = tile.select_rows %at {rows = array<i64: " +
                                 last + ", 0, " + middle + ">} : " + tile(m, n) + " -> " +
                                 tile(3, n) + "\n" + store("r", 3, n)),
           {&a, &picked});
-      expect(picked, [&](int64_t i, int64_t j) {
-        return a.get({i == 0 ? m - 1 : i == 1 ? 0 : m / 2, j});
-      }, 0, "select_rows");
+      expect(
+          picked,
+          [&](int64_t i, int64_t j) {
+            return a.get({i == 0 ? m - 1 : i == 1 ? 0 : m / 2, j});
+          },
+          0, "select_rows");
       if (m > 2) {
         TestTensor window({m - 2, (n + 1) / 2});
         run(kernel(arguments, load("a", m, n) + "  %o = arith.constant " + std::to_string(n / 2) +
@@ -485,19 +540,27 @@ TEST_P(TileToVector, Rearrangements) {
                                   " -> " + tile(m - 2, (n + 1) / 2) + "\n" +
                                   store("r", m - 2, (n + 1) / 2)),
             {&a, &window});
-        expect(window, [&](int64_t i, int64_t j) { return a.get({i + 1, j + n / 2}); }, 0, "slice");
+        expect(
+            window,
+            [&](int64_t i, int64_t j) {
+              return a.get({i + 1, j + n / 2});
+            },
+            0, "slice");
       }
       TestTensor first({1, n});
       run(kernel(arguments, load("a", m, n) + "  %f = tile.slice %at[%c0, %c0] : " + tile(m, n) +
                                 " -> " + tile(1, n) + "\n  %r = tile.cumulative_sum %f : " +
                                 tile(1, n) + " -> " + tile(1, n) + "\n" + store("r", 1, n)),
           {&a, &first});
-      expect(first, [&](int64_t, int64_t j) {
-        double sum = 0;
-        for (int64_t t = 0; t <= j; ++t)
-          sum += a.get({0, t});
-        return sum;
-      }, 1e-5, "cumulative_sum");
+      expect(
+          first,
+          [&](int64_t, int64_t j) {
+            double sum = 0;
+            for (int64_t t = 0; t <= j; ++t)
+              sum += a.get({0, t});
+            return sum;
+          },
+          1e-5, "cumulative_sum");
     }
 }
 
@@ -517,15 +580,18 @@ TEST_P(TileToVector, Expand) {
       std::string body = load("a", 5, n) + "  %f = arith.constant 2 : index\n" +
                          "  %r = tile.expand %at[%f] {table = dense<[" + rows +
                          "]> : tensor<11x3xi32>" +
-                         (weighted ? ", weights = array<f64: " + weights + ">" : "") + "} : " +
-                         tile(5, n) + " -> " + tile(8, n) + "\n" + store("r", 8, n);
+                         (weighted ? ", weights = array<f64: " + weights + ">" : "") +
+                         "} : " + tile(5, n) + " -> " + tile(8, n) + "\n" + store("r", 8, n);
       run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&a, &out});
-      expect(out, [&](int64_t i, int64_t j) {
-        double product = weighted ? double(i + 3) : 1.0;
-        for (int64_t row : table[i + 2])
-          product *= a.get({row, j});
-        return product;
-      }, 1e-5, "expand");
+      expect(
+          out,
+          [&](int64_t i, int64_t j) {
+            double product = weighted ? double(i + 3) : 1.0;
+            for (int64_t row : table[i + 2])
+              product *= a.get({row, j});
+            return product;
+          },
+          1e-5, "expand");
     }
 }
 
@@ -535,16 +601,19 @@ TEST_P(TileToVector, DoubleTiles) {
     TestTensor out({3, n});
     std::string body =
         "  %start = arith.constant 1000000 : index\n  %p = tile.positions %start : " +
-        tile(1, n, "f64") + "\n  %w = tile.column {values = array<f64: 1.0, 0.25, 0.001>} : " +
-        tile(3, 1, "f64") + "\n  %r = tile.map %w, %p : " + tile(3, 1, "f64") + ", " +
-        tile(1, n, "f64") + " -> " + tile(3, n) +
+        tile(1, n, "f64") +
+        "\n  %w = tile.column {values = array<f64: 1.0, 0.25, 0.001>} : " + tile(3, 1, "f64") +
+        "\n  %r = tile.map %w, %p : " + tile(3, 1, "f64") + ", " + tile(1, n, "f64") + " -> " +
+        tile(3, n) +
         " {\n^bb0(%x: f64, %y: f64):\n %m = arith.mulf %x, %y : f64\n"
         " %o = arith.constant 1000000.0 : f64\n %s = arith.mulf %x, %o : f64\n"
         " %d = arith.subf %m, %s : f64\n %f = arith.truncf %d : f64 to f32\n"
-        " tile.yield %f : f32\n }\n" + store("r", 3, n);
+        " tile.yield %f : f32\n }\n" +
+        store("r", 3, n);
     run(kernel({{"out", tensorType({1, 1})}}, body), {&out});
     const double w[] = {1.0, 0.25, 0.001};
-    expect(out, [&](int64_t i, int64_t j) { return w[i] * double(j); }, 1e-6, "positions");
+    expect(
+        out, [&](int64_t i, int64_t j) { return w[i] * double(j); }, 1e-6, "positions");
   }
 }
 
