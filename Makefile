@@ -2,12 +2,16 @@
 PRESET ?= release
 BUILD := build
 
-.PHONY: build test deps clean
+.PHONY: build test bench demo deps clean
 
 deps:
 	@scripts/install-dependencies
 
-$(BUILD)/build.ninja: CMakeLists.txt | deps
+deps-%:
+	@scripts/install-dependencies $*
+
+# Once: ninja reruns cmake by itself, and a preset given again makes cmake drop its cache.
+$(BUILD)/build.ninja: | deps
 	cmake --preset $(PRESET)
 
 build: deps $(BUILD)/build.ninja
@@ -15,6 +19,14 @@ build: deps $(BUILD)/build.ninja
 
 test: build
 	@scripts/run-tests $(BUILD)
+
+bench: deps-bench $(BUILD)/build.ninja
+	cmake $(BUILD) # again: OpenBLAS may be new
+	cmake --build $(BUILD)
+	@benchmarks/run --build $(BUILD)
+
+demo: deps-demo build
+	@scripts/demo $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

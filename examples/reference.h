@@ -32,8 +32,7 @@ static inline void example_fill(float *data, uint32_t seed) {
 static inline double example_feature(double x) { return x > 0 ? x + 1 : exp(x); }
 
 /* The relative error of `o`, |o - reference| / |reference|. */
-static inline double example_error(const float *q, const float *k, const float *v,
-                                   const float *o) {
+static inline double example_error(const float *q, const float *k, const float *v, const float *o) {
   double difference = 0, norm = 0;
   for (int b = 0; b < BATCH; ++b)
     for (int h = 0; h < HEADS; ++h)

@@ -71,8 +71,8 @@ static void print_shape(char *text, size_t size, const int64_t *sizes, int64_t r
 }
 
 /* Shapes, and what they say about the named sizes. `first` remembers who said it first. */
-static int check_shape(const report *where, const polyattn_tensor *tensor,
-                       polyattn_rt_sizes *bound, const polyattn_rt_tensor_rule **first) {
+static int check_shape(const report *where, const polyattn_tensor *tensor, polyattn_rt_sizes *bound,
+                       const polyattn_rt_tensor_rule **first) {
   const polyattn_rt_tensor_rule *rule = where->rule;
   char wanted[160], given[160];
   print_shape(wanted, sizeof wanted, rule->sizes, rule->rank);
@@ -123,8 +123,8 @@ static bool is_injective(const polyattn_tensor *tensor) {
   for (int32_t round = 0; round < tensor->rank; ++round) {
     int32_t smallest = -1;
     for (int32_t i = 0; i < tensor->rank; ++i)
-      if (!done[i] && (smallest < 0 || magnitude(tensor->strides[i]) <
-                                           magnitude(tensor->strides[smallest])))
+      if (!done[i] &&
+          (smallest < 0 || magnitude(tensor->strides[i]) < magnitude(tensor->strides[smallest])))
         smallest = i;
     done[smallest] = true;
     if (tensor->sizes[smallest] <= 1)
@@ -188,15 +188,26 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
     if (tensors[i]->dtype != where.rule->dtype)
       return fail(&where, "expected element type %s, got %s (%d)", dtype_name(where.rule->dtype),
                   dtype_name(tensors[i]->dtype), (int)tensors[i]->dtype);
-    if (check_shape(&where, tensors[i], sizes, first) != 0 ||
-        check_memory(&where, tensors[i]) != 0)
+    if (check_shape(&where, tensors[i], sizes, first) != 0 || check_memory(&where, tensors[i]) != 0)
       return 1;
+  }
+  for (int i = 0; i < -POLYATTN_RT_LAST; ++i) {
+    if (kernel->fixed[i] < 0)
+      continue;
+    if (sizes->values[i] < 0) {
+      sizes->values[i] = kernel->fixed[i];
+    } else if (sizes->values[i] != kernel->fixed[i]) {
+      where.rule = first[i];
+      return fail(&where, "expected %s = %" PRId64 ", which the spec fixes, got %" PRId64,
+                  size_name(-1 - i), kernel->fixed[i], sizes->values[i]);
+    }
   }
   int64_t heads = sizes->values[-POLYATTN_RT_H - 1];
   int64_t key_heads = sizes->values[-POLYATTN_RT_HKV - 1];
   if (heads >= 0 && key_heads >= 0 && (key_heads == 0 ? heads != 0 : heads % key_heads != 0)) {
     where.rule = first[-POLYATTN_RT_HKV - 1];
-    return fail(&where, "expected a number of heads that divides H = %" PRId64 ", got Hkv = %" PRId64,
+    return fail(&where,
+                "expected a number of heads that divides H = %" PRId64 ", got Hkv = %" PRId64,
                 heads, key_heads);
   }
   for (int64_t i = 0; i < num_tensors; ++i)

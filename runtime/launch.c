@@ -11,18 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MLIR's strided memref, with room for any rank: the strides of a memref of rank r start at
- * dimensions[r]. */
-typedef struct memref {
-  void *allocated;
-  void *aligned;
-  int64_t offset;
-  int64_t dimensions[2 * POLYATTN_MAX_RANK];
-} memref;
-
 #define TENSORS_ON_STACK 32
 
-static void describe(const polyattn_tensor *tensor, memref *descriptor) {
+static void describe(const polyattn_tensor *tensor, polyattn_rt_memref *descriptor) {
   descriptor->allocated = tensor->data;
   descriptor->aligned = tensor->data;
   descriptor->offset = 0;
@@ -43,8 +34,7 @@ static void run_range(void *context, int64_t begin, int64_t end, void *scratch) 
 }
 
 /* The product of the stage's factors, or -1 where it does not fit. */
-static int64_t count_programs(const polyattn_rt_stage_rule *stage,
-                              const polyattn_rt_sizes *sizes) {
+static int64_t count_programs(const polyattn_rt_stage_rule *stage, const polyattn_rt_sizes *sizes) {
   int64_t count = 1;
   for (int i = 0; i < POLYATTN_RT_MAX_FACTORS; ++i) {
     int64_t factor = stage->factors[i];
@@ -81,8 +71,7 @@ static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes 
     const polyattn_rt_stage_rule *stage = &kernel->stages[i];
     int64_t count = count_programs(stage, sizes);
     if (count < 0) {
-      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits",
-               kernel->name);
+      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);
       return 1;
     }
     launch work = {stage->function, descriptors};
@@ -107,17 +96,17 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
     return 1;
   }
   if (check_cpu(kernel->cpu) != 0) {
-    snprintf(error, error_size, "%s: the code is for %s, and this processor is older",
-             kernel->name, kernel->cpu);
+    snprintf(error, error_size, "%s: the code is for %s, and this processor is older", kernel->name,
+             kernel->cpu);
     return 1;
   }
-  memref descriptors_on_stack[TENSORS_ON_STACK];
+  polyattn_rt_memref descriptors_on_stack[TENSORS_ON_STACK];
   void *pointers_on_stack[TENSORS_ON_STACK];
-  memref *descriptors = descriptors_on_stack;
+  polyattn_rt_memref *descriptors = descriptors_on_stack;
   void **pointers = pointers_on_stack;
   void *memory = NULL;
   if (num_tensors > TENSORS_ON_STACK) {
-    memory = malloc((size_t)num_tensors * (sizeof(memref) + sizeof(void *)));
+    memory = malloc((size_t)num_tensors * (sizeof(polyattn_rt_memref) + sizeof(void *)));
     if (!memory) {
       snprintf(error, error_size, "%s: out of memory", kernel->name);
       return 1;
@@ -129,7 +118,14 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
     describe(tensors[i], &descriptors[i]);
     pointers[i] = &descriptors[i];
   }
-  int status = run_stages(kernel, &sizes, pointers, threads, error, error_size);
+  int status = 0;
+  if (kernel->split.max_parts > 1) {
+    status = polyattn_rt_run_split(kernel, &sizes, descriptors, threads);
+    if (status != 0)
+      snprintf(error, error_size, "%s: no memory for the parts of a head", kernel->name);
+  } else {
+    status = run_stages(kernel, &sizes, pointers, threads, error, error_size);
+  }
   free(memory);
   return status;
 }

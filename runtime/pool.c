@@ -26,10 +26,10 @@ typedef struct job {
   int64_t count;
   int64_t threads;
   int64_t scratch_bytes;
-  _Atomic int64_t next;   /* the first program that nobody has taken */
-  _Atomic int working;    /* workers that have joined and not yet left */
-  int wanted;             /* workers that may still join; under the mutex */
-  struct job *following;  /* under the mutex */
+  _Atomic int64_t next;  /* the first program that nobody has taken */
+  _Atomic int working;   /* workers that have joined and not yet left */
+  int wanted;            /* workers that may still join; under the mutex */
+  struct job *following; /* under the mutex */
 } job;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -82,8 +82,7 @@ static int work_on(job *work) {
 /* A job that wants a worker and has programs left; called with the mutex held. */
 static job *join_job(void) {
   for (job *work = jobs; work; work = work->following) {
-    if (work->wanted == 0 ||
-        atomic_load_explicit(&work->next, memory_order_relaxed) >= work->count)
+    if (work->wanted == 0 || atomic_load_explicit(&work->next, memory_order_relaxed) >= work->count)
       continue;
     --work->wanted;
     atomic_fetch_add_explicit(&work->working, 1, memory_order_relaxed);
@@ -210,7 +209,9 @@ int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t coun
   job work = {.function = function,
               .context = context,
               .count = count,
-              .threads = threads < 1 ? 1 : threads > MAX_WORKERS + 1 ? MAX_WORKERS + 1 : threads,
+              .threads = threads < 1                 ? 1
+                         : threads > MAX_WORKERS + 1 ? MAX_WORKERS + 1
+                                                     : threads,
               .scratch_bytes = scratch_bytes};
   if (work.threads > count)
     work.threads = count;

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 1
+#define POLYATTN_RT_VERSION 2
 #define POLYATTN_RT_MAX_FACTORS 4
 
 /* A size that the caller's tensors decide. Sizes below zero are these names; every tensor
@@ -52,6 +52,19 @@ typedef struct polyattn_rt_stage_rule {
   int64_t scratch_bytes;
 } polyattn_rt_stage_rule;
 
+/* How a head's features are cut where there are fewer heads than processors. The first stage's
+ * function then takes two tensors after the entry's: f32 sums [B, T, H, columns] and three
+ * int64, this program's part, the number of parts and the position of the first row; it keeps
+ * its scratch from call to call. The second stage's function takes the sums of all parts,
+ * [parts, B, T, H, columns], and the same three numbers; it runs only where there are several
+ * parts. `max_parts` is 1 where there is nothing to cut and no such tensors. */
+typedef struct polyattn_rt_split_rule {
+  int64_t max_parts;
+  int64_t columns;
+  int64_t segment; /* sequences are cut at multiples of this */
+  int64_t from;    /* only sequences of at least so many positions are cut */
+} polyattn_rt_split_rule;
+
 /* One entry point. */
 typedef struct polyattn_rt_kernel {
   const char *name;
@@ -60,6 +73,8 @@ typedef struct polyattn_rt_kernel {
   const polyattn_rt_stage_rule *stages;
   int64_t num_stages;
   const char *cpu; /* the x86-64 level that the code needs, for instance "x86-64-v4"; or NULL */
+  int64_t fixed[-POLYATTN_RT_LAST]; /* values of named sizes that the entry fixes, -1 where free */
+  polyattn_rt_split_rule split;
 } polyattn_rt_kernel;
 
 #if defined(__cplusplus)
@@ -70,7 +85,8 @@ typedef struct polyattn_rt_kernel {
 POLYATTN_RT_ASSERT(sizeof(void *) == 8, "generated code assumes 64-bit pointers");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_tensor_rule) == 24 + 8 * POLYATTN_MAX_RANK, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 16 + 8 * POLYATTN_RT_MAX_FACTORS, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_split_rule) == 32, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32, "layout");
 
 /* Values of the named sizes, at index -name - 1; -1 where no tensor has the size. */
 typedef struct polyattn_rt_sizes {
@@ -97,6 +113,18 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
 typedef void (*polyattn_rt_range)(void *context, int64_t begin, int64_t end, void *scratch);
 int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count, int threads,
                          int64_t scratch_bytes);
+
+/* MLIR's strided memref, with room for any rank: sizes, then strides, without a gap. */
+typedef struct polyattn_rt_memref {
+  void *allocated;
+  void *aligned;
+  int64_t offset;
+  int64_t dimensions[2 * POLYATTN_MAX_RANK];
+} polyattn_rt_memref;
+
+/* Runs a kernel with a split rule on checked tensors. Returns 0, or 1 where there is no memory. */
+int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
+                          const polyattn_rt_memref *descriptors, int threads);
 
 /* The calling thread's scratch. `acquire` hands over a buffer of at least `bytes`, NULL where
  * there is no memory, and `release` keeps it for the next time. */

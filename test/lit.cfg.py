@@ -13,8 +13,6 @@ config.environment["PATH"] = os.pathsep.join(
     [config.polyattn_bin, config.llvm_tools, config.environment.get("PATH", "")]
 )
 config.substitutions.append(("%specs", os.path.join(config.polyattn_source, "specs")))
-config.substitutions.append(("%docs", os.path.join(config.polyattn_source, "docs")))
-config.substitutions.append(("%dialects", os.path.join(config.polyattn_build, "dialects")))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%examples", os.path.join(config.polyattn_source, "examples")))
 config.substitutions.append(("%lib", config.polyattn_lib))
@@ -26,3 +24,5 @@ probe = [os.path.join(config.polyattn_bin, "polyattn-compile"), "--emit=obj", "-
          os.path.join(config.polyattn_source, "specs", "linear.mlir")]
 if subprocess.run(probe, capture_output=True).returncode == 0:
     config.available_features.add("cpu-pipeline")
+config.substitutions.append(("%docs", os.path.join(config.polyattn_source, "docs")))
+config.substitutions.append(("%dialects", os.path.join(config.polyattn_build, "dialects")))

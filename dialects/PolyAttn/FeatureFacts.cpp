@@ -53,6 +53,15 @@ public:
 private:
   void visit(Operation *op);
   FeatureFacts compute(Operation *op);
+  /// A function of constants is a constant, whichever function it is.
+  bool isOfConstants(Operation *op) const {
+    if (isa<AttendOp, RopeOp>(op))
+      return false;
+    auto vectors = llvm::make_filter_range(
+        op->getOperands(), [](Value operand) { return isa<FeatureType>(operand.getType()); });
+    return !vectors.empty() &&
+           llvm::all_of(vectors, [&](Value vector) { return lookup(vector).degree == 0; });
+  }
   FeatureFacts ofApplied(FeatureMapOp map, ApplyOp apply);
   FeatureFacts lookup(Value value) const {
     auto it = known.find(value);
@@ -70,6 +79,8 @@ void ElementFacts::visit(Operation *op) {
     return;
   FeatureMapOp map = appliedMap(op->getResult(0));
   FeatureFacts facts = map ? ofApplied(map, cast<ApplyOp>(op)) : compute(op);
+  if (!map && isOfConstants(op))
+    facts.degree = 0;
   known[op->getResult(0)] = facts;
 }
 
@@ -156,9 +167,14 @@ FeatureFacts ElementFacts::compute(Operation *op) {
                             inputs[0].nonNegative && !add.getValue().isNegative()};
       })
       .Case([&](ClampMinOp clamp) {
-        return FeatureFacts{std::nullopt, inputs[0].nonNegative || !clamp.getValue().isNegative()};
+        bool changesNothing = inputs[0].nonNegative && clamp.getValue().convertToDouble() <= 0;
+        return FeatureFacts{changesNothing ? inputs[0].degree : std::nullopt,
+                            inputs[0].nonNegative || !clamp.getValue().isNegative()};
       })
-      .Case<ReluOp, EluPlusOneOp, ExpOp, AbsOp, SigmoidOp, SoftplusOp, SoftmaxOp>(
+      .Case<ReluOp, AbsOp>([&](auto) {
+        return FeatureFacts{inputs[0].nonNegative ? inputs[0].degree : std::nullopt, true};
+      })
+      .Case<EluPlusOneOp, ExpOp, SigmoidOp, SoftplusOp, SoftmaxOp>(
           [&](auto) { return FeatureFacts{std::nullopt, true}; })
       .Case([&](SquaredNormOp) {
         std::optional<int64_t> degree = inputs[0].degree;
@@ -217,6 +233,7 @@ private:
     ~Nesting() { --depth; }
   };
   PolynomialOfBase computePolynomial(Value query, Value key);
+  PolynomialOfBase unscaledPolynomial(Value query, Value key);
   PolynomialOfBase combineParts(Operation *query, Operation *key, bool product);
 
   int depth = 0;
@@ -247,6 +264,22 @@ PolynomialOfBase ScoreFacts::combineParts(Operation *query, Operation *key, bool
 PolynomialOfBase ScoreFacts::computePolynomial(Value query, Value key) {
   // Maps are entered at the root only (computeNonNegative): inside one application a value names
   // one vector, across several it does not.
+  // A factor may stand on one side alone.
+  std::optional<ScorePolynomial> factor = ScorePolynomial::constant(1);
+  for (Value *side : {&query, &key}) {
+    while (auto scale = side->getDefiningOp<ScaleOp>()) {
+      auto number = ScorePolynomial::constant(scale.getFactor().convertToDouble());
+      factor = factor && number ? factor->times(*number) : std::nullopt;
+      *side = scale.getInput();
+    }
+  }
+  PolynomialOfBase result = unscaledPolynomial(query, key);
+  result.polynomial =
+      result.polynomial && factor ? result.polynomial->times(*factor) : std::nullopt;
+  return result;
+}
+
+PolynomialOfBase ScoreFacts::unscaledPolynomial(Value query, Value key) {
   PolynomialOfBase itself{ScorePolynomial::variable(), {query, key}};
   Operation *q = query.getDefiningOp(), *k = key.getDefiningOp();
   if (!q || !k || q->getName() != k->getName() || q->getNumOperands() != k->getNumOperands())
@@ -260,15 +293,6 @@ PolynomialOfBase ScoreFacts::computePolynomial(Value query, Value key) {
           result = result && number ? result->times(*number) : std::nullopt;
         }
         return PolynomialOfBase{result, {}};
-      })
-      .Case([&](ScaleOp scale) {
-        PolynomialOfBase result = polynomial(scale.getInput(), cast<ScaleOp>(k).getInput());
-        for (const llvm::APFloat &factor : {scale.getFactor(), cast<ScaleOp>(k).getFactor()}) {
-          auto number = ScorePolynomial::constant(factor.convertToDouble());
-          result.polynomial =
-              result.polynomial && number ? result.polynomial->times(*number) : std::nullopt;
-        }
-        return result;
       })
       .Case([&](PowerOp power) {
         auto other = cast<PowerOp>(k);

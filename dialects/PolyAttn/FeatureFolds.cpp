@@ -109,9 +109,7 @@ std::optional<double> factorOutside(Operation *op, ArrayRef<double> factors) {
       result *= factor;
     return result;
   };
-  auto ifPositive = [&]() -> Factor {
-    return factors[0] > 0 ? Factor(factors[0]) : std::nullopt;
-  };
+  auto ifPositive = [&]() -> Factor { return factors[0] > 0 ? Factor(factors[0]) : std::nullopt; };
   return llvm::TypeSwitch<Operation *, Factor>(op)
       .Case<HadamardOp, TensorOp, TriuOp, ScaleOp>([&](auto) { return product(); })
       .Case<SelectOp, RopeOp, MulVecOp, DivVecOp>([&](auto) { return factors[0]; })
@@ -132,9 +130,8 @@ std::optional<double> factorOutside(Operation *op, ArrayRef<double> factors) {
       .Case([&](SquaredNormOp) { return factors[0] * factors[0]; })
       .Case([&](AbsOp) { return std::fabs(factors[0]); })
       .Case<ReluOp, MaxOp>([&](auto) { return ifPositive(); })
-      .Case<AddOp, ConcatOp>([&](auto) {
-        return llvm::all_equal(factors) ? Factor(factors[0]) : std::nullopt;
-      })
+      .Case<AddOp, ConcatOp>(
+          [&](auto) { return llvm::all_equal(factors) ? Factor(factors[0]) : std::nullopt; })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -155,8 +152,8 @@ struct MoveFactorOut : RewritePattern {
       return rewriter.notifyMatchFailure(op, "a factor does not pass through");
 
     if (auto scale = dyn_cast<ScaleOp>(op)) {
-      rewriter.replaceOpWithNewOp<ScaleOp>(
-          op, peeled.operands[0], APFloat(*factor * scale.getFactor().convertToDouble()));
+      rewriter.replaceOpWithNewOp<ScaleOp>(op, peeled.operands[0],
+                                           APFloat(*factor * scale.getFactor().convertToDouble()));
       return success();
     }
     rewriter.modifyOpInPlace(op, [&] { op->setOperands(peeled.operands); });
@@ -270,8 +267,7 @@ struct AddConstant : OpRewritePattern<AddOp> {
 
 /// hadamard(hadamard(a, b), c) -> hadamard(a, b, c), likewise for add, where the inner
 /// result has no other use.
-template <typename Op>
-struct FlattenNested : OpRewritePattern<Op> {
+template <typename Op> struct FlattenNested : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     SmallVector<Value> flat;

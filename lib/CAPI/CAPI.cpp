@@ -75,8 +75,8 @@ static llvm::Expected<JITOptions> readOptions(const polyattn_compile_options *gi
   return result;
 }
 
-static polyattn_kernel *
-finish(llvm::Expected<std::unique_ptr<CompiledKernel>> compiled, polyattn_error **error) {
+static polyattn_kernel *finish(llvm::Expected<std::unique_ptr<CompiledKernel>> compiled,
+                               polyattn_error **error) {
   if (!compiled) {
     report(error, llvm::toString(compiled.takeError()));
     return nullptr;
@@ -160,8 +160,7 @@ int polyattn_kernel_run(const polyattn_kernel *kernel, const polyattn_tensor *te
       report(error, kernel ? "tensors is null" : "kernel is null");
       return 1;
     }
-    llvm::Error failure =
-        kernel->code->run(llvm::ArrayRef(tensors, num_tensors), threads);
+    llvm::Error failure = kernel->code->run(llvm::ArrayRef(tensors, num_tensors), threads);
     status = failure ? 1 : 0;
     if (failure)
       report(error, llvm::toString(std::move(failure)));

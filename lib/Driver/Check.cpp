@@ -30,11 +30,14 @@ bool hasRecurrentReading(AttentionOp attention) {
   });
 }
 
-/// Chooses `count` of the numbers below `total`, always the first and the last, ascending.
+/// Chooses `count` of the numbers below `total`, ascending; the first and the last among them
+/// where there is more than one.
 std::vector<int64_t> sample(int64_t total, int64_t count, std::mt19937_64 &random) {
   std::set<int64_t> chosen = {0, total - 1};
   if (total == 0)
     return {};
+  if (count == 1)
+    return {int64_t(random() % uint64_t(total))};
   while (int64_t(chosen.size()) < std::min(total, count))
     chosen.insert(int64_t(random() % uint64_t(total)));
   return {chosen.begin(), chosen.end()};
@@ -69,7 +72,6 @@ Selection chooseRows(AttentionOp attention, const CallSizes &sizes, Reading read
   int64_t someRows = int64_t(std::min(std::max(affordableRows, 8.0), double(sizes.queries)));
   Selection selection;
   std::vector<int64_t> flat = sample(heads, someHeads, random);
-  flat.resize(std::min<size_t>(flat.size(), someHeads));
   for (int64_t head : flat)
     selection.heads.push_back({head / sizes.heads, head % sizes.heads});
   if (reading == Reading::Scores)

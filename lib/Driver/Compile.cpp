@@ -9,6 +9,7 @@
 #include "Describe.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "llvm/IR/LLVMContext.h"
@@ -81,8 +82,8 @@ llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::St
   registerDialects(registry);
   LoweredModule result;
   // Threads would take longer to start than a spec takes to compile.
-  result.context = std::make_unique<mlir::MLIRContext>(
-      registry, mlir::MLIRContext::Threading::DISABLED);
+  result.context =
+      std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
   Diagnostics diagnostics(result.context.get());
   result.module = mlir::parseSourceString<mlir::ModuleOp>(
       text, mlir::ParserConfig(result.context.get()), fileName);
@@ -104,10 +105,11 @@ llvm::Error polyattn::lower(LoweredModule &module, const CompileOptions &options
   Diagnostics diagnostics(module.context.get());
   mlir::PassManager passes(module.context.get());
 #ifdef NDEBUG
+  // Once at the end instead of after every pass: it costs compile time.
   passes.enableVerifier(false);
 #endif
   buildCPUPipeline(passes, {options.machine, stopAfter});
-  if (mlir::failed(passes.run(*module.module)))
+  if (mlir::failed(passes.run(*module.module)) || mlir::failed(mlir::verify(*module.module)))
     return diagnostics.take("the CPU pipeline failed");
   return llvm::Error::success();
 }
@@ -122,10 +124,32 @@ static bool hasKernelSignature(mlir::LLVM::LLVMFuncOp function) {
          isPointer(type.getParamType(3));
 }
 
+/// What the block program's conversion has found out about cutting heads.
+static SplitDescription splitOf(mlir::LLVM::LLVMFuncOp function) {
+  SplitDescription split;
+  auto read = [&](llvm::StringRef name, int64_t &number) {
+    if (auto attribute = function->getAttrOfType<mlir::IntegerAttr>(name))
+      number = attribute.getInt();
+  };
+  read("polyattn.max_splits", split.maxParts);
+  read("polyattn.partial_columns", split.columns);
+  read("polyattn.segment", split.segment);
+  read("polyattn.split_from", split.from);
+  return split;
+}
+
 llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileOptions &options) {
   for (KernelDescription &kernel : module.kernels) {
     kernel.target = options.machine.name;
     kernel.cpuLevel = options.machine.level;
+    if (auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(kernel.entry))
+      kernel.split = splitOf(function);
+    kernel.stages.resize(1);
+    if (kernel.split.maxParts > 1) {
+      StageDescription combine = kernel.stages[0];
+      combine.function = kernel.entry + "__combine";
+      kernel.stages.push_back(std::move(combine));
+    }
     for (StageDescription &stage : kernel.stages) {
       auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(stage.function);
       if (!function || function.isExternal())
@@ -161,8 +185,7 @@ llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
   return CompiledObject{module.kernels, std::move(*object)};
 }
 
-llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text,
-                                                     llvm::StringRef fileName,
+llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text, llvm::StringRef fileName,
                                                      const CompileOptions &options) {
   llvm::Expected<LoweredModule> module = parseSpec(text, fileName, options);
   if (!module)

@@ -61,8 +61,7 @@ static void explain(llvm::raw_ostream &stream, const LoweredModule &module,
     for (const StageDescription &stage : kernel.stages) {
       stream << "  stage @" << stage.function << ": ";
       llvm::interleave(
-          stage.programs, stream,
-          [&](int64_t factor) { stream << sizeToString(factor); }, " x ");
+          stage.programs, stream, [&](int64_t factor) { stream << sizeToString(factor); }, " x ");
       stream << " block programs, " << stage.scratchBytes << " bytes of scratch per thread\n";
     }
   }
@@ -89,9 +88,9 @@ static llvm::Error emitText(LoweredModule &module, const CompileOptions &options
     llvm::raw_string_ostream(text) << **translated;
     return writeFile(output, text);
   }
-  auto code = generateCode(**translated, **target,
-                           emit == Emit::Assembly ? CodeFile::Assembly : CodeFile::Object,
-                           options.codegen);
+  auto code =
+      generateCode(**translated, **target,
+                   emit == Emit::Assembly ? CodeFile::Assembly : CodeFile::Object, options.codegen);
   if (!code)
     return code.takeError();
   return writeFile(output, llvm::StringRef(code->data(), code->size()));
@@ -114,12 +113,11 @@ struct Arguments {
   llvm::cl::opt<std::string> emit{
       "emit", llvm::cl::desc("tile, llvm, asm, obj, or lib: shared library, C header and JSON"),
       llvm::cl::init("lib"), llvm::cl::value_desc("KIND"), llvm::cl::cat(category)};
-  llvm::cl::opt<bool> optimizeIR{
-      "optimize-ir", llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
-      llvm::cl::cat(category)};
-  llvm::cl::opt<bool> explain{
-      "explain", llvm::cl::desc("Print what was decided to standard error"),
-      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> optimizeIR{"optimize-ir",
+                                 llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
+                                 llvm::cl::cat(category)};
+  llvm::cl::opt<bool> explain{"explain", llvm::cl::desc("Print what was decided to standard error"),
+                              llvm::cl::cat(category)};
 };
 } // namespace
 
@@ -142,19 +140,16 @@ static llvm::Error compile(const Arguments &arguments) {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input);
   if (!file)
     return llvm::createStringError(arguments.input + ": " + file.getError().message());
-  llvm::Expected<LoweredModule> module =
-      parseSpec((*file)->getBuffer(), arguments.input, options);
+  llvm::Expected<LoweredModule> module = parseSpec((*file)->getBuffer(), arguments.input, options);
   if (!module)
     return module.takeError();
   if (llvm::Error error =
           lower(*module, options,
                 *emit == Emit::Tile ? CPUPipelinePhase::Tile : CPUPipelinePhase::LLVMDialect))
     return error;
-  llvm::Error error =
-      *emit == Emit::Library
-          ? emitSharedLibrary(*module, options, arguments.output,
-                              stemOf(arguments.input))
-          : emitText(*module, options, *emit, arguments.output);
+  llvm::Error error = *emit == Emit::Library ? emitSharedLibrary(*module, options, arguments.output,
+                                                                 stemOf(arguments.input))
+                                             : emitText(*module, options, *emit, arguments.output);
   if (!error && arguments.explain)
     explain(llvm::errs(), *module, options.machine);
   return error;
@@ -174,7 +169,7 @@ int polyattn::compileMain(int argc, char **argv) {
   if (!error)
     return 0;
   bool isLocated = error.isA<SpecError>();
-  llvm::errs() << (isLocated ? "" : "polyattn-compile: error: ")
-               << llvm::toString(std::move(error)) << '\n';
+  llvm::errs() << (isLocated ? "" : "polyattn-compile: error: ") << llvm::toString(std::move(error))
+               << '\n';
   return 1;
 }

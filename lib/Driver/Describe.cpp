@@ -6,98 +6,65 @@
 //===----------------------------------------------------------------------===//
 
 #include "Describe.h"
+#include "polyattn/Entry/Signature.h"
 
 using namespace polyattn;
 
-static std::optional<DataType> dataTypeOf(mlir::Type type) {
-  if (type.isF32())
+static DataType dataTypeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
     return DataType::F32;
-  if (type.isF16())
-    return DataType::F16;
-  if (type.isBF16())
+  case ElementType::BF16:
     return DataType::BF16;
-  return std::nullopt;
-}
-
-/// Marks the arguments from which `value` is computed.
-static void traceArguments(mlir::Value value, llvm::SmallPtrSetImpl<mlir::Value> &seen) {
-  if (!value || !seen.insert(value).second)
-    return;
-  if (mlir::Operation *definition = value.getDefiningOp())
-    for (mlir::Value operand : definition->getOperands())
-      traceArguments(operand, seen);
-}
-
-namespace {
-/// Which tensors are indexed by query positions and heads, and which by key ones. Where the
-/// two cannot differ there is only one name for both.
-struct Sides {
-  llvm::SmallPtrSet<mlir::Value, 8> query;
-  bool samePositions = false;
-
-  explicit Sides(AttentionOp attention) {
-    attention.walk([&](AttendOp attend) {
-      traceArguments(attend.getQuery(), query);
-      traceArguments(attend.getLocalQuery(), query);
-      samePositions |= attend.getMask() == Mask::Causal;
-    });
+  case ElementType::F16:
+    return DataType::F16;
   }
-};
-} // namespace
-
-/// [B, T, H, d], [B, T, H], [T, H, d] or a size per head and then numbers.
-static std::vector<int64_t> sizesOf(mlir::RankedTensorType type, bool onQuerySide,
-                                    bool samePositions) {
-  std::vector<int64_t> sizes(type.getShape().begin(), type.getShape().end());
-  int64_t positions = onQuerySide || samePositions ? kPositions : kKeyPositions;
-  int64_t heads = onQuerySide ? kHeads : kKeyHeads;
-  llvm::SmallVector<int64_t> names;
-  switch (llvm::count_if(type.getShape(), mlir::ShapedType::isDynamic)) {
-  case 1:
-    names = {heads};
-    break;
-  case 2:
-    names = {positions, heads};
-    break;
-  default:
-    names = {kBatch, positions, heads};
-  }
-  auto next = names.begin();
-  for (int64_t &size : sizes)
-    if (mlir::ShapedType::isDynamic(size))
-      size = *next++;
-  return sizes;
+  return DataType::F32;
 }
 
-static llvm::Error addTensor(KernelDescription &description, llvm::StringRef name, bool isResult,
-                             mlir::Type type, bool onQuerySide, bool samePositions) {
-  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  std::optional<DataType> dtype =
-      tensor ? dataTypeOf(tensor.getElementType()) : std::optional<DataType>();
-  if (!dtype || tensor.getRank() > POLYATTN_MAX_RANK || tensor.getNumDynamicDims() > 3)
-    return llvm::createStringError("@" + description.entry + ": '" + name +
-                                   "' has a type that callers cannot pass");
-  description.tensors.push_back(
-      {name.str(), isResult, *dtype, sizesOf(tensor, onQuerySide, samePositions)});
-  return llvm::Error::success();
+static int64_t sizeOf(const Dim &dim) {
+  switch (dim.kind) {
+  case Dim::Batch:
+    return kBatch;
+  case Dim::Queries:
+    return kPositions;
+  case Dim::Keys:
+    return kKeyPositions;
+  case Dim::Heads:
+    return kHeads;
+  case Dim::KvHeads:
+    return kKeyHeads;
+  case Dim::Fixed:
+    return dim.size;
+  }
+  return dim.size;
+}
+
+static TensorDescription describe(const TensorSignature &tensor, bool isResult) {
+  TensorDescription result{tensor.name, isResult, dataTypeOf(tensor.type), {}};
+  for (const Dim &dim : tensor.dims)
+    result.sizes.push_back(sizeOf(dim));
+  return result;
 }
 
 llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention) {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return signature.takeError();
   KernelDescription result;
-  result.entry = attention.getSymName().str();
-  Sides sides(attention);
-  for (auto [name, argument] :
-       llvm::zip_equal(attention.getArgNames(), attention.getBody().getArguments()))
-    if (llvm::Error error = addTensor(
-            result, llvm::cast<mlir::StringAttr>(name).getValue(), false, argument.getType(),
-            sides.query.contains(argument), sides.samePositions))
-      return std::move(error);
-  for (auto [name, type] :
-       llvm::zip_equal(attention.getResultNames(), attention.getResultTypes()))
-    if (llvm::Error error =
-            addTensor(result, llvm::cast<mlir::StringAttr>(name).getValue(), true,
-                      llvm::cast<mlir::TypeAttr>(type).getValue(), true, sides.samePositions))
-      return std::move(error);
+  result.entry = signature->name;
+  for (const TensorSignature &tensor : signature->arguments)
+    result.tensors.push_back(describe(tensor, false));
+  for (const TensorSignature &tensor : signature->results)
+    result.tensors.push_back(describe(tensor, true));
+  if (signature->fixedHeads)
+    result.fixedSizes[-kHeads - 1] = *signature->fixedHeads;
+  if (signature->fixedKvHeads)
+    result.fixedSizes[-sizeOf({signature->canonical(Dim::KvHeads), 0}) - 1] =
+        *signature->fixedKvHeads;
+  result.featureDimension = signature->facts.featureDim;
+  result.degree = signature->facts.degree;
+  result.scoreForm = signature->facts.scoreForm;
   StageDescription stage;
   stage.function = result.entry;
   result.stages.push_back(stage);

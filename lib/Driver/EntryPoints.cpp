@@ -23,19 +23,21 @@ public:
   llvm::Constant *kernel(const KernelDescription &kernel) {
     llvm::SmallVector<llvm::Constant *> tensors, stages;
     for (const TensorDescription &tensor : kernel.tensors)
-      tensors.push_back(anonymous(
-          {string(tensor.name), llvm::ConstantInt::get(i32, tensor.isResult),
-           llvm::ConstantInt::get(i32, static_cast<int32_t>(tensor.dtype)),
-           number(tensor.sizes.size()), numbers(tensor.sizes, POLYATTN_MAX_RANK, 0)}));
+      tensors.push_back(
+          anonymous({string(tensor.name), llvm::ConstantInt::get(i32, tensor.isResult),
+                     llvm::ConstantInt::get(i32, static_cast<int32_t>(tensor.dtype)),
+                     number(tensor.sizes.size()), numbers(tensor.sizes, POLYATTN_MAX_RANK, 0)}));
     for (const StageDescription &stage : kernel.stages)
       stages.push_back(anonymous({module.getFunction(stage.function),
                                   numbers(stage.programs, POLYATTN_RT_MAX_FACTORS, 1),
                                   number(stage.scratchBytes)}));
-    return global(anonymous(
-        {string(kernel.entry), array(tensors), number(tensors.size()), array(stages),
-         number(stages.size()),
-         kernel.cpuLevel.empty() ? llvm::ConstantPointerNull::get(pointer)
-                                 : string(kernel.cpuLevel)}));
+    return global(anonymous({string(kernel.entry), array(tensors), number(tensors.size()),
+                             array(stages), number(stages.size()),
+                             kernel.cpuLevel.empty() ? llvm::ConstantPointerNull::get(pointer)
+                                                     : string(kernel.cpuLevel),
+                             numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
+                             anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
+                                        number(kernel.split.segment), number(kernel.split.from)})}));
   }
 
 private:
@@ -99,8 +101,8 @@ void polyattn::addEntryPoints(llvm::Module &module, llvm::ArrayRef<KernelDescrip
     for (size_t i = 0; i < count; ++i)
       builder.CreateStore(function->getArg(i),
                           builder.CreateConstInBoundsGEP2_64(pointers, tensors, 0, i));
-    builder.CreateRet(builder.CreateCall(
-        run, {table, tensors, builder.getInt64(count), function->getArg(count),
-              function->getArg(count + 1), function->getArg(count + 2)}));
+    builder.CreateRet(
+        builder.CreateCall(run, {table, tensors, builder.getInt64(count), function->getArg(count),
+                                 function->getArg(count + 1), function->getArg(count + 2)}));
   }
 }

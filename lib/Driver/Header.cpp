@@ -28,17 +28,17 @@ llvm::Error polyattn::checkCNames(llvm::ArrayRef<KernelDescription> kernels) {
 /// Words that a parameter in a header for C and C++ cannot be called.
 static bool isReserved(llvm::StringRef name) {
   static const llvm::StringSet<> words = {
-      "alignas",  "alignof",   "and",       "asm",      "auto",     "bitand",   "bitor",
-      "bool",     "break",     "case",      "catch",    "char",     "class",    "compl",
-      "concept",  "const",     "constexpr", "continue", "decltype", "default",  "delete",
-      "do",       "double",    "else",      "enum",     "error",    "error_size", "explicit",
-      "export",   "extern",    "false",     "float",    "for",      "friend",   "goto",
-      "if",       "inline",    "int",       "long",     "mutable",  "namespace", "new",
-      "noexcept", "not",       "nullptr",   "operator", "or",       "private",  "protected",
-      "public",   "register",  "requires",  "restrict", "return",   "short",    "signed",
-      "sizeof",   "static",    "struct",    "switch",   "template", "this",     "threads",
-      "throw",    "true",      "try",       "typedef",  "typeid",   "typename", "union",
-      "unsigned", "using",     "virtual",   "void",     "volatile", "while",    "xor"};
+      "alignas",  "alignof",  "and",       "asm",      "auto",     "bitand",     "bitor",
+      "bool",     "break",    "case",      "catch",    "char",     "class",      "compl",
+      "concept",  "const",    "constexpr", "continue", "decltype", "default",    "delete",
+      "do",       "double",   "else",      "enum",     "error",    "error_size", "explicit",
+      "export",   "extern",   "false",     "float",    "for",      "friend",     "goto",
+      "if",       "inline",   "int",       "long",     "mutable",  "namespace",  "new",
+      "noexcept", "not",      "nullptr",   "operator", "or",       "private",    "protected",
+      "public",   "register", "requires",  "restrict", "return",   "short",      "signed",
+      "sizeof",   "static",   "struct",    "switch",   "template", "this",       "threads",
+      "throw",    "true",     "try",       "typedef",  "typeid",   "typename",   "union",
+      "unsigned", "using",    "virtual",   "void",     "volatile", "while",      "xor"};
   return words.contains(name);
 }
 
@@ -75,8 +75,7 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
   stream << "int threads, char *error, size_t error_size);\n";
 }
 
-std::string polyattn::writeHeader(llvm::StringRef stem,
-                                  llvm::ArrayRef<KernelDescription> kernels) {
+std::string polyattn::writeHeader(llvm::StringRef stem, llvm::ArrayRef<KernelDescription> kernels) {
   std::string guard = "POLYATTN_KERNELS_" + stem.upper() + "_H";
   for (char &c : guard)
     if (!llvm::isAlnum(c))

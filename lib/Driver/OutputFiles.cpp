@@ -24,8 +24,7 @@ llvm::Error OutputFiles::create(std::string path, bool keep) {
   return llvm::Error::success();
 }
 
-static llvm::Error write(const fs::TempFile &file, llvm::StringRef path,
-                         llvm::StringRef content) {
+static llvm::Error write(const fs::TempFile &file, llvm::StringRef path, llvm::StringRef content) {
   llvm::raw_fd_ostream stream(file.FD, /*shouldClose=*/false);
   stream << content;
   stream.flush();

@@ -48,8 +48,8 @@ class ReferenceTarget : public Target {
 public:
   explicit ReferenceTarget(Reading reading) : reading(reading) {}
 
-  Expected<std::unique_ptr<Executable>> compile(AttentionOp attention, const Signature &) override {
-    return std::make_unique<ReferenceExecutable>(attention, reading);
+  Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
+    return std::make_unique<ReferenceExecutable>(source.attention, reading);
   }
   bool isReference() const override { return reading == Reading::Scores; }
 

@@ -84,7 +84,7 @@ Expected<std::vector<NamedFile>> inputFiles(const Signature &signature, StringRe
   return files;
 }
 
-Error runEntry(AttentionOp attention, const RunOptions &options, const TargetRegistry &targets) {
+Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options, const TargetRegistry &targets) {
   // Everything that can be refused is, before anything long begins.
   auto target = targets.create(options.target);
   if (!target)
@@ -114,7 +114,7 @@ Error runEntry(AttentionOp attention, const RunOptions &options, const TargetReg
   }
 
   auto start = std::chrono::steady_clock::now();
-  auto executable = (*target)->compile(attention, *signature);
+  auto executable = (*target)->compile({attention, text, options.spec});
   if (!executable)
     return executable.takeError();
   RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}};
@@ -182,6 +182,7 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   // One entry is compiled: idle worker threads would only disturb what is measured.
   MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
   llvm::SourceMgr sources;
+  std::string text = (*buffer)->getBuffer().str();
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
@@ -192,7 +193,7 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   auto entry = chooseEntry(*module, options.entry);
   if (!entry)
     return entry.takeError();
-  return runEntry(*entry, options, targets);
+  return runEntry(*entry, text, options, targets);
 }
 
 } // namespace

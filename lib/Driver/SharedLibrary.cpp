@@ -47,8 +47,8 @@ static llvm::Error link(llvm::ArrayRef<llvm::StringRef> arguments, llvm::StringR
       llvm::formatv("{0} failed with status {1}: {2}", arguments.front(), status, problem));
 }
 
-static llvm::Expected<llvm::SmallVector<char, 0>> compileWithEntryPoints(
-    LoweredModule &module, const CompileOptions &options) {
+static llvm::Expected<llvm::SmallVector<char, 0>>
+compileWithEntryPoints(LoweredModule &module, const CompileOptions &options) {
   if (llvm::Error error = completeDescriptions(module, options))
     return std::move(error);
   if (llvm::Error error = checkCNames(module.kernels))
@@ -82,8 +82,7 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
 
   std::string base = (directory + "/" + stem).str(), library = ("lib" + stem + ".so").str();
   OutputFiles files;
-  auto objectFile =
-      files.addScratch(base + ".o", llvm::StringRef(object->data(), object->size()));
+  auto objectFile = files.addScratch(base + ".o", llvm::StringRef(object->data(), object->size()));
   if (!objectFile)
     return objectFile.takeError();
   auto runtime = files.addScratch(base + ".a", embeddedRuntime());
@@ -96,10 +95,9 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
   if (!output)
     return output.takeError();
   std::string outputName = output->str(), name = "-Wl,-soname," + library;
-  if (llvm::Error error =
-          link({*linker, "-shared", "-o", outputName, *objectFile, *runtime, name, "-Wl,-z,defs",
-                "-Wl,-z,noexecstack", "-lpthread", "-lm"},
-               *messages))
+  if (llvm::Error error = link({*linker, "-shared", "-o", outputName, *objectFile, *runtime, name,
+                                "-Wl,-z,defs", "-Wl,-z,noexecstack", "-lpthread", "-lm"},
+                               *messages))
     return error;
 
   llvm::json::Array entries;
@@ -109,8 +107,7 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
       {"library", library}, {"header", (stem + ".h").str()}, {"entries", std::move(entries)}};
   if (llvm::Error error = files.add(base + ".h", writeHeader(stem, module.kernels)))
     return error;
-  if (llvm::Error error =
-          files.add(base + ".json", llvm::formatv("{0:2}\n", description).str()))
+  if (llvm::Error error = files.add(base + ".json", llvm::formatv("{0:2}\n", description).str()))
     return error;
   return files.commit();
 }

@@ -36,4 +36,5 @@ std::string TargetRegistry::list() const {
 void polyattn::registerTargets(TargetRegistry &registry) {
   registerReferenceTargets(registry);
   registerTileTarget(registry);
+  registerCPUTargets(registry);
 }

@@ -41,7 +41,7 @@ public:
 
 private:
   LogicalResult runParts(std::vector<Array> &tensors, const Call &call) {
-    auto number = [&](StringRef name) { return kernel->getAttrOfType<IntegerAttr>(name).getInt(); };
+    auto number = [&](StringRef name) { return kernel->getAttrOfType<IntegerAttr>(("polyattn." + name).str()).getInt(); };
     int64_t parts = std::min<int64_t>(call.threads, number("max_splits"));
     if (call.sizes.queries < number("split_from"))
       parts = 1;
@@ -79,7 +79,8 @@ private:
 
 class TileTarget : public Target {
 public:
-  Expected<std::unique_ptr<Executable>> compile(AttentionOp attention, const Signature &) override {
+  Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
+    AttentionOp attention = source.attention;
     OwningOpRef<ModuleOp> module = attention->getParentOfType<ModuleOp>().clone();
     std::string name = attention.getSymName().str();
     for (auto other : llvm::make_early_inc_range(module->getOps<AttentionOp>()))
@@ -87,6 +88,7 @@ public:
         other.erase();
     PassManager passes(module->getContext());
     passes.addPass(createInlineMaps());
+    passes.addPass(createSimplifyFeatures());
     passes.addPass(createChooseSchedule());
     passes.addPass(createConvertPolyAttnToTile());
     if (failed(passes.run(*module)))

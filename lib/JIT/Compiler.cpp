@@ -18,8 +18,8 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
       << machine.vectorWidth << ' ' << machine.vectorRegisters << ' ' << machine.l1Bytes << ' '
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
       << options.codegen.optimizeIR;
-  return KernelCache::key({text, options.entry, machine.name, machine.triple, machine.cpu,
-                           machine.features, numbers});
+  return KernelCache::key(
+      {text, options.entry, machine.name, machine.triple, machine.cpu, machine.features, numbers});
 }
 
 static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::StringRef fileName,

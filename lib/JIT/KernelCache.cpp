@@ -107,9 +107,8 @@ std::optional<KernelCache::Entry> KernelCache::find(llvm::StringRef key) const {
 bool KernelCache::store(llvm::StringRef key, const KernelDescription &description,
                         llvm::StringRef object) const {
   // Only the owner may write here: what lies in the folder gets executed.
-  if (directory.empty() ||
-      llvm::sys::fs::create_directories(directory, /*IgnoreExisting=*/true,
-                                        llvm::sys::fs::owner_all))
+  if (directory.empty() || llvm::sys::fs::create_directories(directory, /*IgnoreExisting=*/true,
+                                                             llvm::sys::fs::owner_all))
     return false;
   std::string payload;
   llvm::raw_string_ostream(payload) << description.toJSON();

@@ -66,6 +66,11 @@ llvm::json::Value KernelDescription::toJSON() const {
                             {"arguments", std::move(arguments)},
                             {"results", std::move(results)},
                             {"stages", std::move(stageList)},
+                            {"split", llvm::json::Object{{"max_parts", split.maxParts},
+                                                         {"columns", split.columns},
+                                                         {"segment", split.segment},
+                                                         {"from", split.from}}},
+                            {"fixed_sizes", llvm::json::Array(fixedSizes)},
                             {"target", target},
                             {"cpu_level", cpuLevel},
                             {"feature_dim", featureDimension},
@@ -136,13 +141,38 @@ static bool readStages(const llvm::json::Array *array, std::vector<StageDescript
   return true;
 }
 
+static bool readSplit(const llvm::json::Object *object, SplitDescription &split) {
+  if (!object)
+    return false;
+  split.maxParts = object->getInteger("max_parts").value_or(0);
+  split.columns = object->getInteger("columns").value_or(-1);
+  split.segment = object->getInteger("segment").value_or(-1);
+  split.from = object->getInteger("from").value_or(-1);
+  return split.maxParts >= 1 && split.columns >= 0 && split.segment >= 0 && split.from >= 0;
+}
+
+static bool readFixed(const llvm::json::Array *array,
+                      std::array<int64_t, -POLYATTN_RT_LAST> &sizes) {
+  if (!array || array->size() != sizes.size())
+    return false;
+  for (auto [value, size] : llvm::zip_equal(*array, sizes)) {
+    size = value.getAsInteger().value_or(-2);
+    if (size < -1)
+      return false;
+  }
+  return true;
+}
+
 llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::Value &value) {
   KernelDescription result;
   const llvm::json::Object *object = value.getAsObject();
   std::optional<llvm::StringRef> entry = object ? object->getString("entry") : std::nullopt;
   if (!entry || !readTensors(object->getArray("arguments"), false, result.tensors) ||
       !readTensors(object->getArray("results"), true, result.tensors) ||
-      !readStages(object->getArray("stages"), result.stages))
+      !readStages(object->getArray("stages"), result.stages) ||
+      !readSplit(object->getObject("split"), result.split) ||
+      !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
+      (result.split.maxParts > 1 && (result.stages.size() != 2 || result.split.segment < 1)))
     return llvm::createStringError("not a kernel description");
   result.entry = entry->str();
   result.target = object->getString("target").value_or("").str();
@@ -174,5 +204,9 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
             static_cast<int64_t>(tensors.size()),
             stages.data(),
             static_cast<int64_t>(stages.size()),
-            description.cpuLevel.empty() ? nullptr : description.cpuLevel.c_str()};
+            description.cpuLevel.empty() ? nullptr : description.cpuLevel.c_str(),
+            {},
+            {description.split.maxParts, description.split.columns, description.split.segment,
+             description.split.from}};
+  llvm::copy(description.fixedSizes, kernel.fixed);
 }

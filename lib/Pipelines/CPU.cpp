@@ -8,15 +8,25 @@
 #include "polyattn/Pipelines/CPU.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "polyattn/Conversion/Passes.h"
+#include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Target/CPU.h"
+#include "polyattn/Transforms/Passes.h"
 
 using namespace polyattn;
 
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
-  // The conversions are being built.
-  (void)passes;
+  passes.addPass(createInlineMaps());
+  passes.addPass(createSimplifyFeatures());
+  passes.addPass(createChooseSchedule());
+  passes.addPass(createConvertPolyAttnToTile());
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;
+  passes.addPass(createTileToVectorPass(options.machine));
+  buildVectorToLLVMPipeline(passes);
 }
 
 namespace {

@@ -13,14 +13,15 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
-#include "polyattn/Transforms/Passes.h"
+#include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Transforms/Passes.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
-                  mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::vector::VectorDialect>();
+  registry
+      .insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
+              mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
+              mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
 }
 
 void polyattn::registerPasses() {
@@ -28,4 +29,5 @@ void polyattn::registerPasses() {
   registerPolyAttnPasses();
   registerPolyAttnConversionPasses();
   registerCPUPipeline();
+  registerTileToVectorPasses();
 }

@@ -41,6 +41,47 @@ def InlineMaps : Pass<"polyattn-inline-maps", "::mlir::ModuleOp"> {
   }];
 }
 
+def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
+  let summary = "smaller feature programs with the same scores";
+  let description = [{
+    Brings the vectors of every `attend` to a simple form. Maps must be inlined.
+
+    First what keeps the features themselves: factors move out of products, powers,
+    projections without bias and selections and gather, constants fold, nested sums and
+    products flatten, equal vectors are computed once.
+
+    Then, where an attention asks for no state and has no schedule yet, what keeps the
+    scores. Query and key are rewritten together:
+
+      - a product of powers of equal vectors becomes one symmetric power, whose features
+        are about p! times fewer: `tensor %a, %a`, `power` of `power`, `power` of `tensor`;
+      - constant factors of a product and parts of a concatenation with the factor zero go,
+        constants and equal parts of a concatenation are added up, nested ones are flattened;
+      - a part of a concatenation keeps its factor on the query's side only;
+      - the factor that is left goes to the attend's `score_scale`.
+
+    A rewrite after which less would be known of the scores' sign or degree is not made.
+
+    Numeric contract: reassociating. Scores are equal up to rounding.
+
+    ```mlir
+    %h = scale %x {factor = 0.5} : [16]
+    %hh = tensor %h, %h : [16], [16]
+    %g = scale %y {factor = 0.5} : [16]
+    %gg = tensor %g, %g : [16], [16]
+    %o = attend query %hh key %gg value %v causal normalize <bias, bias = 1.0>
+      : [16] x [16], [16] x [16], [32]
+    ```
+    becomes
+    ```mlir
+    %xx = power %x {degree = 2, symmetric} : [16]
+    %yy = power %y {degree = 2, symmetric} : [16]
+    %o = attend query %xx key %yy value %v causal normalize <bias, bias = 1.0>
+      {score_scale = 6.25e-2} : sym 2 [16], sym 2 [16], [32]
+    ```
+  }];
+}
+
 def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
   let summary = "decide how each attention is computed";
   let description = [{

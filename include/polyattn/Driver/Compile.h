@@ -64,8 +64,7 @@ struct CompiledObject {
 };
 
 /// From a module in the LLVM dialect; tests start here.
-llvm::Expected<CompiledObject> compileLowered(LoweredModule &module,
-                                              const CompileOptions &options);
+llvm::Expected<CompiledObject> compileLowered(LoweredModule &module, const CompileOptions &options);
 
 /// All of the way.
 llvm::Expected<CompiledObject> compileSpec(llvm::StringRef text, llvm::StringRef fileName,

@@ -34,13 +34,18 @@ public:
   virtual llvm::Error run(const Call &call) = 0;
 };
 
+/// An attention to compile, as the driver has read it and as text.
+struct EntrySource {
+  /// The driver's own: a target that rewrites works on a clone.
+  AttentionOp attention;
+  llvm::StringRef text, fileName;
+};
+
 class Target {
 public:
   virtual ~Target() = default;
-  /// Compiles one attention of a module; its time is what `compile_ms` reports. The module is
-  /// the driver's and must be left as it was: a target that rewrites works on a clone.
-  virtual llvm::Expected<std::unique_ptr<Executable>> compile(AttentionOp attention,
-                                                              const Signature &signature) = 0;
+  /// Compiles one attention; its time is what `compile_ms` reports.
+  virtual llvm::Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) = 0;
   /// True for the readable interpreters in f64: their own other reading is what checks them.
   virtual bool isReference() const { return false; }
 };
@@ -77,6 +82,10 @@ void registerReferenceTargets(TargetRegistry &registry);
 /// The block programs, interpreted in f64: `tile`. Several threads stand for a head that is cut
 /// into as many parts, where it can be.
 void registerTileTarget(TargetRegistry &registry);
+
+/// Compiled code in this process: `cpu` for the machine we run on, and its smaller relatives by
+/// the names that polyattn-compile takes.
+void registerCPUTargets(TargetRegistry &registry);
 
 /// Every target of the project.
 void registerTargets(TargetRegistry &registry);

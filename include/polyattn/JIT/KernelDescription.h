@@ -16,6 +16,7 @@
 #include "runtime/runtime.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,12 +49,21 @@ struct StageDescription {
   int64_t scratchBytes = 0;
 };
 
+/// How a head's features are cut where there are fewer heads than processors
+/// (polyattn_rt_split_rule); the second stage adds the parts.
+struct SplitDescription {
+  int64_t maxParts = 1, columns = 0, segment = 0, from = 0;
+};
+
 struct KernelDescription {
   std::string entry;
   /// Arguments in the spec's order, then results.
   std::vector<TensorDescription> tensors;
   /// Run one after another.
   std::vector<StageDescription> stages;
+  SplitDescription split;
+  /// Values of named sizes that the spec fixes, by -name - 1; -1 where free.
+  std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1};
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
   std::string target, cpuLevel;
   /// Facts for people: features per key where the number fits, degree of the scores where they

@@ -45,9 +45,9 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const MachineDescription &machine, const CodegenOptions &options = {});
 
 /// A module of the LLVM dialect as LLVM IR, with the target's triple and data layout.
-llvm::Expected<std::unique_ptr<llvm::Module>>
-translateToLLVMIR(mlir::ModuleOp module, llvm::LLVMContext &context,
-                  const llvm::TargetMachine &target);
+llvm::Expected<std::unique_ptr<llvm::Module>> translateToLLVMIR(mlir::ModuleOp module,
+                                                                llvm::LLVMContext &context,
+                                                                const llvm::TargetMachine &target);
 
 /// What the code generator writes.
 enum class CodeFile { Assembly, Object };

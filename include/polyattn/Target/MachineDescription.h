@@ -14,6 +14,10 @@ namespace polyattn {
 
 /// One processor, as the lowerings and the code generator see it.
 struct MachineDescription {
+  MachineDescription() = default;
+  MachineDescription(int64_t width, int64_t registers, int64_t l1)
+      : vectorWidth(width), vectorRegisters(registers), l1Bytes(l1) {}
+
   /// Lanes of f32 in a vector register.
   int64_t vectorWidth = 4;
   int64_t vectorRegisters = 16;
@@ -28,6 +32,10 @@ struct MachineDescription {
   std::string features;
   /// The x86-64 level that code for it needs, "x86-64-v3" or "x86-64-v4", or empty.
   std::string level;
+
+  /// Registers that a micro-kernel may use as accumulators: the rest holds a row of B, one
+  /// broadcast element of A and temporaries of the epilogue.
+  int64_t accumulators() const { return vectorRegisters * 3 / 4; }
 };
 
 } // namespace polyattn

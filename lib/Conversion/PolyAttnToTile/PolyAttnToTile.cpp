@@ -423,10 +423,10 @@ LogicalResult KernelBuilder::build() {
   if (maxSplits > 1) {
     // What a launcher must know: at most this many parts, for no fewer positions than where
     // the quadratic form ends, cut at multiples of `segment`.
-    kernel->setAttr("max_splits", b.getI64IntegerAttr(maxSplits));
-    kernel->setAttr("partial_columns", b.getI64IntegerAttr(partialColumns));
-    kernel->setAttr("segment", b.getI64IntegerAttr(std::max(context->block, context->run)));
-    kernel->setAttr("split_from", b.getI64IntegerAttr(below));
+    kernel->setAttr("polyattn.max_splits", b.getI64IntegerAttr(maxSplits));
+    kernel->setAttr("polyattn.partial_columns", b.getI64IntegerAttr(partialColumns));
+    kernel->setAttr("polyattn.segment", b.getI64IntegerAttr(std::max(context->block, context->run)));
+    kernel->setAttr("polyattn.split_from", b.getI64IntegerAttr(below));
   }
   if (!below) {
     program(b, /*quadratic=*/false);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CopyKernel.h"
 #include "polyattn/JIT/CompiledKernel.h"
+#include "CopyKernel.h"
 #include "gtest/gtest.h"
 #include <atomic>
 #include <numeric>
@@ -24,9 +24,8 @@ static std::unique_ptr<CompiledKernel> loadCopy() {
     return nullptr;
   }
   auto kernel = CompiledKernel::load(
-      object->kernels.front(),
-      llvm::MemoryBuffer::getMemBufferCopy(
-          llvm::StringRef(object->object.data(), object->object.size())));
+      object->kernels.front(), llvm::MemoryBuffer::getMemBufferCopy(
+                                   llvm::StringRef(object->object.data(), object->object.size())));
   if (!kernel) {
     ADD_FAILURE() << llvm::toString(kernel.takeError());
     return nullptr;
@@ -88,10 +87,9 @@ TEST(CompiledKernel, RunsFromManyThreadsAtOnce) {
     callers.emplace_back([&, caller] {
       for (int round = 0; round < 50; ++round) {
         std::vector<float> q(2 * 5 * 7 * 4, float(caller * 1000 + round)), o(q.size(), -1);
-        llvm::Error error =
-            kernel->run({polyattn_dense(q.data(), POLYATTN_F32, 4, kSizes),
-                         polyattn_dense(o.data(), POLYATTN_F32, 4, kSizes)},
-                        1 + caller % 3);
+        llvm::Error error = kernel->run({polyattn_dense(q.data(), POLYATTN_F32, 4, kSizes),
+                                         polyattn_dense(o.data(), POLYATTN_F32, 4, kSizes)},
+                                        1 + caller % 3);
         if (error || o != q)
           ++wrong;
         llvm::consumeError(std::move(error));
@@ -112,9 +110,8 @@ TEST(CompiledKernel, LoadReportsBadObjects) {
   ASSERT_TRUE(bool(object));
   KernelDescription other = test::copyDescription();
   other.stages.front().function = "absent";
-  auto missing = CompiledKernel::load(
-      other, llvm::MemoryBuffer::getMemBufferCopy(
-                 llvm::StringRef(object->object.data(), object->object.size())));
+  auto missing = CompiledKernel::load(other, llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(
+                                                 object->object.data(), object->object.size())));
   ASSERT_FALSE(bool(missing));
   EXPECT_NE(llvm::toString(missing.takeError()).find("absent"), std::string::npos);
 }

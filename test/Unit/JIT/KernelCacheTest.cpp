@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "polyattn/JIT/KernelCache.h"
 #include "CopyKernel.h"
 #include "polyattn/JIT/Compiler.h"
-#include "polyattn/JIT/KernelCache.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
@@ -25,9 +25,7 @@ protected:
   }
   void TearDown() override { llvm::sys::fs::remove_directories(folder); }
   KernelCache cache() { return KernelCache((folder + "/below/it").str()); }
-  std::string fileOf(llvm::StringRef key) {
-    return (folder + "/below/it/llvmcache-" + key).str();
-  }
+  std::string fileOf(llvm::StringRef key) { return (folder + "/below/it/llvmcache-" + key).str(); }
   llvm::SmallString<128> folder;
 };
 } // namespace

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RandomArguments.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <filesystem>
 #include <gtest/gtest.h>
-#include <random>
 
 using namespace mlir;
 using namespace polyattn;
@@ -22,77 +22,12 @@ namespace {
 /// A state of more features than this would take the test too long.
 constexpr int64_t kMaxFeatures = 10000;
 
-enum class Use { Vector, Weight, Decay, State };
-
-Use useOf(BlockArgument argument) {
-  for (OpOperand &use : argument.getUses())
-    if (auto attend = dyn_cast<AttendOp>(use.getOwner()))
-      return use.get() == attend.getDecay() ? Use::Decay : Use::State;
-  auto tensor = cast<RankedTensorType>(argument.getType());
-  bool perPosition = tensor.getRank() == 3 && tensor.getDimSize(1) == 1;
-  return tensor.getNumDynamicDims() >= 2 || perPosition ? Use::Vector : Use::Weight;
-}
-
-/// The sizes of an argument: the leading dynamic ones by its use, the others are its own.
-SmallVector<int64_t> shapeOf(BlockArgument argument, const CallSizes &sizes) {
-  auto tensor = cast<RankedTensorType>(argument.getType());
-  SmallVector<int64_t> bound;
-  switch (useOf(argument)) {
-  case Use::Vector:
-    bound = {sizes.batch, sizes.queries, sizes.heads};
-    if (tensor.getRank() == 3)
-      bound.erase(bound.begin()); // [T, H, d]
-    break;
-  case Use::Weight:
-    bound = {sizes.heads};
-    break;
-  case Use::Decay:
-    bound = {sizes.batch, sizes.queries, sizes.heads};
-    if (tensor.getRank() == 1)
-      bound = {sizes.heads};
-    break;
-  case Use::State:
-    bound = {sizes.batch, sizes.heads};
-    break;
-  }
-  SmallVector<int64_t> shape(tensor.getShape());
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (ShapedType::isDynamic(shape[d]))
-      shape[d] = bound[d];
-  return shape;
-}
-
-Array randomArgument(BlockArgument argument, const CallSizes &sizes, std::mt19937 &random) {
-  Array array(shapeOf(argument, sizes));
-  std::normal_distribution<double> normal;
-  std::uniform_real_distribution<double> uniform;
-  Use use = useOf(argument);
-  double rows = array.shape[std::max<int64_t>(0, array.rank() - 2)];
-  for (double &x : array.data) {
-    if (use == Use::Decay)
-      x = std::log(0.9 + 0.1 * uniform(random));
-    else if (use == Use::State)
-      x = 0.1 * uniform(random);
-    else
-      x = use == Use::Weight ? normal(random) / std::sqrt(rows) : normal(random);
-  }
-  return array;
-}
-
 void expectReadingsAgree(AttentionOp attention) {
-  CallSizes sizes{/*batch=*/1, /*queries=*/9, /*keys=*/9, /*heads=*/2, /*kvHeads=*/2};
-  for (auto attend : attention.getBody().getOps<AttendOp>()) {
+  for (auto attend : attention.getBody().getOps<AttendOp>())
     if (cast<FeatureType>(attend.getKey().getType()).getWidth() > kMaxFeatures)
       return;
-    if (attend.getBlock() && *attend.getBlock() < 100)
-      sizes.queries = sizes.keys = *attend.getBlock() + 5; // so that the state is read
-    if (attend.getDecayFactors())
-      sizes.heads = sizes.kvHeads = attend.getDecayFactors()->size();
-  }
-  std::mt19937 random(1);
-  std::vector<Array> arguments;
-  for (BlockArgument argument : attention.getBody().getArguments())
-    arguments.push_back(randomArgument(argument, sizes, random));
+  CallSizes sizes = smallSizes(attention);
+  std::vector<Array> arguments = randomArguments(attention, sizes);
   auto scores = evaluate(attention, arguments, sizes, Reading::Scores);
   auto recurrent = evaluate(attention, arguments, sizes, Reading::Recurrent);
   ASSERT_TRUE(succeeded(scores) && succeeded(recurrent));

@@ -18,7 +18,8 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"o", 1, POLYATTN_F32, 4, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H, 8}},
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_HKV, 16}},
 };
-const polyattn_rt_kernel kKernel = {"entry", kRules, 5, nullptr, 0, nullptr};
+const polyattn_rt_kernel kKernel = {"entry", kRules, 5, nullptr, 0, nullptr,
+                                    {-1, -1, -1, -1, -1}, {1, 0, 0, 0}};
 
 /// A correct call; tests spoil it.
 class Check : public testing::Test {
@@ -40,8 +41,8 @@ protected:
     for (const polyattn_tensor &tensor : tensors)
       pointers.push_back(&tensor);
     char message[300] = "";
-    int status =
-        polyattn_rt_check(&kKernel, pointers.data(), pointers.size(), &sizes, message, sizeof message);
+    int status = polyattn_rt_check(&kKernel, pointers.data(), pointers.size(), &sizes, message,
+                                   sizeof message);
     EXPECT_EQ(status != 0, message[0] != 0);
     EXPECT_EQ(std::string(message).find('\n'), std::string::npos);
     return message;
@@ -137,8 +138,9 @@ TEST_F(Check, InputsMayRepeatAndRunBackwards) {
 
 TEST_F(Check, ResultsMustNotOverlapThemselves) {
   tensors[3].strides[0] = 0;
-  EXPECT_EQ(check(),
-            "entry: result 'o': expected elements that do not overlap, got stride 0 in dimension 0");
+  EXPECT_EQ(
+      check(),
+      "entry: result 'o': expected elements that do not overlap, got stride 0 in dimension 0");
   tensors[3].strides[0] = 8; // As dimension 2.
   EXPECT_EQ(check(), "entry: result 'o': expected elements that do not overlap, got strides that "
                      "fold them");

@@ -1,0 +1,1 @@
+"""What `make bench` measures and how it is shown."""

@@ -1,0 +1,183 @@
+"""Tables from results, put between the markers of docs/Benchmarks.md."""
+import re
+from statistics import median
+
+# The aims: fraction of the multiply-add peak, and tokens/s per head at a 150 GF/s peak. The
+# second one of PolySketchFormer is for local blocks of 64; with 1024 the exact part alone
+# nearly doubles the operations.
+AIMS = {
+    "llops_d64_m1024": (0.86, 0.150e6, 1.4),
+    "llops_d128_m256": (0.84, 0.30e6, 1.4),
+    "polysketch_d64_r32": (0.78, None, 1.4),
+    "polysketch_d64_r32_b64": (0.78, 0.70e6, 1.4),
+    "power_d64_p2": (0.80, 0.22e6, 1.4),
+    "based_d64": (0.72, 2.0e6, None),
+    "linear_d64": (0.60, 4.2e6, None),
+}
+NORMAL_PEAK = 150e9
+MISSING = "not yet measured"
+
+
+def present(runs):
+    return [run for run in runs or [] if run is not None]
+
+
+def spread(values, form):
+    return f"{form.format(min(values))} to {form.format(max(values))}"
+
+
+def million(rate):
+    return f"{rate / 1e6:.3f}M" if rate < 1e6 else f"{rate / 1e6:.2f}M"
+
+
+def normal_rate(run):
+    """Tokens per second and head on a machine whose peak is 150 GF/s."""
+    return (run["tokens_per_second"] * run["H"] * NORMAL_PEAK /
+            run["peak_flops_per_second"])
+
+
+def ratios(first, second, key="seconds_median"):
+    """second / first, round by round."""
+    return [b[key] / a[key] for a, b in zip(first or [], second or []) if a and b]
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def speed_table(results):
+    rows = []
+    for entry, (fraction, rate, ratio) in AIMS.items():
+        measured = results.get("speed", {}).get(entry, {})
+        runs = present(measured.get("f32"))
+        row = [f"`{entry}`", f"{fraction:.2f}"]
+        if runs:
+            medians = [run["fraction_of_peak"] for run in runs]
+            best = [run.get("fraction_of_peak_best", run["fraction_of_peak"]) for run in runs]
+            row += [f"{median(medians):.3f}", f"{max(best):.3f}", spread(medians, "{:.3f}")]
+        else:
+            row += [MISSING, "", ""]
+        row.append(million(rate) if rate else "")
+        row.append(million(median(map(normal_rate, runs))) if runs else "")
+        row.append(f"{ratio}x" if ratio else "")
+        gains = ratios(measured.get("f32"), measured.get("openblas"))
+        row.append(f"{median(gains):.2f}x ({spread(gains, '{:.2f}')})" if gains else "")
+        rows.append(row)
+    return table(["entry", "aim", "median", "best", "rounds", "aim, tokens/s",
+                  "tokens/s per head at 150 GF/s", "aim", "over OpenBLAS"], rows)
+
+
+def openblas_table(results):
+    rows = []
+    for entry in AIMS:
+        runs = present(results.get("speed", {}).get(entry, {}).get("openblas"))
+        if not runs:
+            rows.append([f"`{entry}`", MISSING, "", "", ""])
+            continue
+        medians = [run["fraction_of_peak"] for run in runs]
+        rows.append([f"`{entry}`", f"{median(medians):.3f}",
+                     f"{max(run['fraction_of_peak_best'] for run in runs):.3f}",
+                     million(median(map(normal_rate, runs))),
+                     f"{runs[-1]['chunk']}, {runs[-1]['tile']} ({runs[-1]['core']})"])
+    return table(["entry", "median", "best", "tokens/s per head at 150 GF/s",
+                  "chunk, tile of scores (core)"], rows)
+
+
+def bf16_table(results):
+    rows = []
+    for entry in AIMS:
+        measured = results.get("speed", {}).get(entry, {})
+        gains = ratios(measured.get("bf16"), measured.get("f32"))
+        runs = present(measured.get("bf16"))
+        rows.append([f"`{entry}_bf16`", "1.0x",
+                     f"{median(gains):.2f}x ({spread(gains, '{:.2f}')})" if gains else MISSING,
+                     million(median(map(normal_rate, runs))) if runs else ""])
+    return table(["entry", "aim", "speed of bf16 over f32", "tokens/s per head at 150 GF/s"],
+                 rows)
+
+
+def threads_table(results):
+    rows = []
+    for entry in AIMS:
+        measured = results.get("threads", {}).get(entry, {})
+        row = [f"`{entry}`"]
+        for heads, aim in ((4, "1.9x"), (1, "1.75x")):
+            gains = ratios(measured.get(f"H{heads}_threads2"), measured.get(f"H{heads}_threads1"))
+            row += [aim, f"{median(gains):.2f}x ({spread(gains, '{:.2f}')})" if gains
+                    else MISSING]
+        rows.append(row)
+    return table(["entry", "aim", "two threads, B H = 4", "aim", "two threads, B H = 1"], rows)
+
+
+def compile_table(results):
+    rows = []
+    for entry in AIMS:
+        measured = results.get("compile", {}).get(entry, {})
+        row = [f"`{entry}`"]
+        for key in ("cold", "cached"):
+            times = present(measured.get(key))
+            row.append(f"{median(times):.1f} ({spread(times, '{:.1f}')})" if times else MISSING)
+        rows.append(row)
+    return table(["entry", "spec to kernel, ms (aim 150)", "from the cache, ms (aim 10)"], rows)
+
+
+def long_table(results):
+    rows = []
+    for entry in AIMS:
+        measured = results.get("long", {}).get(entry, {})
+        tiny, short, again, longest = (measured.get(key) for key in
+                                       ("tiny", "short", "short_again", "long"))
+        if not (tiny and short and again and longest):
+            rows.append([f"`{entry}`", MISSING, "", "", ""])
+            continue
+        def per_token(run):
+            return run["seconds_median"] / run["T"] * 1e6
+        before = (per_token(short) + per_token(again)) / 2
+        row = [f"`{entry}`", f"{before:.3f}", f"{per_token(longest):.3f}",
+               f"{per_token(longest) / before:.3f}"]
+        sizes = [run.get("argument_bytes") for run in (tiny, longest)]
+        if None in sizes:
+            row.append("")
+        else:
+            beyond = [run["max_rss_bytes"] - size for run, size in zip((tiny, longest), sizes)]
+            row.append(f"{(beyond[1] - beyond[0]) / 2**20:.1f} (process {beyond[1] / 2**20:.0f})")
+        rows.append(row)
+    tokens = next((run["long"]["T"] for run in results.get("long", {}).values()
+                   if run.get("long")), 1 << 20)
+    return table(["entry", "us per token", f"at T = {tokens:,}", "ratio (aim 1.10)",
+                  "memory beyond arguments, MiB (aim 64)"], rows)
+
+
+def machine_line(results):
+    if "machine" not in results:
+        return MISSING.capitalize() + "."
+    facts, settings = results["machine"], results["settings"]
+    peaks = [run["peak_flops_per_second"] for row in results.get("speed", {}).values()
+             for run in present(row["f32"]) + present(row["openblas"])]
+    peak = f", a peak of {median(peaks) / 1e9:.0f} GF/s on one thread" if peaks else ""
+    return (f"{facts['cpu']} ({facts['model']}), {facts['cores']} cores, {facts['vectors']}"
+            f"{' and AMX' if facts['amx'] else ''}{peak}; T = {settings['tokens']:,}, "
+            f"{settings['rounds']} rounds of {settings['seconds']:g} s.")
+
+
+def plots(results):
+    """Links to what plots.py draws."""
+    if not any(results.get("lengths", {}).values()):
+        return MISSING.capitalize() + "."
+    return ("![Time against length](plots/time-against-length.svg)\n"
+            "![Time per position](plots/time-per-token.svg)")
+
+
+TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
+          "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
+          "long": long_table, "plots": plots}
+
+
+def fill(text, results):
+    """The page with every `<!-- begin NAME -->` ... `<!-- end -->` replaced."""
+    def one(match):
+        name = match.group(1)
+        return f"<!-- begin {name} -->\n{TABLES[name](results)}\n<!-- end -->"
+    return re.sub(r"<!-- begin (\w+) -->\n.*?<!-- end -->", one, text, flags=re.S)

@@ -1,0 +1,189 @@
+"""Calls of the measured programs: command lines, environment, progress on a terminal."""
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SPEC = "specs/bench.mlir"
+
+
+class Failure(Exception):
+    """A measurement that could not be made: which one, and the reason in one line."""
+
+    def __init__(self, what, reason):
+        super().__init__(f"{what}: {reason}")
+        self.what, self.reason = what, reason
+
+
+class Progress:
+    """One line that is overwritten; nothing where no terminal looks at it."""
+
+    def __init__(self):
+        self.shown = sys.stderr.isatty()
+
+    def tell(self, text):
+        if self.shown:
+            width = shutil.get_terminal_size().columns - 1
+            sys.stderr.write("\r" + text[:width].ljust(width))
+            sys.stderr.flush()
+
+    def clear(self):
+        self.tell("")
+        if self.shown:
+            sys.stderr.write("\r")
+
+
+def cpu_flags():
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("flags"):
+                    return set(line.split(":", 1)[1].split())
+    except OSError:
+        pass
+    return set()
+
+
+def cpu_model():
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def cpu_name():
+    """LLVM's name, such as cascadelake: the model name of a virtual machine says nothing."""
+    for llc in ("llc-22", "/usr/lib/llvm-22/bin/llc", "llc"):
+        try:
+            text = subprocess.run([llc, "--version"], capture_output=True, text=True).stdout
+        except OSError:
+            continue
+        match = re.search(r"Host CPU: (\S+)", text)
+        if match:
+            return match.group(1)
+    return re.sub(r"[^a-z0-9.]+", "-", cpu_model().lower()).strip("-")
+
+
+def machine():
+    flags = cpu_flags()
+    return {
+        "cpu": cpu_name(),
+        "model": cpu_model(),
+        "cores": os.cpu_count(),
+        "vectors": next((f for f in ("avx512f", "avx2") if f in flags), "other"),
+        "amx": "amx_tile" in flags,
+    }
+
+
+def local_block(entry):
+    """The block of exact scores that the spec gives an entry, None without a local kernel."""
+    with open(os.path.join(ROOT, SPEC)) as spec:
+        text = spec.read()
+    match = re.search(r"polyattn\.attention @" + re.escape(entry) + r"\(.*?\n}", text, re.S)
+    if not match or " local " not in match.group(0):
+        return None
+    block = re.search(r"\bblock = (\d+)", match.group(0))
+    return int(block.group(1)) if block else None
+
+
+class Tools:
+    """polyattn-run and polyattn-peers of one build folder."""
+
+    def __init__(self, build, target):
+        self.runner = os.path.join(build, "bin", "polyattn-run")
+        self.peers_program = os.path.join(build, "bin", "polyattn-peers")
+        self.target = target
+        # Not the user's own folder of kernels.
+        self.cache = os.path.join(build, "bench", "cache")
+        self.failures = {}
+        self.descriptions = None
+
+    def has_peers(self):
+        return os.access(self.peers_program, os.X_OK)
+
+    def _json(self, what, command, extra_environment=None):
+        environment = dict(os.environ, **(extra_environment or {}))
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT,
+                                  env=environment)
+        except OSError as error:
+            raise Failure(what, error) from error
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+            raise Failure(what, lines[-1])
+        try:
+            return json.loads(done.stdout)
+        except ValueError as error:
+            raise Failure(what, f"the output is not JSON: {error}") from error
+
+    def ours(self, entry, tokens, heads=4, threads=1, seconds=None, cache=None):
+        """One process of polyattn-run. Without seconds it only compiles and runs once."""
+        command = [self.runner, SPEC, "--entry", entry, "--random",
+                   f"B=1,T={tokens},H={heads}", "--threads", str(threads), "--target",
+                   self.target, "--json"]
+        if seconds is not None:
+            command.append(f"--bench={seconds}")
+        environment = {"POLYATTN_CACHE_DIR": cache or self.cache}
+        return self._json(f"{entry}, T={tokens}", command, environment)
+
+    def peers(self, entry, tokens, heads=4, seconds=1.0, blocking=None):
+        """One process of polyattn-peers; `blocking` is what an earlier one found best."""
+        name = re.sub(r"_b\d+$", "", entry)
+        command = [self.peers_program, "--entry", name, "--T", str(tokens), "--H", str(heads),
+                   "--seconds", str(seconds)]
+        if local_block(entry):
+            command += ["--local-block", str(local_block(entry))]
+        if blocking:
+            command += ["--chunk", str(blocking[0]), "--tile", str(blocking[1])]
+        # Its own choice on some AVX-512 machines is a Haswell core, half as fast.
+        environment = {"OPENBLAS_NUM_THREADS": "1"}
+        if "avx512f" in cpu_flags() and "OPENBLAS_CORETYPE" not in os.environ:
+            environment["OPENBLAS_CORETYPE"] = "SkylakeX"
+        return self._json(f"OpenBLAS, {entry}, T={tokens}", command, environment)
+
+    def argument_bytes(self, entry, tokens, heads):
+        """Bytes of all arguments and results."""
+        if self.descriptions is None:
+            self.descriptions = self._json("--describe", [self.runner, SPEC, "--describe",
+                                                          "--json"])
+        sizes = {"f32": 4, "bf16": 2, "f16": 2}
+        for description in self.descriptions["entries"]:
+            if description["name"] != entry:
+                continue
+            total = 0
+            for tensor in description["arguments"] + description["results"]:
+                # [B, T, H, d] is the only shape with three dynamic sizes; B is 1.
+                dynamic = iter((1, tokens, heads))
+                count = 1
+                for size in tensor["shape"]:
+                    count *= size if size is not None else next(dynamic)
+                total += count * sizes[tensor["dtype"]]
+            return total
+        raise Failure("--describe", f"no entry {entry}")
+
+    def attempt(self, measure, *arguments, **options):
+        """The measurement, or None with the reason kept for the end."""
+        try:
+            return measure(*arguments, **options)
+        except Failure as failure:
+            self.note(failure.what, str(failure.reason))
+            return None
+
+    def note(self, what, reason):
+        """Keeps why something was not measured; many share a reason."""
+        names = self.failures.setdefault(reason, [])
+        if what not in names:
+            names.append(what)
+
+
+def fresh_folder():
+    return tempfile.TemporaryDirectory(prefix="polyattn-bench-")

@@ -1,0 +1,268 @@
+//===- Dot.cpp - products -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+/// The products that evaluating `value` needs first; not those inside their accumulators.
+void KernelLowering::collectDots(Value value, SmallVectorImpl<DotOp> &dots) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  if (auto dot = dyn_cast<DotOp>(op)) {
+    if (!llvm::is_contained(dots, dot))
+      dots.push_back(dot);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    if (isa<TileType>(operand.getType()) && fusion.isDeferred(operand))
+      collectDots(operand, dots);
+}
+
+Product KernelLowering::product(DotOp dot, bool flipped) {
+  Product result;
+  result.lhs = storageOf(dot.getLhs());
+  result.rhs = storageOf(dot.getRhs());
+  result.lhsTransposed = dot.getLhsTransposed();
+  result.lowerLhs = dot.getLowerLhs();
+  result.depth = dot.getRhs().getType().getRows();
+  if (dot.getBound())
+    result.bound = e.max(e.min(scalar(dot.getBound()), result.depth), 0);
+  // (A b)^T = b^T A^T, and A^T is what lies in memory.
+  if (flipped)
+    std::swap(result.lhs, result.rhs);
+  return result;
+}
+
+// Products that run over the same terms share one loop, and the rows of B where they can.
+void KernelLowering::evaluateDots(ArrayRef<DotOp> dots, const RegisterTile &tile,
+                                  Evaluated &known) {
+  SmallVector<DotOp> left(dots);
+  while (!left.empty()) {
+    DotOp head = left.front();
+    SmallVector<DotOp> group, rest;
+    for (DotOp dot : left) {
+      bool together = dot.getRhs().getType().getRows() == head.getRhs().getType().getRows() &&
+                      dot.getBound() == head.getBound() && dot.getLowerLhs() == head.getLowerLhs();
+      (together ? group : rest).push_back(dot);
+    }
+    Vectors sums;
+    SmallVector<Product> products;
+    for (DotOp dot : group) {
+      Type element = dot.getResult().getType().getElementType();
+      Vectors start = dot.getAcc() ? evaluate(dot.getAcc(), tile, known)
+                                   : Vectors(tile.size(), e.zero(element));
+      sums.append(start);
+      products.push_back(product(dot, tile.flipped));
+    }
+    sums = multiply(products, tile, sums);
+    for (auto [i, dot] : llvm::enumerate(group))
+      known[dot.getResult()] =
+          Vectors(sums.begin() + i * tile.size(), sums.begin() + (i + 1) * tile.size());
+    left = rest;
+  }
+}
+
+namespace {
+/// How one operand is walked along k: a pointer for k = 0, a stride, and fixed displacements.
+struct Walk {
+  Value start;
+  int64_t stride;
+  SmallVector<int64_t> displacements;
+  Type element;
+};
+} // namespace
+
+static Walk walkLhs(Emitter &e, const Product &p, Value start, int64_t rows) {
+  Walk walk{start, 1, {}, p.lhs.element};
+  int64_t panel = p.lhs.panelWidth;
+  if (p.lhsTransposed)
+    walk.stride = panel ? panel : p.lhs.rowStride;
+  for (int64_t r = 0; r < rows; ++r) {
+    if (!p.lhsTransposed)
+      walk.displacements.push_back(r * p.lhs.rowStride);
+    else if (panel && rows > panel) // Such tiles start at whole panels.
+      walk.displacements.push_back(r / panel * panel * p.lhs.panelRows + r % panel);
+    else
+      walk.displacements.push_back(r);
+  }
+  return walk;
+}
+
+static bool sameMemory(const Storage &a, const Storage &b) {
+  return a.base == b.base && a.offset.dynamic == b.offset.dynamic &&
+         a.offset.constant == b.offset.constant && a.rowStride == b.rowStride;
+}
+
+Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile &tile,
+                                 Vectors sums) {
+  int64_t rows = tile.rows, vectors = tile.vectors;
+  SmallVector<Walk> lhs, rhs;
+  SmallVector<unsigned> rhsOf;
+  for (auto [i, p] : llvm::enumerate(products)) {
+    Offset row = p.lhsTransposed ? address(p.lhs, 0, tile.row) : address(p.lhs, tile.row, 0);
+    lhs.push_back(walkLhs(e, p, e.pointer(p.lhs.base, row, p.lhs.element), rows));
+    unsigned shared = 0;
+    while (shared < i && !sameMemory(products[shared].rhs, p.rhs))
+      ++shared;
+    rhsOf.push_back(shared);
+    Walk walk{shared < i ? Value()
+                         : e.pointer(p.rhs.base, address(p.rhs, 0, tile.column), p.rhs.element),
+              p.rhs.rowStride,
+              {},
+              p.rhs.element};
+    for (int64_t v = 0; v < vectors; ++v)
+      walk.displacements.push_back(v * e.width());
+    rhs.push_back(walk);
+  }
+  // One term for rows [firstRow, rows).
+  auto term = [&](Offset k, Vectors sums, int64_t firstRow) {
+    SmallVector<Vectors> b(products.size());
+    for (size_t p = 0; p < products.size(); ++p) {
+      if (rhsOf[p] != p) {
+        b[p] = b[rhsOf[p]];
+        continue;
+      }
+      Value row = e.pointer(rhs[p].start, e.mul(k, rhs[p].stride), rhs[p].element);
+      for (int64_t displacement : rhs[p].displacements)
+        b[p].push_back(e.loadVector(rhs[p].element, row, displacement));
+    }
+    SmallVector<Value> starts;
+    for (Walk &walk : lhs)
+      starts.push_back(e.pointer(walk.start, e.mul(k, walk.stride), walk.element));
+    for (int64_t r = firstRow; r < rows; ++r)
+      for (size_t p = 0; p < products.size(); ++p) {
+        Value a = e.broadcast(e.load(lhs[p].element, starts[p], lhs[p].displacements[r]));
+        for (int64_t v = 0; v < vectors; ++v) {
+          Value &sum = sums[(p * rows + r) * vectors + v];
+          sum = e.fma(a, b[p][v], sum);
+        }
+      }
+    return sums;
+  };
+  const Product &first = products.front();
+  Offset end = first.bound ? *first.bound : Offset(first.depth);
+  if (!first.lowerLhs)
+    return e.loop(0, end, 1, sums,
+                  [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); });
+
+  // Row i of a triangle ends with term i: all rows up to the tile's first, then one row less for
+  // each term. Entries above the diagonal are not read, so that nothing leaks from there.
+  sums = e.loop(0, e.min(tile.row, end), 1, sums,
+                [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); });
+  if (!first.bound) {
+    for (int64_t r = 0; r < rows; ++r)
+      sums = term(e.add(tile.row, r), sums, r);
+    return sums;
+  }
+  return e.loop(tile.row, e.max(tile.row, e.min(e.add(tile.row, rows), end)), 1, sums,
+                [&](Offset k, ValueRange carried) {
+                  Vectors next = term(k, Vectors(carried), 0);
+                  Value number = e.value(e.sub(k, tile.row));
+                  for (size_t i = 0; i < next.size(); ++i) {
+                    int64_t row = int64_t(i) / vectors % rows;
+                    Value reached =
+                        arith::CmpIOp::create(e, arith::CmpIPredicate::sle, number, e.value(row));
+                    next[i] = e.select(reached, next[i], carried[i]);
+                  }
+                  return next;
+                });
+}
+
+// A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.
+void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+                                      std::optional<Offset> bound, bool lowerLhs,
+                                      const Storage &destination) {
+  Value zero = e.zero(lhs.element);
+  Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
+  e.loop(0, destination.rows, 1, [&](Offset row) {
+    Offset end = lowerLhs ? e.min(limit, e.add(row, 1)) : limit;
+    bool whole = end.isStatic() && end.constant % e.width() == 0;
+    Vectors sum = e.loop(0, end, e.width(), ValueRange{zero}, [&](Offset k, ValueRange carried) {
+      Value a = e.loadVector(lhs.element, lhs.base, address(lhs, row, k));
+      Value b = e.loadVector(rhs.element, rhs.base, address(rhs, k, 0));
+      if (!whole) {
+        Value valid = e.lanesBelow(e.sub(end, k));
+        a = e.select(valid, a, zero);
+        b = e.select(valid, b, zero);
+      }
+      return Vectors{e.fma(a, b, carried[0])};
+    });
+    Value total = vector::ReductionOp::create(e, vector::CombiningKind::ADD, sum[0],
+                                              arith::FastMathFlags::reassoc);
+    Value old = loadElement(destination, row, 0);
+    e.store(arith::AddFOp::create(e, old, total), destination.base, address(destination, row, 0));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Accumulate
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
+  TileType lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
+  int64_t rows = lhsType.getRows(), columns = rhsType.getColumns();
+  Storage buffer = slice(storageOf(op.getBuffer()), scalar(op.getRow()), 0,
+                         TileType::f32(op.getContext(), rows, columns));
+  Product p;
+  p.rhs = storageOf(op.getRhs());
+  p.depth = rhsType.getRows();
+  if (op.getBound())
+    p.bound = e.max(e.min(scalar(op.getBound()), p.depth), 0);
+  Value factor;
+  if (op.getFactor()) {
+    factor = loadElement(storageOf(op.getFactor()), 0, 0);
+  }
+  if (columns == 1 && rows > 1) {
+    if (factor)
+      e.loop(0, rows, 1, [&](Offset row) {
+        Value scaled = arith::MulFOp::create(e, loadElement(buffer, row, 0), factor);
+        e.store(scaled, buffer.base, address(buffer, row, 0));
+      });
+    addColumnProduct(storageOf(op.getLhs()), p.rhs, p.depth, p.bound, false, buffer);
+    return success();
+  }
+  if (factor)
+    factor = e.broadcast(factor);
+  bool exact = columns == 1; // A single number among others of a column.
+  auto update = [&](Offset firstRow, int64_t count) {
+    TileShape shape = chooseShape(1, count, e.vectors(columns));
+    shape.rowsOutside = fitsL1(rhsType);
+    forEachTile(count, columns, shape, exact, [&](RegisterTile tile) {
+      RegisterTile place = tile;
+      place.row = e.add(firstRow, tile.row);
+      TileType type = TileType::f32(op.getContext(), rows, columns);
+      Vectors sums = loadTile(buffer, type, type, place);
+      if (factor)
+        for (Value &sum : sums)
+          sum = arith::MulFOp::create(e, sum, factor);
+      storeTile(buffer, place, multiply(p, tile, sums));
+    });
+  };
+  if (!fusion.isDeferred(op.getLhs())) {
+    p.lhs = storageOf(op.getLhs());
+    update(0, rows);
+    return success();
+  }
+  // Produce a strip of rows and use it at once, while it is in L1.
+  constexpr int64_t strip = Fusion::kStripRows;
+  p.lhs = allocate(strip, lhsType.getColumns(), lhsType.getElementType());
+  e.loop(0, rows, strip, [&](Offset row) {
+    TileShape shape = chooseShape(countDots(op.getLhs()), strip, e.vectors(lhsType.getColumns()));
+    forEachTile(strip, lhsType.getColumns(), shape, /*exact=*/false, [&](RegisterTile tile) {
+      RegisterTile source = tile;
+      source.row = e.add(row, tile.row);
+      storeTile(p.lhs, tile, evaluateTile(op.getLhs(), source));
+    });
+    update(row, strip);
+  });
+  scratch.free(p.lhs.offset.constant * (lhsType.getElementType().getIntOrFloatBitWidth() / 8));
+  return success();
+}

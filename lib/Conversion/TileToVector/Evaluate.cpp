@@ -1,0 +1,209 @@
+//===- Evaluate.cpp - one register tile of an expression -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+Vectors KernelLowering::evaluateTile(Value value, const RegisterTile &tile) {
+  Evaluated known;
+  SmallVector<DotOp> dots;
+  collectDots(value, dots);
+  evaluateDots(dots, tile, known);
+  return evaluateOp(value, tile, known);
+}
+
+Vectors KernelLowering::evaluate(Value value, const RegisterTile &tile, Evaluated &known) {
+  if (fusion.isDeferred(value))
+    return evaluateOp(value, tile, known);
+  auto type = cast<TileType>(value.getType());
+  return loadTile(storageOf(value), type, type, tile);
+}
+
+Vectors KernelLowering::evaluateOp(Value value, const RegisterTile &tile, Evaluated &known) {
+  auto computed = known.find(value);
+  if (computed != known.end())
+    return computed->second;
+  Vectors result =
+      TypeSwitch<Operation *, Vectors>(value.getDefiningOp())
+          .Case([&](ConstantOp constant) {
+            Type element = constant.getResult().getType().getElementType();
+            double number = constant.getValue().convertToDouble();
+            return Vectors(tile.size(), e.splat(e.getFloatAttr(element, number)));
+          })
+          .Case([&](PositionsOp positions) { return evaluatePositions(positions, tile); })
+          .Case([&](MapOp map) { return evaluateMap(map, tile, known); })
+          .Case([&](CausalMaskOp mask) { return evaluateMask(mask, tile, known); })
+          .Case([&](ExpandOp expand) { return evaluateExpand(expand, tile); })
+          .Case([&](DotOp dot) {
+            evaluateDots(dot, tile, known);
+            return known[value];
+          });
+  known[value] = result;
+  return result;
+}
+
+Vectors KernelLowering::loadTile(const Storage &storage, TileType type, TileType result,
+                                 const RegisterTile &tile) {
+  Vectors values;
+  bool oneRow = type.getRows() == 1;
+  if (tile.flipped) {
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      if (oneRow) {
+        values.push_back(v ? values[0] : e.broadcast(loadElement(storage, 0, 0)));
+        continue;
+      }
+      Offset first = e.add(tile.column, v * e.width());
+      if (storage.rowStride == 1) {
+        values.push_back(e.loadVector(storage.element, storage.base, address(storage, first, 0)));
+        continue;
+      }
+      // A column of a wider tile. Lanes behind the end repeat an element that exists.
+      int64_t lanes = tile.lastLanes && v == tile.vectors - 1 ? tile.lastLanes : e.width();
+      Value column = e.zero(storage.element);
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        column =
+            vector::InsertOp::create(e, loadElement(storage, e.add(first, lane), 0), column, lane);
+      values.push_back(column);
+    }
+    return values;
+  }
+  bool oneColumn = type.getColumns() == 1 && result.getColumns() > 1;
+  bool repeatRow = oneRow && result.getRows() > 1;
+  for (int64_t r = 0; r < tile.rows; ++r)
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Offset row = repeatRow ? Offset(0) : e.add(tile.row, r);
+      if (r && repeatRow)
+        values.push_back(values[v]);
+      else if (v && oneColumn)
+        values.push_back(values[r * tile.vectors]);
+      else if (oneColumn)
+        values.push_back(e.broadcast(loadElement(storage, row, 0)));
+      else
+        values.push_back(e.loadVector(storage.element, storage.base,
+                                      address(storage, row, e.add(tile.column, v * e.width()))));
+    }
+  return values;
+}
+
+// The body once for each vector, on vectors.
+Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluated &known) {
+  SmallVector<Vectors> inputs;
+  for (Value input : map.getInputs())
+    inputs.push_back(fusion.isDeferred(input)
+                         ? evaluateOp(input, tile, known)
+                         : loadTile(storageOf(input), cast<TileType>(input.getType()),
+                                    map.getResult().getType(), tile));
+  Block &body = map.getBody().front();
+  DenseMap<Value, Value> captured;
+  auto widen = [&](Value scalar) -> Value {
+    Value &vector = captured[scalar];
+    if (!vector)
+      vector = e.broadcast(mapping.lookupOrDefault(scalar));
+    return vector;
+  };
+  Vectors results;
+  for (size_t i = 0; i < tile.size(); ++i) {
+    DenseMap<Value, Value> values;
+    for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
+      values[argument] = input[i];
+    auto lookup = [&](Value operand) {
+      auto known = values.find(operand);
+      return known != values.end() ? known->second : widen(operand);
+    };
+    for (Operation &op : body.without_terminator()) {
+      if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+        values[constant.getResult()] = e.splat(cast<TypedAttr>(constant.getValue()));
+        continue;
+      }
+      OperationState state(op.getLoc(), op.getName());
+      for (Value operand : op.getOperands())
+        state.addOperands(lookup(operand));
+      for (Type type : op.getResultTypes())
+        state.addTypes(e.vectorType(type));
+      state.addAttributes(op.getAttrs());
+      Operation *vector = e.create(state);
+      for (auto [scalar, wide] : llvm::zip(op.getResults(), vector->getResults()))
+        values[scalar] = wide;
+    }
+    results.push_back(lookup(cast<YieldOp>(body.getTerminator()).getValue()));
+  }
+  return results;
+}
+
+Vectors KernelLowering::evaluateMask(CausalMaskOp mask, const RegisterTile &tile,
+                                     Evaluated &known) {
+  Vectors values = evaluate(mask.getInput(), tile, known);
+  if (fusion.needsOnlyLower(mask.getResult()))
+    return values;
+  Value zero = e.zero(cast<VectorType>(values[0].getType()).getElementType());
+  for (int64_t r = 0; r < tile.rows; ++r)
+    for (int64_t v = tile.vectorsBelowDiagonal; v < tile.vectors; ++v) {
+      Offset column = e.add(tile.column, v * e.width());
+      Offset kept = e.add(e.sub(e.add(tile.row, r), column), 1);
+      Value &value = values[r * tile.vectors + v];
+      value = e.select(e.lanesBelow(kept), value, zero);
+    }
+  return values;
+}
+
+Vectors KernelLowering::evaluatePositions(PositionsOp positions, const RegisterTile &tile) {
+  Type element = positions.getResult().getType().getElementType();
+  Offset start = scalar(positions.getStart());
+  Vectors row;
+  for (int64_t v = 0; v < tile.vectors; ++v) {
+    Offset first = e.add(start, e.add(tile.column, v * e.width()));
+    Type i64 = e.getI64Type();
+    Value lanes = arith::ExtSIOp::create(e, e.vectorType(i64), e.lanes());
+    Value numbers = arith::AddIOp::create(e, lanes, e.broadcast(e.value(first)));
+    row.push_back(arith::SIToFPOp::create(e, e.vectorType(element), numbers));
+  }
+  Vectors values;
+  for (int64_t r = 0; r < tile.rows; ++r)
+    values.append(row);
+  return values;
+}
+
+Vectors KernelLowering::evaluateExpand(ExpandOp expand, const RegisterTile &tile) {
+  Storage source = storageOf(expand.getSource());
+  auto tableType = cast<ShapedType>(expand.getTable().getType());
+  int64_t rows = tableType.getDimSize(0), power = tableType.getDimSize(1);
+  Storage table = constantTable(expand.getTable(), rows, power);
+  Offset first = scalar(expand.getFirst());
+  std::optional<Storage> weights;
+  if (auto numbers = expand.getWeights()) {
+    SmallVector<Attribute> values;
+    for (double x : *numbers)
+      values.push_back(e.getFloatAttr(source.element, x));
+    weights = constantTable(
+        DenseElementsAttr::get(RankedTensorType::get({rows}, source.element), values), rows, 1);
+  }
+  Vectors results;
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    // The row of the table belongs to the row of the result, also where the latter is a column.
+    Offset row = e.add(first, e.add(tile.row, r));
+    SmallVector<Offset> factors;
+    for (int64_t p = 0; p < power; ++p)
+      factors.push_back(Offset(
+          arith::ExtSIOp::create(e, e.getI64Type(), loadElement(table, row, p)).getResult()));
+    Value weight;
+    if (weights)
+      weight = e.broadcast(loadElement(*weights, row, 0));
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Offset column = e.add(tile.column, v * e.width());
+      Value product = weight;
+      for (Offset factor : factors) {
+        Value next = e.loadVector(source.element, source.base, address(source, factor, column));
+        product = product ? Value(arith::MulFOp::create(e, product, next)) : next;
+      }
+      results.push_back(product);
+    }
+  }
+  return results;
+}

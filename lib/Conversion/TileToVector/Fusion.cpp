@@ -1,0 +1,249 @@
+//===- Fusion.cpp - which values are computed where they are used -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fusion.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+static TileType tileType(Value value) { return dyn_cast<TileType>(value.getType()); }
+
+static bool sameShape(Value a, Value b) {
+  return tileType(a).getRows() == tileType(b).getRows() &&
+         tileType(a).getColumns() == tileType(b).getColumns();
+}
+
+bool polyattn::isExpensive(MapOp map) {
+  return llvm::any_of(map.getBody().front(), [](Operation &op) {
+    return isa_and_nonnull<math::MathDialect>(op.getDialect()) &&
+           !isa<math::FmaOp, math::AbsFOp, math::SqrtOp>(op);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+bool Fusion::isView(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<SliceOp, ReadOp>(op))
+    return true;
+  if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    // A row vector and a column vector lie in memory alike. A view would not do where the
+    // source is a column of a wide tile.
+    TileType source = transpose.getSource().getType();
+    return (source.getRows() == 1 || source.getColumns() == 1) &&
+           !isa_and_nonnull<SliceOp>(viewed(transpose.getSource()).getDefiningOp()) &&
+           !isa_and_nonnull<SliceOp>(transpose.getSource().getDefiningOp());
+  }
+  // Nothing looks above the diagonal, so that the zeros there need not be written.
+  if (auto mask = dyn_cast<CausalMaskOp>(op))
+    return !isDeferred(value) && needsOnlyLower(value);
+  return false;
+}
+
+Value Fusion::viewed(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<SliceOp, TransposeOp, CausalMaskOp>(op) || !isView(value))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+bool Fusion::needsOnlyLower(Value value) {
+  TileType type = tileType(value);
+  if (type.getRows() != type.getColumns() || type.getRows() == 1 || value.use_empty())
+    return false;
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto dot = dyn_cast<DotOp>(user))
+      return dot.getLowerLhs() && !dot.getLhsTransposed() && use.getOperandNumber() == 0;
+    if (isa<CausalMaskOp>(user))
+      return true;
+    if (auto reduce = dyn_cast<ReduceOp>(user))
+      return reduce.getLower();
+    if (auto map = dyn_cast<MapOp>(user))
+      return sameShape(value, map.getResult()) && needsOnlyLower(map.getResult());
+    return false;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Deferral
+//===----------------------------------------------------------------------===//
+
+bool Fusion::containsDot(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isDeferred(value))
+    return false;
+  return isa<DotOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+           return tileType(operand) && containsDot(operand);
+         });
+}
+
+bool Fusion::readsBuffer(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<ReadOp>(op))
+    return true;
+  if (!isView(value) && !isDeferred(value))
+    return false;
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return tileType(operand) && readsBuffer(operand); });
+}
+
+bool Fusion::accepts(OpOperand &use, Value producer) {
+  Operation *user = use.getOwner();
+  bool constant = isa<ConstantOp>(producer.getDefiningOp());
+  if (auto map = dyn_cast<MapOp>(user)) {
+    if (constant)
+      return true;
+    if (isa<PositionsOp>(producer.getDefiningOp()))
+      return tileType(producer).getColumns() == map.getResult().getType().getColumns();
+    return sameShape(producer, map.getResult()) && !(isExpensive(map) && containsDot(producer));
+  }
+  if (isa<CausalMaskOp>(user))
+    return isDeferred(user->getResult(0)) || !needsOnlyLower(user->getResult(0));
+  if (isa<ReduceOp>(user))
+    return !containsDot(producer);
+  if (isa<StoreOp, ConcatOp>(user))
+    return true;
+  if (auto write = dyn_cast<WriteOp>(user))
+    return !readsBuffer(producer);
+  if (auto dot = dyn_cast<DotOp>(user))
+    return dot.getAcc() && use.getOperandNumber() == 2;
+  if (auto accumulate = dyn_cast<AccumulateOp>(user))
+    return use.getOperandNumber() == 0 && !constant &&
+           tileType(producer).getRows() % kStripRows == 0 && tileType(producer).getColumns() > 1 &&
+           accumulate.getBuffer().getType().getColumns() > 1;
+  if (isa<scf::ForOp>(user))
+    return constant;
+  return false;
+}
+
+static bool writesBuffers(Operation &op) {
+  if (isa<AccumulateOp, WriteOp>(op))
+    return true;
+  return op
+      .walk([](Operation *inner) {
+        return isa<AccumulateOp, WriteOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool Fusion::isDeferred(Value value) {
+  auto known = deferred.find(value);
+  if (known != deferred.end())
+    return known->second;
+  bool result = computeDeferred(value);
+  deferred[value] = result;
+  return result;
+}
+
+bool Fusion::computeDeferred(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || value.use_empty())
+    return false;
+  if (isa<ConstantOp, PositionsOp>(op))
+    return llvm::all_of(value.getUses(), [&](OpOperand &use) { return accepts(use, value); });
+  if (!isa<DotOp, MapOp, CausalMaskOp, ExpandOp>(op) || !value.hasOneUse())
+    return false;
+  // A matrix times a column is computed by rows, in a nest of its own.
+  if (auto dot = dyn_cast<DotOp>(op); dot && isColumnVector(dot.getResult().getType()))
+    if (!dot.getLhsTransposed())
+      return false;
+  OpOperand &use = *value.use_begin();
+  Operation *user = use.getOwner();
+  if (user->getBlock() != op->getBlock())
+    return false;
+  // An op asks what its own operands contain, and they whether it is deferred: assume that it is,
+  // and forget what was concluded from that where it is not.
+  auto before = deferred;
+  deferred[value] = true;
+  bool accepted = accepts(use, value), reads = readsBuffer(value);
+  if (!accepted || reads)
+    deferred = before;
+  if (!accepted)
+    return false;
+  if (!reads)
+    return true;
+  // Moving the computation to the user must not move it across a write to what it reads.
+  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
+    if (writesBuffers(*between))
+      return false;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetimes
+//===----------------------------------------------------------------------===//
+
+Operation *Fusion::evaluationPoint(Operation *op) {
+  while (op->getNumResults() == 1 && tileType(op->getResult(0)) && isDeferred(op->getResult(0)) &&
+         !isa<ConstantOp, PositionsOp>(op))
+    op = *op->getUsers().begin();
+  return op;
+}
+
+Operation *Fusion::lastUse(Value value) {
+  Block *block = value.getParentBlock();
+  Operation *last = value.getDefiningOp();
+  auto later = [&](Operation *op) {
+    op = block->findAncestorOpInBlock(*op);
+    if (op && (!last || last->isBeforeInBlock(op)))
+      last = op;
+  };
+  for (Operation *user : value.getUsers()) {
+    Operation *point = evaluationPoint(user);
+    later(point);
+    if (user->getNumResults() == 1 && tileType(user->getResult(0)) && isView(user->getResult(0)))
+      later(lastUse(user->getResult(0)));
+  }
+  return last;
+}
+
+bool Fusion::readsInPlace(Value root, Value leaf) {
+  Operation *op = root.getDefiningOp();
+  if (!op)
+    return true;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    if (!tileType(value))
+      continue;
+    bool elementwise = isa<CausalMaskOp>(op) || (isa<MapOp>(op) && sameShape(value, root)) ||
+                       (isa<DotOp>(op) && operand.getOperandNumber() == 2);
+    if (value == leaf ? !elementwise : viewed(value) == leaf)
+      return false;
+    if (isDeferred(value) && !readsInPlace(value, leaf))
+      return false;
+  }
+  return true;
+}
+
+Value Fusion::carriedDestination(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isView(value))
+    return {};
+  for (OpOperand &use : value.getUses()) {
+    auto yield = dyn_cast<scf::YieldOp>(use.getOwner());
+    auto loop = yield ? dyn_cast<scf::ForOp>(yield->getParentOp()) : scf::ForOp();
+    if (!loop || op->getBlock() != loop.getBody())
+      continue;
+    Value carried = loop.getRegionIterArg(use.getOperandNumber());
+    // The old value must have served its purpose when the new one takes its place.
+    Operation *last = lastUse(carried);
+    if (!last || !op->isBeforeInBlock(last))
+      if (readsInPlace(value, carried))
+        return carried;
+  }
+  return {};
+}

@@ -1,0 +1,64 @@
+//===- Fusion.h - which values are computed where they are used -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOVECTOR_FUSION_H
+#define POLYATTN_LIB_CONVERSION_TILETOVECTOR_FUSION_H
+
+#include "dialects/Tile/Tile.h"
+
+namespace polyattn {
+
+/// Facts about the values of a kernel. Nothing is changed and nothing is emitted.
+///
+/// A tile value is either *deferred*: never in memory, computed register tile by register tile
+/// inside the loops of its only user; or a *view* of another value's memory; or *materialised*.
+class Fusion {
+public:
+  /// Strips of this many rows are produced and used at once where a whole block would leave L1.
+  static constexpr int64_t kStripRows = 8;
+
+  bool isDeferred(mlir::Value value);
+  bool isView(mlir::Value value);
+
+  /// Whether nothing reads the entries above the diagonal.
+  bool needsOnlyLower(mlir::Value value);
+
+  /// Whether a product is computed while `value` is evaluated.
+  bool containsDot(mlir::Value value);
+
+  /// The last op in the block of `value` that reads its memory, in program order.
+  mlir::Operation *lastUse(mlir::Value value);
+
+  /// Whether evaluating `root` reads `leaf` at the position that is being computed only, so that
+  /// the result may take its place.
+  bool readsInPlace(mlir::Value root, mlir::Value leaf);
+
+  /// The value whose memory a chain of views shows.
+  mlir::Value viewed(mlir::Value value);
+
+  /// The loop-carried value whose memory `value` may be computed into, or null.
+  mlir::Value carriedDestination(mlir::Value value);
+
+private:
+  bool accepts(mlir::OpOperand &use, mlir::Value producer);
+  bool readsBuffer(mlir::Value value);
+  bool computeDeferred(mlir::Value value);
+  mlir::Operation *evaluationPoint(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Value, bool> deferred;
+};
+
+/// Whether a map calls functions that cost dozens of instructions.
+bool isExpensive(tile::MapOp map);
+
+/// Whether a tile is n x 1 with n > 1: such columns lie contiguously and are computed like rows.
+inline bool isColumnVector(tile::TileType type) {
+  return type.getColumns() == 1 && type.getRows() > 1;
+}
+
+} // namespace polyattn
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOVECTOR_FUSION_H

@@ -1,0 +1,184 @@
+//===- KernelLowering.h - one tile.kernel becomes one function -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOVECTOR_KERNELLOWERING_H
+#define POLYATTN_LIB_CONVERSION_TILETOVECTOR_KERNELLOWERING_H
+
+#include "Emitter.h"
+#include "Fusion.h"
+#include "Scratch.h"
+#include "dialects/Tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace polyattn {
+
+/// Where a tile lies. Rows are `rowStride` elements apart; or, for the left operand of
+/// transposed products, columns are cut into panels of `panelWidth`, each contiguous.
+struct Storage {
+  mlir::Value base;
+  Offset offset;
+  int64_t rows = 0, columns = 0;
+  int64_t rowStride = 0;
+  int64_t panelWidth = 0;
+  int64_t panelRows = 0;
+  mlir::Type element;
+};
+
+/// A tensor of the user's.
+struct Tensor {
+  mlir::Value base;
+  llvm::SmallVector<Offset> sizes, strides;
+  mlir::Type element;
+};
+
+/// A window of a tensor that becomes a tile, dimension by dimension of the tile.
+struct Source {
+  const Tensor &tensor;
+  Offset start;
+  Offset rowStride, columnStride; ///< 0 for a dimension that is not there
+  Offset validRows, validColumns; ///< what lies past them reads as zero
+};
+
+/// The piece of a result that one micro-kernel computes: `rows` rows of `vectors` vectors. A
+/// column vector is computed `flipped`, as if it were a row.
+struct RegisterTile {
+  Offset row, column;
+  int64_t rows = 1, vectors = 1;
+  bool flipped = false;
+  /// Lanes of the last vector that belong to the result, where the others must not be written.
+  int64_t lastLanes = 0;
+  /// Leading vectors that lie at or below the diagonal entirely.
+  int64_t vectorsBelowDiagonal = 0;
+  size_t size() const { return rows * vectors; }
+};
+
+/// Rows and vectors of the register tiles of a nest.
+struct TileShape {
+  int64_t rows, vectors;
+  /// Whether all columns of a row of tiles come before the next rows.
+  bool rowsOutside = false;
+};
+
+/// A product as the micro-kernels see it.
+struct Product {
+  Storage lhs, rhs;
+  bool lhsTransposed = false, lowerLhs = false;
+  int64_t depth = 0;
+  std::optional<Offset> bound;
+};
+
+class KernelLowering {
+public:
+  KernelLowering(tile::KernelOp kernel, const MachineDescription &machine)
+      : kernel(kernel), e(kernel.getLoc(), kernel.getContext(), machine), scratch(64) {}
+
+  /// Adds the function to `module` or reports what is not supported.
+  mlir::LogicalResult run(mlir::ModuleOp module);
+
+private:
+  using Evaluated = llvm::DenseMap<mlir::Value, Vectors>;
+
+  // KernelLowering.cpp: the function around the programs.
+  void loadTensors(mlir::Value pointers);
+  void bindProgram(mlir::Value program);
+  bool isHoistable(mlir::Operation &op);
+
+  // Walk.cpp: ops in order, memory for values.
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(mlir::Operation &op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult lowerScalar(mlir::Operation &op);
+  mlir::LogicalResult materialise(mlir::Value value);
+  void freeAfter(mlir::Operation &op);
+  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool fresh = false);
+  Storage allocateFor(mlir::Value value);
+  Storage storageOf(mlir::Value value);
+  Storage constantTable(mlir::DenseElementsAttr values, int64_t rows, int64_t columns);
+  Offset scalar(mlir::Value index) { return e.toOffset(mapping.lookupOrDefault(index)); }
+
+  // Views.cpp
+  Offset address(const Storage &storage, Offset row, Offset column);
+  Storage slice(const Storage &storage, Offset row, Offset column, tile::TileType type);
+  Storage viewStorage(mlir::Value value);
+  mlir::Value loadElement(const Storage &storage, Offset row, Offset column);
+
+  // Nest.cpp: loops over register tiles.
+  TileShape chooseShape(int64_t products, int64_t rows, int64_t vectors);
+  bool fitsL1(tile::TileType rhs);
+  using TileBody = llvm::function_ref<void(RegisterTile)>;
+  void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
+  void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
+  void forEachRow(Offset from, int64_t to, int64_t step,
+                  llvm::function_ref<void(Offset, int64_t)> body);
+  void forEachTileOf(mlir::Value value, bool exact, TileBody body);
+  void compute(mlir::Value value, const Storage &destination);
+  void computeHere(mlir::Value value, const Storage &destination);
+  void storeTile(const Storage &destination, const RegisterTile &tile, const Vectors &values);
+  void copy(const Storage &source, const Storage &destination);
+  int64_t countDots(mlir::Value value);
+
+  // Evaluate.cpp: one register tile of an expression.
+  Vectors evaluate(mlir::Value value, const RegisterTile &tile, Evaluated &known);
+  Vectors evaluateOp(mlir::Value value, const RegisterTile &tile, Evaluated &known);
+  Vectors evaluateTile(mlir::Value value, const RegisterTile &tile);
+  Vectors loadTile(const Storage &storage, tile::TileType type, tile::TileType result,
+                   const RegisterTile &tile);
+  Vectors evaluateMap(tile::MapOp map, const RegisterTile &tile, Evaluated &known);
+  Vectors evaluateMask(tile::CausalMaskOp mask, const RegisterTile &tile, Evaluated &known);
+  Vectors evaluatePositions(tile::PositionsOp positions, const RegisterTile &tile);
+  Vectors evaluateExpand(tile::ExpandOp expand, const RegisterTile &tile);
+
+  // Dot.cpp: products.
+  void collectDots(mlir::Value value, llvm::SmallVectorImpl<tile::DotOp> &dots);
+  void evaluateDots(llvm::ArrayRef<tile::DotOp> dots, const RegisterTile &tile, Evaluated &known);
+  Product product(tile::DotOp dot, bool flipped);
+  Vectors multiply(llvm::ArrayRef<Product> products, const RegisterTile &tile, Vectors sums);
+  void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+                        std::optional<Offset> bound, bool lowerLhs, const Storage &destination);
+  mlir::LogicalResult lowerAccumulate(tile::AccumulateOp op);
+
+  // Load.cpp, Store.cpp
+  mlir::LogicalResult lowerLoad(tile::LoadOp load);
+  mlir::LogicalResult lowerStore(tile::StoreOp store);
+  int64_t panelWidth(tile::LoadOp load);
+  void loadRows(const Source &source, const Storage &destination);
+  void loadPanels(const Source &source, const Storage &destination);
+  void loadTransposed(const Source &source, const Storage &destination);
+  void loadElements(const Source &source, Offset firstColumn, const Storage &destination);
+  mlir::Value loadConverted(const Source &source, Offset row, Offset column, int64_t lanes,
+                            mlir::Type element);
+  Vectors transposeRegisters(Vectors rows);
+
+  // Reduce.cpp, Shuffle.cpp
+  mlir::LogicalResult lowerReduce(tile::ReduceOp reduce);
+  void reduceRows(tile::ReduceOp reduce, const Storage &destination);
+  void reduceColumns(tile::ReduceOp reduce, const Storage &destination);
+  mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  Vectors inputTile(mlir::Value value, const RegisterTile &tile);
+  void lowerCumulativeSum(tile::CumulativeSumOp sum);
+  void lowerSelectRows(tile::SelectRowsOp select);
+  void lowerTranspose(tile::TransposeOp transpose);
+  void lowerConcat(tile::ConcatOp concat);
+
+  tile::KernelOp kernel;
+  Emitter e;
+  Fusion fusion;
+  Scratch scratch;
+  mlir::Value scratchPointer;
+  mlir::IRMapping mapping;                          ///< scalars
+  llvm::DenseMap<mlir::Value, Storage> storages;    ///< materialised values and views
+  llvm::DenseMap<mlir::Value, int64_t> allocations; ///< values and buffers that own memory
+  llvm::DenseMap<mlir::Value, Tensor> tensors;
+  llvm::DenseSet<mlir::Operation *> hoisted;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> tables;
+  mlir::ModuleOp module;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOVECTOR_KERNELLOWERING_H

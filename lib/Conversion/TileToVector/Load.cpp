@@ -1,0 +1,222 @@
+//===- Load.cpp - tensors to tiles -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+static bool isDivisible(Value value, int64_t divisor) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.getSExtValue() % divisor == 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && loop.getInductionVar() == value && isDivisible(loop.getLowerBound(), divisor) &&
+           isDivisible(loop.getStep(), divisor);
+  }
+  if (auto add = value.getDefiningOp<arith::AddIOp>())
+    return isDivisible(add.getLhs(), divisor) && isDivisible(add.getRhs(), divisor);
+  if (auto mul = value.getDefiningOp<arith::MulIOp>())
+    return isDivisible(mul.getLhs(), divisor) || isDivisible(mul.getRhs(), divisor);
+  return false;
+}
+
+/// Whether `value` serves as left operand of transposed products only, whole rows of it.
+static bool isTransposedLhsOnly(Value value, int64_t panel) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    if (auto dot = dyn_cast<DotOp>(use.getOwner()))
+      return use.getOperandNumber() == 0 && dot.getLhsTransposed() &&
+             dot.getResult().getType().getColumns() > 1;
+    auto slice = dyn_cast<SliceOp>(use.getOwner());
+    return slice &&
+           slice.getResult().getType().getRows() == cast<TileType>(value.getType()).getRows() &&
+           isDivisible(slice.getColumn(), panel) && isTransposedLhsOnly(slice.getResult(), panel);
+  });
+}
+
+// A column of weights is at a large power of two from the next; the elements that a register
+// tile broadcasts should lie side by side instead. Worth it where the load is done once.
+int64_t KernelLowering::panelWidth(LoadOp load) {
+  constexpr int64_t panel = 8;
+  TileType type = load.getResult().getType();
+  bool once = hoisted.contains(load);
+  bool fits = type.getColumns() % panel == 0 && isTransposedLhsOnly(load.getResult(), panel);
+  return once && fits ? panel : 0;
+}
+
+void KernelLowering::loadPanels(const Source &source, const Storage &destination) {
+  e.loop(0, destination.columns, destination.panelWidth, [&](Offset column) {
+    e.loop(0, destination.rows, 1, [&](Offset row) {
+      Value lanes = loadConverted(source, row, column, destination.panelWidth, destination.element);
+      e.store(lanes, destination.base, address(destination, row, column));
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Rows, transposed rows, elements
+//===----------------------------------------------------------------------===//
+
+static Offset sourceAddress(Emitter &e, const Source &source, Offset row, Offset column) {
+  Offset place = source.start;
+  place = e.add(place, e.mul(row, source.rowStride));
+  return e.add(place, e.mul(column, source.columnStride));
+}
+
+/// `lanes` elements along the contiguous dimension, or one where it is 0.
+Value KernelLowering::loadConverted(const Source &source, Offset row, Offset column, int64_t lanes,
+                                    Type element) {
+  Offset place = sourceAddress(e, source, row, column);
+  const Tensor &tensor = source.tensor;
+  Value loaded = lanes ? e.loadVector(tensor.element, tensor.base, place, lanes)
+                       : e.load(tensor.element, tensor.base, place);
+  return e.toStorage(e.fromStorage(loaded), element);
+}
+
+void KernelLowering::loadRows(const Source &source, const Storage &destination) {
+  auto copyLanes = [&](Offset row, Offset column, int64_t lanes) {
+    Value value = loadConverted(source, row, column, lanes, destination.element);
+    e.store(value, destination.base, address(destination, row, column));
+  };
+  int64_t columns = destination.columns, whole = columns / e.width() * e.width();
+  e.loop(0, source.validRows, 1, [&](Offset row) {
+    int64_t block = std::min<int64_t>(4 * e.width(), whole);
+    int64_t blocks = block ? whole / block * block : 0;
+    e.loop(0, blocks, std::max<int64_t>(block, 1), [&](Offset column) {
+      for (int64_t v = 0; v < block; v += e.width())
+        copyLanes(row, e.add(column, v), e.width());
+    });
+    // The tail in powers of two: nothing outside the tensor is read.
+    for (int64_t column = blocks, lanes = e.width(); lanes >= 1; lanes /= 2)
+      for (; column + lanes <= columns; column += lanes)
+        copyLanes(row, column, lanes);
+  });
+  Value zero = e.zero(destination.element);
+  e.loop(source.validRows, destination.rows, 1, [&](Offset row) {
+    e.loop(0, columns, e.width(), [&](Offset column) {
+      e.store(zero, destination.base, address(destination, row, column));
+    });
+  });
+}
+
+// Blocks of W rows of the tensor become W columns in registers.
+void KernelLowering::loadTransposed(const Source &source, const Storage &destination) {
+  int64_t width = e.width(), features = destination.rows;
+  if (features < width)
+    return loadElements(source, 0, destination);
+  Offset whole = e.mul(e.div(source.validColumns, width), width);
+  auto block = [&](Offset feature, Offset token) {
+    // The rows' addresses follow from each other by additions.
+    Vectors rows;
+    Source row = source;
+    row.start = sourceAddress(e, source, feature, token);
+    for (int64_t r = 0; r < width; ++r) {
+      rows.push_back(loadConverted(row, 0, 0, width, destination.element));
+      row.start = e.add(row.start, source.columnStride);
+    }
+    rows = transposeRegisters(rows);
+    for (int64_t r = 0; r < width; ++r)
+      e.store(rows[r], destination.base, address(destination, e.add(feature, r), token));
+  };
+  e.loop(0, whole, width, [&](Offset token) {
+    e.loop(0, features / width * width, width, [&](Offset feature) { block(feature, token); });
+    if (features % width) // The last block overlaps the one before.
+      block(features - width, token);
+  });
+  loadElements(source, whole, destination);
+}
+
+void KernelLowering::loadElements(const Source &source, Offset firstColumn,
+                                  const Storage &destination) {
+  Value zero = e.constant(cast<TypedAttr>(e.getZeroAttr(destination.element)));
+  auto clear = [&](Offset row, Offset from) {
+    e.loop(from, destination.columns, 1, [&](Offset column) {
+      e.store(zero, destination.base, address(destination, row, column));
+    });
+  };
+  e.loop(0, source.validRows, 1, [&](Offset row) {
+    e.loop(firstColumn, source.validColumns, 1, [&](Offset column) {
+      e.store(loadConverted(source, row, column, 0, destination.element), destination.base,
+              address(destination, row, column));
+    });
+    clear(row, source.validColumns);
+  });
+  e.loop(source.validRows, destination.rows, 1, [&](Offset row) { clear(row, firstColumn); });
+}
+
+//===----------------------------------------------------------------------===//
+// tile.load
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerLoad(LoadOp load) {
+  auto found = tensors.find(load.getMemref());
+  if (found == tensors.end())
+    return load.emitError("expected one of the kernel's tensors");
+  const Tensor &tensor = found->second;
+  TileType type = load.getResult().getType();
+  if (!isa<FloatType>(tensor.element) || !isa<FloatType>(type.getElementType()))
+    return load.emitError("expected floating-point elements");
+  if (load.getResult().use_empty())
+    return success();
+
+  int64_t last = int64_t(tensor.strides.size()) - 1;
+  int64_t rowDim = load.getRowDim(), colDim = load.getColDim();
+  Source source{tensor, 0, 0, 0, type.getRows(), type.getColumns()};
+  for (auto [index, stride] : llvm::zip(load.getIndices(), tensor.strides))
+    source.start = e.add(source.start, e.mul(scalar(index), stride));
+  bool validIsRows = rowDim != -1;
+  if (load.getTransposed()) {
+    std::swap(rowDim, colDim);
+    validIsRows = !validIsRows;
+  }
+  if (load.getValid()) {
+    Offset valid = e.max(scalar(load.getValid()), 0);
+    Offset &limit = validIsRows ? source.validRows : source.validColumns;
+    limit = e.min(valid, limit);
+  }
+  if (rowDim != -1)
+    source.rowStride = tensor.strides[rowDim];
+  if (colDim != -1)
+    source.columnStride = tensor.strides[colDim];
+
+  Storage destination = allocateFor(load.getResult());
+  bool limited = load.getValid() != nullptr;
+  bool wholeColumns = !limited || validIsRows, wholeRows = !limited || !validIsRows;
+  if (isColumnVector(type)) {
+    // Contiguous like a row, and read like one.
+    Storage row = destination;
+    std::swap(row.rows, row.columns);
+    row.rowStride = e.padded(row.columns);
+    Source flipped{tensor,           source.start,        source.columnStride,
+                   source.rowStride, source.validColumns, source.validRows};
+    if (rowDim == last && wholeRows)
+      loadRows(flipped, row);
+    else
+      loadElements(flipped, 0, row);
+  } else if (colDim == last && wholeColumns) {
+    if (int64_t panel = panelWidth(load); panel && wholeRows) {
+      destination.panelWidth = panel;
+      destination.panelRows = type.getRows();
+      storages[load.getResult()] = destination;
+      loadPanels(source, destination);
+    } else {
+      loadRows(source, destination);
+    }
+  } else if (rowDim == last && wholeRows) {
+    loadTransposed(source, destination);
+  } else {
+    loadElements(source, 0, destination);
+  }
+  return success();
+}

@@ -1,0 +1,225 @@
+//===- Nest.cpp - loops over register tiles -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+// Rows times vectors times products are accumulators. Two vectors for each broadcast element
+// keep the load ports below the multipliers; about eight chains hide the latency of an FMA.
+TileShape KernelLowering::chooseShape(int64_t products, int64_t rows, int64_t vectors) {
+  if (products == 0)
+    return {1, std::min<int64_t>(vectors, 4)};
+  int64_t budget = e.machine.accumulators();
+  TileShape shape{1, std::min<int64_t>(vectors, 2)};
+  int64_t tallest = shape.vectors == 1 ? 16 : 8;
+  while (shape.rows * 2 <= std::min(tallest, rows) &&
+         shape.rows * 2 * shape.vectors * products <= budget)
+    shape.rows *= 2;
+  while (shape.vectors * 2 <= std::min<int64_t>(vectors, 8) &&
+         shape.rows * shape.vectors * 2 * products <= std::min<int64_t>(budget, 16))
+    shape.vectors *= 2;
+  return shape;
+}
+
+/// Whether all of B stays in L1 next to what streams through: then rows of A and of the result
+/// are best taken once, with all columns.
+bool KernelLowering::fitsL1(TileType rhs) {
+  int64_t bytes = rhs.getRows() * e.padded(rhs.getColumns()) *
+                  (rhs.getElementType().getIntOrFloatBitWidth() / 8);
+  return bytes <= e.machine.l1Bytes / 2;
+}
+
+/// Rows [from, to) by `step`, what is left by smaller powers of two. `from` is a multiple of
+/// `step`.
+void KernelLowering::forEachRow(Offset from, int64_t to, int64_t step,
+                                function_ref<void(Offset, int64_t)> body) {
+  int64_t whole = to / step * step;
+  e.loop(from, whole, step, [&](Offset row) { body(row, step); });
+  // Where `from` is beyond the whole steps it is known to be.
+  int64_t row = from.isStatic() ? std::max(whole, from.constant) : whole;
+  for (int64_t rows = step / 2; rows >= 1; rows /= 2) {
+    if (row + rows > to)
+      continue;
+    body(row, rows);
+    row += rows;
+  }
+}
+
+void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact,
+                                 TileBody body) {
+  int64_t vectors = exact ? columns / e.width() : e.vectors(columns);
+  int64_t whole = vectors / shape.vectors * shape.vectors;
+  auto forEachRowOfTiles = [&](function_ref<void(Offset, int64_t)> inner) {
+    forEachRow(0, rows, shape.rows, inner);
+  };
+  auto forEachColumnOfTiles = [&](function_ref<void(Offset, int64_t, int64_t)> inner) {
+    e.loop(0, whole * e.width(), shape.vectors * e.width(),
+           [&](Offset column) { inner(column, shape.vectors, 0); });
+    if (vectors > whole)
+      inner(whole * e.width(), vectors - whole, 0);
+    if (int64_t rest = exact ? columns % e.width() : 0)
+      inner(columns - rest, 1, rest);
+  };
+  auto emit = [&](Offset row, int64_t height, Offset column, int64_t count, int64_t lastLanes) {
+    RegisterTile tile;
+    tile.row = row;
+    tile.column = column;
+    tile.rows = height;
+    tile.vectors = count;
+    tile.lastLanes = lastLanes;
+    body(tile);
+  };
+  if (shape.rowsOutside)
+    forEachRowOfTiles([&](Offset row, int64_t height) {
+      forEachColumnOfTiles([&](Offset column, int64_t count, int64_t lastLanes) {
+        emit(row, height, column, count, lastLanes);
+      });
+    });
+  else
+    forEachColumnOfTiles([&](Offset column, int64_t count, int64_t lastLanes) {
+      forEachRowOfTiles(
+          [&](Offset row, int64_t height) { emit(row, height, column, count, lastLanes); });
+    });
+}
+
+// Tiles one vector wide on the diagonal, whole tiles below it, nothing above.
+void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody body) {
+  int64_t width = e.width();
+  auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t below) {
+    RegisterTile tile;
+    tile.row = row;
+    tile.column = column;
+    tile.rows = rows;
+    tile.vectors = vectors;
+    tile.vectorsBelowDiagonal = below;
+    body(tile);
+  };
+  if (shape.rows == 1) { // Nothing to share between rows.
+    e.loop(0, size, 1, [&](Offset row) {
+      Offset end = e.add(row, 1);
+      e.loop(0, end, width, [&](Offset column) { emit(row, column, 1, 1, 0); });
+    });
+    return;
+  }
+  int64_t vectors = std::min<int64_t>(shape.vectors, 2);
+  int64_t rows = std::min(shape.rows, width), block = vectors * width;
+  int64_t diagonalRows = std::min(rows * vectors, width);
+  int64_t whole = size / block * block;
+  e.loop(0, whole, block, [&](Offset column) {
+    Offset below = e.add(column, width);
+    e.loop(column, below, diagonalRows, [&](Offset row) { emit(row, column, diagonalRows, 1, 0); });
+    forEachRow(below, size, rows,
+               [&](Offset row, int64_t height) { emit(row, column, height, vectors, 1); });
+  });
+  if (size > whole)
+    forEachRow(whole, size, rows, [&](Offset row, int64_t height) {
+      emit(row, whole, height, e.vectors(size - whole), 0);
+    });
+}
+
+int64_t KernelLowering::countDots(Value value) {
+  SmallVector<DotOp> dots;
+  collectDots(value, dots);
+  return dots.size();
+}
+
+void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
+  auto type = cast<TileType>(value.getType());
+  int64_t products = countDots(value);
+  if (isColumnVector(type)) {
+    TileShape shape = chooseShape(products, 1, e.vectors(type.getRows()));
+    forEachTile(1, type.getRows(), shape, /*exact=*/true, [&](RegisterTile tile) {
+      tile.flipped = true;
+      body(tile);
+    });
+    return;
+  }
+  TileShape shape = chooseShape(products, type.getRows(), e.vectors(type.getColumns()));
+  SmallVector<DotOp> dots;
+  collectDots(value, dots);
+  shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
+  auto dot = value.getDefiningOp<DotOp>();
+  bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
+  if (!exact && square && ((dot && dot.getLower()) || fusion.needsOnlyLower(value)))
+    return forEachLowerTile(type.getRows(), shape, body);
+  forEachTile(type.getRows(), type.getColumns(), shape, exact, body);
+}
+
+void KernelLowering::storeTile(const Storage &destination, const RegisterTile &tile,
+                               const Vectors &values) {
+  for (int64_t r = 0; r < tile.rows; ++r)
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Offset column = e.add(tile.column, v * e.width());
+      Offset place = tile.flipped ? address(destination, column, 0)
+                                  : address(destination, e.add(tile.row, r), column);
+      bool partial = tile.lastLanes && v == tile.vectors - 1;
+      e.storeLanes(values[r * tile.vectors + v], partial ? tile.lastLanes : e.width(),
+                   destination.base, place);
+    }
+}
+
+void KernelLowering::computeHere(Value value, const Storage &destination) {
+  auto dot = value.getDefiningOp<DotOp>();
+  if (dot && isColumnVector(dot.getResult().getType()) && !dot.getLhsTransposed()) {
+    TileType lhs = dot.getLhs().getType();
+    std::optional<Offset> bound;
+    if (dot.getBound())
+      bound = scalar(dot.getBound());
+    if (dot.getAcc())
+      compute(dot.getAcc(), destination);
+    else
+      e.loop(0, destination.rows, 1, [&](Offset row) {
+        e.store(e.constant(e.getF32FloatAttr(0)), destination.base, address(destination, row, 0));
+      });
+    return addColumnProduct(storageOf(dot.getLhs()), storageOf(dot.getRhs()), lhs.getColumns(),
+                            bound, dot.getLowerLhs(), destination);
+  }
+  // A single element may be stored to a column, among others.
+  auto type = cast<TileType>(value.getType());
+  bool exact = type.getRows() == 1 && type.getColumns() == 1;
+  forEachTileOf(value, exact, [&](RegisterTile tile) {
+    storeTile(destination, tile, evaluateTile(value, tile));
+  });
+}
+
+void KernelLowering::compute(Value value, const Storage &destination) {
+  if (fusion.isDeferred(value))
+    return computeHere(value, destination);
+  Storage source = storageOf(value);
+  source.rows = destination.rows;
+  source.columns = destination.columns;
+  copy(source, destination);
+}
+
+void KernelLowering::copy(const Storage &source, const Storage &destination) {
+  if (destination.columns == 1 && destination.rows > 1) {
+    if (source.rowStride == 1 && destination.rowStride == 1) {
+      forEachTile(1, source.rows, {1, 1}, /*exact=*/true, [&](RegisterTile tile) {
+        tile.flipped = true;
+        storeTile(destination, tile,
+                  {e.loadVector(source.element, source.base, address(source, tile.column, 0))});
+      });
+      return;
+    }
+    e.loop(0, source.rows, 1, [&](Offset row) {
+      e.store(loadElement(source, row, 0), destination.base, address(destination, row, 0));
+    });
+    return;
+  }
+  // A single element may stand in a column, among others.
+  bool exact = destination.rows == 1 && destination.columns == 1;
+  forEachTile(source.rows, source.columns, {1, exact ? 1 : 4}, exact, [&](RegisterTile tile) {
+    Vectors values;
+    for (int64_t v = 0; v < tile.vectors; ++v)
+      values.push_back(e.loadVector(source.element, source.base,
+                                    address(source, tile.row, e.add(tile.column, v * e.width()))));
+    storeTile(destination, tile, values);
+  });
+}

@@ -1,0 +1,56 @@
+//===- Views.cpp - windows on memory -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+Offset KernelLowering::address(const Storage &storage, Offset row, Offset column) {
+  if (!storage.panelWidth)
+    return e.add(storage.offset, e.add(e.mul(row, storage.rowStride), column));
+  // Element (r, c) of panels: whole panels before, rows of this panel before, lane.
+  int64_t width = storage.panelWidth;
+  Offset inside = column.isStatic()
+                      ? Offset(column.constant % width)
+                      : Offset(arith::AndIOp::create(e, e.value(column), e.value(width - 1)));
+  Offset panels = e.mul(e.sub(column, inside), storage.panelRows);
+  return e.add(e.add(storage.offset, panels), e.add(e.mul(row, width), inside));
+}
+
+Storage KernelLowering::slice(const Storage &storage, Offset row, Offset column, TileType type) {
+  Storage result = storage;
+  // Slices of panels start at whole panels, so that the start is a plain offset.
+  result.offset = storage.panelWidth ? e.add(storage.offset, e.mul(column, storage.panelRows))
+                                     : address(storage, row, column);
+  result.rows = type.getRows();
+  result.columns = type.getColumns();
+  return result;
+}
+
+Storage KernelLowering::viewStorage(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto view = dyn_cast_or_null<SliceOp>(op))
+    return slice(storageOf(view.getSource()), scalar(view.getRow()), scalar(view.getColumn()),
+                 view.getResult().getType());
+  if (auto read = dyn_cast_or_null<ReadOp>(op))
+    return slice(storageOf(read.getBuffer()), scalar(read.getRow()), 0, read.getResult().getType());
+  if (auto mask = dyn_cast_or_null<CausalMaskOp>(op))
+    return storageOf(mask.getInput());
+  if (auto transpose = dyn_cast_or_null<TransposeOp>(op)) {
+    Storage result = storageOf(transpose.getSource());
+    std::swap(result.rows, result.columns);
+    result.rowStride = result.columns == 1 ? 1 : e.padded(result.columns);
+    return result;
+  }
+  llvm_unreachable("a value without memory that is no view");
+}
+
+Value KernelLowering::loadElement(const Storage &storage, Offset row, Offset column) {
+  return e.load(storage.element, storage.base, address(storage, row, column));
+}

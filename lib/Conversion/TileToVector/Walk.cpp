@@ -1,0 +1,309 @@
+//===- Walk.cpp - ops in order, memory for values -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool fresh) {
+  int64_t stride = columns == 1 && rows > 1 ? 1 : e.padded(columns);
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  int64_t size = (stride == 1 ? e.padded(rows) : rows * stride) * bytes;
+  int64_t place = fresh ? scratch.allocateFresh(size) : scratch.allocate(size);
+  Storage storage;
+  storage.base = scratchPointer;
+  storage.offset = place / bytes;
+  storage.rows = rows;
+  storage.columns = columns;
+  storage.rowStride = stride;
+  storage.element = element;
+  return storage;
+}
+
+static int64_t placeOf(const Storage &storage) {
+  return storage.offset.constant * (storage.element.getIntOrFloatBitWidth() / 8);
+}
+
+Storage KernelLowering::allocateFor(Value value) {
+  auto type = cast<TileType>(value.getType());
+  Storage storage = allocate(type.getRows(), type.getColumns(), type.getElementType());
+  allocations[value] = placeOf(storage);
+  return storages[value] = storage;
+}
+
+Storage KernelLowering::storageOf(Value value) {
+  auto known = storages.find(value);
+  if (known != storages.end())
+    return known->second;
+  return viewStorage(value);
+}
+
+// Values whose last use was `op` give their memory back. What was computed before the programs,
+// or outside the loop at hand, stays.
+void KernelLowering::freeAfter(Operation &op) {
+  SmallVector<Value> dead;
+  for (auto &[value, place] : allocations) {
+    if (value.getParentBlock() != op.getBlock() || isa<BufferType>(value.getType()))
+      continue;
+    Operation *definition = value.getDefiningOp();
+    if (!definition || hoisted.contains(definition))
+      continue;
+    Operation *last = fusion.lastUse(value);
+    if (last == &op || last->isBeforeInBlock(&op))
+      dead.push_back(value);
+  }
+  for (Value value : dead) {
+    scratch.free(allocations[value]);
+    allocations.erase(value);
+  }
+}
+
+Storage KernelLowering::constantTable(DenseElementsAttr values, int64_t rows, int64_t columns) {
+  Type element = values.getElementType();
+  Storage storage;
+  Value &address = tables[values];
+  if (!address) {
+    // A vector that starts at the last number must find memory behind it.
+    int64_t size = rows * columns, padding = e.width();
+    SmallVector<Attribute> padded(values.getValues<Attribute>());
+    padded.append(padding, Attribute(e.getZeroAttr(element)));
+    auto type = LLVM::LLVMArrayType::get(element, size + padding);
+    std::string name = (kernel.getSymName() + "_table" + Twine(tables.size())).str();
+    OpBuilder::InsertionGuard guard(e);
+    e.setInsertionPointToStart(module.getBody());
+    auto attribute =
+        DenseElementsAttr::get(RankedTensorType::get({size + padding}, element), padded);
+    auto global = LLVM::GlobalOp::create(e, type, /*isConstant=*/true, LLVM::Linkage::Private, name,
+                                         attribute, /*alignment=*/64);
+    auto function = scratchPointer.getParentBlock();
+    e.setInsertionPointToStart(function);
+    address = LLVM::AddressOfOp::create(e, global);
+  }
+  storage.base = address;
+  storage.rows = rows;
+  storage.columns = columns;
+  storage.rowStride = columns;
+  storage.element = element;
+  return storage;
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerBlock(Block &block) {
+  for (Operation &op : block) {
+    if (hoisted.contains(&op) || op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    if (failed(lowerOp(op)))
+      return failure();
+    freeAfter(op);
+  }
+  return success();
+}
+
+LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
+  // Tiles that the loop carries stay in one place; scalars are carried as they are.
+  SmallVector<Value> init, carried;
+  for (auto [argument, value, result] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {
+    if (!isa<TileType>(value.getType())) {
+      init.push_back(mapping.lookupOrDefault(value));
+      carried.push_back(argument);
+      continue;
+    }
+    Storage storage = allocateFor(result);
+    storages[argument] = storage;
+    compute(value, storage);
+  }
+  auto emitted = scf::ForOp::create(e, mapping.lookupOrDefault(loop.getLowerBound()),
+                                    mapping.lookupOrDefault(loop.getUpperBound()),
+                                    mapping.lookupOrDefault(loop.getStep()), init);
+  mapping.map(loop.getInductionVar(), emitted.getInductionVar());
+  for (auto [argument, value] : llvm::zip(carried, emitted.getRegionIterArgs()))
+    mapping.map(argument, value);
+
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(emitted.getBody());
+  if (failed(lowerBlock(*loop.getBody())))
+    return failure();
+
+  // A tile that is not yet in its place moves there; all of them are first read, for one may be
+  // the old value of another.
+  SmallVector<std::pair<Storage, Storage>> moves;
+  SmallVector<Value> yielded;
+  SmallVector<int64_t> temporaries;
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  for (auto [value, argument] : llvm::zip(yield.getOperands(), loop.getRegionIterArgs())) {
+    if (!isa<TileType>(value.getType())) {
+      yielded.push_back(mapping.lookupOrDefault(value));
+      continue;
+    }
+    Storage place = storages[argument];
+    bool deferred = fusion.isDeferred(value);
+    if (!deferred) {
+      Storage source = storageOf(value);
+      if (source.base == place.base && source.offset.isStatic() &&
+          source.offset.constant == place.offset.constant)
+        continue;
+    }
+    auto type = cast<TileType>(value.getType());
+    Storage temporary = allocate(type.getRows(), type.getColumns(), type.getElementType());
+    temporaries.push_back(placeOf(temporary));
+    compute(value, temporary);
+    moves.emplace_back(temporary, place);
+  }
+  for (auto &[source, destination] : moves)
+    copy(source, destination);
+  if (!init.empty())
+    scf::YieldOp::create(e, yielded);
+
+  // What the body still owns ends with it.
+  for (int64_t place : temporaries)
+    scratch.free(place);
+  SmallVector<Value> ended;
+  for (auto &[value, place] : allocations)
+    if (value.getParentBlock() == loop.getBody())
+      ended.push_back(value);
+  for (Value value : ended) {
+    scratch.free(allocations[value]);
+    allocations.erase(value);
+  }
+  unsigned next = 0;
+  for (Value result : loop.getResults())
+    if (!isa<TileType>(result.getType()))
+      mapping.map(result, emitted.getResult(next++));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
+  if (branch.getNumResults() != 0)
+    return branch.emitError("scf.if with results is not supported in a kernel");
+  auto emitted = scf::IfOp::create(e, mapping.lookupOrDefault(branch.getCondition()),
+                                   !branch.getElseRegion().empty());
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(emitted.thenBlock());
+  if (failed(lowerBlock(*branch.thenBlock())))
+    return failure();
+  if (branch.getElseRegion().empty())
+    return success();
+  e.setInsertionPointToStart(emitted.elseBlock());
+  return lowerBlock(*branch.elseBlock());
+}
+
+LogicalResult KernelLowering::lowerScalar(Operation &op) {
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    auto tensor = tensors.find(dim.getSource());
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (tensor == tensors.end() || !index || *index >= int64_t(tensor->second.sizes.size()))
+      return op.emitError("expected a constant dimension of one of the kernel's tensors");
+    mapping.map(dim.getResult(), e.toIndex(tensor->second.sizes[*index]));
+    return success();
+  }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto tensor = tensors.find(load.getMemRef());
+    if (tensor == tensors.end() || load.getIndices().size() != 1 || !op.getResult(0).getType().isInteger(64))
+      return op.emitError("expected a whole number of a vector among the kernel's tensors");
+    Offset place = scalar(load.getIndices()[0]);
+    mapping.map(load.getResult(), e.load(e.getI64Type(), tensor->second.base, place));
+    return success();
+  }
+  if (op.getNumRegions() != 0 || !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))
+    return op.emitError("is not supported in a kernel");
+  if (isa<arith::ConstantOp>(op)) {
+    mapping.map(op.getResult(0), e.constant(cast<arith::ConstantOp>(op).getValue()));
+    return success();
+  }
+  e.clone(op, mapping);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::materialise(Value value) {
+  if (value.use_empty() || fusion.isDeferred(value) || fusion.isView(value))
+    return success();
+  if (Value carried = fusion.carriedDestination(value)) {
+    storages[value] = storages[carried];
+    computeHere(value, storages[value]);
+    return success();
+  }
+  computeHere(value, allocateFor(value));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerOp(Operation &op) {
+  e.setLoc(op.getLoc());
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](scf::ForOp loop) { return lowerFor(loop); })
+      .Case([&](scf::IfOp branch) { return lowerIf(branch); })
+      .Case([&](LoadOp load) { return lowerLoad(load); })
+      .Case([&](StoreOp store) { return lowerStore(store); })
+      .Case([&](AccumulateOp accumulate) { return lowerAccumulate(accumulate); })
+      .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
+      .Case([&](BufferOp buffer) {
+        BufferType type = buffer.getResult().getType();
+        Storage storage = allocate(type.getRows(), type.getColumns(), e.getF32Type(),
+                                   /*fresh=*/buffer.getPersistent());
+        storages[buffer.getResult()] = storage;
+        if (buffer.getPersistent())
+          return success();
+        allocations[buffer.getResult()] = placeOf(storage);
+        Value zero = e.zero(e.getF32Type());
+        int64_t size =
+            storage.rowStride == 1 ? e.padded(storage.rows) : storage.rows * storage.rowStride;
+        e.loop(0, size, e.width(),
+               [&](Offset i) { e.store(zero, storage.base, e.add(storage.offset, i)); });
+        return success();
+      })
+      .Case([&](WriteOp write) {
+        Storage buffer = storageOf(write.getBuffer());
+        Storage rows = slice(buffer, scalar(write.getRow()), 0, write.getTile().getType());
+        compute(write.getTile(), rows);
+        return success();
+      })
+      .Case([&](ColumnOp column) {
+        SmallVector<Attribute> values;
+        TileType type = column.getResult().getType();
+        for (double x : column.getValues())
+          values.push_back(e.getFloatAttr(type.getElementType(), x));
+        int64_t size = type.getRows();
+        auto tensor = RankedTensorType::get({size}, type.getElementType());
+        storages[column.getResult()] =
+            constantTable(DenseElementsAttr::get(tensor, values), size, 1);
+        return success();
+      })
+      .Case([&](CumulativeSumOp sum) {
+        lowerCumulativeSum(sum);
+        return success();
+      })
+      .Case([&](SelectRowsOp select) {
+        lowerSelectRows(select);
+        return success();
+      })
+      .Case([&](TransposeOp transpose) {
+        if (!fusion.isView(transpose.getResult()))
+          lowerTranspose(transpose);
+        return success();
+      })
+      .Case([&](ConcatOp concat) {
+        lowerConcat(concat);
+        return success();
+      })
+      .Case<ConstantOp, PositionsOp, DotOp, MapOp, CausalMaskOp, ExpandOp, SliceOp, ReadOp>(
+          [&](Operation *op) { return materialise(op->getResult(0)); })
+      .Default([&](Operation *op) { return lowerScalar(*op); });
+}

@@ -1,0 +1,75 @@
+//===- CPUTarget.cpp - compiled code as a target --------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Driver/Target.h"
+#include "polyattn/JIT/Compiler.h"
+
+using namespace llvm;
+using namespace polyattn;
+
+namespace {
+
+polyattn_tensor viewOf(const HostTensor &tensor) {
+  polyattn_tensor view = {};
+  view.data = tensor.data;
+  view.rank = tensor.rank();
+  view.dtype = tensor.type == ElementType::F32   ? POLYATTN_F32
+               : tensor.type == ElementType::F16 ? POLYATTN_F16
+                                                 : POLYATTN_BF16;
+  copy(tensor.sizes, view.sizes);
+  copy(tensor.strides, view.strides);
+  return view;
+}
+
+class CPUExecutable : public Executable {
+public:
+  explicit CPUExecutable(std::unique_ptr<CompiledKernel> kernel) : kernel(std::move(kernel)) {}
+
+  Error run(const Call &call) override {
+    SmallVector<polyattn_tensor> tensors;
+    for (const HostTensor &tensor : call.arguments)
+      tensors.push_back(viewOf(tensor));
+    for (const HostTensor &tensor : call.results)
+      tensors.push_back(viewOf(tensor));
+    return kernel->run(tensors, call.threads);
+  }
+
+private:
+  std::unique_ptr<CompiledKernel> kernel;
+};
+
+class CPUTarget : public polyattn::Target {
+public:
+  explicit CPUTarget(StringRef machine) : machine(machine) {}
+
+  Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
+    JITOptions options;
+    AttentionOp attention = source.attention;
+    options.entry = attention.getSymName().str();
+    options.target = machine.str();
+    auto kernel = compileKernel(source.text, source.fileName, options);
+    if (!kernel)
+      return kernel.takeError();
+    return std::make_unique<CPUExecutable>(std::move(*kernel));
+  }
+
+private:
+  StringRef machine;
+};
+
+} // namespace
+
+void polyattn::registerCPUTargets(TargetRegistry &registry) {
+  auto add = [&](StringRef name, StringRef description) {
+    registry.add(name, description, [name] { return std::make_unique<CPUTarget>(name); });
+  };
+  add("cpu", "compiled code for the processor that we run on");
+  add("x86-64-v4", "compiled code with AVX-512");
+  add("x86-64-v3", "compiled code with AVX2");
+  add("x86-64", "compiled code for any x86-64 processor");
+  add("aarch64", "compiled code for any AArch64 processor");
+}

@@ -1,0 +1,130 @@
+//===- SimplifyFeatures.cpp - smaller programs for the same scores --------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreForm.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "polyattn/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace polyattn {
+#define GEN_PASS_DEF_SIMPLIFYFEATURES
+#include "lib/Transforms/Passes.h.inc"
+} // namespace polyattn
+
+/// True where nothing but the scores of this op's queries and keys is asked for: no state,
+/// whose features are defined as written, no use of the vectors elsewhere, and no schedule
+/// that was made for the structure as it stands.
+static bool needsScoresOnly(AttendOp op) {
+  if (op.getInitialState() || op.getFinalState() || op.getSchedule())
+    return false;
+  auto isUsedByAttends = [&](Value vector) {
+    return llvm::all_of(vector.getUses(), [&](OpOperand &use) {
+      auto user = dyn_cast<AttendOp>(use.getOwner());
+      return user && use.get() != user.getValue() && !user.getInitialState() &&
+             !user.getFinalState();
+    });
+  };
+  return isUsedByAttends(op.getQuery()) && isUsedByAttends(op.getKey()) &&
+         (!op.getLocalQuery() ||
+          (isUsedByAttends(op.getLocalQuery()) && isUsedByAttends(op.getLocalKey())));
+}
+
+using Pair = std::pair<Value, Value>;
+
+/// True where it is known of the new scores too that they are not negative, if it was.
+static bool keepsSign(Pair old, Pair rewritten) {
+  return !scoresNonNegative(old.first, old.second) ||
+         scoresNonNegative(rewritten.first, rewritten.second);
+}
+
+/// AttendOp, C4. A part with the factor zero has a degree as long as it stands there.
+static bool haveOneDegree(Value vector, Value local) {
+  std::optional<int64_t> degree = factsOf(vector).degree, localDegree = factsOf(local).degree;
+  return !degree || !localDegree || degree == localDegree;
+}
+
+/// Gives an attend simpler vectors with the same scores.
+static void simplifyScores(AttendOp op, ScoreForm &form) {
+  Scored score = form.simplify(op.getQuery(), op.getKey());
+  std::optional<Scored> local;
+  if (op.getLocalQuery())
+    local = form.simplify(op.getLocalQuery(), op.getLocalKey());
+
+  // The scale multiplies both kinds of scores, before the normalizer sees them.
+  bool folds =
+      std::isfinite(score.factor) && score.factor != 0 && (!local || local->factor == score.factor);
+  Pair pair = form.vectorsOf(score, /*withFactor=*/!folds), localPair;
+  // Vectors that are not used after all fall to the next clean-up.
+  if (!keepsSign({op.getQuery(), op.getKey()}, pair))
+    return;
+  if (local) {
+    localPair = form.vectorsOf(*local, /*withFactor=*/!folds);
+    if (!keepsSign({op.getLocalQuery(), op.getLocalKey()}, localPair) ||
+        !haveOneDegree(pair.first, localPair.first) ||
+        !haveOneDegree(pair.second, localPair.second))
+      return;
+  }
+
+  op.getQueryMutable().assign(pair.first);
+  op.getKeyMutable().assign(pair.second);
+  if (local) {
+    op.getLocalQueryMutable().assign(localPair.first);
+    op.getLocalKeyMutable().assign(localPair.second);
+  }
+  double scale = folds ? op.scoreScale() * score.factor : op.scoreScale();
+  if (scale == 1)
+    op.removeScoreScaleAttr();
+  else
+    op.setScoreScaleAttr(Builder(op).getF64FloatAttr(scale));
+}
+
+namespace {
+
+struct SimplifyFeatures : polyattn::impl::SimplifyFeaturesBase<SimplifyFeatures> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    auto *dialect = context->getOrLoadDialect<PolyAttnDialect>();
+    dialect->getCanonicalizationPatterns(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto attention : getOperation().getOps<AttentionOp>()) {
+      if (failed(cleanUp(attention)))
+        return signalPassFailure();
+      for (auto op : attention.getBody().getOps<AttendOp>()) {
+        if (!needsScoresOnly(op))
+          continue;
+        OpBuilder builder(op);
+        ScoreForm form(builder, op.getLoc());
+        simplifyScores(op, form);
+      }
+      if (failed(cleanUp(attention)))
+        return signalPassFailure();
+    }
+  }
+
+  /// Folds, and computes equal vectors once.
+  LogicalResult cleanUp(AttentionOp attention) {
+    if (failed(applyPatternsGreedily(attention.getBody(), patterns)))
+      return attention.emitError("the simplification of features does not end");
+    IRRewriter rewriter(attention.getContext());
+    DominanceInfo dominance(attention);
+    eliminateCommonSubExpressions(rewriter, dominance, attention);
+    return success();
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace

@@ -1,0 +1,20 @@
+// RUN: polyattn-opt %s --tile-to-vector -split-input-file -verify-diagnostics
+
+tile.kernel @integers attributes {arg_names = ["a", "o"], num_inputs = 1} {
+^bb0(%a: memref<?x?xi32, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{expected floating-point elements}}
+  %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xi32, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xf32>
+  tile.store %x, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x8xf32>, memref<?x?xf32, strided<[?, 1], offset: ?>>
+}
+
+// -----
+
+tile.kernel @foreign attributes {arg_names = ["o"], num_inputs = 0} {
+^bb0(%o: memref<?x?xf32, strided<[?, 1], offset: ?>>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{is not supported in a kernel}}
+  %m = memref.alloc() : memref<8x8xf32>
+}

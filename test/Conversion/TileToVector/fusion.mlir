@@ -1,0 +1,50 @@
+// RUN: polyattn-opt %s --tile-to-vector | FileCheck %s --check-prefixes=CHECK,AVX512
+// RUN: polyattn-opt %s --tile-to-vector="vector-width=8 registers=16" | FileCheck %s --check-prefixes=CHECK,AVX2
+// Two products and their map are one nest: eight accumulators for each product, one loop over k,
+// the multiplications behind it.
+
+#m = strided<[?, 1], offset: ?>
+
+// CHECK-LABEL: func.func @dual
+// AVX512: %[[R:.*]]:16 = scf.for
+// AVX512-COUNT-16: vector.fma {{.*}} : vector<16xf32>
+// AVX512: scf.yield
+// AVX512-COUNT-8: arith.mulf {{.*}} : vector<16xf32>
+// AVX2: %[[R:.*]]:8 = scf.for
+// AVX2-COUNT-8: vector.fma {{.*}} : vector<8xf32>
+// AVX2: scf.yield
+// AVX2-COUNT-4: arith.mulf {{.*}} : vector<8xf32>
+// CHECK: llvm.store
+tile.kernel @dual attributes {arg_names = ["a", "b", "x", "o"], num_inputs = 3} {
+^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %x: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<64x128xf32>
+  %bt = tile.load %b[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<64x128xf32>
+  %xt = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<64x64xf32>
+  %u = tile.dot %at, %xt {lhs_transposed} : !tile.tile<64x128xf32>, !tile.tile<64x64xf32> -> !tile.tile<128x64xf32>
+  %v = tile.dot %bt, %xt {lhs_transposed} : !tile.tile<64x128xf32>, !tile.tile<64x64xf32> -> !tile.tile<128x64xf32>
+  %r = tile.map %u, %v : !tile.tile<128x64xf32>, !tile.tile<128x64xf32> -> !tile.tile<128x64xf32> {
+  ^bb0(%p: f32, %q: f32):
+    %y = arith.mulf %p, %q : f32
+    tile.yield %y : f32
+  }
+  tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<128x64xf32>, memref<?x?xf32, #m>
+}
+
+// Zeros above the diagonal are not written where nothing reads them.
+// CHECK-LABEL: func.func @causal
+// CHECK-NOT: arith.select
+// CHECK: return
+tile.kernel @causal attributes {arg_names = ["a", "b", "v", "o"], num_inputs = 3} {
+^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %v: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<32x64xf32>
+  %bt = tile.load %b[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<32x64xf32>
+  %vt = tile.load %v[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<64x64xf32>
+  %s = tile.dot %at, %bt {lhs_transposed, lower} : !tile.tile<32x64xf32>, !tile.tile<32x64xf32> -> !tile.tile<64x64xf32>
+  %m = tile.causal_mask %s : !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  %r = tile.dot %m, %vt {lower_lhs} : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<?x?xf32, #m>
+}

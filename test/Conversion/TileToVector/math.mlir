@@ -1,0 +1,31 @@
+// RUN: polyattn-opt %s --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s
+// RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=16" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,PORTABLE
+// Functions become polynomials: no call of libm, no intrinsic that turns into one.
+
+#m = strided<[?, 1], offset: ?>
+
+// CHECK-LABEL: llvm.func @functions
+// CHECK-NOT: llvm.intr.{{exp|tanh|log|sin|cos|pow|erf}}
+// CHECK-NOT: llvm.intr.fma(
+// PORTABLE-NOT: llvm.intr.floor
+// CHECK-NOT: llvm.call
+// CHECK: llvm.return
+tile.kernel @functions attributes {arg_names = ["a", "o"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<8x64xf32>
+  %r = tile.map %at : !tile.tile<8x64xf32> -> !tile.tile<8x64xf32> {
+  ^bb0(%x: f32):
+    %0 = math.exp %x : f32
+    %1 = math.exp2 %0 : f32
+    %2 = math.tanh %1 : f32
+    %3 = math.erf %2 : f32
+    %4 = math.log1p %3 : f32
+    %5 = math.sin %4 : f32
+    %6 = math.cos %5 : f32
+    %7 = math.log %6 : f32
+    tile.yield %7 : f32
+  }
+  tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x64xf32>, memref<?x?xf32, #m>
+}

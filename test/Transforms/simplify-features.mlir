@@ -1,0 +1,196 @@
+// RUN: polyattn-opt --polyattn-simplify-features --split-input-file %s | FileCheck %s
+
+// The example of the pass's documentation.
+// CHECK-LABEL: polyattn.attention @documented
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[Y:%.*]] = read %k
+// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2 : i64, symmetric} : [16]
+// CHECK-NEXT:    [[YY:%.*]] = power [[Y]] {degree = 2 : i64, symmetric} : [16]
+// CHECK-NEXT:    attend query [[XX]] key [[YY]] {{.*}} {score_scale = 6.250000e-02 : f64} : sym 2 [16], sym 2 [16], [32]
+polyattn.attention @documented(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
+                               %v: tensor<?x?x?x32xf32>) -> (o: tensor<?x?x?x32xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %y = read %k : tensor<?x?x?x16xf32> -> [16]
+  %values = read %v : tensor<?x?x?x32xf32> -> [32]
+  %h = scale %x {factor = 0.5} : [16]
+  %hh = tensor %h, %h : [16], [16]
+  %g = scale %y {factor = 0.5} : [16]
+  %gg = tensor %g, %g : [16], [16]
+  %o = attend query %hh key %gg value %values causal normalize <bias, bias = 1.0>
+    : [16] x [16], [16] x [16], [32]
+  return %o : [32]
+}
+
+// -----
+
+// Powers of powers, of products, and beside their own base.
+// CHECK-LABEL: polyattn.attention @powers
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[W:%.*]] = read %w
+// CHECK:         [[P:%.*]] = project [[X]], [[W]]
+// CHECK:         [[X3:%.*]] = power [[X]] {degree = 3 : i64, symmetric}
+// CHECK-NEXT:    [[P2:%.*]] = power [[P]] {degree = 2 : i64, symmetric}
+// CHECK-NEXT:    [[PHI:%.*]] = tensor [[X3]], [[P2]] : sym 3 [4], sym 2 [3]
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
+polyattn.attention @powers(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %theta = read %w : tensor<4x3xf32> -> 4x3
+  %p = project %x, %theta : [4], 4x3
+  %xp = tensor %x, %p : [4], [3]
+  %xpxp = power %xp {degree = 2} : [4] x [3]
+  %phi = tensor %xpxp, %x : pow 2 ([4] x [3]), [4]
+  %o = attend query %phi key %phi value %x causal normalize <none>
+    : pow 2 ([4] x [3]) x [4], pow 2 ([4] x [3]) x [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// CHECK-LABEL: polyattn.attention @nested_power
+// CHECK:         [[PHI:%.*]] = power {{%.*}} {degree = 6 : i64, symmetric} : [4]
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
+polyattn.attention @nested_power(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %phi = power %xx {degree = 3} : sym 2 [4]
+  %o = attend query %phi key %phi value %x causal normalize <none>
+    : pow 3 sym 2 [4], pow 3 sym 2 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// A block that was asked for stays.
+// CHECK-LABEL: polyattn.attention @blocked
+// CHECK:         [[PHI:%.*]] = power {{%.*}} {block = 2 : i64, degree = 2 : i64, symmetric} : [4]
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
+polyattn.attention @blocked(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %phi = power %x {degree = 2, symmetric, block = 2} : [4]
+  %o = attend query %phi key %phi value %x causal normalize <none>
+    : sym 2 block 2 [4], sym 2 block 2 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// BASED, 1 + s + s^2/2: the parts keep their factors on the query's side.
+// CHECK-LABEL: polyattn.attention @based
+// CHECK:         [[V:%.*]] = read %v
+// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2 : i64, symmetric} : [4]
+// CHECK:         [[ONE:%.*]] = constant {value = 1.000000e+00 : f64, width = 1 : i64}
+// CHECK-NEXT:    [[H:%.*]] = scale [[X]] {factor = 2.500000e-01 : f64} : [4]
+// CHECK-NEXT:    [[HH:%.*]] = scale [[XX]] {factor = 0.03125{{[0-9]*}} : f64} : sym 2 [4]
+// CHECK-NEXT:    [[Q:%.*]] = concat [[ONE]], [[H]], [[HH]] : [1], [4], sym 2 [4]
+// CHECK-NEXT:    [[K:%.*]] = concat [[ONE]], [[X]], [[XX]] : [1], [4], sym 2 [4]
+// CHECK-NEXT:    attend query [[Q]] key [[K]]
+polyattn.attention @based(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>)
+    -> (o: tensor<?x?x?x8xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %values = read %v : tensor<?x?x?x8xf32> -> [8]
+  %h = scale %x {factor = 0.5} : [4]
+  %one = constant {value = 1.0, width = 1}
+  %hh = tensor %h, %h : [4], [4]
+  %c = scale %hh {factor = 0.70710678118654757} : [4] x [4]
+  %phi = concat %one, %h, %c : [1], [4], [4] x [4]
+  %o = attend query %phi key %phi value %values causal normalize <sum, eps = 1.0e-12>
+    {signed_scores} : [1] + [4] + [4] x [4], [1] + [4] + [4] x [4], [8]
+  return %o : [8]
+}
+
+// -----
+
+// Nested concatenations are flattened, constants and equal parts added, zeros dropped; the
+// factor that is left is shared.
+// CHECK-LABEL: polyattn.attention @concat
+// CHECK:         [[X:%.*]] = read %q
+// CHECK-NOT:     power
+// CHECK:         [[ONE:%.*]] = constant {value = 1.000000e+00 : f64, width = 1 : i64}
+// CHECK:         [[PHI:%.*]] = concat [[X]], [[ONE]] : [4], [1]
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.000000e+00 : f64}
+polyattn.attention @concat(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %zero = scale %xx {factor = 0.0} : sym 2 [4]
+  %ones = constant {value = 1.0, width = 2}
+  %inner = concat %x, %zero : [4], sym 2 [4]
+  %phi = concat %inner, %ones, %x : [4] + sym 2 [4], [2], [4]
+  %o = attend query %phi key %phi value %x causal normalize <none>
+    : ([4] + sym 2 [4]) + [2] + [4], ([4] + sym 2 [4]) + [2] + [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// Local vectors have another factor: neither goes to the scale.
+// CHECK-LABEL: polyattn.attention @local
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[XX:%.*]] = power [[X]] {degree = 2 : i64, symmetric}
+// CHECK:         [[Q:%.*]] = scale {{%.*}} {factor = 4.000000e+00 : f64} : [3]
+// CHECK:         [[L:%.*]] = scale [[XX]] {factor = 8.100000e+01 : f64} : sym 2 [4]
+// CHECK:         attend query [[Q]] key [[K:%.*]] value [[X]] local [[L]], [[XX]]
+// CHECK-NOT:     score_scale
+polyattn.attention @local(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %theta = read %w : tensor<4x3xf32> -> 4x3
+  %p = project %x, %theta : [4], 4x3
+  %pp = hadamard %p, %p : [3], [3]
+  %phi = scale %pp {factor = 2.0} : [3]
+  %y = scale %x {factor = 3.0} : [4]
+  %exact = power %y {degree = 2} : [4]
+  %o = attend query %phi key %phi value %x local %exact, %exact causal
+    normalize <bias, bias = 1.0> {block = 4} : [3], [3], [4], pow 2 [4], pow 2 [4]
+  return %o : [4]
+}
+
+// -----
+
+// A state lists the features as written, and so they stay; factors still gather.
+// CHECK-LABEL: polyattn.attention @state
+// CHECK:         [[X:%.*]] = read %q
+// CHECK-NEXT:    [[XX:%.*]] = tensor [[X]], [[X]] : [4], [4]
+// CHECK-NEXT:    [[PHI:%.*]] = scale [[XX]] {factor = 2.500000e-01 : f64} : [4] x [4]
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
+polyattn.attention @state(%q: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x16x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %h = scale %x {factor = 0.5} : [4]
+  %phi = tensor %h, %h : [4], [4]
+  %o:2 = attend query %phi key %phi value %x causal normalize <none> {final_state}
+    : [4] x [4], [4] x [4], [4]
+  return %o#0, %o#1 : [4], tensor<?x?x16x4xf32>
+}
+
+// -----
+
+// |s|^3 is no product of scores; its factor is.
+// CHECK-LABEL: polyattn.attention @absolute
+// CHECK:         power {{%.*}} {abs, degree = 3 : i64, symmetric} : [4]
+// CHECK:         {score_scale = 6.400000e+01 : f64}
+polyattn.attention @absolute(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %h = scale %x {factor = -2.0} : [4]
+  %phi = power %h {degree = 3, abs} : [4]
+  %o = attend query %phi key %phi value %x causal normalize <none> : pow 3 [4], pow 3 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// Equal projections are computed once, whichever map they came from.
+// CHECK-LABEL: polyattn.attention @equal_projections
+// CHECK-COUNT-1: project
+// CHECK-NOT:     project
+polyattn.attention @equal_projections(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %theta = read %w : tensor<4x3xf32> -> 4x3
+  %a = project %x, %theta : [4], 4x3
+  %again = read %w : tensor<4x3xf32> -> 4x3
+  %b = project %x, %again : [4], 4x3
+  %phi = hadamard %a, %b : [3], [3]
+  %o = attend query %phi key %phi value %x causal normalize <none> : [3], [3], [4]
+  return %o : [4]
+}
