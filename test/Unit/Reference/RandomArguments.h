@@ -20,7 +20,8 @@ inline Use useOf(mlir::BlockArgument argument) {
     if (auto attend = llvm::dyn_cast<AttendOp>(use.getOwner()))
       return use.get() == attend.getDecay() ? Use::Decay : Use::State;
   auto tensor = llvm::cast<mlir::RankedTensorType>(argument.getType());
-  return tensor.getNumDynamicDims() >= 2 ? Use::Vector : Use::Weight;
+  bool perPosition = tensor.getRank() == 3 && tensor.getDimSize(1) == 1;
+  return tensor.getNumDynamicDims() >= 2 || perPosition ? Use::Vector : Use::Weight;
 }
 
 /// The sizes of an argument: the leading dynamic ones by its use, the others are its own.
@@ -31,7 +32,7 @@ inline llvm::SmallVector<int64_t> shapeOf(mlir::BlockArgument argument, const Ca
   case Use::Vector:
     bound = {sizes.batch, sizes.queries, sizes.heads};
     if (tensor.getRank() == 3)
-      bound.erase(bound.begin());
+      bound.erase(bound.begin()); // [T, H, d]
     break;
   case Use::Weight:
     bound = {sizes.heads};
