@@ -88,6 +88,7 @@ public:
         other.erase();
     PassManager passes(module->getContext());
     passes.addPass(createInlineMaps());
+    passes.addPass(createSimplifyFeatures());
     passes.addPass(createChooseSchedule());
     passes.addPass(createConvertPolyAttnToTile());
     if (failed(passes.run(*module)))

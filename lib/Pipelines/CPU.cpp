@@ -18,8 +18,7 @@ using namespace polyattn;
 
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
-  passes.addPass(mlir::createCanonicalizerPass());
-  passes.addPass(mlir::createCSEPass());
+  passes.addPass(createSimplifyFeatures());
   passes.addPass(createChooseSchedule());
   passes.addPass(createConvertPolyAttnToTile());
   passes.addPass(mlir::createCanonicalizerPass());

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/Driver/CPUTarget.h"
 #include "polyattn/Driver/RunDriver.h"
 #include "polyattn/Pipelines/Registration.h"
 
@@ -14,6 +13,5 @@ int main(int argc, char **argv) {
   polyattn::registerDialects(dialects);
   polyattn::TargetRegistry targets;
   polyattn::registerTargets(targets);
-  polyattn::registerCPUTarget(targets);
   return polyattn::runMain(argc, argv, dialects, targets);
 }
