@@ -1,0 +1,227 @@
+//===- AttendOp.cpp - syntax and verification of attend -------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "dialects/PolyAttn/TypeSyntax.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+/// query %q key %k value %v (local %lq, %lk)? (decay %g)? (initial %s)? (initial_normalizer %z)?
+///   (`causal` | `full`) `normalize` `<...>` attr-dict `:` types
+ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  std::array<int32_t, 8> segments = {1, 1, 1, 0, 0, 0, 0, 0};
+  auto optional = [&](StringRef keyword, size_t segment, size_t count) -> ParseResult {
+    if (failed(parser.parseOptionalKeyword(keyword)))
+      return success();
+    for (size_t i = 0; i < count; ++i) {
+      if ((i && parser.parseComma()) || parser.parseOperand(operands.emplace_back()))
+        return failure();
+      segments[segment + i] = 1;
+    }
+    return success();
+  };
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword("query") || parser.parseOperand(operands.emplace_back()) ||
+      parser.parseKeyword("key") || parser.parseOperand(operands.emplace_back()) ||
+      parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()) ||
+      optional("local", 3, 2) || optional("decay", 5, 1) || optional("initial", 6, 1) ||
+      optional("initial_normalizer", 7, 1))
+    return failure();
+  llvm::SMLoc maskLoc = parser.getCurrentLocation();
+  StringRef maskWord;
+  Attribute normalizer;
+  if (parser.parseKeyword(&maskWord))
+    return failure();
+  std::optional<Mask> mask = symbolizeMask(maskWord);
+  if (!mask)
+    return parser.emitError(maskLoc) << "expected the mask, `causal` or `full`";
+  if (parser.parseKeyword("normalize") || !(normalizer = NormalizerAttr::parse(parser, {})))
+    return failure();
+  result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
+  result.addAttribute("normalizer", normalizer);
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parseFeatureTypes(parser, types) ||
+      parser.resolveOperands(operands, types, loc, result.operands))
+    return failure();
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      parser.getBuilder().getDenseI32ArrayAttr(segments));
+  // Types that the assembly does not constrain are checked before anything is inferred from them.
+  for (size_t i = 0; i < types.size(); ++i) {
+    bool feature = i < size_t(3 + segments[3] + segments[4]);
+    if (feature ? !isa<FeatureType>(types[i]) : !isa<RankedTensorType>(types[i]))
+      return parser.emitError(loc)
+             << "operand " << i << " must be a " << (feature ? "feature vector" : "tensor")
+             << ", got " << types[i];
+  }
+  return inferParsedTypes<AttendOp>(parser, result);
+}
+
+void AttendOp::print(OpAsmPrinter &printer) {
+  printer << " query " << getQuery() << " key " << getKey() << " value " << getValue();
+  if (getLocalQuery())
+    printer << " local " << getLocalQuery() << ", " << getLocalKey();
+  if (getDecay())
+    printer << " decay " << getDecay();
+  if (getInitialState())
+    printer << " initial " << getInitialState();
+  if (getInitialNormalizer())
+    printer << " initial_normalizer " << getInitialNormalizer();
+  printer << " " << stringifyMask(getMask()) << " normalize ";
+  getNormalizer().print(printer);
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName(),
+                                                      getMaskAttrName(), getNormalizerAttrName()});
+  printer << " : ";
+  printFeatureTypes(printer, *this, getOperandTypes());
+}
+
+/// The generic form may give an operand's segment any size.
+static bool hasOneOfEach(ArrayRef<int32_t> segments) {
+  return llvm::all_equal(segments.take_front(3)) && segments[0] == 1 &&
+         llvm::all_of(segments.drop_front(3), [](int32_t size) { return size <= 1; });
+}
+static constexpr StringLiteral kOneOfEach =
+    "expected one query, one key, one value and at most one of each other operand";
+
+LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                         Adaptor op, SmallVectorImpl<Type> &results) {
+  if (!hasOneOfEach(op.getProperties().operandSegmentSizes))
+    return emitOptionalError(loc, kOneOfEach);
+  int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
+  results.push_back(FeatureType::vector(context, valueWidth));
+  if (op.getFinalState()) {
+    constexpr int64_t any = ShapedType::kDynamic;
+    int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
+    if (width > kMaxStateWidth)
+      return emitOptionalError(loc, "C9: a final state of ", width,
+                               " features is too large to hold; this map has only the "
+                               "quadratic form");
+    Type f32 = Float32Type::get(context);
+    results.push_back(RankedTensorType::get({any, any, width, valueWidth}, f32));
+    if (op.getNormalizer().getKind() != NormalizerKind::None)
+      results.push_back(RankedTensorType::get({any, any, width}, f32));
+  }
+  return success();
+}
+
+/// [?, ?, sizes...] of f32.
+static bool isStateTensor(Value value, ArrayRef<int64_t> sizes) {
+  auto tensor = cast<RankedTensorType>(value.getType());
+  return tensor.getElementType().isF32() && tensor.getRank() == int64_t(2 + sizes.size()) &&
+         tensor.isDynamicDim(0) && tensor.isDynamicDim(1) &&
+         tensor.getShape().drop_front(2) == sizes;
+}
+
+static LogicalResult verifyDecay(AttendOp op) {
+  if (!op.hasDecay())
+    return success();
+  if (op.getDecay() && op.getDecayFactors())
+    return op.emitOpError("C6: a decay is a tensor or a list, not both");
+  if (op.getMask() != Mask::Causal)
+    return op.emitOpError("C6: a decay needs the causal mask");
+  if (op.getDecay()) {
+    auto tensor = cast<RankedTensorType>(op.getDecay().getType());
+    bool shapeFits = (tensor.getRank() == 3 || tensor.getRank() == 1) &&
+                     llvm::all_of(tensor.getShape(), ShapedType::isDynamic);
+    if (!tensor.getElementType().isF32() || !shapeFits)
+      return op.emitOpError("C7: a decay is tensor<?x?x?xf32>, per token and head, or "
+                            "tensor<?xf32>, per head; a decay per channel is not "
+                            "expressible; got ")
+             << tensor;
+  } else {
+    ArrayRef<double> factors = *op.getDecayFactors();
+    for (double factor : factors)
+      if (!(factor > 0 && factor <= 1))
+        return op.emitOpError("C7: a decay factor must be in (0, 1], got ") << factor;
+  }
+  return success();
+}
+
+static LogicalResult verifyStates(AttendOp op) {
+  Value state = op.getInitialState(), normalizer = op.getInitialNormalizer();
+  if (!state && !normalizer && !op.getFinalState())
+    return success();
+  if (op.getMask() != Mask::Causal)
+    return op.emitOpError("C10: a state needs the causal mask");
+  if (!state && normalizer)
+    return op.emitOpError("C8: an initial normalizer needs an initial state");
+  if (!state)
+    return success();
+  int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
+  int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
+  if (width > AttendOp::kMaxStateWidth)
+    return op.emitOpError("C9: a state of ") << width << " features is too large to hold; "
+                                             << "this map has only the quadratic form";
+  if (!isStateTensor(state, {width, valueWidth}))
+    return op.emitOpError("C8: expected an initial state tensor<?x?x")
+           << width << "x" << valueWidth << "xf32>, got " << state.getType();
+  bool normalized = op.getNormalizer().getKind() != NormalizerKind::None;
+  if (normalized != bool(normalizer))
+    return op.emitOpError("C8: an initial normalizer is given where, and only where, there is a "
+                          "normalizer");
+  if (normalizer && !isStateTensor(normalizer, {width}))
+    return op.emitOpError("C8: expected an initial normalizer tensor<?x?x")
+           << width << "xf32>, got " << normalizer.getType();
+  return success();
+}
+
+LogicalResult AttendOp::verify() {
+  if (!hasOneOfEach(getProperties().operandSegmentSizes))
+    return emitOpError(kOneOfEach);
+  if (getQuery().getType() != getKey().getType())
+    return emitOpError("C1: query and key have different structures, ")
+           << getQuery().getType() << " and " << getKey().getType();
+  if (getScoreScale() && !getScoreScale()->isFinite())
+    return emitOpError("C11: score_scale must be finite");
+  for (Value tensor : {getDecay(), getInitialState(), getInitialNormalizer()})
+    if (tensor && !isa<BlockArgument>(tensor))
+      return emitOpError("C12: a decay or an initial state must be an argument of the attention");
+  if (getNormalizer().getEpsMode() == EpsMode::RowMax && (getInitialState() || getFinalState()))
+    return emitOpError("C13: `eps_mode = row_max` has no state, as the row's largest score is not "
+                       "known from one");
+  if (getBlock() && int64_t(*getBlock()) < 1)
+    return emitOpError("C3: a block must be positive, got ") << int64_t(*getBlock());
+  if (bool(getLocalQuery()) != bool(getLocalKey()))
+    return emitOpError("C2: local vectors come as a pair");
+  if (getLocalQuery()) {
+    if (getLocalQuery().getType() != getLocalKey().getType())
+      return emitOpError("C2: local query and key have different structures, ")
+             << getLocalQuery().getType() << " and " << getLocalKey().getType();
+    if (getMask() != Mask::Causal || !getBlock())
+      return emitOpError("C2: a local kernel needs the causal mask and a block, which is part of "
+                         "its meaning");
+  }
+  if (failed(verifyDecay(*this)))
+    return failure();
+  return verifyStates(*this);
+}
+
+/// The constraints that look into the applied maps, which are known to be well-formed here.
+LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
+  bool scoresSigned = !scoresNonNegative(getQuery(), getKey());
+  if (getLocalQuery()) {
+    for (auto [exact, other] :
+         {std::pair{getLocalQuery(), getQuery()}, {getLocalKey(), getKey()}}) {
+      std::optional<int64_t> local = factsOf(exact).degree, degree = factsOf(other).degree;
+      if (local && degree && local != degree)
+        return emitOpError("C4: the local scores have degree ")
+               << *local << ", the scores degree " << *degree;
+    }
+    scoresSigned |= !scoresNonNegative(getLocalQuery(), getLocalKey());
+  }
+  if (getNormalizer().getKind() != NormalizerKind::None && scoresSigned && !getSignedScores())
+    return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "
+                       "non-negative map, or say `signed_scores` if that is meant");
+  bool hasState = getInitialState() || getFinalState();
+  if (hasState && (hasAbsoluteScore(getQuery()) || hasAbsoluteScore(getKey())))
+    return emitOpError("C9: an odd power of |score| has no features and so no state");
+  return success();
+}
