@@ -20,7 +20,8 @@ inline Use useOf(mlir::BlockArgument argument) {
     if (auto attend = llvm::dyn_cast<AttendOp>(use.getOwner()))
       return use.get() == attend.getDecay() ? Use::Decay : Use::State;
   auto tensor = llvm::cast<mlir::RankedTensorType>(argument.getType());
-  return tensor.getNumDynamicDims() >= 2 ? Use::Vector : Use::Weight;
+  bool perPosition = tensor.getRank() == 3 && tensor.getDimSize(1) == 1;
+  return tensor.getNumDynamicDims() >= 2 || perPosition ? Use::Vector : Use::Weight;
 }
 
 /// The sizes of an argument: the leading dynamic ones by its use, the others are its own.
