@@ -91,7 +91,7 @@ bool Fusion::containsDot(Value value) {
 
 bool Fusion::readsBuffer(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op || isa<ConstantOp, PositionsOp>(op))
     return false;
   if (isa<ReadOp>(op))
     return true;

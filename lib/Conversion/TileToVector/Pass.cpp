@@ -54,10 +54,10 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
   Option<int64_t> vectorWidth{*this, "vector-width",
                               llvm::cl::desc("f32 lanes of a vector register: 16 with AVX-512, 8 "
                                              "with AVX2, 4 anywhere"),
-                              llvm::cl::init(MachineDescription().vectorWidth)};
+                              llvm::cl::init(16)};
   Option<int64_t> registers{*this, "registers",
                             llvm::cl::desc("number of vector registers: 32 with AVX-512, else 16"),
-                            llvm::cl::init(MachineDescription().vectorRegisters)};
+                            llvm::cl::init(32)};
 };
 } // namespace
 
