@@ -83,7 +83,8 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) 
     int64_t perPair = shape.scoreWidth + shape.valueWidth;
     int64_t below = schedule.block +
                     2 * shape.features * shape.valueWidth / perPair * (shape.causal ? 2 : 1) * 2 / 3;
-    if (below > 2 * schedule.block) {
+    // Two forms are twice the code to compile: worth it where many lengths want the other one.
+    if (below > 8 * schedule.block) {
       schedule.form = ScheduleForm::Both;
       schedule.quadraticBelow = below;
     }

@@ -196,7 +196,10 @@ private:
   void loadElements(const Source &source, Offset firstColumn, const Storage &destination);
   mlir::Value loadConverted(const Source &source, Offset row, Offset column, int64_t lanes,
                             mlir::Type element);
-  Vectors transposeRegisters(Vectors rows);
+
+  // Transpose.cpp
+  void transposeSquare(mlir::Value from, Offset fromStride, mlir::Type fromElement, mlir::Value to,
+                       const Storage &destination);
 
   // Reduce.cpp, Shuffle.cpp
   mlir::LogicalResult lowerReduce(tile::ReduceOp reduce);

@@ -117,17 +117,12 @@ void KernelLowering::loadTransposed(const Source &source, const Storage &destina
     return loadElements(source, 0, destination);
   Offset whole = e.mul(e.div(source.validColumns, width), width);
   auto block = [&](Offset feature, Offset token) {
-    // The rows' addresses follow from each other by additions.
-    Vectors rows;
-    Source row = source;
-    row.start = sourceAddress(e, source, feature, token);
-    for (int64_t r = 0; r < width; ++r) {
-      rows.push_back(loadConverted(row, 0, 0, width, destination.element));
-      row.start = e.add(row.start, source.columnStride);
-    }
-    rows = transposeRegisters(rows);
-    for (int64_t r = 0; r < width; ++r)
-      e.store(rows[r], destination.base, address(destination, e.add(feature, r), token));
+    Offset place = sourceAddress(e, source, feature, token);
+    transposeSquare(e.pointer(source.tensor.base, place, source.tensor.element),
+                    source.columnStride, source.tensor.element,
+                    e.pointer(destination.base, address(destination, feature, token),
+                              destination.element),
+                    destination);
   };
   e.loop(0, whole, width, [&](Offset token) {
     e.loop(0, features / width * width, width, [&](Offset feature) { block(feature, token); });

@@ -19,10 +19,12 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
   TileToVectorPass(const MachineDescription &machine) {
     vectorWidth = machine.vectorWidth;
     registers = machine.vectorRegisters;
+    l1Bytes = machine.l1Bytes;
   }
   TileToVectorPass(const TileToVectorPass &other) : PassWrapper(other) {
     vectorWidth = other.vectorWidth;
     registers = other.registers;
+    l1Bytes = other.l1Bytes;
   }
 
   StringRef getArgument() const final { return "tile-to-vector"; }
@@ -44,6 +46,7 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
     MachineDescription machine;
     machine.vectorWidth = vectorWidth;
     machine.vectorRegisters = registers;
+    machine.l1Bytes = l1Bytes;
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
       if (failed(KernelLowering(kernel, machine).run(getOperation())))
         return signalPassFailure();
@@ -58,6 +61,9 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
   Option<int64_t> registers{*this, "registers",
                             llvm::cl::desc("number of vector registers: 32 with AVX-512, else 16"),
                             llvm::cl::init(32)};
+  Option<int64_t> l1Bytes{*this, "l1-bytes",
+                          llvm::cl::desc("The first level data cache of one core, in bytes"),
+                          llvm::cl::init(32768)};
 };
 } // namespace
 

@@ -23,7 +23,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "polyattn/Conversion/TileToVector.h"
 
 using namespace mlir;
@@ -91,13 +91,18 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
   }
+  bool hasFunctions() {
+    return getOperation()
+        .walk([](Operation *op) {
+          bool function = isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+                          !isa<math::SqrtOp, math::AbsFOp>(op);
+          bool rounds = isa<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
+          return function || rounds ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
   void runOnOperation() final {
-    bool any = false;
-    getOperation().walk([&](Operation *op) {
-      any |= isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
-             isa<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
-    });
-    if (!any)
+    if (!hasFunctions())
       return;
     RewritePatternSet patterns(&getContext());
     patterns.add<Exp2AsExp, FloorOfFourLanes, FmaAsMultiplyAdd>(&getContext());
@@ -108,8 +113,11 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
     populateMathF32ExpansionPatterns(patterns, wanted);
     populateMathPolynomialApproximationPatterns(patterns, wanted);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    // What an expansion leaves may have one of its own.
+    constexpr int deepest = 4;
+    for (int i = 0; i < deepest && hasFunctions(); ++i)
+      walkAndApplyPatterns(getOperation(), frozen);
   }
 };
 

@@ -150,8 +150,12 @@ Kernel::Kernel(const std::string &text, const polyattn::MachineDescription &mach
     return;
   std::string name;
   module->walk([&](mlir::func::FuncOp function) {
+    // Kernels have scratch memory, the functions they call do not.
+    auto bytes = function->getAttrOfType<mlir::IntegerAttr>("polyattn.scratch_bytes");
+    if (!bytes)
+      return;
     name = function.getSymName().str();
-    scratch = function->getAttrOfType<mlir::IntegerAttr>("polyattn.scratch_bytes").getInt();
+    scratch = bytes.getInt();
   });
   mlir::PassManager lowering(&context);
   buildVectorToLLVMPipeline(lowering);
