@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/CompileMain.h"
+#include "Explain.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -41,30 +42,6 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
   });
   // The message starts with the quoted path.
   return error;
-}
-
-/// For --explain: what was decided, for people.
-static void explain(llvm::raw_ostream &stream, const LoweredModule &module,
-                    const MachineDescription &machine) {
-  stream << "machine: " << machine.name << " (" << machine.cpu << "), vectors of "
-         << machine.vectorWidth << " f32 in " << machine.vectorRegisters << " registers, L1 "
-         << machine.l1Bytes / 1024 << " KiB, L2 " << machine.l2Bytes / 1024 << " KiB\n";
-  for (const KernelDescription &kernel : module.kernels) {
-    stream << "@" << kernel.entry << ":";
-    if (kernel.featureDimension)
-      stream << " " << *kernel.featureDimension << " features";
-    if (kernel.degree)
-      stream << " of degree " << *kernel.degree;
-    if (!kernel.scoreForm.empty())
-      stream << ", scores as " << kernel.scoreForm;
-    stream << "\n";
-    for (const StageDescription &stage : kernel.stages) {
-      stream << "  stage @" << stage.function << ": ";
-      llvm::interleave(
-          stage.programs, stream, [&](int64_t factor) { stream << sizeToString(factor); }, " x ");
-      stream << " block programs, " << stage.scratchBytes << " bytes of scratch per thread\n";
-    }
-  }
 }
 
 static llvm::Error emitText(LoweredModule &module, const CompileOptions &options, Emit emit,
@@ -150,9 +127,9 @@ static llvm::Error compile(const Arguments &arguments) {
   llvm::Error error = *emit == Emit::Library ? emitSharedLibrary(*module, options, arguments.output,
                                                                  stemOf(arguments.input))
                                              : emitText(*module, options, *emit, arguments.output);
-  if (!error && arguments.explain)
-    explain(llvm::errs(), *module, options.machine);
-  return error;
+  if (error || !arguments.explain)
+    return error;
+  return explain(llvm::errs(), *module, (*file)->getBuffer(), arguments.input, options);
 }
 
 int polyattn::compileMain(int argc, char **argv) {

@@ -22,8 +22,24 @@ AttentionShape AttentionShape::of(AttendOp attend) {
                       attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
   shape.needsState = attend.getInitialState() || attend.getFinalState();
   shape.causal = attend.getMask() == Mask::Causal;
-  shape.localBlock = attend.getLocalQuery() ? *attend.getBlock() : 0;
+  if (Value localQuery = attend.getLocalQuery()) {
+    shape.localBlock = *attend.getBlock();
+    shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
+  }
   return shape;
+}
+
+ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
+  double values = shape.valueWidth, features = shape.features;
+  // Under a causal mask half of the pairs count; without one the state has them all.
+  double pairs = !shape.causal ? 0 : (shape.localBlock ? shape.localBlock : block) / 2.0;
+  double local = shape.localBlock ? shape.localScoreWidth : shape.scoreWidth;
+  ScheduleCosts costs;
+  costs.state = 2 * features * values;
+  costs.diagonalByScores = pairs * (local + values);
+  costs.diagonalByFeatures = pairs * (features + values);
+  costs.quadraticPerPosition = (shape.scoreWidth + values) / (shape.causal ? 2 : 1);
+  return costs;
 }
 
 Schedule Schedule::of(ScheduleAttr attribute) {

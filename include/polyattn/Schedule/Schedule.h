@@ -21,6 +21,7 @@ struct AttentionShape {
   bool needsState = false; // a state is asked in or out
   bool causal = true;
   int64_t localBlock = 0; // the block of a local kernel, 0 without
+  int64_t localScoreWidth = 0; // multiply-adds of one of its scores
 
   static AttentionShape of(AttendOp attend);
 };
@@ -35,6 +36,17 @@ struct Schedule {
 
   static Schedule of(ScheduleAttr attribute);
   ScheduleAttr toAttribute(mlir::MLIRContext *context) const;
+};
+
+/// What the choice weighs: multiply-adds per position and query head. Forming the vectors costs the
+/// same in every form and is left out.
+struct ScheduleCosts {
+  double state;                // the state is read and updated
+  double diagonalByScores;     // pairs of one block, their scores formed alone
+  double diagonalByFeatures;   // pairs of one block, from features that are there anyway
+  double quadraticPerPosition; // all pairs: times T
+
+  static ScheduleCosts of(const AttentionShape &shape, int64_t block);
 };
 
 /// The most features of a state that the schedule chooses where none is asked for.
