@@ -95,7 +95,7 @@ polyattn.attention @llops_d128_m256(
 }
 
 // The paper's block of 1024 positions, inside of which scores are exact.
-polyattn.attention @polysketch_d64_r32(
+polyattn.attention @polysketch_d64_r32_b1024(
     %q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>, %v: tensor<?x?x?x64xf32>,
     %gamma: tensor<64xf32>, %beta: tensor<64xf32>, %g1: tensor<64x32xf32>, %g2: tensor<64x32xf32>)
     -> (o: tensor<?x?x?x64xf32>) {
@@ -116,7 +116,7 @@ polyattn.attention @polysketch_d64_r32(
 }
 
 // The same with local blocks of 64.
-polyattn.attention @polysketch_d64_r32_b64(
+polyattn.attention @polysketch_d64_r32(
     %q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>, %v: tensor<?x?x?x64xf32>,
     %gamma: tensor<64xf32>, %beta: tensor<64xf32>, %g1: tensor<64x32xf32>, %g2: tensor<64x32xf32>)
     -> (o: tensor<?x?x?x64xf32>) {
@@ -212,7 +212,7 @@ polyattn.attention @llops_d128_m256_bf16(
   return %o : [128]
 }
 
-polyattn.attention @polysketch_d64_r32_bf16(
+polyattn.attention @polysketch_d64_r32_b1024_bf16(
     %q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
     %gamma: tensor<64xbf16>, %beta: tensor<64xbf16>, %g1: tensor<64x32xbf16>,
     %g2: tensor<64x32xbf16>)
@@ -235,7 +235,7 @@ polyattn.attention @polysketch_d64_r32_bf16(
   return %o : [64]
 }
 
-polyattn.attention @polysketch_d64_r32_b64_bf16(
+polyattn.attention @polysketch_d64_r32_bf16(
     %q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
     %gamma: tensor<64xbf16>, %beta: tensor<64xbf16>, %g1: tensor<64x32xbf16>,
     %g2: tensor<64x32xbf16>)

@@ -8,8 +8,8 @@ from statistics import median
 AIMS = {
     "llops_d64_m1024": (0.86, 0.150e6, 1.4),
     "llops_d128_m256": (0.84, 0.30e6, 1.4),
-    "polysketch_d64_r32": (0.78, None, 1.4),
-    "polysketch_d64_r32_b64": (0.78, 0.70e6, 1.4),
+    "polysketch_d64_r32_b1024": (0.78, None, 1.4),
+    "polysketch_d64_r32": (0.78, 0.70e6, 1.4),
     "power_d64_p2": (0.80, 0.22e6, 1.4),
     "based_d64": (0.72, 2.0e6, None),
     "linear_d64": (0.60, 4.2e6, None),

@@ -149,9 +149,29 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   };
   const Product &first = products.front();
   Offset end = first.bound ? *first.bound : Offset(first.depth);
+  // Several terms at a time: the loop's own instructions would take issue slots from products.
+  auto terms = [&](Offset from, Offset to, Vectors sums) {
+    constexpr int64_t unroll = 4;
+    auto several = [&](Offset k, ValueRange carried) {
+      Vectors next(carried);
+      for (int64_t i = 0; i < unroll; ++i)
+        next = term(e.add(k, i), next, 0);
+      return next;
+    };
+    auto one = [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); };
+    if (from.isStatic() && to.isStatic() && (to.constant - from.constant) % unroll == 0 &&
+        to.constant > from.constant)
+      return e.loop(from, to, unroll, sums, several);
+    if (!from.isStatic() || to.isStatic())
+      return e.loop(from, to, 1, sums, one);
+    Offset left = e.sub(to, from);
+    Value whole = arith::AndIOp::create(e, e.value(left), e.value(-unroll));
+    Offset middle = e.add(from, Offset(whole));
+    sums = e.loop(from, middle, unroll, sums, several);
+    return e.loop(middle, to, 1, sums, one);
+  };
   if (!first.lowerLhs)
-    return e.loop(0, end, 1, sums,
-                  [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); });
+    return terms(0, end, sums);
 
   // Row i of a triangle ends with term i: all rows up to the tile's first, then one row less for
   // each term. Entries above the diagonal are not read, so that nothing leaks from there.

@@ -17,7 +17,7 @@ TileShape KernelLowering::chooseShape(int64_t products, int64_t rows, int64_t ve
   if (products == 0)
     return {1, std::min<int64_t>(vectors, 4)};
   int64_t budget = e.machine.accumulators();
-  TileShape shape{1, std::min<int64_t>(vectors, 2)};
+  TileShape shape{1, std::min<int64_t>(vectors, vectors % 4 == 0 && budget >= 16 ? 4 : 2)};
   int64_t tallest = shape.vectors == 1 ? 16 : 8;
   while (shape.rows * 2 <= std::min(tallest, rows) &&
          shape.rows * 2 * shape.vectors * products <= budget)

@@ -32,7 +32,7 @@ inline llvm::SmallVector<int64_t> shapeOf(mlir::BlockArgument argument, const Ca
   case Use::Vector:
     bound = {sizes.batch, sizes.queries, sizes.heads};
     if (tensor.getRank() == 3)
-      bound.erase(bound.begin());
+      bound.erase(bound.begin()); // [T, H, d]
     break;
   case Use::Weight:
     bound = {sizes.heads};
