@@ -25,7 +25,7 @@ static void describe(llvm::raw_ostream &stream, const Schedule &schedule) {
   if (schedule.form == ScheduleForm::Quadratic)
     return;
   bool scores = schedule.diagonal == ScheduleDiagonal::Scores;
-  stream << ", their own pairs by " << (scores ? "scores" : "features") << "; "
+  stream << ", pairs inside a block by " << (scores ? "scores" : "features") << "; "
          << schedule.featureBlock << " features at a time";
 }
 
@@ -63,7 +63,10 @@ static void explainAttend(llvm::raw_ostream &stream, AttendOp attend) {
   compare(stream, shape, schedule);
 }
 
+/// Known only where the spec was lowered to the end.
 static void explainStages(llvm::raw_ostream &stream, const KernelDescription &kernel) {
+  if (kernel.target.empty())
+    return;
   for (const StageDescription &stage : kernel.stages) {
     stream << "  stage @" << stage.function << ": ";
     llvm::interleave(

@@ -38,12 +38,16 @@ struct Schedule {
   ScheduleAttr toAttribute(mlir::MLIRContext *context) const;
 };
 
-/// What the choice weighs: multiply-adds per position and query head. Forming the vectors costs the
-/// same in every form and is left out.
+/// What the choice weighs: multiply-adds, the only place that says what they are. Forming the
+/// vectors costs the same in every form and is left out. (Cost.h counts something else: the
+/// operations that the algorithm needs, for rates.)
 struct ScheduleCosts {
+  double scorePair;   // a pair whose score is formed alone, as every pair of the quadratic form
+  double featurePair; // a pair whose score is formed from features that are there anyway
+  // Per position and query head:
   double state;                // the state is read and updated
-  double diagonalByScores;     // pairs of one block, their scores formed alone
-  double diagonalByFeatures;   // pairs of one block, from features that are there anyway
+  double diagonalByScores;     // pairs of one block
+  double diagonalByFeatures;   // the same from features
   double quadraticPerPosition; // all pairs: times T
 
   static ScheduleCosts of(const AttentionShape &shape, int64_t block);
