@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "polyattn/Reference/Evaluate.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Schedule/Cost.h"
 #include <random>

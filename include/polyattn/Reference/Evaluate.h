@@ -13,6 +13,7 @@
 #define POLYATTN_REFERENCE_EVALUATE_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Entry/CallSizes.h"
 #include "polyattn/Reference/Array.h"
 
 namespace polyattn {
@@ -23,11 +24,6 @@ enum class Reading {
   Scores,
   /// Features and a running state, position by position.
   Recurrent,
-};
-
-/// The sizes that a call binds.
-struct CallSizes {
-  int64_t batch = 0, queries = 0, keys = 0, heads = 0, kvHeads = 0;
 };
 
 /// Which part of a result is wanted: where T is large, a few rows cost little. Everything
