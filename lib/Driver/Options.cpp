@@ -82,7 +82,7 @@ struct CommandLine {
        "random numbers for the arguments that no file gives"},
       {"seed", "N", "seed of --random (default 0)"},
       {"save-inputs", "DIR", "write every argument to DIR/NAME.npy"},
-      {"target", "NAME", "what runs the entry (default reference), see below"},
+      {"target", "NAME", "what runs the entry (default cpu), see below"},
       {"direction", "NAME", "forward, the only one so far"},
       {"threads", "N", "threads (default: as many as the machine runs at once)"},
       {"check", "", "compare with the oracle and fail beyond the tolerance"},
@@ -165,7 +165,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   if (StringRef direction = line.value("direction").value_or("forward"); direction != "forward")
     return createStringError("--direction: expected forward, got '" + direction + "'");
   options.entry = line.value("entry").value_or("");
-  options.target = line.value("target").value_or("reference");
+  options.target = line.value("target").value_or("cpu");
   options.saveInputs = line.value("save-inputs").value_or("");
   options.check = line.flag("check");
   options.json = line.flag("json");
