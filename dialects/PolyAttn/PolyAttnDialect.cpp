@@ -137,9 +137,9 @@ LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitErro
                              {"min_denom", minDenom}})
     if (!value.isFinite() || (value.isNegative() && !value.isZero()))
       return emitError() << name << " must be finite and not negative";
-  if (kind == NormalizerKind::None && (!eps.isZero() || !bias.isZero() || !guardBelow.isZero() ||
-                                       !guardAdd.isZero() || !minDenom.isZero() ||
-                                       epsMode != EpsMode::Absolute))
+  if (kind == NormalizerKind::None &&
+      (!eps.isZero() || !bias.isZero() || !guardBelow.isZero() || !guardAdd.isZero() ||
+       !minDenom.isZero() || epsMode != EpsMode::Absolute))
     return emitError() << "a normalizer `none` has no eps, bias, guard or min_denom";
   if (kind != NormalizerKind::Bias && !bias.isZero())
     return emitError() << "only a normalizer `bias` has a bias";

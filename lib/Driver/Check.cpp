@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "polyattn/Reference/Evaluate.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Reference/Evaluate.h"
 #include "polyattn/Schedule/Cost.h"
 #include <random>
 #include <set>

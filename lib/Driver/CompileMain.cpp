@@ -143,7 +143,10 @@ int polyattn::compileMain(int argc, char **argv) {
   llvm::cl::HideUnrelatedOptions({&arguments.what, &arguments.result});
   std::string problems;
   llvm::raw_string_ostream stream(problems);
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, "Compiles attention specs: polyattn-compile specs/linear.mlir --entry linear -o out\n", &stream)) {
+  if (!llvm::cl::ParseCommandLineOptions(
+          argc, argv,
+          "Compiles attention specs: polyattn-compile specs/linear.mlir --entry linear -o out\n",
+          &stream)) {
     // One line is enough; the rest repeats how to ask for help.
     llvm::errs() << llvm::StringRef(problems).split('\n').first << '\n';
     return 1;

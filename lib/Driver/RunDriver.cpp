@@ -84,7 +84,8 @@ Expected<std::vector<NamedFile>> inputFiles(const Signature &signature, StringRe
   return files;
 }
 
-Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options, const TargetRegistry &targets) {
+Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
+               const TargetRegistry &targets) {
   // Everything that can be refused is, before anything long begins.
   auto target = targets.create(options.target);
   if (!target)

@@ -43,9 +43,9 @@ bool canSelect(AttentionOp attention);
 /// Evaluates an attention on arguments whose shapes fit `sizes` (see Signature.h, which
 /// checks them). Fails with a diagnostic where a reading is impossible: a state of
 /// too many features, an odd power of |score|. With a selection, other rows are left zero and
-/// other heads' final states NaN; the recurrent reading visits every row of a selected head all the same.
-mlir::FailureOr<std::vector<Array>> evaluate(AttentionOp attention,
-                                             llvm::ArrayRef<Array> arguments,
+/// other heads' final states NaN; the recurrent reading visits every row of a selected head all the
+/// same.
+mlir::FailureOr<std::vector<Array>> evaluate(AttentionOp attention, llvm::ArrayRef<Array> arguments,
                                              const CallSizes &sizes, Reading reading,
                                              const Selection &selection = {});
 
