@@ -128,7 +128,7 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
     auto measurement = measure(**executable, call, report.flops, *options.bench);
     if (!measurement)
       return measurement.takeError();
-    report.measurement = std::move(*measurement);
+    report.measurement = *measurement;
     // What is checked and written is one run's work, not the sum of many.
     for (const HostTensor &result : results)
       result.poison();
