@@ -19,7 +19,9 @@ using namespace polyattn;
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
-  passes.addPass(createChooseSchedule());
+  ChooseScheduleOptions schedule;
+  schedule.l1Bytes = options.machine.l1Bytes;
+  passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == CPUPipelinePhase::Schedule)
     return;
   passes.addPass(createConvertPolyAttnToTile());

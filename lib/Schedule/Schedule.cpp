@@ -53,9 +53,12 @@ ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
   return ScheduleAttr::get(context, form, diagonal, block, featureBlock, quadraticBelow);
 }
 
-/// The number of rows in a block of features: at most about `limit`, with little left over.
-static int64_t featureBlockFor(int64_t features, int64_t limit) {
-  if (features <= limit + limit / 4)
+/// The number of rows in a block of features: such that a panel of the state, 64 columns wide,
+/// takes half of L1, with little left over. A second pass over the sums is dearer than a panel
+/// that is somewhat too large.
+static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
+  int64_t limit = std::max<int64_t>(l1Bytes / 2 / (64 * sizeof(float)), 32);
+  if (features <= limit * 5 / 2)
     return features;
   int64_t blocks = (features + limit - 1) / limit;
   int64_t size = (features + blocks - 1) / blocks;
@@ -72,13 +75,13 @@ static int64_t blockFor(int64_t localBlock) {
   return 64;
 }
 
-Schedule polyattn::chooseSchedule(const AttentionShape &shape) {
+Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) {
   Schedule schedule;
   schedule.block = blockFor(shape.localBlock);
   bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
   if (!shape.hasFeatures || !stateFits)
     schedule.form = ScheduleForm::Quadratic;
-  schedule.featureBlock = stateFits ? featureBlockFor(shape.features, 128) : 128;
+  schedule.featureBlock = stateFits ? featureBlockFor(shape.features, l1Bytes) : 128;
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
   bool fewFeatures = shape.features <= 160;
@@ -99,8 +102,8 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape) {
   return schedule;
 }
 
-Schedule polyattn::scheduleOf(AttendOp attend) {
+Schedule polyattn::scheduleOf(AttendOp attend, int64_t l1Bytes) {
   if (ScheduleAttr attribute = attend.getScheduleAttr())
     return Schedule::of(attribute);
-  return chooseSchedule(AttentionShape::of(attend));
+  return chooseSchedule(AttentionShape::of(attend), l1Bytes);
 }

@@ -49,7 +49,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
     getOperation().walk([&](AttendOp attend) {
       if (attend.getSchedule())
         return;
-      Schedule schedule = scheduleOf(attend);
+      Schedule schedule = scheduleOf(attend, l1Bytes);
       if (block > 0)
         schedule.block = block;
       if (featureBlock > 0)

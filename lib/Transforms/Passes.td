@@ -97,6 +97,8 @@ def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
     Option<"block", "block", "int64_t", "0", "Positions in a block, 0 for the cost model's choice">,
     Option<"featureBlock", "feature-block", "int64_t", "0",
            "Features formed at a time, 0 for the cost model's choice">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
+           "The first level data cache of one core, in bytes">,
   ];
 }
 

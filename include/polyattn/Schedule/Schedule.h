@@ -31,7 +31,7 @@ struct Schedule {
   ScheduleForm form = ScheduleForm::State;
   ScheduleDiagonal diagonal = ScheduleDiagonal::Scores;
   int64_t block = 64;        // positions per tile
-  int64_t featureBlock = 128;
+  int64_t featureBlock = 64;
   int64_t quadraticBelow = 0; // with Both: the quadratic form for fewer positions
 
   static Schedule of(ScheduleAttr attribute);
@@ -56,10 +56,13 @@ struct ScheduleCosts {
 /// The most features of a state that the schedule chooses where none is asked for.
 constexpr int64_t kMaxScheduledFeatures = int64_t(1) << 17;
 
-Schedule chooseSchedule(const AttentionShape &shape);
+/// The first level cache of the machines at hand where nothing is known of them.
+constexpr int64_t kUsualL1Bytes = 32 * 1024;
+
+Schedule chooseSchedule(const AttentionShape &shape, int64_t l1Bytes = kUsualL1Bytes);
 
 /// What the attend carries, or else the choice; never without a form that exists.
-Schedule scheduleOf(AttendOp attend);
+Schedule scheduleOf(AttendOp attend, int64_t l1Bytes = kUsualL1Bytes);
 
 } // namespace polyattn
 

@@ -150,33 +150,41 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   const Product &first = products.front();
   Offset end = first.bound ? *first.bound : Offset(first.depth);
   // Several terms at a time: the loop's own instructions would take issue slots from products.
-  auto terms = [&](Offset from, Offset to, Vectors sums) {
-    constexpr int64_t unroll = 4;
-    auto several = [&](Offset k, ValueRange carried) {
-      Vectors next(carried);
-      for (int64_t i = 0; i < unroll; ++i)
-        next = term(e.add(k, i), next, 0);
-      return next;
-    };
-    auto one = [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); };
-    if (from.isStatic() && to.isStatic() && (to.constant - from.constant) % unroll == 0 &&
-        to.constant > from.constant)
-      return e.loop(from, to, unroll, sums, several);
-    if (!from.isStatic() || to.isStatic())
-      return e.loop(from, to, 1, sums, one);
-    Offset left = e.sub(to, from);
-    Value whole = arith::AndIOp::create(e, e.value(left), e.value(-unroll));
-    Offset middle = e.add(from, Offset(whole));
-    sums = e.loop(from, middle, unroll, sums, several);
-    return e.loop(middle, to, 1, sums, one);
+  constexpr int64_t unroll = 4;
+  int64_t turns = first.depth / unroll;
+  auto several = [&](Offset k, ValueRange carried) {
+    Vectors next(carried);
+    for (int64_t i = 0; i < unroll; ++i)
+      next = term(e.add(k, i), next, 0);
+    return next;
   };
-  if (!first.lowerLhs)
-    return terms(0, end, sums);
+  auto one = [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); };
+  auto terms = [&](Offset to, bool isMultiple) {
+    Offset whole = to;
+    if (to.isStatic())
+      whole = to.constant / unroll * unroll;
+    else if (!isMultiple)
+      whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-unroll)));
+    // Between pieces of the sum a few lines of what comes next are fetched.
+    int64_t piece = fetchTurns(turns, to.isStatic()) * unroll;
+    sums = e.loop(0, whole, piece ? piece : unroll, sums, [&](Offset k, ValueRange carried) {
+      if (!piece)
+        return several(k, carried);
+      Vectors next = e.loop(k, e.add(k, piece), unroll, carried, several);
+      fetchBetween(e.div(k, piece), turns * unroll / piece);
+      return next;
+    });
+    sums = e.loop(whole, to, 1, sums, one);
+  };
+  if (!first.lowerLhs) {
+    terms(end, false);
+    return sums;
+  }
 
   // Row i of a triangle ends with term i: all rows up to the tile's first, then one row less for
   // each term. Entries above the diagonal are not read, so that nothing leaks from there.
-  sums = e.loop(0, e.min(tile.row, end), 1, sums,
-                [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); });
+  turns /= 2;
+  terms(e.min(tile.row, end), !first.bound && rows % unroll == 0);
   if (!first.bound) {
     for (int64_t r = 0; r < rows; ++r)
       sums = term(e.add(tile.row, r), sums, r);
@@ -252,21 +260,26 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   if (factor)
     factor = e.broadcast(factor);
   bool exact = columns == 1; // A single number among others of a column.
+  bool strips = fusion.isDeferred(op.getLhs());
+  TileShape shape =
+      chooseShape(1, p.depth, strips ? Fusion::kStripRows : rows, e.vectors(columns));
+  shape.rowsOutside = fitsL1(rhsType);
+  takeWindows(op, shape, rows, columns);
   auto update = [&](Offset firstRow, int64_t count) {
-    TileShape shape = chooseShape(1, count, e.vectors(columns));
-    shape.rowsOutside = fitsL1(rhsType);
     forEachTile(count, columns, shape, exact, [&](RegisterTile tile) {
       RegisterTile place = tile;
       place.row = e.add(firstRow, tile.row);
+      beginFetch(place);
       TileType type = TileType::f32(op.getContext(), rows, columns);
       Vectors sums = loadTile(buffer, type, type, place);
       if (factor)
         for (Value &sum : sums)
           sum = arith::MulFOp::create(e, sum, factor);
       storeTile(buffer, place, multiply(p, tile, sums));
+      endFetch();
     });
   };
-  if (!fusion.isDeferred(op.getLhs())) {
+  if (!strips) {
     p.lhs = storageOf(op.getLhs());
     update(0, rows);
     return success();
@@ -274,9 +287,11 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   // Produce a strip of rows and use it at once, while it is in L1.
   constexpr int64_t strip = Fusion::kStripRows;
   p.lhs = allocate(strip, lhsType.getColumns(), lhsType.getElementType());
+  SmallVector<DotOp> dots;
+  collectDots(op.getLhs(), dots);
+  TileShape production = chooseShape(dots, strip, e.vectors(lhsType.getColumns()));
   e.loop(0, rows, strip, [&](Offset row) {
-    TileShape shape = chooseShape(countDots(op.getLhs()), strip, e.vectors(lhsType.getColumns()));
-    forEachTile(strip, lhsType.getColumns(), shape, /*exact=*/false, [&](RegisterTile tile) {
+    forEachTile(strip, lhsType.getColumns(), production, /*exact=*/false, [&](RegisterTile tile) {
       RegisterTile source = tile;
       source.row = e.add(row, tile.row);
       storeTile(p.lhs, tile, evaluateTile(op.getLhs(), source));

@@ -108,7 +108,8 @@ private:
   mlir::Value loadElement(const Storage &storage, Offset row, Offset column);
 
   // Nest.cpp: loops over register tiles.
-  TileShape chooseShape(int64_t products, int64_t rows, int64_t vectors);
+  TileShape chooseShape(int64_t products, int64_t depth, int64_t rows, int64_t vectors);
+  TileShape chooseShape(llvm::ArrayRef<tile::DotOp> dots, int64_t rows, int64_t vectors);
   bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
   void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
@@ -120,7 +121,6 @@ private:
   void computeHere(mlir::Value value, const Storage &destination);
   void storeTile(const Storage &destination, const RegisterTile &tile, const Vectors &values);
   void copy(const Storage &source, const Storage &destination);
-  int64_t countDots(mlir::Value value);
 
   // Evaluate.cpp: one register tile of an expression.
   Vectors evaluate(mlir::Value value, const RegisterTile &tile, Evaluated &known);
@@ -141,6 +141,48 @@ private:
   void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
                         std::optional<Offset> bound, bool lowerLhs, const Storage &destination);
   mlir::LogicalResult lowerAccumulate(tile::AccumulateOp op);
+
+  // Prefetch.cpp: rows of tensors, before they are needed.
+  /// A window of a tensor that is touched next, as many rows as a block has.
+  struct AheadWindow {
+    mlir::Value base;
+    mlir::Type element;
+    Offset start, rowStride;
+    int64_t columns;
+    bool written;
+    int64_t lineElements() const { return 512 / element.getIntOrFloatBitWidth(); }
+    int64_t linesPerRow() const { return (columns + lineElements() - 1) / lineElements(); }
+  };
+  /// What the products in `block` fetch while they compute.
+  struct Ahead {
+    llvm::SmallVector<AheadWindow> windows; ///< those that no nest has taken yet
+    int64_t rows = 0;
+    int64_t nests = 0; ///< that have not taken theirs yet
+    mlir::Block *block = nullptr;
+    mlir::scf::ForOp loop; ///< whose trips share the rows, or null
+    int64_t trips = 1;     ///< of `loop`, at most
+  };
+  /// What the nest at hand fetches, and its tile.
+  struct Fetching {
+    llvm::SmallVector<AheadWindow> windows;
+    TileShape shape{1, 1};
+    int64_t tiles = 1, tilesPerColumn = 1;
+    Offset tile; ///< its number
+    bool pending = false;
+  };
+  void planPrefetch(mlir::scf::ForOp loop);
+  void addWindow(mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
+                 int64_t rowDim, int64_t ahead, bool written);
+  void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
+  void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
+  void fetchLine(const AheadWindow &window, Offset row, Offset column);
+  void fetchLines(const AheadWindow &window, Offset first, int64_t count);
+  int64_t linesPerTile(const AheadWindow &window);
+  Offset firstLine(const AheadWindow &window);
+  int64_t fetchTurns(int64_t turns, bool isStatic);
+  void beginFetch(const RegisterTile &tile);
+  void fetchBetween(Offset turn, int64_t turns);
+  void endFetch();
 
   // Load.cpp, Store.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
@@ -176,6 +218,8 @@ private:
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   llvm::DenseSet<mlir::Operation *> hoisted;
   llvm::DenseMap<mlir::Attribute, mlir::Value> tables;
+  Ahead fetch;
+  Fetching fetching;
   mlir::ModuleOp module;
 };
 

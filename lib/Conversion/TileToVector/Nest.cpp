@@ -12,12 +12,16 @@ using namespace polyattn;
 using namespace polyattn::tile;
 
 // Rows times vectors times products are accumulators. Two vectors for each broadcast element
-// keep the load ports below the multipliers; about eight chains hide the latency of an FMA.
-TileShape KernelLowering::chooseShape(int64_t products, int64_t rows, int64_t vectors) {
+// keep the load ports below the multipliers, four leave them more room where such a panel of B,
+// `depth` rows, stays in L1; about eight chains hide the latency of an FMA.
+TileShape KernelLowering::chooseShape(int64_t products, int64_t depth, int64_t rows,
+                                      int64_t vectors) {
   if (products == 0)
     return {1, std::min<int64_t>(vectors, 4)};
   int64_t budget = e.machine.accumulators();
-  TileShape shape{1, std::min<int64_t>(vectors, vectors % 4 == 0 && budget >= 16 ? 4 : 2)};
+  bool fourFit = depth * 4 * e.width() * 4 <= e.machine.l1Bytes / 2;
+  bool four = vectors % 4 == 0 && budget >= 16 && fourFit;
+  TileShape shape{1, std::min<int64_t>(vectors, four ? 4 : 2)};
   int64_t tallest = shape.vectors == 1 ? 16 : 8;
   while (shape.rows * 2 <= std::min(tallest, rows) &&
          shape.rows * 2 * shape.vectors * products <= budget)
@@ -124,32 +128,37 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
     });
 }
 
-int64_t KernelLowering::countDots(Value value) {
-  SmallVector<DotOp> dots;
-  collectDots(value, dots);
-  return dots.size();
+TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_t vectors) {
+  int64_t depth = 0;
+  for (DotOp dot : dots)
+    depth = std::max(depth, dot.getRhs().getType().getRows());
+  return chooseShape(dots.size(), depth, rows, vectors);
 }
 
 void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
   auto type = cast<TileType>(value.getType());
-  int64_t products = countDots(value);
+  SmallVector<DotOp> dots;
+  collectDots(value, dots);
   if (isColumnVector(type)) {
-    TileShape shape = chooseShape(products, 1, e.vectors(type.getRows()));
+    TileShape shape = chooseShape(dots, 1, e.vectors(type.getRows()));
     forEachTile(1, type.getRows(), shape, /*exact=*/true, [&](RegisterTile tile) {
       tile.flipped = true;
       body(tile);
     });
     return;
   }
-  TileShape shape = chooseShape(products, type.getRows(), e.vectors(type.getColumns()));
-  SmallVector<DotOp> dots;
-  collectDots(value, dots);
+  TileShape shape = chooseShape(dots, type.getRows(), e.vectors(type.getColumns()));
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
   auto dot = value.getDefiningOp<DotOp>();
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
   if (!exact && square && ((dot && dot.getLower()) || fusion.needsOnlyLower(value)))
     return forEachLowerTile(type.getRows(), shape, body);
-  forEachTile(type.getRows(), type.getColumns(), shape, exact, body);
+  takeWindows(value, dots, shape);
+  forEachTile(type.getRows(), type.getColumns(), shape, exact, [&](RegisterTile tile) {
+    beginFetch(tile);
+    body(tile);
+    endFetch();
+  });
 }
 
 void KernelLowering::storeTile(const Storage &destination, const RegisterTile &tile,

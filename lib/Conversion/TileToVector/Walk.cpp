@@ -136,8 +136,11 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
 
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(emitted.getBody());
+  Ahead outer = fetch;
+  planPrefetch(loop);
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
+  fetch = outer;
 
   // A tile that is not yet in its place moves there; all of them are first read, for one may be
   // the old value of another.

@@ -1,0 +1,209 @@
+//===- Prefetch.cpp - rows of tensors, before they are needed -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A head's rows lie far apart in tensors [B, T, H, width]: no hardware sees what comes next, and
+// a load that waits for memory leaves the multipliers idle. So the products of one block fetch
+// the rows of the next block, and those of the result, a few with each register tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+
+constexpr int64_t kCacheLineBytes = 64;
+
+/// Whether the nest of this product has a register tile for each few rows of a block.
+static bool isTall(DotOp dot, int64_t rows) {
+  TileType type = dot.getResult().getType();
+  return !dot.getLower() && type.getRows() == rows && type.getColumns() > 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What to fetch, and where
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::addWindow(Value memref, TileType type, OperandRange indices, int64_t rowDim,
+                               int64_t ahead, bool written) {
+  auto found = tensors.find(memref);
+  if (found == tensors.end() || rowDim == int64_t(found->second.strides.size()) - 1)
+    return;
+  const Tensor &tensor = found->second;
+  AheadWindow window{tensor.base, tensor.element, 0, tensor.strides[rowDim], type.getColumns(),
+                     written};
+  for (auto [index, stride] : llvm::zip(indices, tensor.strides)) {
+    if (!mapping.lookupOrNull(index) && !matchPattern(index, m_Constant()))
+      return; // known later in the body only
+    window.start = e.add(window.start, e.mul(scalar(index), stride));
+  }
+  window.start = e.add(window.start, e.mul(window.rowStride, ahead));
+  fetch.windows.push_back(window);
+}
+
+// The windows of the loads and stores whose rows start at the loop's induction variable.
+void KernelLowering::planPrefetch(scf::ForOp loop) {
+  std::optional<APInt> step = loop.getConstantStep();
+  if (!step)
+    return;
+  Value position = loop.getInductionVar();
+  Ahead outer = std::exchange(fetch, Ahead());
+  fetch.rows = step->getSExtValue();
+  auto startsHere = [&](OperandRange indices, int64_t dim) {
+    return dim >= 0 && indices[dim] == position;
+  };
+  // Where a branch decides what is stored, the first is the common one.
+  SmallVector<StoreOp> stores(loop.getOps<StoreOp>());
+  for (scf::IfOp branch : loop.getOps<scf::IfOp>())
+    llvm::append_range(stores, branch.thenBlock()->getOps<StoreOp>());
+  for (StoreOp store : stores)
+    if (startsHere(store.getIndices(), store.getRowDim()))
+      addWindow(store.getMemref(), store.getTile().getType(), store.getIndices(),
+                store.getRowDim(), 0, /*written=*/true);
+  for (LoadOp load : loop.getOps<LoadOp>()) {
+    TileType type = load.getResult().getType();
+    if (load.getTransposed())
+      type = TileType::get(type.getContext(), type.getColumns(), type.getRows(),
+                           type.getElementType());
+    if (startsHere(load.getIndices(), load.getRowDim()))
+      addWindow(load.getMemref(), type, load.getIndices(), load.getRowDim(), fetch.rows,
+                /*written=*/false);
+  }
+  if (fetch.windows.empty()) {
+    fetch = outer;
+    return;
+  }
+  for (Operation &op : *loop.getBody()) {
+    if (auto inner = dyn_cast<scf::ForOp>(op)) {
+      bool fits = llvm::any_of(inner.getOps<DotOp>(),
+                               [&](DotOp dot) { return isTall(dot, fetch.rows); });
+      if (fits && inner.getOps<LoadOp>().empty() && inner.getConstantStep()) {
+        fetch.loop = inner;
+        fetch.nests = 1;
+        int64_t step = inner.getConstantStep()->getSExtValue();
+        for (ReadOp read : inner.getOps<ReadOp>())
+          fetch.trips = std::max(fetch.trips, read.getBuffer().getType().getRows() / step);
+        break;
+      }
+    }
+    if (auto dot = dyn_cast<DotOp>(op); dot && isTall(dot, fetch.rows)) {
+      bool joins = fusion.isDeferred(dot.getResult()) && isa<DotOp>(*dot->user_begin());
+      fetch.nests += !joins;
+    }
+    if (auto accumulate = dyn_cast<AccumulateOp>(op))
+      fetch.nests += accumulate.getRhs().getType().getColumns() > 1;
+  }
+  fetch.block = fetch.loop ? fetch.loop.getBody() : loop.getBody();
+}
+
+void KernelLowering::takeWindows(Operation *op, const TileShape &shape, int64_t rows,
+                                 int64_t columns) {
+  fetching = Fetching();
+  if (fetch.windows.empty() || op->getBlock() != fetch.block)
+    return;
+  // The nests that are left share what is left.
+  size_t count = llvm::divideCeil(fetch.windows.size(), std::max<int64_t>(fetch.nests, 1));
+  --fetch.nests;
+  fetching.windows.assign(fetch.windows.begin(), fetch.windows.begin() + count);
+  fetch.windows.erase(fetch.windows.begin(), fetch.windows.begin() + count);
+  fetching.shape = shape;
+  fetching.tilesPerColumn = llvm::divideCeil(rows, shape.rows);
+  fetching.tiles =
+      fetching.tilesPerColumn * llvm::divideCeil(columns, shape.vectors * e.width());
+}
+
+void KernelLowering::takeWindows(Value root, ArrayRef<DotOp> dots, const TileShape &shape) {
+  fetching = Fetching();
+  auto type = cast<TileType>(root.getType());
+  if (llvm::any_of(dots, [&](DotOp dot) { return isTall(dot, fetch.rows); }))
+    takeWindows(root.getDefiningOp(), shape, type.getRows(), type.getColumns());
+}
+
+//===----------------------------------------------------------------------===//
+// Fetching
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::fetchLine(const AheadWindow &window, Offset row, Offset column) {
+  Offset place = e.add(e.add(window.start, e.mul(row, window.rowStride)), column);
+  // Reads go to the second level: the first one is full of this block.
+  LLVM::Prefetch::create(e, e.pointer(window.base, place, window.element),
+                         /*rw=*/window.written, /*hint=*/window.written ? 3 : 2, /*cache=*/1);
+}
+
+/// `count` of the lines of a block, numbered row by row.
+void KernelLowering::fetchLines(const AheadWindow &window, Offset first, int64_t count) {
+  int64_t perRow = window.linesPerRow();
+  for (int64_t i = 0; i < count; ++i) {
+    Offset line = e.add(first, i);
+    Offset row = e.div(line, perRow);
+    Offset column = e.sub(line, e.mul(row, perRow));
+    fetchLine(window, row, e.mul(column, window.lineElements()));
+  }
+}
+
+// A nest deals the lines to its register tiles in turn, and the trips of an inner loop go on
+// where the trip before ended.
+void KernelLowering::beginFetch(const RegisterTile &tile) {
+  if (fetching.windows.empty())
+    return;
+  const TileShape &shape = fetching.shape;
+  Offset number = e.add(e.div(tile.row, shape.rows),
+                        e.mul(e.div(tile.column, shape.vectors * e.width()),
+                              fetching.tilesPerColumn));
+  if (fetch.loop) {
+    Offset done = e.sub(scalar(fetch.loop.getInductionVar()), scalar(fetch.loop.getLowerBound()));
+    Offset trip = e.div(done, fetch.loop.getConstantStep()->getSExtValue());
+    number = e.add(number, e.mul(trip, fetching.tiles));
+  }
+  fetching.tile = number;
+  fetching.pending = true;
+}
+
+int64_t KernelLowering::linesPerTile(const AheadWindow &window) {
+  return llvm::divideCeil(fetch.rows * window.linesPerRow(), fetching.tiles * fetch.trips);
+}
+
+/// The tile's first line of a window. Where there are more tiles than lines, the last ones
+/// fetch the last lines again.
+Offset KernelLowering::firstLine(const AheadWindow &window) {
+  int64_t each = linesPerTile(window), lines = fetch.rows * window.linesPerRow();
+  Offset first = e.mul(fetching.tile, each);
+  return each * fetching.tiles * fetch.trips > lines ? e.min(first, lines - each) : first;
+}
+
+/// How many turns of a product's loop, `turns` in all, lie between two fetches; 0 where it does
+/// not fetch.
+int64_t KernelLowering::fetchTurns(int64_t turns, bool isStatic) {
+  if (!fetching.pending || turns == 0)
+    return 0;
+  int64_t lines = 0;
+  for (const AheadWindow &window : fetching.windows)
+    lines = std::max(lines, linesPerTile(window));
+  int64_t length = 1;
+  while (length * 2 * lines <= turns && turns % (length * 2) == 0)
+    length *= 2;
+  return length == 1 || isStatic ? length : 0;
+}
+
+// A few lines between the products: many at once would wait for each other.
+void KernelLowering::fetchBetween(Offset turn, int64_t turns) {
+  for (const AheadWindow &window : fetching.windows) {
+    int64_t perTurn = llvm::divideCeil(linesPerTile(window), turns);
+    fetchLines(window, e.add(firstLine(window), e.mul(turn, perTurn)), perTurn);
+  }
+  fetching.pending = false;
+}
+
+void KernelLowering::endFetch() {
+  if (!std::exchange(fetching.pending, false))
+    return;
+  for (const AheadWindow &window : fetching.windows)
+    fetchLines(window, firstLine(window), linesPerTile(window));
+}
