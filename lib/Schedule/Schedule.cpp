@@ -60,6 +60,11 @@ static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
   int64_t limit = std::max<int64_t>(l1Bytes / 2 / (64 * sizeof(float)), 32);
   if (features <= limit * 5 / 2)
     return features;
+  // Whole strips of 8 rows; without a remainder, whose code would be the same once more, where
+  // a length near the limit allows it.
+  for (int64_t size = limit / 8 * 8; size >= limit * 5 / 8; size -= 8)
+    if (features % size == 0)
+      return size;
   int64_t blocks = (features + limit - 1) / limit;
   int64_t size = (features + blocks - 1) / blocks;
   return (size + 7) / 8 * 8;

@@ -95,7 +95,8 @@ private:
   mlir::LogicalResult lowerScalar(mlir::Operation &op);
   mlir::LogicalResult materialise(mlir::Value value);
   void freeAfter(mlir::Operation &op);
-  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool fresh = false);
+  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool buffer = false,
+                   bool fresh = false);
   Storage allocateFor(mlir::Value value);
   Storage storageOf(mlir::Value value);
   Storage constantTable(mlir::DenseElementsAttr values, int64_t rows, int64_t columns);
@@ -108,6 +109,7 @@ private:
   mlir::Value loadElement(const Storage &storage, Offset row, Offset column);
 
   // Nest.cpp: loops over register tiles.
+  int64_t panelVectors(int64_t depth);
   TileShape chooseShape(int64_t products, int64_t depth, int64_t rows, int64_t vectors);
   TileShape chooseShape(llvm::ArrayRef<tile::DotOp> dots, int64_t rows, int64_t vectors);
   bool fitsL1(tile::TileType rhs);

@@ -11,6 +11,13 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile;
 
+/// How many vectors wide a panel of B is whose `depth` rows take half of L1: four or two.
+int64_t KernelLowering::panelVectors(int64_t depth) {
+  bool four = e.machine.accumulators() >= 16 &&
+              depth * 4 * e.width() * int64_t(sizeof(float)) <= e.machine.l1Bytes / 2;
+  return four ? 4 : 2;
+}
+
 // Rows times vectors times products are accumulators. Two vectors for each broadcast element
 // keep the load ports below the multipliers, four leave them more room where such a panel of B,
 // `depth` rows, stays in L1; about eight chains hide the latency of an FMA.
@@ -19,9 +26,7 @@ TileShape KernelLowering::chooseShape(int64_t products, int64_t depth, int64_t r
   if (products == 0)
     return {1, std::min<int64_t>(vectors, 4)};
   int64_t budget = e.machine.accumulators();
-  bool fourFit = depth * 4 * e.width() * 4 <= e.machine.l1Bytes / 2;
-  bool four = vectors % 4 == 0 && budget >= 16 && fourFit;
-  TileShape shape{1, std::min<int64_t>(vectors, four ? 4 : 2)};
+  TileShape shape{1, std::min<int64_t>(vectors, vectors % 4 ? 2 : panelVectors(depth))};
   int64_t tallest = shape.vectors == 1 ? 16 : 8;
   while (shape.rows * 2 <= std::min(tallest, rows) &&
          shape.rows * 2 * shape.vectors * products <= budget)

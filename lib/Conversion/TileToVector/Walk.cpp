@@ -16,9 +16,16 @@ using namespace polyattn::tile;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool fresh) {
+Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool buffer,
+                                 bool fresh) {
   int64_t stride = columns == 1 && rows > 1 ? 1 : e.padded(columns);
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  // Panels narrower than such a row would use few sets of L1, for a power of two lies between
+  // their rows: one vector more lets them use all. Buffers are read in blocks of few rows.
+  constexpr int64_t powerOfTwo = 256;
+  bool narrow = columns > panelVectors(buffer ? 1 : rows) * e.width();
+  if (narrow && rows > 1 && stride * bytes % powerOfTwo == 0)
+    stride += e.width();
   int64_t size = (stride == 1 ? e.padded(rows) : rows * stride) * bytes;
   int64_t place = fresh ? scratch.allocateFresh(size) : scratch.allocate(size);
   Storage storage;
@@ -260,7 +267,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](BufferOp buffer) {
         BufferType type = buffer.getResult().getType();
         Storage storage = allocate(type.getRows(), type.getColumns(), e.getF32Type(),
-                                   /*fresh=*/buffer.getPersistent());
+                                   /*buffer=*/true, /*fresh=*/buffer.getPersistent());
         storages[buffer.getResult()] = storage;
         if (buffer.getPersistent())
           return success();
