@@ -76,8 +76,8 @@ static int64_t choose_length(const polyattn_rt_split_rule *rule, int64_t parts, 
 }
 
 /* The rows [start, start + length) of a tensor: of its dimension of positions, if it has one. */
-static void cut(const polyattn_rt_tensor_rule *rule, const polyattn_rt_memref *whole,
-                int64_t start, int64_t length, polyattn_rt_memref *piece) {
+static void cut(const polyattn_rt_tensor_rule *rule, const polyattn_rt_memref *whole, int64_t start,
+                int64_t length, polyattn_rt_memref *piece) {
   *piece = *whole;
   for (int64_t i = 0; i < rule->rank; ++i) {
     if (rule->sizes[i] != POLYATTN_RT_T && rule->sizes[i] != POLYATTN_RT_TK)
@@ -115,7 +115,8 @@ static void *allocate(workspace *space, int64_t num_tensors, int64_t parts, int6
   int64_t part_bytes = round_up(parts * (int64_t)sizeof(part_tensors));
   int64_t pointers = round_up(parts * (num_tensors + 2) * (int64_t)sizeof(void *));
   int64_t sums = round_up(sum_bytes);
-  char *memory = aligned_alloc(64, (size_t)(tensors + part_bytes + pointers + sums + scratch_bytes));
+  char *memory =
+      aligned_alloc(64, (size_t)(tensors + part_bytes + pointers + sums + scratch_bytes));
   if (!memory)
     return NULL;
   space->tensors = (polyattn_rt_memref *)memory;
@@ -145,8 +146,8 @@ static void bind_parts(const polyattn_rt_kernel *kernel, const workspace *space,
 
 /* The positions [start, start + length), all stages. */
 static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                       const polyattn_rt_memref *descriptors, const workspace *space,
-                       int64_t parts, int64_t start, int64_t length, int threads) {
+                       const polyattn_rt_memref *descriptors, const workspace *space, int64_t parts,
+                       int64_t start, int64_t length, int threads) {
   int64_t batch = size_of(sizes, POLYATTN_RT_B), heads = size_of(sizes, POLYATTN_RT_H);
   int64_t all[5] = {parts, batch, length, heads, kernel->split.columns};
   int64_t part_elements = batch * length * heads * kernel->split.columns;

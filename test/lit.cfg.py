@@ -24,5 +24,8 @@ probe = [os.path.join(config.polyattn_bin, "polyattn-compile"), "--emit=obj", "-
          os.path.join(config.polyattn_source, "specs", "linear.mlir")]
 if subprocess.run(probe, capture_output=True).returncode == 0:
     config.available_features.add("cpu-pipeline")
+if config.polyattn_sanitize:
+    config.available_features.add("sanitizer")
 config.substitutions.append(("%docs", os.path.join(config.polyattn_source, "docs")))
+config.substitutions.append(("%build", config.polyattn_build))
 config.substitutions.append(("%dialects", os.path.join(config.polyattn_build, "dialects")))

@@ -151,8 +151,8 @@ class Based : public FeatureMap {
 public:
   static constexpr int64_t kRank = 16;
   Based(const Entry &entry, const Tensors &tensors)
-      : width(entry.width),
-        features(entry.features), weights{tensors.weights[0], tensors.weights[1]} {
+      : width(entry.width), features(entry.features),
+        weights{tensors.weights[0], tensors.weights[1]} {
     for (std::vector<float> &weight : weights)
       for (float &x : weight)
         x *= 0.5f;

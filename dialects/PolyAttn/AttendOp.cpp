@@ -56,7 +56,7 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
                       parser.getBuilder().getDenseI32ArrayAttr(segments));
   // Types that the assembly does not constrain are checked before anything is inferred from them.
   for (size_t i = 0; i < types.size(); ++i) {
-    bool feature = i < size_t(3 + segments[3] + segments[4]);
+    bool feature = int64_t(i) < 3 + segments[3] + segments[4];
     if (feature ? !isa<FeatureType>(types[i]) : !isa<RankedTensorType>(types[i]))
       return parser.emitError(loc)
              << "operand " << i << " must be a " << (feature ? "feature vector" : "tensor")

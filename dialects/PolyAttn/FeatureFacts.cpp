@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Features/ScorePolynomial.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "polyattn/Features/ScorePolynomial.h"
 #include <cmath>
 
 using namespace mlir;
@@ -128,9 +128,7 @@ FeatureFacts ElementFacts::compute(Operation *op) {
 
   return llvm::TypeSwitch<Operation *, FeatureFacts>(op)
       .Case([&](ProjectOp) { return FeatureFacts{inputs[0].degree, false}; })
-      .Case([&](HadamardOp) {
-        return FeatureFacts{sumOfDegrees(), othersAreSquares()};
-      })
+      .Case([&](HadamardOp) { return FeatureFacts{sumOfDegrees(), othersAreSquares()}; })
       .Case([&](TensorOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
       .Case([&](TriuOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
       .Case([&](PowerOp power) {
@@ -139,14 +137,11 @@ FeatureFacts ElementFacts::compute(Operation *op) {
           degree = saturatingMul(*degree, power.getDegree());
         return FeatureFacts{degree, allNonNegative};
       })
-      .Case<AddOp, ConcatOp>(
-          [&](auto) { return FeatureFacts{largestDegree(), allNonNegative}; })
+      .Case<AddOp, ConcatOp>([&](auto) { return FeatureFacts{largestDegree(), allNonNegative}; })
       .Case([&](ScaleOp scale) {
         return FeatureFacts{inputs[0].degree, allNonNegative && !scale.getFactor().isNegative()};
       })
-      .Case([&](ConstantOp constant) {
-        return FeatureFacts{0, !constant.getValue().isNegative()};
-      })
+      .Case([&](ConstantOp constant) { return FeatureFacts{0, !constant.getValue().isNegative()}; })
       .Case<SelectOp, L2RescaleOp, L2NormOp>(
           [&](auto) { return FeatureFacts{inputs[0].degree, inputs[0].nonNegative}; })
       .Case<LayerNormOp, RopeOp, AddVecOp, MulVecOp, DivVecOp>(

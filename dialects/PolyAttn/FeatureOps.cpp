@@ -18,7 +18,9 @@ using namespace polyattn;
 using Loc = std::optional<Location>;
 using Results = SmallVectorImpl<Type>;
 
-static Structure structureOf(Value value) { return cast<FeatureType>(value.getType()).getStructure(); }
+static Structure structureOf(Value value) {
+  return cast<FeatureType>(value.getType()).getStructure();
+}
 static int64_t widthOf(Value value) { return structureOf(value).width(); }
 
 static LogicalResult infer(MLIRContext *context, Results &results, const Structure &structure) {
@@ -86,8 +88,7 @@ LogicalResult HadamardOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
   return inferBroadcast(context, loc, op.getInputs(), results);
 }
 
-LogicalResult AddOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
-                                      Results &results) {
+LogicalResult AddOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op, Results &results) {
   return inferBroadcast(context, loc, op.getInputs(), results);
 }
 
@@ -215,8 +216,7 @@ LogicalResult ClampMinOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 
-LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
-                                      Results &results) {
+LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op, Results &results) {
   if (op.getExponent().has_value() == bool(op.getExponents()))
     return emitOptionalError(loc, "C1: expected either an `exponent` or an exponent operand");
   if (op.getExponent() && failed(checkFinite(loc, "C3", "the exponent", *op.getExponent())))
@@ -226,8 +226,7 @@ LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
     if (widthOf(op.getExponents()) != width)
       return emitOptionalError(loc, "C2: expected exponents as wide as the input, ", width,
                                ", got ", widthOf(op.getExponents()));
-  } else if (op.getExponents() &&
-             failed(checkVectorWeight(loc, "C2", op.getExponents(), width))) {
+  } else if (op.getExponents() && failed(checkVectorWeight(loc, "C2", op.getExponents(), width))) {
     return failure();
   }
   return inferVector(context, loc, results, width);

@@ -128,18 +128,18 @@ LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitErro
                                      NormalizerKind kind, llvm::APFloat eps, EpsMode epsMode,
                                      llvm::APFloat bias, Reduce, llvm::APFloat guardBelow,
                                      llvm::APFloat guardAdd, llvm::APFloat minDenom) {
-  for (auto [name, value] :
+  for (const auto &[name, value] :
        {std::pair<StringRef, llvm::APFloat>{"bias", bias}, {"guard_add", guardAdd}})
     if (!value.isFinite())
       return emitError() << name << " must be finite";
-  for (auto [name, value] : {std::pair<StringRef, llvm::APFloat>{"eps", eps},
-                             {"guard_below", guardBelow},
-                             {"min_denom", minDenom}})
+  for (const auto &[name, value] : {std::pair<StringRef, llvm::APFloat>{"eps", eps},
+                                    {"guard_below", guardBelow},
+                                    {"min_denom", minDenom}})
     if (!value.isFinite() || (value.isNegative() && !value.isZero()))
       return emitError() << name << " must be finite and not negative";
-  if (kind == NormalizerKind::None && (!eps.isZero() || !bias.isZero() || !guardBelow.isZero() ||
-                                       !guardAdd.isZero() || !minDenom.isZero() ||
-                                       epsMode != EpsMode::Absolute))
+  if (kind == NormalizerKind::None &&
+      (!eps.isZero() || !bias.isZero() || !guardBelow.isZero() || !guardAdd.isZero() ||
+       !minDenom.isZero() || epsMode != EpsMode::Absolute))
     return emitError() << "a normalizer `none` has no eps, bias, guard or min_denom";
   if (kind != NormalizerKind::Bias && !bias.isZero())
     return emitError() << "only a normalizer `bias` has a bias";

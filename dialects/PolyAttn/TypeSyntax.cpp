@@ -101,7 +101,8 @@ static ParseResult parseSizes(AsmParser &parser, SmallVectorImpl<int64_t> &sizes
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseDimensionList(sizes, /*allowDynamic=*/false, /*withTrailingX=*/false))
     return failure();
-  if (sizes.empty() || sizes.size() > 2 || llvm::any_of(sizes, [](int64_t n) { return n < 1 || n > FeatureType::kMaxVector; }))
+  if (sizes.empty() || sizes.size() > 2 ||
+      llvm::any_of(sizes, [](int64_t n) { return n < 1 || n > FeatureType::kMaxVector; }))
     return parser.emitError(loc, "a weight is a vector `n` or a matrix `mxn` of positive sizes, "
                                  "each below 2^31");
   return success();

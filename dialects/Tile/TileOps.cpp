@@ -35,8 +35,7 @@ LogicalResult KernelOp::verifyRegions() {
     return emitOpError("expected ") << getNumTensors() << " tensors and 4 indices, got "
                                     << body.getNumArguments() << " arguments";
   for (auto [i, argument] : llvm::enumerate(body.getArguments()))
-    if (i < getNumTensors() ? !isa<MemRefType>(argument.getType())
-                            : !argument.getType().isIndex())
+    if (i < getNumTensors() ? !isa<MemRefType>(argument.getType()) : !argument.getType().isIndex())
       return emitOpError("argument ") << i << " has the wrong kind of type";
   return success();
 }
@@ -91,7 +90,8 @@ LogicalResult AccumulateOp::verify() {
   if (lhs.getColumns() != rhs.getRows() || rhs.getColumns() != buffer.getColumns() ||
       lhs.getRows() > buffer.getRows())
     return emitOpError("shapes do not fit: ") << lhs << " times " << rhs << " into " << buffer;
-  if (getFactor() && (getFactor().getType().getRows() != 1 || getFactor().getType().getColumns() != 1))
+  if (getFactor() &&
+      (getFactor().getType().getRows() != 1 || getFactor().getType().getColumns() != 1))
     return emitOpError("the factor must be a 1x1 tile");
   return success();
 }
@@ -151,8 +151,8 @@ LogicalResult ReduceOp::verify() {
   bool rows = getAxis() == Axis::Rows;
   if (result.getRows() != (rows ? 1 : input.getRows()) ||
       result.getColumns() != (rows ? input.getColumns() : 1))
-    return emitOpError("a reduction over ") << stringifyAxis(getAxis()) << " of " << input
-                                            << " is not " << result;
+    return emitOpError("a reduction over ")
+           << stringifyAxis(getAxis()) << " of " << input << " is not " << result;
   return success();
 }
 
@@ -164,8 +164,8 @@ LogicalResult ExpandOp::verify() {
     return emitOpError("source and result have different numbers of columns");
   for (const APInt &row : getTable().getValues<APInt>())
     if (row.getSExtValue() < 0 || row.getSExtValue() >= getSource().getType().getRows())
-      return emitOpError("the table names row ") << row.getSExtValue() << " of "
-                                                 << getSource().getType();
+      return emitOpError("the table names row ")
+             << row.getSExtValue() << " of " << getSource().getType();
   if (getWeights() && int64_t(getWeights()->size()) != type.getDimSize(0))
     return emitOpError("expected one weight for each row of the table");
   return success();

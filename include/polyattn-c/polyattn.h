@@ -48,8 +48,7 @@ typedef struct polyattn_compile_options {
   const char *cache_directory; /* null: the user's; "": compile always */
   int32_t optimize_ir;         /* 1: LLVM's -O2 pipeline before code generation */
 } polyattn_compile_options;
-#define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  { sizeof(polyattn_compile_options), NULL, NULL, NULL, 0 }
+#define POLYATTN_COMPILE_OPTIONS_INIT {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0}
 
 /* One compiled entry. */
 typedef struct polyattn_kernel polyattn_kernel;

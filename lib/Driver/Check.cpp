@@ -7,6 +7,7 @@
 
 #include "Check.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Reference/Evaluate.h"
 #include "polyattn/Schedule/Cost.h"
 #include <random>
 #include <set>

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/CompileMain.h"
+#include "Explain.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -43,30 +44,6 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
   return error;
 }
 
-/// For --explain: what was decided, for people.
-static void explain(llvm::raw_ostream &stream, const LoweredModule &module,
-                    const MachineDescription &machine) {
-  stream << "machine: " << machine.name << " (" << machine.cpu << "), vectors of "
-         << machine.vectorWidth << " f32 in " << machine.vectorRegisters << " registers, L1 "
-         << machine.l1Bytes / 1024 << " KiB, L2 " << machine.l2Bytes / 1024 << " KiB\n";
-  for (const KernelDescription &kernel : module.kernels) {
-    stream << "@" << kernel.entry << ":";
-    if (kernel.featureDimension)
-      stream << " " << *kernel.featureDimension << " features";
-    if (kernel.degree)
-      stream << " of degree " << *kernel.degree;
-    if (!kernel.scoreForm.empty())
-      stream << ", scores as " << kernel.scoreForm;
-    stream << "\n";
-    for (const StageDescription &stage : kernel.stages) {
-      stream << "  stage @" << stage.function << ": ";
-      llvm::interleave(
-          stage.programs, stream, [&](int64_t factor) { stream << sizeToString(factor); }, " x ");
-      stream << " block programs, " << stage.scratchBytes << " bytes of scratch per thread\n";
-    }
-  }
-}
-
 static llvm::Error emitText(LoweredModule &module, const CompileOptions &options, Emit emit,
                             llvm::StringRef output) {
   if (emit == Emit::Tile) {
@@ -99,25 +76,31 @@ static llvm::Error emitText(LoweredModule &module, const CompileOptions &options
 namespace {
 /// The command line, alive only while polyattn-compile runs.
 struct Arguments {
-  llvm::cl::OptionCategory category{"polyattn-compile options"};
+  llvm::cl::OptionCategory what{"What to compile"};
+  llvm::cl::OptionCategory result{"What to write"};
   llvm::cl::opt<std::string> input{llvm::cl::Positional, llvm::cl::desc("SPEC.mlir"),
-                                   llvm::cl::Required, llvm::cl::cat(category)};
-  llvm::cl::opt<std::string> output{
-      "o", llvm::cl::desc("The file to write, - for standard output; for --emit lib a directory"),
-      llvm::cl::value_desc("OUT"), llvm::cl::Required, llvm::cl::cat(category)};
-  llvm::cl::opt<std::string> entry{"entry", llvm::cl::desc("The entry to compile (default: all)"),
-                                   llvm::cl::value_desc("NAME"), llvm::cl::cat(category)};
+                                   llvm::cl::Required, llvm::cl::cat(what)};
+  llvm::cl::opt<std::string> entry{"entry", llvm::cl::desc("The attention (default: all of them)"),
+                                   llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   llvm::cl::opt<std::string> target{
-      "target", llvm::cl::desc("cpu (this machine), x86-64, x86-64-v3, x86-64-v4 or aarch64"),
-      llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(category)};
-  llvm::cl::opt<std::string> emit{
-      "emit", llvm::cl::desc("tile, llvm, asm, obj, or lib: shared library, C header and JSON"),
-      llvm::cl::init("lib"), llvm::cl::value_desc("KIND"), llvm::cl::cat(category)};
+      "target",
+      llvm::cl::desc("The machine: cpu (this one, the default), x86-64, x86-64-v3 (AVX2), "
+                     "x86-64-v4 (AVX-512) or aarch64"),
+      llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   llvm::cl::opt<bool> optimizeIR{"optimize-ir",
                                  llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
-                                 llvm::cl::cat(category)};
-  llvm::cl::opt<bool> explain{"explain", llvm::cl::desc("Print what was decided to standard error"),
-                              llvm::cl::cat(category)};
+                                 llvm::cl::cat(what)};
+  llvm::cl::opt<std::string> output{
+      "o", llvm::cl::desc("A file, - for standard output; for --emit lib a directory"),
+      llvm::cl::value_desc("OUT"), llvm::cl::Required, llvm::cl::cat(result)};
+  llvm::cl::opt<std::string> emit{
+      "emit",
+      llvm::cl::desc("lib (a shared library, its C header and a JSON description, the default), "
+                     "obj, asm, llvm (LLVM IR) or tile (block programs)"),
+      llvm::cl::init("lib"), llvm::cl::value_desc("KIND"), llvm::cl::cat(result)};
+  llvm::cl::opt<bool> explain{
+      "explain", llvm::cl::desc("Say on standard error what was decided, and at what costs"),
+      llvm::cl::cat(result)};
 };
 } // namespace
 
@@ -150,17 +133,20 @@ static llvm::Error compile(const Arguments &arguments) {
   llvm::Error error = *emit == Emit::Library ? emitSharedLibrary(*module, options, arguments.output,
                                                                  stemOf(arguments.input))
                                              : emitText(*module, options, *emit, arguments.output);
-  if (!error && arguments.explain)
-    explain(llvm::errs(), *module, options.machine);
-  return error;
+  if (error || !arguments.explain)
+    return error;
+  return explain(llvm::errs(), *module, (*file)->getBuffer(), arguments.input, options);
 }
 
 int polyattn::compileMain(int argc, char **argv) {
   Arguments arguments;
-  llvm::cl::HideUnrelatedOptions(arguments.category);
+  llvm::cl::HideUnrelatedOptions({&arguments.what, &arguments.result});
   std::string problems;
   llvm::raw_string_ostream stream(problems);
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, "Compiles attention specs\n", &stream)) {
+  if (!llvm::cl::ParseCommandLineOptions(
+          argc, argv,
+          "Compiles attention specs: polyattn-compile specs/linear.mlir --entry linear -o out\n",
+          &stream)) {
     // One line is enough; the rest repeats how to ask for help.
     llvm::errs() << llvm::StringRef(problems).split('\n').first << '\n';
     return 1;

@@ -31,13 +31,14 @@ public:
       stages.push_back(anonymous({module.getFunction(stage.function),
                                   numbers(stage.programs, POLYATTN_RT_MAX_FACTORS, 1),
                                   number(stage.scratchBytes)}));
-    return global(anonymous({string(kernel.entry), array(tensors), number(tensors.size()),
-                             array(stages), number(stages.size()),
-                             kernel.cpuLevel.empty() ? llvm::ConstantPointerNull::get(pointer)
-                                                     : string(kernel.cpuLevel),
-                             numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
-                             anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
-                                        number(kernel.split.segment), number(kernel.split.from)})}));
+    return global(
+        anonymous({string(kernel.entry), array(tensors), number(tensors.size()), array(stages),
+                   number(stages.size()),
+                   kernel.cpuLevel.empty() ? llvm::ConstantPointerNull::get(pointer)
+                                           : string(kernel.cpuLevel),
+                   numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
+                   anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
+                              number(kernel.split.segment), number(kernel.split.from)})}));
   }
 
 private:

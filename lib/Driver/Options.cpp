@@ -64,10 +64,13 @@ namespace {
 
 /// One option and what its values go to.
 struct Option {
-  StringRef name, value, help; // `value` is empty for a flag
+  StringRef group, name, value, help; // `value` is empty for a flag
   bool valueOptional = false;
   std::vector<std::string> given = {};
 };
+
+constexpr StringLiteral kWhat = "what to run", kData = "arguments and results",
+                        kResult = "what to do with it", kOther = "other";
 
 /// The command line. LLVM's own cl::opt is not used: its options are global to the process, and
 /// the shared LLVM library has taken names such as `threads` already.
@@ -75,25 +78,24 @@ struct CommandLine {
   std::vector<std::string> positional;
   bool help = false;
   std::vector<Option> options = {
-      {"entry", "NAME", "the attention to run; needed where a spec has several"},
-      {"input", "NAME=FILE.npy", "an argument from a file; bf16 is the type '<V2'"},
-      {"output", "NAME=FILE.npy", "a result to a file"},
-      {"random", "B=1,T=128,H=8[,Tk=..][,Hkv=..]",
+      {kWhat, "entry", "NAME", "the attention to run; needed where a spec has several"},
+      {kWhat, "target", "NAME", "what runs it (default cpu), see below"},
+      {kWhat, "direction", "NAME", "forward, the only one so far"},
+      {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
+      {kData, "input", "NAME=FILE.npy", "an argument from a file; bf16 is the type '<V2'"},
+      {kData, "random", "B=1,T=128,H=8[,Tk=..][,Hkv=..]",
        "random numbers for the arguments that no file gives"},
-      {"seed", "N", "seed of --random (default 0)"},
-      {"save-inputs", "DIR", "write every argument to DIR/NAME.npy"},
-      {"target", "NAME", "what runs the entry (default reference), see below"},
-      {"direction", "NAME", "forward, the only one so far"},
-      {"threads", "N", "threads (default: as many as the machine runs at once)"},
-      {"check", "", "compare with the oracle and fail beyond the tolerance"},
-      {"tolerance", "NUMBER",
-       "relative error that --check allows (default 1e-5; 1e-2 with bf16, "
-       "f16)"},
-      {"bench", "SECONDS", "measure for so long (default 2)", /*valueOptional=*/true},
-      {"json", "", "print one JSON object"},
-      {"describe", "", "print the entries with their arguments and results"},
-      {"padded", "", "lay out all tensors with gaps between rows, for tests"},
-      {"help", "", "print this"},
+      {kData, "seed", "N", "seed of --random (default 0)"},
+      {kData, "output", "NAME=FILE.npy", "a result to a file"},
+      {kData, "save-inputs", "DIR", "write every argument to DIR/NAME.npy"},
+      {kData, "padded", "", "lay out all tensors with gaps between rows, for tests"},
+      {kResult, "check", "", "compare with the oracle and fail beyond the tolerance"},
+      {kResult, "tolerance", "NUMBER",
+       "relative error that --check allows (default 1e-5; 1e-2 with bf16, f16)"},
+      {kResult, "bench", "SECONDS", "measure for so long (default 2)", /*valueOptional=*/true},
+      {kResult, "json", "", "print one JSON object"},
+      {kOther, "describe", "", "only print the entries with their arguments and results"},
+      {kOther, "help", "", "print this"},
   };
 
   Option &option(StringRef name) {
@@ -139,8 +141,12 @@ Error CommandLine::parse(ArrayRef<const char *> arguments) {
 
 void driver::printHelp(const TargetRegistry &targets, raw_ostream &stream) {
   stream << "Runs an attention of a spec.\n\nusage: polyattn-run SPEC.mlir [options]   (- reads "
-            "the spec from stdin)\n\n";
+            "the spec from stdin)\n";
+  StringRef group;
   for (const Option &option : CommandLine().options) {
+    if (option.group != group)
+      stream << "\n" << option.group << ":\n";
+    group = option.group;
     std::string form = "--" + option.name.str();
     if (option.valueOptional)
       form += "[=" + option.value.str() + "]";
@@ -165,7 +171,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   if (StringRef direction = line.value("direction").value_or("forward"); direction != "forward")
     return createStringError("--direction: expected forward, got '" + direction + "'");
   options.entry = line.value("entry").value_or("");
-  options.target = line.value("target").value_or("reference");
+  options.target = line.value("target").value_or("cpu");
   options.saveInputs = line.value("save-inputs").value_or("");
   options.check = line.flag("check");
   options.json = line.flag("json");

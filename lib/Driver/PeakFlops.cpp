@@ -22,7 +22,9 @@ constexpr int64_t kIterations = 4096;
 
 volatile float factorSource = 0.999f, addendSource = 0.001f, sink;
 
-template <int Bytes> struct VectorOf { typedef float Type __attribute__((vector_size(Bytes))); };
+template <int Bytes> struct VectorOf {
+  typedef float Type __attribute__((vector_size(Bytes)));
+};
 
 /// The loop, inlined into functions that allow one instruction set each. Returns its operations.
 template <int Bytes> __attribute__((always_inline)) inline double multiplyAdd() {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/Target.h"
+#include "polyattn/Reference/Evaluate.h"
 
 using namespace llvm;
 using namespace polyattn;

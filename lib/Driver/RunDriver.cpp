@@ -84,7 +84,8 @@ Expected<std::vector<NamedFile>> inputFiles(const Signature &signature, StringRe
   return files;
 }
 
-Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options, const TargetRegistry &targets) {
+Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
+               const TargetRegistry &targets) {
   // Everything that can be refused is, before anything long begins.
   auto target = targets.create(options.target);
   if (!target)
@@ -127,7 +128,7 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
     auto measurement = measure(**executable, call, report.flops, *options.bench);
     if (!measurement)
       return measurement.takeError();
-    report.measurement = std::move(*measurement);
+    report.measurement = *measurement;
     // What is checked and written is one run's work, not the sum of many.
     for (const HostTensor &result : results)
       result.poison();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/Target.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace polyattn;
@@ -29,7 +30,7 @@ Expected<std::unique_ptr<Target>> TargetRegistry::create(StringRef name) const {
 std::string TargetRegistry::list() const {
   std::string text;
   for (const Entry &entry : entries)
-    text += "  " + entry.name + ": " + entry.description + "\n";
+    text += formatv("  {0,-20} {1}\n", entry.name, entry.description);
   return text;
 }
 

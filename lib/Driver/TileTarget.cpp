@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Pass/PassManager.h"
-#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Driver/Target.h"
+#include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Reference/EvaluateTile.h"
-#include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -41,7 +40,9 @@ public:
 
 private:
   LogicalResult runParts(std::vector<Array> &tensors, const Call &call) {
-    auto number = [&](StringRef name) { return kernel->getAttrOfType<IntegerAttr>(("polyattn." + name).str()).getInt(); };
+    auto number = [&](StringRef name) {
+      return kernel->getAttrOfType<IntegerAttr>(("polyattn." + name).str()).getInt();
+    };
     int64_t parts = std::min<int64_t>(call.threads, number("max_splits"));
     if (call.sizes.queries < number("split_from"))
       parts = 1;
@@ -87,10 +88,9 @@ public:
       if (other.getSymName() != name)
         other.erase();
     PassManager passes(module->getContext());
-    passes.addPass(createInlineMaps());
-    passes.addPass(createSimplifyFeatures());
-    passes.addPass(createChooseSchedule());
-    passes.addPass(createConvertPolyAttnToTile());
+    CPUPipelineOptions options;
+    options.stopAfter = CPUPipelinePhase::Tile;
+    buildCPUPipeline(passes, options);
     if (failed(passes.run(*module)))
       return llvm::make_error<ReportedError>();
     return std::make_unique<TileExecutable>(std::move(module), name);

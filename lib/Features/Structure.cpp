@@ -179,8 +179,8 @@ std::string Structure::str() const {
 }
 
 void Structure::encodeInto(llvm::SmallVectorImpl<int64_t> &code) const {
-  code.append({static_cast<int64_t>(kind_), width_, degree_, block_,
-               static_cast<int64_t>(parts_.size())});
+  code.append(
+      {static_cast<int64_t>(kind_), width_, degree_, block_, static_cast<int64_t>(parts_.size())});
   for (const Structure &part : parts_)
     part.encodeInto(code);
 }

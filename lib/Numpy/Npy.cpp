@@ -152,8 +152,8 @@ static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layou
                              nameOf(wanted) + ") or '<f8', got '" + header.descr + "'");
   __int128 promised = size;
   for (int64_t extent : header.shape)
-    if (extent != 0 && (promised *= extent) > (__int128(1) << 62))
-      promised = __int128(1) << 62;
+    if (extent != 0)
+      promised = std::min(promised * extent, __int128(1) << 62);
   if (is_contained(header.shape, 0))
     promised = 0;
   if (promised != __int128(data.size()))

@@ -22,12 +22,16 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   ChooseScheduleOptions schedule;
   schedule.l1Bytes = options.machine.l1Bytes;
   passes.addPass(createChooseSchedule(schedule));
+  if (options.stopAfter == CPUPipelinePhase::Schedule)
+    return;
   passes.addPass(createConvertPolyAttnToTile());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;
   passes.addPass(createTileToVectorPass(options.machine));
+  if (options.stopAfter == CPUPipelinePhase::Vector)
+    return;
   buildVectorToLLVMPipeline(passes);
 }
 
@@ -38,7 +42,10 @@ struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
   Option<CPUPipelinePhase> stopAfter{
       *this, "stop-after", llvm::cl::desc("the last level"),
       llvm::cl::init(CPUPipelinePhase::LLVMDialect),
-      llvm::cl::values(clEnumValN(CPUPipelinePhase::Tile, "tile", "the tile dialect"),
+      llvm::cl::values(clEnumValN(CPUPipelinePhase::Schedule, "schedule",
+                                  "the polyattn dialect, inlined, simplified and scheduled"),
+                       clEnumValN(CPUPipelinePhase::Tile, "tile", "the tile dialect"),
+                       clEnumValN(CPUPipelinePhase::Vector, "vector", "functions of vector code"),
                        clEnumValN(CPUPipelinePhase::LLVMDialect, "llvm", "the LLVM dialect"))};
 };
 } // namespace

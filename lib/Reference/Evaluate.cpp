@@ -127,8 +127,7 @@ private:
   int64_t kvHeadOf(AttendOp op, int64_t head) const;
   State initialState(AttendOp op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
-  void recurrentRows(AttendOp op, const HeadVectors &vectors, State state,
-                     std::vector<Row> &rows);
+  void recurrentRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
   void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
   void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                        int64_t head);
@@ -143,7 +142,7 @@ private:
   Reading reading;
   std::vector<std::pair<int64_t, int64_t>> heads; // batch and query head
   std::vector<int64_t> rows;                      // query positions
-  llvm::DenseMap<Value, Array> computed; // results of attends
+  llvm::DenseMap<Value, Array> computed;          // results of attends
   llvm::DenseMap<Value, SmallVector<Operation *>> slices;
 };
 
@@ -156,9 +155,8 @@ ArrayRef<Operation *> Evaluator::sliceOf(Value value) {
   llvm::DenseSet<Value> needed = {value};
   Operation *last = value.getDefiningOp();
   for (Operation *op = last; op; op = op->getPrevNode()) {
-    if (isa<AttendOp>(op) || llvm::none_of(op->getResults(), [&](Value result) {
-          return needed.contains(result);
-        }))
+    if (isa<AttendOp>(op) ||
+        llvm::none_of(op->getResults(), [&](Value result) { return needed.contains(result); }))
       continue;
     needed.insert(op->operand_begin(), op->operand_end());
     ops.push_back(op);
@@ -215,8 +213,8 @@ FeatureValue Evaluator::at(Value value, const Site &site) {
     auto it = computed.find(operand);
     if (it == computed.end() || !isa<FeatureType>(operand.getType()))
       return;
-    ArrayRef<double> row = it->second.row({site.batch, site.position, site.head},
-                                          it->second.shape.back());
+    ArrayRef<double> row =
+        it->second.row({site.batch, site.position, site.head}, it->second.shape.back());
     environment.features[operand] = FeatureValue::vector({row.begin(), row.end()});
   };
   bindComputed(value);
@@ -294,8 +292,7 @@ State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
 }
 
 /// Row i by its definition: a sum over the keys that the mask leaves.
-Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial,
-                        int64_t i) {
+Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i) {
   Row row;
   row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
   bool causal = op.getMask() == Mask::Causal;
@@ -365,8 +362,8 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
   }
 }
 
-void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State state,
-                                int64_t batch, int64_t head) {
+void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
+                                int64_t head) {
   double previous = 0;
   for (int64_t j = 0; j < sizes.keys; ++j) {
     if (op.hasDecay())
@@ -435,8 +432,8 @@ FailureOr<std::vector<Array>> Evaluator::run() {
       results.push_back(computed[value]);
       continue;
     }
-    Array &output =
-        results.emplace_back(ArrayRef({sizes.batch, sizes.queries, sizes.heads, feature.getWidth()}));
+    Array &output = results.emplace_back(
+        ArrayRef({sizes.batch, sizes.queries, sizes.heads, feature.getWidth()}));
     for (auto [b, h] : heads)
       for (int64_t i : rows)
         llvm::copy(expand(at(value, {b, i, h})), output.data.begin() + output.offset({b, i, h}));
@@ -460,8 +457,7 @@ bool polyattn::canSelect(AttentionOp attention) {
   });
 }
 
-FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention,
-                                                 ArrayRef<Array> arguments,
+FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention, ArrayRef<Array> arguments,
                                                  const CallSizes &sizes, Reading reading,
                                                  const Selection &selection) {
   return Evaluator(attention, arguments, sizes, reading, selection).run();

@@ -30,8 +30,7 @@ struct Rule {
   }
 };
 
-template <typename F>
-Numbers mapElements(Numbers numbers, F f) {
+template <typename F> Numbers mapElements(Numbers numbers, F f) {
   for (double &x : numbers)
     x = f(x);
   return numbers;
@@ -52,8 +51,7 @@ double norm(const Numbers &numbers) {
 }
 
 /// Element-wise combination; a single number serves every element.
-template <typename F>
-Numbers combine(const Rule &rule, OperandRange inputs, double neutral, F f) {
+template <typename F> Numbers combine(const Rule &rule, OperandRange inputs, double neutral, F f) {
   size_t width = 1;
   for (Value input : inputs)
     width = std::max(width, rule.of(input).size());
@@ -95,8 +93,8 @@ Numbers layerNorm(const Rule &rule, LayerNormOp op) {
   for (double a : x)
     variance += (a - mean) * (a - mean) / x.size();
   double eps = op.getEps().convertToDouble();
-  double divisor = op.getEpsPlace() == EpsPlace::Inside ? std::sqrt(variance + eps)
-                                                        : std::sqrt(variance) + eps;
+  double divisor =
+      op.getEpsPlace() == EpsPlace::Inside ? std::sqrt(variance + eps) : std::sqrt(variance) + eps;
   for (size_t i = 0; i < x.size(); ++i) {
     x[i] = (x[i] - mean) / divisor;
     if (op.getAffine().size() > 0)
@@ -163,9 +161,7 @@ Numbers evaluateVector(const Rule &rule, Operation *op) {
         return combine(rule, op.getInputs(), 0, [](double a, double b) { return a + b; });
       })
       .Case([&](TriuOp op) { return triu(rule, op); })
-      .Case([&](ConstantOp op) {
-        return Numbers(op.getWidth(), op.getValue().convertToDouble());
-      })
+      .Case([&](ConstantOp op) { return Numbers(op.getWidth(), op.getValue().convertToDouble()); })
       .Case([&](SelectOp op) {
         Numbers x = input(), y;
         for (int64_t index : op.getIndices())
@@ -181,17 +177,13 @@ Numbers evaluateVector(const Rule &rule, Operation *op) {
       .Case([&](SinOp) { return elementwise([](double x) { return std::sin(x); }); })
       .Case([&](CosOp) { return elementwise([](double x) { return std::cos(x); }); })
       .Case([&](AbsOp) { return elementwise([](double x) { return std::fabs(x); }); })
-      .Case([&](SigmoidOp) {
-        return elementwise([](double x) { return 1 / (1 + std::exp(-x)); });
-      })
+      .Case([&](SigmoidOp) { return elementwise([](double x) { return 1 / (1 + std::exp(-x)); }); })
       .Case([&](SiluOp) { return elementwise([](double x) { return x / (1 + std::exp(-x)); }); })
       .Case([&](SoftplusOp) {
         return elementwise(
             [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); });
       })
-      .Case([&](GeluOp op) {
-        return elementwise([&](double x) { return gelu(x, op.getForm()); });
-      })
+      .Case([&](GeluOp op) { return elementwise([&](double x) { return gelu(x, op.getForm()); }); })
       .Case([&](PowOp op) {
         if (op.getExponent())
           return elementwise(

@@ -61,10 +61,9 @@ std::vector<double> reference::expand(const FeatureValue &value) {
   case Structure::Kind::SymmetricPower: {
     std::vector<double> base = expand(value.parts[0]);
     int64_t n = base.size(), degree = value.structure.degree();
-    std::vector<Monomial> monomials =
-        value.structure.kind() == Structure::Kind::TensorPower
-            ? tensorMonomials(n, degree)
-            : symmetricMonomials(n, degree, value.structure.block());
+    std::vector<Monomial> monomials = value.structure.kind() == Structure::Kind::TensorPower
+                                          ? tensorMonomials(n, degree)
+                                          : symmetricMonomials(n, degree, value.structure.block());
     for (const Monomial &monomial : monomials) {
       double product = monomial.weight;
       for (int64_t index : monomial.indices)

@@ -22,8 +22,26 @@ AttentionShape AttentionShape::of(AttendOp attend) {
                       attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
   shape.needsState = attend.getInitialState() || attend.getFinalState();
   shape.causal = attend.getMask() == Mask::Causal;
-  shape.localBlock = attend.getLocalQuery() ? *attend.getBlock() : 0;
+  if (Value localQuery = attend.getLocalQuery()) {
+    shape.localBlock = *attend.getBlock();
+    shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
+  }
   return shape;
+}
+
+ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
+  double values = shape.valueWidth, features = shape.features;
+  // Under a causal mask half of the pairs count; without one the state has them all.
+  double pairs = !shape.causal ? 0 : (shape.localBlock ? shape.localBlock : block) / 2.0;
+  double local = shape.localBlock ? shape.localScoreWidth : shape.scoreWidth;
+  ScheduleCosts costs;
+  costs.scorePair = shape.scoreWidth + values;
+  costs.featurePair = features + values;
+  costs.state = 2 * features * values;
+  costs.diagonalByScores = pairs * (local + values);
+  costs.diagonalByFeatures = pairs * costs.featurePair;
+  costs.quadraticPerPosition = costs.scorePair / (shape.causal ? 2 : 1);
+  return costs;
 }
 
 Schedule Schedule::of(ScheduleAttr attribute) {
@@ -69,20 +87,18 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) 
   if (!shape.hasFeatures || !stateFits)
     schedule.form = ScheduleForm::Quadratic;
   schedule.featureBlock = stateFits ? featureBlockFor(shape.features, l1Bytes) : 128;
-  // One score costs scoreWidth in its score form, D from features that are there anyway.
-  bool scoresCheaper = shape.hasScoreForm && shape.scoreWidth < shape.features;
+  ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
+  bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
   bool fewFeatures = shape.features <= 160;
   bool scores = shape.localBlock || scoresCheaper || fewFeatures ||
                 schedule.form == ScheduleForm::Quadratic;
   schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;
-  // With T positions a row meets T/2 of them: (s + dv) each. Through the state it meets C/2
-  // of them, and the state costs 2 D dv. Leaves of keys are formed again for each block of
-  // queries, so the quadratic form must win by half before it is taken.
+  // The state is worth its cost from the T on where all pairs cost as much as the state and the
+  // pairs of a block. Leaves of keys are formed again for each block of queries, so the quadratic
+  // form must win by half before it is taken.
   if (schedule.form == ScheduleForm::State && scoresCheaper && !shape.needsState &&
       !shape.localBlock) {
-    int64_t perPair = shape.scoreWidth + shape.valueWidth;
-    int64_t below = schedule.block +
-                    2 * shape.features * shape.valueWidth / perPair * (shape.causal ? 2 : 1) * 2 / 3;
+    int64_t below = schedule.block + int64_t(costs.state / costs.quadraticPerPosition * 2 / 3);
     // Two forms are twice the code to compile: worth it where many lengths want the other one.
     if (below > 8 * schedule.block) {
       schedule.form = ScheduleForm::Both;

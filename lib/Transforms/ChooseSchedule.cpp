@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Remarks.h"
 #include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -16,12 +17,35 @@ namespace polyattn {
 using namespace mlir;
 using namespace polyattn;
 
+/// Says what was chosen and what the forms cost, for those who ask for remarks.
+static void explain(AttendOp attend, const Schedule &schedule) {
+  ScheduleCosts costs = ScheduleCosts::of(AttentionShape::of(attend), schedule.block);
+  auto entry = attend->getParentOfType<AttentionOp>();
+  auto opts = remark::RemarkOpts::name("Schedule").category("polyattn-choose-schedule");
+  remark::analysis(attend.getLoc(), opts.function(entry.getSymName()))
+      << remark::metric("form", stringifyScheduleForm(schedule.form))
+      << remark::metric("diagonal", stringifyScheduleDiagonal(schedule.diagonal))
+      << remark::metric("block", schedule.block)
+      << remark::metric("feature_block", schedule.featureBlock)
+      << remark::metric("quadratic_below", schedule.quadraticBelow)
+      << remark::metric("cost_state", costs.state)
+      << remark::metric("cost_diagonal_by_scores", costs.diagonalByScores)
+      << remark::metric("cost_diagonal_by_features", costs.diagonalByFeatures)
+      << remark::metric("cost_quadratic_per_position", costs.quadraticPerPosition);
+}
+
 namespace {
 
 struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
   using ChooseScheduleBase::ChooseScheduleBase;
 
   void runOnOperation() override {
+    if (block < 0 || featureBlock < 0) {
+      getOperation().emitError("polyattn-choose-schedule: block and feature-block may not be "
+                               "negative, got ")
+          << block.getValue() << " and " << featureBlock.getValue();
+      return signalPassFailure();
+    }
     getOperation().walk([&](AttendOp attend) {
       if (attend.getSchedule())
         return;
@@ -31,6 +55,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
       if (featureBlock > 0)
         schedule.featureBlock = featureBlock;
       attend.setScheduleAttr(schedule.toAttribute(&getContext()));
+      explain(attend, schedule);
     });
   }
 };

@@ -85,9 +85,11 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
 def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
   let summary = "decide how each attention is computed";
   let description = [{
-    Gives every `attend` without a schedule one that a cost model chooses from its sizes: the form with a
-    state or the quadratic one (both where T decides), how pairs inside a block are scored,
-    the block and the feature block. Maps must be inlined.
+    Gives every `attend` without a schedule one that a cost model chooses from its sizes: the
+    form with a state or the quadratic one (both where T decides), how pairs inside a block are
+    scored, the block and the feature block. Maps must be inlined.
+
+    The analysis remark `Schedule` (`--remarks-filter=polyattn.*`) names the choice and its costs.
 
     Numeric contract: changes the order of sums.
   }];

@@ -13,5 +13,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   polyattn::registerDialects(registry);
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "polyattn optimizer driver\n", registry));
+      mlir::MlirOptMain(argc, argv,
+                        "Runs passes on attention specs and block programs; "
+                        "--polyattn-cpu-pipeline goes all of the way\n",
+                        registry));
 }

@@ -13,6 +13,7 @@
 #define POLYATTN_DRIVER_TARGET_H
 
 #include "polyattn/Entry/Signature.h"
+#include "polyattn/Reference/Array.h"
 
 namespace polyattn {
 

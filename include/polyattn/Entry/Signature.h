@@ -15,8 +15,8 @@
 #define POLYATTN_ENTRY_SIGNATURE_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Entry/CallSizes.h"
 #include "polyattn/Entry/HostTensor.h"
-#include "polyattn/Reference/Evaluate.h"
 #include "llvm/Support/JSON.h"
 #include <array>
 

@@ -12,8 +12,9 @@
 
 namespace polyattn {
 
-/// The levels at which the pipeline can stop.
-enum class CPUPipelinePhase { Tile, LLVMDialect };
+/// The levels at which the pipeline can stop. Schedule is still the polyattn dialect: maps inlined,
+/// features simplified, schedules chosen. Vector is one function per block program.
+enum class CPUPipelinePhase { Schedule, Tile, Vector, LLVMDialect };
 
 struct CPUPipelineOptions {
   MachineDescription machine;
@@ -24,7 +25,7 @@ struct CPUPipelineOptions {
 /// the C API all run this.
 void buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options);
 
-/// `--polyattn-cpu-pipeline="target=NAME stop-after=tile|llvm"`.
+/// `--polyattn-cpu-pipeline="target=NAME stop-after=schedule|tile|vector|llvm"`.
 void registerCPUPipeline();
 
 } // namespace polyattn

@@ -13,6 +13,7 @@
 #define POLYATTN_REFERENCE_EVALUATE_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Entry/CallSizes.h"
 #include "polyattn/Reference/Array.h"
 
 namespace polyattn {
@@ -23,11 +24,6 @@ enum class Reading {
   Scores,
   /// Features and a running state, position by position.
   Recurrent,
-};
-
-/// The sizes that a call binds.
-struct CallSizes {
-  int64_t batch = 0, queries = 0, keys = 0, heads = 0, kvHeads = 0;
 };
 
 /// Which part of a result is wanted: where T is large, a few rows cost little. Everything
@@ -47,9 +43,9 @@ bool canSelect(AttentionOp attention);
 /// Evaluates an attention on arguments whose shapes fit `sizes` (see Signature.h, which
 /// checks them). Fails with a diagnostic where a reading is impossible: a state of
 /// too many features, an odd power of |score|. With a selection, other rows are left zero and
-/// other heads' final states NaN; the recurrent reading visits every row of a selected head all the same.
-mlir::FailureOr<std::vector<Array>> evaluate(AttentionOp attention,
-                                             llvm::ArrayRef<Array> arguments,
+/// other heads' final states NaN; the recurrent reading visits every row of a selected head all the
+/// same.
+mlir::FailureOr<std::vector<Array>> evaluate(AttentionOp attention, llvm::ArrayRef<Array> arguments,
                                              const CallSizes &sizes, Reading reading,
                                              const Selection &selection = {});
 

@@ -30,7 +30,7 @@
 #define POLYATTN_SCHEDULE_COST_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
-#include "polyattn/Reference/Evaluate.h"
+#include "polyattn/Entry/CallSizes.h"
 
 namespace polyattn {
 

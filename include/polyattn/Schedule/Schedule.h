@@ -21,6 +21,7 @@ struct AttentionShape {
   bool needsState = false; // a state is asked in or out
   bool causal = true;
   int64_t localBlock = 0; // the block of a local kernel, 0 without
+  int64_t localScoreWidth = 0; // multiply-adds of one of its scores
 
   static AttentionShape of(AttendOp attend);
 };
@@ -35,6 +36,21 @@ struct Schedule {
 
   static Schedule of(ScheduleAttr attribute);
   ScheduleAttr toAttribute(mlir::MLIRContext *context) const;
+};
+
+/// What the choice weighs: multiply-adds, the only place that says what they are. Forming the
+/// vectors costs the same in every form and is left out. (Cost.h counts something else: the
+/// operations that the algorithm needs, for rates.)
+struct ScheduleCosts {
+  double scorePair;   // a pair whose score is formed alone, as every pair of the quadratic form
+  double featurePair; // a pair whose score is formed from features that are there anyway
+  // Per position and query head:
+  double state;                // the state is read and updated
+  double diagonalByScores;     // pairs of one block
+  double diagonalByFeatures;   // the same from features
+  double quadraticPerPosition; // all pairs: times T
+
+  static ScheduleCosts of(const AttentionShape &shape, int64_t block);
 };
 
 /// The most features of a state that the schedule chooses where none is asked for.

@@ -75,8 +75,7 @@ LogicalResult Machine::runOp(Operation *op) {
             tile::AccumulateOp, tile::ConstantOp, tile::ColumnOp, tile::PositionsOp, tile::DotOp,
             tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp, tile::ExpandOp,
             tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp, tile::TransposeOp, memref::DimOp,
-            memref::LoadOp,
-            scf::ForOp, scf::IfOp>([&](auto op) { return run(*this, op); })
+            memref::LoadOp, scf::ForOp, scf::IfOp>([&](auto op) { return run(*this, op); })
       .Default(
           [&](Operation *op) { return runIndex(*this, op) ? success() : runScalar(*this, op); });
 }

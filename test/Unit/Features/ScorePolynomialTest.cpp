@@ -19,8 +19,8 @@ ScorePolynomial polynomial(std::initializer_list<double> coefficients) {
   ScorePolynomial sum = *ScorePolynomial::constant(0.0);
   int64_t exponent = 0;
   for (double c : coefficients)
-    sum = sum + *ScorePolynomial::constant(c)->times(
-                    *ScorePolynomial::variable().power(exponent++));
+    sum =
+        sum + *ScorePolynomial::constant(c)->times(*ScorePolynomial::variable().power(exponent++));
   return sum;
 }
 

@@ -45,8 +45,8 @@ TEST(Structure, WidthSaturates) {
 
 TEST(Structure, CodeRoundTrip) {
   Structure x = Structure::vector(4);
-  Structure s = Structure::concat(
-      {x, Structure::tensorProduct({x, Structure::symmetricPower(x, 2, 2)})});
+  Structure s =
+      Structure::concat({x, Structure::tensorProduct({x, Structure::symmetricPower(x, 2, 2)})});
   EXPECT_EQ(Structure::decode(s.encode()), s);
   EXPECT_EQ(s.str(), "[4] + ([4] x sym 2 block 2 [4])");
 }

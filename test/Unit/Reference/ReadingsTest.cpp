@@ -48,13 +48,14 @@ struct Case {
 std::string specOf(const Case &c) {
   std::string structure = c.result;
   bool state = std::string(c.attend).find("final_state") != std::string::npos;
-  std::string results = state ? "o: tensor<?x?x?x5xf32>, s: tensor<?x?x3x5xf32>, z: tensor<?x?x3xf32>"
-                              : "o: tensor<?x?x?x5xf32>";
+  std::string results = state
+                            ? "o: tensor<?x?x?x5xf32>, s: tensor<?x?x3x5xf32>, z: tensor<?x?x3xf32>"
+                            : "o: tensor<?x?x?x5xf32>";
   std::string bind = state ? "%o:3" : "%o";
   std::string give = state ? "return %o#0, %o#1, %o#2 : [5], tensor<?x?x3x5xf32>, tensor<?x?x3xf32>"
                            : "return %o : [5]";
-  return std::string("polyattn.feature_map @phi(%x: [4], %w: 4x3) {\n") + c.map + "\nyield %y : " +
-         structure +
+  return std::string("polyattn.feature_map @phi(%x: [4], %w: 4x3) {\n") + c.map +
+         "\nyield %y : " + structure +
          "\n}\npolyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,"
          " %v: tensor<?x?x?x5xf32>, %w: tensor<4x3xf32>, %g: tensor<?x?x?xf32>,"
          " %s0: tensor<?x?x3x5xf32>, %z0: tensor<?x?x3xf32>) -> (" +
@@ -84,10 +85,9 @@ TEST_P(ReadingsTest, ScoresAgreeWithState) {
   ASSERT_TRUE(module) << text;
   auto attention = *module->getOps<AttentionOp>().begin();
 
-  std::vector<Array> arguments = {randomArray({kBatch, kTokens, kHeads, 4}, 1),
-                                  randomArray({kBatch, kTokens, kKvHeads, 4}, 2),
-                                  randomArray({kBatch, kTokens, kKvHeads, 5}, 3),
-                                  randomArray({4, 3}, 4)};
+  std::vector<Array> arguments = {
+      randomArray({kBatch, kTokens, kHeads, 4}, 1), randomArray({kBatch, kTokens, kKvHeads, 4}, 2),
+      randomArray({kBatch, kTokens, kKvHeads, 5}, 3), randomArray({4, 3}, 4)};
   if (text.find("%g: ") != std::string::npos)
     arguments.push_back(randomArray({kBatch, kTokens, kKvHeads}, 5, -2, 0));
   if (text.find("%s0: ") != std::string::npos) {
@@ -111,8 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"identity", kProject, "[3]", "causal normalize <none>", ""},
         Case{"full", kProject, "[3]", "full normalize <none, reduce = mean>", ""},
         Case{"symmetric", "%y = power %x {degree = 2, symmetric} : [4]", "sym 2 [4]", kBias, ""},
-        Case{"tspow", "%y = power %x {degree = 2, symmetric, block = 2} : [4]",
-             "sym 2 block 2 [4]", kBias, ""},
+        Case{"tspow", "%y = power %x {degree = 2, symmetric, block = 2} : [4]", "sym 2 block 2 [4]",
+             kBias, ""},
         Case{"tensor", "%p = project %x, %w : [4], 4x3\n%y = tensor %x, %p, %x : [4], [3], [4]",
              "[4] x [3] x [4]", "causal normalize <none>", ""},
         Case{"based",
@@ -122,14 +122,16 @@ INSTANTIATE_TEST_SUITE_P(
              "[1] + [4] + pow 2 [4]", "causal normalize <sum, eps = 1.0e-6> {signed_scores}", ""},
         Case{"decay", "%y = elu_plus_one %x : [4]", "[4]",
              "decay %g causal normalize <sum, eps = 1.0e-6>", ", tensor<?x?x?xf32>"},
-        Case{"factors", kProject, "[3]", "causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}",
-             ""},
+        Case{"factors", kProject, "[3]",
+             "causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}", ""},
         Case{"interleaved", kProject, "[3]",
-             "causal normalize <none> {grouping = #polyattn.grouping<interleaved>, score_scale = 0.5}",
+             "causal normalize <none> {grouping = #polyattn.grouping<interleaved>, score_scale = "
+             "0.5}",
              ""},
         Case{"floor", kProject, "[3]",
              "causal normalize <sum, eps = 1.0e-6, min_denom = 0.3> {signed_scores}", ""},
-        Case{"states", "%e = elu_plus_one %x : [4]\n%y = select %e {indices = array<i64: 0, 2, 3>} : [4]",
+        Case{"states",
+             "%e = elu_plus_one %x : [4]\n%y = select %e {indices = array<i64: 0, 2, 3>} : [4]",
              "[3]",
              "decay %g initial %s0 initial_normalizer %z0 causal normalize <bias, bias = 9.0>"
              " {final_state}",

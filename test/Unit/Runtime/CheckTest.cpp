@@ -18,8 +18,8 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"o", 1, POLYATTN_F32, 4, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H, 8}},
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_HKV, 16}},
 };
-const polyattn_rt_kernel kKernel = {"entry", kRules, 5, nullptr, 0, nullptr,
-                                    {-1, -1, -1, -1, -1}, {1, 0, 0, 0}};
+const polyattn_rt_kernel kKernel = {
+    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}};
 
 /// A correct call; tests spoil it.
 class Check : public testing::Test {

@@ -1,0 +1,21 @@
+//===- CallSizes.h - the sizes that a call binds ----------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_ENTRY_CALLSIZES_H
+#define POLYATTN_ENTRY_CALLSIZES_H
+
+#include <cstdint>
+
+namespace polyattn {
+
+/// B, T, Tk, H and Hkv of one call.
+struct CallSizes {
+  int64_t batch = 0, queries = 0, keys = 0, heads = 0, kvHeads = 0;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_ENTRY_CALLSIZES_H

@@ -1,0 +1,109 @@
+//===- Explain.cpp - what was decided, for people -------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explain.h"
+#include "polyattn/Schedule/Schedule.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace polyattn;
+
+static std::string number(double value) {
+  return llvm::formatv(value < 1e9 ? "{0:f0}" : "{0:e1}", value).str();
+}
+
+/// The schedule in words.
+static void describe(llvm::raw_ostream &stream, const Schedule &schedule) {
+  if (schedule.form == ScheduleForm::Both)
+    stream << "quadratic below T = " << schedule.quadraticBelow << ", else a state";
+  else
+    stream << (schedule.form == ScheduleForm::State ? "a state" : "quadratic");
+  stream << "; blocks of " << schedule.block << " positions";
+  if (schedule.form == ScheduleForm::Quadratic)
+    return;
+  bool scores = schedule.diagonal == ScheduleDiagonal::Scores;
+  stream << ", pairs inside a block by " << (scores ? "scores" : "features") << "; "
+         << schedule.featureBlock << " features at a time";
+}
+
+/// The forms that exist and what they cost; `*` marks what was chosen.
+static void compare(llvm::raw_ostream &stream, const AttentionShape &shape,
+                    const Schedule &schedule) {
+  ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
+  bool usesState = schedule.form != ScheduleForm::Quadratic;
+  auto withState = [&](ScheduleDiagonal diagonal, llvm::StringRef name, double pairs) {
+    stream << "    " << (usesState && schedule.diagonal == diagonal ? "* " : "  ")
+           << llvm::formatv("{0,-27} {1} = {2} + {3} in the block\n", name,
+                            number(costs.state + pairs), number(costs.state), number(pairs));
+  };
+  stream << "    multiply-adds per position and head, without the maps:\n";
+  if (shape.hasFeatures) {
+    withState(ScheduleDiagonal::Scores, "state, pairs by scores", costs.diagonalByScores);
+    if (shape.causal && !shape.localBlock)
+      withState(ScheduleDiagonal::Features, "state, pairs by features", costs.diagonalByFeatures);
+  }
+  if (!shape.needsState)
+    stream << "    " << (schedule.form == ScheduleForm::State ? "  " : "* ")
+           << llvm::formatv("{0,-27} {1:f1} T\n", "quadratic", costs.quadraticPerPosition);
+}
+
+static void explainAttend(llvm::raw_ostream &stream, AttendOp attend) {
+  Schedule schedule = scheduleOf(attend);
+  AttentionShape shape = AttentionShape::of(attend);
+  stream << "  attend";
+  if (auto location = attend.getLoc()->findInstanceOf<mlir::FileLineColLoc>())
+    stream << " in line " << location.getLine();
+  stream << ", features " << mlir::cast<FeatureType>(attend.getKey().getType()).getStructure().str()
+         << ": ";
+  describe(stream, schedule);
+  stream << '\n';
+  compare(stream, shape, schedule);
+}
+
+/// Known only where the spec was lowered to the end.
+static void explainStages(llvm::raw_ostream &stream, const KernelDescription &kernel) {
+  if (kernel.target.empty())
+    return;
+  for (const StageDescription &stage : kernel.stages) {
+    stream << "  stage @" << stage.function << ": ";
+    llvm::interleave(
+        stage.programs, stream, [&](int64_t factor) { stream << sizeToString(factor); }, " x ");
+    stream << " block programs, " << stage.scratchBytes << " bytes of scratch per thread\n";
+  }
+  if (kernel.split.maxParts > 1)
+    stream << "  with more processors than heads a head is cut into at most "
+           << kernel.split.maxParts << " parts by its features\n";
+}
+
+llvm::Error polyattn::explain(llvm::raw_ostream &stream, const LoweredModule &module,
+                              llvm::StringRef text, llvm::StringRef fileName,
+                              const CompileOptions &options) {
+  // Once more up to the schedules, which the lower levels do not have any more.
+  llvm::Expected<LoweredModule> scheduled = parseSpec(text, fileName, options);
+  if (!scheduled)
+    return scheduled.takeError();
+  if (llvm::Error error = lower(*scheduled, options, CPUPipelinePhase::Schedule))
+    return error;
+  const MachineDescription &machine = options.machine;
+  stream << "machine: " << machine.name << " (" << machine.cpu << "), vectors of "
+         << machine.vectorWidth << " f32 in " << machine.vectorRegisters << " registers, L1 "
+         << machine.l1Bytes / 1024 << " KiB, L2 " << machine.l2Bytes / 1024 << " KiB\n";
+  for (const KernelDescription &kernel : module.kernels) {
+    stream << "@" << kernel.entry << ":";
+    if (kernel.featureDimension)
+      stream << " " << *kernel.featureDimension << " features";
+    if (kernel.degree)
+      stream << " of degree " << *kernel.degree;
+    if (!kernel.scoreForm.empty())
+      stream << ", scores as " << kernel.scoreForm;
+    stream << "\n";
+    auto attention = scheduled->module->lookupSymbol<AttentionOp>(kernel.entry);
+    for (auto attend : attention.getBody().getOps<AttendOp>())
+      explainAttend(stream, attend);
+    explainStages(stream, kernel);
+  }
+  return llvm::Error::success();
+}

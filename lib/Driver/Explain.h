@@ -1,0 +1,21 @@
+//===- Explain.h - what was decided, for people -----------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_DRIVER_EXPLAIN_H
+#define POLYATTN_LIB_DRIVER_EXPLAIN_H
+
+#include "polyattn/Driver/Compile.h"
+
+namespace polyattn {
+
+/// For --explain: the machine, the schedule of every attend with the costs behind it, and the
+/// stages of `module`, which has been lowered. `text` is its spec.
+llvm::Error explain(llvm::raw_ostream &stream, const LoweredModule &module, llvm::StringRef text,
+                    llvm::StringRef fileName, const CompileOptions &options);
+
+} // namespace polyattn
+
+#endif // POLYATTN_LIB_DRIVER_EXPLAIN_H

@@ -1,0 +1,66 @@
+// RUN: polyattn-opt %s --polyattn-choose-schedule | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-choose-schedule="block=32 feature-block=8" | FileCheck %s --check-prefix=GIVEN
+// RUN: polyattn-opt %s --polyattn-choose-schedule --remarks-filter="polyattn.*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: not polyattn-opt %s --polyattn-choose-schedule=block=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+
+// NEGATIVE: error: polyattn-choose-schedule: block and feature-block may not be negative, got -1 and 0
+
+// A plain vector has no cheaper scores: a state at every length.
+// CHECK-LABEL: @plain
+// CHECK: schedule = #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 16, quadratic_below = 0>
+// GIVEN-LABEL: @plain
+// GIVEN: #polyattn.schedule<form = state, diagonal = scores, block = 32, feature_block = 8, quadratic_below = 0>
+// REMARK: remark: [Analysis] Schedule | Category:polyattn-choose-schedule | Function=plain |
+// REMARK-SAME: block=64
+// REMARK-SAME: cost_state=5.12
+// REMARK-SAME: form=state
+polyattn.attention @plain(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %o = attend query %x key %x value %x causal normalize <none> : [16], [16], [16]
+  return %o : [16]
+}
+
+// 816 features of 16 numbers: all pairs up to 64 + 2/3 * (2 * 816 * 16) / ((18 + 16) / 2) positions.
+// CHECK-LABEL: @cube
+// CHECK: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = {{[0-9]+}}, quadratic_below = 1088>
+polyattn.attention @cube(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = power %x {degree = 3, symmetric} : [16]
+  %o = attend query %p key %p value %x causal normalize <none> : sym 3 [16], sym 3 [16], [16]
+  return %o : [16]
+}
+
+// A state that is asked for is held.
+// CHECK-LABEL: @asked
+// CHECK: #polyattn.schedule<form = state,
+polyattn.attention @asked(%q: tensor<?x?x?x16xf32>)
+    -> (o: tensor<?x?x?x16xf32>, s: tensor<?x?x816x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = power %x {degree = 3, symmetric} : [16]
+  %o:2 = attend query %p key %p value %x causal normalize <none> {final_state}
+    : sym 3 [16], sym 3 [16], [16]
+  return %o#0, %o#1 : [16], tensor<?x?x816x16xf32>
+}
+
+// Too many features to hold.
+// CHECK-LABEL: @huge
+// CHECK: #polyattn.schedule<form = quadratic,
+polyattn.attention @huge(%q: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x64xf32>) {
+  %x = read %q : tensor<?x?x?x64xf32> -> [64]
+  %p = power %x {degree = 8, symmetric} : [64]
+  %o = attend query %p key %p value %x causal normalize <none> : sym 8 [64], sym 8 [64], [64]
+  return %o : [64]
+}
+
+// What the user wrote stays.
+// CHECK-LABEL: @hand
+// CHECK: #polyattn.schedule<form = quadratic, diagonal = scores, block = 16, feature_block = 16, quadratic_below = 0>
+// GIVEN-LABEL: @hand
+// GIVEN: #polyattn.schedule<form = quadratic, diagonal = scores, block = 16, feature_block = 16, quadratic_below = 0>
+polyattn.attention @hand(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<
+      form = quadratic, diagonal = scores, block = 16, feature_block = 16, quadratic_below = 0>}
+    : [16], [16], [16]
+  return %o : [16]
+}
