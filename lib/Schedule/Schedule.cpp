@@ -62,7 +62,7 @@ static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
     return features;
   // Whole strips of 8 rows; without a remainder, whose code would be the same once more, where
   // a length near the limit allows it.
-  for (int64_t size = limit / 8 * 8; size >= limit * 5 / 8; size -= 8)
+  for (int64_t size = limit / 8 * 8; size >= limit * 3 / 4; size -= 8)
     if (features % size == 0)
       return size;
   int64_t blocks = (features + limit - 1) / limit;
