@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/CompileMain.h"
+#include "OutputFiles.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -35,12 +36,10 @@ static llvm::Expected<Emit> parseEmit(llvm::StringRef name) {
 
 /// Writes a file whole or not at all; "-" is the standard output.
 static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-    stream << content;
-    return llvm::Error::success();
-  });
-  // The message starts with the quoted path.
-  return error;
+  OutputFiles files;
+  if (llvm::Error error = files.add(path, content))
+    return error;
+  return files.commit();
 }
 
 /// For --explain: what was decided, for people.
@@ -113,6 +112,10 @@ struct Arguments {
   llvm::cl::opt<std::string> emit{
       "emit", llvm::cl::desc("tile, llvm, asm, obj, or lib: shared library, C header and JSON"),
       llvm::cl::init("lib"), llvm::cl::value_desc("KIND"), llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> direction{"direction",
+                                       llvm::cl::desc("forward, the only one so far"),
+                                       llvm::cl::init("forward"), llvm::cl::value_desc("NAME"),
+                                       llvm::cl::cat(category)};
   llvm::cl::opt<bool> optimizeIR{"optimize-ir",
                                  llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
                                  llvm::cl::cat(category)};
@@ -130,6 +133,9 @@ static llvm::Error compile(const Arguments &arguments) {
   llvm::Expected<Emit> emit = parseEmit(arguments.emit);
   if (!emit)
     return emit.takeError();
+  if (arguments.direction != "forward")
+    return llvm::createStringError("unknown --direction '" + arguments.direction +
+                                   "', expected forward");
   CompileOptions options;
   options.entry = arguments.entry;
   options.codegen.optimizeIR = arguments.optimizeIR;
