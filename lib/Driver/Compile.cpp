@@ -84,6 +84,8 @@ llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::St
   // Threads would take longer to start than a spec takes to compile.
   result.context =
       std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  // A spec's author has the line; the operation's generic form says no more.
+  result.context->printOpOnDiagnostic(false);
   Diagnostics diagnostics(result.context.get());
   result.module = mlir::parseSourceString<mlir::ModuleOp>(
       text, mlir::ParserConfig(result.context.get()), fileName);

@@ -187,6 +187,7 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
     return llvm::createStringError("'" + options.spec + "': " + buffer.getError().message());
   // One entry is compiled: idle worker threads would only disturb what is measured.
   MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   std::string text = (*buffer)->getBuffer().str();
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());

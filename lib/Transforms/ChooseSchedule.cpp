@@ -22,16 +22,25 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
   using ChooseScheduleBase::ChooseScheduleBase;
 
   void runOnOperation() override {
-    getOperation().walk([&](AttendOp attend) {
+    WalkResult result = getOperation().walk([&](AttendOp attend) {
       if (attend.getSchedule())
-        return;
+        return WalkResult::advance();
       Schedule schedule = scheduleOf(attend);
-      if (block > 0)
+      if (block)
         schedule.block = block;
-      if (featureBlock > 0)
+      if (featureBlock)
         schedule.featureBlock = featureBlock;
-      attend.setScheduleAttr(schedule.toAttribute(&getContext()));
+      // The options are a user's.
+      auto attribute = ScheduleAttr::getChecked([&] { return attend.emitError(); }, &getContext(),
+                                                schedule.form, schedule.diagonal, schedule.block,
+                                                schedule.featureBlock, schedule.quadraticBelow);
+      if (!attribute)
+        return WalkResult::interrupt();
+      attend.setScheduleAttr(attribute);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 
