@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/PolyAttn.h"
-#include "llvm/Support/raw_ostream.h"
 #include "polyattn/Driver/Compile.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 
 using namespace polyattn;
@@ -36,6 +36,12 @@ static bool isSmall(mlir::ModuleOp module) {
                 return small ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
               })
               .wasInterrupted();
+}
+
+/// LLVM's libraries are not instrumented: what they allocate and fill looks poisoned or overflown
+/// to code of ours that is.
+extern "C" const char *__asan_default_options() {
+  return "allow_user_poisoning=0:detect_container_overflow=0:detect_leaks=0";
 }
 
 /// From text through parser and verifiers to the LLVM dialect. What is refused must be refused with
