@@ -71,17 +71,18 @@ void KernelLowering::evaluateDots(ArrayRef<DotOp> dots, const RegisterTile &tile
 }
 
 namespace {
-/// How one operand is walked along k: a pointer for k = 0, a stride, and fixed displacements.
+/// How one operand is walked along k: fixed displacements from a pointer that moves by a fixed
+/// stride. Operands that share their memory share the pointer.
 struct Walk {
-  Value start;
+  unsigned pointer;
   int64_t stride;
   SmallVector<int64_t> displacements;
   Type element;
 };
 } // namespace
 
-static Walk walkLhs(Emitter &e, const Product &p, Value start, int64_t rows) {
-  Walk walk{start, 1, {}, p.lhs.element};
+static Walk walkLhs(const Product &p, unsigned pointer, int64_t rows) {
+  Walk walk{pointer, 1, {}, p.lhs.element};
   int64_t panel = p.lhs.panelWidth;
   if (p.lhsTransposed)
     walk.stride = panel ? panel : p.lhs.rowStride;
@@ -105,60 +106,81 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
                                  Vectors sums) {
   int64_t rows = tile.rows, vectors = tile.vectors;
   SmallVector<Walk> lhs, rhs;
-  SmallVector<unsigned> rhsOf;
+  Vectors pointers;
+  SmallVector<int64_t> strides; // of the pointers
+  SmallVector<Type> elements;
+  auto add = [&](Walk &walk, Value start) {
+    walk.pointer = pointers.size();
+    pointers.push_back(start);
+    strides.push_back(walk.stride);
+    elements.push_back(walk.element);
+  };
   for (auto [i, p] : llvm::enumerate(products)) {
     Offset row = p.lhsTransposed ? address(p.lhs, 0, tile.row) : address(p.lhs, tile.row, 0);
-    lhs.push_back(walkLhs(e, p, e.pointer(p.lhs.base, row, p.lhs.element), rows));
+    lhs.push_back(walkLhs(p, 0, rows));
+    add(lhs.back(), e.pointer(p.lhs.base, row, p.lhs.element));
     unsigned shared = 0;
     while (shared < i && !sameMemory(products[shared].rhs, p.rhs))
       ++shared;
-    rhsOf.push_back(shared);
-    Walk walk{shared < i ? Value()
-                         : e.pointer(p.rhs.base, address(p.rhs, 0, tile.column), p.rhs.element),
-              p.rhs.rowStride,
-              {},
-              p.rhs.element};
+    if (shared < i) {
+      rhs.push_back(rhs[shared]);
+      continue;
+    }
+    Walk walk{0, p.rhs.rowStride, {}, p.rhs.element};
     for (int64_t v = 0; v < vectors; ++v)
       walk.displacements.push_back(v * e.width());
+    add(walk, e.pointer(p.rhs.base, address(p.rhs, 0, tile.column), p.rhs.element));
     rhs.push_back(walk);
   }
-  // One term for rows [firstRow, rows).
-  auto term = [&](Offset k, Vectors sums, int64_t firstRow) {
-    SmallVector<Vectors> b(products.size());
-    for (size_t p = 0; p < products.size(); ++p) {
-      if (rhsOf[p] != p) {
-        b[p] = b[rhsOf[p]];
-        continue;
-      }
-      Value row = e.pointer(rhs[p].start, e.mul(k, rhs[p].stride), rhs[p].element);
-      for (int64_t displacement : rhs[p].displacements)
-        b[p].push_back(e.loadVector(rhs[p].element, row, displacement));
+
+  // Term k behind the pointers, for rows [firstRow, rows).
+  auto term = [&](ValueRange at, int64_t k, Vectors sums, int64_t firstRow) {
+    DenseMap<unsigned, Vectors> loaded; // by pointer
+    for (Walk &walk : rhs) {
+      Vectors &b = loaded[walk.pointer];
+      if (b.empty())
+        for (int64_t displacement : walk.displacements)
+          b.push_back(e.loadVector(walk.element, at[walk.pointer], k * walk.stride + displacement));
     }
-    SmallVector<Value> starts;
-    for (Walk &walk : lhs)
-      starts.push_back(e.pointer(walk.start, e.mul(k, walk.stride), walk.element));
     for (int64_t r = firstRow; r < rows; ++r)
       for (size_t p = 0; p < products.size(); ++p) {
-        Value a = e.broadcast(e.load(lhs[p].element, starts[p], lhs[p].displacements[r]));
+        const Walk &walk = lhs[p];
+        Value a = e.broadcast(e.load(walk.element, at[walk.pointer],
+                                     k * walk.stride + walk.displacements[r]));
         for (int64_t v = 0; v < vectors; ++v) {
           Value &sum = sums[(p * rows + r) * vectors + v];
-          sum = e.fma(a, b[p][v], sum);
+          sum = e.fma(a, loaded[rhs[p].pointer][v], sum);
         }
       }
     return sums;
   };
+  // Loops carry the sums and, behind them, the pointers.
+  size_t numSums = sums.size();
+  auto sumsOf = [&](ValueRange carried) { return Vectors(carried.take_front(numSums)); };
+  auto pointersOf = [&](ValueRange carried) { return carried.drop_front(numSums); };
+  auto advance = [&](Vectors sums, ValueRange at, int64_t terms) {
+    for (auto [pointer, stride, element] : llvm::zip(at, strides, elements))
+      sums.push_back(e.pointer(pointer, terms * stride, element));
+    return sums;
+  };
+
   const Product &first = products.front();
   Offset end = first.bound ? *first.bound : Offset(first.depth);
   // Several terms at a time: the loop's own instructions would take issue slots from products.
   constexpr int64_t unroll = 4;
   int64_t turns = first.depth / unroll;
-  auto several = [&](Offset k, ValueRange carried) {
-    Vectors next(carried);
+  auto several = [&](Offset, ValueRange carried) {
+    Vectors next = sumsOf(carried);
     for (int64_t i = 0; i < unroll; ++i)
-      next = term(e.add(k, i), next, 0);
-    return next;
+      next = term(pointersOf(carried), i, next, 0);
+    return advance(next, pointersOf(carried), unroll);
   };
-  auto one = [&](Offset k, ValueRange carried) { return term(k, Vectors(carried), 0); };
+  auto one = [&](Offset, ValueRange carried) {
+    Vectors next = term(pointersOf(carried), 0, sumsOf(carried), 0);
+    return advance(next, pointersOf(carried), 1);
+  };
+  Vectors carried = sums;
+  carried.append(pointers);
   auto terms = [&](Offset to, bool isMultiple) {
     Offset whole = to;
     if (to.isStatic())
@@ -167,18 +189,18 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
       whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-unroll)));
     // Between pieces of the sum a few lines of what comes next are fetched.
     int64_t piece = fetchTurns(turns, to.isStatic()) * unroll;
-    sums = e.loop(0, whole, piece ? piece : unroll, sums, [&](Offset k, ValueRange carried) {
+    carried = e.loop(0, whole, piece ? piece : unroll, carried, [&](Offset k, ValueRange carried) {
       if (!piece)
         return several(k, carried);
       Vectors next = e.loop(k, e.add(k, piece), unroll, carried, several);
       fetchBetween(e.div(k, piece), turns * unroll / piece);
       return next;
     });
-    sums = e.loop(whole, to, 1, sums, one);
+    carried = e.loop(whole, to, 1, carried, one);
   };
   if (!first.lowerLhs) {
     terms(end, false);
-    return sums;
+    return sumsOf(carried);
   }
 
   // Row i of a triangle ends with term i: all rows up to the tile's first, then one row less for
@@ -186,22 +208,24 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   turns /= 2;
   terms(e.min(tile.row, end), !first.bound && rows % unroll == 0);
   if (!first.bound) {
+    sums = sumsOf(carried);
     for (int64_t r = 0; r < rows; ++r)
-      sums = term(e.add(tile.row, r), sums, r);
+      sums = term(pointersOf(carried), r, sums, r);
     return sums;
   }
-  return e.loop(tile.row, e.max(tile.row, e.min(e.add(tile.row, rows), end)), 1, sums,
-                [&](Offset k, ValueRange carried) {
-                  Vectors next = term(k, Vectors(carried), 0);
-                  Value number = e.value(e.sub(k, tile.row));
-                  for (size_t i = 0; i < next.size(); ++i) {
-                    int64_t row = int64_t(i) / vectors % rows;
-                    Value reached =
-                        arith::CmpIOp::create(e, arith::CmpIPredicate::sle, number, e.value(row));
-                    next[i] = e.select(reached, next[i], carried[i]);
-                  }
-                  return next;
-                });
+  carried = e.loop(tile.row, e.max(tile.row, e.min(e.add(tile.row, rows), end)), 1, carried,
+                   [&](Offset k, ValueRange carried) {
+                     Vectors next = term(pointersOf(carried), 0, sumsOf(carried), 0);
+                     Value number = e.value(e.sub(k, tile.row));
+                     for (size_t i = 0; i < next.size(); ++i) {
+                       int64_t row = int64_t(i) / vectors % rows;
+                       Value reached = arith::CmpIOp::create(e, arith::CmpIPredicate::sle, number,
+                                                             e.value(row));
+                       next[i] = e.select(reached, next[i], carried[i]);
+                     }
+                     return advance(next, pointersOf(carried), 1);
+                   });
+  return sumsOf(carried);
 }
 
 // A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.

@@ -142,8 +142,10 @@ void Emitter::ifLess(Offset a, Offset b, function_ref<void()> body) {
 Value Emitter::pointer(Value base, Offset offset, Type element) {
   element = storageType(element);
   auto type = LLVM::LLVMPointerType::get(getContext());
-  if (offset.dynamic)
+  if (offset.dynamic) {
     base = LLVM::GEPOp::create(*this, type, element, base, ArrayRef<LLVM::GEPArg>{offset.dynamic});
+    base = LLVM::LaunderInvariantGroupOp::create(*this, base);
+  }
   if (offset.constant)
     base = LLVM::GEPOp::create(*this, type, element, base,
                                ArrayRef<LLVM::GEPArg>{int32_t(offset.constant)});
