@@ -184,14 +184,35 @@ Vectors KernelLowering::evaluateExpand(ExpandOp expand, const RegisterTile &tile
     weights = constantTable(
         DenseElementsAttr::get(RankedTensorType::get({rows}, source.element), values), rows, 1);
   }
-  Vectors results;
-  for (int64_t r = 0; r < tile.rows; ++r) {
-    // The row of the table belongs to the row of the result, also where the latter is a column.
-    Offset row = e.add(first, e.add(tile.row, r));
+  auto factorsOf = [&](Offset row) {
     SmallVector<Offset> factors;
     for (int64_t p = 0; p < power; ++p)
       factors.push_back(Offset(
           arith::ExtSIOp::create(e, e.getI64Type(), loadElement(table, row, p)).getResult()));
+    return factors;
+  };
+  Vectors results;
+  if (tile.flipped) {
+    // Lanes are rows of the result, and each has a row of the table to itself.
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      int64_t lanes = tile.lastLanes && v == tile.vectors - 1 ? tile.lastLanes : e.width();
+      Value column = e.zero(source.element);
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        Offset row = e.add(first, e.add(tile.column, v * e.width() + lane));
+        Value product = weights ? loadElement(*weights, row, 0) : Value();
+        for (Offset factor : factorsOf(row)) {
+          Value next = loadElement(source, factor, 0);
+          product = product ? Value(arith::MulFOp::create(e, product, next)) : next;
+        }
+        column = vector::InsertOp::create(e, product, column, lane);
+      }
+      results.push_back(column);
+    }
+    return results;
+  }
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    Offset row = e.add(first, e.add(tile.row, r));
+    SmallVector<Offset> factors = factorsOf(row);
     Value weight;
     if (weights)
       weight = e.broadcast(loadElement(*weights, row, 0));
