@@ -285,6 +285,21 @@ template <typename Op> struct FlattenNested : OpRewritePattern<Op> {
   }
 };
 
+/// project(project(x, W1), W2, b) -> project(x, W1 W2, b)
+struct ProjectOfProject : OpRewritePattern<ProjectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ProjectOp op, PatternRewriter &rewriter) const override {
+    ProjectOp inner = mergeableInput(op);
+    if (!inner)
+      return rewriter.notifyMatchFailure(op, "the input is no projection, or one projection would "
+                                             "not be cheaper");
+    Value weight =
+        WeightProductOp::create(rewriter, op.getLoc(), inner.getWeight(), op.getWeight());
+    rewriter.replaceOpWithNewOp<ProjectOp>(op, inner.getInput(), weight, op.getBias());
+    return success();
+  }
+};
+
 /// select(select(a, i), j) -> select(a, i[j])
 struct SelectOfSelect : OpRewritePattern<SelectOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -304,5 +319,6 @@ struct SelectOfSelect : OpRewritePattern<SelectOp> {
 
 void PolyAttnDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
-               FlattenNested<HadamardOp>, FlattenNested<AddOp>, SelectOfSelect>(getContext());
+               FlattenNested<HadamardOp>, FlattenNested<AddOp>, ProjectOfProject, SelectOfSelect>(
+      getContext());
 }

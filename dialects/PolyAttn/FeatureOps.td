@@ -56,6 +56,21 @@ def PolyAttn_ProjectOp : PolyAttn_FeatureOp<"project", 1, 1, 2> {
                        Optional<PolyAttn_WeightType>:$bias);
 }
 
+def PolyAttn_WeightProductOp : PolyAttn_FeatureOp<"weight_product", 0, 2> {
+  let summary = "W1 W2, the weight of a projection of a projection";
+  let description = [{
+    W2^T (W1^T x) = (W1 W2)^T x. The product belongs to a head where one of the weights does,
+    else to all heads; it is computed once for each, not once for each position.
+
+    C1: both weights are matrices.
+    C2: the second weight has as many rows as the first has columns.
+
+    Example: `%w = polyattn.weight_product %w1, %w2 : 64x32, 32x48`
+  }];
+  let arguments = (ins PolyAttn_WeightType:$lhs, PolyAttn_WeightType:$rhs);
+  let results = (outs PolyAttn_WeightType:$result);
+}
+
 def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1> {
   let summary = "element-wise product a * b * ...";
   let description = [{

@@ -48,7 +48,8 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
 
     First what keeps the features themselves: factors move out of products, powers,
     projections without bias and selections and gather, constants fold, nested sums and
-    products flatten, equal vectors are computed once.
+    products flatten, equal vectors are computed once. A projection of a projection is one
+    with the product of the weights, where that takes no more operations at a position.
 
     Then, where an attention asks for no state and has no schedule yet, what keeps the
     scores. Query and key are rewritten together:

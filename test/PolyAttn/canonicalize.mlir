@@ -173,3 +173,80 @@ polyattn.feature_map @select_of_select(%x: [4]) {
   %b = select %a {indices = array<i64: 2, 0>} : [3]
   yield %b : [2]
 }
+
+// -----
+
+// CHECK-LABEL: @project_of_project
+// CHECK-NEXT:    [[W:%.*]] = weight_product %w1, %w2 : 6x4, 4x12
+// CHECK-NEXT:    [[P:%.*]] = project %x, [[W]], %b : [6], 6x12, 12
+// CHECK-NEXT:    yield [[P]]
+polyattn.feature_map @project_of_project(%x: [6], %w1: 6x4, %w2: 4x12, %b: 12) {
+  %p = project %x, %w1 : [6], 6x4
+  %y = project %p, %w2, %b : [4], 4x12, 12
+  yield %y : [12]
+}
+
+// -----
+
+// A factor in between is no obstacle. 4 * 9 + 9 * 3 against 4 * 3.
+// CHECK-LABEL: @scaled_between
+// CHECK-NEXT:    [[W:%.*]] = weight_product %w1, %w2 : 4x9, 9x3
+// CHECK-NEXT:    [[P:%.*]] = project %x, [[W]] : [4], 4x3
+// CHECK-NEXT:    scale [[P]] {factor = 2.000000e+00 : f64}
+polyattn.feature_map @scaled_between(%x: [4], %w1: 4x9, %w2: 9x3) {
+  %p = project %x, %w1 : [4], 4x9
+  %s = scale %p {factor = 2.0} : [9]
+  %y = project %s, %w2 : [9], 9x3
+  yield %y : [3]
+}
+
+// -----
+
+// A chain of three.
+// CHECK-LABEL: @chain
+// CHECK:         [[V:%.*]] = weight_product
+// CHECK:         [[W:%.*]] = weight_product
+// CHECK-NEXT:    [[P:%.*]] = project %x, [[W]] : [4], 4x4
+// CHECK-NEXT:    yield [[P]]
+polyattn.feature_map @chain(%x: [4], %w: 4x4) {
+  %p = project %x, %w : [4], 4x4
+  %r = project %p, %w : [4], 4x4
+  %y = project %r, %w : [4], 4x4
+  yield %y : [4]
+}
+
+// -----
+
+// One number less in the middle and two projections are cheaper: 6 * 3 + 3 * 12 < 6 * 12.
+// CHECK-LABEL: @narrow_middle
+// CHECK-NEXT:    project
+// CHECK-NEXT:    project
+polyattn.feature_map @narrow_middle(%x: [6], %w1: 6x3, %w2: 3x12) {
+  %p = project %x, %w1 : [6], 6x3
+  %y = project %p, %w2 : [3], 3x12
+  yield %y : [12]
+}
+
+// -----
+
+// CHECK-LABEL: @inner_bias
+// CHECK-NEXT:    project
+// CHECK-NEXT:    project
+polyattn.feature_map @inner_bias(%x: [4], %w1: 4x8, %b: 8, %w2: 8x4) {
+  %p = project %x, %w1, %b : [4], 4x8, 8
+  %y = project %p, %w2 : [8], 8x4
+  yield %y : [4]
+}
+
+// -----
+
+// The inner result is computed anyway.
+// CHECK-LABEL: @inner_used_twice
+// CHECK-NOT:     weight_product
+// CHECK:         concat
+polyattn.feature_map @inner_used_twice(%x: [4], %w1: 4x8, %w2: 8x4) {
+  %p = project %x, %w1 : [4], 4x8
+  %r = project %p, %w2 : [8], 8x4
+  %y = concat %p, %r : [8], [4]
+  yield %y : [8] + [4]
+}

@@ -78,8 +78,8 @@ polyattn.attention @blocked(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 // BASED, 1 + s + s^2/2: the parts keep their factors on the query's side.
 // CHECK-LABEL: polyattn.attention @based
 // CHECK:         [[V:%.*]] = read %v
-// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2 : i64, symmetric} : [4]
 // CHECK:         [[ONE:%.*]] = constant {value = 1.000000e+00 : f64, width = 1 : i64}
+// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2 : i64, symmetric} : [4]
 // CHECK-NEXT:    [[H:%.*]] = scale [[X]] {factor = 2.500000e-01 : f64} : [4]
 // CHECK-NEXT:    [[HH:%.*]] = scale [[XX]] {factor = 0.03125{{[0-9]*}} : f64} : sym 2 [4]
 // CHECK-NEXT:    [[Q:%.*]] = concat [[ONE]], [[H]], [[HH]] : [1], [4], sym 2 [4]
@@ -192,5 +192,50 @@ polyattn.attention @equal_projections(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf3
   %b = project %x, %again : [4], 4x3
   %phi = hadamard %a, %b : [3], [3]
   %o = attend query %phi key %phi value %x causal normalize <none> : [3], [3], [4]
+  return %o : [4]
+}
+
+// -----
+
+// A projection of a projection is one; the product of the weights serves both sides.
+// CHECK-LABEL: polyattn.attention @project_of_project
+// CHECK:         [[W:%.*]] = weight_product
+// CHECK-NOT:     weight_product
+// CHECK-DAG:     [[A:%.*]] = project {{%.*}}, [[W]] : [4], 4x3
+// CHECK-DAG:     [[B:%.*]] = project {{%.*}}, [[W]] : [4], 4x3
+// CHECK:         attend query [[A]] key [[B]]
+polyattn.attention @project_of_project(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,
+    %w1: tensor<4x4xf32>, %w2: tensor<4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %first = read %w1 : tensor<4x4xf32> -> 4x4
+  %second = read %w2 : tensor<4x3xf32> -> 4x3
+  %p = project %x, %first : [4], 4x4
+  %a = project %p, %second : [4], 4x3
+  %r = project %y, %first : [4], 4x4
+  %b = project %r, %second : [4], 4x3
+  %o = attend query %a key %b value %y causal normalize <none> : [3], [3], [4]
+  return %o : [4]
+}
+
+// -----
+
+// The projection that two others start from is written twice, and yet is one with two uses.
+// CHECK-LABEL: polyattn.attention @project_shared
+// CHECK-NOT:     weight_product
+// CHECK-COUNT-3: project
+// CHECK-NOT:     project
+polyattn.attention @project_shared(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>,
+    %w1: tensor<3x5xf32>, %w2: tensor<3x5xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %theta = read %w : tensor<4x3xf32> -> 4x3
+  %first = read %w1 : tensor<3x5xf32> -> 3x5
+  %second = read %w2 : tensor<3x5xf32> -> 3x5
+  %p = project %x, %theta : [4], 4x3
+  %a = project %p, %first : [3], 3x5
+  %again = project %x, %theta : [4], 4x3
+  %b = project %again, %second : [3], 3x5
+  %phi = hadamard %a, %b : [5], [5]
+  %o = attend query %phi key %phi value %x causal normalize <none> : [5], [5], [4]
   return %o : [4]
 }
