@@ -190,7 +190,22 @@ std::optional<double> elementOf(Operation *op, double c) {
           return std::nullopt;
         return std::pow(c, op.getExponent()->convertToDouble());
       })
+      .Case([&](SoftplusOp) { return std::fmax(c, 0.0) + std::log1p(std::exp(-std::fabs(c))); })
+      .Case([&](GeluOp op) {
+        double inner = op.getForm() == GeluForm::Erf
+                           ? std::erf(c * std::sqrt(0.5))
+                           : std::tanh(std::sqrt(2 / M_PI) * (c + 0.044715 * c * c * c));
+        return 0.5 * c * (1 + inner);
+      })
       .Case([&](SquaredNormOp op) { return c * c * widthOf(op.getInput()); })
+      .Case([&](L2NormOp op) {
+        double length = std::fabs(c) * std::sqrt(double(widthOf(op.getInput())));
+        return c / std::fmax(length, op.getEps().convertToDouble());
+      })
+      .Case([&](SumNormOp op) {
+        return c / (c * widthOf(op.getInput()) + op.getEps().convertToDouble());
+      })
+      .Case([&](SoftmaxOp op) { return double(op.getGroups()) / widthOf(op.getInput()); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -207,6 +222,25 @@ struct FoldConstantElement : RewritePattern {
     if (!element || !std::isfinite(*element))
       return rewriter.notifyMatchFailure(op, "no constant");
     rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(*element), widthOf(op->getResult(0)));
+    return success();
+  }
+};
+
+/// hadamard(constant, constant) -> constant, likewise for add.
+template <typename Op> struct FoldConstantOperands : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    constexpr bool isProduct = std::is_same_v<Op, HadamardOp>;
+    double result = isProduct ? 1 : 0;
+    for (Value input : op.getInputs()) {
+      std::optional<double> constant = constantOf(input);
+      if (!constant)
+        return rewriter.notifyMatchFailure(op, "an operand is no constant");
+      result = isProduct ? result * *constant : result + *constant;
+    }
+    if (!std::isfinite(result))
+      return rewriter.notifyMatchFailure(op, "the result is no number");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(result), widthOf(op.getResult()));
     return success();
   }
 };
@@ -319,6 +353,7 @@ struct SelectOfSelect : OpRewritePattern<SelectOp> {
 
 void PolyAttnDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   patterns.add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
+               FoldConstantOperands<HadamardOp>, FoldConstantOperands<AddOp>,
                FlattenNested<HadamardOp>, FlattenNested<AddOp>, ProjectOfProject, SelectOfSelect>(
       getContext());
 }

@@ -153,6 +153,42 @@ polyattn.feature_map @constants() {
 
 // -----
 
+// CHECK-LABEL: @constant_operands
+// CHECK-NEXT:    constant {value = -5.000000e+00 : f64, width = 4 : i64}
+// CHECK-NEXT:    yield
+polyattn.feature_map @constant_operands() {
+  %two = constant {value = 2.0, width = 4}
+  %three = constant {value = -3.0, width = 1}
+  %a = hadamard %two, %three : [4], [1]
+  %b = add %a, %two, %three, %two : [4], [4], [1], [4]
+  yield %b : [4]
+}
+
+// -----
+
+// log(1 + exp 2), gelu of that by its two formulas, 2 / 8, 4 / (16 + 9), 1 / 2.
+// CHECK-LABEL: @constant_functions
+// CHECK-DAG:     constant {value = 2.126928{{[0-9]*}} : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 2.09158{{[0-9]*}} : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 2.09138{{[0-9]*}} : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 2.500000e-01 : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 1.600000e-01 : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 5.000000e-01 : f64, width = 4 : i64}
+polyattn.feature_map @constant_functions() {
+  %two = constant {value = 2.0, width = 4}
+  %four = constant {value = 4.0, width = 4}
+  %a = softplus %two : [4]
+  %b = gelu %a {form = #polyattn.gelu_form<tanh>} : [4]
+  %c = gelu %a {form = #polyattn.gelu_form<erf>} : [4]
+  %d = l2_norm %two {eps = 8.0} : [4]
+  %e = sum_norm %four {eps = 9.0} : [4]
+  %f = softmax %two {groups = 2} : [4]
+  %y = concat %a, %b, %c, %d, %e, %f : [4], [4], [4], [4], [4], [4]
+  yield %y : [4] + [4] + [4] + [4] + [4] + [4]
+}
+
+// -----
+
 // CHECK-LABEL: @sums
 // CHECK-NEXT:    [[A:%.*]] = add %x, %y, %x
 // CHECK-NEXT:    add_const [[A]] {value = 3.000000e+00 : f64}
