@@ -226,6 +226,17 @@ struct FoldConstantElement : RewritePattern {
   }
 };
 
+/// project(0) -> 0
+struct ProjectOfZero : OpRewritePattern<ProjectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ProjectOp op, PatternRewriter &rewriter) const override {
+    if (op.getBias() || constantOf(op.getInput()) != 0.0)
+      return rewriter.notifyMatchFailure(op, "the input is not zero, or there is a bias");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(0.0), widthOf(op.getResult()));
+    return success();
+  }
+};
+
 /// hadamard(constant, constant) -> constant, likewise for add.
 template <typename Op> struct FoldConstantOperands : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -352,8 +363,8 @@ struct SelectOfSelect : OpRewritePattern<SelectOp> {
 } // namespace
 
 void PolyAttnDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns.add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
-               FoldConstantOperands<HadamardOp>, FoldConstantOperands<AddOp>,
-               FlattenNested<HadamardOp>, FlattenNested<AddOp>, ProjectOfProject, SelectOfSelect>(
-      getContext());
+  patterns
+      .add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
+           FoldConstantOperands<HadamardOp>, FoldConstantOperands<AddOp>, FlattenNested<HadamardOp>,
+           FlattenNested<AddOp>, ProjectOfProject, ProjectOfZero, SelectOfSelect>(getContext());
 }

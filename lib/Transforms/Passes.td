@@ -57,7 +57,8 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
       - a product of powers of equal vectors becomes one symmetric power, whose features
         are about p! times fewer: `tensor %a, %a`, `power` of `power`, `power` of `tensor`;
       - constant factors of a product and parts of a concatenation with the factor zero go,
-        constants and equal parts of a concatenation are added up, nested ones are flattened;
+        constants and equal parts of a concatenation are added up, products among them in
+        whatever order, nested ones are flattened;
       - a part of a concatenation keeps its factor on the query's side only;
       - the factor that is left goes to the attend's `score_scale`.
 

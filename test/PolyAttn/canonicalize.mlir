@@ -189,6 +189,19 @@ polyattn.feature_map @constant_functions() {
 
 // -----
 
+// CHECK-LABEL: @project_of_zero
+// CHECK-NEXT:    constant {value = 0.000000e+00 : f64, width = 3 : i64}
+// CHECK-NEXT:    [[P:%.*]] = project {{%.*}}, %u, %b
+// CHECK-NEXT:    yield [[P]]
+polyattn.feature_map @project_of_zero(%w: 4x3, %b: 4, %u: 3x4) {
+  %zero = constant {value = 0.0, width = 4}
+  %p = project %zero, %w : [4], 4x3
+  %y = project %p, %u, %b : [3], 3x4, 4
+  yield %y : [4]
+}
+
+// -----
+
 // CHECK-LABEL: @sums
 // CHECK-NEXT:    [[A:%.*]] = add %x, %y, %x
 // CHECK-NEXT:    add_const [[A]] {value = 3.000000e+00 : f64}

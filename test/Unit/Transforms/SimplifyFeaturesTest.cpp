@@ -215,6 +215,16 @@ INSTANTIATE_TEST_SUITE_P(
              "%p = project %x, %w : [4], 4x3\n%r = project %p, %u : [3], 3x4\n"
              "%y = project %r, %w : [4], 4x3",
              "[3]", kNone},
+        Case{"equal_terms",
+             "%p = project %x, %w : [4], 4x3\n%a = tensor %x, %x : [4], [4]\n"
+             "%b = tensor %x, %p : [4], [3]\n%c = power %x {degree = 2, symmetric} : [4]\n"
+             "%d = tensor %p, %x : [3], [4]\n"
+             "%y = concat %a, %b, %c, %d : [4] x [4], [4] x [3], sym 2 [4], [3] x [4]",
+             "[4] x [4] + [4] x [3] + sym 2 [4] + [3] x [4]", kSigned},
+        Case{"equal_sums",
+             "%p = project %x, %w : [4], 4x3\n%a = concat %x, %p : [4], [3]\n"
+             "%b = concat %p, %x : [3], [4]\n%y = tensor %a, %b : [4] + [3], [3] + [4]",
+             "([4] + [3]) x ([3] + [4])", kNone},
         Case{"elements",
              "%h = scale %x {factor = -0.5} : [4]\n%a = abs %h : [4]\n%r = relu %a : [4]\n"
              "%two = constant {value = 2.0, width = 1}\n%e = exp %two : [1]\n"
