@@ -1,8 +1,11 @@
 # The two commands of the README: `make demo` and `make test`. Both install what is missing first.
 PRESET ?= release
 BUILD := build
+FUZZ_BUILD := build-fuzz
+# How long `make fuzz` runs; an hour before a release.
+SECONDS := 60
 
-.PHONY: build test bench demo deps clean
+.PHONY: build test bench demo deps clean fuzz fuzzer
 
 deps:
 	@scripts/install-dependencies
@@ -17,8 +20,17 @@ $(BUILD)/build.ninja: | deps
 build: deps $(BUILD)/build.ninja
 	cmake --build $(BUILD)
 
-test: build
-	@scripts/run-tests $(BUILD)
+test: build fuzzer
+	@scripts/run-tests $(BUILD) $(FUZZ_BUILD)
+
+$(FUZZ_BUILD)/build.ninja: | deps
+	cmake --preset fuzz
+
+fuzzer: deps $(FUZZ_BUILD)/build.ninja
+	cmake --build $(FUZZ_BUILD) --target polyattn-spec-fuzzer
+
+fuzz: fuzzer
+	@scripts/fuzz $(FUZZ_BUILD) $(SECONDS)
 
 bench: deps-bench $(BUILD)/build.ninja
 	cmake $(BUILD) # again: OpenBLAS may be new
@@ -29,4 +41,4 @@ demo: deps-demo build
 	@scripts/demo $(BUILD)
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(FUZZ_BUILD)

@@ -1,6 +1,6 @@
 import os
+import platform
 import sys
-import subprocess
 
 import lit.formats
 
@@ -12,20 +12,27 @@ config.test_source_root = os.path.join(config.polyattn_source, "test")
 config.environment["PATH"] = os.pathsep.join(
     [config.polyattn_bin, config.llvm_tools, config.environment.get("PATH", "")]
 )
+kernels = os.path.join(config.test_source_root, "Integration", "Kernels", "Inputs")
+config.substitutions.append(("%check_entries",
+                             f"{sys.executable} {os.path.join(kernels, 'check_entries.py')}"))
 config.substitutions.append(("%specs", os.path.join(config.polyattn_source, "specs")))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%examples", os.path.join(config.polyattn_source, "examples")))
+config.substitutions.append(("%include", os.path.join(config.polyattn_source, "include")))
+config.substitutions.append(("%runtime", os.path.join(config.polyattn_source, "runtime")))
 config.substitutions.append(("%lib", config.polyattn_lib))
 # Tests may not leave kernels in the user's cache, nor find any there.
 config.environment["POLYATTN_CACHE_DIR"] = ""
 
-# Whether specs can be compiled to code yet.
-probe = [os.path.join(config.polyattn_bin, "polyattn-compile"), "--emit=obj", "-o", os.devnull,
-         os.path.join(config.polyattn_source, "specs", "linear.mlir")]
-if subprocess.run(probe, capture_output=True).returncode == 0:
-    config.available_features.add("cpu-pipeline")
 if config.polyattn_sanitize:
     config.available_features.add("sanitizer")
+# What this machine can run, beside its own code.
+if platform.machine() == "x86_64":
+    config.available_features.add("x86-64")
+    with open("/proc/cpuinfo") as processors:
+        if "avx2" in processors.read():
+            config.available_features.add("x86-64-v3")
+
 config.substitutions.append(("%docs", os.path.join(config.polyattn_source, "docs")))
 config.substitutions.append(("%build", config.polyattn_build))
 config.substitutions.append(("%dialects", os.path.join(config.polyattn_build, "dialects")))

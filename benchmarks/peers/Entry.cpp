@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Entry.h"
+#include "polyattn/Entry/LargePages.h"
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -42,8 +43,15 @@ std::string polyattn::bench::entryNames() {
 Tensors polyattn::bench::makeTensors(const Entry &entry, const Sizes &sizes) {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
+  auto reserved = [](int64_t count) {
+    std::vector<float> data;
+    data.reserve(count);
+    adviseLargePages(data.data(), count * sizeof(float)); // as polyattn-run does for its own
+    data.resize(count);
+    return data;
+  };
   auto make = [&](int64_t count, float scale) {
-    std::vector<float> data(count);
+    std::vector<float> data = reserved(count);
     for (float &x : data)
       x = scale * normal(random);
     return data;
@@ -53,7 +61,7 @@ Tensors polyattn::bench::makeTensors(const Entry &entry, const Sizes &sizes) {
   tensors.q = make(rows * entry.width, 1);
   tensors.k = make(rows * entry.width, 1);
   tensors.v = make(rows * entry.valueWidth, 1);
-  tensors.o.resize(rows * entry.valueWidth);
+  tensors.o = reserved(rows * entry.valueWidth);
   float scale = 1 / std::sqrt(float(entry.width));
   switch (entry.system) {
   case System::Llops: // theta_q1, theta_q2, theta_k1, theta_k2

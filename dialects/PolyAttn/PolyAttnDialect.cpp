@@ -156,7 +156,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (block < 1 || block > 1024)
     return emitError() << "a block has 1 to 1024 positions, not " << block;
   if (featureBlock < 1)
-    return emitError() << "a feature block has at least one feature";
+    return emitError() << "a feature block has at least one feature, not " << featureBlock;
   if (quadraticBelow < 0 || (quadraticBelow > 0 && form != ScheduleForm::Both))
     return emitError() << "quadratic_below belongs to the form `both`";
   return success();

@@ -46,7 +46,9 @@ Error writeTensor(const Twine &folder, StringRef name, const Tensor &tensor) {
   if (!host)
     return host.takeError();
   std::copy(tensor.data.begin(), tensor.data.end(), static_cast<float *>(host->data));
-  return writer->commit(*host);
+  if (Error error = writer->write(*host))
+    return error;
+  return writer->commit();
 }
 
 /// q, k and v of one spec, all from the same embedded text.

@@ -84,9 +84,13 @@ llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::St
   // Threads would take longer to start than a spec takes to compile.
   result.context =
       std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  // A spec's author has the line; the operation's generic form says no more.
+  result.context->printOpOnDiagnostic(false);
   Diagnostics diagnostics(result.context.get());
+  // MLIR's lexer looks for the zero behind the text, which a caller's buffer need not have.
+  std::string terminated = text.str();
   result.module = mlir::parseSourceString<mlir::ModuleOp>(
-      text, mlir::ParserConfig(result.context.get()), fileName);
+      terminated, mlir::ParserConfig(result.context.get()), fileName);
   if (!result.module)
     return diagnostics.take("the spec could not be parsed");
   if (llvm::Error error = chooseEntries(*result.module, fileName, options.entry))

@@ -7,6 +7,7 @@
 
 #include "polyattn/Driver/CompileMain.h"
 #include "Explain.h"
+#include "OutputFiles.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -36,12 +37,10 @@ static llvm::Expected<Emit> parseEmit(llvm::StringRef name) {
 
 /// Writes a file whole or not at all; "-" is the standard output.
 static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
-  llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-    stream << content;
-    return llvm::Error::success();
-  });
-  // The message starts with the quoted path.
-  return error;
+  OutputFiles files;
+  if (llvm::Error error = files.add(path, content))
+    return error;
+  return files.commit();
 }
 
 static llvm::Error emitText(LoweredModule &module, const CompileOptions &options, Emit emit,
@@ -87,6 +86,10 @@ struct Arguments {
       llvm::cl::desc("The machine: cpu (this one, the default), x86-64, x86-64-v3 (AVX2), "
                      "x86-64-v4 (AVX-512) or aarch64"),
       llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
+  llvm::cl::opt<std::string> direction{"direction",
+                                       llvm::cl::desc("forward, the only one so far"),
+                                       llvm::cl::init("forward"), llvm::cl::value_desc("NAME"),
+                                       llvm::cl::cat(what)};
   llvm::cl::opt<bool> optimizeIR{"optimize-ir",
                                  llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
                                  llvm::cl::cat(what)};
@@ -113,6 +116,9 @@ static llvm::Error compile(const Arguments &arguments) {
   llvm::Expected<Emit> emit = parseEmit(arguments.emit);
   if (!emit)
     return emit.takeError();
+  if (arguments.direction != "forward")
+    return llvm::createStringError("unknown --direction '" + arguments.direction +
+                                   "', expected forward");
   CompileOptions options;
   options.entry = arguments.entry;
   options.codegen.optimizeIR = arguments.optimizeIR;

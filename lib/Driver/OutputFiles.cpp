@@ -6,64 +6,53 @@
 //===----------------------------------------------------------------------===//
 
 #include "OutputFiles.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace polyattn;
-namespace fs = llvm::sys::fs;
 
-OutputFiles::~OutputFiles() {
-  for (File &file : files)
-    llvm::consumeError(file.temporary.discard());
+static llvm::Error inFile(llvm::StringRef path, llvm::Error error) {
+  return llvm::createStringError(path + ": " + llvm::toString(std::move(error)));
 }
 
-llvm::Error OutputFiles::create(std::string path, bool keep) {
-  llvm::Expected<fs::TempFile> temporary = fs::TempFile::create(path + "-%%%%%%%%.tmp");
-  if (!temporary)
-    return llvm::createStringError(path + ": " + llvm::toString(temporary.takeError()));
-  files.push_back({std::move(*temporary), std::move(path), keep});
-  return llvm::Error::success();
+llvm::Expected<OutputFile *> OutputFiles::create(const llvm::Twine &path, bool keep) {
+  llvm::Expected<OutputFile> file = OutputFile::open(path.str());
+  if (!file)
+    return inFile(path.str(), file.takeError());
+  files.push_back({std::move(*file), keep});
+  return &files.back().file;
 }
 
-static llvm::Error write(const fs::TempFile &file, llvm::StringRef path, llvm::StringRef content) {
-  llvm::raw_fd_ostream stream(file.FD, /*shouldClose=*/false);
-  stream << content;
-  stream.flush();
-  if (std::error_code code = stream.error()) {
-    stream.clear_error();
-    return llvm::createStringError(path + ": " + code.message());
-  }
+static llvm::Error write(OutputFile &file, llvm::StringRef content) {
+  if (llvm::Error error = file.write([&](llvm::raw_ostream &stream) { stream << content; }))
+    return inFile(file.getPath(), std::move(error));
   return llvm::Error::success();
 }
 
 llvm::Expected<llvm::StringRef> OutputFiles::add(const llvm::Twine &path) {
-  if (llvm::Error error = create(path.str(), true))
-    return std::move(error);
-  return files.back().temporary.TmpName;
+  llvm::Expected<OutputFile *> file = create(path, true);
+  if (!file)
+    return file.takeError();
+  return (*file)->name();
 }
 
 llvm::Error OutputFiles::add(const llvm::Twine &path, llvm::StringRef content) {
-  if (llvm::Error error = create(path.str(), true))
-    return error;
-  return write(files.back().temporary, files.back().path, content);
+  llvm::Expected<OutputFile *> file = create(path, true);
+  return file ? write(**file, content) : file.takeError();
 }
 
 llvm::Expected<llvm::StringRef> OutputFiles::addScratch(const llvm::Twine &path,
                                                         llvm::StringRef content) {
-  if (llvm::Error error = create(path.str(), false))
+  llvm::Expected<OutputFile *> file = create(path, false);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = write(**file, content))
     return std::move(error);
-  if (llvm::Error error = write(files.back().temporary, files.back().path, content))
-    return std::move(error);
-  return files.back().temporary.TmpName;
+  return (*file)->name();
 }
 
 llvm::Error OutputFiles::commit() {
-  // A folder in a file's place is the only thing left that a rename would refuse.
-  for (File &file : files)
-    if (file.keep && fs::is_directory(file.path))
-      return llvm::createStringError(file.path + ": is a directory");
-  for (File &file : files)
-    if (file.keep)
-      if (llvm::Error error = file.temporary.keep(file.path))
-        return llvm::createStringError(file.path + ": " + llvm::toString(std::move(error)));
+  for (auto &[file, keep] : files)
+    if (keep)
+      if (llvm::Error error = file.commit())
+        return inFile(file.getPath(), std::move(error));
   return llvm::Error::success();
 }

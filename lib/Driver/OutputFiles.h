@@ -7,19 +7,14 @@
 #ifndef POLYATTN_LIB_DRIVER_OUTPUTFILES_H
 #define POLYATTN_LIB_DRIVER_OUTPUTFILES_H
 
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/Error.h"
-#include "llvm/Support/FileSystem.h"
-#include <string>
+#include "polyattn/Files/OutputFile.h"
+#include <deque>
 
 namespace polyattn {
 
-/// Files are written under temporary names beside their own and renamed at the end; whatever
-/// was not renamed is removed, also when the process is interrupted.
+/// Files that are renamed together at the end; whatever was not renamed is removed.
 class OutputFiles {
 public:
-  ~OutputFiles();
-
   /// A temporary file for `path`; its name stays valid until the end.
   llvm::Expected<llvm::StringRef> add(const llvm::Twine &path);
   llvm::Error add(const llvm::Twine &path, llvm::StringRef content);
@@ -30,13 +25,12 @@ public:
   llvm::Error commit();
 
 private:
-  llvm::Error create(std::string path, bool keep);
+  llvm::Expected<OutputFile *> create(const llvm::Twine &path, bool keep);
   struct File {
-    llvm::sys::fs::TempFile temporary;
-    std::string path;
+    OutputFile file;
     bool keep;
   };
-  std::vector<File> files;
+  std::deque<File> files; // names stay where they are as it grows
 };
 
 } // namespace polyattn

@@ -59,12 +59,12 @@ Expected<std::vector<NpyWriter>> openFiles(ArrayRef<NamedFile> files,
   return writers;
 }
 
-Error commitFiles(std::vector<NpyWriter> &writers, ArrayRef<NamedFile> files,
-                  const std::vector<TensorSignature> &signatures, ArrayRef<HostTensor> tensors) {
+Error writeFiles(std::vector<NpyWriter> &writers, ArrayRef<NamedFile> files,
+                 const std::vector<TensorSignature> &signatures, ArrayRef<HostTensor> tensors) {
   for (auto [writer, file] : llvm::zip(writers, files))
     for (auto [signature, tensor] : llvm::zip(signatures, tensors))
       if (signature.name == file.name)
-        if (Error error = writer.commit(tensor))
+        if (Error error = writer.write(tensor))
           return error;
   return Error::success();
 }
@@ -146,9 +146,15 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   llvm::outs().flush();
   if (report.check && !report.check->failure.empty())
     return llvm::createStringError(report.check->failure);
-  if (Error error = commitFiles(*savedInputs, *savedFiles, signature->arguments, inputs->arguments))
+  if (Error error = writeFiles(*savedInputs, *savedFiles, signature->arguments, inputs->arguments))
     return error;
-  return commitFiles(*outputs, options.outputs, signature->results, results);
+  if (Error error = writeFiles(*outputs, options.outputs, signature->results, results))
+    return error;
+  for (std::vector<NpyWriter> *writers : {&*savedInputs, &*outputs})
+    for (NpyWriter &writer : *writers)
+      if (Error error = writer.commit())
+        return error;
+  return Error::success();
 }
 
 Error describeEntries(ModuleOp module, const RunOptions &options) {
@@ -182,6 +188,7 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
     return llvm::createStringError("'" + options.spec + "': " + buffer.getError().message());
   // One entry is compiled: idle worker threads would only disturb what is measured.
   MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   std::string text = (*buffer)->getBuffer().str();
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
@@ -215,6 +222,12 @@ int polyattn::runMain(int argc, char **argv, const DialectRegistry &dialects,
       llvm::errs() << "polyattn-run: error: there is not enough memory for this run\n";
       return 1;
     }
+  }
+  llvm::outs().flush();
+  if (std::error_code code = llvm::outs().error()) {
+    llvm::outs().clear_error();
+    error = llvm::joinErrors(std::move(error),
+                             llvm::createStringError("standard output: " + code.message()));
   }
   if (!error)
     return 0;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Entry/HostTensor.h"
+#include "polyattn/Entry/LargePages.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -194,6 +195,7 @@ Expected<HostTensor> polyattn::allocateTensor(ElementType type, ArrayRef<int64_t
   void *memory = std::aligned_alloc(64, std::max<size_t>(bytes, 64));
   if (!memory)
     return createStringError("there is no memory for a tensor of sizes " + formatSizes(sizes));
+  adviseLargePages(memory, bytes);
   tensor.storage = std::shared_ptr<void>(memory, std::free);
   tensor.data = memory;
   tensor.poison();

@@ -218,27 +218,24 @@ static std::string makeHeader(ElementType type, ArrayRef<int64_t> sizes) {
 }
 
 Expected<NpyWriter> NpyWriter::open(StringRef path, ElementType type, ArrayRef<int64_t> sizes) {
-  NpyWriter writer;
-  writer.path = path.str();
-  writer.header = makeHeader(type, sizes);
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  auto file = FileOutputBuffer::create(path, writer.header.size() + count * bytesOf(type));
+  Expected<OutputFile> file = OutputFile::open(path);
   if (!file)
     return inFile(path, file.takeError());
-  writer.file = std::move(*file);
-  return writer;
+  return NpyWriter(std::move(*file), makeHeader(type, sizes));
 }
 
-Error NpyWriter::commit(const HostTensor &tensor) {
-  uint8_t *start = file->getBufferStart();
-  std::memcpy(start, header.data(), header.size());
+Error NpyWriter::write(const HostTensor &tensor) {
   int64_t bytes = bytesOf(tensor.type);
-  start += header.size();
-  tensor.forEach(
-      [&](int64_t linear, void *address) { std::memcpy(start + linear * bytes, address, bytes); });
-  if (Error error = file->commit())
-    return inFile(path, std::move(error));
-  return Error::success();
+  Error error = file.write([&](raw_ostream &stream) {
+    stream << header;
+    tensor.forEach([&](int64_t, void *address) {
+      stream.write(static_cast<const char *>(address), bytes);
+    });
+  });
+  return error ? inFile(file.getPath(), std::move(error)) : Error::success();
+}
+
+Error NpyWriter::commit() {
+  Error error = file.commit();
+  return error ? inFile(file.getPath(), std::move(error)) : Error::success();
 }

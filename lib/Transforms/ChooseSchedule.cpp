@@ -40,23 +40,26 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
   using ChooseScheduleBase::ChooseScheduleBase;
 
   void runOnOperation() override {
-    if (block < 0 || featureBlock < 0) {
-      getOperation().emitError("polyattn-choose-schedule: block and feature-block may not be "
-                               "negative, got ")
-          << block.getValue() << " and " << featureBlock.getValue();
-      return signalPassFailure();
-    }
-    getOperation().walk([&](AttendOp attend) {
+    WalkResult result = getOperation().walk([&](AttendOp attend) {
       if (attend.getSchedule())
-        return;
+        return WalkResult::advance();
       Schedule schedule = scheduleOf(attend, l1Bytes);
-      if (block > 0)
+      if (block)
         schedule.block = block;
-      if (featureBlock > 0)
+      if (featureBlock)
         schedule.featureBlock = featureBlock;
-      attend.setScheduleAttr(schedule.toAttribute(&getContext()));
+      // The options are a user's.
+      auto attribute = ScheduleAttr::getChecked([&] { return attend.emitError(); }, &getContext(),
+                                                schedule.form, schedule.diagonal, schedule.block,
+                                                schedule.featureBlock, schedule.quadraticBelow);
+      if (!attribute)
+        return WalkResult::interrupt();
+      attend.setScheduleAttr(attribute);
       explain(attend, schedule);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 

@@ -3,7 +3,7 @@
 // RUN: polyattn-opt %s --polyattn-choose-schedule --remarks-filter="polyattn.*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not polyattn-opt %s --polyattn-choose-schedule=block=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
-// NEGATIVE: error: polyattn-choose-schedule: block and feature-block may not be negative, got -1 and 0
+// NEGATIVE: :[[#]]:8: error: a block has 1 to 1024 positions, not -1
 
 // A plain vector has no cheaper scores: a state at every length.
 // CHECK-LABEL: @plain

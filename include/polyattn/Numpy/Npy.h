@@ -19,7 +19,7 @@
 #define POLYATTN_NUMPY_NPY_H
 
 #include "polyattn/Entry/HostTensor.h"
-#include "llvm/Support/FileOutputBuffer.h"
+#include "polyattn/Files/OutputFile.h"
 
 namespace polyattn {
 
@@ -35,12 +35,16 @@ public:
   static llvm::Expected<NpyWriter> open(llvm::StringRef path, ElementType type,
                                         llvm::ArrayRef<int64_t> sizes);
   /// Writes the tensor, of the type and sizes that `open` was told, in C order.
-  llvm::Error commit(const HostTensor &tensor);
+  llvm::Error write(const HostTensor &tensor);
+  /// Several files appear together where each is written before the first is committed.
+  llvm::Error commit();
 
 private:
-  std::string path;
+  NpyWriter(OutputFile file, std::string header)
+      : file(std::move(file)), header(std::move(header)) {}
+
+  OutputFile file;
   std::string header;
-  std::unique_ptr<llvm::FileOutputBuffer> file;
 };
 
 } // namespace polyattn

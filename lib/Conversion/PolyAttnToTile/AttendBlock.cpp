@@ -182,7 +182,8 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
   if (isLocal() && runsAreLong())
     addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
   if (!usesState())
-    addBlocks(b, queries, b.index(0), isLocal() ? place.start : place.position, /*local=*/false,
+    addBlocks(b, queries, b.index(0),
+              isLocal() && runsAreLong() ? place.start : place.position, /*local=*/false,
               blockDecay, between, sums);
   PairDecay pair{blockDecay.column, blockDecay.row};
   diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, pair)

@@ -124,7 +124,7 @@ LogicalResult KernelBuilder::check() {
                << shape.features << " features is too large to compute with, the limit is "
                << kMaxMonomials;
     }
-    if (schedule.form == ScheduleForm::Quadratic && shape.localBlock &&
+    if (schedule.form != ScheduleForm::State && shape.localBlock &&
         shape.localBlock % std::min(schedule.block, shape.localBlock))
       return attend.emitError("without a state the local block must be a multiple of the "
                               "schedule's block, ")

@@ -156,6 +156,11 @@ Vectors KernelLowering::evaluateMask(CausalMaskOp mask, const RegisterTile &tile
 Vectors KernelLowering::evaluatePositions(PositionsOp positions, const RegisterTile &tile) {
   Type element = positions.getResult().getType().getElementType();
   Offset start = scalar(positions.getStart());
+  // One position for all rows: lanes may be rows here.
+  if (positions.getResult().getType().getColumns() == 1) {
+    Value number = arith::SIToFPOp::create(e, element, e.value(start));
+    return Vectors(tile.size(), e.broadcast(number));
+  }
   Vectors row;
   for (int64_t v = 0; v < tile.vectors; ++v) {
     Offset first = e.add(start, e.add(tile.column, v * e.width()));
@@ -184,35 +189,34 @@ Vectors KernelLowering::evaluateExpand(ExpandOp expand, const RegisterTile &tile
     weights = constantTable(
         DenseElementsAttr::get(RankedTensorType::get({rows}, source.element), values), rows, 1);
   }
-  auto factorsOf = [&](Offset row) {
-    SmallVector<Offset> factors;
-    for (int64_t p = 0; p < power; ++p)
-      factors.push_back(Offset(
-          arith::ExtSIOp::create(e, e.getI64Type(), loadElement(table, row, p)).getResult()));
-    return factors;
-  };
   Vectors results;
+  auto factorOf = [&](Offset row, int64_t p) -> Offset {
+    return Offset(
+        arith::ExtSIOp::create(e, e.getI64Type(), loadElement(table, row, p)).getResult());
+  };
   if (tile.flipped) {
-    // Lanes are rows of the result, and each has a row of the table to itself.
+    // One position's features: lanes are rows of the table, of which there are none past the end.
     for (int64_t v = 0; v < tile.vectors; ++v) {
       int64_t lanes = tile.lastLanes && v == tile.vectors - 1 ? tile.lastLanes : e.width();
-      Value column = e.zero(source.element);
+      Value features = e.zero(source.element);
       for (int64_t lane = 0; lane < lanes; ++lane) {
         Offset row = e.add(first, e.add(tile.column, v * e.width() + lane));
         Value product = weights ? loadElement(*weights, row, 0) : Value();
-        for (Offset factor : factorsOf(row)) {
-          Value next = loadElement(source, factor, 0);
+        for (int64_t p = 0; p < power; ++p) {
+          Value next = loadElement(source, factorOf(row, p), 0);
           product = product ? Value(arith::MulFOp::create(e, product, next)) : next;
         }
-        column = vector::InsertOp::create(e, product, column, lane);
+        features = vector::InsertOp::create(e, product, features, lane);
       }
-      results.push_back(column);
+      results.push_back(features);
     }
     return results;
   }
   for (int64_t r = 0; r < tile.rows; ++r) {
     Offset row = e.add(first, e.add(tile.row, r));
-    SmallVector<Offset> factors = factorsOf(row);
+    SmallVector<Offset> factors;
+    for (int64_t p = 0; p < power; ++p)
+      factors.push_back(factorOf(row, p));
     Value weight;
     if (weights)
       weight = e.broadcast(loadElement(*weights, row, 0));

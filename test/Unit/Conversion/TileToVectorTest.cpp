@@ -393,6 +393,34 @@ TEST_P(TileToVector, CarriedTiles) {
 // Elements, reductions, rearrangements
 //===----------------------------------------------------------------------===//
 
+TEST_P(TileToVector, ExpIsAccurateOverItsWholeRange) {
+  int64_t rows = 64, columns = 177;
+  TestTensor a({rows, columns}), out({rows, columns});
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      a.set({i, j}, -86.98 + 175.7 * double(i * columns + j) / double(rows * columns - 1));
+  const double special[] = {0, -INFINITY, INFINITY, NAN, -200, 100, -3e38, 3e38, 1e-30, 88.72};
+  for (auto [j, x] : llvm::enumerate(special))
+    a.set({0, int64_t(j)}, x);
+  std::string t = tile(rows, columns);
+  std::string body = load("a", rows, columns) + "  %r = tile.map %at : " + t + " -> " + t +
+                     " {\n^bb0(%x: f32):\n %y = math.exp %x : f32\n tile.yield %y : f32\n }\n" +
+                     store("r", rows, columns);
+  run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&a, &out});
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      double x = a.get({i, j}), want = float(std::exp(x)), got = out.get({i, j});
+      if (std::isnan(x)) {
+        EXPECT_TRUE(std::isnan(got));
+      } else if (std::isinf(want) || want < std::numeric_limits<float>::min()) {
+        EXPECT_EQ(got, std::isinf(want) ? want : 0) << "exp " << x;
+      } else {
+        // Two units in the last place: machines without a fused multiply-add round more often.
+        EXPECT_NEAR(got, want, 2 * std::ldexp(1.0, std::ilogb(want) - 23)) << "exp " << x;
+      }
+    }
+}
+
 TEST_P(TileToVector, Functions) {
   struct Case {
     std::string op;

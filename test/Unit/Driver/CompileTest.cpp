@@ -77,3 +77,19 @@ TEST(Compile, LocatesErrorsOfTheSpec) {
   EXPECT_TRUE(error.isA<SpecError>());
   EXPECT_EQ(llvm::toString(std::move(error)).find("spec.mlir:2:3: error: "), 0u);
 }
+
+TEST(ParseSpec, ReadsNoFurtherThanTheText) {
+  // What lies behind the text makes no difference, and there need not be a zero.
+  CompileOptions options;
+  auto message = [&](llvm::StringRef text) {
+    llvm::Expected<LoweredModule> module = parseSpec(text, "spec.mlir", options);
+    return module ? std::string("no error") : llvm::toString(module.takeError());
+  };
+  llvm::StringRef text = "polyattn.feature_map @m(%x: [4]) { yield %x : [4] }";
+  std::string longer = (text + "garbage").str();
+  EXPECT_EQ(message(llvm::StringRef(longer).take_front(text.size())),
+            "spec.mlir: no polyattn.attention, nothing to compile");
+  // A word that ends with the text.
+  EXPECT_EQ(message(llvm::StringRef("polyattn.feature_mapgarbage").take_front(20)),
+            message("polyattn.feature_map"));
+}

@@ -161,6 +161,39 @@ TEST_F(Check, ResultsHaveMemoryOfTheirOwn) {
   EXPECT_EQ(check(), "entry: result 's': expected memory of its own, got that of result 'o'");
 }
 
+TEST_F(Check, ResultsShareNoMemoryWithArguments) {
+  tensors[3].data = tensors[0].data;
+  EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
+  // A part of it, from either end.
+  tensors[3].data = static_cast<float *>(tensors[0].data) + 8;
+  EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
+  tensors[3].data = static_cast<float *>(tensors[0].data) - 8;
+  EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
+  // The next bytes are free.
+  tensors[3].data = static_cast<float *>(tensors[0].data) + 2 * 3 * 4 * 8;
+  EXPECT_EQ(check(), "");
+}
+
+TEST_F(Check, ViewsOfOnePackedBuffer) {
+  // [B, T, H, q and o]: rows in turn, nothing shared.
+  for (int tensor : {0, 3}) {
+    tensors[tensor].strides[2] = 16;
+    tensors[tensor].strides[1] = 4 * 16;
+    tensors[tensor].strides[0] = 3 * 4 * 16;
+  }
+  tensors[3].data = static_cast<float *>(tensors[0].data) + 8;
+  EXPECT_EQ(check(), "");
+  tensors[3].data = tensors[0].data;
+  EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
+}
+
+TEST_F(Check, BackwardsViewsOverlapToo) {
+  // From its last element down into the argument.
+  tensors[3].strides[0] = -3 * 4 * 8;
+  tensors[3].data = static_cast<float *>(tensors[0].data) + 2 * 3 * 4 * 8;
+  EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
+}
+
 TEST_F(Check, Overflow) {
   tensors[1].strides[0] = INT64_MAX / 2;
   EXPECT_EQ(check(), "entry: argument 'k': sizes and strides exceed the address space");

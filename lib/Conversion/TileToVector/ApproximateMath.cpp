@@ -1,0 +1,169 @@
+//===- ApproximateMath.cpp - functions of vectors become arithmetic -------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ApproximateMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace {
+
+/// exp(x) = 2^n exp(r), n whole and |r| <= ln 2 / 2; half the instructions of MLIR's expansion.
+/// Adding 1.5 * 2^23 + 126 to x / ln 2 rounds it and leaves n + 126 in the low bits, the exponent
+/// of 2^(n - 1); the polynomial is that of 2 exp(r), so that n = 128 does not overflow. What is
+/// below 2^-126 becomes 0. Errors stay below one unit in the last place.
+struct ExpAsPolynomial : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || !type.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "not a vector of f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto number = [&](double x) -> Value {
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(type, float(x)));
+    };
+    auto fma = [&](Value x, Value y, Value z) -> Value { return math::FmaOp::create(b, x, y, z); };
+    auto bits = type.clone(b.getI32Type());
+
+    Value x = op.getOperand();
+    Value magic = number(12582912 + 126);
+    Value rounded = fma(x, number(1.4426950408889634), magic);
+    Value n = arith::SubFOp::create(b, rounded, magic);
+    // ln 2 in two pieces, the first of which has few bits: its product with n is exact.
+    Value r = fma(n, number(-0.693359375), x);
+    r = fma(n, number(2.12194440054690583e-4), r);
+    // Interpolates 2 exp at the Chebyshev nodes: relative error 2.6e-9.
+    const double coefficients[] = {2.0,
+                                   2.000000075659228,
+                                   1.0000000094518822,
+                                   0.3333283002258021,
+                                   0.08333270453608277,
+                                   0.016750336577928817,
+                                   0.0027882321512876698};
+    Value sum = number(coefficients[6]);
+    for (int i = 5; i >= 0; --i)
+      sum = fma(sum, r, number(coefficients[i]));
+    Value shift = arith::ConstantOp::create(b, DenseElementsAttr::get(bits, int32_t(23)));
+    Value power = arith::ShLIOp::create(b, arith::BitcastOp::create(b, bits, rounded), shift);
+    Value result = arith::MulFOp::create(b, sum, arith::BitcastOp::create(b, type, power));
+    // Comparisons with NaN are false: it stays.
+    auto where = [&](arith::CmpFPredicate predicate, double limit, double value) {
+      Value outside = arith::CmpFOp::create(b, predicate, x, number(limit));
+      result = arith::SelectOp::create(b, outside, number(value), result);
+    };
+    where(arith::CmpFPredicate::OLT, -87.3, 0);
+    where(arith::CmpFPredicate::OGT, 89, std::numeric_limits<float>::infinity());
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// exp2(x) = exp(x ln 2), for which there is an approximation.
+struct Exp2AsExp : OpRewritePattern<math::Exp2Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    TypedAttr ln2 = rewriter.getFloatAttr(getElementTypeOrSelf(type), 0.69314718055994530942);
+    if (auto vector = dyn_cast<VectorType>(type))
+      ln2 = DenseElementsAttr::get(vector, Attribute(ln2));
+    Value factor = arith::ConstantOp::create(rewriter, op.getLoc(), ln2);
+    Value scaled = arith::MulFOp::create(rewriter, op.getLoc(), op.getOperand(), factor);
+    rewriter.replaceOpWithNewOp<math::ExpOp>(op, scaled);
+    return success();
+  }
+};
+
+/// A fused multiply-add where the machine has one, two operations where it would be a call.
+struct FmaAsMultiplyAdd : OpRewritePattern<math::FmaOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
+    if (!isa<VectorType>(op.getType()))
+      return rewriter.notifyMatchFailure(op, "not a vector");
+    rewriter.replaceOpWithNewOp<vector::FMAOp>(op, op.getA(), op.getB(), op.getC());
+    return success();
+  }
+};
+
+/// Registers of four lanes may belong to a machine that has no instruction for floor. Numbers
+/// from 2^23 on are whole, and so they and NaN stay as they are.
+struct FloorOfFourLanes : OpRewritePattern<math::FloorOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::FloorOp op, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getNumElements() > 4 || !type.getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "not a short vector of f32");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto number = [&](float x) -> Value {
+      return arith::ConstantOp::create(b, DenseElementsAttr::get(type, x));
+    };
+    Value x = op.getOperand();
+    Value magnitude = math::AbsFOp::create(b, x);
+    Value small =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, magnitude, number(8388608.0f));
+    Value tame = arith::SelectOp::create(b, small, x, number(0));
+    Value cut = arith::FPToSIOp::create(b, type.clone(b.getI32Type()), tame);
+    Value whole = arith::SIToFPOp::create(b, type, cut);
+    Value above = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, whole, tame);
+    Value below = arith::SubFOp::create(b, whole, number(1));
+    Value floor = arith::SelectOp::create(b, above, below, whole);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, small, floor, x);
+    return success();
+  }
+};
+
+/// Functions become polynomials: what is left of the math dialect would become calls of libm,
+/// one for each lane.
+struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMathPass)
+  StringRef getArgument() const final { return "polyattn-approximate-math"; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
+  }
+  bool hasFunctions() {
+    return getOperation()
+        .walk([](Operation *op) {
+          bool function = isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+                          !isa<math::SqrtOp, math::AbsFOp>(op);
+          bool rounds = isa<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
+          return function || rounds ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+  void runOnOperation() final {
+    if (!hasFunctions())
+      return;
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExpAsPolynomial, Exp2AsExp, FloorOfFourLanes, FmaAsMultiplyAdd>(&getContext());
+    // 1 / sqrt is exact and as fast as a vector; its expansion does not take vectors.
+    auto wanted = [](StringRef name) {
+      return name != math::ExpOp::getOperationName() && name != math::Exp2Op::getOperationName() &&
+             name != math::RsqrtOp::getOperationName();
+    };
+    populateMathF32ExpansionPatterns(patterns, wanted);
+    populateMathPolynomialApproximationPatterns(patterns, wanted);
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    // What an expansion leaves may have one of its own.
+    constexpr int deepest = 4;
+    for (int i = 0; i < deepest && hasFunctions(); ++i)
+      walkAndApplyPatterns(getOperation(), frozen);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> polyattn::createApproximateMathPass() {
+  return std::make_unique<ApproximateMathPass>();
+}

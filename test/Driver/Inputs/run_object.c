@@ -1,0 +1,61 @@
+/* Runs the kernel @linear of an object file, with nothing but the runtime, on .npy files:
+ *   run_object q.npy k.npy v.npy o.npy   overwrites the numbers of o.npy
+ * Built with -DSCRATCH_BYTES=..., what the kernel's function says it needs. */
+#include "runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kBatch = 2, kPositions = 150, kHeads = 3, kWidth = 64 };
+enum { kCount = kBatch * kPositions * kHeads * kWidth };
+
+void linear(void *const *tensors, int64_t begin, int64_t end, void *scratch);
+
+static const int64_t sizes[] = {kBatch, kPositions, kHeads, kWidth};
+#define VECTORS(heads) {POLYATTN_RT_B, POLYATTN_RT_T, heads, kWidth}
+static const polyattn_rt_tensor_rule rules[] = {
+    {"q", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_H)},
+    {"k", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_HKV)},
+    {"v", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_HKV)},
+    {"o", 1, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_H)},
+};
+static const polyattn_rt_stage_rule stage = {
+    linear, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, SCRATCH_BYTES};
+static const polyattn_rt_kernel kernel = {
+    "linear", rules, 4, &stage, 1, NULL, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}};
+
+static long header_bytes(FILE *file) {
+  unsigned char start[10];
+  if (fread(start, 1, 10, file) != 10)
+    exit(2);
+  return 10 + start[8] + 256 * start[9];
+}
+
+int main(int argc, char **argv) {
+  static float data[4][kCount];
+  polyattn_tensor tensors[4];
+  const polyattn_tensor *pointers[4];
+  char message[256];
+  int i;
+  for (i = 0; i < 4; ++i) {
+    FILE *file = argc == 5 ? fopen(argv[i + 1], "r+b") : NULL;
+    if (!file)
+      return 2;
+    fseek(file, header_bytes(file), SEEK_SET);
+    tensors[i] = polyattn_dense(data[i], POLYATTN_F32, 4, sizes);
+    pointers[i] = &tensors[i];
+    if (i < 3 && fread(data[i], sizeof(float), kCount, file) != kCount)
+      return 2;
+    if (i == 3) {
+      if (polyattn_rt_run(&kernel, pointers, 4, 2, message, sizeof message) != 0) {
+        fprintf(stderr, "%s\n", message);
+        return 1;
+      }
+      if (fwrite(data[3], sizeof(float), kCount, file) != kCount)
+        return 2;
+    }
+    fclose(file);
+  }
+  return 0;
+}

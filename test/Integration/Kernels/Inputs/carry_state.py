@@ -1,0 +1,84 @@
+"""Runs an entry on a whole sequence and on two pieces of it, the second from the state that the
+first ended in, and compares: `carry_state.py SPEC ENTRY CUT T -- OPTIONS` cuts before position CUT.
+Results that states come out of are called after the arguments they go into, final_... for ....
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import npy  # noqa: E402
+
+TOLERANCE = 1e-5  # of f32, as for polyattn-run --check
+
+
+def call(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}")
+    return done.stdout
+
+
+def difference(got, expected):
+    square = sum((a - b) ** 2 for a, b in zip(got, expected))
+    size = sum(b * b for b in expected)
+    assert size > 0 and len(got) == len(expected)
+    return math.sqrt(square / size)
+
+
+def main():
+    split = sys.argv.index("--")
+    spec, entry, cut, length = sys.argv[1:split]
+    cut, length, options = int(cut), int(length), sys.argv[split + 1:]
+    described = json.loads(call("polyattn-run", spec, "--entry", entry, "--describe", "--json"))
+    described = described["entries"][0]
+    states = [a["name"] for a in described["arguments"] if a["role"] == "state"]
+    results = [r["name"] for r in described["results"]]
+    finals = [r["name"] for r in described["results"] if r["role"] == "state"]
+    assert states and len(states) == len(finals)
+    run = ["polyattn-run", spec, "--entry", entry] + options
+    with tempfile.TemporaryDirectory() as folder:
+        def path(name):
+            return os.path.join(folder, name + ".npy")
+
+        def outputs(prefix):
+            return [f"--output={name}={path(prefix + name)}" for name in results]
+
+        call(*run, f"--random=B=2,T={length},H=4,Hkv=2", "--save-inputs", folder,
+             *outputs("whole-"))
+        inputs = [[], []]
+        for argument in described["arguments"]:
+            name = argument["name"]
+            tensor = npy.read(path(name))
+            for piece, (begin, end) in enumerate([(0, cut), (cut, length)]):
+                given = path(name)
+                if "T" in argument["dims"]:
+                    given = path(f"{piece}-{name}")
+                    npy.write(given, tensor.cut(argument["dims"].index("T"), begin, end))
+                elif piece == 1 and name in states:
+                    given = path("0-out-" + finals[states.index(name)])
+                inputs[piece].append(f"--input={name}={given}")
+        for piece in range(2):
+            call(*run, *inputs[piece], *outputs(f"{piece}-out-"))
+
+        errors = []
+        for result in described["results"]:
+            whole = npy.read(path("whole-" + result["name"]))
+            second = npy.read(path("1-out-" + result["name"]))
+            if "T" not in result["dims"]:
+                errors.append(difference(second.numbers, whole.numbers))
+                continue
+            first = npy.read(path("0-out-" + result["name"]))
+            axis = result["dims"].index("T")
+            for piece, (begin, end) in [(first, (0, cut)), (second, (cut, length))]:
+                if begin != end:
+                    errors.append(difference(piece.numbers, whole.cut(axis, begin, end).numbers))
+    print(f"@{entry}: {' '.join(f'{error:.1e}' for error in errors)}")
+    sys.exit(not all(error <= TOLERANCE for error in errors))
+
+
+if __name__ == "__main__":
+    main()
