@@ -348,6 +348,16 @@ bool polyattn::scoresNonNegative(Value query, Value key) {
   return ScoreFacts().nonNegative(query, key);
 }
 
+ProjectOp polyattn::mergeableInput(ProjectOp project) {
+  auto widthOf = [](Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); };
+  auto inner = project.getInput().getDefiningOp<ProjectOp>();
+  if (!inner || inner.getBias() || !inner->hasOneUse())
+    return {};
+  // Sizes are below 2^31, so that the sum of two products fits 64 bits without a sign.
+  uint64_t in = widthOf(inner.getInput()), between = widthOf(inner), out = widthOf(project);
+  return in * out <= in * between + between * out ? inner : ProjectOp();
+}
+
 bool polyattn::hasAbsoluteScore(Value value) {
   SmallVector<Value> worklist = {value};
   llvm::DenseSet<Value> seen;

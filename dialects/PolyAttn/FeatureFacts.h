@@ -28,6 +28,10 @@ FeatureFacts factsOf(mlir::Value value);
 /// polynomial of one smaller score that has no negative value (BASED).
 bool scoresNonNegative(mlir::Value query, mlir::Value key);
 
+/// The projection without bias whose result goes into this one alone, where one projection with
+/// the product of the weights takes no more multiply-adds than the two; null otherwise.
+ProjectOp mergeableInput(ProjectOp project);
+
 /// True where some power in the program takes |score|, which features cannot give.
 bool hasAbsoluteScore(mlir::Value value);
 

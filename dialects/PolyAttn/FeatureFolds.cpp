@@ -190,7 +190,22 @@ std::optional<double> elementOf(Operation *op, double c) {
           return std::nullopt;
         return std::pow(c, op.getExponent()->convertToDouble());
       })
+      .Case([&](SoftplusOp) { return std::fmax(c, 0.0) + std::log1p(std::exp(-std::fabs(c))); })
+      .Case([&](GeluOp op) {
+        double inner = op.getForm() == GeluForm::Erf
+                           ? std::erf(c * std::sqrt(0.5))
+                           : std::tanh(std::sqrt(2 / M_PI) * (c + 0.044715 * c * c * c));
+        return 0.5 * c * (1 + inner);
+      })
       .Case([&](SquaredNormOp op) { return c * c * widthOf(op.getInput()); })
+      .Case([&](L2NormOp op) {
+        double length = std::fabs(c) * std::sqrt(double(widthOf(op.getInput())));
+        return c / std::fmax(length, op.getEps().convertToDouble());
+      })
+      .Case([&](SumNormOp op) {
+        return c / (c * widthOf(op.getInput()) + op.getEps().convertToDouble());
+      })
+      .Case([&](SoftmaxOp op) { return double(op.getGroups()) / widthOf(op.getInput()); })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -207,6 +222,36 @@ struct FoldConstantElement : RewritePattern {
     if (!element || !std::isfinite(*element))
       return rewriter.notifyMatchFailure(op, "no constant");
     rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(*element), widthOf(op->getResult(0)));
+    return success();
+  }
+};
+
+/// project(0) -> 0
+struct ProjectOfZero : OpRewritePattern<ProjectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ProjectOp op, PatternRewriter &rewriter) const override {
+    if (op.getBias() || constantOf(op.getInput()) != 0.0)
+      return rewriter.notifyMatchFailure(op, "the input is not zero, or there is a bias");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(0.0), widthOf(op.getResult()));
+    return success();
+  }
+};
+
+/// hadamard(constant, constant) -> constant, likewise for add.
+template <typename Op> struct FoldConstantOperands : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    constexpr bool isProduct = std::is_same_v<Op, HadamardOp>;
+    double result = isProduct ? 1 : 0;
+    for (Value input : op.getInputs()) {
+      std::optional<double> constant = constantOf(input);
+      if (!constant)
+        return rewriter.notifyMatchFailure(op, "an operand is no constant");
+      result = isProduct ? result * *constant : result + *constant;
+    }
+    if (!std::isfinite(result))
+      return rewriter.notifyMatchFailure(op, "the result is no number");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(result), widthOf(op.getResult()));
     return success();
   }
 };
@@ -285,6 +330,21 @@ template <typename Op> struct FlattenNested : OpRewritePattern<Op> {
   }
 };
 
+/// project(project(x, W1), W2, b) -> project(x, W1 W2, b)
+struct ProjectOfProject : OpRewritePattern<ProjectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ProjectOp op, PatternRewriter &rewriter) const override {
+    ProjectOp inner = mergeableInput(op);
+    if (!inner)
+      return rewriter.notifyMatchFailure(op, "the input is no projection, or one projection would "
+                                             "not be cheaper");
+    Value weight =
+        WeightProductOp::create(rewriter, op.getLoc(), inner.getWeight(), op.getWeight());
+    rewriter.replaceOpWithNewOp<ProjectOp>(op, inner.getInput(), weight, op.getBias());
+    return success();
+  }
+};
+
 /// select(select(a, i), j) -> select(a, i[j])
 struct SelectOfSelect : OpRewritePattern<SelectOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -303,6 +363,8 @@ struct SelectOfSelect : OpRewritePattern<SelectOp> {
 } // namespace
 
 void PolyAttnDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns.add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
-               FlattenNested<HadamardOp>, FlattenNested<AddOp>, SelectOfSelect>(getContext());
+  patterns
+      .add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
+           FoldConstantOperands<HadamardOp>, FoldConstantOperands<AddOp>, FlattenNested<HadamardOp>,
+           FlattenNested<AddOp>, ProjectOfProject, ProjectOfZero, SelectOfSelect>(getContext());
 }

@@ -68,6 +68,20 @@ LogicalResult ProjectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
   return inferVector(context, loc, results, shape[1]);
 }
 
+LogicalResult WeightProductOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                                Results &results) {
+  ArrayRef<int64_t> lhs = cast<WeightType>(op.getLhs().getType()).getShape();
+  ArrayRef<int64_t> rhs = cast<WeightType>(op.getRhs().getType()).getShape();
+  for (Value weight : {op.getLhs(), op.getRhs()})
+    if (cast<WeightType>(weight.getType()).getShape().size() != 2)
+      return emitOptionalError(loc, "C1: expected a weight matrix, got ", weight.getType());
+  if (lhs[1] != rhs[0])
+    return emitOptionalError(loc, "C2: expected a weight matrix with ", lhs[1], " rows, got ",
+                             op.getRhs().getType());
+  results.push_back(WeightType::get(context, {lhs[0], rhs[1]}));
+  return success();
+}
+
 /// Operands of one width, or of width 1, which is repeated.
 static LogicalResult inferBroadcast(MLIRContext *context, Loc loc, ValueRange inputs,
                                     Results &results) {

@@ -15,8 +15,9 @@
 
 /// `features` operands that are vectors, all of them where it is -1, then weights.
 class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
-                         int maxWeights = minWeights, string weightsMayBeVectors = "false">
-    : Op<PolyAttn_Dialect, mnemonic, [Pure, InferTypeOpAdaptor]> {
+                         int maxWeights = minWeights, string weightsMayBeVectors = "false",
+                         list<Trait> traits = []>
+    : Op<PolyAttn_Dialect, mnemonic, !listconcat([Pure, InferTypeOpAdaptor], traits)> {
   let extraClassDeclaration = "static constexpr OperandKinds kOperandKinds = {" # features # ", "
                               # minWeights # ", " # maxWeights # ", " # weightsMayBeVectors
                               # "};";
@@ -56,7 +57,22 @@ def PolyAttn_ProjectOp : PolyAttn_FeatureOp<"project", 1, 1, 2> {
                        Optional<PolyAttn_WeightType>:$bias);
 }
 
-def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1> {
+def PolyAttn_WeightProductOp : PolyAttn_FeatureOp<"weight_product", 0, 2> {
+  let summary = "W1 W2, the weight of a projection of a projection";
+  let description = [{
+    W2^T (W1^T x) = (W1 W2)^T x. The product belongs to a head where one of the weights does,
+    else to all heads; it is computed once for each, not once for each position.
+
+    C1: both weights are matrices.
+    C2: the second weight has as many rows as the first has columns.
+
+    Example: `%w = polyattn.weight_product %w1, %w2 : 64x32, 32x48`
+  }];
+  let arguments = (ins PolyAttn_WeightType:$lhs, PolyAttn_WeightType:$rhs);
+  let results = (outs PolyAttn_WeightType:$result);
+}
+
+def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1, 0, 0, "false", [Commutative]> {
   let summary = "element-wise product a * b * ...";
   let description = [{
     C1: operands have one width; an operand of width 1 is a factor for all elements.
@@ -67,7 +83,7 @@ def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1> {
   let hasFolder = 1;
 }
 
-def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1> {
+def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1, 0, 0, "false", [Commutative]> {
   let summary = "element-wise sum a + b + ...";
   let description = [{
     C1: operands have one width; an operand of width 1 is added to all elements.

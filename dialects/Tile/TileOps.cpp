@@ -18,6 +18,13 @@ using namespace polyattn::tile;
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// True for a tensor that no program of its kernel writes.
+static bool isInput(Value memref) {
+  auto argument = dyn_cast<BlockArgument>(memref);
+  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
+  return kernel && argument.getArgNumber() < kernel.getNumInputs();
+}
+
 void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   if (region.getNumArguments() != getNumTensors() + 4)
     return;
@@ -37,7 +44,11 @@ LogicalResult KernelOp::verifyRegions() {
   for (auto [i, argument] : llvm::enumerate(body.getArguments()))
     if (i < getNumTensors() ? !isa<MemRefType>(argument.getType()) : !argument.getType().isIndex())
       return emitOpError("argument ") << i << " has the wrong kind of type";
-  return success();
+  WalkResult stores = walk([](StoreOp store) {
+    return isInput(store.getMemref()) ? WalkResult(store.emitOpError("stores to an input"))
+                                      : WalkResult::advance();
+  });
+  return failure(stores.wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,6 +74,11 @@ LogicalResult LoadOp::verify() {
     tile = TileType::get(getContext(), tile.getColumns(), tile.getRows(), tile.getElementType());
   return verifyAccess(*this, cast<MemRefType>(getMemref().getType()), getIndices().size(),
                       getRowDim(), getColDim(), tile);
+}
+
+void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (!isInput(getMemref()))
+    effects.emplace_back(MemoryEffects::Read::get(), &getMemrefMutable());
 }
 
 LogicalResult StoreOp::verify() {

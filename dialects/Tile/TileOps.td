@@ -27,7 +27,8 @@ def Tile_KernelOp : Tile_Op<"kernel",
     The body is what one program does. Its arguments are the tensors, inputs first, as
     memrefs with dynamic strides whose innermost stride is 1, then four indices: the
     program's batch and head (of queries), the head of keys and values that serves it, and
-    the size of the grouping G = H / Hkv. Programs are independent of each other.
+    the size of the grouping G = H / Hkv. Programs are independent of each other, and none
+    stores to an input.
 
     ```mlir
     tile.kernel @copy(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>) {
@@ -56,7 +57,8 @@ def Tile_KernelOp : Tile_Op<"kernel",
 // Memory
 //===----------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments]> {
+def Tile_LoadOp : Tile_Op<"load",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "a tile of a tensor; what lies past the end reads as zero";
   let description = [{
     One index for each dimension of the tensor says where the tile starts. Rows run
@@ -65,6 +67,9 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments]> {
     (columns where `row_dim` is -1 or the tile is read `transposed`) are in the tensor.
 
     With `transposed` the result is the transpose of what the dimensions say.
+
+    A kernel's inputs keep their elements while it runs, so that equal loads of one of them are
+    one.
 
     ```mlir
     %x = tile.load %q[%b, %t, %h, %c0] valid %n {row_dim = 1, col_dim = 3, transposed}

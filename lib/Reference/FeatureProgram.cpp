@@ -78,6 +78,19 @@ Numbers project(const Rule &rule, ProjectOp op) {
   return y;
 }
 
+/// W1 W2, row by row.
+Numbers weightProduct(const Rule &rule, WeightProductOp op) {
+  ArrayRef<int64_t> lhsShape = op.getLhs().getType().getShape();
+  int64_t rows = lhsShape[0], depth = lhsShape[1], columns = op.getRhs().getType().getShape()[1];
+  const Numbers &lhs = rule.weight(op.getLhs()), &rhs = rule.weight(op.getRhs());
+  Numbers product(rows * columns, 0.0);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t j = 0; j < columns; ++j)
+        product[i * columns + j] += lhs[i * depth + k] * rhs[k * columns + j];
+  return product;
+}
+
 Numbers triu(const Rule &rule, TriuOp op) {
   Numbers a = rule.of(op.getLhs()), b = rule.of(op.getRhs()), y;
   double offDiagonal = op.getWeights() == TriuWeights::Sqrt2 ? std::sqrt(2.0) : 1.0;
@@ -234,6 +247,10 @@ Numbers evaluateVector(const Rule &rule, Operation *op) {
 
 void reference::evaluateFeatureOp(Operation *op, Environment &environment) {
   Rule rule{environment};
+  if (auto product = dyn_cast<WeightProductOp>(op)) {
+    environment.weights[product.getResult()] = {weightProduct(rule, product)};
+    return;
+  }
   FeatureValue result;
   if (auto scale = dyn_cast<ScaleOp>(op)) {
     result = rule.structured(scale.getInput());

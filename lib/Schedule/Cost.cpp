@@ -67,6 +67,13 @@ static double expansionFlops(Value features) {
   return flops;
 }
 
+/// What an op is computed from: a projection of a projection is one where that is less.
+static OperandRange operandsOf(Operation *op) {
+  auto project = dyn_cast<ProjectOp>(op);
+  ProjectOp merged = project ? mergeableInput(project) : ProjectOp();
+  return merged ? merged->getOperands() : op->getOperands();
+}
+
 /// One op's own operations.
 static double opFlops(Operation *op) {
   if (isa<ReadOp, ConstantOp, SelectOp, PowerOp, TensorOp, ConcatOp>(op))
@@ -74,7 +81,7 @@ static double opFlops(Operation *op) {
   Value result = op->getResult(0);
   double width = widthOf(result);
   double inputWidth = 0;
-  for (Value operand : op->getOperands())
+  for (Value operand : operandsOf(op))
     if (isa<FeatureType>(operand.getType()))
       inputWidth = std::max(inputWidth, double(widthOf(operand)));
   if (auto project = dyn_cast<ProjectOp>(op))
@@ -109,7 +116,7 @@ struct ProgramCounter {
     Operation *op = value.getDefiningOp();
     if (!isa<FeatureType>(value.getType()) || !op || isa<AttendOp>(op) || !seen.insert(op).second)
       return;
-    for (Value operand : op->getOperands())
+    for (Value operand : operandsOf(op))
       visit(operand);
     if (auto apply = dyn_cast<ApplyOp>(op)) {
       // A map applied twice to different vectors works twice.
@@ -121,7 +128,7 @@ struct ProgramCounter {
     flops += opFlops(op);
     // An op that needs numbers, not a structure, expands its operands.
     if (!isa<PowerOp, TensorOp, ConcatOp, ScaleOp, ReadOp>(op))
-      for (Value operand : op->getOperands())
+      for (Value operand : operandsOf(op))
         if (isa<FeatureType>(operand.getType()))
           flops += expansionFlops(operand);
   }

@@ -48,7 +48,8 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
 
     First what keeps the features themselves: factors move out of products, powers,
     projections without bias and selections and gather, constants fold, nested sums and
-    products flatten, equal vectors are computed once.
+    products flatten, equal vectors are computed once. A projection of a projection is one
+    with the product of the weights, where that takes no more operations at a position.
 
     Then, where an attention asks for no state and has no schedule yet, what keeps the
     scores. Query and key are rewritten together:
@@ -56,7 +57,8 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
       - a product of powers of equal vectors becomes one symmetric power, whose features
         are about p! times fewer: `tensor %a, %a`, `power` of `power`, `power` of `tensor`;
       - constant factors of a product and parts of a concatenation with the factor zero go,
-        constants and equal parts of a concatenation are added up, nested ones are flattened;
+        constants and equal parts of a concatenation are added up, products among them in
+        whatever order, nested ones are flattened;
       - a part of a concatenation keeps its factor on the query's side only;
       - the factor that is left goes to the attend's `score_scale`.
 

@@ -24,6 +24,10 @@ static double peel(Value &vector) {
   return factor;
 }
 
+static std::pair<const void *, const void *> pointersOf(Value query, Value key) {
+  return {query.getAsOpaquePointer(), key.getAsOpaquePointer()};
+}
+
 /// Both sides come from the same kind of op, operand for operand of the same structure.
 template <typename Op> static bool bothAre(Value query, Value key) {
   auto q = query.getDefiningOp<Op>(), k = key.getDefiningOp<Op>();
@@ -54,6 +58,17 @@ static bool isOpenProduct(Value query, Value key, int64_t exponent) {
          exponent * int64_t(query.getDefiningOp<PowerOp>().getDegree()) <= kMaxDegree;
 }
 
+/// The score where the vectors' constants alone decide it.
+static std::optional<double> constantScore(Value query, Value key) {
+  auto q = query.getDefiningOp<ConstantOp>(), k = key.getDefiningOp<ConstantOp>();
+  for (ConstantOp side : {q, k})
+    if (side && side.getValue().isZero())
+      return 0.0;
+  if (!q || !k)
+    return std::nullopt;
+  return q.getWidth() * q.getValue().convertToDouble() * k.getValue().convertToDouble();
+}
+
 Scored ScoreForm::simplify(Value query, Value key) {
   std::pair<Value, Value> pair(query, key);
   if (auto it = known.find(pair); it != known.end())
@@ -66,10 +81,8 @@ Scored ScoreForm::simplify(Value query, Value key) {
     result = simplifySum(query, key);
   else if (areEqualPowers(query, key, /*absolute=*/true))
     result = simplifyAbsolutePower(query.getDefiningOp<PowerOp>(), key.getDefiningOp<PowerOp>());
-  else if (auto q = query.getDefiningOp<ConstantOp>())
-    if (auto k = key.getDefiningOp<ConstantOp>())
-      result = {
-          {}, {}, q.getWidth() * q.getValue().convertToDouble() * k.getValue().convertToDouble()};
+  else if (std::optional<double> constant = constantScore(query, key))
+    result = {{}, {}, *constant};
   result.factor *= factor;
   return known[pair] = result;
 }
@@ -125,7 +138,7 @@ void ScoreForm::collectPowers(Value query, Value key, int64_t exponent, int64_t 
   powers.push_back({base.query, base.key, exponent, block});
 }
 
-Scored ScoreForm::buildProduct(ArrayRef<Power> powers, double factor) {
+std::pair<Value, Value> ScoreForm::buildProduct(ArrayRef<Power> powers) {
   SmallVector<Value> queries, keys;
   auto powerOf = [&](Value base, int64_t degree, int64_t block) -> Value {
     if (degree == 1)
@@ -141,18 +154,25 @@ Scored ScoreForm::buildProduct(ArrayRef<Power> powers, double factor) {
     }
   }
   if (queries.empty())
-    return {{}, {}, factor};
+    return {};
   if (queries.size() == 1)
-    return {queries[0], keys[0], factor};
+    return {queries[0], keys[0]};
   return {TensorOp::create(builder, queries[0].getLoc(), queries),
-          TensorOp::create(builder, keys[0].getLoc(), keys), factor};
+          TensorOp::create(builder, keys[0].getLoc(), keys)};
 }
 
 Scored ScoreForm::simplifyProduct(Value query, Value key) {
   SmallVector<Power> powers;
   double factor = 1;
   collectPowers(query, key, /*exponent=*/1, /*block=*/1, powers, factor);
-  return buildProduct(powers, factor);
+  decltype(products)::key_type parts;
+  for (const Power &power : powers)
+    parts.emplace_back(pointersOf(power.query, power.key), power.exponent, power.block);
+  llvm::sort(parts);
+  auto [it, isNew] = products.try_emplace(parts);
+  if (isNew)
+    it->second = buildProduct(powers);
+  return {it->second.first, it->second.second, factor};
 }
 
 /// |<a, a'>|^p with an odd p: only factors move.
@@ -203,6 +223,17 @@ Scored ScoreForm::simplifySum(Value query, Value key) {
     return {{}, {}, 0};
   if (terms.size() == 1)
     return terms[0];
+  decltype(sums)::key_type parts;
+  for (const Scored &term : terms)
+    parts.emplace_back(pointersOf(term.query, term.key), term.factor);
+  llvm::sort(parts);
+  auto [it, isNew] = sums.try_emplace(parts);
+  if (isNew)
+    it->second = buildSum(query, key, terms);
+  return it->second;
+}
+
+Scored ScoreForm::buildSum(Value query, Value key, ArrayRef<Scored> terms) {
   // A factor that all terms share goes on outwards.
   bool shared =
       llvm::all_of(terms, [&](const Scored &term) { return term.factor == terms[0].factor; });

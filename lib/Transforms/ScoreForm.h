@@ -9,6 +9,7 @@
 
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/IR/Builders.h"
+#include <map>
 
 namespace polyattn {
 
@@ -50,11 +51,17 @@ private:
                      llvm::SmallVectorImpl<Power> &powers, double &factor);
   void collectTerms(mlir::Value query, mlir::Value key, double factor,
                     llvm::SmallVectorImpl<Scored> &terms);
-  Scored buildProduct(llvm::ArrayRef<Power> powers, double factor);
+  std::pair<mlir::Value, mlir::Value> buildProduct(llvm::ArrayRef<Power> powers);
+  Scored buildSum(mlir::Value query, mlir::Value key, llvm::ArrayRef<Scored> terms);
 
+  using Pointers = std::pair<const void *, const void *>; // of a query and a key
   mlir::OpBuilder &builder;
   mlir::Location loc;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, Scored> known;
+  // What was built from the same parts, in whatever order, so that equal terms are one value.
+  std::map<std::vector<std::tuple<Pointers, int64_t, int64_t>>, std::pair<mlir::Value, mlir::Value>>
+      products;
+  std::map<std::vector<std::pair<Pointers, double>>, Scored> sums;
 };
 
 } // namespace polyattn

@@ -114,14 +114,20 @@ struct SimplifyFeatures : polyattn::impl::SimplifyFeaturesBase<SimplifyFeatures>
     }
   }
 
-  /// Folds, and computes equal vectors once.
+  /// Folds, and computes equal vectors once: before, too, for some folds ask whether a vector has
+  /// one use.
   LogicalResult cleanUp(AttentionOp attention) {
+    mergeEqual(attention);
     if (failed(applyPatternsGreedily(attention.getBody(), patterns)))
       return attention.emitError("the simplification of features does not end");
+    mergeEqual(attention);
+    return success();
+  }
+
+  void mergeEqual(AttentionOp attention) {
     IRRewriter rewriter(attention.getContext());
     DominanceInfo dominance(attention);
     eliminateCommonSubExpressions(rewriter, dominance, attention);
-    return success();
   }
 
   FrozenRewritePatternSet patterns;

@@ -153,6 +153,55 @@ polyattn.feature_map @constants() {
 
 // -----
 
+// CHECK-LABEL: @constant_operands
+// CHECK-NEXT:    constant {value = -5.000000e+00 : f64, width = 4 : i64}
+// CHECK-NEXT:    yield
+polyattn.feature_map @constant_operands() {
+  %two = constant {value = 2.0, width = 4}
+  %three = constant {value = -3.0, width = 1}
+  %a = hadamard %two, %three : [4], [1]
+  %b = add %a, %two, %three, %two : [4], [4], [1], [4]
+  yield %b : [4]
+}
+
+// -----
+
+// log(1 + exp 2), gelu of that by its two formulas, 2 / 8, 4 / (16 + 9), 1 / 2.
+// CHECK-LABEL: @constant_functions
+// CHECK-DAG:     constant {value = 2.126928{{[0-9]*}} : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 2.09158{{[0-9]*}} : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 2.09138{{[0-9]*}} : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 2.500000e-01 : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 1.600000e-01 : f64, width = 4 : i64}
+// CHECK-DAG:     constant {value = 5.000000e-01 : f64, width = 4 : i64}
+polyattn.feature_map @constant_functions() {
+  %two = constant {value = 2.0, width = 4}
+  %four = constant {value = 4.0, width = 4}
+  %a = softplus %two : [4]
+  %b = gelu %a {form = #polyattn.gelu_form<tanh>} : [4]
+  %c = gelu %a {form = #polyattn.gelu_form<erf>} : [4]
+  %d = l2_norm %two {eps = 8.0} : [4]
+  %e = sum_norm %four {eps = 9.0} : [4]
+  %f = softmax %two {groups = 2} : [4]
+  %y = concat %a, %b, %c, %d, %e, %f : [4], [4], [4], [4], [4], [4]
+  yield %y : [4] + [4] + [4] + [4] + [4] + [4]
+}
+
+// -----
+
+// CHECK-LABEL: @project_of_zero
+// CHECK-NEXT:    constant {value = 0.000000e+00 : f64, width = 3 : i64}
+// CHECK-NEXT:    [[P:%.*]] = project {{%.*}}, %u, %b
+// CHECK-NEXT:    yield [[P]]
+polyattn.feature_map @project_of_zero(%w: 4x3, %b: 4, %u: 3x4) {
+  %zero = constant {value = 0.0, width = 4}
+  %p = project %zero, %w : [4], 4x3
+  %y = project %p, %u, %b : [3], 3x4, 4
+  yield %y : [4]
+}
+
+// -----
+
 // CHECK-LABEL: @sums
 // CHECK-NEXT:    [[A:%.*]] = add %x, %y, %x
 // CHECK-NEXT:    add_const [[A]] {value = 3.000000e+00 : f64}
@@ -172,4 +221,81 @@ polyattn.feature_map @select_of_select(%x: [4]) {
   %a = select %x {indices = array<i64: 1, 2, 3>} : [4]
   %b = select %a {indices = array<i64: 2, 0>} : [3]
   yield %b : [2]
+}
+
+// -----
+
+// CHECK-LABEL: @project_of_project
+// CHECK-NEXT:    [[W:%.*]] = weight_product %w1, %w2 : 6x4, 4x12
+// CHECK-NEXT:    [[P:%.*]] = project %x, [[W]], %b : [6], 6x12, 12
+// CHECK-NEXT:    yield [[P]]
+polyattn.feature_map @project_of_project(%x: [6], %w1: 6x4, %w2: 4x12, %b: 12) {
+  %p = project %x, %w1 : [6], 6x4
+  %y = project %p, %w2, %b : [4], 4x12, 12
+  yield %y : [12]
+}
+
+// -----
+
+// A factor in between is no obstacle. 4 * 9 + 9 * 3 against 4 * 3.
+// CHECK-LABEL: @scaled_between
+// CHECK-NEXT:    [[W:%.*]] = weight_product %w1, %w2 : 4x9, 9x3
+// CHECK-NEXT:    [[P:%.*]] = project %x, [[W]] : [4], 4x3
+// CHECK-NEXT:    scale [[P]] {factor = 2.000000e+00 : f64}
+polyattn.feature_map @scaled_between(%x: [4], %w1: 4x9, %w2: 9x3) {
+  %p = project %x, %w1 : [4], 4x9
+  %s = scale %p {factor = 2.0} : [9]
+  %y = project %s, %w2 : [9], 9x3
+  yield %y : [3]
+}
+
+// -----
+
+// A chain of three.
+// CHECK-LABEL: @chain
+// CHECK:         [[V:%.*]] = weight_product
+// CHECK:         [[W:%.*]] = weight_product
+// CHECK-NEXT:    [[P:%.*]] = project %x, [[W]] : [4], 4x4
+// CHECK-NEXT:    yield [[P]]
+polyattn.feature_map @chain(%x: [4], %w: 4x4) {
+  %p = project %x, %w : [4], 4x4
+  %r = project %p, %w : [4], 4x4
+  %y = project %r, %w : [4], 4x4
+  yield %y : [4]
+}
+
+// -----
+
+// One number less in the middle and two projections are cheaper: 6 * 3 + 3 * 12 < 6 * 12.
+// CHECK-LABEL: @narrow_middle
+// CHECK-NEXT:    project
+// CHECK-NEXT:    project
+polyattn.feature_map @narrow_middle(%x: [6], %w1: 6x3, %w2: 3x12) {
+  %p = project %x, %w1 : [6], 6x3
+  %y = project %p, %w2 : [3], 3x12
+  yield %y : [12]
+}
+
+// -----
+
+// CHECK-LABEL: @inner_bias
+// CHECK-NEXT:    project
+// CHECK-NEXT:    project
+polyattn.feature_map @inner_bias(%x: [4], %w1: 4x8, %b: 8, %w2: 8x4) {
+  %p = project %x, %w1, %b : [4], 4x8, 8
+  %y = project %p, %w2 : [8], 8x4
+  yield %y : [4]
+}
+
+// -----
+
+// The inner result is computed anyway.
+// CHECK-LABEL: @inner_used_twice
+// CHECK-NOT:     weight_product
+// CHECK:         concat
+polyattn.feature_map @inner_used_twice(%x: [4], %w1: 4x8, %w2: 8x4) {
+  %p = project %x, %w1 : [4], 4x8
+  %r = project %p, %w2 : [8], 8x4
+  %y = concat %p, %r : [8], [4]
+  yield %y : [8] + [4]
 }

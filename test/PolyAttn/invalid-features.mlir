@@ -41,6 +41,49 @@ polyattn.feature_map @project_kinds(%x: [4], %w: 4x3) {
 
 // -----
 
+polyattn.feature_map @weight_product_c1(%w: 5x3, %b: 3) {
+  // expected-error@+1 {{C1: expected a weight matrix, got '!polyattn.weight<3>'}}
+  %y = weight_product %w, %b : 5x3, 3
+  %x = constant {value = 1.0, width = 1}
+  yield %x : [1]
+}
+
+// -----
+
+polyattn.feature_map @weight_product_c1_lhs(%w: 5x3, %b: 5) {
+  // expected-error@+1 {{C1: expected a weight matrix, got '!polyattn.weight<5>'}}
+  %y = weight_product %b, %w : 5, 5x3
+  %x = constant {value = 1.0, width = 1}
+  yield %x : [1]
+}
+
+// -----
+
+polyattn.feature_map @weight_product_c2(%w: 5x3, %v: 4x2) {
+  // expected-error@+1 {{C2: expected a weight matrix with 3 rows, got '!polyattn.weight<4x2>'}}
+  %y = weight_product %w, %v : 5x3, 4x2
+  %x = constant {value = 1.0, width = 1}
+  yield %x : [1]
+}
+
+// -----
+
+polyattn.feature_map @weight_product_kinds(%x: [5], %w: 5x3) {
+  // expected-error@+1 {{operand 0 of 'polyattn.weight_product' must be a weight, got '!polyattn.feature<[5]>'}}
+  %y = weight_product %x, %w : [5], 5x3
+  yield %x : [5]
+}
+
+// -----
+
+polyattn.feature_map @weight_product_operands(%x: [5], %w: 5x3) {
+  // expected-error@+1 {{'polyattn.weight_product' takes 2 operands, got 1}}
+  %y = weight_product %w : 5x3
+  yield %x : [5]
+}
+
+// -----
+
 polyattn.feature_map @hadamard_c1(%x: [4], %z: [3]) {
   // expected-error@+1 {{C1: expected operands of one width, got 3 and 4}}
   %y = hadamard %x, %z : [4], [3]

@@ -14,6 +14,16 @@ tile.kernel @kinds attributes {arg_names = ["x"], num_inputs = 1} {
 
 // -----
 
+tile.kernel @store_to_input attributes {arg_names = ["x", "y"], num_inputs = 1} {
+^bb0(%x: memref<4x4xf32>, %y: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %i = arith.constant 0 : index
+  %t = tile.load %x[%i, %i] {row_dim = 0, col_dim = 1} : memref<4x4xf32> -> !tile.tile<4x4xf32>
+  // expected-error @below {{stores to an input}}
+  tile.store %t, %x[%i, %i] {row_dim = 0, col_dim = 1} : !tile.tile<4x4xf32>, memref<4x4xf32>
+}
+
+// -----
+
 // expected-error @below {{a tile has at least one row and one column}}
 func.func private @empty(!tile.tile<0x4xf32>)
 

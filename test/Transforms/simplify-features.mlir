@@ -78,8 +78,8 @@ polyattn.attention @blocked(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 // BASED, 1 + s + s^2/2: the parts keep their factors on the query's side.
 // CHECK-LABEL: polyattn.attention @based
 // CHECK:         [[V:%.*]] = read %v
-// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2 : i64, symmetric} : [4]
 // CHECK:         [[ONE:%.*]] = constant {value = 1.000000e+00 : f64, width = 1 : i64}
+// CHECK:         [[XX:%.*]] = power [[X:%.*]] {degree = 2 : i64, symmetric} : [4]
 // CHECK-NEXT:    [[H:%.*]] = scale [[X]] {factor = 2.500000e-01 : f64} : [4]
 // CHECK-NEXT:    [[HH:%.*]] = scale [[XX]] {factor = 0.03125{{[0-9]*}} : f64} : sym 2 [4]
 // CHECK-NEXT:    [[Q:%.*]] = concat [[ONE]], [[H]], [[HH]] : [1], [4], sym 2 [4]
@@ -192,5 +192,135 @@ polyattn.attention @equal_projections(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf3
   %b = project %x, %again : [4], 4x3
   %phi = hadamard %a, %b : [3], [3]
   %o = attend query %phi key %phi value %x causal normalize <none> : [3], [3], [4]
+  return %o : [4]
+}
+
+// -----
+
+// A projection of a projection is one; the product of the weights serves both sides.
+// CHECK-LABEL: polyattn.attention @project_of_project
+// CHECK:         [[W:%.*]] = weight_product
+// CHECK-NOT:     weight_product
+// CHECK-DAG:     [[A:%.*]] = project {{%.*}}, [[W]] : [4], 4x3
+// CHECK-DAG:     [[B:%.*]] = project {{%.*}}, [[W]] : [4], 4x3
+// CHECK:         attend query [[A]] key [[B]]
+polyattn.attention @project_of_project(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,
+    %w1: tensor<4x4xf32>, %w2: tensor<4x3xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %first = read %w1 : tensor<4x4xf32> -> 4x4
+  %second = read %w2 : tensor<4x3xf32> -> 4x3
+  %p = project %x, %first : [4], 4x4
+  %a = project %p, %second : [4], 4x3
+  %r = project %y, %first : [4], 4x4
+  %b = project %r, %second : [4], 4x3
+  %o = attend query %a key %b value %y causal normalize <none> : [3], [3], [4]
+  return %o : [4]
+}
+
+// -----
+
+// The projection that two others start from is written twice, and yet is one with two uses.
+// CHECK-LABEL: polyattn.attention @project_shared
+// CHECK-NOT:     weight_product
+// CHECK-COUNT-3: project
+// CHECK-NOT:     project
+polyattn.attention @project_shared(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>,
+    %w1: tensor<3x5xf32>, %w2: tensor<3x5xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %theta = read %w : tensor<4x3xf32> -> 4x3
+  %first = read %w1 : tensor<3x5xf32> -> 3x5
+  %second = read %w2 : tensor<3x5xf32> -> 3x5
+  %p = project %x, %theta : [4], 4x3
+  %a = project %p, %first : [3], 3x5
+  %again = project %x, %theta : [4], 4x3
+  %b = project %again, %second : [3], 3x5
+  %phi = hadamard %a, %b : [5], [5]
+  %o = attend query %phi key %phi value %x causal normalize <none> : [5], [5], [4]
+  return %o : [4]
+}
+
+// -----
+
+// Equal terms are added up, whichever way they are written.
+// CHECK-LABEL: polyattn.attention @equal_terms
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[P:%.*]] = project
+// CHECK-DAG:     [[XX:%.*]] = power [[X]] {degree = 2 : i64, symmetric}
+// CHECK-DAG:     [[XP:%.*]] = tensor [[X]], [[P]]
+// CHECK:         [[PHI:%.*]] = concat [[XX]], [[XP]] : sym 2 [4], [4] x [3]
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]] {{.*}} {score_scale = 2.000000e+00 : f64}
+polyattn.attention @equal_terms(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %theta = read %w : tensor<4x3xf32> -> 4x3
+  %p = project %x, %theta : [4], 4x3
+  %a = tensor %x, %x : [4], [4]
+  %b = tensor %x, %p : [4], [3]
+  %c = power %x {degree = 2, symmetric} : [4]
+  %d = tensor %p, %x : [3], [4]
+  %phi = concat %a, %b, %c, %d : [4] x [4], [4] x [3], sym 2 [4], [3] x [4]
+  %o = attend query %phi key %phi value %x causal normalize <none>
+    : [4] x [4] + [4] x [3] + sym 2 [4] + [3] x [4],
+      [4] x [4] + [4] x [3] + sym 2 [4] + [3] x [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// The factors of a product are sums that are equal up to the order of their terms.
+// CHECK-LABEL: polyattn.attention @equal_sums
+// CHECK:         [[S:%.*]] = concat {{.*}} : [4], [3]
+// CHECK-NEXT:    [[PHI:%.*]] = power [[S]] {degree = 2 : i64, symmetric}
+// CHECK-NEXT:    attend query [[PHI]] key [[PHI]]
+polyattn.attention @equal_sums(%q: tensor<?x?x?x4xf32>, %w: tensor<4x3xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %theta = read %w : tensor<4x3xf32> -> 4x3
+  %p = project %x, %theta : [4], 4x3
+  %a = concat %x, %p : [4], [3]
+  %b = concat %p, %x : [3], [4]
+  %phi = tensor %a, %b : [4] + [3], [3] + [4]
+  %o = attend query %phi key %phi value %x causal normalize <none>
+    : ([4] + [3]) x ([3] + [4]), ([4] + [3]) x ([3] + [4]), [4]
+  return %o : [4]
+}
+
+// -----
+
+// A zero on one side makes the term zero.
+// CHECK-LABEL: polyattn.attention @zero_on_one_side
+// CHECK-NOT:     concat
+// CHECK:         attend query {{%.*}} key {{%.*}} value {{%.*}} causal normalize <none> : [4], [4], [4]
+polyattn.attention @zero_on_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %zero = constant {value = 0.0, width = 4}
+  %a = concat %x, %zero : [4], [4]
+  %b = concat %y, %y : [4], [4]
+  %o = attend query %a key %b value %y causal normalize <none> : [4] + [4], [4] + [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// Element-wise products and sums have no order.
+// CHECK-LABEL: polyattn.attention @commutative
+// CHECK-COUNT-1: hadamard
+// CHECK-NOT:     hadamard
+// CHECK-COUNT-1: add
+// CHECK-NOT:     add
+polyattn.attention @commutative(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %a = hadamard %x, %y : [4], [4]
+  %b = hadamard %y, %x : [4], [4]
+  %c = add %x, %y : [4], [4]
+  %d = add %y, %x : [4], [4]
+  %phi = tensor %a, %b, %c, %d : [4], [4], [4], [4]
+  %o = attend query %phi key %phi value %x causal normalize <none>
+    : [4] x [4] x [4] x [4], [4] x [4] x [4] x [4], [4]
   return %o : [4]
 }

@@ -11,9 +11,11 @@
 //
 // One multiply-add is two operations, any other element-wise function one.
 //
-//   programs   per query (B T H) and per key (B Tk Hkv): project 2 d m (+ m with a bias);
-//              element-wise ops, hadamard and add 1 per element and operand beyond the
-//              first; layer_norm 5, rope 3, softmax 4, the norms 2 or 3 per element.
+//   programs   per query (B T H) and per key (B Tk Hkv): project 2 d m (+ m with a bias),
+//              a projection of a projection as one where that is less (the product of the
+//              weights belongs to no position); element-wise ops, hadamard and add 1 per
+//              element and operand beyond the first; layer_norm 5, rope 3, softmax 4, the norms 2
+//              or 3 per element.
 //   pairs      2 min(leaf width, D) + 2 dv for every pair inside a block of C positions:
 //              (C + 1) / 2 per token in a full block.
 //   expansion  1 per product of a power or tensor feature, for each query that reads the

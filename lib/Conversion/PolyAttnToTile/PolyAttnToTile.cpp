@@ -7,6 +7,7 @@
 
 #include "AttendProgram.h"
 #include "polyattn/Conversion/Passes.h"
+#include "polyattn/Entry/Signature.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_CONVERTPOLYATTNTOTILE
@@ -82,6 +83,7 @@ private:
   SmallVector<AttendOp> attends;
   SmallVector<Schedule> schedules;
   bool interleaved = false;
+  bool sameHeads = false; // H = Hkv, whatever the call
   int64_t run = 0;       // the block of the local kernels, 0 without
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
@@ -92,6 +94,10 @@ private:
 
 /// What one block program can hold.
 LogicalResult KernelBuilder::check() {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  sameHeads = signature->sameHeads;
   llvm::append_range(attends, attention.getBody().front().getOps<AttendOp>());
   if (attends.empty())
     return attention.emitError("there is no `attend` in this attention");
@@ -175,8 +181,10 @@ void KernelBuilder::beginKernel(StringRef name, int64_t partialRank) {
   int64_t blockLength = INT64_MAX;
   for (const Schedule &schedule : schedules)
     blockLength = std::min(blockLength, schedule.block);
-  context.emplace(ProgramContext{kernel, *weights, kernel.getBatch(), kernel.getHead(),
-                                 kernel.getKvHead(), kernel.getGroup(), queries, keys,
+  // One head for both sides makes what they read and compute alike one value.
+  Value kvHead = sameHeads ? kernel.getHead() : kernel.getKvHead();
+  context.emplace(ProgramContext{kernel, *weights, kernel.getBatch(), kernel.getHead(), kvHead,
+                                 kernel.getGroup(), queries, keys,
                                  run ? std::min(blockLength, run) : blockLength, run,
                                  attends[0].getMask() == Mask::Causal, std::nullopt});
   if (partialRank) {

@@ -12,19 +12,24 @@
 
 namespace polyattn {
 
-/// Weights are loaded once for each program, before its loops.
+/// Weights are loaded once for each program, before its loops, and products of weights computed
+/// there; what is shared by the heads depends on no index of the program.
 class WeightTiles {
 public:
   WeightTiles(tile::KernelOp kernel, AttentionOp attention)
       : kernel(kernel), attention(attention) {}
   /// A matrix as it is, a vector as a column. `head` is the reading side's.
-  mlir::Value load(TileBuilder &builder, ReadOp read, mlir::Value head);
+  mlir::Value get(TileBuilder &builder, mlir::Value weight, mlir::Value head);
   mlir::Value tensorOf(ReadOp read);
 
 private:
+  bool isPerHead(mlir::Value weight);
+  mlir::Value load(TileBuilder &builder, ReadOp read, mlir::Value head);
+  mlir::Value multiply(TileBuilder &builder, WeightProductOp product, mlir::Value head);
+
   tile::KernelOp kernel;
   AttentionOp attention;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> loaded;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> tiles;
 };
 
 /// Computes vectors of one side, queries or keys, for a run of `columns` positions.

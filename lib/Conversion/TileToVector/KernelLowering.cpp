@@ -108,7 +108,8 @@ void KernelLowering::bindProgram(Value program) {
 }
 
 bool KernelLowering::isHoistable(Operation &op) {
-  if (!isa<LoadOp, ConstantOp, ColumnOp, MapOp, SliceOp, TransposeOp, SelectRowsOp, ConcatOp>(op))
+  if (!isa<LoadOp, ConstantOp, ColumnOp, DotOp, MapOp, SliceOp, TransposeOp, SelectRowsOp,
+           ConcatOp>(op))
     return false;
   auto known = [&](Value operand) {
     if (operand.getType().isIndex())

@@ -77,9 +77,6 @@ public:
   }
   /// The tensor that a memref stands for, none where the value is no argument of the kernel.
   Array *tensor(mlir::Value value);
-  bool isInput(mlir::Value value) {
-    return llvm::cast<mlir::BlockArgument>(value).getArgNumber() < kernel.getNumInputs();
-  }
 
   void bind(mlir::Value value, Content content) { contents.insert_or_assign(value, content); }
   /// Binds a tile, rounded where the options ask for it.

@@ -593,7 +593,7 @@ TEST_P(TileToVector, Rearrangements) {
 }
 
 TEST_P(TileToVector, Expand) {
-  for (int64_t n : kColumns)
+  for (int64_t n : {1, 5, 16, 40, 64})
     for (bool weighted : {false, true}) {
       TestTensor a({5, n}), out({8, n});
       a.fill(randomNumbers);

@@ -50,6 +50,19 @@ TEST_F(CostTest, ByHand) {
   EXPECT_EQ(cost.expansion, 0);
 }
 
+TEST_F(CostTest, ProjectionOfProjectionIsOne) {
+  auto programs = [&](int width) {
+    std::string r = std::to_string(width);
+    std::string text = "polyattn.feature_map @phi(%x: [16], %w1: 16x" + r + ", %w2: " + r +
+                       "x16) {\n%p = project %x, %w1 : [16], 16x" + r +
+                       "\n%y = project %p, %w2 : [" + r + "], " + r + "x16\nyield %y : [16]\n}\n";
+    OwningOpRef<ModuleOp> map = parseSourceString<ModuleOp>(text, &context);
+    return programFlops((*map->getOps<FeatureMapOp>().begin()).getFeatures());
+  };
+  EXPECT_EQ(programs(8), 2 * 16 * 16);
+  EXPECT_EQ(programs(7), 2 * (16 * 7 + 7 * 16)); // fewer through a narrow middle
+}
+
 TEST_F(CostTest, OneBlockNeedsNoState) {
   AttentionOp attention = parse("%y = elu_plus_one %x : [16]", "[16]");
   ForwardCost cost = forwardCost(attention, {1, 64, 64, 1, 1});

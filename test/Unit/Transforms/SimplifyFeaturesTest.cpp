@@ -90,7 +90,7 @@ void expectSameResults(ModuleOp module, double tolerance) {
 
 struct Case {
   const char *name;
-  const char *map;    // of %x: [4], %w: 4x3
+  const char *map;    // of %x: [4], %w: 4x3, %u: 3x4
   const char *result; // the structure of %y
   const char *attend; // from the mask on, up to the types
 };
@@ -99,16 +99,17 @@ class Rewrites : public testing::TestWithParam<Case> {};
 
 TEST_P(Rewrites, KeepTheResults) {
   std::string structure = GetParam().result;
+  std::string inputs = "tensor<?x?x?x4xf32>, tensor<4x3xf32>, tensor<3x4xf32> -> ";
   std::string text =
-      "polyattn.feature_map @phi(%x: [4], %w: 4x3) {\n" + std::string(GetParam().map) +
+      "polyattn.feature_map @phi(%x: [4], %w: 4x3, %u: 3x4) {\n" + std::string(GetParam().map) +
       "\nyield %y : " + structure +
       "\n}\npolyattn.feature_map @exact(%x: [4]) {\n%s = scale %x {factor = 0.7} : [4]\n"
       "%y = power %s {degree = 2} : [4]\nyield %y : pow 2 [4]\n}\n"
       "polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,"
-      " %v: tensor<?x?x?x5xf32>, %w: tensor<4x3xf32>) -> (o: tensor<?x?x?x5xf32>) {\n"
-      "%a = apply @phi(%q, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " +
-      structure + "\n%b = apply @phi(%k, %w) : tensor<?x?x?x4xf32>, tensor<4x3xf32> -> " +
-      structure +
+      " %v: tensor<?x?x?x5xf32>, %w: tensor<4x3xf32>, %u: tensor<3x4xf32>)"
+      " -> (o: tensor<?x?x?x5xf32>) {\n"
+      "%a = apply @phi(%q, %w, %u) : " +
+      inputs + structure + "\n%b = apply @phi(%k, %w, %u) : " + inputs + structure +
       "\n%c = apply @exact(%q) : tensor<?x?x?x4xf32> -> pow 2 [4]"
       "\n%d = apply @exact(%k) : tensor<?x?x?x4xf32> -> pow 2 [4]"
       "\n%values = read %v : tensor<?x?x?x5xf32> -> [5]\n"
@@ -206,6 +207,24 @@ INSTANTIATE_TEST_SUITE_P(
              "%h = scale %x {factor = -0.5} : [4]\n%p = project %h, %w : [4], 4x3\n"
              "%s = select %p {indices = array<i64: 2, 0>} : [3]\n%y = hadamard %s, %s : [2], [2]",
              "[2]", kBias},
+        Case{"project_of_project",
+             "%h = scale %x {factor = -0.5} : [4]\n%p = project %h, %w : [4], 4x3\n"
+             "%y = project %p, %u : [3], 3x4",
+             "[4]", kNone},
+        Case{"project_three_times",
+             "%p = project %x, %w : [4], 4x3\n%r = project %p, %u : [3], 3x4\n"
+             "%y = project %r, %w : [4], 4x3",
+             "[3]", kNone},
+        Case{"equal_terms",
+             "%p = project %x, %w : [4], 4x3\n%a = tensor %x, %x : [4], [4]\n"
+             "%b = tensor %x, %p : [4], [3]\n%c = power %x {degree = 2, symmetric} : [4]\n"
+             "%d = tensor %p, %x : [3], [4]\n"
+             "%y = concat %a, %b, %c, %d : [4] x [4], [4] x [3], sym 2 [4], [3] x [4]",
+             "[4] x [4] + [4] x [3] + sym 2 [4] + [3] x [4]", kSigned},
+        Case{"equal_sums",
+             "%p = project %x, %w : [4], 4x3\n%a = concat %x, %p : [4], [3]\n"
+             "%b = concat %p, %x : [3], [4]\n%y = tensor %a, %b : [4] + [3], [3] + [4]",
+             "([4] + [3]) x ([3] + [4])", kNone},
         Case{"elements",
              "%h = scale %x {factor = -0.5} : [4]\n%a = abs %h : [4]\n%r = relu %a : [4]\n"
              "%two = constant {value = 2.0, width = 1}\n%e = exp %two : [1]\n"

@@ -1,0 +1,115 @@
+//===- Evaluator.h - one attention, evaluated by its definition -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_REFERENCE_EVALUATOR_H
+#define POLYATTN_LIB_REFERENCE_EVALUATOR_H
+
+#include "FeatureProgram.h"
+#include "polyattn/Reference/Evaluate.h"
+#include <cmath>
+
+namespace polyattn::reference {
+
+/// One batch, position and head (of queries or of keys, whichever reads it).
+struct Site {
+  int64_t batch, position, head;
+};
+
+/// What one query or key head brings to an attention.
+struct HeadVectors {
+  std::vector<FeatureValue> query, key, localQuery, localKey;
+  std::vector<std::vector<double>> value;
+  std::vector<double> cumulativeDecay; // c_i = log g_0 + ... + log g_i
+};
+
+/// Numerator, denominator and largest score of one row.
+struct Row {
+  std::vector<double> numerator;
+  double denominator = 0, largest = 0;
+  int64_t count = 0;
+
+  void add(double weight, const std::vector<double> &value) {
+    for (size_t v = 0; v < value.size(); ++v)
+      numerator[v] += weight * value[v];
+    denominator += weight;
+    largest = count++ ? std::fmax(largest, weight) : weight;
+  }
+};
+
+/// S and z of one batch and head.
+struct State {
+  std::vector<std::vector<double>> sums; // D x dv
+  std::vector<double> normalizer;        // D
+
+  void decay(double factor) {
+    for (auto &row : sums)
+      for (double &x : row)
+        x *= factor;
+    for (double &x : normalizer)
+      x *= factor;
+  }
+  void add(const std::vector<double> &features, const std::vector<double> &value) {
+    for (size_t f = 0; f < features.size(); ++f) {
+      for (size_t v = 0; v < value.size(); ++v)
+        sums[f][v] += features[f] * value[v];
+      normalizer[f] += features[f];
+    }
+  }
+  /// Adds `weight` phi^T S and `weight` phi^T z to a row.
+  void read(const std::vector<double> &features, double weight, Row &row) const {
+    for (size_t f = 0; f < features.size(); ++f) {
+      for (size_t v = 0; v < row.numerator.size(); ++v)
+        row.numerator[v] += weight * features[f] * sums[f][v];
+      row.denominator += weight * features[f] * normalizer[f];
+    }
+  }
+};
+
+/// Runs the program of an attention, its attends first to last.
+class Evaluator {
+public:
+  Evaluator(AttentionOp attention, llvm::ArrayRef<Array> arguments, const CallSizes &sizes,
+            Reading reading, const Selection &selection);
+
+  mlir::FailureOr<std::vector<Array>> run();
+
+private:
+  // Evaluate.cpp: vectors of one site.
+  FeatureValue at(mlir::Value value, const Site &site);
+  void bindRead(mlir::Value tensor, mlir::Value result, mlir::Type type, const Site &site,
+                Environment &environment);
+  FeatureValue applyMap(ApplyOp apply, const Site &site, Environment &outer);
+  llvm::ArrayRef<mlir::Operation *> sliceOf(mlir::Value value);
+
+  // Attend.cpp: rows and states of one attend.
+  mlir::LogicalResult attend(AttendOp op);
+  HeadVectors gather(AttendOp op, int64_t batch, int64_t head);
+  std::vector<double> cumulativeDecay(AttendOp op, int64_t batch, int64_t head, int64_t kvHead);
+  int64_t kvHeadOf(AttendOp op, int64_t head) const;
+  State initialState(AttendOp op, int64_t batch, int64_t head);
+  Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
+  void recurrentRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
+  void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
+  void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
+                       int64_t head);
+
+  const Array &argument(mlir::Value value) const {
+    return arguments[mlir::cast<mlir::BlockArgument>(value).getArgNumber()];
+  }
+
+  AttentionOp attention;
+  llvm::ArrayRef<Array> arguments;
+  CallSizes sizes;
+  Reading reading;
+  std::vector<std::pair<int64_t, int64_t>> heads; // batch and query head
+  std::vector<int64_t> rows;                      // query positions
+  llvm::DenseMap<mlir::Value, Array> computed;    // results of attends
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> slices;
+};
+
+} // namespace polyattn::reference
+
+#endif // POLYATTN_LIB_REFERENCE_EVALUATOR_H
