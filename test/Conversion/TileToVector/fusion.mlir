@@ -1,16 +1,17 @@
 // RUN: polyattn-opt %s --tile-to-vector | FileCheck %s --check-prefixes=CHECK,AVX512
 // RUN: polyattn-opt %s --tile-to-vector="vector-width=8 registers=16" | FileCheck %s --check-prefixes=CHECK,AVX2
-// Two products and their map are one nest: eight accumulators for each product, one loop over k,
+// Two products and their map are one nest: eight accumulators for each product and the pointers of
+// three operands (two by two with AVX2), one loop over k,
 // the multiplications behind it.
 
 #m = strided<[?, 1], offset: ?>
 
 // CHECK-LABEL: func.func @dual
-// AVX512: %[[R:.*]]:16 = scf.for
+// AVX512: %[[R:.*]]:19 = scf.for
 // AVX512-COUNT-16: vector.fma {{.*}} : vector<16xf32>
 // AVX512: scf.yield
 // AVX512-COUNT-8: arith.mulf {{.*}} : vector<16xf32>
-// AVX2: %[[R:.*]]:8 = scf.for
+// AVX2: %[[R:.*]]:11 = scf.for
 // AVX2-COUNT-8: vector.fma {{.*}} : vector<8xf32>
 // AVX2: scf.yield
 // AVX2-COUNT-4: arith.mulf {{.*}} : vector<8xf32>
