@@ -90,8 +90,8 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) 
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
   bool fewFeatures = shape.features <= 160;
-  bool scores = shape.localBlock || scoresCheaper || fewFeatures ||
-                schedule.form == ScheduleForm::Quadratic;
+  bool scores =
+      shape.localBlock || scoresCheaper || fewFeatures || schedule.form == ScheduleForm::Quadratic;
   schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;
   // The state is worth its cost from the T on where all pairs cost as much as the state and the
   // pairs of a block. Leaves of keys are formed again for each block of queries, so the quadratic

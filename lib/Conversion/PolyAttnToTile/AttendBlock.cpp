@@ -100,8 +100,8 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
 void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, Value to,
                               bool local, const BlockDecay &blockDecay, Value &between,
                               Sums &sums) {
-  prepareScores(local ? op.getLocalQuery() : op.getQuery(),
-                local ? op.getLocalKey() : op.getKey(), queries);
+  prepareScores(local ? op.getLocalQuery() : op.getQuery(), local ? op.getLocalKey() : op.getKey(),
+                queries);
   SmallVector<Value> carried = {sums.numerator};
   if (sums.denominator)
     carried.push_back(sums.denominator);
@@ -144,9 +144,8 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
           BlockDecay theirs = decay(b, position, step);
           distance = b.add(distance, theirs.total);
           pair.query = blockDecay.column;
-          pair.key = b.map({theirs.row, distance}, [](ElementBuilder &e, ValueRange in) {
-            return e.sub(in[0], in[1]);
-          });
+          pair.key = b.map({theirs.row, distance},
+                           [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
         }
         queries.setBuilder(b);
         addPairs(b, inner, scores(b, queries, keys, local, /*diagonal=*/false, pair), values,
@@ -168,8 +167,7 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
       b, place.start, place.position, step, ValueRange{b.constant(1, 1, 0)},
       [&](OpBuilder &builder, Location loc, Value position, ValueRange in) {
         TileBuilder inside(loc, builder);
-        scf::YieldOp::create(builder, loc,
-                             inside.add(in[0], decay(inside, position, step).total));
+        scf::YieldOp::create(builder, loc, inside.add(in[0], decay(inside, position, step).total));
       });
   return loop.getResult(0);
 }
@@ -182,9 +180,8 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
   if (isLocal() && runsAreLong())
     addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
   if (!usesState())
-    addBlocks(b, queries, b.index(0),
-              isLocal() && runsAreLong() ? place.start : place.position, /*local=*/false,
-              blockDecay, between, sums);
+    addBlocks(b, queries, b.index(0), isLocal() && runsAreLong() ? place.start : place.position,
+              /*local=*/false, blockDecay, between, sums);
   PairDecay pair{blockDecay.column, blockDecay.row};
   diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, pair)
                       : scores(b, queries, keys, isLocal(), /*diagonal=*/true, pair);
@@ -239,22 +236,22 @@ AttendProgram::Sums AttendProgram::block(TileBuilder &b, VectorProgram &queries,
   SmallVector<Value> carried = {sums.numerator};
   if (sums.denominator)
     carried.push_back(sums.denominator);
-  auto loop = scf::ForOp::create(
-      b, b.index(0), times, b.index(1), carried,
-      [&](OpBuilder &builder, Location loc, Value, ValueRange in) {
-        TileBuilder inside(loc, builder);
-        queries.setBuilder(inside);
-        keys.setBuilder(inside);
-        Sums inner = sums;
-        inner.numerator = in[0];
-        if (inner.denominator)
-          inner.denominator = in[1];
-        addNearPairs(inside, queries, keys, values, Value(), place, blockDecay, inner);
-        SmallVector<Value> out = {inner.numerator};
-        if (inner.denominator)
-          out.push_back(inner.denominator);
-        scf::YieldOp::create(builder, loc, out);
-      });
+  auto loop = scf::ForOp::create(b, b.index(0), times, b.index(1), carried,
+                                 [&](OpBuilder &builder, Location loc, Value, ValueRange in) {
+                                   TileBuilder inside(loc, builder);
+                                   queries.setBuilder(inside);
+                                   keys.setBuilder(inside);
+                                   Sums inner = sums;
+                                   inner.numerator = in[0];
+                                   if (inner.denominator)
+                                     inner.denominator = in[1];
+                                   addNearPairs(inside, queries, keys, values, Value(), place,
+                                                blockDecay, inner);
+                                   SmallVector<Value> out = {inner.numerator};
+                                   if (inner.denominator)
+                                     out.push_back(inner.denominator);
+                                   scf::YieldOp::create(builder, loc, out);
+                                 });
   queries.setBuilder(b);
   sums.numerator = loop.getResult(0);
   if (sums.denominator)
@@ -274,9 +271,9 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
   if (mean) { // the number of keys that a row sees
     Value count;
     if (causal())
-      count = b.transpose(tile::PositionsOp::create(b, b.tileType(1, context.block),
-                                                    context.globalPosition(
-                                                        b, b.addIndex(place.position, b.index(1)))));
+      count = b.transpose(tile::PositionsOp::create(
+          b, b.tileType(1, context.block),
+          context.globalPosition(b, b.addIndex(place.position, b.index(1)))));
     else
       count = tile::PositionsOp::create(b, b.tileType(1, 1), context.keys);
     inputs.push_back(count);
@@ -308,8 +305,7 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
     if (!attr.getMinDenom().isZero()) {
       double floor = attr.getMinDenom().convertToDouble();
       Value small = e.less(math::AbsFOp::create(e, total), e.number(floor));
-      Value signedFloor =
-          e.select(e.less(total, e.number(0)), e.number(-floor), e.number(floor));
+      Value signedFloor = e.select(e.less(total, e.number(0)), e.number(-floor), e.number(floor));
       total = e.select(small, signedFloor, total);
     }
     return e.div(unit ? unit : e.number(1), total);

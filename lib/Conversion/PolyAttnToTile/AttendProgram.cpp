@@ -98,12 +98,12 @@ void AttendProgram::forFeatureBlocks(
   int64_t size = std::min(schedule.featureBlock, features), whole = features / size * size;
   results.assign(carried.begin(), carried.end());
   auto loop = [&](Value from, Value to, int64_t count) {
-    auto op = scf::ForOp::create(b, from, to, b.index(count), results,
-                                 [&](OpBuilder &builder, Location loc, Value first, ValueRange in) {
-                                   TileBuilder inside(loc, builder);
-                                   scf::YieldOp::create(builder, loc,
-                                                        body(inside, first, count, in));
-                                 });
+    auto op =
+        scf::ForOp::create(b, from, to, b.index(count), results,
+                           [&](OpBuilder &builder, Location loc, Value first, ValueRange in) {
+                             TileBuilder inside(loc, builder);
+                             scf::YieldOp::create(builder, loc, body(inside, first, count, in));
+                           });
     results.assign(op.getResults().begin(), op.getResults().end());
   };
   if (context.split) {
@@ -169,11 +169,11 @@ void AttendProgram::begin(TileBuilder &b) {
   state = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, valueWidth),
                                  persistent);
   if (normalized())
-    normalizer = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, 1),
-                                        persistent);
+    normalizer =
+        tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, 1), persistent);
   if (persistent) {
-    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.split->base,
-                                          b.index(0));
+    Value isFirst =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.split->base, b.index(0));
     scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
       TileBuilder inside(loc, builder);
       fillState(inside);
@@ -277,8 +277,7 @@ void AttendProgram::finish(TileBuilder &b, ValueRange finalStates, bool interlea
   Value firstOfGroup = context.kvHead;
   if (!interleaved)
     firstOfGroup = arith::MulIOp::create(b, context.kvHead, context.group);
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.head, firstOfGroup);
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.head, firstOfGroup);
   scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
     TileBuilder inside(loc, builder);
     storeAll(inside);

@@ -99,14 +99,14 @@ private:
   mlir::Value decayRow(TileBuilder &builder, mlir::Value position, mlir::Value valid,
                        mlir::Value &total);
   void fillState(TileBuilder &builder);
-  void forFeatureBlocks(
-      TileBuilder &builder, mlir::ValueRange carried,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(TileBuilder &, mlir::Value, int64_t,
-                                                        mlir::ValueRange)>
-          body,
-      llvm::SmallVectorImpl<mlir::Value> &results);
-  void updateRows(TileBuilder &builder, mlir::Value features, mlir::Value values,
-                  mlir::Value first, mlir::Value valid, const BlockDecay &decay);
+  void
+  forFeatureBlocks(TileBuilder &builder, mlir::ValueRange carried,
+                   llvm::function_ref<llvm::SmallVector<mlir::Value>(TileBuilder &, mlir::Value,
+                                                                     int64_t, mlir::ValueRange)>
+                       body,
+                   llvm::SmallVectorImpl<mlir::Value> &results);
+  void updateRows(TileBuilder &builder, mlir::Value features, mlir::Value values, mlir::Value first,
+                  mlir::Value valid, const BlockDecay &decay);
   void decayedSums(TileBuilder &builder, mlir::Value features, mlir::Value weights,
                    mlir::Value factor, mlir::Value first, mlir::Value valid);
   mlir::Value runDecay(TileBuilder &builder, const BlockPlace &place);

@@ -21,12 +21,10 @@ public:
   /// Computes the leaves, before a loop over blocks; `block` may then be called.
   void prepare(TileBuilder &builder, VectorProgram &program);
   /// Features [first, first + count) as a tile of `count` rows.
-  mlir::Value block(TileBuilder &builder, VectorProgram &program, mlir::Value first,
-                    int64_t count);
+  mlir::Value block(TileBuilder &builder, VectorProgram &program, mlir::Value first, int64_t count);
 
 private:
-  mlir::Value bare(TileBuilder &builder, VectorProgram &program, mlir::Value first,
-                   int64_t count);
+  mlir::Value bare(TileBuilder &builder, VectorProgram &program, mlir::Value first, int64_t count);
 
   const FeaturePlan &plan;
   std::vector<double> weights;

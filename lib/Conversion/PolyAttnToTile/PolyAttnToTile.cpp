@@ -30,7 +30,7 @@ MemRefType memrefOf(RankedTensorType tensor) {
 Value sequenceTensor(Value vector) {
   if (auto read = vector.getDefiningOp<ReadOp>())
     return cast<RankedTensorType>(read.getTensor().getType()).getRank() == 4 ? read.getTensor()
-                                                                              : Value();
+                                                                             : Value();
   if (Operation *op = vector.getDefiningOp())
     for (Value operand : op->getOperands())
       if (Value tensor = sequenceTensor(operand))
@@ -84,8 +84,8 @@ private:
   SmallVector<Schedule> schedules;
   bool interleaved = false;
   bool sameHeads = false; // H = Hkv, whatever the call
-  int64_t run = 0;       // the block of the local kernels, 0 without
-  int64_t maxSplits = 1; // into how many programs a head can be cut by features
+  int64_t run = 0;        // the block of the local kernels, 0 without
+  int64_t maxSplits = 1;  // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
   std::optional<WeightTiles> weights;
   std::optional<ProgramContext> context;
@@ -202,8 +202,7 @@ void KernelBuilder::cutByFeatures() {
   partialColumns = 0;
   for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
     int64_t features = AttentionShape::of(attend).features;
-    bool canSplit = schedule.form != ScheduleForm::Quadratic &&
-                    attend.getMask() == Mask::Causal;
+    bool canSplit = schedule.form != ScheduleForm::Quadratic && attend.getMask() == Mask::Causal;
     maxSplits = std::min(maxSplits, canSplit ? features / schedule.featureBlock : 1);
     partialColumns += cast<FeatureType>(attend.getValue().getType()).getWidth() +
                       (attend.getNormalizer().getKind() != NormalizerKind::None);
@@ -278,8 +277,8 @@ void KernelBuilder::block(TileBuilder &b, MutableArrayRef<AttendProgram> program
     sums.push_back(program.block(b, queries, place));
   if (!context->split)
     return storeResults(b, programs, sums, queries, place);
-  Value alone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->splits,
-                                      b.index(1));
+  Value alone =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->splits, b.index(1));
   scf::IfOp::create(
       b, alone,
       [&](OpBuilder &builder, Location loc) {
@@ -336,21 +335,20 @@ void KernelBuilder::program(TileBuilder &b, bool quadratic) {
     forBlocks(b, zero, context->queries, context->block, perBlock);
   } else {
     Value length = b.index(context->run);
-    scf::ForOp::create(
-        b, zero, context->queries, length, ValueRange(),
-        [&](OpBuilder &builder, Location loc, Value start, ValueRange) {
-          TileBuilder inside(loc, builder);
-          Value end = arith::MinSIOp::create(inside, inside.addIndex(start, length),
-                                             context->queries);
-          forBlocks(inside, start, end, context->block, perBlock);
-          forBlocks(inside, start, end, context->block,
-                    [&](TileBuilder &b, const BlockPlace &place) {
-                      for (AttendProgram &program : programs)
-                        if (program.updatesAfterRun())
-                          program.update(b, place);
-                    });
-          scf::YieldOp::create(builder, loc);
-        });
+    scf::ForOp::create(b, zero, context->queries, length, ValueRange(),
+                       [&](OpBuilder &builder, Location loc, Value start, ValueRange) {
+                         TileBuilder inside(loc, builder);
+                         Value end = arith::MinSIOp::create(inside, inside.addIndex(start, length),
+                                                            context->queries);
+                         forBlocks(inside, start, end, context->block, perBlock);
+                         forBlocks(inside, start, end, context->block,
+                                   [&](TileBuilder &b, const BlockPlace &place) {
+                                     for (AttendProgram &program : programs)
+                                       if (program.updatesAfterRun())
+                                         program.update(b, place);
+                                   });
+                         scf::YieldOp::create(builder, loc);
+                       });
   }
 
   for (auto [attend, program] : llvm::zip(attends, programs)) {
@@ -433,7 +431,8 @@ LogicalResult KernelBuilder::build() {
     // the quadratic form ends, cut at multiples of `segment`.
     kernel->setAttr("polyattn.max_splits", b.getI64IntegerAttr(maxSplits));
     kernel->setAttr("polyattn.partial_columns", b.getI64IntegerAttr(partialColumns));
-    kernel->setAttr("polyattn.segment", b.getI64IntegerAttr(std::max(context->block, context->run)));
+    kernel->setAttr("polyattn.segment",
+                    b.getI64IntegerAttr(std::max(context->block, context->run)));
     kernel->setAttr("polyattn.split_from", b.getI64IntegerAttr(below));
   }
   if (!below) {
@@ -442,10 +441,10 @@ LogicalResult KernelBuilder::build() {
     Value isShort =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, context->keys, b.index(below));
     if (context->split) {
-      Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->base,
-                                            b.index(0));
-      Value alone = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->splits,
-                                          b.index(1));
+      Value isFirst =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->base, b.index(0));
+      Value alone =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->splits, b.index(1));
       isShort = arith::AndIOp::create(b, isShort, arith::AndIOp::create(b, isFirst, alone));
     }
     auto branch = [&](bool quadratic) {
@@ -461,11 +460,9 @@ LogicalResult KernelBuilder::build() {
   return success();
 }
 
-struct ConvertPolyAttnToTile
-    : polyattn::impl::ConvertPolyAttnToTileBase<ConvertPolyAttnToTile> {
+struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<ConvertPolyAttnToTile> {
   void runOnOperation() override {
-    for (AttentionOp attention :
-         llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {
+    for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {
       WalkResult applied = attention.walk([](ApplyOp apply) {
         apply.emitError("feature maps must be inlined first (--polyattn-inline-maps)");
         return WalkResult::interrupt();

@@ -46,9 +46,7 @@ public:
             x = math::AbsFOp::create(e, x);
           return e.power(x, power.getDegree());
         },
-        [&](Value q, Value k) {
-          return dots[llvm::find(pairs, std::pair(q, k)) - pairs.begin()];
-        },
+        [&](Value q, Value k) { return dots[llvm::find(pairs, std::pair(q, k)) - pairs.begin()]; },
         [&](double number) { return e.number(number); });
   }
 

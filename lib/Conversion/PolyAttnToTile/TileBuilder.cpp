@@ -86,17 +86,16 @@ Value TileBuilder::concat(ValueRange inputs) {
 
 Value TileBuilder::expand(Value source, Value first, int64_t count, DenseIntElementsAttr table,
                           ArrayRef<double> weights) {
-  return tile::ExpandOp::create(*this, tileType(count, typeOf(source).getColumns()), source, first,
-                                table,
-                                weights.empty() ? DenseF64ArrayAttr() : getDenseF64ArrayAttr(weights));
+  return tile::ExpandOp::create(
+      *this, tileType(count, typeOf(source).getColumns()), source, first, table,
+      weights.empty() ? DenseF64ArrayAttr() : getDenseF64ArrayAttr(weights));
 }
 
 Value TileBuilder::scaled(Value tile, double factor) {
   if (factor == 1)
     return tile;
-  return map(tile, [&](ElementBuilder &e, ValueRange in) {
-    return e.mul(in[0], e.number(factor));
-  });
+  return map(tile,
+             [&](ElementBuilder &e, ValueRange in) { return e.mul(in[0], e.number(factor)); });
 }
 
 Value TileBuilder::add(Value a, Value b) {

@@ -64,9 +64,7 @@ Value WeightTiles::load(TileBuilder &builder, ReadOp read, Value head) {
                               /*col_dim=*/matrix ? rank - 1 : -1, /*transposed=*/false);
 }
 
-Value VectorProgram::weight(Value value) {
-  return weights.get(*b, value, head);
-}
+Value VectorProgram::weight(Value value) { return weights.get(*b, value, head); }
 
 Value VectorProgram::weightRows(Value value, Value first, int64_t count) {
   return b->slice(weight(value), first, count);
@@ -84,8 +82,7 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
   if (rank == 4)
     indices = {batch, position, head, zero};
   else
-    indices = {position,
-               cast<MemRefType>(tensor.getType()).getDimSize(1) == 1 ? zero : head, zero};
+    indices = {position, cast<MemRefType>(tensor.getType()).getDimSize(1) == 1 ? zero : head, zero};
   auto type = transposed ? b->tileType(width, columns) : b->tileType(columns, width);
   return tile::LoadOp::create(*b, type, tensor, indices, valid, /*row_dim=*/rank - 3,
                               /*col_dim=*/rank - 1, transposed);
@@ -179,9 +176,7 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
             .getResult();
       })
       .Case([&](SquaredNormOp op) { return squaredNorm(full(op.getInput())); })
-      .Case([&](MaxOp op) {
-        return b->reduceRows(full(op.getInput()), tile::ReduceKind::Max);
-      })
+      .Case([&](MaxOp op) { return b->reduceRows(full(op.getInput()), tile::ReduceKind::Max); })
       .Case([&](LayerNormOp op) { return layerNorm(op); })
       .Case([&](L2NormOp op) {
         double eps = op.getEps().convertToDouble();
@@ -192,21 +187,21 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
           return e.div(e.number(1), e.select(e.less(length, floor), floor, length));
         });
         return b->map({x, inverse},
-                     [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
+                      [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
       })
       .Case([&](L2RescaleOp op) {
         Value x = full(op.getInput());
         Value ratio = b->map({squaredNorm(x), squaredNorm(full(op.getReference()))},
-                            [](ElementBuilder &e, ValueRange in) -> Value {
-                              Value zero = e.number(0);
-                              Value isZero = arith::CmpFOp::create(
-                                  e, arith::CmpFPredicate::OEQ, in[0], zero);
-                              Value length = math::SqrtOp::create(e, in[0]);
-                              Value target = math::SqrtOp::create(e, in[1]);
-                              return e.select(isZero, zero, e.div(target, length));
-                            });
+                             [](ElementBuilder &e, ValueRange in) -> Value {
+                               Value zero = e.number(0);
+                               Value isZero =
+                                   arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, in[0], zero);
+                               Value length = math::SqrtOp::create(e, in[0]);
+                               Value target = math::SqrtOp::create(e, in[1]);
+                               return e.select(isZero, zero, e.div(target, length));
+                             });
         return b->map({x, ratio},
-                     [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
+                      [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
       })
       .Case([&](SumNormOp op) {
         Value x = full(op.getInput());
@@ -236,7 +231,7 @@ Value VectorProgram::project(ProjectOp op, Value first, int64_t count) {
   if (first)
     bias = b->slice(bias, first, count);
   return b->map({result, bias},
-               [](ElementBuilder &e, ValueRange in) { return e.add(in[0], in[1]); });
+                [](ElementBuilder &e, ValueRange in) { return e.add(in[0], in[1]); });
 }
 
 /// x^y by a function the vector unit has; the base is not negative where y is no integer.
@@ -267,14 +262,15 @@ static Value gelu(ElementBuilder &e, Value x, GeluForm form) {
     inner = math::ErfOp::create(e, e.mul(x, e.number(std::sqrt(0.5))));
   } else {
     Value cube = e.mul(e.mul(x, x), x);
-    Value argument = e.mul(e.number(std::sqrt(2 / M_PI)),
-                           e.add(x, e.mul(e.number(0.044715), cube)));
+    Value argument =
+        e.mul(e.number(std::sqrt(2 / M_PI)), e.add(x, e.mul(e.number(0.044715), cube)));
     inner = math::TanhOp::create(e, argument);
   }
   return e.mul(e.mul(e.number(0.5), x), e.add(e.number(1), inner));
 }
 
-/// One element of an element-wise op. NaN goes through: comparisons choose the branch that keeps it.
+/// One element of an element-wise op. NaN goes through: comparisons choose the branch that keeps
+/// it.
 static Value element(ElementBuilder &e, Operation *op, ValueRange in) {
   Value x = in[0];
   return llvm::TypeSwitch<Operation *, Value>(op)
@@ -382,7 +378,7 @@ Value VectorProgram::softmax(SoftmaxOp op) {
       return math::ExpOp::create(e, e.sub(in[0], in[1]));
     });
     groups.push_back(b->map({exponentials, b->reduceRows(exponentials)},
-                           [](ElementBuilder &e, ValueRange in) { return e.div(in[0], in[1]); }));
+                            [](ElementBuilder &e, ValueRange in) { return e.div(in[0], in[1]); }));
   }
   return b->concat(groups);
 }
@@ -416,10 +412,12 @@ Value VectorProgram::rope(RopeOp op) {
         Value reduced = e.sub(turned, e.mul(turns, number(2 * M_PI)));
         return arith::TruncFOp::create(e, e.getF32Type(), reduced);
       });
-  Value cosine = b->map(
-      angle, [](ElementBuilder &e, ValueRange in) -> Value { return math::CosOp::create(e, in[0]); });
-  Value sine = b->map(
-      angle, [](ElementBuilder &e, ValueRange in) -> Value { return math::SinOp::create(e, in[0]); });
+  Value cosine = b->map(angle, [](ElementBuilder &e, ValueRange in) -> Value {
+    return math::CosOp::create(e, in[0]);
+  });
+  Value sine = b->map(angle, [](ElementBuilder &e, ValueRange in) -> Value {
+    return math::SinOp::create(e, in[0]);
+  });
 
   SmallVector<int64_t> first(half), second(half), weave(dims);
   bool readHalves = op.getLayout() == RopeLayout::Half;

@@ -145,8 +145,8 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
     for (int64_t r = firstRow; r < rows; ++r)
       for (size_t p = 0; p < products.size(); ++p) {
         const Walk &walk = lhs[p];
-        Value a = e.broadcast(e.load(walk.element, at[walk.pointer],
-                                     k * walk.stride + walk.displacements[r]));
+        Value a = e.broadcast(
+            e.load(walk.element, at[walk.pointer], k * walk.stride + walk.displacements[r]));
         for (int64_t v = 0; v < vectors; ++v) {
           Value &sum = sums[(p * rows + r) * vectors + v];
           sum = e.fma(a, loaded[rhs[p].pointer][v], sum);
@@ -285,8 +285,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
     factor = e.broadcast(factor);
   bool exact = columns == 1; // A single number among others of a column.
   bool strips = fusion.isDeferred(op.getLhs());
-  TileShape shape =
-      chooseShape(1, p.depth, strips ? Fusion::kStripRows : rows, e.vectors(columns));
+  TileShape shape = chooseShape(1, p.depth, strips ? Fusion::kStripRows : rows, e.vectors(columns));
   shape.rowsOutside = fitsL1(rhsType);
   takeWindows(op, shape, rows, columns);
   auto update = [&](Offset firstRow, int64_t count) {

@@ -118,11 +118,11 @@ void KernelLowering::loadTransposed(const Source &source, const Storage &destina
   Offset whole = e.mul(e.div(source.validColumns, width), width);
   auto block = [&](Offset feature, Offset token) {
     Offset place = sourceAddress(e, source, feature, token);
-    transposeSquare(e.pointer(source.tensor.base, place, source.tensor.element),
-                    source.columnStride, source.tensor.element,
-                    e.pointer(destination.base, address(destination, feature, token),
-                              destination.element),
-                    destination);
+    transposeSquare(
+        e.pointer(source.tensor.base, place, source.tensor.element), source.columnStride,
+        source.tensor.element,
+        e.pointer(destination.base, address(destination, feature, token), destination.element),
+        destination);
   };
   e.loop(0, whole, width, [&](Offset token) {
     e.loop(0, features / width * width, width, [&](Offset feature) { block(feature, token); });

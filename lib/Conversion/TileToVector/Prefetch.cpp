@@ -37,8 +37,8 @@ void KernelLowering::addWindow(Value memref, TileType type, OperandRange indices
   if (found == tensors.end() || rowDim == int64_t(found->second.strides.size()) - 1)
     return;
   const Tensor &tensor = found->second;
-  AheadWindow window{tensor.base, tensor.element, 0, tensor.strides[rowDim], type.getColumns(),
-                     written};
+  AheadWindow window{tensor.base,       tensor.element, 0, tensor.strides[rowDim],
+                     type.getColumns(), written};
   for (auto [index, stride] : llvm::zip(indices, tensor.strides)) {
     if (!mapping.lookupOrNull(index) && !matchPattern(index, m_Constant()))
       return; // known later in the body only
@@ -65,8 +65,8 @@ void KernelLowering::planPrefetch(scf::ForOp loop) {
     llvm::append_range(stores, branch.thenBlock()->getOps<StoreOp>());
   for (StoreOp store : stores)
     if (startsHere(store.getIndices(), store.getRowDim()))
-      addWindow(store.getMemref(), store.getTile().getType(), store.getIndices(),
-                store.getRowDim(), 0, /*written=*/true);
+      addWindow(store.getMemref(), store.getTile().getType(), store.getIndices(), store.getRowDim(),
+                0, /*written=*/true);
   for (LoadOp load : loop.getOps<LoadOp>()) {
     TileType type = load.getResult().getType();
     if (load.getTransposed())
@@ -82,8 +82,8 @@ void KernelLowering::planPrefetch(scf::ForOp loop) {
   }
   for (Operation &op : *loop.getBody()) {
     if (auto inner = dyn_cast<scf::ForOp>(op)) {
-      bool fits = llvm::any_of(inner.getOps<DotOp>(),
-                               [&](DotOp dot) { return isTall(dot, fetch.rows); });
+      bool fits =
+          llvm::any_of(inner.getOps<DotOp>(), [&](DotOp dot) { return isTall(dot, fetch.rows); });
       if (fits && inner.getOps<LoadOp>().empty() && inner.getConstantStep()) {
         fetch.loop = inner;
         fetch.nests = 1;
@@ -115,8 +115,7 @@ void KernelLowering::takeWindows(Operation *op, const TileShape &shape, int64_t 
   fetch.windows.erase(fetch.windows.begin(), fetch.windows.begin() + count);
   fetching.shape = shape;
   fetching.tilesPerColumn = llvm::divideCeil(rows, shape.rows);
-  fetching.tiles =
-      fetching.tilesPerColumn * llvm::divideCeil(columns, shape.vectors * e.width());
+  fetching.tiles = fetching.tilesPerColumn * llvm::divideCeil(columns, shape.vectors * e.width());
 }
 
 void KernelLowering::takeWindows(Value root, ArrayRef<DotOp> dots, const TileShape &shape) {
@@ -154,9 +153,9 @@ void KernelLowering::beginFetch(const RegisterTile &tile) {
   if (fetching.windows.empty())
     return;
   const TileShape &shape = fetching.shape;
-  Offset number = e.add(e.div(tile.row, shape.rows),
-                        e.mul(e.div(tile.column, shape.vectors * e.width()),
-                              fetching.tilesPerColumn));
+  Offset number =
+      e.add(e.div(tile.row, shape.rows),
+            e.mul(e.div(tile.column, shape.vectors * e.width()), fetching.tilesPerColumn));
   if (fetch.loop) {
     Offset done = e.sub(scalar(fetch.loop.getInductionVar()), scalar(fetch.loop.getLowerBound()));
     Offset trip = e.div(done, fetch.loop.getConstantStep()->getSExtValue());

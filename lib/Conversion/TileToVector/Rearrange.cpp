@@ -20,11 +20,11 @@ void KernelLowering::lowerTranspose(TransposeOp transpose) {
   int64_t rows = source.rows / width * width, columns = source.columns / width * width;
   e.loop(0, rows, width, [&](Offset row) {
     e.loop(0, columns, width, [&](Offset column) {
-      transposeSquare(e.pointer(source.base, address(source, row, column), source.element),
-                      source.rowStride, source.element,
-                      e.pointer(destination.base, address(destination, column, row),
-                                destination.element),
-                      destination);
+      transposeSquare(
+          e.pointer(source.base, address(source, row, column), source.element), source.rowStride,
+          source.element,
+          e.pointer(destination.base, address(destination, column, row), destination.element),
+          destination);
     });
   });
   // What whole blocks leave: the right edge, then the lower one.

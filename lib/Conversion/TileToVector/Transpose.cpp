@@ -88,8 +88,7 @@ static func::FuncOp transposeFunction(ModuleOp module, const Emitter &caller, Ty
   auto function = func::FuncOp::create(
       e, name, e.getFunctionType({pointer, e.getI64Type(), pointer, e.getI64Type()}, {}));
   function.setPrivate();
-  function->setAttr("llvm.linkage",
-                    LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
+  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
   function->setAttr("no_inline", e.getUnitAttr());
   Block *entry = function.addEntryBlock();
   e.setEntry(entry);

@@ -223,7 +223,8 @@ LogicalResult KernelLowering::lowerScalar(Operation &op) {
   }
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     auto tensor = tensors.find(load.getMemRef());
-    if (tensor == tensors.end() || load.getIndices().size() != 1 || !op.getResult(0).getType().isInteger(64))
+    if (tensor == tensors.end() || load.getIndices().size() != 1 ||
+        !op.getResult(0).getType().isInteger(64))
       return op.emitError("expected a whole number of a vector among the kernel's tensors");
     Offset place = scalar(load.getIndices()[0]);
     mapping.map(load.getResult(), e.load(e.getI64Type(), tensor->second.base, place));
