@@ -8,6 +8,7 @@
 #include "polyattn/Driver/CompileMain.h"
 #include "Explain.h"
 #include "OutputFiles.h"
+#include "polyattn/Driver/Version.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -86,8 +87,7 @@ struct Arguments {
       llvm::cl::desc("The machine: cpu (this one, the default), x86-64, x86-64-v3 (AVX2), "
                      "x86-64-v4 (AVX-512) or aarch64"),
       llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
-  llvm::cl::opt<std::string> direction{"direction",
-                                       llvm::cl::desc("forward, the only one so far"),
+  llvm::cl::opt<std::string> direction{"direction", llvm::cl::desc("forward, the only one so far"),
                                        llvm::cl::init("forward"), llvm::cl::value_desc("NAME"),
                                        llvm::cl::cat(what)};
   llvm::cl::opt<bool> optimizeIR{"optimize-ir",
@@ -146,6 +146,7 @@ static llvm::Error compile(const Arguments &arguments) {
 
 int polyattn::compileMain(int argc, char **argv) {
   Arguments arguments;
+  llvm::cl::SetVersionPrinter(printVersion);
   llvm::cl::HideUnrelatedOptions({&arguments.what, &arguments.result});
   std::string problems;
   llvm::raw_string_ostream stream(problems);

@@ -96,6 +96,7 @@ struct CommandLine {
       {kResult, "json", "", "print one JSON object"},
       {kOther, "describe", "", "only print the entries with their arguments and results"},
       {kOther, "help", "", "print this"},
+      {kOther, "version", "", "print the version"},
   };
 
   Option &option(StringRef name) {
@@ -163,7 +164,8 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
     return std::move(error);
   RunOptions options;
   options.help = line.flag("help");
-  if (options.help)
+  options.version = line.flag("version");
+  if (options.help || options.version)
     return options;
   if (line.positional.size() != 1)
     return createStringError("expected one SPEC.mlir, got " + Twine(line.positional.size()));

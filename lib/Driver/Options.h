@@ -28,7 +28,7 @@ struct RunOptions {
   std::optional<std::vector<RandomSize>> random;
   uint64_t seed = 0;
   int threads = 1;
-  bool help = false, check = false, describe = false, json = false, padded = false;
+  bool help = false, version = false, check = false, describe = false, json = false, padded = false;
   std::optional<double> tolerance;
   /// Seconds to measure for; none without --bench.
   std::optional<double> bench;

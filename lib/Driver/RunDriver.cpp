@@ -8,6 +8,7 @@
 #include "polyattn/Driver/RunDriver.h"
 #include "Report.h"
 #include "mlir/Parser/Parser.h"
+#include "polyattn/Driver/Version.h"
 #include "polyattn/Numpy/Npy.h"
 #include "polyattn/Schedule/Cost.h"
 #include "llvm/Support/FileSystem.h"
@@ -211,6 +212,10 @@ int polyattn::runMain(int argc, char **argv, const DialectRegistry &dialects,
   auto options = parseOptions(ArrayRef(argv, argc).drop_front());
   if (options && options->help) {
     printHelp(targets, llvm::outs());
+    return 0;
+  }
+  if (options && options->version) {
+    printVersion(llvm::outs());
     return 0;
   }
   Error error = options ? Error::success() : options.takeError();

@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "polyattn/Driver/Version.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
+  llvm::cl::SetVersionPrinter(polyattn::printVersion);
   polyattn::registerPasses();
   mlir::DialectRegistry registry;
   polyattn::registerDialects(registry);

@@ -1,0 +1,19 @@
+//===- Version.h - what --version prints ------------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DRIVER_VERSION_H
+#define POLYATTN_DRIVER_VERSION_H
+
+#include "llvm/Support/raw_ostream.h"
+
+namespace polyattn {
+
+/// "polyattn 0.1.0 (LLVM 22.1.0)" and a newline.
+void printVersion(llvm::raw_ostream &stream);
+
+} // namespace polyattn
+
+#endif // POLYATTN_DRIVER_VERSION_H

@@ -1,0 +1,13 @@
+//===- Version.cpp - what --version prints --------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Driver/Version.h"
+#include "llvm/Config/llvm-config.h"
+
+void polyattn::printVersion(llvm::raw_ostream &stream) {
+  stream << "polyattn " POLYATTN_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+}
