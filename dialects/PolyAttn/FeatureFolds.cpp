@@ -16,6 +16,8 @@
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 using namespace mlir;
 using namespace polyattn;
@@ -276,39 +278,24 @@ FailureOr<SmallVector<Value>> withoutConstants(Op op, SmallVectorImpl<double> &c
   return others;
 }
 
-/// hadamard(a, constant, b) -> scale(hadamard(a, b))
-struct HadamardConstant : OpRewritePattern<HadamardOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(HadamardOp op, PatternRewriter &rewriter) const override {
+/// hadamard(a, constant, b) -> scale(hadamard(a, b)), add(a, constant, b) -> add_const(add(a, b))
+template <typename Op, typename WithConstant, typename Combine>
+struct ConstantsApart : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
     SmallVector<double> constants;
     FailureOr<SmallVector<Value>> others = withoutConstants(op, constants);
     if (failed(others))
       return rewriter.notifyMatchFailure(op, "no constant, or the result's type needs it");
-    double product = 1;
-    for (double constant : constants)
-      product *= constant;
-    Value rest = HadamardOp::create(rewriter, op.getLoc(), *others);
-    rewriter.replaceOpWithNewOp<ScaleOp>(op, rest, APFloat(product));
+    double constant =
+        std::accumulate(constants.begin() + 1, constants.end(), constants.front(), Combine());
+    Value rest = Op::create(rewriter, op.getLoc(), *others);
+    rewriter.template replaceOpWithNewOp<WithConstant>(op, rest, APFloat(constant));
     return success();
   }
 };
-
-/// add(a, constant, b) -> add_const(add(a, b))
-struct AddConstant : OpRewritePattern<AddOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
-    SmallVector<double> constants;
-    FailureOr<SmallVector<Value>> others = withoutConstants(op, constants);
-    if (failed(others))
-      return rewriter.notifyMatchFailure(op, "no constant, or the result's type needs it");
-    double sum = 0;
-    for (double constant : constants)
-      sum += constant;
-    Value rest = AddOp::create(rewriter, op.getLoc(), *others);
-    rewriter.replaceOpWithNewOp<AddConstOp>(op, rest, APFloat(sum));
-    return success();
-  }
-};
+using HadamardConstant = ConstantsApart<HadamardOp, ScaleOp, std::multiplies<double>>;
+using AddConstant = ConstantsApart<AddOp, AddConstOp, std::plus<double>>;
 
 /// hadamard(hadamard(a, b), c) -> hadamard(a, b, c), likewise for add, where the inner
 /// result has no other use.

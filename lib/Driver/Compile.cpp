@@ -169,10 +169,11 @@ llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileO
   return llvm::Error::success();
 }
 
-llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
-                                                        const CompileOptions &options) {
+llvm::Error
+polyattn::withLLVMIR(LoweredModule &module, const CompileOptions &options,
+                     llvm::function_ref<llvm::Error(llvm::Module &, llvm::TargetMachine &)> use) {
   if (llvm::Error error = completeDescriptions(module, options))
-    return std::move(error);
+    return error;
   auto target = createTargetMachine(options.machine, options.codegen);
   if (!target)
     return target.takeError();
@@ -183,10 +184,21 @@ llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
     llvm::consumeError(translated.takeError());
     return diagnostics.take("the LLVM dialect could not be translated to LLVM IR");
   }
-  auto object = generateCode(**translated, **target, CodeFile::Object, options.codegen);
-  if (!object)
-    return object.takeError();
-  return CompiledObject{module.kernels, std::move(*object)};
+  return use(**translated, **target);
+}
+
+llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
+                                                        const CompileOptions &options) {
+  CompiledObject result;
+  llvm::Error error =
+      withLLVMIR(module, options, [&](llvm::Module &code, llvm::TargetMachine &target) {
+        return generateCode(code, target, CodeFile::Object, options.codegen)
+            .moveInto(result.object);
+      });
+  if (error)
+    return std::move(error);
+  result.kernels = module.kernels;
+  return std::move(result);
 }
 
 llvm::Expected<CompiledObject> polyattn::compileSpec(llvm::StringRef text, llvm::StringRef fileName,

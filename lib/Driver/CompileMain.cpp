@@ -51,26 +51,19 @@ static llvm::Error emitText(LoweredModule &module, const CompileOptions &options
     llvm::raw_string_ostream(text) << *module.module << '\n';
     return writeFile(output, text);
   }
-  if (llvm::Error error = completeDescriptions(module, options))
-    return error;
-  auto target = createTargetMachine(options.machine, options.codegen);
-  if (!target)
-    return target.takeError();
-  llvm::LLVMContext context;
-  auto translated = translateToLLVMIR(*module.module, context, **target);
-  if (!translated)
-    return translated.takeError();
-  if (emit == Emit::LLVM) {
-    std::string text;
-    llvm::raw_string_ostream(text) << **translated;
-    return writeFile(output, text);
-  }
-  auto code =
-      generateCode(**translated, **target,
-                   emit == Emit::Assembly ? CodeFile::Assembly : CodeFile::Object, options.codegen);
-  if (!code)
-    return code.takeError();
-  return writeFile(output, llvm::StringRef(code->data(), code->size()));
+  return withLLVMIR(
+      module, options, [&](llvm::Module &code, llvm::TargetMachine &target) -> llvm::Error {
+        if (emit == Emit::LLVM) {
+          std::string text;
+          llvm::raw_string_ostream(text) << code;
+          return writeFile(output, text);
+        }
+        CodeFile file = emit == Emit::Assembly ? CodeFile::Assembly : CodeFile::Object;
+        auto bytes = generateCode(code, target, file, options.codegen);
+        if (!bytes)
+          return bytes.takeError();
+        return writeFile(output, llvm::StringRef(bytes->data(), bytes->size()));
+      });
 }
 
 namespace {

@@ -76,7 +76,6 @@ constexpr StringLiteral kWhat = "what to run", kData = "arguments and results",
 /// the shared LLVM library has taken names such as `threads` already.
 struct CommandLine {
   std::vector<std::string> positional;
-  bool help = false;
   std::vector<Option> options = {
       {kWhat, "entry", "NAME", "the attention to run; needed where a spec has several"},
       {kWhat, "target", "NAME", "what runs it (default cpu), see below"},

@@ -49,19 +49,17 @@ static llvm::Error link(llvm::ArrayRef<llvm::StringRef> arguments, llvm::StringR
 
 static llvm::Expected<llvm::SmallVector<char, 0>>
 compileWithEntryPoints(LoweredModule &module, const CompileOptions &options) {
-  if (llvm::Error error = completeDescriptions(module, options))
+  llvm::SmallVector<char, 0> object;
+  llvm::Error error =
+      withLLVMIR(module, options, [&](llvm::Module &code, llvm::TargetMachine &target) {
+        if (llvm::Error error = checkCNames(module.kernels))
+          return error;
+        addEntryPoints(code, module.kernels);
+        return generateCode(code, target, CodeFile::Object, options.codegen).moveInto(object);
+      });
+  if (error)
     return std::move(error);
-  if (llvm::Error error = checkCNames(module.kernels))
-    return std::move(error);
-  auto target = createTargetMachine(options.machine, options.codegen);
-  if (!target)
-    return target.takeError();
-  llvm::LLVMContext context;
-  auto translated = translateToLLVMIR(*module.module, context, **target);
-  if (!translated)
-    return translated.takeError();
-  addEntryPoints(**translated, module.kernels);
-  return generateCode(**translated, **target, CodeFile::Object, options.codegen);
+  return std::move(object);
 }
 
 llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOptions &options,

@@ -98,47 +98,46 @@ static bool readSizes(const llvm::json::Array *array, std::vector<int64_t> &size
   return true;
 }
 
+/// Whether there is an array, all of objects that `read` takes.
+static bool readObjects(const llvm::json::Array *array,
+                        llvm::function_ref<bool(const llvm::json::Object &)> read) {
+  return array && llvm::all_of(*array, [&](const llvm::json::Value &value) {
+           const llvm::json::Object *object = value.getAsObject();
+           return object && read(*object);
+         });
+}
+
 static bool readTensors(const llvm::json::Array *array, bool areResults,
                         std::vector<TensorDescription> &tensors) {
-  if (!array)
-    return false;
-  for (const llvm::json::Value &value : *array) {
-    const llvm::json::Object *object = value.getAsObject();
-    if (!object)
-      return false;
-    std::optional<llvm::StringRef> name = object->getString("name");
-    std::optional<DataType> dtype = parseDataType(object->getString("dtype").value_or(""));
+  return readObjects(array, [&](const llvm::json::Object &object) {
+    std::optional<llvm::StringRef> name = object.getString("name");
+    std::optional<DataType> dtype = parseDataType(object.getString("dtype").value_or(""));
     TensorDescription tensor;
-    if (!name || !dtype || !readSizes(object->getArray("shape"), tensor.sizes) ||
+    if (!name || !dtype || !readSizes(object.getArray("shape"), tensor.sizes) ||
         tensor.sizes.size() > POLYATTN_MAX_RANK)
       return false;
     tensor.name = name->str();
     tensor.dtype = *dtype;
     tensor.isResult = areResults;
     tensors.push_back(std::move(tensor));
-  }
-  return true;
+    return true;
+  });
 }
 
 static bool readStages(const llvm::json::Array *array, std::vector<StageDescription> &stages) {
-  if (!array)
-    return false;
-  for (const llvm::json::Value &value : *array) {
-    const llvm::json::Object *object = value.getAsObject();
-    if (!object)
-      return false;
-    std::optional<llvm::StringRef> function = object->getString("function");
-    std::optional<int64_t> scratchBytes = object->getInteger("scratch_bytes");
+  return readObjects(array, [&](const llvm::json::Object &object) {
+    std::optional<llvm::StringRef> function = object.getString("function");
+    std::optional<int64_t> scratchBytes = object.getInteger("scratch_bytes");
     StageDescription stage;
     if (!function || !scratchBytes || *scratchBytes < 0 ||
-        !readSizes(object->getArray("programs"), stage.programs) ||
+        !readSizes(object.getArray("programs"), stage.programs) ||
         stage.programs.size() > POLYATTN_RT_MAX_FACTORS)
       return false;
     stage.function = function->str();
     stage.scratchBytes = *scratchBytes;
     stages.push_back(std::move(stage));
-  }
-  return true;
+    return true;
+  });
 }
 
 static bool readSplit(const llvm::json::Object *object, SplitDescription &split) {

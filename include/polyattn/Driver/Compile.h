@@ -63,6 +63,11 @@ struct CompiledObject {
   llvm::SmallVector<char, 0> object;
 };
 
+/// From a module in the LLVM dialect to LLVM IR: completes the descriptions, translates, and hands
+/// the result to `use` with the machine that it is for.
+llvm::Error withLLVMIR(LoweredModule &module, const CompileOptions &options,
+                       llvm::function_ref<llvm::Error(llvm::Module &, llvm::TargetMachine &)> use);
+
 /// From a module in the LLVM dialect; tests start here.
 llvm::Expected<CompiledObject> compileLowered(LoweredModule &module, const CompileOptions &options);
 

@@ -173,7 +173,7 @@ private:
     bool pending = false;
   };
   void planPrefetch(mlir::scf::ForOp loop);
-  void addWindow(mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
+  void addWindow(Ahead &plan, mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
                  int64_t rowDim, int64_t ahead, bool written);
   void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
@@ -201,7 +201,7 @@ private:
   void transposeSquare(mlir::Value from, Offset fromStride, mlir::Type fromElement, mlir::Value to,
                        const Storage &destination);
 
-  // Reduce.cpp, Shuffle.cpp
+  // Reduce.cpp, Rearrange.cpp
   mlir::LogicalResult lowerReduce(tile::ReduceOp reduce);
   void reduceRows(tile::ReduceOp reduce, const Storage &destination);
   void reduceColumns(tile::ReduceOp reduce, const Storage &destination);

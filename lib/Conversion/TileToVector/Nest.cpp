@@ -77,13 +77,7 @@ void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
       inner(columns - rest, 1, rest);
   };
   auto emit = [&](Offset row, int64_t height, Offset column, int64_t count, int64_t lastLanes) {
-    RegisterTile tile;
-    tile.row = row;
-    tile.column = column;
-    tile.rows = height;
-    tile.vectors = count;
-    tile.lastLanes = lastLanes;
-    body(tile);
+    body({row, column, height, count, /*flipped=*/false, lastLanes});
   };
   if (shape.rowsOutside)
     forEachRowOfTiles([&](Offset row, int64_t height) {
@@ -102,13 +96,7 @@ void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
 void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody body) {
   int64_t width = e.width();
   auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t below) {
-    RegisterTile tile;
-    tile.row = row;
-    tile.column = column;
-    tile.rows = rows;
-    tile.vectors = vectors;
-    tile.vectorsBelowDiagonal = below;
-    body(tile);
+    body({row, column, rows, vectors, /*flipped=*/false, /*lastLanes=*/0, below});
   };
   if (shape.rows == 1) { // Nothing to share between rows.
     e.loop(0, size, 1, [&](Offset row) {

@@ -31,8 +31,8 @@ static bool isTall(DotOp dot, int64_t rows) {
 // What to fetch, and where
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::addWindow(Value memref, TileType type, OperandRange indices, int64_t rowDim,
-                               int64_t ahead, bool written) {
+void KernelLowering::addWindow(Ahead &plan, Value memref, TileType type, OperandRange indices,
+                               int64_t rowDim, int64_t ahead, bool written) {
   auto found = tensors.find(memref);
   if (found == tensors.end() || rowDim == int64_t(found->second.strides.size()) - 1)
     return;
@@ -45,7 +45,7 @@ void KernelLowering::addWindow(Value memref, TileType type, OperandRange indices
     window.start = e.add(window.start, e.mul(scalar(index), stride));
   }
   window.start = e.add(window.start, e.mul(window.rowStride, ahead));
-  fetch.windows.push_back(window);
+  plan.windows.push_back(window);
 }
 
 // The windows of the loads and stores whose rows start at the loop's induction variable.
@@ -54,8 +54,8 @@ void KernelLowering::planPrefetch(scf::ForOp loop) {
   if (!step)
     return;
   Value position = loop.getInductionVar();
-  Ahead outer = std::exchange(fetch, Ahead());
-  fetch.rows = step->getSExtValue();
+  Ahead plan;
+  plan.rows = step->getSExtValue();
   auto startsHere = [&](OperandRange indices, int64_t dim) {
     return dim >= 0 && indices[dim] == position;
   };
@@ -65,42 +65,41 @@ void KernelLowering::planPrefetch(scf::ForOp loop) {
     llvm::append_range(stores, branch.thenBlock()->getOps<StoreOp>());
   for (StoreOp store : stores)
     if (startsHere(store.getIndices(), store.getRowDim()))
-      addWindow(store.getMemref(), store.getTile().getType(), store.getIndices(), store.getRowDim(),
-                0, /*written=*/true);
+      addWindow(plan, store.getMemref(), store.getTile().getType(), store.getIndices(),
+                store.getRowDim(), 0, /*written=*/true);
   for (LoadOp load : loop.getOps<LoadOp>()) {
     TileType type = load.getResult().getType();
     if (load.getTransposed())
       type = TileType::get(type.getContext(), type.getColumns(), type.getRows(),
                            type.getElementType());
     if (startsHere(load.getIndices(), load.getRowDim()))
-      addWindow(load.getMemref(), type, load.getIndices(), load.getRowDim(), fetch.rows,
+      addWindow(plan, load.getMemref(), type, load.getIndices(), load.getRowDim(), plan.rows,
                 /*written=*/false);
   }
-  if (fetch.windows.empty()) {
-    fetch = outer;
-    return;
-  }
+  if (plan.windows.empty())
+    return; // what an outer loop fetches goes on
   for (Operation &op : *loop.getBody()) {
     if (auto inner = dyn_cast<scf::ForOp>(op)) {
       bool fits =
-          llvm::any_of(inner.getOps<DotOp>(), [&](DotOp dot) { return isTall(dot, fetch.rows); });
+          llvm::any_of(inner.getOps<DotOp>(), [&](DotOp dot) { return isTall(dot, plan.rows); });
       if (fits && inner.getOps<LoadOp>().empty() && inner.getConstantStep()) {
-        fetch.loop = inner;
-        fetch.nests = 1;
+        plan.loop = inner;
+        plan.nests = 1;
         int64_t step = inner.getConstantStep()->getSExtValue();
         for (ReadOp read : inner.getOps<ReadOp>())
-          fetch.trips = std::max(fetch.trips, read.getBuffer().getType().getRows() / step);
+          plan.trips = std::max(plan.trips, read.getBuffer().getType().getRows() / step);
         break;
       }
     }
-    if (auto dot = dyn_cast<DotOp>(op); dot && isTall(dot, fetch.rows)) {
+    if (auto dot = dyn_cast<DotOp>(op); dot && isTall(dot, plan.rows)) {
       bool joins = fusion.isDeferred(dot.getResult()) && isa<DotOp>(*dot->user_begin());
-      fetch.nests += !joins;
+      plan.nests += !joins;
     }
     if (auto accumulate = dyn_cast<AccumulateOp>(op))
-      fetch.nests += accumulate.getRhs().getType().getColumns() > 1;
+      plan.nests += accumulate.getRhs().getType().getColumns() > 1;
   }
-  fetch.block = fetch.loop ? fetch.loop.getBody() : loop.getBody();
+  plan.block = plan.loop ? plan.loop.getBody() : loop.getBody();
+  fetch = plan;
 }
 
 void KernelLowering::takeWindows(Operation *op, const TileShape &shape, int64_t rows,

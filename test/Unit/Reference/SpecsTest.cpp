@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomArguments.h"
+#include "SpecLibrary.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Reference/Evaluate.h"
 #include <cmath>
-#include <filesystem>
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -48,7 +48,7 @@ class SpecsTest : public testing::TestWithParam<std::string> {};
 TEST_P(SpecsTest, ScoresAgreeWithState) {
   MLIRContext context;
   context.loadDialect<PolyAttnDialect>();
-  std::string path = POLYATTN_SPECS "/" + GetParam() + ".mlir";
+  std::string path = specPath(GetParam());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   ASSERT_TRUE(module);
   for (auto attention : module->getOps<AttentionOp>()) {
@@ -57,20 +57,6 @@ TEST_P(SpecsTest, ScoresAgreeWithState) {
   }
 }
 
-std::vector<std::string> specNames() {
-  std::vector<std::string> names;
-  for (const auto &entry : std::filesystem::directory_iterator(POLYATTN_SPECS))
-    if (entry.path().extension() == ".mlir")
-      names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Library, SpecsTest, testing::ValuesIn(specNames()),
-                         [](const testing::TestParamInfo<std::string> &info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Library, SpecsTest, testing::ValuesIn(specNames()), specTestName);
 
 } // namespace

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Reference/RandomArguments.h"
+#include "../Reference/SpecLibrary.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "polyattn/Transforms/Passes.h"
-#include <filesystem>
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -245,26 +245,11 @@ class SimplifiedSpecs : public testing::TestWithParam<std::string> {};
 TEST_P(SimplifiedSpecs, KeepTheResults) {
   MLIRContext context;
   context.loadDialect<PolyAttnDialect>();
-  OwningOpRef<ModuleOp> module =
-      parseSourceFile<ModuleOp>(POLYATTN_SPECS "/" + GetParam() + ".mlir", &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(specPath(GetParam()), &context);
   ASSERT_TRUE(module);
   expectSameResults(*module, 1e-10);
 }
 
-std::vector<std::string> specNames() {
-  std::vector<std::string> names;
-  for (const auto &entry : std::filesystem::directory_iterator(POLYATTN_SPECS))
-    if (entry.path().extension() == ".mlir")
-      names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Library, SimplifiedSpecs, testing::ValuesIn(specNames()),
-                         [](const testing::TestParamInfo<std::string> &info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Library, SimplifiedSpecs, testing::ValuesIn(specNames()), specTestName);
 
 } // namespace
