@@ -8,7 +8,9 @@
 #include "polyattn/Pipelines/Registration.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/Tile/Tile.h"
+#include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
@@ -18,10 +20,10 @@
 #include "polyattn/Transforms/Passes.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
-  registry
-      .insert<PolyAttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
-              mlir::func::FuncDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
-              mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  registry.insert<PolyAttnDialect, tile::TileDialect, warp::WarpDialect, mlir::arith::ArithDialect,
+                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::vector::VectorDialect>();
 }
 
 void polyattn::registerPasses() {

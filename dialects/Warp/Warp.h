@@ -1,0 +1,32 @@
+//===- Warp.h - the warp dialect --------------------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_WARP_H
+#define POLYATTN_DIALECTS_WARP_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Warp/WarpDialect.h.inc"
+#include "dialects/Warp/WarpEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Warp/WarpAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Warp/WarpOps.h.inc"
+
+#endif // POLYATTN_DIALECTS_WARP_H

@@ -1,0 +1,67 @@
+//===- WarpBase.td - the warp dialect -------------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef WARP_BASE
+#define WARP_BASE
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Warp_Dialect : Dialect {
+  let name = "warp";
+  let cppNamespace = "::polyattn::warp";
+  let summary = "The words of an NVIDIA GPU, as one of its threads speaks them.";
+  let description = [{
+    A kernel is a `gpu.func` in a `gpu.module`, and its body is the program of one thread: arith,
+    math, scf, vector and the ops below. Each op lowers to PTX (`--warp-to-nvvm`) and to a call of
+    the emulator (`--warp-to-emulator`), which runs the same kernel on any machine and checks it.
+
+    **Memory.** Shared memory is addressed by byte offsets (`i32`) into the CTA's one piece of
+    dynamic shared memory, global memory by `!llvm.ptr<1>` and a byte offset (`i64`). An access
+    of n bytes is aligned to n bytes; scalars of 2 or 4 bytes and vectors of 4, 8 or 16 bytes in
+    all can be accessed.
+
+    **Order.** Threads see each other's writes to shared memory, and to global memory of the same
+    CTA, after a `barrier`; threads of one warp also after a `sync`.
+
+    **Collectives.** `ldmatrix`, `mma_sync`, `shuffle` and `sync` are executed by all 32 threads of a
+    warp together, `barrier` by all threads of the CTA.
+
+    **Parameters of a kernel.** What the caller must pass is said by attributes of the arguments:
+    `warp.pointer = i` is the data of tensor i, `warp.size = [i, d]` its size and `warp.stride = [i,
+    d]` its stride of dimension d (i64, in elements), `warp.workspace` this launch's workspace,
+    `warp.profile` a pointer that is not used (Triton's launchers pass both). The function's attributes:
+    `warp.threads` threads of a CTA, `warp.shared_bytes` of dynamic shared memory,
+    `warp.workspace_bytes` of workspace for each program. The grid is one-dimensional, one CTA for each
+    program, and `warp.programs = [[i, d], ...]` names the sizes whose product is their number.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"];
+}
+
+class Warp_Enum<string name, string doc, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, doc, cases> {
+  let cppNamespace = "::polyattn::warp";
+  let genSpecializedAttr = 0;
+}
+
+def Warp_OperandKind : Warp_Enum<"OperandKind", "what the factors of a product are", [
+  I32EnumAttrCase<"BF16", 0, "bf16">, I32EnumAttrCase<"F16", 1, "f16">,
+  I32EnumAttrCase<"TF32", 2, "tf32">]>;
+def Warp_OperandKindAttr : EnumAttr<Warp_Dialect, Warp_OperandKind, "operand_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Warp_ShuffleMode : Warp_Enum<"ShuffleMode", "which lane a value comes from", [
+  I32EnumAttrCase<"Xor", 0, "xor">, I32EnumAttrCase<"Index", 1, "index">,
+  I32EnumAttrCase<"Up", 2, "up">]>;
+def Warp_ShuffleModeAttr : EnumAttr<Warp_Dialect, Warp_ShuffleMode, "shuffle_mode"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif // WARP_BASE

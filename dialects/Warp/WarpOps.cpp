@@ -1,0 +1,28 @@
+//===- WarpOps.cpp - verification of the words of a GPU -------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Warp/Warp.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace polyattn::warp;
+
+#define GET_OP_CLASSES
+#include "dialects/Warp/WarpOps.cpp.inc"
+
+LogicalResult LdmatrixOp::verify() {
+  size_t count = getMatrices().size();
+  if (count != 1 && count != 2 && count != 4)
+    return emitOpError("expected 1, 2 or 4 matrices, got ") << count;
+  return success();
+}
+
+LogicalResult PackOp::verify() {
+  if (getKind() == OperandKind::TF32)
+    return emitOpError("tf32 has 32 bits");
+  return success();
+}

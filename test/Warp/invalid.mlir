@@ -1,0 +1,39 @@
+// RUN: polyattn-opt %s -split-input-file -verify-diagnostics
+
+gpu.module @kernels {
+  gpu.func @f(%address: i32) kernel {
+    // expected-error @+1 {{expected 1, 2 or 4 matrices, got 3}}
+    %a:3 = warp.ldmatrix %address : i32, i32, i32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%x: f32) kernel {
+    // expected-error @+1 {{tf32 has 32 bits}}
+    %a = warp.pack <tf32> %x, %x
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%x: f32) kernel {
+    // expected-error @+1 {{attribute 'lane' failed to satisfy constraint}}
+    %a = warp.shuffle <xor> %x, 32 : f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%p: !llvm.ptr, %offset: i64) kernel {
+    // expected-error @+1 {{operand #0 must be LLVM pointer in address space 1}}
+    %a = "warp.load_global"(%p, %offset) : (!llvm.ptr, i64) -> f32
+    gpu.return
+  }
+}
