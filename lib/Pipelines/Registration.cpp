@@ -16,6 +16,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
+#include "polyattn/Conversion/TileToWarp.h"
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -32,4 +33,5 @@ void polyattn::registerPasses() {
   registerPolyAttnConversionPasses();
   registerCPUPipeline();
   registerTileToVectorPasses();
+  registerTileToWarpPasses();
 }
