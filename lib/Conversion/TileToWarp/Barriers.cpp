@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Barriers.h"
+#include "dialects/Warp/Warp.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace polyattn;
@@ -34,6 +35,17 @@ static void add(std::vector<Barriers::Access> &accesses, const Barriers::Access 
 void Barriers::access(const Storage &storage, bool isWrite, llvm::StringRef grid) {
   add(phase->accesses,
       {storage.space, storage.offset, storage.offset + storage.bytes, isWrite, grid.str()});
+}
+
+void Barriers::copy(const Storage &storage) {
+  access(storage, /*isWrite=*/true, "");
+  phase->copies = true;
+}
+
+void Barriers::Pending::add(const Pending &other) {
+  for (const Access &access : other.accesses)
+    ::add(accesses, access);
+  copies |= other.copies;
 }
 
 void Barriers::beginLoop() {
@@ -73,13 +85,14 @@ void Barriers::visit(Sequence &sequence, Pending &pending) {
   for (auto &node : sequence) {
     switch (node->kind) {
     case Node::Phase:
-      for (const Access &before : pending)
+      for (const Access &before : pending.accesses)
         for (const Access &access : node->accesses)
           node->needed |= conflict(before, access);
-      if (node->needed)
-        pending.clear();
-      for (const Access &access : node->accesses)
-        add(pending, access);
+      if (node->needed) {
+        node->waits |= pending.copies;
+        pending = Pending();
+      }
+      pending.add({node->accesses, node->copies});
       break;
     case Node::Loop: {
       // No iteration, one, and one that follows another. Barriers once needed stay, so that the
@@ -87,8 +100,7 @@ void Barriers::visit(Sequence &sequence, Pending &pending) {
       Pending skipped = pending;
       for (int turn = 0; turn < 3; ++turn) {
         visit(node->children[0], pending);
-        for (const Access &access : skipped)
-          add(pending, access);
+        pending.add(skipped);
       }
       break;
     }
@@ -99,8 +111,7 @@ void Barriers::visit(Sequence &sequence, Pending &pending) {
       for (Sequence &child : node->children) {
         pending = before;
         visit(child, pending);
-        for (const Access &access : pending)
-          add(after, access);
+        after.add(pending);
       }
       pending = after;
       break;
@@ -109,17 +120,21 @@ void Barriers::visit(Sequence &sequence, Pending &pending) {
   }
 }
 
-void Barriers::eraseUnneeded(Sequence &sequence) {
+void Barriers::place(Sequence &sequence) {
   for (auto &node : sequence) {
-    if (node->kind == Node::Phase && !node->needed)
+    if (node->kind == Node::Phase && !node->needed) {
       node->barrier->erase();
+    } else if (node->waits) {
+      mlir::OpBuilder builder(node->barrier);
+      warp::WaitCopiesOp::create(builder, node->barrier->getLoc(), 0);
+    }
     for (Sequence &child : node->children)
-      eraseUnneeded(child);
+      place(child);
   }
 }
 
 void Barriers::finish() {
   Pending pending;
   visit(kernel, pending);
-  eraseUnneeded(kernel);
+  place(kernel);
 }

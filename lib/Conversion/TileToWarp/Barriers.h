@@ -37,28 +37,38 @@ public:
   /// A new phase behind `barrier`, which stays if something before needs it.
   void beginPhase(mlir::Operation *barrier);
   void access(const Storage &storage, bool isWrite, llvm::StringRef grid);
+  /// The phase starts asynchronous copies into memory: the next barrier waits for them.
+  void copy(const Storage &storage);
   void beginLoop();
   void endLoop();
   void beginBranch();
   void nextBranch();
   void endBranch();
 
-  /// Erases the barriers that are not needed.
+  /// Erases the barriers that are not needed, and waits for copies at others.
   void finish();
 
 private:
   struct Node;
   using Sequence = std::vector<std::unique_ptr<Node>>;
-  using Pending = std::vector<Access>;
+  /// What threads have done since they last met.
+  struct Pending {
+    std::vector<Access> accesses;
+    bool copies = false;
+
+    void add(const Pending &other);
+  };
   struct Node {
     enum Kind { Phase, Loop, Branch } kind;
     mlir::Operation *barrier = nullptr;
     bool needed = false;
+    bool copies = false; // starts some
+    bool waits = false;  // for some of before
     std::vector<Access> accesses;
     std::deque<Sequence> children; // that stay where they are
   };
   void visit(Sequence &sequence, Pending &pending);
-  static void eraseUnneeded(Sequence &sequence);
+  static void place(Sequence &sequence);
 
   Sequence kernel;
   std::vector<Sequence *> open;

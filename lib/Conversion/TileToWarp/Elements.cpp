@@ -13,8 +13,7 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-/// A number that divides an index whatever its value.
-static int64_t alignmentOf(Value index) {
+int64_t polyattn::tile_to_warp::alignmentOf(Value index) {
   constexpr int64_t any = 1 << 20;
   if (!index)
     return any;

@@ -85,8 +85,18 @@ void KernelLowering::createFunction(gpu::GPUModuleOp module) {
       tensor.strides.push_back(entry.getArgument(next++));
     if (type.getRank())
       tensor.strides.push_back(e.i64(1));
+    tensor.aligned = isAligned(tensor);
   }
   workspacePointer = entry.getArgument(next);
+}
+
+Value KernelLowering::isAligned(const Tensor &tensor) {
+  Value bits = LLVM::PtrToIntOp::create(e, e.getI64Type(), tensor.base);
+  Value bytes = e.i64(tensor.element.getIntOrFloatBitWidth() / 8);
+  for (Value stride : ValueRange(tensor.strides).drop_back(tensor.strides.empty() ? 0 : 1))
+    bits = arith::OrIOp::create(e, bits, arith::MulIOp::create(e, stride, bytes));
+  Value rest = arith::AndIOp::create(e, bits, e.i64(15));
+  return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, rest, e.i64(0));
 }
 
 // As for the CPU: program p is batch p / H and head p % H.

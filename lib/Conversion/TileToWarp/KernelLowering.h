@@ -18,8 +18,8 @@
 #include "Memory.h"
 #include "Placement.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "polyattn/Conversion/TileToWarp.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <functional>
 
 namespace polyattn::tile_to_warp {
@@ -38,9 +38,11 @@ private:
     mlir::Value base; // !llvm.ptr<1>
     mlir::Type element;
     Values sizes, strides; // i64
+    mlir::Value aligned;   // i1: every row starts at a multiple of 16 bytes
   };
   void createFunction(mlir::gpu::GPUModuleOp module);
   void bindProgram();
+  mlir::Value isAligned(const Tensor &tensor);
   mlir::Value scalar(mlir::Value value) { return mapping.lookupOrDefault(value); }
 
   //===--- Ops in order (Walk.cpp) ------------------------------------------===//
@@ -95,6 +97,13 @@ private:
   void storeRun(const Storage &storage, mlir::Value address, mlir::ValueRange values);
   void lowerStore(tile::StoreOp store);
   void storeGlobal(tile::StoreOp store, const Grid &grid, mlir::ValueRange values);
+  void storeTensor(const Tensor &tensor, mlir::ValueRange values, mlir::Value offset);
+
+  //===--- Asynchronous copies (Copy.cpp) -----------------------------------===//
+  /// Whether the tile's lines lie in the tensor as they will in memory.
+  bool canCopy(tile::LoadOp load, const Storage &storage);
+  /// Starts the copies where the tensor's rows are aligned, else moves elements.
+  void copyTile(tile::LoadOp load, const Storage &storage);
 
   //===--- Evaluation (Evaluate.cpp, Elements.cpp) --------------------------===//
   Values evaluate(mlir::Value value, const Grid &grid);

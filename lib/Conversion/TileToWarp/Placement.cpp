@@ -184,9 +184,7 @@ bool Placement::fitsRegisters(Value value) {
   });
 }
 
-bool Placement::needsWarpGrid(Value value) {
-  return readsRegisters(value) || countDots(value) > 0;
-}
+bool Placement::needsWarpGrid(Value value) { return readsRegisters(value) || countDots(value) > 0; }
 
 bool Placement::readsRegisters(Value value) {
   if (of(value) == Place::Registers)
@@ -197,9 +195,8 @@ bool Placement::readsRegisters(Value value) {
 bool Placement::computesFromRegisters(Value value) {
   Operation *op = value.getDefiningOp();
   return isa_and_nonnull<MapOp, CausalMaskOp, DotOp>(op) &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           return tileType(operand) && readsRegisters(operand);
-         });
+         llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return tileType(operand) && readsRegisters(operand); });
 }
 
 int64_t Placement::countDots(Value value) {

@@ -123,7 +123,11 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         .Default([&](Operation *) {
           beginPhase();
           Storage storage = allocateFor(result);
-          writeTile(result, storage, 0, storage.rows, storage.columns);
+          auto load = dyn_cast<LoadOp>(op);
+          if (load && canCopy(load, storage))
+            copyTile(load, storage);
+          else
+            writeTile(result, storage, 0, storage.rows, storage.columns);
           computed.insert(result);
           return success();
         });

@@ -151,23 +151,45 @@ void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange val
   auto plus = [&](Value a, Value b) -> Value {
     return b ? arith::AddIOp::create(e, a, b).getResult() : a;
   };
+  // Two elements at once, where they lie together and rows are aligned.
+  int64_t lastDim = int64_t(tensor.strides.size()) - 1;
+  bool pairs = grid.columns.run % 2 == 0 && store.getColDim() == lastDim &&
+               alignmentOf(store.getIndices()[lastDim]) % 2 == 0 && type.getColumns() % 2 == 0;
   for (auto [r, rowOffset] : llvm::enumerate(grid.rows.offsets)) {
     Value row = e.add(grid.rows.base, rowOffset);
     e.when(rowLimit ? e.less(row, rowLimit) : Value(), [&, r = r] {
       Value line = plus(start, step(store.getRowDim(), row));
-      for (auto [c, columnOffset] : llvm::enumerate(grid.columns.offsets)) {
-        Value column = e.add(grid.columns.base, columnOffset);
-        Value value = values[r * grid.columns.size() + c];
-        e.when(columnLimit ? e.less(column, columnLimit) : Value(), [&] {
-          Value offset = plus(line, step(store.getColDim(), column));
-          if (!tensor.element.isF32()) {
-            auto kind = tensor.element.isBF16() ? warp::OperandKind::BF16 : warp::OperandKind::F16;
-            Value pair = warp::PackOp::create(e, kind, value, value);
-            value = arith::TruncIOp::create(e, e.getI16Type(), pair);
-          }
-          warp::StoreGlobalOp::create(e, value, tensor.base, offset);
-        });
-      }
+      ValueRange all = values.slice(r * grid.columns.size(), grid.columns.size());
+      auto write = [&](int64_t run) {
+        for (int64_t c = 0; c < grid.columns.size(); c += run) {
+          Value column = e.add(grid.columns.base, grid.columns.offsets[c]);
+          e.when(columnLimit ? e.less(column, columnLimit) : Value(), [&] {
+            storeTensor(tensor, all.slice(c, run), plus(line, step(store.getColDim(), column)));
+          });
+        }
+      };
+      if (!pairs)
+        return write(1);
+      auto branch = scf::IfOp::create(e, tensor.aligned, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(e);
+      e.setInsertionPointToStart(branch.thenBlock());
+      write(2);
+      e.setInsertionPointToStart(branch.elseBlock());
+      write(1);
     });
   }
+}
+
+void KernelLowering::storeTensor(const Tensor &tensor, ValueRange values, Value offset) {
+  bool pair = values.size() == 2;
+  Value word = values[0];
+  if (!tensor.element.isF32()) {
+    auto kind = tensor.element.isBF16() ? warp::OperandKind::BF16 : warp::OperandKind::F16;
+    word = warp::PackOp::create(e, kind, values[0], values[values.size() - 1]);
+    if (!pair)
+      word = arith::TruncIOp::create(e, e.getI16Type(), word);
+  } else if (pair) {
+    word = vector::FromElementsOp::create(e, VectorType::get({2}, word.getType()), values);
+  }
+  warp::StoreGlobalOp::create(e, word, tensor.base, offset);
 }
