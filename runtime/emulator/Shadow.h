@@ -1,0 +1,142 @@
+//===- Shadow.h - who accessed a piece of memory, and when ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Order is that of the warp dialect: an access is before another if they are of one thread, if a
+// barrier of the CTA lies between, or, for threads of one warp, a sync of that warp. A cell
+// remembers its last write, and the reads since then that are not yet before each other.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_RUNTIME_EMULATOR_SHADOW_H
+#define POLYATTN_RUNTIME_EMULATOR_SHADOW_H
+
+#include "Findings.h"
+#include <memory>
+#include <unordered_map>
+
+namespace polyattn::emulator {
+
+/// The smallest access has 2 bytes.
+constexpr uint32_t kCellBytes = 2;
+
+/// An access: who, where, and after how many barriers and syncs.
+struct Moment {
+  static constexpr int16_t kNobody = -1;
+  static constexpr int16_t kSeveralWarps = -2;
+  /// Several threads of warp w are kSeveralOfWarp0 - w.
+  static constexpr int16_t kSeveralOfWarp0 = -3;
+
+  /// A thread's number, or one of the above.
+  int16_t thread = kNobody;
+  uint32_t site = 0;
+  /// Barriers of the CTA, and syncs of the warp.
+  uint32_t epoch = 0, warpEpoch = 0;
+
+  /// The warp of all its threads, or -1.
+  int warp() const {
+    return thread >= 0 ? thread / 32 : thread <= kSeveralOfWarp0 ? kSeveralOfWarp0 - thread : -1;
+  }
+  bool isBefore(const Moment &now) const {
+    if (thread == now.thread || thread == kNobody || epoch != now.epoch)
+      return true;
+    return warpEpoch != now.warpEpoch && warp() == now.warp();
+  }
+};
+
+/// What an access is in conflict with.
+struct Conflict {
+  Problem problem = Problem::None;
+  Moment other;
+};
+
+class ShadowCell {
+public:
+  bool isWritten() const { return writer.thread != Moment::kNobody; }
+
+  Conflict write(const Moment &now) {
+    Conflict conflict;
+    if (inFlight)
+      conflict = {Problem::CopyInFlight, writer};
+    else if (!writer.isBefore(now))
+      conflict = {Problem::WriteWriteRace, writer};
+    else if (!readers.isBefore(now))
+      conflict = {Problem::WriteAfterReadRace, readers};
+    writer = now;
+    readers = Moment();
+    return conflict;
+  }
+
+  Conflict read(const Moment &now) {
+    if (inFlight)
+      return {Problem::CopyInFlight, writer};
+    if (!isWritten())
+      return {Problem::Uninitialised, Moment()};
+    if (!writer.isBefore(now))
+      return {Problem::ReadAfterWriteRace, writer};
+    addReader(now);
+    return {};
+  }
+
+  /// A copy is a write that begins now and ends, as its thread's write, when that has waited.
+  Conflict beginCopy(const Moment &now) {
+    Conflict conflict = write(now);
+    inFlight = true;
+    return conflict;
+  }
+  void endCopy(const Moment &now) {
+    inFlight = false;
+    writer = now;
+    readers = Moment();
+  }
+
+private:
+  void addReader(const Moment &now) {
+    // Whoever is ordered after this read is ordered after what was before it.
+    if (readers.isBefore(now)) {
+      readers = now;
+      return;
+    }
+    int warp = readers.warp();
+    readers.thread =
+        warp >= 0 && warp == now.warp() ? Moment::kSeveralOfWarp0 - warp : Moment::kSeveralWarps;
+  }
+
+  Moment writer, readers;
+  bool inFlight = false;
+};
+
+/// Cells for the parts of a large memory that one CTA uses.
+class ShadowPages {
+public:
+  void clear() {
+    pages.clear();
+    lastPage = nullptr;
+  }
+  ShadowCell &at(uint64_t address) {
+    uint64_t number = address / kPageBytes;
+    if (!lastPage || number != lastNumber) {
+      std::unique_ptr<Page> &page = pages[number];
+      if (!page)
+        page = std::make_unique<Page>();
+      lastPage = page.get();
+      lastNumber = number;
+    }
+    return lastPage->cells[address % kPageBytes / kCellBytes];
+  }
+
+private:
+  static constexpr uint64_t kPageBytes = 4096;
+  struct Page {
+    ShadowCell cells[kPageBytes / kCellBytes];
+  };
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  uint64_t lastNumber = 0;
+  Page *lastPage = nullptr;
+};
+
+} // namespace polyattn::emulator
+
+#endif // POLYATTN_RUNTIME_EMULATOR_SHADOW_H

@@ -1,0 +1,42 @@
+//===- SharedMemory.cpp - the shared memory of one CTA --------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedMemory.h"
+#include <cstring>
+
+using namespace polyattn::emulator;
+
+static constexpr uint8_t kPoison = 0xff;
+
+void SharedMemory::reset(uint32_t count) {
+  bytes.assign(count, kPoison);
+  cells.assign((count + kCellBytes - 1) / kCellBytes, ShadowCell());
+}
+
+Conflict SharedMemory::read(const Moment &now, uint32_t address, uint32_t count, void *result) {
+  std::memcpy(result, &bytes[address], count);
+  return visit(address, count, [&](ShadowCell &cell) { return cell.read(now); });
+}
+
+Conflict SharedMemory::write(const Moment &now, uint32_t address, uint32_t count,
+                             const void *value) {
+  std::memcpy(&bytes[address], value, count);
+  return visit(address, count, [&](ShadowCell &cell) { return cell.write(now); });
+}
+
+Conflict SharedMemory::beginCopy(const Moment &now, uint32_t address, uint32_t count) {
+  std::memset(&bytes[address], kPoison, count);
+  return visit(address, count, [&](ShadowCell &cell) { return cell.beginCopy(now); });
+}
+
+void SharedMemory::endCopy(const Moment &now, uint32_t address, uint32_t count, const void *value) {
+  std::memcpy(&bytes[address], value, count);
+  visit(address, count, [&](ShadowCell &cell) {
+    cell.endCopy(now);
+    return Conflict();
+  });
+}
