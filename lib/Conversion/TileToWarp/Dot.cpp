@@ -87,7 +87,9 @@ Values KernelLowering::multiply(const Product &product, const WarpTile &warpTile
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(e, terms(loop.getInductionVar(), loop.getRegionIterArgs()));
+    // Else loop strength reduction gives each of the addresses a register of its own.
+    Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
+    scf::YieldOp::create(e, terms(term, loop.getRegionIterArgs()));
   }
   return Values(loop.getResults());
 }
