@@ -20,6 +20,10 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Features live for one block of positions and one block of features only.
   }];
   let dependentDialects = ["::polyattn::tile::TileDialect"];
+  let options = [
+    Option<"cutHeads", "cut-heads", "bool", "true",
+           "Let a launch cut the features of a head over several programs, where they can be">,
+  ];
 }
 
 def ExpandMath : Pass<"polyattn-expand-math"> {

@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
+#include "polyattn/Conversion/TileToWarp.h"
 #include "polyattn/Target/NVPTX.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -22,12 +23,17 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createChooseSchedule());
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
-  passes.addPass(createConvertPolyAttnToTile());
+  // Heads are not cut: there is a CTA for each, and no stage after to add up their parts.
+  ConvertPolyAttnToTileOptions blockPrograms;
+  blockPrograms.cutHeads = false;
+  passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == GPUPipelinePhase::Tile)
     return;
-  // TODO: passes.addPass(createTileToWarpPass(options.chip));
+  TileToWarpOptions kernels;
+  kernels.sharedBytes = options.chip.sharedBytesPerBlock;
+  passes.addPass(createTileToWarpPass(kernels));
   if (options.stopAfter == GPUPipelinePhase::Warp)
     return;
   buildWarpToNVVMPipeline(passes);

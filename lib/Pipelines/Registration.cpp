@@ -18,6 +18,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
+#include "polyattn/Conversion/TileToWarp.h"
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Transforms/Passes.h"
@@ -36,4 +37,5 @@ void polyattn::registerPasses() {
   registerCPUPipeline();
   registerGPUPipelines();
   registerTileToVectorPasses();
+  registerTileToWarpPasses();
 }

@@ -11,8 +11,7 @@ using namespace mlir;
 using namespace polyattn;
 
 Value polyattn::createSharedPointer(OpBuilder &builder, Location location, Value address) {
-  Type type =
-      LLVM::LLVMPointerType::get(builder.getContext(), unsigned(NVVM::NVVMMemorySpace::Shared));
+  Type type = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
   Value base = LLVM::AddressOfOp::create(builder, location, type, kSharedMemory);
   return LLVM::GEPOp::create(builder, location, type, builder.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{address});
@@ -81,6 +80,26 @@ struct StoreGlobal : ConvertOpToLLVMPattern<warp::StoreGlobalOp> {
   }
 };
 
+/// A table is an array in global memory that nobody writes: lanes look up different places, which
+/// constant memory would serve one after the other.
+struct Lookup : ConvertOpToLLVMPattern<warp::LookupOp> {
+  Lookup(const LLVMTypeConverter &converter, const Tables &tables)
+      : ConvertOpToLLVMPattern(converter), tables(tables) {}
+  LogicalResult matchAndRewrite(warp::LookupOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type type = LLVM::LLVMPointerType::get(op.getContext(), kGlobalSpace);
+    Value base =
+        LLVM::AddressOfOp::create(rewriter, op.getLoc(), type, tables.find(op.getTable())->second);
+    Value pointer = LLVM::GEPOp::create(rewriter, op.getLoc(), type, op.getType(), base,
+                                        ArrayRef<LLVM::GEPArg>{adaptor.getIndex()});
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), pointer, alignmentOf(op.getType()),
+                                              /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                              /*isInvariant=*/true);
+    return success();
+  }
+  const Tables &tables;
+};
+
 /// Past the first-level cache: what is copied into shared memory is not read there again.
 struct CopyAsync : ConvertOpToLLVMPattern<warp::CopyAsyncOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
@@ -114,7 +133,9 @@ struct WaitCopies : ConvertOpToLLVMPattern<warp::WaitCopiesOp> {
 
 } // namespace
 
-void polyattn::populateMemoryPatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
+void polyattn::populateMemoryPatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns,
+                                      const Tables &tables) {
+  patterns.add<Lookup>(converter, tables);
   patterns
       .add<LoadShared, StoreShared, LoadGlobal, StoreGlobal, CopyAsync, CommitCopies, WaitCopies>(
           converter);
