@@ -51,10 +51,10 @@ def ExpandMath : Pass<"polyattn-expand-math"> {
     exp, expm1, log, log2, log1p, powf, tanh, erf, sin and cos of f32, single or in vectors, become
     multiply-adds and the functions that a GPU has instructions for: `math.exp2`, `math.absf`,
     `math.copysign`, `math.floor`, and an `afn` division. sin and cos reduce arguments up to
-    6.5e6 without loss.
+    1.5e6 without loss.
 
-    Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; zeros, infinities and NaN as C's
-    functions have them, except that results below 2^-126 may be 0. `math.exp` with `afn` becomes
+    Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; infinities and NaN as C's
+    functions have them. Results below 2^-126 may be 0, and zeros may lose their sign. `math.exp` with `afn` becomes
     one exp2 of a product, whose relative error grows with the argument to 1e-5.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];

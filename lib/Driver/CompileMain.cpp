@@ -100,7 +100,7 @@ static llvm::Error compileForCPU(const Arguments &arguments, llvm::StringRef spe
   options.codegen.optimizeIR = arguments.optimizeIR;
   llvm::Expected<MachineDescription> machine = findMachine(arguments.target);
   if (!machine)
-    return machine.takeError();
+    return llvm::createStringError(llvm::toString(machine.takeError()) + ", " + listGPUs());
   options.machine = *machine;
   llvm::Expected<LoweredModule> module = parseSpec(spec, arguments.input, options);
   if (!module)

@@ -23,17 +23,17 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createChooseSchedule());
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
-  // One CTA has a head's whole state.
-  ConvertPolyAttnToTileOptions tile;
-  tile.cutHeads = false;
-  passes.addPass(createConvertPolyAttnToTile(tile));
+  // Heads are not cut: there is a CTA for each, and no stage after to add up their parts.
+  ConvertPolyAttnToTileOptions blockPrograms;
+  blockPrograms.cutHeads = false;
+  passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == GPUPipelinePhase::Tile)
     return;
-  TileToWarpOptions warp;
-  warp.sharedBytes = options.chip.sharedBytesPerBlock;
-  passes.addPass(createTileToWarpPass(warp));
+  TileToWarpOptions kernels;
+  kernels.sharedBytes = options.chip.sharedBytesPerBlock;
+  passes.addPass(createTileToWarpPass(kernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == GPUPipelinePhase::Warp)

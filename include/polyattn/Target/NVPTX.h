@@ -28,6 +28,9 @@ namespace polyattn {
 /// these.
 llvm::Expected<GPUDescription> findGPU(llvm::StringRef name);
 
+/// "sm_80, sm_86, ...".
+std::string listGPUs();
+
 /// Whether a name is meant to be a GPU's; findGPU may still not know it.
 bool isGPUName(llvm::StringRef name);
 

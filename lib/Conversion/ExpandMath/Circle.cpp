@@ -10,13 +10,14 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// x = r + n pi / 2 with whole n and |r| <= pi / 4 or little more: sine and cosine of r are
-/// polynomials, and n modulo 4 says which of them, with which sign. `quarters` is added to n.
+/// x = r + n pi / 2 with whole n and |r| < 0.85: sine and cosine of r are polynomials, and n modulo
+/// 4 says which of them, with which sign. `quarters` is added to n.
 ///
-/// pi / 2 is the sum of three f32. Up to |x| = 6.5e6, n has at most 22 bits and is what 1.5 * 2^23
-/// leaves in the low bits; x - n c[0] is exact as both are multiples of 2^-23. So r keeps its
-/// digits, relative to itself, however near x is to a multiple of pi / 2. Beyond that a result
-/// means nothing (f32 steps are half a radian there), and stays within 1.
+/// Up to |x| = 1.5e6 nothing is lost. n is what 1.5 * 2^23 leaves in the low bits of a sum; the
+/// product before it has an error that makes |r| larger than pi / 4, at that size as said. pi / 2
+/// is the sum of three f32, and x - n c[0] is exact as both are multiples of 2^-23; so r keeps its
+/// digits, relative to itself, however near x is to a multiple of pi / 2. Beyond that digits go
+/// one after the other; the result stays within 1.
 static Value circle(Formula &f, Value x, int32_t quarters) {
   const double magic = 12582912;
   Value rounded = f.fma(x, f.number(0.63661977236758134), f.number(magic));

@@ -84,8 +84,10 @@ static Value magnitudeOfPower(Formula &f, Value x, Value y) {
   Value low = f.fma(parts.fraction, f.number(kLog2E), minusHigh);
   low = f.fma(parts.fraction, f.number(kLog2ERest), low);
   low = f.fma(parts.rest, f.number(kLog2E), low);
-  Value sum = f.add(parts.exponent, high);
-  low = f.add(low, f.sub(high, f.sub(sum, parts.exponent)));
+  Value coarse = f.add(parts.exponent, high);
+  low = f.add(low, f.sub(high, f.sub(coarse, parts.exponent)));
+  Value sum = f.add(coarse, low);
+  low = f.sub(low, f.sub(sum, coarse));
   sum = whereDefined(f, x, sum);
 
   Value power = f.mul(y, sum);

@@ -11,8 +11,7 @@ using namespace mlir;
 using namespace polyattn;
 
 Value polyattn::createSharedPointer(OpBuilder &builder, Location location, Value address) {
-  Type type =
-      LLVM::LLVMPointerType::get(builder.getContext(), unsigned(NVVM::NVVMMemorySpace::Shared));
+  Type type = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
   Value base = LLVM::AddressOfOp::create(builder, location, type, kSharedMemory);
   return LLVM::GEPOp::create(builder, location, type, builder.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{address});
@@ -81,39 +80,24 @@ struct StoreGlobal : ConvertOpToLLVMPattern<warp::StoreGlobalOp> {
   }
 };
 
-/// Tables lie in global memory: lanes read different elements, for which constant memory is not
-/// made.
+/// A table is an array in global memory that nobody writes: lanes look up different places, which
+/// constant memory would serve one after the other.
 struct Lookup : ConvertOpToLLVMPattern<warp::LookupOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  Lookup(const LLVMTypeConverter &converter, const Tables &tables)
+      : ConvertOpToLLVMPattern(converter), tables(tables) {}
   LogicalResult matchAndRewrite(warp::LookupOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    LLVM::GlobalOp table = findOrCreateTable(op, rewriter);
-    Value start = LLVM::AddressOfOp::create(rewriter, op.getLoc(), table);
-    Value place = LLVM::GEPOp::create(rewriter, op.getLoc(), start.getType(), op.getType(), start,
-                                      ArrayRef<LLVM::GEPArg>{adaptor.getIndex()});
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), place, alignmentOf(op.getType()),
+    Type type = LLVM::LLVMPointerType::get(op.getContext(), kGlobalSpace);
+    Value base =
+        LLVM::AddressOfOp::create(rewriter, op.getLoc(), type, tables.find(op.getTable())->second);
+    Value pointer = LLVM::GEPOp::create(rewriter, op.getLoc(), type, op.getType(), base,
+                                        ArrayRef<LLVM::GEPArg>{adaptor.getIndex()});
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, op.getType(), pointer, alignmentOf(op.getType()),
                                               /*isVolatile=*/false, /*isNonTemporal=*/false,
                                               /*isInvariant=*/true);
     return success();
   }
-
-private:
-  static LLVM::GlobalOp findOrCreateTable(warp::LookupOp op, OpBuilder &builder) {
-    auto module = op->getParentOfType<gpu::GPUModuleOp>();
-    Type type = LLVM::LLVMArrayType::get(op.getType(), op.getTable().getNumElements());
-    int64_t number = 0;
-    for (auto known : module.getOps<LLVM::GlobalOp>()) {
-      if (known.getValueOrNull() == op.getTable() && known.getGlobalType() == type)
-        return known;
-      ++number;
-    }
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(module.getBody());
-    return LLVM::GlobalOp::create(builder, op.getLoc(), type, /*isConstant=*/true,
-                                  LLVM::Linkage::Internal, ("table_" + Twine(number)).str(),
-                                  op.getTable(), /*alignment=*/16,
-                                  unsigned(NVVM::NVVMMemorySpace::Global));
-  }
+  const Tables &tables;
 };
 
 /// Past the first-level cache: what is copied into shared memory is not read there again.
@@ -149,7 +133,10 @@ struct WaitCopies : ConvertOpToLLVMPattern<warp::WaitCopiesOp> {
 
 } // namespace
 
-void polyattn::populateMemoryPatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<Lookup, LoadShared, StoreShared, LoadGlobal, StoreGlobal, CopyAsync, CommitCopies,
-               WaitCopies>(converter);
+void polyattn::populateMemoryPatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns,
+                                      const Tables &tables) {
+  patterns.add<Lookup>(converter, tables);
+  patterns
+      .add<LoadShared, StoreShared, LoadGlobal, StoreGlobal, CopyAsync, CommitCopies, WaitCopies>(
+          converter);
 }

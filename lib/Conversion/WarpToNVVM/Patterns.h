@@ -10,11 +10,15 @@
 #include "dialects/Warp/Warp.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace polyattn {
 
 /// The symbol of the shared memory's array, which the pass has put into the module.
 constexpr llvm::StringLiteral kSharedMemory = "dynamic_shared_memory";
+
+constexpr unsigned kGlobalSpace = unsigned(mlir::NVVM::NVVMMemorySpace::Global);
+constexpr unsigned kSharedSpace = unsigned(mlir::NVVM::NVVMMemorySpace::Shared);
 
 /// All threads of a warp.
 constexpr int32_t kWholeWarp = -1;
@@ -27,10 +31,14 @@ inline mlir::Value createI32(mlir::OpBuilder &builder, mlir::Location location, 
 mlir::Value createSharedPointer(mlir::OpBuilder &builder, mlir::Location location,
                                 mlir::Value address);
 
+/// The symbols of the tables in a module.
+using Tables = llvm::MapVector<mlir::Attribute, std::string>;
+
 /// Ids, barriers.
 void populatePlacePatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
-/// Loads, stores, copies.
-void populateMemoryPatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// Loads, stores, copies; `tables` must live as long as the patterns.
+void populateMemoryPatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            const Tables &tables);
 /// Collectives of a warp, and the numbers that go into them.
 void populateFragmentPatterns(mlir::LLVMTypeConverter &converter,
                               mlir::RewritePatternSet &patterns);

@@ -66,6 +66,7 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
       readWarpIdOnce(function);
     }
     addSharedMemory();
+    Tables tables = addTables();
 
     MLIRContext *context = &getContext();
     LLVMConversionTarget target(*context);
@@ -75,7 +76,7 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
     RewritePatternSet patterns(context);
     patterns.add<Kernel, Return>(converter);
     populatePlacePatterns(converter, patterns);
-    populateMemoryPatterns(converter, patterns);
+    populateMemoryPatterns(converter, patterns, tables);
     populateFragmentPatterns(converter, patterns);
     populateFunctionPatterns(converter, patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
@@ -126,7 +127,23 @@ private:
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
     LLVM::GlobalOp::create(builder, getOperation().getLoc(), type, /*isConstant=*/false,
                            LLVM::Linkage::External, kSharedMemory, Attribute(), /*alignment=*/128,
-                           unsigned(NVVM::NVVMMemorySpace::Shared));
+                           kSharedSpace);
+  }
+
+  Tables addTables() {
+    Tables tables;
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToStart(getOperation().getBody());
+    getOperation().walk([&](warp::LookupOp op) {
+      std::string name = "table_" + std::to_string(tables.size());
+      if (!tables.try_emplace(op.getTable(), name).second)
+        return;
+      auto type = LLVM::LLVMArrayType::get(op.getType(), op.getTable().getNumElements());
+      LLVM::GlobalOp::create(builder, op.getLoc(), type, /*isConstant=*/true,
+                             LLVM::Linkage::Internal, name, op.getTable(), /*alignment=*/16,
+                             kGlobalSpace);
+    });
+    return tables;
   }
 };
 

@@ -57,12 +57,16 @@ static GPUDescription describe(const Chip &chip) {
 
 bool polyattn::isGPUName(llvm::StringRef name) { return name.starts_with("sm_"); }
 
+std::string polyattn::listGPUs() {
+  std::string names;
+  for (const Chip &chip : kChips)
+    names += (names.empty() ? "" : ", ") + chip.name.str();
+  return names;
+}
+
 llvm::Expected<GPUDescription> polyattn::findGPU(llvm::StringRef name) {
-  std::string known;
-  for (const Chip &chip : kChips) {
+  for (const Chip &chip : kChips)
     if (chip.name == name)
       return describe(chip);
-    known += (known.empty() ? "" : ", ") + chip.name.str();
-  }
-  return llvm::createStringError("unknown GPU '" + name + "', expected one of " + known);
+  return llvm::createStringError("unknown GPU '" + name + "', expected one of " + listGPUs());
 }

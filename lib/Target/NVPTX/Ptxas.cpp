@@ -20,7 +20,9 @@ using namespace polyattn;
 
 llvm::Expected<std::string> polyattn::findPtxas(llvm::StringRef configured) {
   if (!configured.empty()) {
-    if (auto path = llvm::sys::findProgramByName(configured))
+    // A name with a slash is found whatever is there.
+    if (auto path = llvm::sys::findProgramByName(configured);
+        path && llvm::sys::fs::can_execute(*path))
       return *path;
     return llvm::createStringError("there is no ptxas at '" + configured + "'");
   }
