@@ -77,7 +77,13 @@ bool Block::runWarp(int warp) {
 }
 
 Moment Block::now(int thread, uint32_t site) const {
-  return {int16_t(thread), site, epoch, warps[thread / kWarpSize].epoch};
+  Moment moment;
+  moment.thread = int16_t(thread);
+  moment.warp = int8_t(thread / kWarpSize);
+  moment.site = site;
+  moment.epoch = epoch;
+  moment.warpEpoch = warps[thread / kWarpSize].epoch;
+  return moment;
 }
 
 void Block::waitForOthers() {

@@ -105,6 +105,8 @@ private:
   void checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
                        const GlobalMemory::Range &range, bool readOnly);
   void countAccess(uint32_t site, AccessGroups::Kind kind, uint64_t address, uint32_t bytes);
+  Finding findingAt(Problem problem, int thread, uint32_t site, uint64_t address,
+                    bool isGlobal) const;
   void report(Problem problem, int thread, uint32_t site, uint64_t address, bool isGlobal);
   void report(const Conflict &conflict, int thread, uint32_t site, uint64_t address, bool isGlobal);
 
