@@ -14,6 +14,13 @@ using namespace polyattn::warp;
 #define GET_OP_CLASSES
 #include "dialects/Warp/WarpOps.cpp.inc"
 
+LogicalResult LookupOp::verify() {
+  ShapedType type = getTable().getShapedType();
+  if (type.getRank() != 1 || type.getElementType() != getResult().getType())
+    return emitOpError("expected a vector of ") << getResult().getType() << ", got " << type;
+  return success();
+}
+
 LogicalResult LdmatrixOp::verify() {
   size_t count = getMatrices().size();
   if (count != 1 && count != 2 && count != 4)

@@ -109,6 +109,19 @@ def Warp_StoreGlobalOp : Warp_Op<"store_global"> {
   let assemblyFormat = "$value `,` $base `[` $offset `]` attr-dict `:` type($value)";
 }
 
+def Warp_LookupOp : Warp_Op<"lookup", [Pure]> {
+  let summary = "an element of a constant table";
+  let description = [{
+    The index is within the table.
+
+    Example: `%x = warp.lookup %i in dense<[3, 1, 4]> : tensor<3xi32> -> i32`
+  }];
+  let arguments = (ins I32:$index, ElementsAttr:$table);
+  let results = (outs AnyTypeOf<[F32, I32]>:$result);
+  let assemblyFormat = "$index `in` $table attr-dict `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Warp_CopyAsyncOp : Warp_Op<"copy_async"> {
   let summary = "16 bytes on their way from global to shared memory (cp.async)";
   let description = [{

@@ -20,6 +20,10 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Features live for one block of positions and one block of features only.
   }];
   let dependentDialects = ["::polyattn::tile::TileDialect"];
+  let options = [
+    Option<"cutHeads", "cut-heads", "bool", "true",
+           "Let a launch cut the features of a head over several programs, where they can be">,
+  ];
 }
 
 def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
@@ -39,6 +43,41 @@ def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::func::FuncDialect"];
+}
+
+def ExpandMath : Pass<"polyattn-expand-math"> {
+  let summary = "functions become arithmetic";
+  let description = [{
+    exp, expm1, log, log2, log1p, powf, tanh, erf, sin and cos of f32, single or in vectors, become
+    multiply-adds and the functions that a GPU has instructions for: `math.exp2`, `math.absf`,
+    `math.copysign`, `math.floor`, and an `afn` division. sin and cos reduce arguments up to
+    6.5e6 without loss.
+
+    Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; zeros, infinities and NaN as C's
+    functions have them, except that results below 2^-126 may be 0. `math.exp` with `afn` becomes
+    one exp2 of a product, whose relative error grows with the argument to 1e-5.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "the program of a GPU's thread in the LLVM dialect";
+  let description = [{
+    Kernels become functions with `nvvm.kernel` and `nvvm.reqntid`, the ops of the warp dialect and
+    everything between them LLVM and NVVM ops. Shared memory is one external array in address
+    space 3, to which the kernel's caller gives its size (`warp.shared_bytes`); attributes that
+    describe the launch are gone after this.
+
+    Functions of the math dialect that have no instruction must have been expanded
+    (`--polyattn-expand-math`); what is left of them is an error, never a call of a library.
+    `warp.warp_id` is read once, at the start, and broadcast in the warp: ptxas then knows that it
+    is the same in all threads, and keeps what follows from it in uniform registers.
+
+    Numeric contract: exact, but for `math.exp2` and `math.rsqrt`, which become the approximate
+    instructions (relative error 2^-22, subnormal numbers are 0).
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
 }
 
 #endif // POLYATTN_CONVERSION_PASSES

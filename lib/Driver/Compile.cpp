@@ -76,8 +76,8 @@ static llvm::Error chooseEntries(mlir::ModuleOp module, llvm::StringRef fileName
   return llvm::Error::success();
 }
 
-llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::StringRef fileName,
-                                                  const CompileOptions &options) {
+llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text,
+                                                    llvm::StringRef fileName) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   LoweredModule result;
@@ -93,29 +93,52 @@ llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::St
       terminated, mlir::ParserConfig(result.context.get()), fileName);
   if (!result.module)
     return diagnostics.take("the spec could not be parsed");
-  if (llvm::Error error = chooseEntries(*result.module, fileName, options.entry))
-    return std::move(error);
-  for (AttentionOp attention : result.module->getOps<AttentionOp>()) {
-    llvm::Expected<KernelDescription> description = describeEntry(attention);
-    if (!description)
-      return description.takeError();
-    result.kernels.push_back(std::move(*description));
-  }
   return std::move(result);
 }
 
-llvm::Error polyattn::lower(LoweredModule &module, const CompileOptions &options,
-                            CPUPipelinePhase stopAfter) {
+llvm::Error polyattn::describeEntries(LoweredModule &module, llvm::StringRef fileName,
+                                      llvm::StringRef entry) {
   Diagnostics diagnostics(module.context.get());
-  mlir::PassManager passes(module.context.get());
+  if (llvm::Error error = chooseEntries(*module.module, fileName, entry))
+    return error;
+  for (AttentionOp attention : module.module->getOps<AttentionOp>()) {
+    llvm::Expected<KernelDescription> description = describeEntry(attention);
+    if (!description)
+      return description.takeError();
+    module.kernels.push_back(std::move(*description));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::StringRef fileName,
+                                                  const CompileOptions &options) {
+  llvm::Expected<LoweredModule> module = parseModule(text, fileName);
+  if (!module)
+    return module.takeError();
+  if (llvm::Error error = describeEntries(*module, fileName, options.entry))
+    return std::move(error);
+  return std::move(*module);
+}
+
+llvm::Error polyattn::runPipeline(mlir::ModuleOp module, llvm::StringRef name,
+                                  llvm::function_ref<void(mlir::OpPassManager &)> build) {
+  Diagnostics diagnostics(module.getContext());
+  mlir::PassManager passes(module.getContext());
 #ifdef NDEBUG
   // Once at the end instead of after every pass: it costs compile time.
   passes.enableVerifier(false);
 #endif
-  buildCPUPipeline(passes, {options.machine, stopAfter});
-  if (mlir::failed(passes.run(*module.module)) || mlir::failed(mlir::verify(*module.module)))
-    return diagnostics.take("the CPU pipeline failed");
+  build(passes);
+  if (mlir::failed(passes.run(module)) || mlir::failed(mlir::verify(module)))
+    return diagnostics.take(("the " + name + " failed").str());
   return llvm::Error::success();
+}
+
+llvm::Error polyattn::lower(LoweredModule &module, const CompileOptions &options,
+                            CPUPipelinePhase stopAfter) {
+  return runPipeline(*module.module, "CPU pipeline", [&](mlir::OpPassManager &passes) {
+    buildCPUPipeline(passes, {options.machine, stopAfter});
+  });
 }
 
 /// void(ptr tensors, i64 begin, i64 end, ptr scratch).

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/CompileMain.h"
+#include "Emit.h"
 #include "Explain.h"
 #include "OutputFiles.h"
 #include "polyattn/Driver/Version.h"
+#include "polyattn/Target/NVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -17,24 +19,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace polyattn;
-
-namespace {
-enum class Emit { Tile, LLVM, Assembly, Object, Library };
-} // namespace
-
-static llvm::Expected<Emit> parseEmit(llvm::StringRef name) {
-  auto kind = llvm::StringSwitch<std::optional<Emit>>(name)
-                  .Case("tile", Emit::Tile)
-                  .Case("llvm", Emit::LLVM)
-                  .Case("asm", Emit::Assembly)
-                  .Case("obj", Emit::Object)
-                  .Case("lib", Emit::Library)
-                  .Default(std::nullopt);
-  if (kind)
-    return *kind;
-  return llvm::createStringError("unknown --emit '" + name +
-                                 "', expected one of tile, llvm, asm, obj, lib");
-}
 
 /// Writes a file whole or not at all; "-" is the standard output.
 static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
@@ -78,7 +62,7 @@ struct Arguments {
   llvm::cl::opt<std::string> target{
       "target",
       llvm::cl::desc("The machine: cpu (this one, the default), x86-64, x86-64-v3 (AVX2), "
-                     "x86-64-v4 (AVX-512) or aarch64"),
+                     "x86-64-v4 (AVX-512), aarch64, or a GPU: sm_80, sm_86, sm_89, sm_90, sm_100"),
       llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   llvm::cl::opt<std::string> direction{"direction", llvm::cl::desc("forward, the only one so far"),
                                        llvm::cl::init("forward"), llvm::cl::value_desc("NAME"),
@@ -87,13 +71,18 @@ struct Arguments {
                                  llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
                                  llvm::cl::cat(what)};
   llvm::cl::opt<std::string> output{
-      "o", llvm::cl::desc("A file, - for standard output; for --emit lib a directory"),
+      "o", llvm::cl::desc("A file, - for standard output; for --emit lib and kernels a directory"),
       llvm::cl::value_desc("OUT"), llvm::cl::Required, llvm::cl::cat(result)};
   llvm::cl::opt<std::string> emit{
       "emit",
-      llvm::cl::desc("lib (a shared library, its C header and a JSON description, the default), "
-                     "obj, asm, llvm (LLVM IR) or tile (block programs)"),
-      llvm::cl::init("lib"), llvm::cl::value_desc("KIND"), llvm::cl::cat(result)};
+      llvm::cl::desc("For processors: lib (a shared library, its C header and a JSON description, "
+                     "the default), obj, asm, llvm (LLVM IR) or tile (block programs). For GPUs: "
+                     "kernels (NAME.ptx, NAME.cubin and NAME.json of each kernel, the default), "
+                     "ptx, cubin, json, llvm, warp (programs of a thread) or tile"),
+      llvm::cl::value_desc("KIND"), llvm::cl::cat(result)};
+  llvm::cl::opt<std::string> ptxas{
+      "ptxas", llvm::cl::desc("NVIDIA's assembler (default: in CUDA_HOME or PATH)"),
+      llvm::cl::value_desc("PROGRAM"), llvm::cl::cat(result)};
   llvm::cl::opt<bool> explain{
       "explain", llvm::cl::desc("Say on standard error what was decided, and at what costs"),
       llvm::cl::cat(result)};
@@ -105,13 +94,7 @@ static llvm::StringRef stemOf(llvm::StringRef input) {
   return input == "-" ? "kernels" : llvm::sys::path::stem(input);
 }
 
-static llvm::Error compile(const Arguments &arguments) {
-  llvm::Expected<Emit> emit = parseEmit(arguments.emit);
-  if (!emit)
-    return emit.takeError();
-  if (arguments.direction != "forward")
-    return llvm::createStringError("unknown --direction '" + arguments.direction +
-                                   "', expected forward");
+static llvm::Error compileForCPU(const Arguments &arguments, llvm::StringRef spec, Emit emit) {
   CompileOptions options;
   options.entry = arguments.entry;
   options.codegen.optimizeIR = arguments.optimizeIR;
@@ -119,22 +102,49 @@ static llvm::Error compile(const Arguments &arguments) {
   if (!machine)
     return machine.takeError();
   options.machine = *machine;
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input);
-  if (!file)
-    return llvm::createStringError(arguments.input + ": " + file.getError().message());
-  llvm::Expected<LoweredModule> module = parseSpec((*file)->getBuffer(), arguments.input, options);
+  llvm::Expected<LoweredModule> module = parseSpec(spec, arguments.input, options);
   if (!module)
     return module.takeError();
   if (llvm::Error error =
           lower(*module, options,
-                *emit == Emit::Tile ? CPUPipelinePhase::Tile : CPUPipelinePhase::LLVMDialect))
+                emit == Emit::Tile ? CPUPipelinePhase::Tile : CPUPipelinePhase::LLVMDialect))
     return error;
-  llvm::Error error = *emit == Emit::Library ? emitSharedLibrary(*module, options, arguments.output,
-                                                                 stemOf(arguments.input))
-                                             : emitText(*module, options, *emit, arguments.output);
+  llvm::Error error = emit == Emit::Library ? emitSharedLibrary(*module, options, arguments.output,
+                                                                stemOf(arguments.input))
+                                            : emitText(*module, options, emit, arguments.output);
   if (error || !arguments.explain)
     return error;
-  return explain(llvm::errs(), *module, (*file)->getBuffer(), arguments.input, options);
+  return explain(llvm::errs(), *module, spec, arguments.input, options);
+}
+
+static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spec, Emit emit) {
+  llvm::Expected<GPUDescription> gpu = findGPU(arguments.target);
+  if (!gpu)
+    return gpu.takeError();
+  if (arguments.explain)
+    return llvm::createStringError("--explain is for processors, so far");
+  llvm::Expected<LoweredModule> module = parseForGPU(spec, arguments.input, arguments.entry);
+  if (!module)
+    return module.takeError();
+  if (llvm::Error error = lowerForGPU(
+          *module, *gpu, emit == Emit::Tile ? GPUPipelinePhase::Tile : GPUPipelinePhase::Warp))
+    return error;
+  return emitForGPU(*module, *gpu, emit, arguments.output, arguments.ptxas);
+}
+
+static llvm::Error compile(const Arguments &arguments) {
+  bool isGPU = isGPUName(arguments.target);
+  llvm::Expected<Emit> emit = parseEmit(arguments.emit, arguments.target, isGPU);
+  if (!emit)
+    return emit.takeError();
+  if (arguments.direction != "forward")
+    return llvm::createStringError("unknown --direction '" + arguments.direction +
+                                   "', expected forward");
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input);
+  if (!file)
+    return llvm::createStringError(arguments.input + ": " + file.getError().message());
+  return isGPU ? compileForGPU(arguments, (*file)->getBuffer(), *emit)
+               : compileForCPU(arguments, (*file)->getBuffer(), *emit);
 }
 
 int polyattn::compileMain(int argc, char **argv) {

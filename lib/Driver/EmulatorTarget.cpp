@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/Driver/EmulatorTarget.h"
 #include "mlir/Pass/PassManager.h"
+#include "polyattn/Driver/Target.h"
 #include "polyattn/Emulator/EmulatedKernel.h"
+#include "polyattn/Pipelines/GPU.h"
+#include "polyattn/Target/NVPTX.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -41,7 +43,7 @@ private:
 
 class EmulatorTarget : public polyattn::Target {
 public:
-  EmulatorTarget(StringRef chip, GPUPipeline pipeline) : chip(chip), pipeline(pipeline) {}
+  explicit EmulatorTarget(StringRef chip) : chip(chip) {}
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     AttentionOp attention = source.attention;
@@ -50,8 +52,11 @@ public:
     for (auto other : llvm::make_early_inc_range(module->getOps<AttentionOp>()))
       if (other.getSymName() != name)
         other.erase();
+    Expected<GPUDescription> description = findGPU(chip);
+    if (!description)
+      return description.takeError();
     PassManager passes(module->getContext());
-    pipeline(passes, chip);
+    buildGPUPipeline(passes, {*description, GPUPipelinePhase::Warp});
     if (failed(passes.run(*module)))
       return llvm::make_error<ReportedError>();
     auto kernel = EmulatedKernel::compile(*module, name);
@@ -64,15 +69,14 @@ public:
 
 private:
   std::string chip;
-  GPUPipeline pipeline;
 };
 
 } // namespace
 
-void polyattn::registerEmulatorTargets(TargetRegistry &registry, GPUPipeline pipeline) {
+void polyattn::registerEmulatorTargets(TargetRegistry &registry) {
   auto add = [&](StringRef name, StringRef chip) {
     registry.add(name, ("a GPU kernel for " + chip + ", emulated and checked").str(),
-                 [=] { return std::make_unique<EmulatorTarget>(chip, pipeline); });
+                 [=] { return std::make_unique<EmulatorTarget>(chip); });
   };
   add("emulator", "sm_80");
   add("emulator-sm_80", "sm_80");

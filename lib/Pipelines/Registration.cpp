@@ -9,21 +9,25 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
+#include "polyattn/Conversion/TileToWarp.h"
 #include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Transforms/Passes.h"
 
 void polyattn::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<PolyAttnDialect, tile::TileDialect, warp::WarpDialect, mlir::arith::ArithDialect,
-                  mlir::func::FuncDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
-                  mlir::vector::VectorDialect>();
+                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::gpu::GPUDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                  mlir::NVVM::NVVMDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
 }
 
 void polyattn::registerPasses() {
@@ -31,5 +35,7 @@ void polyattn::registerPasses() {
   registerPolyAttnPasses();
   registerPolyAttnConversionPasses();
   registerCPUPipeline();
+  registerGPUPipelines();
   registerTileToVectorPasses();
+  registerTileToWarpPasses();
 }

@@ -37,3 +37,13 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%i: i32) kernel {
+    // expected-error @+1 {{expected a vector of 'f32', got 'tensor<3xi32>'}}
+    %a = warp.lookup %i in dense<[3, 1, 4]> : tensor<3xi32> -> f32
+    gpu.return
+  }
+}

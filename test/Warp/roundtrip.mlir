@@ -29,6 +29,8 @@ gpu.module @kernels {
     warp.store_global %f, %x[%offset] : f32
     // CHECK: warp.store_shared %{{.*}}, %[[O]] : vector<8xbf16>
     warp.store_shared %v, %address : vector<8xbf16>
+    // CHECK: warp.lookup %[[O]] in dense<[3, 1, 4]> : tensor<3xi32> -> i32
+    %entry = warp.lookup %address in dense<[3, 1, 4]> : tensor<3xi32> -> i32
     // CHECK: warp.copy_async %{{.*}}[%{{.*}}], %[[O]] bytes %{{.*}}
     warp.copy_async %x[%offset], %address bytes %sixteen
     // CHECK: warp.commit_copies

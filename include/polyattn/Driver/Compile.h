@@ -44,10 +44,21 @@ struct LoweredModule {
   std::vector<KernelDescription> kernels;
 };
 
+/// Parses and verifies any module. An error carries the located diagnostics.
+llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName);
+
+/// Keeps the entry that was asked for, or all where `entry` is empty, and describes them.
+llvm::Error describeEntries(LoweredModule &module, llvm::StringRef fileName, llvm::StringRef entry);
+
 /// Parses and verifies a spec and keeps the chosen entries. An error carries the located
 /// diagnostics.
 llvm::Expected<LoweredModule> parseSpec(llvm::StringRef text, llvm::StringRef fileName,
                                         const CompileOptions &options);
+
+/// Runs the passes that `build` adds and verifies what they leave. An error carries the located
+/// diagnostics, or says that `name` failed.
+llvm::Error runPipeline(mlir::ModuleOp module, llvm::StringRef name,
+                        llvm::function_ref<void(mlir::OpPassManager &)> build);
 
 /// Runs the CPU pipeline, up to `stopAfter`.
 llvm::Error lower(LoweredModule &module, const CompileOptions &options,

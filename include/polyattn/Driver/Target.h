@@ -88,6 +88,10 @@ void registerTileTarget(TargetRegistry &registry);
 /// the names that polyattn-compile takes.
 void registerCPUTargets(TargetRegistry &registry);
 
+/// GPU kernels on this machine: `emulator` and `emulator-<chip>`. Their threads are their own,
+/// whatever a call says.
+void registerEmulatorTargets(TargetRegistry &registry);
+
 /// Every target of the project.
 void registerTargets(TargetRegistry &registry);
 

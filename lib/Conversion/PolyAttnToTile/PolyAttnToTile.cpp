@@ -47,8 +47,8 @@ bool dependsOnAttend(Value vector) {
 /// parts.
 class KernelBuilder {
 public:
-  explicit KernelBuilder(AttentionOp attention)
-      : attention(attention), b(attention.getLoc(), attention) {}
+  KernelBuilder(AttentionOp attention, bool cutHeads)
+      : attention(attention), b(attention.getLoc(), attention), cutHeads(cutHeads) {}
 
   LogicalResult build();
 
@@ -79,6 +79,7 @@ private:
 
   AttentionOp attention;
   TileBuilder b;
+  bool cutHeads; // whether a launch may cut the features of a head
   tile::KernelOp kernel;
   SmallVector<AttendOp> attends;
   SmallVector<Schedule> schedules;
@@ -418,7 +419,8 @@ void KernelBuilder::combine() {
 LogicalResult KernelBuilder::build() {
   if (failed(check()))
     return failure();
-  cutByFeatures();
+  if (cutHeads)
+    cutByFeatures();
   if (maxSplits > 1)
     combine();
   beginKernel(attention.getSymName(), maxSplits > 1 ? 4 : 0);
@@ -461,13 +463,15 @@ LogicalResult KernelBuilder::build() {
 }
 
 struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<ConvertPolyAttnToTile> {
+  using ConvertPolyAttnToTileBase::ConvertPolyAttnToTileBase;
+
   void runOnOperation() override {
     for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {
       WalkResult applied = attention.walk([](ApplyOp apply) {
         apply.emitError("feature maps must be inlined first (--polyattn-inline-maps)");
         return WalkResult::interrupt();
       });
-      if (applied.wasInterrupted() || failed(KernelBuilder(attention).build()))
+      if (applied.wasInterrupted() || failed(KernelBuilder(attention, cutHeads).build()))
         return signalPassFailure();
     }
     for (FeatureMapOp map : llvm::make_early_inc_range(getOperation().getOps<FeatureMapOp>()))

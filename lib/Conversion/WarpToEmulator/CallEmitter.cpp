@@ -166,6 +166,27 @@ void CallEmitter::replace(warp::ShuffleOp op) {
   op.replaceAllUsesWith(value);
 }
 
+/// An element of a constant of the module.
+Value CallEmitter::lookup(warp::LookupOp op) {
+  Type type = LLVM::LLVMArrayType::get(op.getType(), op.getTable().getNumElements());
+  LLVM::GlobalOp table;
+  for (auto known : module.getOps<LLVM::GlobalOp>())
+    if (known.getValueOrNull() == op.getTable() && known.getGlobalType() == type)
+      table = known;
+  if (!table) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto tables = module.getOps<LLVM::GlobalOp>();
+    auto number = std::distance(tables.begin(), tables.end());
+    table = LLVM::GlobalOp::create(builder, type, /*isConstant=*/true, LLVM::Linkage::Private,
+                                   ("polyattn_table_" + Twine(number)).str(), op.getTable());
+  }
+  Value start = LLVM::AddressOfOp::create(builder, table);
+  Value place = LLVM::GEPOp::create(builder, pointer, op.getType(), start,
+                                    ArrayRef<LLVM::GEPArg>{op.getIndex()});
+  return LLVM::LoadOp::create(builder, op.getType(), place);
+}
+
 /// Ops with one result that need no one else.
 void CallEmitter::replaceNumber(Operation *op) {
   Value result =
@@ -179,6 +200,7 @@ void CallEmitter::replaceNumber(Operation *op) {
             return call("pack", {kind, op.getLow(), op.getHigh()}, i32);
           })
           .Case([&](warp::RoundTf32Op op) { return call("round_tf32", op.getValue(), f32); })
+          .Case([&](warp::LookupOp op) { return lookup(op); })
           .Case([&](warp::OpaqueOp op) { return op.getValue(); });
   op->getResult(0).replaceAllUsesWith(result);
 }

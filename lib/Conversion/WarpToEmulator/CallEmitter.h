@@ -29,6 +29,7 @@ private:
   void replace(mlir::Operation *op);
   void replaceOrder(mlir::Operation *op);
   void replaceMemory(mlir::Operation *op);
+  mlir::Value lookup(warp::LookupOp op);
   void replaceNumber(mlir::Operation *op);
   void replace(warp::CopyAsyncOp op);
   void replace(warp::LdmatrixOp op);

@@ -1,0 +1,34 @@
+//===- TileToWarp.h - block programs to kernels of a GPU --------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_TILETOWARP_H
+#define POLYATTN_CONVERSION_TILETOWARP_H
+
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace polyattn {
+
+struct TileToWarpOptions {
+  /// Warps of a CTA, a power of two up to 16.
+  int64_t warps = 4;
+  /// Shared memory that a CTA may use, in bytes: 163 KiB on sm_80.
+  int64_t sharedBytes = 163 * 1024;
+};
+
+/// Turns every tile.kernel into a gpu.func of one gpu.module @kernels, in the words of the warp
+/// dialect: one CTA runs one program, program p being batch p / H and head p % H. Factors of
+/// products are rounded to bf16 where the sequences are bf16 and to tf32 where they are f16; those
+/// of f32 are cut in two tf32, which keeps the precision of f32 (three products instead of one).
+/// Sums, states and all else are f32.
+std::unique_ptr<mlir::Pass> createTileToWarpPass(const TileToWarpOptions &options = {});
+
+/// Registers the pass --tile-to-warp.
+void registerTileToWarpPasses();
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_TILETOWARP_H

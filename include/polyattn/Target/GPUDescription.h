@@ -1,0 +1,49 @@
+//===- GPUDescription.h - what a lowering knows of a GPU --------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TARGET_GPUDESCRIPTION_H
+#define POLYATTN_TARGET_GPUDESCRIPTION_H
+
+#include <cstdint>
+#include <string>
+
+namespace polyattn {
+
+/// One generation of GPUs, as the lowerings and the code generator see it. Schedules that are
+/// chosen without a device take the numbers of its largest server card.
+struct GPUDescription {
+  /// LLVM's and ptxas's name, "sm_90".
+  std::string name = "sm_80";
+  /// The PTX ISA that the code is written in, 78 for 7.8.
+  int64_t ptxVersion = 70;
+
+  // What one thread, one CTA and one SM can have.
+  int64_t warpSize = 32;
+  int64_t maxThreadsPerBlock = 1024;
+  int64_t maxWarpsPerSM = 64;
+  int64_t maxBlocksPerSM = 32;
+  int64_t registersPerThread = 255;
+  int64_t registersPerSM = 65536;
+  int64_t sharedBytesPerBlock = 163 * 1024;
+  int64_t sharedBytesPerSM = 164 * 1024;
+  /// Shared memory that the system keeps of every CTA, in addition to what it asks for.
+  int64_t reservedSharedBytesPerBlock = 1024;
+
+  // The whole card.
+  int64_t multiprocessors = 108;
+  int64_t l2Bytes = 40 << 20;
+  /// Dense products with f32 sums: two operations for each multiply-add.
+  double bf16FlopsPerSecond = 312e12;
+  double tf32FlopsPerSecond = 156e12;
+  double globalBytesPerSecond = 2.0e12;
+
+  /// Registers that a kernel should stay below: near the limit ptxas spills unpredictably.
+  int64_t usableRegistersPerThread() const { return registersPerThread - 15; }
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_TARGET_GPUDESCRIPTION_H

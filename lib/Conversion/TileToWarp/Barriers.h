@@ -1,0 +1,81 @@
+//===- Barriers.h - where the threads of a CTA must meet --------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is a sequence of phases with loops and branches that all threads take alike. What a
+// phase reads or writes is recorded while it is emitted, with a barrier before each of them;
+// at the end the barriers that no hazard needs are taken out.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_BARRIERS_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_BARRIERS_H
+
+#include "Layout.h"
+#include "mlir/IR/Operation.h"
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace polyattn::tile_to_warp {
+
+class Barriers {
+public:
+  struct Access {
+    Space space;
+    int64_t begin, end; // bytes
+    bool isWrite;
+    /// The grid's name: each thread has its own elements, and two accesses by one grid of one
+    /// place need no barrier.
+    std::string grid;
+  };
+
+  Barriers();
+  ~Barriers();
+  /// A new phase behind `barrier`, which stays if something before needs it.
+  void beginPhase(mlir::Operation *barrier);
+  void access(const Storage &storage, bool isWrite, llvm::StringRef grid);
+  /// The phase starts asynchronous copies into memory: the next barrier waits for them.
+  void copy(const Storage &storage);
+  void beginLoop();
+  void endLoop();
+  void beginBranch();
+  void nextBranch();
+  void endBranch();
+
+  /// Erases the barriers that are not needed, and waits for copies at others.
+  void finish();
+
+private:
+  struct Node;
+  using Sequence = std::vector<std::unique_ptr<Node>>;
+  /// What threads have done since they last met.
+  struct Pending {
+    std::vector<Access> accesses;
+    bool copies = false;
+
+    void add(const Pending &other);
+  };
+  struct Node {
+    enum Kind { Phase, Loop, Branch } kind;
+    mlir::Operation *barrier = nullptr;
+    bool needed = false;
+    bool copies = false; // starts some
+    bool waits = false;  // for some of before
+    std::vector<Access> accesses;
+    std::deque<Sequence> children; // that stay where they are
+  };
+  void visit(Sequence &sequence, Pending &pending);
+  static void place(Sequence &sequence);
+
+  Sequence kernel;
+  std::vector<Sequence *> open;
+  std::vector<Node *> openNodes;
+  Node *phase = nullptr;
+};
+
+} // namespace polyattn::tile_to_warp
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_BARRIERS_H

@@ -1,0 +1,66 @@
+//===- Copy.cpp - tensors to shared memory --------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+/// What one copy moves, in bytes.
+static constexpr int64_t kCopyBytes = 16;
+
+bool KernelLowering::canCopy(LoadOp load, const Storage &storage) {
+  const Tensor &tensor = tensors[load.getMemref()];
+  int64_t lastDim = int64_t(tensor.strides.size()) - 1;
+  if (storage.space != Space::Shared || storage.isVector() || storage.element != tensor.element ||
+      load.getColDim() != lastDim || load.getRowDim() == -1 ||
+      storage.columnMajor != load.getTransposed())
+    return false;
+  TileType type = load.getResult().getType();
+  int64_t perCopy = kCopyBytes / storage.elementBytes();
+  int64_t along = storage.columnMajor ? type.getRows() : type.getColumns();
+  return along % perCopy == 0 && alignmentOf(load.getIndices()[lastDim]) % perCopy == 0;
+}
+
+void KernelLowering::copyTile(LoadOp load, const Storage &storage) {
+  const Tensor &tensor = tensors[load.getMemref()];
+  auto branch = scf::IfOp::create(e, tensor.aligned, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(branch.elseBlock());
+  writeTile(load.getResult(), storage, 0, storage.rows, storage.columns);
+
+  e.setInsertionPointToStart(branch.thenBlock());
+  barriers.copy(storage);
+  TileType type = load.getResult().getType();
+  int64_t bytes = storage.elementBytes();
+  int64_t alongSize = storage.columnMajor ? type.getRows() : type.getColumns();
+  int64_t lineSize = storage.columnMajor ? type.getColumns() : type.getRows();
+  Value valid = load.getValid() ? e.toI32(scalar(load.getValid())) : Value();
+  Value start = tensorOffset(tensor, load.getIndices());
+  Value stride = arith::MulIOp::create(e, tensor.strides[load.getRowDim()], e.i64(bytes));
+  forCopyGrids(storage.rows, storage.columns, storage.columnMajor, kCopyBytes / bytes,
+               [&](const Grid &grid, Value) {
+                 const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
+                 const Coordinates &along = storage.columnMajor ? grid.rows : grid.columns;
+                 // Lines and parts of lines that the tensor has not are zero.
+                 Value inside;
+                 if (valid || lineSize % 16)
+                   inside = e.less(line.base, valid ? valid : e.i32(lineSize));
+                 if (alongSize % 16)
+                   inside = e.both(inside, e.less(along.base, alongSize));
+                 Value count =
+                     inside ? e.select(inside, e.i32(kCopyBytes), e.i32(0)) : e.i32(kCopyBytes);
+                 Value offset = arith::MulIOp::create(e, e.toI64(e.known(line.base)), stride);
+                 Value part = e.toI64(e.known(e.multiply(along.base, bytes)));
+                 offset = arith::AddIOp::create(e, offset, part);
+                 warp::CopyAsyncOp::create(e, tensor.base, arith::AddIOp::create(e, start, offset),
+                                           address(storage, line, along, 0, 0), count);
+               });
+  warp::CommitCopiesOp::create(e);
+}

@@ -1,0 +1,106 @@
+//===- Emitter.h - small words of the code that is written ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_EMITTER_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_EMITTER_H
+
+#include "dialects/Warp/Warp.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace polyattn::tile_to_warp {
+
+/// Arithmetic on i32 coordinates and f32 elements; constants are folded. A null i32 is zero.
+class Emitter : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  mlir::Value i32(int64_t number) {
+    return mlir::arith::ConstantOp::create(*this, getI32IntegerAttr(number));
+  }
+  mlir::Value i64(int64_t number) {
+    return mlir::arith::ConstantOp::create(*this, getI64IntegerAttr(number));
+  }
+  mlir::Value f32(double number) {
+    return mlir::arith::ConstantOp::create(*this, getF32FloatAttr(number));
+  }
+  mlir::Value index(int64_t number) { return mlir::arith::ConstantIndexOp::create(*this, number); }
+  mlir::Value known(mlir::Value value) { return value ? value : i32(0); }
+
+  mlir::Value add(mlir::Value a, mlir::Value b) {
+    if (!a || !b)
+      return a ? a : b;
+    return createOrFold<mlir::arith::AddIOp>(a, b);
+  }
+  mlir::Value add(mlir::Value a, int64_t b) { return b ? add(known(a), i32(b)) : a; }
+  mlir::Value multiply(mlir::Value a, int64_t b) {
+    return !a || b == 1 ? a : createOrFold<mlir::arith::MulIOp>(a, i32(b));
+  }
+  mlir::Value divide(mlir::Value a, int64_t b) {
+    return b == 1 ? a : createOrFold<mlir::arith::DivUIOp>(a, i32(b));
+  }
+  mlir::Value modulo(mlir::Value a, int64_t b) {
+    return b == 1 ? i32(0) : createOrFold<mlir::arith::RemUIOp>(a, i32(b));
+  }
+  mlir::Value less(mlir::Value a, mlir::Value b) {
+    return createOrFold<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::slt, known(a), b);
+  }
+  mlir::Value less(mlir::Value a, int64_t b) { return less(a, i32(b)); }
+  mlir::Value both(mlir::Value a, mlir::Value b) {
+    return !a || !b ? (a ? a : b) : createOrFold<mlir::arith::AndIOp>(a, b);
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) {
+    return createOrFold<mlir::arith::SelectOp>(condition, a, b);
+  }
+  mlir::Value toI64(mlir::Value value) {
+    if (value.getType().isIndex())
+      return createOrFold<mlir::arith::IndexCastOp>(getI64Type(), value);
+    return value.getType().isInteger(64) ? value
+                                         : createOrFold<mlir::arith::ExtSIOp>(getI64Type(), value);
+  }
+  mlir::Value toI32(mlir::Value value) {
+    return value.getType().isIndex() ? createOrFold<mlir::arith::IndexCastOp>(getI32Type(), value)
+                                     : value;
+  }
+  mlir::Value bits(mlir::Value value) {
+    return createOrFold<mlir::arith::BitcastOp>(getI32Type(), value);
+  }
+
+  /// f32 of an element of memory.
+  mlir::Value widen(mlir::Value element) {
+    return element.getType().isF32()
+               ? element
+               : mlir::arith::ExtFOp::create(*this, getF32Type(), element).getResult();
+  }
+  /// An element of memory from f32: two of them where `type` has 16 bits.
+  mlir::Value element(mlir::Value value, unsigned i) {
+    return mlir::isa<mlir::VectorType>(value.getType())
+               ? mlir::vector::ExtractOp::create(*this, value, int64_t(i)).getResult()
+               : value;
+  }
+
+  /// Runs `body` under a condition; always where it is null.
+  void when(mlir::Value condition, llvm::function_ref<void()> body) {
+    if (!condition)
+      return body();
+    auto branch = mlir::scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(*this);
+    setInsertionPointToStart(branch.thenBlock());
+    body();
+  }
+  /// for (i = 0; i < count; ++i) body(i), straight where there is one turn only.
+  void loop(int64_t count, llvm::function_ref<void(mlir::Value)> body) {
+    if (count == 1)
+      return body(i32(0));
+    auto loop = mlir::scf::ForOp::create(*this, i32(0), i32(count), i32(1));
+    OpBuilder::InsertionGuard guard(*this);
+    setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+};
+
+} // namespace polyattn::tile_to_warp
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_EMITTER_H

@@ -1,0 +1,191 @@
+//===- Fragments.cpp - factors of products --------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The layouts are those of the PTX ISA for mma.m16n8k16 and mma.m16n8k8, as `warp.mma_sync`
+// describes them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+//===----------------------------------------------------------------------===//
+// Through ldmatrix
+//===----------------------------------------------------------------------===//
+
+std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
+  if (computed.contains(value)) {
+    auto known = storages.find(value);
+    if (known == storages.end())
+      return std::nullopt;
+    Window window;
+    window.storage = known->second;
+    return window;
+  }
+  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
+    std::optional<Window> window = windowOf(transpose.getSource());
+    if (window)
+      window->transposed = !window->transposed;
+    return window;
+  }
+  auto slice = value.getDefiningOp<SliceOp>();
+  std::optional<Window> window = slice ? windowOf(slice.getSource()) : std::nullopt;
+  if (!window)
+    return std::nullopt;
+  Value row = e.toI32(scalar(slice.getRow())), column = e.toI32(scalar(slice.getColumn()));
+  if (window->transposed)
+    std::swap(row, column);
+  Grid probe;
+  (window->storage.columnMajor ? probe.rows : probe.columns).run = window->alignment;
+  Grid moved = shifted(probe, row, column);
+  window->alignment = (window->storage.columnMajor ? moved.rows : moved.columns).run;
+  window->row = e.add(window->row, row);
+  window->column = e.add(window->column, column);
+  return window;
+}
+
+bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile,
+                                  Value term, Fragments &fragments) {
+  std::optional<Window> window = windowOf(isLhs ? product.lhs : product.rhs);
+  if (!window || window->storage.space != Space::Shared || !window->storage.element.isBF16() ||
+      window->alignment % 8)
+    return false;
+  const Storage &storage = window->storage;
+  recordRead(storage, Grid());
+  // Terms run along columns of A and rows of B, unless these are transposed on the way.
+  bool termsAreColumns = isLhs != (isLhs && product.lhsTransposed);
+  termsAreColumns ^= window->transposed;
+  bool termsAlongLines = termsAreColumns != storage.columnMajor;
+  Value lineShift = storage.columnMajor ? window->column : window->row;
+  Value alongShift = storage.columnMajor ? window->row : window->column;
+
+  // Lane l names a row of matrix l / 8. Matrices 0, 1 of A are the upper and lower half of the same
+  // terms; those of B the first and second half of the terms.
+  Value inMatrix = e.modulo(lane, 8), matrix = e.divide(lane, 8);
+  Value odd = e.multiply(e.modulo(matrix, 2), 8), high = e.multiply(e.divide(matrix, 2), 8);
+  Value outer = isLhs ? odd : high, inner = isLhs ? high : odd; // inner: along the terms
+  if (termsAlongLines)
+    outer = e.add(outer, inMatrix);
+  else
+    inner = e.add(inner, inMatrix);
+  outer = e.add(outer, isLhs ? warpTile.row : warpTile.column);
+  inner = e.add(inner, term);
+  Coordinates line, along;
+  line.base = e.add(termsAlongLines ? outer : inner, lineShift);
+  along.base = e.add(termsAlongLines ? inner : outer, alongShift);
+  int64_t tiles = isLhs ? warpTile.rowTiles : warpTile.columnTiles;
+  int64_t perLoad = isLhs ? 1 : 2, extent = isLhs ? 16 : 8;
+  for (int64_t t = 0; t < tiles; t += perLoad) {
+    int64_t shift = t * extent;
+    Value at =
+        address(storage, line, along, termsAlongLines ? shift : 0, termsAlongLines ? 0 : shift);
+    bool half = !isLhs && t + 1 == tiles;
+    SmallVector<Type> types(half ? 2 : 4, e.getI32Type());
+    Values loaded(
+        warp::LdmatrixOp::create(e, types, at, /*transposed=*/!termsAlongLines).getMatrices());
+    if (isLhs) {
+      fragments.high.push_back(loaded);
+      continue;
+    }
+    for (size_t i = 0; i < loaded.size(); i += 2)
+      fragments.high.push_back({loaded[i], loaded[i + 1]});
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+/// Elements (outer, term), outer by outer.
+Values KernelLowering::evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
+                                      const Coordinates &terms) {
+  bool termsAreColumns = isLhs && !product.lhsTransposed;
+  Grid grid;
+  grid.rows = termsAreColumns ? outer : terms;
+  grid.columns = termsAreColumns ? terms : outer;
+  Values values = evaluate(isLhs ? product.lhs : product.rhs, grid);
+  if (termsAreColumns)
+    return values;
+  Values result;
+  for (int64_t o = 0; o < outer.size(); ++o)
+    for (int64_t t = 0; t < terms.size(); ++t)
+      result.push_back(values[t * outer.size() + o]);
+  return result;
+}
+
+KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, bool isLhs,
+                                                        const WarpTile &warpTile, Value term) {
+  Fragments fragments;
+  if (loadMatrices(product, isLhs, warpTile, term, fragments))
+    return fragments;
+  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  Value group = e.divide(lane, 4), member = e.modulo(lane, 4);
+  Coordinates outer, terms;
+  outer.base = e.add(isLhs ? warpTile.row : warpTile.column, group);
+  outer.offsets.clear();
+  int64_t tiles = isLhs ? warpTile.rowTiles : warpTile.columnTiles;
+  for (int64_t t = 0; t < tiles; ++t) {
+    if (isLhs)
+      outer.offsets.append({16 * t, 16 * t + 8});
+    else
+      outer.offsets.push_back(8 * t);
+  }
+  terms.base = e.add(e.multiply(member, wide ? 1 : 2), term);
+  if (wide) {
+    terms.offsets = {0, 4};
+  } else {
+    terms.offsets = {0, 1, 8, 9};
+    terms.run = 2;
+  }
+  Values values = evaluateFactor(product, isLhs, outer, terms);
+  int64_t perOuter = terms.size(), outers = isLhs ? 2 : 1;
+  for (int64_t t = 0; t < tiles; ++t) {
+    Values high, low;
+    // Halves of the terms outside, halves of the rows inside.
+    for (int64_t half = 0; half < 2; ++half)
+      for (int64_t o = 0; o < outers; ++o) {
+        const Value *elements = &values[(t * outers + o) * perOuter + half * perOuter / 2];
+        if (!wide) {
+          high.push_back(
+              warp::PackOp::create(e, warp::OperandKind::BF16, elements[0], elements[1]));
+          continue;
+        }
+        Value rounded = warp::RoundTf32Op::create(e, elements[0]);
+        high.push_back(e.bits(rounded));
+        if (placement.splitsOperands()) {
+          Value rest = arith::SubFOp::create(e, elements[0], rounded);
+          low.push_back(e.bits(warp::RoundTf32Op::create(e, rest)));
+        }
+      }
+    fragments.high.push_back(high);
+    fragments.low.push_back(low);
+  }
+  return fragments;
+}
+
+// Registers of A go by halves of the terms in pairs, those of B one by one.
+void KernelLowering::maskTerms(Fragments &fragments, bool isLhs, Value term, Value bound) {
+  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  Value first = e.add(e.multiply(e.modulo(lane, 4), wide ? 1 : 2), term);
+  Value masks[2];
+  for (int64_t half = 0; half < 2; ++half) {
+    Value at = e.add(first, half * (wide ? 4 : 8));
+    masks[half] = e.select(e.less(at, bound), e.i32(wide ? -1 : 0xffff), e.i32(0));
+    if (!wide)
+      masks[half] = e.select(e.less(e.add(at, 1), bound), e.i32(-1), masks[half]);
+  }
+  for (auto *set : {&fragments.high, &fragments.low})
+    for (Values &fragment : *set)
+      for (auto [i, part] : llvm::enumerate(fragment))
+        part = arith::AndIOp::create(e, part, masks[isLhs ? i / 2 : i]);
+}

@@ -1,0 +1,136 @@
+//===- Grids.cpp - which elements a thread has ----------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+
+/// Accumulators and factors that one thread may have at a time.
+static constexpr int64_t kMaxLiveRegisters = 96;
+
+static Coordinates consecutive(Value base, int64_t count) {
+  Coordinates axis;
+  axis.base = base;
+  axis.offsets = llvm::to_vector(llvm::seq<int64_t>(0, count));
+  axis.run = count;
+  return axis;
+}
+
+void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run,
+                                  GridBody body) {
+  int64_t along = columnMajor ? rows : columns, lines = columnMajor ? columns : rows;
+  while (along % run)
+    run /= 2;
+  int64_t threads = 32 * options.warps, runs = along / run, total = runs * lines;
+  e.loop((total + threads - 1) / threads, [&](Value pass) {
+    Value number = e.add(thread, e.multiply(pass, threads));
+    Grid grid;
+    Coordinates line;
+    line.base = e.divide(number, runs);
+    Coordinates inside = consecutive(e.multiply(e.modulo(number, runs), run), run);
+    grid.rows = columnMajor ? inside : line;
+    grid.columns = columnMajor ? line : inside;
+    // Vectors of one length are cut alike whether they stand or lie.
+    grid.name = lines == 1 ? llvm::formatv("vector {0}/{1}", along, run).str()
+                           : llvm::formatv("copy {0}x{1}{2}/{3}", rows, columns,
+                                           columnMajor ? "t" : "", run)
+                                 .str();
+    Value condition = total % threads ? e.less(number, total) : Value();
+    e.when(condition, [&] { body(grid, {}); });
+  });
+}
+
+void KernelLowering::forCopyGrids(const Storage &storage, GridBody body) {
+  forCopyGrids(storage.rows, storage.columns, storage.columnMajor,
+               storage.isVector() ? 1 : 16 / storage.elementBytes(), body);
+}
+
+void KernelLowering::forVector(const Storage &storage, GridBody body) {
+  int64_t length = storage.rows * storage.columns;
+  Value condition = length < 32 * options.warps ? e.less(thread, length) : Value();
+  Grid grid;
+  Value number = condition ? e.select(condition, thread, e.i32(length - 1)) : thread;
+  (storage.rows == 1 ? grid.columns : grid.rows).base = number;
+  grid.name = llvm::formatv("vector {0}/1", length).str();
+  body(grid, condition);
+}
+
+// Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next of each 16 x 8 piece.
+Grid KernelLowering::accumulatorGrid(const WarpTile &warpTile) {
+  Grid grid;
+  grid.warpTile = warpTile;
+  grid.rows.base = e.add(warpTile.row, e.divide(lane, 4));
+  grid.columns.base = e.add(warpTile.column, e.multiply(e.modulo(lane, 4), 2));
+  grid.rows.offsets.clear();
+  grid.columns.offsets.clear();
+  for (int64_t i = 0; i < warpTile.rowTiles; ++i)
+    grid.rows.offsets.append({16 * i, 16 * i + 8});
+  for (int64_t j = 0; j < warpTile.columnTiles; ++j)
+    grid.columns.offsets.append({8 * j, 8 * j + 1});
+  grid.columns.run = 2;
+  return grid;
+}
+
+Grid KernelLowering::accumulatorGrid(int64_t rows, int64_t columns) {
+  Grid result;
+  forAccumulators(rows, columns, 1, /*whole=*/true,
+                  [&](const Grid &grid, Value) { result = grid; });
+  return result;
+}
+
+/// The largest divisor of `count` up to `limit`.
+static int64_t divisorUpTo(int64_t count, int64_t limit) {
+  for (int64_t divisor = std::min(count, limit); divisor > 1; --divisor)
+    if (count % divisor == 0)
+      return divisor;
+  return 1;
+}
+
+void KernelLowering::forAccumulators(int64_t rows, int64_t columns, int64_t products, bool whole,
+                                     GridBody body) {
+  WarpGrid warps = WarpGrid::of(rows, columns, options.warps);
+  int64_t rowTiles = warps.rowTiles, columnTiles = warps.columnTiles;
+  if (!whole) {
+    int64_t tiles = kMaxLiveRegisters / 4 / (products + 1);
+    columnTiles = divisorUpTo(columnTiles, std::max<int64_t>(tiles, 1));
+    rowTiles = divisorUpTo(rowTiles, std::max<int64_t>(tiles / columnTiles, 1));
+  }
+  int64_t active = warps.rowWarps * warps.columnWarps;
+  Value condition = active < options.warps ? e.less(warp, active) : Value();
+  Value rowWarp = e.modulo(e.divide(warp, warps.columnWarps), warps.rowWarps);
+  Value columnWarp = e.modulo(warp, warps.columnWarps);
+  WarpTile warpTile;
+  warpTile.rowTiles = rowTiles;
+  warpTile.columnTiles = columnTiles;
+  Value firstRow = e.multiply(rowWarp, 16 * warps.rowTiles);
+  Value firstColumn = e.multiply(columnWarp, 8 * warps.columnTiles);
+  e.loop(warps.rowTiles / rowTiles, [&](Value i) {
+    e.loop(warps.columnTiles / columnTiles, [&](Value j) {
+      warpTile.row = e.add(firstRow, e.multiply(i, 16 * rowTiles));
+      warpTile.column = e.add(firstColumn, e.multiply(j, 8 * columnTiles));
+      Grid grid = accumulatorGrid(warpTile);
+      // Pieces do not change who has what.
+      grid.name = llvm::formatv("warps {0}x{1}", rows, columns).str();
+      body(grid, condition);
+    });
+  });
+}
+
+bool KernelLowering::forProducts(Value value, GridBody body) {
+  bool known = computed.contains(value);
+  bool fromRegisters =
+      known ? placement.readsRegisters(value)
+            : placement.readsRegisters(value) || placement.computesFromRegisters(value);
+  int64_t products = known ? 0 : placement.countDotsInside(value);
+  if (!fromRegisters && !products)
+    return false;
+  tile::TileType type = tileType(value);
+  forAccumulators(type.getRows(), type.getColumns(), products, fromRegisters, body);
+  return true;
+}

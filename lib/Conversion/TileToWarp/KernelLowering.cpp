@@ -1,0 +1,138 @@
+//===- KernelLowering.cpp - the function and its parameters ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+/// The share of shared memory that weights may take for the whole kernel.
+static constexpr int64_t kWeightShare = 3;
+/// Offsets in the workspace are i32.
+static constexpr int64_t kWorkspaceCapacity = int64_t(1) << 30;
+
+KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options)
+    : kernel(kernel), options(options),
+      placement(kernel, options.warps, options.sharedBytes / kWeightShare),
+      e(kernel.getLoc(), kernel.getContext()), shared(options.sharedBytes),
+      workspace(kWorkspaceCapacity) {}
+
+LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
+  createFunction(module);
+  bindProgram();
+  Operation *function = e.getInsertionBlock()->getParentOp();
+  if (failed(lowerBlock(kernel.getBody().front())))
+    return failure();
+  gpu::ReturnOp::create(e);
+  barriers.finish();
+  workspaceBytes.setValueAttr(e.getI64IntegerAttr(workspace.bytes()));
+  auto number = [&](StringRef name, int64_t value) {
+    function->setAttr(name, e.getI64IntegerAttr(value));
+  };
+  number("warp.threads", 32 * options.warps);
+  number("warp.shared_bytes", shared.bytes());
+  number("warp.workspace_bytes", workspace.bytes());
+  return success();
+}
+
+void KernelLowering::createFunction(gpu::GPUModuleOp module) {
+  auto pointer = LLVM::LLVMPointerType::get(e.getContext(), 1);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  auto parameter = [&](Type type, StringRef name, Attribute value) {
+    types.push_back(type);
+    attributes.push_back(e.getDictionaryAttr(e.getNamedAttr(name, value)));
+  };
+  auto reference = [&](int64_t tensor, int64_t dimension) {
+    return e.getI64ArrayAttr({tensor, dimension});
+  };
+  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+    parameter(pointer, "warp.pointer", e.getI64IntegerAttr(i));
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d))
+        parameter(e.getI64Type(), "warp.size", reference(i, d));
+    for (int64_t d = 0; d + 1 < type.getRank(); ++d)
+      parameter(e.getI64Type(), "warp.stride", reference(i, d));
+  }
+  parameter(pointer, "warp.workspace", e.getUnitAttr());
+  parameter(pointer, "warp.profile", e.getUnitAttr());
+
+  e.setInsertionPointToEnd(module.getBody());
+  auto function = gpu::GPUFuncOp::create(e, kernel.getSymName(), e.getFunctionType(types, {}),
+                                         /*workgroupAttributions=*/{}, /*privateAttributions=*/{});
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), e.getUnitAttr());
+  function.setAllArgAttrs(attributes);
+  Block &entry = function.getBody().front();
+  e.setInsertionPointToStart(&entry);
+
+  unsigned next = 0;
+  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+    Tensor &tensor = tensors[kernel.getTensor(i)];
+    tensor.element = type.getElementType();
+    tensor.base = entry.getArgument(next++);
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      tensor.sizes.push_back(type.isDynamicDim(d) ? entry.getArgument(next++)
+                                                  : e.i64(type.getDimSize(d)));
+    for (int64_t d = 0; d + 1 < type.getRank(); ++d)
+      tensor.strides.push_back(entry.getArgument(next++));
+    if (type.getRank())
+      tensor.strides.push_back(e.i64(1));
+    tensor.aligned = isAligned(tensor);
+  }
+  workspacePointer = entry.getArgument(next);
+}
+
+Value KernelLowering::isAligned(const Tensor &tensor) {
+  Value bits = LLVM::PtrToIntOp::create(e, e.getI64Type(), tensor.base);
+  Value bytes = e.i64(tensor.element.getIntOrFloatBitWidth() / 8);
+  for (Value stride : ValueRange(tensor.strides).drop_back(tensor.strides.empty() ? 0 : 1))
+    bits = arith::OrIOp::create(e, bits, arith::MulIOp::create(e, stride, bytes));
+  Value rest = arith::AndIOp::create(e, bits, e.i64(15));
+  return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, rest, e.i64(0));
+}
+
+// As for the CPU: program p is batch p / H and head p % H.
+void KernelLowering::bindProgram() {
+  thread = warp::ThreadIdOp::create(e);
+  lane = warp::LaneIdOp::create(e);
+  warp = warp::WarpIdOp::create(e);
+  Value program = warp::ProgramIdOp::create(e);
+  workspaceBytes = cast<arith::ConstantOp>(e.i64(0).getDefiningOp());
+  Value own = arith::MulIOp::create(e, e.toI64(program), workspaceBytes);
+  workspacePointer = LLVM::GEPOp::create(e, workspacePointer.getType(), e.getI8Type(),
+                                         workspacePointer, ArrayRef<LLVM::GEPArg>{own});
+
+  auto query = kernel->getAttrOfType<IntegerAttr>("query_tensor");
+  auto key = kernel->getAttrOfType<IntegerAttr>("key_tensor");
+  int64_t queryTensor = query ? query.getInt() : 0, keyTensor = key ? key.getInt() : queryTensor;
+  auto function = e.getInsertionBlock()->getParentOp();
+  function->setAttr("warp.programs", e.getArrayAttr({e.getI64ArrayAttr({queryTensor, 0}),
+                                                     e.getI64ArrayAttr({queryTensor, 2})}));
+  auto narrow = [&](Value size) -> Value {
+    return arith::TruncIOp::create(e, e.getI32Type(), size);
+  };
+  Value heads = narrow(tensors[kernel.getTensor(queryTensor)].sizes[2]);
+  Value keyHeads = narrow(tensors[kernel.getTensor(keyTensor)].sizes[2]);
+  auto divide = [&](Value a, Value b) -> Value { return arith::DivUIOp::create(e, a, b); };
+  auto modulo = [&](Value a, Value b) -> Value { return arith::RemUIOp::create(e, a, b); };
+  Value batch = divide(program, heads), head = modulo(program, heads);
+  Value group = divide(heads, keyHeads);
+  auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
+  bool interleaved = grouping && grouping.getValue() == "interleaved";
+  Value kvHead = interleaved ? modulo(head, keyHeads) : divide(head, group);
+  auto bind = [&](Value argument, Value number) {
+    mapping.map(argument, arith::IndexCastOp::create(e, e.getIndexType(), number).getResult());
+  };
+  bind(kernel.getBatch(), batch);
+  bind(kernel.getHead(), head);
+  bind(kernel.getKvHead(), kvHead);
+  bind(kernel.getGroup(), group);
+}

@@ -1,0 +1,200 @@
+//===- KernelLowering.h - one block program for a CTA -----------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every op of the program that is not deferred (Placement.h) becomes a phase: all threads of the
+// CTA compute its elements and write them to memory, or keep them as accumulators. Barriers.h
+// puts barriers between phases.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_KERNELLOWERING_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_KERNELLOWERING_H
+
+#include "Barriers.h"
+#include "Emitter.h"
+#include "Memory.h"
+#include "Placement.h"
+#include "mlir/IR/IRMapping.h"
+#include "polyattn/Conversion/TileToWarp.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <functional>
+
+namespace polyattn::tile_to_warp {
+
+using Values = llvm::SmallVector<mlir::Value>;
+
+class KernelLowering {
+public:
+  KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options);
+  /// Writes a gpu.func for the kernel into `module`.
+  mlir::LogicalResult run(mlir::gpu::GPUModuleOp module);
+
+private:
+  //===--- Function and parameters (KernelLowering.cpp) ---------------------===//
+  struct Tensor {
+    mlir::Value base; // !llvm.ptr<1>
+    mlir::Type element;
+    Values sizes, strides; // i64
+    mlir::Value aligned;   // i1: every row starts at a multiple of 16 bytes
+  };
+  void createFunction(mlir::gpu::GPUModuleOp module);
+  void bindProgram();
+  mlir::Value isAligned(const Tensor &tensor);
+  mlir::Value scalar(mlir::Value value) { return mapping.lookupOrDefault(value); }
+
+  //===--- Ops in order (Walk.cpp) ------------------------------------------===//
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(mlir::Operation &op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  void lowerYield(mlir::scf::ForOp loop);
+  void replaceCarried(mlir::Value argument, mlir::Value value,
+                      llvm::SmallVectorImpl<std::function<void()>> &writes);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  void lowerBuffer(tile::BufferOp buffer);
+  void lowerWrite(tile::WriteOp write);
+  void lowerConcat(tile::ConcatOp concat);
+  void freeAfter(mlir::Operation &op);
+  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor);
+  Storage allocateFor(mlir::Value value);
+  void beginPhase();
+  void recordRead(const Storage &storage, const Grid &grid);
+  void recordWrite(const Storage &storage, const Grid &grid);
+
+  //===--- Which elements a thread has (Grids.cpp) --------------------------===//
+  /// `condition` says whether this thread has the grid at all; null where all have.
+  using GridBody = llvm::function_ref<void(const Grid &grid, mlir::Value condition)>;
+  /// One grid after another that together cover rows x columns, `run` elements along the lines of
+  /// memory. The threads without elements skip `body`.
+  void forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run, GridBody body);
+  void forCopyGrids(const Storage &storage, GridBody body);
+  /// The element of this thread, for vectors of at most as many elements as there are threads. The
+  /// threads without one run `body`, too, on another's.
+  void forVector(const Storage &storage, GridBody body);
+  /// The accumulators of a rows x columns result, piece by piece where `products` of them at once
+  /// take too many registers and `whole` is not set. Warps without any run `body`, too, on
+  /// another's.
+  void forAccumulators(int64_t rows, int64_t columns, int64_t products, bool whole, GridBody body);
+  /// The same for a value whose evaluation has products; false for others.
+  bool forProducts(mlir::Value value, GridBody body);
+  Grid accumulatorGrid(const WarpTile &warpTile);
+  Grid accumulatorGrid(int64_t rows, int64_t columns);
+
+  //===--- Writing (Write.cpp) ----------------------------------------------===//
+  /// Evaluates `value` and writes it from row `firstRow` on, with zeros up to the given extent.
+  void writeTile(mlir::Value value, const Storage &storage, int64_t firstRow, int64_t paddedRows,
+                 int64_t paddedColumns);
+  /// Evaluates `value` on the accumulators of `owner`, which has its shape.
+  void keepInRegisters(mlir::Value value, mlir::Value owner);
+  /// The values, zero where the grid leaves the tile.
+  Values padded(mlir::Value tile, const Grid &grid, Values values);
+  void storeElements(const Storage &storage, const Grid &grid, mlir::ValueRange values);
+  /// The same with the rows shifted, and only for rows below `limit` where that is not zero.
+  void storeRows(const Storage &storage, const Grid &grid, mlir::ValueRange values,
+                 mlir::Value shift, int64_t limit, mlir::Value condition);
+  void storeRun(const Storage &storage, mlir::Value address, mlir::ValueRange values);
+  void lowerStore(tile::StoreOp store);
+  void storeGlobal(tile::StoreOp store, const Grid &grid, mlir::ValueRange values);
+  void storeTensor(const Tensor &tensor, mlir::ValueRange values, mlir::Value offset);
+
+  //===--- Asynchronous copies (Copy.cpp) -----------------------------------===//
+  /// Whether the tile's lines lie in the tensor as they will in memory.
+  bool canCopy(tile::LoadOp load, const Storage &storage);
+  /// Starts the copies where the tensor's rows are aligned, else moves elements.
+  void copyTile(tile::LoadOp load, const Storage &storage);
+
+  //===--- Evaluation (Evaluate.cpp, Elements.cpp) --------------------------===//
+  Values evaluate(mlir::Value value, const Grid &grid);
+  Values evaluateOp(mlir::Value value, const Grid &grid);
+  Values evaluateMap(tile::MapOp map, const Grid &grid);
+  Values evaluateMask(tile::CausalMaskOp mask, const Grid &grid);
+  /// Each row is a product of rows of `source` that a table names.
+  Values evaluateRows(mlir::Value source, mlir::Value first, llvm::ArrayRef<int64_t> table,
+                      int64_t factors, llvm::ArrayRef<double> weights, const Grid &grid);
+  Values evaluateExpand(tile::ExpandOp expand, const Grid &grid);
+  Values evaluateColumn(tile::ColumnOp column, const Grid &grid);
+  Values evaluatePositions(tile::PositionsOp positions, const Grid &grid);
+  Values evaluateLoad(tile::LoadOp load, const Grid &grid);
+  Values evaluateDot(tile::DotOp dot, const Grid &grid);
+  /// One element.
+  mlir::Value evaluateAt(mlir::Value value, mlir::Value row, mlir::Value column);
+  mlir::Value lookup(mlir::Value index, mlir::ElementsAttr table);
+  Grid shifted(const Grid &grid, mlir::Value row, mlir::Value column);
+  Values loadElements(const Storage &storage, const Grid &grid);
+  void loadRun(const Storage &storage, mlir::Value address, int64_t run, Values &elements);
+  /// The byte address of an element of a grid, with what depends on the thread computed once.
+  mlir::Value address(const Storage &storage, const Coordinates &line, const Coordinates &along,
+                      int64_t lineOffset, int64_t alongOffset);
+  /// i64, in bytes, of a tensor's element that the indices name.
+  mlir::Value tensorOffset(const Tensor &tensor, mlir::ValueRange indices);
+  mlir::Value loadGlobal(const Tensor &tensor, mlir::Value offset, bool readOnly);
+
+  //===--- Products (Dot.cpp, Fragments.cpp) --------------------------------===//
+  /// A tile in memory as its user sees it.
+  struct Window {
+    Storage storage;
+    bool transposed = false;
+    mlir::Value row, column; // shifts in the storage's coordinates, null for zero
+    int64_t alignment = 8;   // of the shift along lines
+  };
+  std::optional<Window> windowOf(mlir::Value value);
+  struct Product {
+    mlir::Value lhs, rhs;
+    mlir::Value bound; // of the terms: i32, or null
+    bool lhsTransposed;
+    int64_t terms;
+    bool rhsIsZeroPastBound;
+  };
+  Product productOf(mlir::Value lhs, mlir::Value rhs, mlir::Value bound, bool lhsTransposed);
+  Values multiply(const Product &product, const WarpTile &warpTile, Values accumulators);
+  /// The registers of a factor's 16 rows or 8 columns, and what tf32 leaves over.
+  struct Fragments {
+    llvm::SmallVector<Values> high, low;
+  };
+  Fragments loadFragments(const Product &product, bool isLhs, const WarpTile &warpTile,
+                          mlir::Value term);
+  bool loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile, mlir::Value term,
+                    Fragments &fragments);
+  Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
+                        const Coordinates &terms);
+  void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
+  void lowerAccumulate(tile::AccumulateOp op);
+
+  //===--- Sums (Reduce.cpp) ------------------------------------------------===//
+  /// Of each of `outputs` sums or maxima over k < bound, by several lanes each; `write` runs in
+  /// one of them.
+  void reduceEach(int64_t outputs, mlir::Value bound, tile::ReduceKind kind,
+                  llvm::function_ref<mlir::Value(mlir::Value i, mlir::Value k)> term,
+                  llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
+  /// The same into a vector, with zeros in its padding. `finish` is applied to each result.
+  void reduceInto(mlir::Value vector, mlir::Value bound, tile::ReduceKind kind,
+                  llvm::function_ref<mlir::Value(mlir::Value i, mlir::Value k)> term,
+                  llvm::function_ref<mlir::Value(mlir::Value i, mlir::Value result)> finish);
+  void lowerReduce(tile::ReduceOp reduce);
+  void lowerVectorProduct(tile::DotOp dot);
+  void lowerVectorAccumulate(tile::AccumulateOp op);
+  void lowerCumulativeSum(tile::CumulativeSumOp sum);
+
+  tile::KernelOp kernel;
+  TileToWarpOptions options;
+  Placement placement;
+  Emitter e;
+  Barriers barriers;
+  Memory shared, workspace;
+  llvm::DenseMap<mlir::Value, Tensor> tensors;
+  mlir::IRMapping mapping; // scalars
+  llvm::DenseMap<mlir::Value, Storage> storages;
+  llvm::DenseMap<mlir::Value, Values> registers;
+  llvm::DenseMap<mlir::Value, int64_t> allocations;
+  /// Values that are in their storage or registers by now.
+  llvm::DenseSet<mlir::Value> computed;
+  mlir::Value thread, lane, warp, workspacePointer;
+  /// Of a program's workspace, known at the end.
+  mlir::arith::ConstantOp workspaceBytes;
+};
+
+} // namespace polyattn::tile_to_warp
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_KERNELLOWERING_H

@@ -1,0 +1,88 @@
+//===- Layout.h - where tiles lie, and which elements a thread has -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_LAYOUT_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_LAYOUT_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace polyattn::tile_to_warp {
+
+enum class Space { Shared, Workspace };
+
+/// The memory of a tile or buffer: rows of `pitch` elements, or columns where `columnMajor`.
+struct Storage {
+  Space space = Space::Shared;
+  int64_t offset = 0; // bytes
+  int64_t bytes = 0;
+  /// With padding: multiples of 16, but for vectors in the dimension of size 1.
+  int64_t rows = 0, columns = 0;
+  int64_t pitch = 0;
+  bool columnMajor = false;
+  mlir::Type element;
+
+  int64_t elementBytes() const { return element.getIntOrFloatBitWidth() / 8; }
+  bool isVector() const { return rows == 1 || columns == 1; }
+};
+
+/// Coordinates along one dimension: `base` (i32, zero where null) plus each offset.
+struct Coordinates {
+  mlir::Value base;
+  llvm::SmallVector<int64_t> offsets = {0};
+  /// So many offsets from each multiple of `run` on are consecutive, and base + offset is then a
+  /// multiple of `run`.
+  int64_t run = 1;
+
+  int64_t size() const { return offsets.size(); }
+};
+
+/// The part of a tile that the accumulators of one warp hold: 16 x 8 pieces, `rowTiles` x
+/// `columnTiles` of them.
+struct WarpTile {
+  mlir::Value row, column; // i32, of the first element; the same in all lanes
+  int64_t rowTiles = 0, columnTiles = 0;
+
+  int64_t registers() const { return rowTiles * columnTiles * 4; }
+};
+
+/// The elements that a thread computes: all pairs of a row and a column, row by row.
+struct Grid {
+  Coordinates rows, columns;
+  /// Set where these are accumulators of a product.
+  std::optional<WarpTile> warpTile;
+  /// Says which thread has which element: grids of one name have the same. Empty if not known.
+  std::string name;
+
+  int64_t size() const { return rows.size() * columns.size(); }
+  Grid transposed() const {
+    Grid result;
+    result.rows = columns;
+    result.columns = rows;
+    return result;
+  }
+};
+
+/// How the warps of a CTA share an M x N result.
+struct WarpGrid {
+  int64_t rowWarps, columnWarps; // their product is at most the number of warps
+  int64_t rowTiles, columnTiles; // of each warp, 16 rows and 8 columns each
+
+  static WarpGrid of(int64_t rows, int64_t columns, int64_t warps);
+  int64_t registers() const { return rowTiles * columnTiles * 4; }
+};
+
+/// A number that divides an index or i32 whatever its value; large for zero and null.
+int64_t alignmentOf(mlir::Value index);
+
+inline int64_t roundUp(int64_t number, int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
+} // namespace polyattn::tile_to_warp
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_LAYOUT_H

@@ -1,0 +1,265 @@
+//===- Placement.cpp - what is kept, and where ----------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Placement.h"
+#include "Layout.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+/// Accumulators of one value: more would leave too few registers for its factors.
+static constexpr int64_t kMaxRegisters = 64;
+
+/// Kept by nobody: an offset into, or another order of, what is somewhere else.
+static bool isView(Operation *op) {
+  return isa_and_nonnull<SliceOp, TransposeOp, ReadOp, SelectRowsOp>(op);
+}
+static bool isTrivial(Operation *op) {
+  return isa_and_nonnull<ConstantOp, ColumnOp, PositionsOp>(op);
+}
+
+Placement::Placement(KernelOp kernel, int64_t warps, int64_t weightBytes) : warps(warps) {
+  bool f16 = false;
+  for (unsigned i = 0; i < kernel.getNumInputs(); ++i) {
+    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+    if (type.getRank() != 4)
+      continue;
+    split |= type.getElementType().isF32();
+    f16 |= type.getElementType().isF16();
+  }
+  // f16 has too small a range for features; tf32 holds all of its mantissa.
+  if (split || f16)
+    kind = warp::OperandKind::TF32;
+
+  // Weights stay in memory as far as they fit, in program order.
+  int64_t bytes = kind == warp::OperandKind::TF32 ? 4 : 2;
+  kernel.walk([&](LoadOp load) {
+    if (load->getParentOp() != kernel || isVector(load.getResult()))
+      return;
+    TileType type = load.getResult().getType();
+    int64_t size = roundUp(type.getRows(), 16) * roundUp(type.getColumns(), 16) * bytes;
+    if (size > weightBytes)
+      distantWeights.insert(load);
+    else
+      weightBytes -= size;
+  });
+}
+
+Place Placement::of(Value value) {
+  auto known = places.find(value);
+  if (known != places.end())
+    return known->second;
+  Place place = decide(value);
+  places[value] = place;
+  return place;
+}
+
+Place Placement::decide(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return decideCarried(loop, argument.getArgNumber() - loop.getNumInductionVars());
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return decideCarried(loop, cast<OpResult>(value).getResultNumber());
+  if (isTrivial(op))
+    return Place::Deferred;
+  if (isa<SliceOp>(op) && distantWeights.contains(op->getOperand(0).getDefiningOp()))
+    return Place::Memory;
+  if (isView(op))
+    return Place::Deferred;
+  if (auto load = dyn_cast<LoadOp>(op))
+    return decideLoad(load);
+  if (isDeferrable(value))
+    return Place::Deferred;
+  if (auto dot = dyn_cast<DotOp>(op); dot && isMatrixProduct(dot) && fitsRegisters(value))
+    return Place::Registers;
+  return Place::Memory;
+}
+
+Place Placement::decideCarried(scf::ForOp loop, unsigned i) {
+  Value inside = loop.getRegionIterArg(i), after = loop.getResult(i);
+  bool registers = !isVector(inside) && fitsRegisters(inside) && fitsRegisters(after);
+  return registers ? Place::Registers : Place::Memory;
+}
+
+Place Placement::decideLoad(LoadOp load) {
+  if (distantWeights.contains(load))
+    return Place::Deferred;
+  Value value = load.getResult();
+  if (!value.hasOneUse())
+    return Place::Memory;
+  OpOperand &use = *value.use_begin();
+  bool near = use.getOwner()->getBlock() == load->getBlock();
+  return near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
+                 accepts(use, value)
+             ? Place::Deferred
+             : Place::Memory;
+}
+
+/// Whether `user` can compute its operand at the elements that it needs.
+bool Placement::accepts(OpOperand &use, Value producer) {
+  Operation *user = use.getOwner();
+  if (auto map = dyn_cast<MapOp>(user))
+    return sameShape(producer, map.getResult());
+  if (isa<CausalMaskOp, StoreOp, ConcatOp, scf::ForOp, scf::YieldOp>(user))
+    return true;
+  if (isa<ReduceOp>(user))
+    return !needsWarpGrid(producer);
+  if (isa<WriteOp>(user))
+    return !readsBuffer(producer);
+  if (auto dot = dyn_cast<DotOp>(user))
+    return dot.getAcc() && use.getOperandNumber() == 2 &&
+           (isMatrixProduct(dot) || !needsWarpGrid(producer));
+  return false;
+}
+
+static bool writesBuffers(Operation &op) {
+  return op
+      .walk([](Operation *inner) {
+        return isa<AccumulateOp, WriteOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+bool Placement::isDeferrable(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!isa<MapOp, CausalMaskOp, ExpandOp, DotOp>(op) || !value.hasOneUse())
+    return false;
+  if (auto dot = dyn_cast<DotOp>(op); dot && !isMatrixProduct(dot))
+    return false;
+  OpOperand &use = *value.use_begin();
+  Operation *user = use.getOwner();
+  if (user->getBlock() != op->getBlock())
+    return false;
+  places[value] = Place::Deferred; // what `accepts` and `readsBuffer` ask about
+  bool accepted = accepts(use, value), reads = readsBuffer(value);
+  places.erase(value);
+  if (!accepted)
+    return false;
+  // A loop keeps one copy of what it carries; products go there at once.
+  if (isa<scf::ForOp, scf::YieldOp>(user) && isa<DotOp>(op))
+    return false;
+  if (!reads)
+    return true;
+  // Moving the computation to the user must not move it across a write to what it reads.
+  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
+    if (writesBuffers(*between))
+      return false;
+  return true;
+}
+
+bool Placement::readsBuffer(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<ReadOp>(op))
+    return true;
+  if (of(value) != Place::Deferred)
+    return false;
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return tileType(operand) && readsBuffer(operand); });
+}
+
+// All users must compute on the same accumulators.
+bool Placement::fitsRegisters(Value value) {
+  TileType type = tileType(value);
+  if (WarpGrid::of(type.getRows(), type.getColumns(), warps).registers() > kMaxRegisters)
+    return false;
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto map = dyn_cast<MapOp>(user)) {
+      // What is computed from registers goes there where they are read.
+      return sameShape(value, map.getResult());
+    }
+    if (auto dot = dyn_cast<DotOp>(user))
+      return dot.getAcc() && use.getOperandNumber() == 2;
+    return isa<CausalMaskOp, StoreOp, WriteOp, scf::ForOp, scf::YieldOp>(user);
+  });
+}
+
+bool Placement::needsWarpGrid(Value value) { return readsRegisters(value) || countDots(value) > 0; }
+
+bool Placement::readsRegisters(Value value) {
+  if (of(value) == Place::Registers)
+    return true;
+  return of(value) == Place::Deferred && computesFromRegisters(value);
+}
+
+bool Placement::computesFromRegisters(Value value) {
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<MapOp, CausalMaskOp, DotOp>(op) &&
+         llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return tileType(operand) && readsRegisters(operand); });
+}
+
+int64_t Placement::countDots(Value value) {
+  return of(value) == Place::Deferred ? countDotsInside(value) : 0;
+}
+
+int64_t Placement::countDotsInside(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isView(op))
+    return 0;
+  auto dot = dyn_cast<DotOp>(op);
+  int64_t count = dot && isMatrixProduct(dot);
+  for (Value operand : op->getOperands())
+    if (tileType(operand))
+      count += countDots(operand);
+  return count;
+}
+
+bool Placement::isOperand(Value value) {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto dot = dyn_cast<DotOp>(user))
+      return isMatrixProduct(dot) && use.getOperandNumber() < 2;
+    if (auto accumulate = dyn_cast<AccumulateOp>(user))
+      return isMatrixProduct(accumulate) && use.getOperandNumber() < 2;
+    return isView(user) && isOperand(user->getResult(0));
+  });
+}
+
+Type Placement::elementType(Value value) {
+  Type f32 = Float32Type::get(value.getContext()), bf16 = BFloat16Type::get(value.getContext());
+  if (kind != warp::OperandKind::BF16 || isVector(value))
+    return f32;
+  auto load = value.getDefiningOp<LoadOp>();
+  bool exact = load && cast<MemRefType>(load.getMemref().getType()).getElementType().isBF16();
+  return exact || isOperand(value) ? bf16 : f32;
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetimes
+//===----------------------------------------------------------------------===//
+
+/// The op at which a deferred result is computed at last.
+Operation *Placement::evaluationPoint(Operation *op) {
+  while (op->getNumResults() == 1 && tileType(op->getResult(0)) && !isTrivial(op) &&
+         of(op->getResult(0)) == Place::Deferred && !isView(op))
+    op = *op->getUsers().begin();
+  return op;
+}
+
+Operation *Placement::lastUse(Value value) {
+  Block *block = value.getParentBlock();
+  Operation *last = value.getDefiningOp();
+  auto later = [&](Operation *op) {
+    op = block->findAncestorOpInBlock(*op);
+    if (op && (!last || last->isBeforeInBlock(op)))
+      last = op;
+  };
+  for (Operation *user : value.getUsers()) {
+    later(evaluationPoint(user));
+    if (isView(user) && of(user->getResult(0)) == Place::Deferred)
+      if (Operation *viewUse = lastUse(user->getResult(0)))
+        later(viewUse);
+  }
+  return last;
+}

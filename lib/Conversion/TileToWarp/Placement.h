@@ -1,0 +1,85 @@
+//===- Placement.h - what is kept, and where --------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
+
+#include "dialects/Tile/Tile.h"
+#include "dialects/Warp/Warp.h"
+
+namespace polyattn::tile_to_warp {
+
+enum class Place {
+  /// Computed where it is used, in whatever layout the user needs.
+  Deferred,
+  /// In the accumulators of the tensor cores.
+  Registers,
+  /// In shared memory, or in the workspace where that is full.
+  Memory,
+};
+
+/// Facts about the values of a kernel. Nothing is changed and nothing is emitted.
+class Placement {
+public:
+  Placement(tile::KernelOp kernel, int64_t warps, int64_t weightBytes);
+
+  Place of(mlir::Value value);
+  /// The factors of products: bf16 where the sequences are, else tf32.
+  warp::OperandKind operandKind() const { return kind; }
+  /// Whether f32 factors are cut in two, so that products have the precision of f32.
+  bool splitsOperands() const { return split; }
+  /// The type of a value in memory.
+  mlir::Type elementType(mlir::Value value);
+  /// Whether evaluating a value computes a product or reads accumulators: then it is evaluated as
+  /// these lie.
+  bool needsWarpGrid(mlir::Value value);
+  bool readsRegisters(mlir::Value value);
+  /// The number of products that evaluating `value` computes.
+  int64_t countDots(mlir::Value value);
+  /// The same of computing a value that will then be kept.
+  bool computesFromRegisters(mlir::Value value);
+  int64_t countDotsInside(mlir::Value value);
+  /// The last op in the block of `value` that reads its memory, in program order.
+  mlir::Operation *lastUse(mlir::Value value);
+
+private:
+  Place decide(mlir::Value value);
+  Place decideLoad(tile::LoadOp load);
+  Place decideCarried(mlir::scf::ForOp loop, unsigned i);
+  bool isDeferrable(mlir::Value value);
+  bool accepts(mlir::OpOperand &use, mlir::Value producer);
+  bool fitsRegisters(mlir::Value value);
+  bool readsBuffer(mlir::Value value);
+  bool isOperand(mlir::Value value);
+  mlir::Operation *evaluationPoint(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Value, Place> places;
+  int64_t warps;
+  warp::OperandKind kind = warp::OperandKind::BF16;
+  bool split = false;
+  llvm::DenseSet<mlir::Operation *> distantWeights;
+};
+
+inline tile::TileType tileType(mlir::Value value) {
+  return llvm::dyn_cast<tile::TileType>(value.getType());
+}
+inline bool isVector(mlir::Value value) {
+  return tileType(value).getRows() == 1 || tileType(value).getColumns() == 1;
+}
+inline bool sameShape(mlir::Value a, mlir::Value b) {
+  return tileType(a).getRows() == tileType(b).getRows() &&
+         tileType(a).getColumns() == tileType(b).getColumns();
+}
+/// A product for the tensor cores: two matrices make a third.
+inline bool isMatrixProduct(tile::DotOp dot) { return !isVector(dot.getResult()); }
+/// The same of an update.
+inline bool isMatrixProduct(tile::AccumulateOp op) {
+  return op.getBuffer().getType().getColumns() > 1;
+}
+
+} // namespace polyattn::tile_to_warp
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H

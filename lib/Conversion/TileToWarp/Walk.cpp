@@ -1,0 +1,327 @@
+//===- Walk.cpp - ops in order, memory for values -------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool columnMajor) {
+  Storage storage;
+  storage.element = element;
+  storage.columnMajor = columnMajor;
+  // Fragments are read whole.
+  storage.rows = rows == 1 ? 1 : roundUp(rows, 16);
+  storage.columns = columns == 1 ? 1 : roundUp(columns, 16);
+  int64_t along = columnMajor ? storage.rows : storage.columns;
+  int64_t lines = columnMajor ? storage.columns : storage.rows;
+  // 16 bytes between lines put the rows that ldmatrix reads together into different banks, as 32
+  // do for the accumulators of f32.
+  int64_t padding = storage.isVector() ? 0 : (storage.elementBytes() == 2 ? 8 : 8);
+  storage.pitch = along + padding;
+  storage.bytes = lines * storage.pitch * storage.elementBytes();
+  std::optional<int64_t> place = shared.allocate(storage.bytes);
+  if (!place) {
+    storage.space = Space::Workspace;
+    place = workspace.allocate(storage.bytes);
+  }
+  storage.offset = place.value_or(0);
+  return storage;
+}
+
+/// Where a load reads columns that lie together in the tensor, the tile lies as they do.
+static bool prefersColumns(Value value) {
+  auto load = value.getDefiningOp<LoadOp>();
+  return load && load.getTransposed() && load.getColDim() != -1;
+}
+
+Storage KernelLowering::allocateFor(Value value) {
+  TileType type = tileType(value);
+  bool columns = type.getColumns() == 1 || prefersColumns(value);
+  Storage storage =
+      allocate(type.getRows(), type.getColumns(), placement.elementType(value), columns);
+  allocations[value] = storage.offset;
+  return storages[value] = storage;
+}
+
+// Values whose last use was `op` give their memory back.
+void KernelLowering::freeAfter(Operation &op) {
+  SmallVector<Value> dead;
+  for (auto &[value, place] : allocations) {
+    if (value.getParentBlock() != op.getBlock() || isa<BufferType>(value.getType()))
+      continue;
+    Operation *last = placement.lastUse(value);
+    if (!last || last == &op || last->isBeforeInBlock(&op))
+      dead.push_back(value);
+  }
+  for (Value value : dead) {
+    (storages[value].space == Space::Shared ? shared : workspace).free(allocations[value]);
+    allocations.erase(value);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::beginPhase() { barriers.beginPhase(warp::BarrierOp::create(e)); }
+
+void KernelLowering::recordRead(const Storage &storage, const Grid &grid) {
+  barriers.access(storage, /*isWrite=*/false, grid.name);
+}
+void KernelLowering::recordWrite(const Storage &storage, const Grid &grid) {
+  barriers.access(storage, /*isWrite=*/true, grid.name);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerBlock(Block &block) {
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    e.setLoc(op.getLoc());
+    if (failed(lowerOp(op)))
+      return failure();
+    freeAfter(op);
+  }
+  return success();
+}
+
+LogicalResult KernelLowering::lowerOp(Operation &op) {
+  if (op.getNumResults() == 1 && tileType(op.getResult(0))) {
+    Value result = op.getResult(0);
+    Place place = placement.of(result);
+    if (isa<scf::ForOp>(op))
+      return lowerFor(cast<scf::ForOp>(op));
+    if (place == Place::Deferred || result.use_empty())
+      return success();
+    if (place == Place::Registers) {
+      keepInRegisters(result, result);
+      return success();
+    }
+    if (auto dot = dyn_cast<DotOp>(op); dot && !isMatrixProduct(dot)) {
+      lowerVectorProduct(dot);
+      return success();
+    }
+    return TypeSwitch<Operation *, LogicalResult>(&op)
+        .Case([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
+        .Case([&](CumulativeSumOp sum) { return lowerCumulativeSum(sum), success(); })
+        .Case([&](ConcatOp concat) { return lowerConcat(concat), success(); })
+        .Default([&](Operation *) {
+          beginPhase();
+          Storage storage = allocateFor(result);
+          auto load = dyn_cast<LoadOp>(op);
+          if (load && canCopy(load, storage))
+            copyTile(load, storage);
+          else
+            writeTile(result, storage, 0, storage.rows, storage.columns);
+          computed.insert(result);
+          return success();
+        });
+  }
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](scf::ForOp loop) { return lowerFor(loop); })
+      .Case([&](scf::IfOp branch) { return lowerIf(branch); })
+      .Case([&](BufferOp buffer) { return lowerBuffer(buffer), success(); })
+      .Case([&](WriteOp write) { return lowerWrite(write), success(); })
+      .Case([&](AccumulateOp accumulate) { return lowerAccumulate(accumulate), success(); })
+      .Case([&](StoreOp store) { return lowerStore(store), success(); })
+      .Case([&](memref::DimOp dim) {
+        Value size = tensors[dim.getSource()].sizes[*dim.getConstantIndex()];
+        mapping.map(dim.getResult(),
+                    arith::IndexCastOp::create(e, e.getIndexType(), size).getResult());
+        return success();
+      })
+      .Default([&](Operation *other) -> LogicalResult {
+        if (other->getNumRegions() || isa<memref::LoadOp>(other) ||
+            isa<TileDialect>(other->getDialect()))
+          return other->emitError("cannot be lowered to a GPU");
+        e.clone(*other, mapping);
+        return success();
+      });
+}
+
+void KernelLowering::lowerBuffer(BufferOp buffer) {
+  BufferType type = buffer.getResult().getType();
+  bool isColumn = type.getColumns() == 1;
+  // Windows are read whole, also those at the end.
+  Storage storage = allocate(type.getRows() + 15, type.getColumns(), e.getF32Type(), isColumn);
+  storages[buffer.getResult()] = storage;
+  beginPhase();
+  forCopyGrids(storage, [&](const Grid &grid, Value) {
+    recordWrite(storage, grid);
+    storeElements(storage, grid, Values(grid.size(), e.f32(0)));
+  });
+}
+
+void KernelLowering::lowerWrite(WriteOp write) {
+  Storage storage = storages[write.getBuffer()];
+  Value tile = write.getTile(), row = e.toI32(scalar(write.getRow()));
+  TileType type = tileType(tile);
+  beginPhase();
+  auto body = [&](const Grid &grid, Value condition) {
+    Values values = evaluate(tile, grid);
+    recordWrite(storage, grid);
+    // What the buffer has behind this tile stays.
+    int64_t limit = grid.warpTile && type.getRows() % 16 ? type.getRows() : 0;
+    storeRows(storage, grid, values, row, limit, condition);
+  };
+  if (forProducts(tile, body))
+    return;
+  forCopyGrids(type.getRows(), type.getColumns(), storage.columnMajor, 1, body);
+}
+
+void KernelLowering::lowerConcat(ConcatOp concat) {
+  Storage storage = allocateFor(concat.getResult());
+  beginPhase();
+  int64_t row = 0, left = concat.getInputs().size();
+  for (Value input : concat.getInputs()) {
+    int64_t rows = tileType(input).getRows();
+    writeTile(input, storage, row, --left ? rows : storage.rows - row, storage.columns);
+    row += rows;
+  }
+  computed.insert(concat.getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
+  auto isCarriedTile = [](Value value) { return bool(tileType(value)); };
+  // Tiles in memory have one place for all turns; accumulators and scalars are carried.
+  SmallVector<Value> initial;
+  for (auto [argument, init, result] :
+       llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {
+    if (!isCarriedTile(argument)) {
+      initial.push_back(scalar(init));
+    } else if (placement.of(argument) == Place::Registers) {
+      // The products of a deferred initial value are computed here.
+      keepInRegisters(init, argument);
+      llvm::append_range(initial, registers[argument]);
+    } else {
+      beginPhase();
+      Storage storage = allocateFor(result);
+      writeTile(init, storage, 0, storage.rows, storage.columns);
+      storages[argument] = storage;
+      computed.insert(argument);
+      computed.insert(result);
+    }
+  }
+  auto lowered = scf::ForOp::create(e, scalar(loop.getLowerBound()), scalar(loop.getUpperBound()),
+                                    scalar(loop.getStep()), initial);
+  auto unpack = [&](Value value, ValueRange values, unsigned &next) {
+    if (!isCarriedTile(value))
+      mapping.map(value, values[next++]);
+    else if (placement.of(value) == Place::Registers)
+      for (Value &accumulator : registers[value])
+        accumulator = values[next++];
+  };
+  barriers.beginLoop();
+  {
+    OpBuilder::InsertionGuard guard(e);
+    e.setInsertionPointToStart(lowered.getBody());
+    mapping.map(loop.getInductionVar(), lowered.getInductionVar());
+    unsigned next = 0;
+    for (Value argument : loop.getRegionIterArgs())
+      unpack(argument, lowered.getRegionIterArgs(), next);
+    if (failed(lowerBlock(*loop.getBody())))
+      return failure();
+    lowerYield(loop);
+  }
+  barriers.endLoop();
+  unsigned next = 0;
+  for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults())) {
+    if (isCarriedTile(argument) && placement.of(argument) == Place::Registers) {
+      registers[result] = registers[argument];
+      computed.insert(result);
+    }
+    unpack(result, lowered.getResults(), next);
+  }
+  return success();
+}
+
+// All new values are there before the first old one goes.
+void KernelLowering::lowerYield(scf::ForOp loop) {
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  e.setLoc(yield.getLoc());
+  SmallVector<Value> carried;
+  for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), yield.getOperands())) {
+    if (!tileType(argument)) {
+      carried.push_back(scalar(value));
+    } else if (placement.of(argument) == Place::Registers) {
+      keepInRegisters(value, argument);
+      llvm::append_range(carried, registers[argument]);
+    }
+  }
+  SmallVector<std::function<void()>> writes;
+  for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), yield.getOperands())) {
+    if (!tileType(argument) || placement.of(argument) == Place::Registers)
+      continue;
+    replaceCarried(argument, value, writes);
+  }
+  for (auto &write : writes)
+    write();
+  // A loop that carries nothing has its terminator already.
+  if (!carried.empty())
+    scf::YieldOp::create(e, carried);
+}
+
+void KernelLowering::replaceCarried(Value argument, Value value,
+                                    SmallVectorImpl<std::function<void()>> &writes) {
+  Storage storage = storages[argument];
+  // A vector's new elements wait in registers.
+  if (storage.isVector() && storage.rows * storage.columns <= 32 * options.warps) {
+    beginPhase();
+    forVector(storage, [&](const Grid &grid, Value condition) {
+      Values values = padded(value, grid, evaluate(value, grid));
+      writes.push_back([=] {
+        beginPhase();
+        e.when(condition, [&] {
+          recordWrite(storage, grid);
+          storeElements(storage, grid, values);
+        });
+      });
+    });
+    return;
+  }
+  writes.push_back([=] {
+    beginPhase();
+    writeTile(value, storage, 0, storage.rows, storage.columns);
+  });
+}
+
+LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
+  if (branch.getNumResults())
+    return branch.emitError("cannot be lowered to a GPU");
+  bool hasElse = !branch.getElseRegion().empty();
+  auto lowered = scf::IfOp::create(e, scalar(branch.getCondition()), hasElse);
+  auto lowerRegion = [&](Block *from, Block *to) {
+    OpBuilder::InsertionGuard guard(e);
+    e.setInsertionPointToStart(to);
+    return lowerBlock(*from);
+  };
+  barriers.beginBranch();
+  if (failed(lowerRegion(branch.thenBlock(), lowered.thenBlock())))
+    return failure();
+  if (hasElse) {
+    barriers.nextBranch();
+    if (failed(lowerRegion(branch.elseBlock(), lowered.elseBlock())))
+      return failure();
+  }
+  barriers.endBranch();
+  return success();
+}

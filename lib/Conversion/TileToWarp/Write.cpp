@@ -1,0 +1,195 @@
+//===- Write.cpp - elements to memory and tensors -------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+void KernelLowering::writeTile(Value value, const Storage &storage, int64_t firstRow,
+                               int64_t paddedRows, int64_t paddedColumns) {
+  TileType type = tileType(value);
+  // Accumulators cover whole pieces, which may be more than there is place for.
+  bool tooMany = roundUp(type.getRows(), 16) > paddedRows;
+  auto body = [&](const Grid &grid, Value condition) {
+    Values values = padded(value, grid, evaluate(value, grid));
+    recordWrite(storage, firstRow ? Grid() : grid);
+    int64_t limit = grid.warpTile && tooMany ? paddedRows : 0;
+    storeRows(storage, grid, values, firstRow ? e.i32(firstRow) : Value(), limit, condition);
+  };
+  if (forProducts(value, body))
+    return;
+  int64_t run = storage.isVector() ? 1 : 16 / storage.elementBytes();
+  forCopyGrids(paddedRows, paddedColumns, storage.columnMajor, run, body);
+}
+
+void KernelLowering::keepInRegisters(Value value, Value owner) {
+  TileType type = tileType(owner);
+  beginPhase();
+  registers[owner] = evaluate(value, accumulatorGrid(type.getRows(), type.getColumns()));
+  computed.insert(owner);
+}
+
+Values KernelLowering::padded(Value tile, const Grid &grid, Values values) {
+  TileType type = tileType(tile);
+  bool rows = type.getRows() != 1 && type.getRows() % 16;
+  bool columns = type.getColumns() != 1 && type.getColumns() % 16;
+  if (!rows && !columns)
+    return values;
+  for (auto [r, row] : llvm::enumerate(grid.rows.offsets)) {
+    Value insideRow = rows ? e.less(e.add(grid.rows.base, row), type.getRows()) : Value();
+    for (auto [c, column] : llvm::enumerate(grid.columns.offsets)) {
+      Value inside =
+          columns ? e.both(insideRow, e.less(e.add(grid.columns.base, column), type.getColumns()))
+                  : insideRow;
+      Value &value = values[r * grid.columns.size() + c];
+      value = e.select(inside, value, e.f32(0));
+    }
+  }
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of the kernel
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::storeRun(const Storage &storage, Value address, ValueRange values) {
+  Values words;
+  if (storage.element.isF32()) {
+    llvm::append_range(words, values);
+  } else if (values.size() == 1) {
+    Value pair = warp::PackOp::create(e, warp::OperandKind::BF16, values[0], values[0]);
+    words.push_back(arith::TruncIOp::create(e, e.getI16Type(), pair));
+  } else {
+    for (size_t i = 0; i < values.size(); i += 2)
+      words.push_back(warp::PackOp::create(e, warp::OperandKind::BF16, values[i], values[i + 1]));
+  }
+  Value word = words[0];
+  if (words.size() > 1) {
+    auto type = VectorType::get(int64_t(words.size()), word.getType());
+    word = vector::FromElementsOp::create(e, type, words);
+  }
+  if (storage.space == Space::Shared)
+    warp::StoreSharedOp::create(e, word, address);
+  else
+    warp::StoreGlobalOp::create(e, word, workspacePointer, e.toI64(address));
+}
+
+void KernelLowering::storeElements(const Storage &storage, const Grid &grid, ValueRange values) {
+  const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
+  const Coordinates &along = storage.columnMajor ? grid.rows : grid.columns;
+  int64_t run = std::min<int64_t>(along.run, 16 / storage.elementBytes());
+  for (auto [l, lineOffset] : llvm::enumerate(line.offsets))
+    for (int64_t a = 0; a < along.size(); a += run) {
+      Values words;
+      for (int64_t i = a; i < a + run; ++i)
+        words.push_back(values[storage.columnMajor ? i * grid.columns.size() + l
+                                                   : int64_t(l) * grid.columns.size() + i]);
+      storeRun(storage, address(storage, line, along, lineOffset, along.offsets[a]), words);
+    }
+}
+
+void KernelLowering::storeRows(const Storage &storage, const Grid &grid, ValueRange values,
+                               Value shift, int64_t limit, Value condition) {
+  if (!limit) {
+    e.when(condition, [&] { storeElements(storage, shifted(grid, shift, {}), values); });
+    return;
+  }
+  for (auto [r, offset] : llvm::enumerate(grid.rows.offsets)) {
+    Grid line = grid;
+    line.rows.offsets = {offset};
+    line.rows.run = 1;
+    Value inside = e.less(e.add(grid.rows.base, offset), limit);
+    ValueRange part = values.slice(r * grid.columns.size(), grid.columns.size());
+    e.when(e.both(condition, inside),
+           [&] { storeElements(storage, shifted(line, shift, {}), part); });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::lowerStore(StoreOp store) {
+  Value tile = store.getTile();
+  TileType type = tileType(tile);
+  beginPhase();
+  auto body = [&](const Grid &grid, Value condition) {
+    Values values = evaluate(tile, grid);
+    e.when(condition, [&] { storeGlobal(store, grid, values); });
+  };
+  if (forProducts(tile, body))
+    return;
+  forCopyGrids(type.getRows(), type.getColumns(), /*columnMajor=*/false, 1, body);
+}
+
+void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange values) {
+  const Tensor &tensor = tensors[store.getMemref()];
+  TileType type = store.getTile().getType();
+  Value valid = store.getValid() ? e.toI32(scalar(store.getValid())) : Value();
+  bool validIsRows = store.getRowDim() != -1;
+  auto limit = [&](bool isRows, int64_t size) -> Value {
+    if (valid && validIsRows == isRows)
+      return valid;
+    return grid.warpTile && size % 16 ? e.i32(size) : Value();
+  };
+  Value rowLimit = limit(true, type.getRows()), columnLimit = limit(false, type.getColumns());
+  int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
+  Value start = tensorOffset(tensor, store.getIndices());
+  auto step = [&](int64_t dimension, Value index) -> Value {
+    if (dimension < 0)
+      return {};
+    Value stride = arith::MulIOp::create(e, tensor.strides[dimension], e.i64(bytes));
+    return arith::MulIOp::create(e, e.toI64(e.known(index)), stride);
+  };
+  auto plus = [&](Value a, Value b) -> Value {
+    return b ? arith::AddIOp::create(e, a, b).getResult() : a;
+  };
+  // Two elements at once, where they lie together and rows are aligned.
+  int64_t lastDim = int64_t(tensor.strides.size()) - 1;
+  bool pairs = grid.columns.run % 2 == 0 && store.getColDim() == lastDim &&
+               alignmentOf(store.getIndices()[lastDim]) % 2 == 0 && type.getColumns() % 2 == 0;
+  for (auto [r, rowOffset] : llvm::enumerate(grid.rows.offsets)) {
+    Value row = e.add(grid.rows.base, rowOffset);
+    e.when(rowLimit ? e.less(row, rowLimit) : Value(), [&, r = r] {
+      Value line = plus(start, step(store.getRowDim(), row));
+      ValueRange all = values.slice(r * grid.columns.size(), grid.columns.size());
+      auto write = [&](int64_t run) {
+        for (int64_t c = 0; c < grid.columns.size(); c += run) {
+          Value column = e.add(grid.columns.base, grid.columns.offsets[c]);
+          e.when(columnLimit ? e.less(column, columnLimit) : Value(), [&] {
+            storeTensor(tensor, all.slice(c, run), plus(line, step(store.getColDim(), column)));
+          });
+        }
+      };
+      if (!pairs)
+        return write(1);
+      auto branch = scf::IfOp::create(e, tensor.aligned, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(e);
+      e.setInsertionPointToStart(branch.thenBlock());
+      write(2);
+      e.setInsertionPointToStart(branch.elseBlock());
+      write(1);
+    });
+  }
+}
+
+void KernelLowering::storeTensor(const Tensor &tensor, ValueRange values, Value offset) {
+  bool pair = values.size() == 2;
+  Value word = values[0];
+  if (!tensor.element.isF32()) {
+    auto kind = tensor.element.isBF16() ? warp::OperandKind::BF16 : warp::OperandKind::F16;
+    word = warp::PackOp::create(e, kind, values[0], values[values.size() - 1]);
+    if (!pair)
+      word = arith::TruncIOp::create(e, e.getI16Type(), word);
+  } else if (pair) {
+    word = vector::FromElementsOp::create(e, VectorType::get({2}, word.getType()), values);
+  }
+  warp::StoreGlobalOp::create(e, word, tensor.base, offset);
+}

@@ -1,0 +1,133 @@
+//===- WarpToNVVM.cpp - kernels to the LLVM dialect -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "polyattn/Conversion/Passes.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_CONVERTWARPTONVVM
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace {
+
+struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    TypeConverter::SignatureConversion signature(op.getNumArguments());
+    Type type = getTypeConverter()->convertFunctionSignature(
+        op.getFunctionType(), /*isVariadic=*/false, /*useBarePtrCallConv=*/false, signature);
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "a parameter of a type that LLVM does not have");
+    auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
+    int32_t threads = op->getAttrOfType<IntegerAttr>("warp.threads").getInt();
+    function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                      rewriter.getDenseI32ArrayAttr({threads, 1, 1}));
+    rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
+    if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct Return : ConvertOpToLLVMPattern<gpu::ReturnOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(gpu::ReturnOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, ValueRange());
+    return success();
+  }
+};
+
+struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarpToNVVMPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<gpu::GPUFuncOp>()) {
+      if (failed(check(function)))
+        return signalPassFailure();
+      readWarpIdOnce(function);
+    }
+    addSharedMemory();
+
+    MLIRContext *context = &getContext();
+    LLVMConversionTarget target(*context);
+    target.addLegalDialect<NVVM::NVVMDialect>();
+    target.addLegalOp<gpu::GPUModuleOp>();
+    LLVMTypeConverter converter(context);
+    RewritePatternSet patterns(context);
+    patterns.add<Kernel, Return>(converter);
+    populatePlacePatterns(converter, patterns);
+    populateMemoryPatterns(converter, patterns);
+    populateFragmentPatterns(converter, patterns);
+    populateFunctionPatterns(converter, patterns);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    index::populateIndexToLLVMConversionPatterns(converter, patterns);
+    populateVectorToLLVMConversionPatterns(converter, patterns);
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+
+private:
+  static LogicalResult check(gpu::GPUFuncOp function) {
+    if (!function.isKernel() || function.getNumResults())
+      return function.emitOpError("expected a kernel without results");
+    auto threads = function->getAttrOfType<IntegerAttr>("warp.threads");
+    if (!threads || threads.getInt() < 32 || threads.getInt() > 1024 || threads.getInt() % 32)
+      return function.emitOpError("expected 'warp.threads', a multiple of 32 that is at most 1024");
+    WalkResult walked = function.walk([](Operation *op) {
+      if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
+        return WalkResult::advance();
+      op->emitOpError("has no instruction on a GPU, and was not expanded");
+      return WalkResult::interrupt();
+    });
+    return failure(walked.wasInterrupted());
+  }
+
+  /// The number of the warp is a broadcast in it, so its threads must read it together: at the
+  /// start they are.
+  static void readWarpIdOnce(gpu::GPUFuncOp function) {
+    SmallVector<warp::WarpIdOp> uses;
+    function.walk([&](warp::WarpIdOp op) { uses.push_back(op); });
+    if (uses.empty())
+      return;
+    OpBuilder builder(function.getContext());
+    builder.setInsertionPointToStart(&function.getBody().front());
+    Value number = warp::WarpIdOp::create(builder, function.getLoc());
+    for (warp::WarpIdOp use : uses) {
+      use.replaceAllUsesWith(number);
+      use.erase();
+    }
+  }
+
+  /// Its size is the caller's; 128 bytes are once around the banks.
+  void addSharedMemory() {
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToStart(getOperation().getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+    LLVM::GlobalOp::create(builder, getOperation().getLoc(), type, /*isConstant=*/false,
+                           LLVM::Linkage::External, kSharedMemory, Attribute(), /*alignment=*/128,
+                           unsigned(NVVM::NVVMMemorySpace::Shared));
+  }
+};
+
+} // namespace

@@ -1,0 +1,146 @@
+//===- CompileGPU.cpp - from a spec's text to a GPU's code ----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Driver/CompileGPU.h"
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "polyattn/Target/NVPTX.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace polyattn;
+using mlir::gpu::GPUFuncOp;
+using mlir::gpu::GPUModuleOp;
+
+static llvm::SmallVector<GPUFuncOp> kernelsOf(mlir::ModuleOp module) {
+  llvm::SmallVector<GPUFuncOp> kernels;
+  module.walk([&](GPUFuncOp kernel) { kernels.push_back(kernel); });
+  return kernels;
+}
+
+/// Removes the other kernels, if there is one of that name.
+static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
+                                llvm::StringRef name) {
+  std::string names;
+  bool found = false;
+  for (GPUFuncOp kernel : kernelsOf(module)) {
+    names += (names.empty() ? "" : ", ") + kernel.getName().str();
+    found |= kernel.getName() == name;
+  }
+  if (!found)
+    return llvm::createStringError(fileName + ": no kernel '" + name + "', expected one of " +
+                                   names);
+  for (GPUFuncOp kernel : kernelsOf(module))
+    if (kernel.getName() != name)
+      kernel.erase();
+  return llvm::Error::success();
+}
+
+llvm::Expected<LoweredModule> polyattn::parseForGPU(llvm::StringRef text, llvm::StringRef fileName,
+                                                    llvm::StringRef entry) {
+  llvm::Expected<LoweredModule> module = parseModule(text, fileName);
+  if (!module)
+    return module.takeError();
+  bool isSpec = !module->module->getOps<AttentionOp>().empty();
+  llvm::Error error = llvm::Error::success();
+  if (isSpec || kernelsOf(*module->module).empty())
+    error = describeEntries(*module, fileName, entry);
+  else if (!entry.empty())
+    error = chooseKernel(*module->module, fileName, entry);
+  if (error)
+    return std::move(error);
+  return std::move(*module);
+}
+
+llvm::Error polyattn::lowerForGPU(LoweredModule &module, const GPUDescription &gpu,
+                                  GPUPipelinePhase stopAfter) {
+  if (module.kernels.empty())
+    return llvm::Error::success();
+  return runPipeline(*module.module, "GPU pipeline", [&](mlir::OpPassManager &passes) {
+    buildGPUPipeline(passes, {gpu, stopAfter});
+  });
+}
+
+static llvm::Error checkLimits(const LaunchDescription &launch, const GPUDescription &gpu) {
+  auto tooMuch = [&](llvm::StringRef what, int64_t number, int64_t limit) {
+    return llvm::createStringError("@" + launch.function + ": the kernel needs " +
+                                   llvm::Twine(number) + " " + what + ", and " + gpu.name +
+                                   " has " + llvm::Twine(limit));
+  };
+  if (launch.threads > gpu.maxThreadsPerBlock)
+    return tooMuch("threads in a CTA", launch.threads, gpu.maxThreadsPerBlock);
+  if (launch.sharedBytes > gpu.sharedBytesPerBlock)
+    return tooMuch("bytes of shared memory", launch.sharedBytes, gpu.sharedBytesPerBlock);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<LaunchDescription>>
+polyattn::describeLaunches(LoweredModule &module, const GPUDescription &gpu) {
+  std::vector<LaunchDescription> launches;
+  for (GPUFuncOp kernel : kernelsOf(*module.module)) {
+    llvm::Expected<LaunchDescription> launch = describeLaunch(kernel);
+    if (!launch)
+      return launch.takeError();
+    if (llvm::Error error = checkLimits(*launch, gpu))
+      return std::move(error);
+    launches.push_back(std::move(*launch));
+  }
+  if (launches.empty())
+    return llvm::createStringError("the GPU pipeline does not lower this spec yet");
+  return std::move(launches);
+}
+
+/// A module of one gpu.module with copies of the kernels.
+static mlir::OwningOpRef<mlir::ModuleOp> copyKernels(mlir::ModuleOp module, llvm::StringRef name) {
+  mlir::OpBuilder builder(module.getContext());
+  mlir::OwningOpRef<mlir::ModuleOp> copy = mlir::ModuleOp::create(module.getLoc());
+  builder.setInsertionPointToStart(copy->getBody());
+  auto kernels = GPUModuleOp::create(builder, module.getLoc(), "kernels");
+  builder.setInsertionPointToStart(kernels.getBody());
+  for (GPUFuncOp kernel : kernelsOf(module))
+    if (name.empty() || kernel.getName() == name)
+      builder.clone(*kernel);
+  return copy;
+}
+
+static llvm::Error withCode(LoweredModule &module, llvm::StringRef kernel,
+                            const GPUDescription &gpu,
+                            llvm::function_ref<llvm::Error(GPUCode)> use) {
+  // The pipeline consumes what describes the launch, and the caller may want other kernels yet.
+  mlir::OwningOpRef<mlir::ModuleOp> copy = copyKernels(*module.module, kernel);
+  if (llvm::Error error = runPipeline(*copy, "GPU pipeline", buildWarpToNVVMPipeline))
+    return error;
+  llvm::LLVMContext context;
+  GPUModuleOp kernels = *copy->getOps<GPUModuleOp>().begin();
+  llvm::Expected<GPUCode> code = translateToLLVMIR(kernels, context, gpu);
+  if (!code)
+    return code.takeError();
+  return use(std::move(*code));
+}
+
+llvm::Expected<std::string> polyattn::emitKernelLLVM(LoweredModule &module, llvm::StringRef kernel,
+                                                     const GPUDescription &gpu) {
+  std::string text;
+  llvm::Error error = withCode(module, kernel, gpu, [&](GPUCode code) {
+    llvm::raw_string_ostream(text) << *code.module;
+    return llvm::Error::success();
+  });
+  if (error)
+    return std::move(error);
+  return text;
+}
+
+llvm::Expected<std::string> polyattn::emitKernelPTX(LoweredModule &module, llvm::StringRef kernel,
+                                                    const GPUDescription &gpu) {
+  std::string text;
+  llvm::Error error = withCode(module, kernel, gpu, [&](GPUCode code) {
+    return generatePTX(std::move(code)).moveInto(text);
+  });
+  if (error)
+    return std::move(error);
+  return text;
+}

@@ -1,0 +1,99 @@
+//===- KernelDescriptionFile.cpp - the JSON beside a GPU's kernel ---------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// docs/GPU.md says what the keys mean.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace polyattn;
+using llvm::json::Array;
+using llvm::json::Object;
+
+static llvm::StringRef kindOf(const LaunchParameter &parameter) {
+  switch (parameter.kind) {
+  case LaunchParameter::Pointer:
+    return "pointer";
+  case LaunchParameter::Size:
+    return "size";
+  case LaunchParameter::Stride:
+    return "stride";
+  case LaunchParameter::Workspace:
+    return "workspace";
+  case LaunchParameter::Profile:
+    return "profile";
+  }
+  return "";
+}
+
+static Object describe(const LaunchParameter &parameter) {
+  Object result{{"kind", kindOf(parameter)}};
+  if (parameter.kind <= LaunchParameter::Stride)
+    result["tensor"] = parameter.tensor;
+  if (parameter.kind == LaunchParameter::Size || parameter.kind == LaunchParameter::Stride)
+    result["dimension"] = parameter.dimension;
+  return result;
+}
+
+/// What a caller must pass, and for how many CTAs.
+static Object describeParameters(const LaunchDescription &launch, const KernelDescription *entry) {
+  Array parameters, programs;
+  for (const LaunchParameter &parameter : launch.parameters)
+    parameters.push_back(describe(parameter));
+  for (SizeReference size : launch.programs)
+    programs.push_back(Object{{"tensor", size.tensor}, {"dimension", size.dimension}});
+  Object result{{"parameters", std::move(parameters)},
+                {"programs", std::move(programs)},
+                {"threads", launch.threads},
+                {"workspace_bytes_per_program", launch.workspaceBytes}};
+  if (!entry)
+    return result;
+  Array tensors;
+  for (const TensorDescription &tensor : entry->tensors) {
+    Array shape;
+    for (int64_t size : tensor.sizes)
+      shape.push_back(size < 0 ? llvm::json::Value(sizeToString(size)) : size);
+    tensors.push_back(Object{{"name", tensor.name},
+                             {"dtype", toString(tensor.dtype)},
+                             {"shape", std::move(shape)},
+                             {"result", tensor.isResult}});
+  }
+  result["entry"] = entry->entry;
+  result["tensors"] = std::move(tensors);
+  return result;
+}
+
+llvm::json::Value polyattn::describeKernelFile(const LaunchDescription &launch,
+                                               const GPUDescription &gpu,
+                                               const KernelDescription *entry,
+                                               llvm::StringRef code) {
+  int64_t arch = 0;
+  llvm::StringRef(gpu.name).drop_front(3).getAsInteger(10, arch);
+  Object result{
+      {"name", launch.function},
+      {"target", Object{{"backend", "cuda"}, {"arch", arch}, {"warp_size", gpu.warpSize}}},
+      {"num_warps", launch.threads / gpu.warpSize},
+      {"num_ctas", 1},
+      {"cluster_dims", Array{1, 1, 1}},
+      {"shared", launch.sharedBytes},
+      {"tmem_size", 0},
+      {"launch_cooperative_grid", false},
+      {"launch_pdl", false},
+      {"global_scratch_size", launch.workspaceBytes},
+      {"global_scratch_align", 128},
+      {"profile_scratch_size", 0},
+      {"profile_scratch_align", 1},
+      {"polyattn", describeParameters(launch, entry)}};
+  if (!code.empty()) {
+    auto bytes = llvm::ArrayRef(reinterpret_cast<const uint8_t *>(code.data()), code.size());
+    result["hash"] = llvm::toHex(llvm::SHA256::hash(bytes), /*LowerCase=*/true);
+  }
+  return result;
+}

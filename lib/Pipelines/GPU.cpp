@@ -1,0 +1,88 @@
+//===- GPU.cpp - from a spec to a GPU's LLVM dialect ----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Pipelines/GPU.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "polyattn/Conversion/Passes.h"
+#include "polyattn/Conversion/TileToWarp.h"
+#include "polyattn/Target/NVPTX.h"
+#include "polyattn/Transforms/Passes.h"
+
+using namespace polyattn;
+
+void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
+  passes.addPass(createInlineMaps());
+  passes.addPass(createSimplifyFeatures());
+  passes.addPass(createChooseSchedule());
+  if (options.stopAfter == GPUPipelinePhase::Schedule)
+    return;
+  // One CTA has a head's whole state.
+  ConvertPolyAttnToTileOptions tile;
+  tile.cutHeads = false;
+  passes.addPass(createConvertPolyAttnToTile(tile));
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
+  if (options.stopAfter == GPUPipelinePhase::Tile)
+    return;
+  TileToWarpOptions warp;
+  warp.sharedBytes = options.chip.sharedBytesPerBlock;
+  passes.addPass(createTileToWarpPass(warp));
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
+  if (options.stopAfter == GPUPipelinePhase::Warp)
+    return;
+  buildWarpToNVVMPipeline(passes);
+}
+
+void polyattn::buildWarpToNVVMPipeline(mlir::OpPassManager &passes) {
+  mlir::OpPassManager &kernels = passes.nest<mlir::gpu::GPUModuleOp>();
+  kernels.addPass(createExpandMath());
+  kernels.addPass(mlir::createCSEPass());
+  kernels.addPass(createConvertWarpToNVVM());
+}
+
+namespace {
+struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("GPU to compile for"),
+                             llvm::cl::init("sm_90")};
+  Option<GPUPipelinePhase> stopAfter{
+      *this, "stop-after", llvm::cl::desc("the last level"),
+      llvm::cl::init(GPUPipelinePhase::LLVMDialect),
+      llvm::cl::values(
+          clEnumValN(GPUPipelinePhase::Schedule, "schedule",
+                     "the polyattn dialect, inlined, simplified and scheduled"),
+          clEnumValN(GPUPipelinePhase::Tile, "tile", "the tile dialect"),
+          clEnumValN(GPUPipelinePhase::Warp, "warp", "programs of one thread"),
+          clEnumValN(GPUPipelinePhase::LLVMDialect, "llvm", "the LLVM and NVVM dialects"))};
+};
+} // namespace
+
+void polyattn::registerGPUPipelines() {
+  // Not PassPipelineRegistration: its builder cannot refuse an unknown target.
+  mlir::registerPassPipeline(
+      "polyattn-nvptx-pipeline", "Lower a spec to the LLVM dialect for an NVIDIA GPU",
+      [](mlir::OpPassManager &passes, llvm::StringRef text,
+         llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)> error) {
+        TextOptions parsed;
+        if (mlir::failed(parsed.parseFromString(text)))
+          return mlir::failure();
+        llvm::Expected<GPUDescription> chip = findGPU(parsed.target);
+        if (!chip)
+          return error(llvm::toString(chip.takeError()));
+        buildGPUPipeline(passes, {*chip, parsed.stopAfter});
+        return mlir::success();
+      },
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> visit) {
+        visit(TextOptions());
+      });
+  mlir::PassPipelineRegistration<>(
+      "polyattn-warp-to-nvvm-pipeline", "Lower kernels in the warp dialect to the LLVM dialect",
+      [](mlir::OpPassManager &passes) { buildWarpToNVVMPipeline(passes); });
+}
