@@ -21,6 +21,10 @@ KernelLowering::Product KernelLowering::productOf(Value lhs, Value rhs, Value bo
   product.lhsTransposed = lhsTransposed;
   TileType type = tileType(lhs);
   product.terms = lhsTransposed ? type.getRows() : type.getColumns();
+  // Kept tiles have zeros in their padding; windows of them have what comes next.
+  auto isPadded = [&](Value value) { return computed.contains(value); };
+  if (product.terms % 16 && product.terms > 1 && !bound && !isPadded(lhs) && !isPadded(rhs))
+    product.bound = e.i32(product.terms);
   // Rows past the end of a tensor read as zero.
   auto load = rhs.getDefiningOp<LoadOp>();
   product.rhsIsZeroPastBound = bound && load && load.getValid() && !load.getTransposed() &&

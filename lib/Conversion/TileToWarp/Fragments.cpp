@@ -56,8 +56,8 @@ std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
 bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile,
                                   Value term, Fragments &fragments) {
   std::optional<Window> window = windowOf(isLhs ? product.lhs : product.rhs);
-  if (!window || window->storage.space != Space::Shared || !window->storage.element.isBF16() ||
-      window->alignment % 8)
+  if (!window || window->storage.isVector() || window->storage.space != Space::Shared ||
+      !window->storage.element.isBF16() || window->alignment % 8)
     return false;
   const Storage &storage = window->storage;
   recordRead(storage, Grid());
@@ -110,16 +110,30 @@ bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const Warp
 Values KernelLowering::evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
                                       const Coordinates &terms) {
   bool termsAreColumns = isLhs && !product.lhsTransposed;
+  Value factor = isLhs ? product.lhs : product.rhs;
+  // A vector has one row or column, and none of the others that a fragment takes in.
+  TileType type = tileType(factor);
+  auto only = [](int64_t size, const Coordinates &all) { return size == 1 ? Coordinates() : all; };
+  Coordinates rows = termsAreColumns ? outer : terms, columns = termsAreColumns ? terms : outer;
   Grid grid;
-  grid.rows = termsAreColumns ? outer : terms;
-  grid.columns = termsAreColumns ? terms : outer;
-  Values values = evaluate(isLhs ? product.lhs : product.rhs, grid);
-  if (termsAreColumns)
-    return values;
+  grid.rows = only(type.getRows(), rows);
+  grid.columns = only(type.getColumns(), columns);
+  Values values = evaluate(factor, grid);
+  auto valueAt = [&](int64_t r, int64_t c) {
+    Value value = values[(type.getRows() == 1 ? 0 : r) * grid.columns.size() +
+                         (type.getColumns() == 1 ? 0 : c)];
+    auto first = [&](int64_t size, const Coordinates &all, int64_t i) {
+      if (size == 1)
+        value = e.select(e.less(e.add(all.base, all.offsets[i]), 1), value, e.f32(0));
+    };
+    first(type.getRows(), rows, r);
+    first(type.getColumns(), columns, c);
+    return value;
+  };
   Values result;
   for (int64_t o = 0; o < outer.size(); ++o)
     for (int64_t t = 0; t < terms.size(); ++t)
-      result.push_back(values[t * outer.size() + o]);
+      result.push_back(termsAreColumns ? valueAt(o, t) : valueAt(t, o));
   return result;
 }
 

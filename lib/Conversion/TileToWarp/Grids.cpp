@@ -22,6 +22,10 @@ static Coordinates consecutive(Value base, int64_t count) {
   return axis;
 }
 
+std::string polyattn::tile_to_warp::vectorGridName(int64_t length, int64_t run) {
+  return llvm::formatv("vector {0}/{1}", length, run).str();
+}
+
 void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run,
                                   GridBody body) {
   int64_t along = columnMajor ? rows : columns, lines = columnMajor ? columns : rows;
@@ -37,7 +41,7 @@ void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajo
     grid.rows = columnMajor ? inside : line;
     grid.columns = columnMajor ? line : inside;
     // Vectors of one length are cut alike whether they stand or lie.
-    grid.name = lines == 1 ? llvm::formatv("vector {0}/{1}", along, run).str()
+    grid.name = lines == 1 ? vectorGridName(along, run)
                            : llvm::formatv("copy {0}x{1}{2}/{3}", rows, columns,
                                            columnMajor ? "t" : "", run)
                                  .str();
@@ -49,16 +53,6 @@ void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajo
 void KernelLowering::forCopyGrids(const Storage &storage, GridBody body) {
   forCopyGrids(storage.rows, storage.columns, storage.columnMajor,
                storage.isVector() ? 1 : 16 / storage.elementBytes(), body);
-}
-
-void KernelLowering::forVector(const Storage &storage, GridBody body) {
-  int64_t length = storage.rows * storage.columns;
-  Value condition = length < 32 * options.warps ? e.less(thread, length) : Value();
-  Grid grid;
-  Value number = condition ? e.select(condition, thread, e.i32(length - 1)) : thread;
-  (storage.rows == 1 ? grid.columns : grid.rows).base = number;
-  grid.name = llvm::formatv("vector {0}/1", length).str();
-  body(grid, condition);
 }
 
 // Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next of each 16 x 8 piece.

@@ -26,6 +26,9 @@ namespace polyattn::tile_to_warp {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
+/// The grid of a vector in which thread t has the elements from t * run on, and so on.
+std::string vectorGridName(int64_t length, int64_t run);
+
 class KernelLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options);
@@ -70,9 +73,6 @@ private:
   /// memory. The threads without elements skip `body`.
   void forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run, GridBody body);
   void forCopyGrids(const Storage &storage, GridBody body);
-  /// The element of this thread, for vectors of at most as many elements as there are threads. The
-  /// threads without one run `body`, too, on another's.
-  void forVector(const Storage &storage, GridBody body);
   /// The accumulators of a rows x columns result, piece by piece where `products` of them at once
   /// take too many registers and `whole` is not set. Warps without any run `body`, too, on
   /// another's.

@@ -283,17 +283,21 @@ void KernelLowering::lowerYield(scf::ForOp loop) {
 void KernelLowering::replaceCarried(Value argument, Value value,
                                     SmallVectorImpl<std::function<void()>> &writes) {
   Storage storage = storages[argument];
-  // A vector's new elements wait in registers.
-  if (storage.isVector() && storage.rows * storage.columns <= 32 * options.warps) {
+  // A vector's new elements wait in registers, one in each thread that has one.
+  int64_t length = storage.rows * storage.columns;
+  if (storage.isVector() && length <= 32 * options.warps) {
+    Grid grid;
+    (storage.rows == 1 ? grid.columns : grid.rows).base = thread;
+    grid.name = vectorGridName(length, 1);
+    Value condition = e.less(thread, length);
     beginPhase();
-    forVector(storage, [&](const Grid &grid, Value condition) {
-      Values values = padded(value, grid, evaluate(value, grid));
-      writes.push_back([=] {
-        beginPhase();
-        e.when(condition, [&] {
-          recordWrite(storage, grid);
-          storeElements(storage, grid, values);
-        });
+    Value element =
+        e.when(condition, e.f32(0), [&] { return padded(value, grid, evaluate(value, grid))[0]; });
+    writes.push_back([=] {
+      beginPhase();
+      e.when(condition, [&] {
+        recordWrite(storage, grid);
+        storeElements(storage, grid, element);
       });
     });
     return;
