@@ -83,10 +83,11 @@ void Block::checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
   if (range.getRole() == MemoryRange::Input)
     return;
   Conflict conflict;
-  for (uint64_t cell = address; cell < address + bytes; cell += kCellBytes) {
-    ShadowCell &shadow = globalShadow.at(cell);
-    shadow.read(now(running, site), conflict);
-    if (readOnly && shadow.isWritten())
+  Moment moment = now(running, site);
+  ShadowCell *cells = globalShadow.at(address);
+  for (uint32_t i = 0; i < (bytes + kCellBytes - 1) / kCellBytes; ++i) {
+    cells[i].read(moment, conflict);
+    if (readOnly && cells[i].isWritten())
       conflict.note(Problem::ReadOnlyOfWritten, Moment());
   }
   report(conflict, running, site, address, true);
@@ -115,8 +116,10 @@ void Block::storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const v
     return report(Problem::WriteToInput, running, site, address, true);
   countAccess(site, AccessGroups::GlobalWrite, address, bytes);
   Conflict conflict;
-  for (uint64_t cell = address; cell < address + bytes; cell += kCellBytes)
-    globalShadow.at(cell).write(now(running, site), conflict);
+  Moment moment = now(running, site);
+  ShadowCell *cells = globalShadow.at(address);
+  for (uint32_t i = 0; i < bytes / kCellBytes; ++i)
+    cells[i].write(moment, conflict);
   report(conflict, running, site, address, true);
   int64_t other = range->noteWriter(program, address, bytes);
   if (other >= 0) {

@@ -92,9 +92,7 @@ void Block::waitForOthers() {
   thread.fiber.pause();
 }
 
-void Block::meet(Meeting meeting) { meetWithValue(meeting); }
-
-uint32_t Block::meetWithValue(Meeting meeting) {
+void Block::meet(Meeting &meeting) {
   Thread &thread = threads[running];
   thread.meeting = &meeting;
   thread.accesses = 0;
@@ -110,7 +108,6 @@ uint32_t Block::meetWithValue(Meeting meeting) {
     else
       waitForOthers();
   }
-  return meeting.value;
 }
 
 void Block::completeBarrier() {

@@ -65,8 +65,7 @@ public:
   int64_t getProgram() const { return program; }
 
   // What the running thread does (Calls.h).
-  void meet(Meeting meeting);
-  uint32_t meetWithValue(Meeting meeting);
+  void meet(Meeting &meeting);
   void loadShared(uint32_t site, uint32_t address, uint32_t bytes, void *result);
   void storeShared(uint32_t site, uint32_t address, uint32_t bytes, const void *value);
   void loadGlobal(uint32_t site, uint64_t address, uint32_t bytes, bool readOnly, void *result);

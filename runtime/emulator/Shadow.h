@@ -111,7 +111,8 @@ public:
     pages.clear();
     lastPage = nullptr;
   }
-  ShadowCell &at(uint64_t address) {
+  /// The cells from an address to the end of its page; an aligned access is in one page.
+  ShadowCell *at(uint64_t address) {
     uint64_t number = address / kPageBytes;
     if (!lastPage || number != lastNumber) {
       std::unique_ptr<Page> &page = pages[number];
@@ -120,7 +121,7 @@ public:
       lastPage = page.get();
       lastNumber = number;
     }
-    return lastPage->cells[address % kPageBytes / kCellBytes];
+    return &lastPage->cells[address % kPageBytes / kCellBytes];
   }
 
 private:

@@ -101,8 +101,9 @@ TEST_F(CountersTest, Printed) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   runBody(kProducts, 192, 128).print(stream);
-  EXPECT_NE(text.find("emulated 1 programs"), std::string::npos) << text;
-  EXPECT_NE(text.find("clocks, the larger of each interval      25.0\n"), std::string::npos)
+  EXPECT_NE(text.find("  emulated 1 programs without a finding; for each:\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("    clocks, the larger in each interval   25.0\n"), std::string::npos)
       << text;
 }
 
