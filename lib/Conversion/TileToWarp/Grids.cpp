@@ -11,8 +11,9 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
-/// Accumulators and factors that one thread may have at a time.
-static constexpr int64_t kMaxLiveRegisters = 96;
+/// Accumulators that one thread may have at a time: of 255 registers, factors and addresses take
+/// the rest.
+static constexpr int64_t kMaxAccumulators = 128;
 
 static Coordinates consecutive(Value base, int64_t count) {
   Coordinates axis;
@@ -91,7 +92,10 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, int64_t prod
   WarpGrid warps = WarpGrid::of(rows, columns, options.warps);
   int64_t rowTiles = warps.rowTiles, columnTiles = warps.columnTiles;
   if (!whole) {
-    int64_t tiles = kMaxLiveRegisters / 4 / (products + 1);
+    int64_t live = 0;
+    for (auto &[value, accumulators] : registers)
+      live += accumulators.size();
+    int64_t tiles = (kMaxAccumulators - live) / 4 / (products + 1);
     columnTiles = divisorUpTo(columnTiles, std::max<int64_t>(tiles, 1));
     rowTiles = divisorUpTo(rowTiles, std::max<int64_t>(tiles / columnTiles, 1));
   }

@@ -153,10 +153,11 @@ private:
   struct Fragments {
     llvm::SmallVector<Values> high, low;
   };
+  /// Of `count` tiles from the first on.
   Fragments loadFragments(const Product &product, bool isLhs, const WarpTile &warpTile,
-                          mlir::Value term);
+                          mlir::Value term, int64_t first, int64_t count);
   bool loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile, mlir::Value term,
-                    Fragments &fragments);
+                    int64_t first, int64_t count, Fragments &fragments);
   Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
                         const Coordinates &terms);
   void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
@@ -190,7 +191,9 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> allocations;
   /// Values that are in their storage or registers by now.
   llvm::DenseSet<mlir::Value> computed;
-  mlir::Value thread, lane, warp, workspacePointer;
+  mlir::Value warp, workspacePointer;
+  mlir::Value firstLane;    // the lane's number
+  mlir::Value lane, thread; // of the open phase
   /// Of a program's workspace, known at the end.
   mlir::arith::ConstantOp workspaceBytes;
 };
