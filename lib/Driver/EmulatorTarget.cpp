@@ -33,12 +33,19 @@ public:
       add(tensor, false);
     for (const HostTensor &tensor : call.results)
       add(tensor, true);
-    return kernel->run(tensors, options).takeError();
+    Expected<EmulatorReport> done = kernel->run(tensors, options);
+    if (!done)
+      return done.takeError();
+    report = *done;
+    return Error::success();
   }
+
+  void printFindings(llvm::raw_ostream &stream) const override { report.print(stream); }
 
 private:
   std::unique_ptr<EmulatedKernel> kernel;
   EmulatorOptions options;
+  EmulatorReport report;
 };
 
 class EmulatorTarget : public polyattn::Target {

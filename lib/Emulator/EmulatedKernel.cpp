@@ -221,10 +221,10 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
 
 void EmulatorReport::print(llvm::raw_ostream &stream) const {
   auto line = [&](StringRef name, double number) {
-    stream << "  " << llvm::left_justify(name, 34)
+    stream << "    " << llvm::left_justify(name, 38)
            << llvm::format("%.1f\n", number / std::max<int64_t>(programs, 1));
   };
-  stream << "emulated " << programs << " programs; for each:\n";
+  stream << "  emulated " << programs << " programs without a finding; for each:\n";
   line("mma bf16", counters.mma[0]);
   line("mma f16", counters.mma[1]);
   line("mma tf32", counters.mma[2]);
@@ -237,5 +237,5 @@ void EmulatorReport::print(llvm::raw_ostream &stream) const {
   line("barriers", counters.barriers);
   line("clocks of tensor cores", counters.tensorClocks);
   line("clocks of shared memory", counters.sharedClocks);
-  line("clocks, the larger of each interval", counters.predictedClocks);
+  line("clocks, the larger in each interval", counters.predictedClocks);
 }

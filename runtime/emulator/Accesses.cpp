@@ -10,7 +10,8 @@
 
 using namespace polyattn::emulator;
 
-void Block::report(Problem problem, int thread, uint32_t site, uint64_t address, bool isGlobal) {
+Finding Block::findingAt(Problem problem, int thread, uint32_t site, uint64_t address,
+                         bool isGlobal) const {
   Finding finding;
   finding.problem = problem;
   finding.site = site;
@@ -18,20 +19,18 @@ void Block::report(Problem problem, int thread, uint32_t site, uint64_t address,
   finding.thread = thread;
   finding.address = address;
   finding.isGlobal = isGlobal;
-  findings->add(finding);
+  return finding;
+}
+
+void Block::report(Problem problem, int thread, uint32_t site, uint64_t address, bool isGlobal) {
+  findings->add(findingAt(problem, thread, site, address, isGlobal));
 }
 
 void Block::report(const Conflict &conflict, int thread, uint32_t site, uint64_t address,
                    bool isGlobal) {
   if (conflict.problem == Problem::None)
     return;
-  Finding finding;
-  finding.problem = conflict.problem;
-  finding.site = site;
-  finding.program = program;
-  finding.thread = thread;
-  finding.address = address;
-  finding.isGlobal = isGlobal;
+  Finding finding = findingAt(conflict.problem, thread, site, address, isGlobal);
   if (conflict.other.thread != Moment::kNobody) {
     finding.otherSite = conflict.other.site;
     finding.otherThread = conflict.other.thread;
@@ -83,16 +82,15 @@ void Block::checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
                             const GlobalMemory::Range &range, bool readOnly) {
   if (range.getRole() == MemoryRange::Input)
     return;
-  Conflict first;
-  for (uint64_t cell = address; cell < address + bytes; cell += kCellBytes) {
-    ShadowCell &shadow = globalShadow.at(cell);
-    Conflict conflict = shadow.read(now(running, site));
-    if (conflict.problem == Problem::None && readOnly)
-      conflict.problem = Problem::ReadOnlyOfWritten;
-    if (first.problem == Problem::None)
-      first = conflict;
+  Conflict conflict;
+  Moment moment = now(running, site);
+  ShadowCell *cells = globalShadow.at(address);
+  for (uint32_t i = 0; i < (bytes + kCellBytes - 1) / kCellBytes; ++i) {
+    cells[i].read(moment, conflict);
+    if (readOnly && cells[i].isWritten())
+      conflict.note(Problem::ReadOnlyOfWritten, Moment());
   }
-  report(first, running, site, address, true);
+  report(conflict, running, site, address, true);
 }
 
 void Block::loadGlobal(uint32_t site, uint64_t address, uint32_t bytes, bool readOnly,
@@ -117,22 +115,15 @@ void Block::storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const v
   if (range->getRole() == MemoryRange::Input)
     return report(Problem::WriteToInput, running, site, address, true);
   countAccess(site, AccessGroups::GlobalWrite, address, bytes);
-  Conflict first;
-  for (uint64_t cell = address; cell < address + bytes; cell += kCellBytes) {
-    Conflict conflict = globalShadow.at(cell).write(now(running, site));
-    if (first.problem == Problem::None)
-      first = conflict;
-  }
-  report(first, running, site, address, true);
+  Conflict conflict;
+  Moment moment = now(running, site);
+  ShadowCell *cells = globalShadow.at(address);
+  for (uint32_t i = 0; i < bytes / kCellBytes; ++i)
+    cells[i].write(moment, conflict);
+  report(conflict, running, site, address, true);
   int64_t other = range->noteWriter(program, address, bytes);
   if (other >= 0) {
-    Finding finding;
-    finding.problem = Problem::TwoProgramsWrite;
-    finding.site = site;
-    finding.program = program;
-    finding.thread = running;
-    finding.address = address;
-    finding.isGlobal = true;
+    Finding finding = findingAt(Problem::TwoProgramsWrite, running, site, address, true);
     finding.otherProgram = other;
     findings->add(finding);
   }

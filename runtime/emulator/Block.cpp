@@ -77,7 +77,13 @@ bool Block::runWarp(int warp) {
 }
 
 Moment Block::now(int thread, uint32_t site) const {
-  return {int16_t(thread), site, epoch, warps[thread / kWarpSize].epoch};
+  Moment moment;
+  moment.thread = int16_t(thread);
+  moment.warp = int8_t(thread / kWarpSize);
+  moment.site = site;
+  moment.epoch = epoch;
+  moment.warpEpoch = warps[thread / kWarpSize].epoch;
+  return moment;
 }
 
 void Block::waitForOthers() {
@@ -86,9 +92,7 @@ void Block::waitForOthers() {
   thread.fiber.pause();
 }
 
-void Block::meet(Meeting meeting) { meetWithValue(meeting); }
-
-uint32_t Block::meetWithValue(Meeting meeting) {
+void Block::meet(Meeting &meeting) {
   Thread &thread = threads[running];
   thread.meeting = &meeting;
   thread.accesses = 0;
@@ -104,7 +108,6 @@ uint32_t Block::meetWithValue(Meeting meeting) {
     else
       waitForOthers();
   }
-  return meeting.value;
 }
 
 void Block::completeBarrier() {

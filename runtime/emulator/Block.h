@@ -65,8 +65,7 @@ public:
   int64_t getProgram() const { return program; }
 
   // What the running thread does (Calls.h).
-  void meet(Meeting meeting);
-  uint32_t meetWithValue(Meeting meeting);
+  void meet(Meeting &meeting);
   void loadShared(uint32_t site, uint32_t address, uint32_t bytes, void *result);
   void storeShared(uint32_t site, uint32_t address, uint32_t bytes, const void *value);
   void loadGlobal(uint32_t site, uint64_t address, uint32_t bytes, bool readOnly, void *result);
@@ -105,6 +104,8 @@ private:
   void checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
                        const GlobalMemory::Range &range, bool readOnly);
   void countAccess(uint32_t site, AccessGroups::Kind kind, uint64_t address, uint32_t bytes);
+  Finding findingAt(Problem problem, int thread, uint32_t site, uint64_t address,
+                    bool isGlobal) const;
   void report(Problem problem, int thread, uint32_t site, uint64_t address, bool isGlobal);
   void report(const Conflict &conflict, int thread, uint32_t site, uint64_t address, bool isGlobal);
 

@@ -17,8 +17,14 @@ uint32_t polyattn_emu_lane_id() { return Block::current().getThread() % kWarpSiz
 uint32_t polyattn_emu_warp_id() { return Block::current().getThread() / kWarpSize; }
 uint32_t polyattn_emu_program_id() { return uint32_t(Block::current().getProgram()); }
 
-void polyattn_emu_barrier(uint32_t site) { Block::current().meet({Meeting::Barrier, site}); }
-void polyattn_emu_sync(uint32_t site) { Block::current().meet({Meeting::Sync, site}); }
+void polyattn_emu_barrier(uint32_t site) {
+  Meeting meeting = {Meeting::Barrier, site};
+  Block::current().meet(meeting);
+}
+void polyattn_emu_sync(uint32_t site) {
+  Meeting meeting = {Meeting::Sync, site};
+  Block::current().meet(meeting);
+}
 
 void polyattn_emu_load_shared(uint32_t site, uint32_t address, uint32_t bytes, void *result) {
   Block::current().loadShared(site, address, bytes, result);
@@ -62,7 +68,8 @@ uint32_t polyattn_emu_shuffle(uint32_t site, uint32_t mode, uint32_t lane, uint3
   meeting.variant = mode;
   meeting.detail = lane;
   meeting.value = value;
-  return Block::current().meetWithValue(meeting);
+  Block::current().meet(meeting);
+  return meeting.value;
 }
 
 uint32_t polyattn_emu_pack(uint32_t kind, float low, float high) {

@@ -24,70 +24,67 @@ constexpr uint32_t kCellBytes = 2;
 
 /// An access: who, where, and after how many barriers and syncs.
 struct Moment {
-  static constexpr int16_t kNobody = -1;
-  static constexpr int16_t kSeveralWarps = -2;
-  /// Several threads of warp w are kSeveralOfWarp0 - w.
-  static constexpr int16_t kSeveralOfWarp0 = -3;
+  static constexpr int16_t kNobody = -1, kSeveral = -2;
+  static constexpr int8_t kSeveralWarps = -1;
 
-  /// A thread's number, or one of the above.
+  /// A thread's number, or one of the above; and the warp that all threads are in.
   int16_t thread = kNobody;
+  int8_t warp = kSeveralWarps;
+  /// A copy that has begun and not ended.
+  bool inFlight = false;
   uint32_t site = 0;
   /// Barriers of the CTA, and syncs of the warp.
   uint32_t epoch = 0, warpEpoch = 0;
 
-  /// The warp of all its threads, or -1.
-  int warp() const {
-    return thread >= 0 ? thread / 32 : thread <= kSeveralOfWarp0 ? kSeveralOfWarp0 - thread : -1;
-  }
   bool isBefore(const Moment &now) const {
     if (thread == now.thread || thread == kNobody || epoch != now.epoch)
       return true;
-    return warpEpoch != now.warpEpoch && warp() == now.warp();
+    return warpEpoch != now.warpEpoch && warp == now.warp;
   }
 };
 
-/// What an access is in conflict with.
+/// The first thing that an access is in conflict with.
 struct Conflict {
   Problem problem = Problem::None;
   Moment other;
+
+  void note(Problem newProblem, const Moment &newOther) {
+    if (problem == Problem::None)
+      *this = {newProblem, newOther};
+  }
 };
 
 class ShadowCell {
 public:
   bool isWritten() const { return writer.thread != Moment::kNobody; }
 
-  Conflict write(const Moment &now) {
-    Conflict conflict;
-    if (inFlight)
-      conflict = {Problem::CopyInFlight, writer};
+  void write(const Moment &now, Conflict &conflict) {
+    if (writer.inFlight)
+      conflict.note(Problem::CopyInFlight, writer);
     else if (!writer.isBefore(now))
-      conflict = {Problem::WriteWriteRace, writer};
+      conflict.note(Problem::WriteWriteRace, writer);
     else if (!readers.isBefore(now))
-      conflict = {Problem::WriteAfterReadRace, readers};
+      conflict.note(Problem::WriteAfterReadRace, readers);
     writer = now;
     readers = Moment();
-    return conflict;
   }
 
-  Conflict read(const Moment &now) {
-    if (inFlight)
-      return {Problem::CopyInFlight, writer};
+  void read(const Moment &now, Conflict &conflict) {
+    if (writer.inFlight)
+      return conflict.note(Problem::CopyInFlight, writer);
     if (!isWritten())
-      return {Problem::Uninitialised, Moment()};
+      return conflict.note(Problem::Uninitialised, Moment());
     if (!writer.isBefore(now))
-      return {Problem::ReadAfterWriteRace, writer};
+      return conflict.note(Problem::ReadAfterWriteRace, writer);
     addReader(now);
-    return {};
   }
 
   /// A copy is a write that begins now and ends, as its thread's write, when that has waited.
-  Conflict beginCopy(const Moment &now) {
-    Conflict conflict = write(now);
-    inFlight = true;
-    return conflict;
+  void beginCopy(const Moment &now, Conflict &conflict) {
+    write(now, conflict);
+    writer.inFlight = true;
   }
   void endCopy(const Moment &now) {
-    inFlight = false;
     writer = now;
     readers = Moment();
   }
@@ -99,13 +96,12 @@ private:
       readers = now;
       return;
     }
-    int warp = readers.warp();
-    readers.thread =
-        warp >= 0 && warp == now.warp() ? Moment::kSeveralOfWarp0 - warp : Moment::kSeveralWarps;
+    readers.thread = Moment::kSeveral;
+    if (readers.warp != now.warp)
+      readers.warp = Moment::kSeveralWarps;
   }
 
   Moment writer, readers;
-  bool inFlight = false;
 };
 
 /// Cells for the parts of a large memory that one CTA uses.
@@ -115,7 +111,8 @@ public:
     pages.clear();
     lastPage = nullptr;
   }
-  ShadowCell &at(uint64_t address) {
+  /// The cells from an address to the end of its page; an aligned access is in one page.
+  ShadowCell *at(uint64_t address) {
     uint64_t number = address / kPageBytes;
     if (!lastPage || number != lastNumber) {
       std::unique_ptr<Page> &page = pages[number];
@@ -124,7 +121,7 @@ public:
       lastPage = page.get();
       lastNumber = number;
     }
-    return lastPage->cells[address % kPageBytes / kCellBytes];
+    return &lastPage->cells[address % kPageBytes / kCellBytes];
   }
 
 private:

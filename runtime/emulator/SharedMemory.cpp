@@ -19,24 +19,27 @@ void SharedMemory::reset(uint32_t count) {
 
 Conflict SharedMemory::read(const Moment &now, uint32_t address, uint32_t count, void *result) {
   std::memcpy(result, &bytes[address], count);
-  return visit(address, count, [&](ShadowCell &cell) { return cell.read(now); });
+  Conflict conflict;
+  visit(address, count, [&](ShadowCell &cell) { cell.read(now, conflict); });
+  return conflict;
 }
 
 Conflict SharedMemory::write(const Moment &now, uint32_t address, uint32_t count,
                              const void *value) {
   std::memcpy(&bytes[address], value, count);
-  return visit(address, count, [&](ShadowCell &cell) { return cell.write(now); });
+  Conflict conflict;
+  visit(address, count, [&](ShadowCell &cell) { cell.write(now, conflict); });
+  return conflict;
 }
 
 Conflict SharedMemory::beginCopy(const Moment &now, uint32_t address, uint32_t count) {
   std::memset(&bytes[address], kPoison, count);
-  return visit(address, count, [&](ShadowCell &cell) { return cell.beginCopy(now); });
+  Conflict conflict;
+  visit(address, count, [&](ShadowCell &cell) { cell.beginCopy(now, conflict); });
+  return conflict;
 }
 
 void SharedMemory::endCopy(const Moment &now, uint32_t address, uint32_t count, const void *value) {
   std::memcpy(&bytes[address], value, count);
-  visit(address, count, [&](ShadowCell &cell) {
-    cell.endCopy(now);
-    return Conflict();
-  });
+  visit(address, count, [&](ShadowCell &cell) { cell.endCopy(now); });
 }

@@ -24,15 +24,9 @@ public:
   void endCopy(const Moment &now, uint32_t address, uint32_t count, const void *value);
 
 private:
-  /// The first conflict of a step on each cell.
-  template <typename Step> Conflict visit(uint32_t address, uint32_t count, Step step) {
-    Conflict first;
-    for (uint32_t cell = address / kCellBytes; cell < (address + count) / kCellBytes; ++cell) {
-      Conflict conflict = step(cells[cell]);
-      if (first.problem == Problem::None)
-        first = conflict;
-    }
-    return first;
+  template <typename Step> void visit(uint32_t address, uint32_t count, Step step) {
+    for (uint32_t cell = address / kCellBytes; cell < (address + count) / kCellBytes; ++cell)
+      step(cells[cell]);
   }
 
   std::vector<uint8_t> bytes;

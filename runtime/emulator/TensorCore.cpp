@@ -18,11 +18,9 @@ struct Factors {
 };
 } // namespace
 
-static void unpack16(OperandKind kind, const uint32_t *const operands[32], Factors &factors) {
-  auto element = [&](uint32_t pair, int which) {
-    uint16_t bits = pair >> (16 * which);
-    return kind == OperandKind::BF16 ? floatOfBF16(bits) : floatOfF16(bits);
-  };
+template <float (*floatOf)(uint16_t)>
+static void unpack16(const uint32_t *const operands[32], Factors &factors) {
+  auto element = [&](uint32_t pair, int which) { return floatOf(uint16_t(pair >> (16 * which))); };
   factors.depth = 16;
   for (int lane = 0; lane < 32; ++lane) {
     int g = lane / 4, q = lane % 4;
@@ -49,10 +47,17 @@ static void unpackTF32(const uint32_t *const operands[32], Factors &factors) {
 void polyattn::emulator::multiply(OperandKind kind, const uint32_t *const operands[32],
                                   float *const sums[32]) {
   Factors factors;
-  if (kind == OperandKind::TF32)
+  switch (kind) {
+  case OperandKind::BF16:
+    unpack16<floatOfBF16>(operands, factors);
+    break;
+  case OperandKind::F16:
+    unpack16<floatOfF16>(operands, factors);
+    break;
+  case OperandKind::TF32:
     unpackTF32(operands, factors);
-  else
-    unpack16(kind, operands, factors);
+    break;
+  }
   float result[16][8];
   auto visitSums = [&](auto visit) {
     for (int lane = 0; lane < 32; ++lane)

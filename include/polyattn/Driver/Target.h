@@ -33,6 +33,8 @@ public:
   virtual ~Executable() = default;
   /// May be called any number of times; writes every element of every result.
   virtual llvm::Error run(const Call &call) = 0;
+  /// Lines on what the last run has found out beside its results.
+  virtual void printFindings(llvm::raw_ostream &stream) const {}
 };
 
 /// An attention to compile, as the driver has read it and as text.

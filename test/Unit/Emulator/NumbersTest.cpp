@@ -123,4 +123,85 @@ TEST_F(EmulatedRun, ShufflesReduceAndScan) {
   }
 }
 
+TEST_F(EmulatedRun, CopiesFillWithZeros) {
+  // Lane l copies l % 17 bytes of its 16.
+  define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(
+    %sixteen = arith.constant 16 : i32
+    %seventeen = arith.constant 17 : i32
+    %t = warp.thread_id
+    %bytes = arith.remui %t, %seventeen : i32
+    %own = arith.muli %t, %sixteen : i32
+    %own64 = arith.extui %own : i32 to i64
+    warp.copy_async %x[%own64], %own bytes %bytes
+    warp.commit_copies
+    warp.wait_copies 0
+    %v = warp.load_shared %own : vector<4xi32>
+    warp.store_global %v, %y[%own64] : vector<4xi32>)",
+         32, 512);
+  TestTensor<uint8_t> x({512}), y({512}, /*isResult=*/true);
+  for (int i = 0; i < 512; ++i)
+    x.data[i] = static_cast<uint8_t>(1 + i % 100);
+  auto report = run("kernel", {x, y});
+  ASSERT_TRUE(bool(report)) << toString(report.takeError());
+  for (int i = 0; i < 512; ++i)
+    EXPECT_EQ(y.data[i], i % 16 < i / 16 % 17 ? x.data[i] : 0) << i;
+}
+
+TEST_F(EmulatedRun, SixteenBitNumbersAndFunctions) {
+  define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(
+    %eight = arith.constant 8 : i32
+    %t = warp.thread_id
+    %own = arith.muli %t, %eight : i32
+    %own64 = arith.extui %own : i32 to i64
+    %v = warp.load_global %x[%own64] : vector<4xbf16>
+    %wide = arith.extf %v : vector<4xbf16> to vector<4xf32>
+    %a = vector.extract %wide[0] : f32 from vector<4xf32>
+    %b = vector.extract %wide[1] : f32 from vector<4xf32>
+    %c = vector.extract %wide[2] : f32 from vector<4xf32>
+    %d = vector.extract %wide[3] : f32 from vector<4xf32>
+    %exp = math.exp %a : f32
+    %sin = math.sin %b : f32
+    %cos = math.cos %c : f32
+    %erf = math.erf %d : f32
+    %tanh = math.tanh %erf : f32
+    %abs = math.absf %a : f32
+    %log = math.log %abs : f32
+    %r0 = arith.truncf %exp : f32 to f16
+    %r1 = arith.truncf %sin : f32 to f16
+    %h = arith.extf %r1 : f16 to f32
+    %sum = arith.addf %h, %cos : f32
+    %r2 = arith.truncf %sum : f32 to bf16
+    %r3 = arith.truncf %tanh : f32 to bf16
+    %logs = arith.truncf %log : f32 to bf16
+    %halves = vector.from_elements %r0, %r1 : vector<2xf16>
+    %rest = vector.from_elements %r2, %r3 : vector<2xbf16>
+    %four = arith.constant 4 : i64
+    %second = arith.addi %own64, %four : i64
+    warp.store_global %halves, %y[%own64] : vector<2xf16>
+    warp.store_global %rest, %y[%second] : vector<2xbf16>)",
+         32, 0);
+  TestTensor<uint16_t> x({32, 4}), y({32, 4}, /*isResult=*/true);
+  fill(x, [](float value) { return bf16(value / 8); });
+  auto report = run("kernel", {x, y});
+  ASSERT_TRUE(bool(report)) << toString(report.takeError());
+  auto f16 = [](float value) {
+    llvm::APFloat number(value);
+    bool loses;
+    number.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    uint16_t bits = static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue());
+    number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    return std::pair(bits, number.convertToFloat());
+  };
+  for (int t = 0; t < 32; ++t) {
+    float in[4];
+    for (int i = 0; i < 4; ++i)
+      in[i] = ofBF16(x.data[4 * t + i]);
+    auto [sineBits, sine] = f16(std::sin(in[1]));
+    EXPECT_EQ(y.data[4 * t], f16(std::exp(in[0])).first);
+    EXPECT_EQ(y.data[4 * t + 1], sineBits);
+    EXPECT_EQ(y.data[4 * t + 2], bf16(sine + std::cos(in[2])));
+    EXPECT_EQ(y.data[4 * t + 3], bf16(std::tanh(std::erf(in[3]))));
+  }
+}
+
 } // namespace
