@@ -31,6 +31,8 @@ static llvm::StringRef nameOf(Problem problem) {
     return "out of bounds";
   case Problem::Misaligned:
     return "misaligned";
+  case Problem::BeyondTable:
+    return "an index beyond its table";
   case Problem::DivergentCollective:
     return "threads of a warp do not meet at one collective";
   case Problem::DivergentBarrier:
@@ -52,9 +54,13 @@ static bool isOfMemory(Problem problem) {
          problem != Problem::Deadlock;
 }
 
-/// `of shared memory`, or the tensor that begins before an address.
+/// A byte of shared memory, or of the tensor that begins before an address.
 static void printPlace(llvm::raw_ostream &stream, const Finding &finding,
                        llvm::ArrayRef<NamedRange> ranges) {
+  if (finding.problem == Problem::BeyondTable) {
+    stream << "index " << static_cast<int32_t>(finding.address);
+    return;
+  }
   if (!finding.isGlobal) {
     // Negative offsets are how addresses go wrong.
     stream << "byte " << static_cast<int32_t>(finding.address) << " of shared memory";

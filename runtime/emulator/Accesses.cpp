@@ -164,3 +164,10 @@ void Block::waitCopies(uint32_t pending) {
     thread.copyGroups.pop_front();
   }
 }
+
+uint32_t Block::checkIndex(uint32_t site, uint32_t index, uint32_t count) {
+  if (index < count)
+    return index;
+  report(Problem::BeyondTable, running, site, index, false);
+  return 0;
+}

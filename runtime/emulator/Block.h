@@ -73,6 +73,7 @@ public:
   void copyAsync(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes);
   void commitCopies();
   void waitCopies(uint32_t pending);
+  uint32_t checkIndex(uint32_t site, uint32_t index, uint32_t count);
 
 private:
   struct Warp {

@@ -72,6 +72,10 @@ uint32_t polyattn_emu_shuffle(uint32_t site, uint32_t mode, uint32_t lane, uint3
   return meeting.value;
 }
 
+uint32_t polyattn_emu_check_index(uint32_t site, uint32_t index, uint32_t count) {
+  return Block::current().checkIndex(site, index, count);
+}
+
 uint32_t polyattn_emu_pack(uint32_t kind, float low, float high) {
   if (static_cast<OperandKind>(kind) == OperandKind::BF16)
     return bf16OfFloat(low) | uint32_t(bf16OfFloat(high)) << 16;
@@ -106,6 +110,7 @@ const std::vector<std::pair<const char *, void *>> &polyattn::emulator::getCalls
       {"polyattn_emu_ldmatrix", addressOf(polyattn_emu_ldmatrix)},
       {"polyattn_emu_mma_sync", addressOf(polyattn_emu_mma_sync)},
       {"polyattn_emu_shuffle", addressOf(polyattn_emu_shuffle)},
+      {"polyattn_emu_check_index", addressOf(polyattn_emu_check_index)},
       {"polyattn_emu_pack", addressOf(polyattn_emu_pack)},
       {"polyattn_emu_round_tf32", addressOf(polyattn_emu_round_tf32)},
       {"__truncsfbf2", addressOf(truncateToBF16)},

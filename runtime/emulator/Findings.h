@@ -25,6 +25,8 @@ enum class Problem {
   CopyInFlight,
   OutOfBounds,
   Misaligned,
+  /// An index beyond its table; the finding's address is the index.
+  BeyondTable,
   /// Threads of a warp do not execute the same collective.
   DivergentCollective,
   /// Threads of a warp do not execute the same barrier.

@@ -181,9 +181,11 @@ Value CallEmitter::lookup(warp::LookupOp op) {
     table = LLVM::GlobalOp::create(builder, type, /*isConstant=*/true, LLVM::Linkage::Private,
                                    ("polyattn_table_" + Twine(number)).str(), op.getTable());
   }
+  Value index =
+      call("check_index", {site(op), op.getIndex(), constant(op.getTable().getNumElements())}, i32);
   Value start = LLVM::AddressOfOp::create(builder, table);
-  Value place = LLVM::GEPOp::create(builder, pointer, op.getType(), start,
-                                    ArrayRef<LLVM::GEPArg>{op.getIndex()});
+  Value place =
+      LLVM::GEPOp::create(builder, pointer, op.getType(), start, ArrayRef<LLVM::GEPArg>{index});
   return LLVM::LoadOp::create(builder, op.getType(), place);
 }
 

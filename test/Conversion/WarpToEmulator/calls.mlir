@@ -78,6 +78,11 @@ gpu.module @kernels {
     // CHECK: llvm.call @polyattn_emu_round_tf32
     %z = warp.round_tf32 %y
 
+    // CHECK: %[[INDEX:.*]] = llvm.call @polyattn_emu_check_index(%{{.*}}, %[[T]], %{{.*}})
+    // CHECK: llvm.mlir.addressof @polyattn_table_0
+    // CHECK: llvm.getelementptr %{{.*}}[%[[INDEX]]]
+    %look = warp.lookup %address in dense<[3, 1, 4]> : tensor<3xi32> -> i32
+
     // The rest as for every processor.
     // CHECK: llvm.intr.exp2
     // CHECK: llvm.intr.tanh

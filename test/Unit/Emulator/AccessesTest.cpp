@@ -108,6 +108,11 @@ TEST_F(AccessesTest, CopyOfNothingReadsNothing) {
   EXPECT_TRUE(bool(report)) << toString(report.takeError());
 }
 
+TEST_F(AccessesTest, BeyondATable) {
+  expectProblem(runBody("%v = warp.lookup %t in dense<[3, 1, 4]> : tensor<3xi32> -> i32 // here"),
+                Problem::BeyondTable, "// here", "thread 3 of program 0, index 3");
+}
+
 TEST_F(AccessesTest, WriteToAnInput) {
   expectProblem(runBody("warp.store_global %t, %x[%own64] : i32 // here"), Problem::WriteToInput,
                 "// here", "byte 0 of tensor 0");

@@ -147,6 +147,24 @@ TEST_F(EmulatedRun, CopiesFillWithZeros) {
     EXPECT_EQ(y.data[i], i % 16 < i / 16 % 17 ? x.data[i] : 0) << i;
 }
 
+TEST_F(EmulatedRun, LooksUpTables) {
+  define("%y: !llvm.ptr<1> {warp.pointer = 0 : i64}", R"(
+    %four = arith.constant 4 : i32
+    %three = arith.constant 3 : i32
+    %t = warp.thread_id
+    %index = arith.remui %t, %three : i32
+    %v = warp.lookup %index in dense<[3, 1, 4]> : tensor<3xi32> -> i32
+    %own = arith.muli %t, %four : i32
+    %own64 = arith.extui %own : i32 to i64
+    warp.store_global %v, %y[%own64] : i32)",
+         32, 0);
+  TestTensor<int32_t> y({32}, /*isResult=*/true);
+  auto report = run("kernel", {y});
+  ASSERT_TRUE(bool(report)) << toString(report.takeError());
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(y.data[i], (std::array{3, 1, 4}[i % 3]));
+}
+
 TEST_F(EmulatedRun, SixteenBitNumbersAndFunctions) {
   define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(
     %eight = arith.constant 8 : i32
