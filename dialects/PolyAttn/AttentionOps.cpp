@@ -181,7 +181,7 @@ static Type readTypeOf(RankedTensorType tensor) {
 static bool isStorageType(Type type) { return type.isF32() || type.isBF16() || type.isF16(); }
 
 /// True where the value is used as a decay or a state only.
-static bool isDecayOrState(BlockArgument argument) {
+bool AttentionOp::isDecayOrState(BlockArgument argument) {
   return !argument.use_empty() && llvm::all_of(argument.getUses(), [](OpOperand &use) {
     auto attend = dyn_cast<AttendOp>(use.getOwner());
     return attend && (use.get() == attend.getDecay() || use.get() == attend.getInitialState() ||

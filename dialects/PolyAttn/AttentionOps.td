@@ -84,6 +84,8 @@ def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     static ::llvm::StringRef getDefaultDialect() { return "polyattn"; }
+    /// Whether an argument is a decay or a state, which are f32 whatever else holds.
+    static bool isDecayOrState(::mlir::BlockArgument argument);
   }];
 }
 

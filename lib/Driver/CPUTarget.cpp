@@ -51,6 +51,7 @@ public:
     AttentionOp attention = source.attention;
     options.entry = attention.getSymName().str();
     options.target = machine.str();
+    options.storage = source.storage.str();
     auto kernel = compileKernel(source.text, source.fileName, options);
     if (!kernel)
       return kernel.takeError();

@@ -12,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "polyattn/Transforms/SetStorage.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 
@@ -76,8 +77,8 @@ static llvm::Error chooseEntries(mlir::ModuleOp module, llvm::StringRef fileName
   return llvm::Error::success();
 }
 
-llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text,
-                                                    llvm::StringRef fileName) {
+llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::StringRef fileName,
+                                                    llvm::StringRef storage) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   LoweredModule result;
@@ -93,6 +94,9 @@ llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text,
       terminated, mlir::ParserConfig(result.context.get()), fileName);
   if (!result.module)
     return diagnostics.take("the spec could not be parsed");
+  if (!storage.empty())
+    if (llvm::Error error = setStorage(*result.module, storage))
+      return std::move(error);
   return std::move(result);
 }
 
@@ -112,7 +116,7 @@ llvm::Error polyattn::describeEntries(LoweredModule &module, llvm::StringRef fil
 
 llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::StringRef fileName,
                                                   const CompileOptions &options) {
-  llvm::Expected<LoweredModule> module = parseModule(text, fileName);
+  llvm::Expected<LoweredModule> module = parseModule(text, fileName, options.storage);
   if (!module)
     return module.takeError();
   if (llvm::Error error = describeEntries(*module, fileName, options.entry))

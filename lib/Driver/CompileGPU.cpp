@@ -41,8 +41,9 @@ static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
 }
 
 llvm::Expected<LoweredModule> polyattn::parseForGPU(llvm::StringRef text, llvm::StringRef fileName,
-                                                    llvm::StringRef entry) {
-  llvm::Expected<LoweredModule> module = parseModule(text, fileName);
+                                                    llvm::StringRef entry,
+                                                    llvm::StringRef storage) {
+  llvm::Expected<LoweredModule> module = parseModule(text, fileName, storage);
   if (!module)
     return module.takeError();
   bool isSpec = !module->module->getOps<AttentionOp>().empty();

@@ -64,6 +64,10 @@ struct Arguments {
       llvm::cl::desc("The machine: cpu (this one, the default), x86-64, x86-64-v3 (AVX2), "
                      "x86-64-v4 (AVX-512), aarch64, or a GPU: sm_80, sm_86, sm_89, sm_90, sm_100"),
       llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
+  llvm::cl::opt<std::string> storage{
+      "storage",
+      llvm::cl::desc("What tensors hold: f32, bf16 or f16 (default: what the spec says)"),
+      llvm::cl::value_desc("TYPE"), llvm::cl::cat(what)};
   llvm::cl::opt<std::string> direction{"direction", llvm::cl::desc("forward, the only one so far"),
                                        llvm::cl::init("forward"), llvm::cl::value_desc("NAME"),
                                        llvm::cl::cat(what)};
@@ -97,6 +101,7 @@ static llvm::StringRef stemOf(llvm::StringRef input) {
 static llvm::Error compileForCPU(const Arguments &arguments, llvm::StringRef spec, Emit emit) {
   CompileOptions options;
   options.entry = arguments.entry;
+  options.storage = arguments.storage;
   options.codegen.optimizeIR = arguments.optimizeIR;
   llvm::Expected<MachineDescription> machine = findMachine(arguments.target);
   if (!machine)
@@ -123,7 +128,8 @@ static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spe
     return gpu.takeError();
   if (arguments.explain)
     return llvm::createStringError("--explain is for processors, so far");
-  llvm::Expected<LoweredModule> module = parseForGPU(spec, arguments.input, arguments.entry);
+  llvm::Expected<LoweredModule> module =
+      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage);
   if (!module)
     return module.takeError();
   if (llvm::Error error = lowerForGPU(

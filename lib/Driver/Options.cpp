@@ -79,6 +79,7 @@ struct CommandLine {
   std::vector<Option> options = {
       {kWhat, "entry", "NAME", "the attention to run; needed where a spec has several"},
       {kWhat, "target", "NAME", "what runs it (default cpu), see below"},
+      {kWhat, "storage", "TYPE", "what tensors hold: f32, bf16, f16 (default: what the spec says)"},
       {kWhat, "direction", "NAME", "forward, the only one so far"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kData, "input", "NAME=FILE.npy", "an argument from a file; bf16 is the type '<V2'"},
@@ -173,6 +174,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
     return createStringError("--direction: expected forward, got '" + direction + "'");
   options.entry = line.value("entry").value_or("");
   options.target = line.value("target").value_or("cpu");
+  options.storage = line.value("storage").value_or("");
   options.saveInputs = line.value("save-inputs").value_or("");
   options.check = line.flag("check");
   options.json = line.flag("json");

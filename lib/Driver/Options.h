@@ -23,7 +23,7 @@ struct RandomSize {
 };
 
 struct RunOptions {
-  std::string spec, entry, target;
+  std::string spec, entry, target, storage;
   std::vector<NamedFile> inputs, outputs;
   std::optional<std::vector<RandomSize>> random;
   uint64_t seed = 0;

@@ -11,6 +11,7 @@
 #include "polyattn/Driver/Version.h"
 #include "polyattn/Numpy/Npy.h"
 #include "polyattn/Schedule/Cost.h"
+#include "polyattn/Transforms/SetStorage.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -116,7 +117,7 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   }
 
   auto start = std::chrono::steady_clock::now();
-  auto executable = (*target)->compile({attention, text, options.spec});
+  auto executable = (*target)->compile({attention, text, options.spec, options.storage});
   if (!executable)
     return executable.takeError();
   RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}};
@@ -199,6 +200,9 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return llvm::make_error<ReportedError>();
+  if (!options.storage.empty())
+    if (Error error = setStorage(*module, options.storage))
+      return error;
   if (options.describe)
     return describeEntries(*module, options);
   auto entry = chooseEntry(*module, options.entry);

@@ -19,7 +19,7 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
       << options.codegen.optimizeIR;
   return KernelCache::key(
-      {text, options.entry, machine.name, machine.triple, machine.cpu, machine.features, numbers});
+      {text, options.entry, options.storage, machine.name, machine.triple, machine.cpu, machine.features, numbers});
 }
 
 static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::StringRef fileName,
@@ -43,6 +43,7 @@ polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
                         const JITOptions &jitOptions) {
   CompileOptions options;
   options.entry = jitOptions.entry;
+  options.storage = jitOptions.storage;
   options.codegen = jitOptions.codegen;
   llvm::Expected<MachineDescription> machine = findMachine(jitOptions.target);
   if (!machine)

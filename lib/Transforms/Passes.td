@@ -84,6 +84,19 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
   }];
 }
 
+def SetStorage : Pass<"polyattn-set-storage", "::mlir::ModuleOp"> {
+  let summary = "change what tensors hold";
+  let description = [{
+    Queries, keys, values and weights hold the given type from here on, and so do results that
+    held what these did. Decays and states stay f32, as does everything that is computed.
+
+    Numeric contract: reduces precision, or raises it.
+  }];
+  let options = [
+    Option<"type", "type", "std::string", /*default=*/"", "f32, bf16 or f16">,
+  ];
+}
+
 def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
   let summary = "decide how each attention is computed";
   let description = [{

@@ -32,6 +32,8 @@ private:
 struct CompileOptions {
   /// The entry to compile; empty for all of the spec's.
   std::string entry;
+  /// What tensors hold, f32, bf16 or f16; what the spec says where empty.
+  std::string storage;
   MachineDescription machine;
   CodegenOptions codegen;
 };
@@ -45,7 +47,8 @@ struct LoweredModule {
 };
 
 /// Parses and verifies any module. An error carries the located diagnostics.
-llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName);
+llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName,
+                                          llvm::StringRef storage);
 
 /// Keeps the entry that was asked for, or all where `entry` is empty, and describes them.
 llvm::Error describeEntries(LoweredModule &module, llvm::StringRef fileName, llvm::StringRef entry);

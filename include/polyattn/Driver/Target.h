@@ -37,11 +37,12 @@ public:
   virtual void printFindings(llvm::raw_ostream &stream) const {}
 };
 
-/// An attention to compile, as the driver has read it and as text.
+/// An attention to compile, as the driver has read it and as text, in which tensors hold what
+/// `storage` says where it is not empty.
 struct EntrySource {
   /// The driver's own: a target that rewrites works on a clone.
   AttentionOp attention;
-  llvm::StringRef text, fileName;
+  llvm::StringRef text, fileName, storage;
 };
 
 class Target {

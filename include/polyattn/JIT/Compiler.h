@@ -17,6 +17,8 @@ struct JITOptions {
   std::string entry;
   /// A name that findMachine knows, of this process's architecture.
   std::string target = "native";
+  /// What tensors hold, f32, bf16 or f16; what the spec says where empty.
+  std::string storage;
   CodegenOptions codegen;
   /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
   std::optional<std::string> cacheDirectory;

@@ -1,0 +1,21 @@
+//===- SetStorage.h - what tensors hold -------------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TRANSFORMS_SETSTORAGE_H
+#define POLYATTN_TRANSFORMS_SETSTORAGE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace polyattn {
+
+/// Lets the queries, keys, values, weights and outputs of all attentions hold `type`, which is f32,
+/// bf16 or f16. Decays and states stay f32. Fails with one line for other types.
+llvm::Error setStorage(mlir::ModuleOp module, llvm::StringRef type);
+
+} // namespace polyattn
+
+#endif // POLYATTN_TRANSFORMS_SETSTORAGE_H

@@ -1,0 +1,75 @@
+//===- SetStorage.cpp - what tensors hold ---------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Transforms/SetStorage.h"
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace polyattn {
+#define GEN_PASS_DEF_SETSTORAGE
+#include "lib/Transforms/Passes.h.inc"
+} // namespace polyattn
+
+/// f32, bf16 or f16; null for other names.
+static Type storageType(MLIRContext *context, StringRef name) {
+  if (name == "f32")
+    return Float32Type::get(context);
+  if (name == "bf16")
+    return BFloat16Type::get(context);
+  return name == "f16" ? Type(Float16Type::get(context)) : Type();
+}
+
+static RankedTensorType holding(RankedTensorType tensor, Type element) {
+  return RankedTensorType::get(tensor.getShape(), element, tensor.getEncoding());
+}
+
+static void setStorage(AttentionOp attention, Type element) {
+  llvm::DenseSet<Type> before;
+  for (BlockArgument argument : attention.getBody().getArguments()) {
+    if (!AttentionOp::isDecayOrState(argument)) {
+      auto tensor = cast<RankedTensorType>(argument.getType());
+      before.insert(tensor.getElementType());
+      argument.setType(holding(tensor, element));
+    }
+  }
+  auto returned = cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
+  SmallVector<Attribute> results;
+  for (auto [type, value] :
+       llvm::zip(attention.getResultTypes().getAsValueRange<TypeAttr>(), returned)) {
+    // A final state's type is that of the value.
+    auto tensor = cast<RankedTensorType>(type);
+    if (isa<FeatureType>(value.getType()) && before.contains(tensor.getElementType()))
+      tensor = holding(tensor, element);
+    results.push_back(TypeAttr::get(tensor));
+  }
+  attention.setResultTypesAttr(ArrayAttr::get(attention.getContext(), results));
+}
+
+llvm::Error polyattn::setStorage(ModuleOp module, StringRef name) {
+  Type element = storageType(module.getContext(), name);
+  if (!element)
+    return llvm::createStringError("unknown storage '" + name + "', expected f32, bf16 or f16");
+  for (AttentionOp attention : module.getOps<AttentionOp>())
+    ::setStorage(attention, element);
+  return llvm::Error::success();
+}
+
+namespace {
+struct SetStorage : polyattn::impl::SetStorageBase<SetStorage> {
+  using SetStorageBase::SetStorageBase;
+
+  void runOnOperation() override {
+    if (llvm::Error error = setStorage(getOperation(), type)) {
+      getOperation().emitError(llvm::toString(std::move(error)));
+      signalPassFailure();
+    }
+  }
+};
+} // namespace

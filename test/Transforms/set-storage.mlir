@@ -1,0 +1,28 @@
+// RUN: polyattn-opt %s --polyattn-set-storage=type=bf16 | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-set-storage=type=bf16 | polyattn-opt --polyattn-set-storage=type=f32 | polyattn-opt - -o %t.back
+// RUN: polyattn-opt %s -o %t.spec && diff %t.spec %t.back
+// RUN: not polyattn-opt %s --polyattn-set-storage=type=f64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+polyattn.feature_map @map(%x: [16], %w: 16x8) {
+  %phi = project %x, %w : [16], 16x8
+  yield %phi : [8]
+}
+
+// Tensors change; gates, states and final states do not.
+// CHECK-LABEL: attention @stateful
+// CHECK-SAME: %q: tensor<?x?x?x16xbf16>, %k: tensor<?x?x?x16xbf16>, %v: tensor<?x?x?x4xbf16>, %w: tensor<16x8xbf16>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x8x4xf32>) -> (o: tensor<?x?x?x4xbf16>, final: tensor<?x?x8x4xf32>)
+// CHECK: apply @map(%q, %w) : tensor<?x?x?x16xbf16>, tensor<16x8xbf16> -> [8]
+polyattn.attention @stateful(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
+    %v: tensor<?x?x?x4xf32>, %w: tensor<16x8xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x8x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, final: tensor<?x?x8x4xf32>) {
+  %phi_q = apply @map(%q, %w) : tensor<?x?x?x16xf32>, tensor<16x8xf32> -> [8]
+  %phi_k = apply @map(%k, %w) : tensor<?x?x?x16xf32>, tensor<16x8xf32> -> [8]
+  %values = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %phi_q key %phi_k value %values decay %g initial %s
+      causal normalize <none>
+      {final_state, gate_heads = #polyattn.gate_heads<kv>, grouping = #polyattn.grouping<block>}
+    : [8], [8], [4], tensor<?x?x?xf32>, tensor<?x?x8x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x8x4xf32>
+}
+
+// UNKNOWN: error: unknown storage 'f64', expected f32, bf16 or f16
