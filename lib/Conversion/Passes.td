@@ -26,6 +26,25 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
+  let summary = "kernels for a GPU become functions that the emulator runs";
+  let description = [{
+    Every kernel of every `gpu.module` becomes a function of the module in the LLVM dialect,
+
+    ```mlir
+    llvm.func @name(%parameters: !llvm.ptr) attributes {polyattn.sites = [["warp.barrier", "k.mlir:7:3"]]}
+    ```
+
+    which is the program of one thread. `parameters` points to the kernel's parameters, 8 bytes each.
+    An op of the warp dialect becomes a call of `polyattn_emu_` and its name (runtime/emulator/Calls.h),
+    whose first argument is the op's number in `polyattn.sites`, if it can be reported.
+
+    Numeric contract: exact. Products are summed in f32, one after another.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def ExpandMath : Pass<"polyattn-expand-math"> {
   let summary = "functions become arithmetic";
   let description = [{

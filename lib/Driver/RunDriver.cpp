@@ -144,6 +144,8 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
     report.check = std::move(*check);
   }
   printRun(report, llvm::outs());
+  if (!options.json)
+    (*executable)->printFindings(llvm::outs());
   llvm::outs().flush();
   if (report.check && !report.check->failure.empty())
     return llvm::createStringError(report.check->failure);

@@ -38,4 +38,5 @@ void polyattn::registerTargets(TargetRegistry &registry) {
   registerReferenceTargets(registry);
   registerTileTarget(registry);
   registerCPUTargets(registry);
+  registerEmulatorTargets(registry);
 }

@@ -34,6 +34,8 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
   TileToWarpOptions kernels;
   kernels.sharedBytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createTileToWarpPass(kernels));
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == GPUPipelinePhase::Warp)
     return;
   buildWarpToNVVMPipeline(passes, options.chip);

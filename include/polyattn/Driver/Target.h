@@ -33,6 +33,8 @@ public:
   virtual ~Executable() = default;
   /// May be called any number of times; writes every element of every result.
   virtual llvm::Error run(const Call &call) = 0;
+  /// Lines on what the last run has found out beside its results.
+  virtual void printFindings(llvm::raw_ostream &stream) const {}
 };
 
 /// An attention to compile, as the driver has read it and as text.
@@ -87,6 +89,10 @@ void registerTileTarget(TargetRegistry &registry);
 /// Compiled code in this process: `cpu` for the machine we run on, and its smaller relatives by
 /// the names that polyattn-compile takes.
 void registerCPUTargets(TargetRegistry &registry);
+
+/// GPU kernels on this machine: `emulator` and `emulator-<chip>`. Their threads are their own,
+/// whatever a call says.
+void registerEmulatorTargets(TargetRegistry &registry);
 
 /// Every target of the project.
 void registerTargets(TargetRegistry &registry);

@@ -21,6 +21,10 @@ KernelLowering::Product KernelLowering::productOf(Value lhs, Value rhs, Value bo
   product.lhsTransposed = lhsTransposed;
   TileType type = tileType(lhs);
   product.terms = lhsTransposed ? type.getRows() : type.getColumns();
+  // Kept tiles have zeros in their padding; windows of them have what comes next.
+  auto isPadded = [&](Value value) { return computed.contains(value); };
+  if (product.terms % 16 && product.terms > 1 && !bound && !isPadded(lhs) && !isPadded(rhs))
+    product.bound = e.i32(product.terms);
   // Rows past the end of a tensor read as zero.
   auto load = rhs.getDefiningOp<LoadOp>();
   product.rhsIsZeroPastBound = bound && load && load.getValid() && !load.getTransposed() &&
@@ -46,29 +50,34 @@ Values KernelLowering::multiply(const Product &product, const WarpTile &warpTile
   };
   warp::OperandKind kind = placement.operandKind();
   int64_t step = kind == warp::OperandKind::TF32 ? 8 : 16;
+  auto masked = [&](bool isLhs, Value term, int64_t first, int64_t count) {
+    Fragments fragments = loadFragments(product, isLhs, warpTile, term, first, count);
+    if (product.bound && (isLhs || !product.rhsIsZeroPastBound))
+      maskTerms(fragments, isLhs, term, product.bound);
+    return fragments;
+  };
   auto terms = [&](Value term, ValueRange carried) {
-    Fragments lhs = loadFragments(product, /*isLhs=*/true, warpTile, term);
-    Fragments rhs = loadFragments(product, /*isLhs=*/false, warpTile, term);
-    if (product.bound) {
-      maskTerms(lhs, /*isLhs=*/true, term, product.bound);
-      if (!product.rhsIsZeroPastBound)
-        maskTerms(rhs, /*isLhs=*/false, term, product.bound);
-    }
+    Fragments lhs = masked(/*isLhs=*/true, term, 0, warpTile.rowTiles);
     Values sums(carried);
-    for (int64_t i = 0; i < warpTile.rowTiles; ++i)
-      for (int64_t j = 0; j < warpTile.columnTiles; ++j) {
-        Values piece;
-        for (int64_t r = 0; r < 4; ++r)
-          piece.push_back(sums[indexOf(i, j, r)]);
-        // Small parts first: what they add up to is not lost beside the large one.
-        if (placement.splitsOperands()) {
-          multiplyPiece(e, kind, lhs.low[i], rhs.high[j], piece);
-          multiplyPiece(e, kind, lhs.high[i], rhs.low[j], piece);
+    // Two columns of pieces at a time: one ldmatrix brings both, and few registers wait.
+    for (int64_t first = 0; first < warpTile.columnTiles; first += 2) {
+      int64_t count = std::min<int64_t>(2, warpTile.columnTiles - first);
+      Fragments rhs = masked(/*isLhs=*/false, term, first, count);
+      for (int64_t i = 0; i < warpTile.rowTiles; ++i)
+        for (int64_t j = first; j < first + count; ++j) {
+          Values piece;
+          for (int64_t r = 0; r < 4; ++r)
+            piece.push_back(sums[indexOf(i, j, r)]);
+          // Small parts first: what they add up to is not lost beside the large one.
+          if (placement.splitsOperands()) {
+            multiplyPiece(e, kind, lhs.low[i], rhs.high[j - first], piece);
+            multiplyPiece(e, kind, lhs.high[i], rhs.low[j - first], piece);
+          }
+          multiplyPiece(e, kind, lhs.high[i], rhs.high[j - first], piece);
+          for (int64_t r = 0; r < 4; ++r)
+            sums[indexOf(i, j, r)] = piece[r];
         }
-        multiplyPiece(e, kind, lhs.high[i], rhs.high[j], piece);
-        for (int64_t r = 0; r < 4; ++r)
-          sums[indexOf(i, j, r)] = piece[r];
-      }
+    }
     return sums;
   };
   int64_t end = roundUp(product.terms, 16);
@@ -78,7 +87,9 @@ Values KernelLowering::multiply(const Product &product, const WarpTile &warpTile
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(e, terms(loop.getInductionVar(), loop.getRegionIterArgs()));
+    // Else loop strength reduction gives each of the addresses a register of its own.
+    Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
+    scf::YieldOp::create(e, terms(term, loop.getRegionIterArgs()));
   }
   return Values(loop.getResults());
 }

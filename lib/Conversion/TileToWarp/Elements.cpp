@@ -26,7 +26,7 @@ int64_t polyattn::tile_to_warp::alignmentOf(Value index) {
     return std::gcd(alignmentOf(loop.getLowerBound()), alignmentOf(loop.getStep()));
   }
   Operation *op = index.getDefiningOp();
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+  if (isa<warp::OpaqueOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return alignmentOf(op->getOperand(0));
   if (isa<arith::AddIOp, arith::SubIOp>(op))
     return std::gcd(alignmentOf(op->getOperand(0)), alignmentOf(op->getOperand(1)));

@@ -54,10 +54,10 @@ std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
 }
 
 bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile,
-                                  Value term, Fragments &fragments) {
+                                  Value term, int64_t first, int64_t count, Fragments &fragments) {
   std::optional<Window> window = windowOf(isLhs ? product.lhs : product.rhs);
-  if (!window || window->storage.space != Space::Shared || !window->storage.element.isBF16() ||
-      window->alignment % 8)
+  if (!window || window->storage.isVector() || window->storage.space != Space::Shared ||
+      !window->storage.element.isBF16() || window->alignment % 8)
     return false;
   const Storage &storage = window->storage;
   recordRead(storage, Grid());
@@ -82,13 +82,12 @@ bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const Warp
   Coordinates line, along;
   line.base = e.add(termsAlongLines ? outer : inner, lineShift);
   along.base = e.add(termsAlongLines ? inner : outer, alongShift);
-  int64_t tiles = isLhs ? warpTile.rowTiles : warpTile.columnTiles;
-  int64_t perLoad = isLhs ? 1 : 2, extent = isLhs ? 16 : 8;
-  for (int64_t t = 0; t < tiles; t += perLoad) {
+  int64_t end = first + count, perLoad = isLhs ? 1 : 2, extent = isLhs ? 16 : 8;
+  for (int64_t t = first; t < end; t += perLoad) {
     int64_t shift = t * extent;
     Value at =
         address(storage, line, along, termsAlongLines ? shift : 0, termsAlongLines ? 0 : shift);
-    bool half = !isLhs && t + 1 == tiles;
+    bool half = !isLhs && t + 1 == end;
     SmallVector<Type> types(half ? 2 : 4, e.getI32Type());
     Values loaded(
         warp::LdmatrixOp::create(e, types, at, /*transposed=*/!termsAlongLines).getMatrices());
@@ -110,31 +109,45 @@ bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const Warp
 Values KernelLowering::evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
                                       const Coordinates &terms) {
   bool termsAreColumns = isLhs && !product.lhsTransposed;
+  Value factor = isLhs ? product.lhs : product.rhs;
+  // A vector has one row or column, and none of the others that a fragment takes in.
+  TileType type = tileType(factor);
+  auto only = [](int64_t size, const Coordinates &all) { return size == 1 ? Coordinates() : all; };
+  Coordinates rows = termsAreColumns ? outer : terms, columns = termsAreColumns ? terms : outer;
   Grid grid;
-  grid.rows = termsAreColumns ? outer : terms;
-  grid.columns = termsAreColumns ? terms : outer;
-  Values values = evaluate(isLhs ? product.lhs : product.rhs, grid);
-  if (termsAreColumns)
-    return values;
+  grid.rows = only(type.getRows(), rows);
+  grid.columns = only(type.getColumns(), columns);
+  Values values = evaluate(factor, grid);
+  auto valueAt = [&](int64_t r, int64_t c) {
+    Value value = values[(type.getRows() == 1 ? 0 : r) * grid.columns.size() +
+                         (type.getColumns() == 1 ? 0 : c)];
+    auto first = [&](int64_t size, const Coordinates &all, int64_t i) {
+      if (size == 1)
+        value = e.select(e.less(e.add(all.base, all.offsets[i]), 1), value, e.f32(0));
+    };
+    first(type.getRows(), rows, r);
+    first(type.getColumns(), columns, c);
+    return value;
+  };
   Values result;
   for (int64_t o = 0; o < outer.size(); ++o)
     for (int64_t t = 0; t < terms.size(); ++t)
-      result.push_back(values[t * outer.size() + o]);
+      result.push_back(termsAreColumns ? valueAt(o, t) : valueAt(t, o));
   return result;
 }
 
 KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, bool isLhs,
-                                                        const WarpTile &warpTile, Value term) {
+                                                        const WarpTile &warpTile, Value term,
+                                                        int64_t first, int64_t count) {
   Fragments fragments;
-  if (loadMatrices(product, isLhs, warpTile, term, fragments))
+  if (loadMatrices(product, isLhs, warpTile, term, first, count, fragments))
     return fragments;
   bool wide = placement.operandKind() == warp::OperandKind::TF32;
   Value group = e.divide(lane, 4), member = e.modulo(lane, 4);
   Coordinates outer, terms;
   outer.base = e.add(isLhs ? warpTile.row : warpTile.column, group);
   outer.offsets.clear();
-  int64_t tiles = isLhs ? warpTile.rowTiles : warpTile.columnTiles;
-  for (int64_t t = 0; t < tiles; ++t) {
+  for (int64_t t = first; t < first + count; ++t) {
     if (isLhs)
       outer.offsets.append({16 * t, 16 * t + 8});
     else
@@ -149,7 +162,7 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
   }
   Values values = evaluateFactor(product, isLhs, outer, terms);
   int64_t perOuter = terms.size(), outers = isLhs ? 2 : 1;
-  for (int64_t t = 0; t < tiles; ++t) {
+  for (int64_t t = 0; t < count; ++t) {
     Values high, low;
     // Halves of the terms outside, halves of the rows inside.
     for (int64_t half = 0; half < 2; ++half)

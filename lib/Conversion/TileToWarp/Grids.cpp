@@ -11,8 +11,9 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
-/// Accumulators and factors that one thread may have at a time.
-static constexpr int64_t kMaxLiveRegisters = 96;
+/// Accumulators that one thread may have at a time: of 255 registers, factors and addresses take
+/// the rest.
+static constexpr int64_t kMaxAccumulators = 128;
 
 static Coordinates consecutive(Value base, int64_t count) {
   Coordinates axis;
@@ -20,6 +21,10 @@ static Coordinates consecutive(Value base, int64_t count) {
   axis.offsets = llvm::to_vector(llvm::seq<int64_t>(0, count));
   axis.run = count;
   return axis;
+}
+
+std::string polyattn::tile_to_warp::vectorGridName(int64_t length, int64_t run) {
+  return llvm::formatv("vector {0}/{1}", length, run).str();
 }
 
 void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run,
@@ -37,7 +42,7 @@ void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajo
     grid.rows = columnMajor ? inside : line;
     grid.columns = columnMajor ? line : inside;
     // Vectors of one length are cut alike whether they stand or lie.
-    grid.name = lines == 1 ? llvm::formatv("vector {0}/{1}", along, run).str()
+    grid.name = lines == 1 ? vectorGridName(along, run)
                            : llvm::formatv("copy {0}x{1}{2}/{3}", rows, columns,
                                            columnMajor ? "t" : "", run)
                                  .str();
@@ -49,16 +54,6 @@ void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajo
 void KernelLowering::forCopyGrids(const Storage &storage, GridBody body) {
   forCopyGrids(storage.rows, storage.columns, storage.columnMajor,
                storage.isVector() ? 1 : 16 / storage.elementBytes(), body);
-}
-
-void KernelLowering::forVector(const Storage &storage, GridBody body) {
-  int64_t length = storage.rows * storage.columns;
-  Value condition = length < 32 * options.warps ? e.less(thread, length) : Value();
-  Grid grid;
-  Value number = condition ? e.select(condition, thread, e.i32(length - 1)) : thread;
-  (storage.rows == 1 ? grid.columns : grid.rows).base = number;
-  grid.name = llvm::formatv("vector {0}/1", length).str();
-  body(grid, condition);
 }
 
 // Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next of each 16 x 8 piece.
@@ -97,7 +92,10 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, int64_t prod
   WarpGrid warps = WarpGrid::of(rows, columns, options.warps);
   int64_t rowTiles = warps.rowTiles, columnTiles = warps.columnTiles;
   if (!whole) {
-    int64_t tiles = kMaxLiveRegisters / 4 / (products + 1);
+    int64_t live = 0;
+    for (auto &[value, accumulators] : registers)
+      live += accumulators.size();
+    int64_t tiles = (kMaxAccumulators - live) / 4 / (products + 1);
     columnTiles = divisorUpTo(columnTiles, std::max<int64_t>(tiles, 1));
     rowTiles = divisorUpTo(rowTiles, std::max<int64_t>(tiles / columnTiles, 1));
   }

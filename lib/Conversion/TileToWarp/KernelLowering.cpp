@@ -101,8 +101,7 @@ Value KernelLowering::isAligned(const Tensor &tensor) {
 
 // As for the CPU: program p is batch p / H and head p % H.
 void KernelLowering::bindProgram() {
-  thread = warp::ThreadIdOp::create(e);
-  lane = warp::LaneIdOp::create(e);
+  firstLane = warp::LaneIdOp::create(e);
   warp = warp::WarpIdOp::create(e);
   Value program = warp::ProgramIdOp::create(e);
   workspaceBytes = cast<arith::ConstantOp>(e.i64(0).getDefiningOp());

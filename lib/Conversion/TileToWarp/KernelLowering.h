@@ -26,6 +26,9 @@ namespace polyattn::tile_to_warp {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
+/// The grid of a vector in which thread t has the elements from t * run on, and so on.
+std::string vectorGridName(int64_t length, int64_t run);
+
 class KernelLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options);
@@ -70,9 +73,6 @@ private:
   /// memory. The threads without elements skip `body`.
   void forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run, GridBody body);
   void forCopyGrids(const Storage &storage, GridBody body);
-  /// The element of this thread, for vectors of at most as many elements as there are threads. The
-  /// threads without one run `body`, too, on another's.
-  void forVector(const Storage &storage, GridBody body);
   /// The accumulators of a rows x columns result, piece by piece where `products` of them at once
   /// take too many registers and `whole` is not set. Warps without any run `body`, too, on
   /// another's.
@@ -153,10 +153,11 @@ private:
   struct Fragments {
     llvm::SmallVector<Values> high, low;
   };
+  /// Of `count` tiles from the first on.
   Fragments loadFragments(const Product &product, bool isLhs, const WarpTile &warpTile,
-                          mlir::Value term);
+                          mlir::Value term, int64_t first, int64_t count);
   bool loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile, mlir::Value term,
-                    Fragments &fragments);
+                    int64_t first, int64_t count, Fragments &fragments);
   Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
                         const Coordinates &terms);
   void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
@@ -190,7 +191,9 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> allocations;
   /// Values that are in their storage or registers by now.
   llvm::DenseSet<mlir::Value> computed;
-  mlir::Value thread, lane, warp, workspacePointer;
+  mlir::Value warp, workspacePointer;
+  mlir::Value firstLane;    // the lane's number
+  mlir::Value lane, thread; // of the open phase
   /// Of a program's workspace, known at the end.
   mlir::arith::ConstantOp workspaceBytes;
 };

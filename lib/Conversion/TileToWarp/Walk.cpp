@@ -55,27 +55,41 @@ Storage KernelLowering::allocateFor(Value value) {
   return storages[value] = storage;
 }
 
-// Values whose last use was `op` give their memory back.
+// Values whose last use was `op` give their memory back, or their registers.
 void KernelLowering::freeAfter(Operation &op) {
-  SmallVector<Value> dead;
-  for (auto &[value, place] : allocations) {
-    if (value.getParentBlock() != op.getBlock() || isa<BufferType>(value.getType()))
-      continue;
+  auto isDead = [&](Value value) {
+    if (value.getParentBlock() != op.getBlock())
+      return false;
     Operation *last = placement.lastUse(value);
-    if (!last || last == &op || last->isBeforeInBlock(&op))
+    return !last || last == &op || last->isBeforeInBlock(&op);
+  };
+  SmallVector<Value> dead;
+  for (auto &[value, place] : allocations)
+    if (isDead(value))
       dead.push_back(value);
-  }
   for (Value value : dead) {
     (storages[value].space == Space::Shared ? shared : workspace).free(allocations[value]);
     allocations.erase(value);
   }
+  dead.clear();
+  for (auto &[value, accumulators] : registers)
+    if (value.getDefiningOp() && isDead(value))
+      dead.push_back(value);
+  for (Value value : dead)
+    registers.erase(value);
 }
 
 //===----------------------------------------------------------------------===//
 // Phases
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::beginPhase() { barriers.beginPhase(warp::BarrierOp::create(e)); }
+// What is computed from the thread's number stays in its phase: kept across phases, addresses would
+// take the registers that the products need.
+void KernelLowering::beginPhase() {
+  barriers.beginPhase(warp::BarrierOp::create(e));
+  lane = warp::OpaqueOp::create(e, firstLane);
+  thread = e.add(e.multiply(warp, 32), lane);
+}
 
 void KernelLowering::recordRead(const Storage &storage, const Grid &grid) {
   barriers.access(storage, /*isWrite=*/false, grid.name);
@@ -246,7 +260,9 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   unsigned next = 0;
   for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults())) {
     if (isCarriedTile(argument) && placement.of(argument) == Place::Registers) {
-      registers[result] = registers[argument];
+      Values accumulators = registers[argument];
+      registers.erase(argument);
+      registers[result] = accumulators;
       computed.insert(result);
     }
     unpack(result, lowered.getResults(), next);
@@ -283,17 +299,21 @@ void KernelLowering::lowerYield(scf::ForOp loop) {
 void KernelLowering::replaceCarried(Value argument, Value value,
                                     SmallVectorImpl<std::function<void()>> &writes) {
   Storage storage = storages[argument];
-  // A vector's new elements wait in registers.
-  if (storage.isVector() && storage.rows * storage.columns <= 32 * options.warps) {
+  // A vector's new elements wait in registers, one in each thread that has one.
+  int64_t length = storage.rows * storage.columns;
+  if (storage.isVector() && length <= 32 * options.warps) {
+    Grid grid;
+    (storage.rows == 1 ? grid.columns : grid.rows).base = thread;
+    grid.name = vectorGridName(length, 1);
+    Value condition = e.less(thread, length);
     beginPhase();
-    forVector(storage, [&](const Grid &grid, Value condition) {
-      Values values = padded(value, grid, evaluate(value, grid));
-      writes.push_back([=] {
-        beginPhase();
-        e.when(condition, [&] {
-          recordWrite(storage, grid);
-          storeElements(storage, grid, values);
-        });
+    Value element =
+        e.when(condition, e.f32(0), [&] { return padded(value, grid, evaluate(value, grid))[0]; });
+    writes.push_back([=] {
+      beginPhase();
+      e.when(condition, [&] {
+        recordWrite(storage, grid);
+        storeElements(storage, grid, element);
       });
     });
     return;

@@ -1,0 +1,85 @@
+//===- EmulatedKernel.h - GPU kernels on the host ---------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_EMULATOR_EMULATEDKERNEL_H
+#define POLYATTN_EMULATOR_EMULATEDKERNEL_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "polyattn/Target/Launch.h"
+#include "runtime/emulator/Counters.h"
+#include "runtime/emulator/Findings.h"
+#include <memory>
+
+namespace polyattn {
+
+/// A tensor of a launch, and what a kernel may do with it.
+struct EmulatedTensor {
+  LaunchTensor view;
+  int64_t elementBytes;
+  bool isResult;
+};
+
+struct EmulatorOptions {
+  /// Whose clocks are counted.
+  std::string chip = "sm_80";
+  /// CTAs that run at a time; 0 for one on each processor of the host.
+  unsigned threads = 0;
+  /// Accesses of one thread between two meetings with others, after which it is stuck.
+  uint64_t accessLimit = uint64_t(1) << 28;
+};
+
+/// What a launch did where all is well.
+struct EmulatorReport {
+  int64_t programs = 0;
+  emulator::Counters counters;
+
+  /// Lines of `name: number`, for each program.
+  void print(llvm::raw_ostream &stream) const;
+};
+
+/// A finding and its text: where, what, who and with whom.
+struct EmulatorProblem {
+  emulator::Finding finding;
+  std::string message;
+};
+
+/// A launch that the emulator found problems in.
+class EmulatorError : public llvm::ErrorInfo<EmulatorError> {
+public:
+  static char ID;
+  explicit EmulatorError(std::vector<EmulatorProblem> problems) : problems(std::move(problems)) {}
+  llvm::ArrayRef<EmulatorProblem> getProblems() const { return problems; }
+  void log(llvm::raw_ostream &stream) const override;
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+private:
+  std::vector<EmulatorProblem> problems;
+};
+
+/// A kernel of the warp dialect as code for this processor that runs under the emulator's eyes.
+class EmulatedKernel {
+public:
+  /// Compiles the `gpu.func` of this name; the module stays as it is.
+  static llvm::Expected<std::unique_ptr<EmulatedKernel>> compile(mlir::ModuleOp module,
+                                                                 llvm::StringRef name);
+  ~EmulatedKernel();
+
+  const LaunchDescription &getLaunch() const;
+
+  /// Runs all programs on these tensors, arguments and then results. An error is an EmulatorError,
+  /// or says what about the launch cannot be.
+  llvm::Expected<EmulatorReport> run(llvm::ArrayRef<EmulatedTensor> tensors,
+                                     const EmulatorOptions &options = {}) const;
+
+private:
+  struct Code;
+  explicit EmulatedKernel(std::unique_ptr<Code> code);
+  std::unique_ptr<Code> code;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_EMULATOR_EMULATEDKERNEL_H

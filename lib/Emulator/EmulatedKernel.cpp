@@ -1,0 +1,241 @@
+//===- EmulatedKernel.cpp - GPU kernels on the host -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Emulator/EmulatedKernel.h"
+#include "Messages.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "polyattn/Conversion/Passes.h"
+#include "polyattn/JIT/LinkedObject.h"
+#include "polyattn/Target/CPU.h"
+#include "runtime/emulator/Calls.h"
+#include "runtime/emulator/Emulator.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/AlignOf.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+
+using namespace mlir;
+using namespace polyattn;
+using llvm::Error;
+using llvm::Expected;
+
+char EmulatorError::ID;
+
+struct EmulatedKernel::Code {
+  LaunchDescription launch;
+  std::vector<EmulatedSite> sites;
+  std::unique_ptr<LinkedObject> object;
+  emulator::Kernel function = nullptr;
+};
+
+EmulatedKernel::EmulatedKernel(std::unique_ptr<Code> code) : code(std::move(code)) {}
+EmulatedKernel::~EmulatedKernel() = default;
+
+const LaunchDescription &EmulatedKernel::getLaunch() const { return code->launch; }
+
+void EmulatorError::log(llvm::raw_ostream &stream) const {
+  llvm::interleave(
+      problems, stream, [&](const EmulatorProblem &problem) { stream << problem.message; }, "\n");
+}
+
+static gpu::GPUFuncOp findKernel(ModuleOp module, StringRef name) {
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+    if (auto kernel = kernels.lookupSymbol<gpu::GPUFuncOp>(name))
+      return kernel;
+  return {};
+}
+
+static Error checkLaunch(const LaunchDescription &launch) {
+  auto error = [&](const Twine &text) {
+    return llvm::createStringError("kernel @" + Twine(launch.function) + ": " + text);
+  };
+  if (launch.threads <= 0 || launch.threads % emulator::kWarpSize != 0 ||
+      launch.threads > emulator::kMaxThreads)
+    return error("warp.threads: expected a multiple of 32 up to 1024, got " +
+                 Twine(launch.threads));
+  if (launch.sharedBytes < 0 || launch.sharedBytes > INT32_MAX || launch.workspaceBytes < 0)
+    return error("sizes of memory cannot be negative");
+  return Error::success();
+}
+
+/// Machine code of a module in the LLVM dialect. As fast to compile as can be: the time of a run
+/// goes to the emulator.
+static Expected<std::unique_ptr<llvm::MemoryBuffer>> generateObject(ModuleOp module) {
+  auto machine = findMachine("native");
+  if (!machine)
+    return machine.takeError();
+  CodegenOptions options;
+  options.optimizationLevel = 1;
+  auto target = createTargetMachine(*machine, options);
+  if (!target)
+    return target.takeError();
+  llvm::LLVMContext context;
+  auto translated = translateToLLVMIR(module, context, **target);
+  if (!translated)
+    return translated.takeError();
+  auto bytes = generateCode(**translated, **target, CodeFile::Object, options);
+  if (!bytes)
+    return bytes.takeError();
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(*bytes),
+                                                         /*RequiresNullTerminator=*/false);
+}
+
+static std::vector<EmulatedSite> readSites(LLVM::LLVMFuncOp function) {
+  std::vector<EmulatedSite> sites;
+  for (auto site : function->getAttrOfType<ArrayAttr>("polyattn.sites").getAsRange<ArrayAttr>())
+    sites.push_back({cast<StringAttr>(site[0]).str(), cast<StringAttr>(site[1]).str()});
+  return sites;
+}
+
+Expected<std::unique_ptr<EmulatedKernel>> EmulatedKernel::compile(ModuleOp module, StringRef name) {
+  gpu::GPUFuncOp kernel = findKernel(module, name);
+  if (!kernel)
+    return llvm::createStringError("no kernel @" + name);
+  Expected<LaunchDescription> launch = describeLaunch(kernel);
+  if (!launch)
+    return launch.takeError();
+  if (Error error = checkLaunch(*launch))
+    return std::move(error);
+
+  OwningOpRef<ModuleOp> lowered = module.clone();
+  PassManager passes(module.getContext());
+  passes.addPass(createConvertWarpToEmulator());
+  if (failed(passes.run(*lowered)))
+    return llvm::createStringError("kernel @" + name + ": the emulator cannot run it");
+  auto code = std::make_unique<Code>();
+  code->launch = std::move(*launch);
+  code->sites = readSites(lowered->lookupSymbol<LLVM::LLVMFuncOp>(name));
+  auto object = generateObject(*lowered);
+  if (!object)
+    return object.takeError();
+  auto linked = LinkedObject::link(std::move(*object), emulator::getCalls());
+  if (!linked)
+    return linked.takeError();
+  code->object = std::move(*linked);
+  auto address = code->object->lookup(name);
+  if (!address)
+    return address.takeError();
+  code->function = reinterpret_cast<emulator::Kernel>(*address);
+  return std::unique_ptr<EmulatedKernel>(new EmulatedKernel(std::move(code)));
+}
+
+/// The memory of a tensor that has elements.
+static emulator::MemoryRange rangeOf(const EmulatedTensor &tensor) {
+  emulator::MemoryRange range;
+  range.role = tensor.isResult ? emulator::MemoryRange::Output : emulator::MemoryRange::Input;
+  range.address = reinterpret_cast<uint64_t>(tensor.view.data);
+  range.elementBytes = tensor.elementBytes;
+  for (auto [size, stride] : llvm::zip_equal(tensor.view.sizes, tensor.view.strides))
+    range.dimensions.push_back(
+        {static_cast<uint64_t>(size), static_cast<uint64_t>(stride * tensor.elementBytes)});
+  return range;
+}
+
+static uint64_t bytesOf(const emulator::MemoryRange &range) {
+  uint64_t bytes = range.elementBytes;
+  for (auto &dimension : range.dimensions)
+    bytes += (dimension.size - 1) * dimension.strideBytes;
+  return bytes;
+}
+
+namespace {
+/// Poisoned memory for all programs, aligned as a device's is.
+class Workspace {
+public:
+  explicit Workspace(int64_t bytes)
+      : bytes(bytes), storage(bytes + kAlignment, std::byte(0xff)),
+        first(reinterpret_cast<void *>(
+            llvm::alignTo(reinterpret_cast<uint64_t>(storage.data()), kAlignment))) {}
+  void *get() const { return first; }
+  emulator::MemoryRange range() const {
+    emulator::MemoryRange range;
+    range.role = emulator::MemoryRange::Workspace;
+    range.address = reinterpret_cast<uint64_t>(first);
+    range.dimensions.push_back({static_cast<uint64_t>(bytes), 1});
+    return range;
+  }
+
+private:
+  static constexpr uint64_t kAlignment = 256;
+  int64_t bytes;
+  std::vector<std::byte> storage;
+  void *first;
+};
+} // namespace
+
+static Expected<emulator::Chip> findChip(StringRef name) {
+  std::string known;
+  for (const emulator::Chip *chip = emulator::getChips(); chip->name; ++chip) {
+    if (name == chip->name)
+      return *chip;
+    known += (known.empty() ? "" : ", ") + std::string(chip->name);
+  }
+  return llvm::createStringError("unknown chip '" + name + "', expected one of " + known);
+}
+
+Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tensors,
+                                             const EmulatorOptions &options) const {
+  auto chip = findChip(options.chip);
+  if (!chip)
+    return chip.takeError();
+  std::vector<LaunchTensor> views;
+  for (const EmulatedTensor &tensor : tensors)
+    views.push_back(tensor.view);
+
+  emulator::Launch launch;
+  launch.kernel = code->function;
+  launch.programs = countPrograms(code->launch, views);
+  Workspace workspace(launch.programs * code->launch.workspaceBytes);
+  launch.parameters = bindParameters(code->launch, views, workspace.get());
+  launch.threads = static_cast<int>(code->launch.threads);
+  launch.sharedBytes = static_cast<uint32_t>(code->launch.sharedBytes);
+  launch.chip = *chip;
+  launch.hostThreads = options.threads;
+  launch.accessLimit = options.accessLimit;
+  std::vector<NamedRange> names;
+  auto addRange = [&](const Twine &name, const emulator::MemoryRange &range) {
+    launch.memory.push_back(range);
+    names.push_back({name.str(), range.address, bytesOf(range)});
+  };
+  for (auto [i, tensor] : llvm::enumerate(tensors))
+    if (!llvm::is_contained(tensor.view.sizes, 0))
+      addRange("tensor " + Twine(i), rangeOf(tensor));
+  if (launch.programs * code->launch.workspaceBytes > 0)
+    addRange("the workspace", workspace.range());
+
+  emulator::Outcome outcome = emulator::run(launch);
+  if (outcome.findings.empty())
+    return EmulatorReport{launch.programs, outcome.counters};
+  std::vector<EmulatorProblem> problems;
+  for (const emulator::Finding &finding : outcome.findings)
+    problems.push_back({finding, describeFinding(finding, code->sites, names)});
+  return llvm::make_error<EmulatorError>(std::move(problems));
+}
+
+void EmulatorReport::print(llvm::raw_ostream &stream) const {
+  auto line = [&](StringRef name, double number) {
+    stream << "    " << llvm::left_justify(name, 38)
+           << llvm::format("%.1f\n", number / std::max<int64_t>(programs, 1));
+  };
+  stream << "  emulated " << programs << " programs without a finding; for each:\n";
+  line("mma bf16", counters.mma[0]);
+  line("mma f16", counters.mma[1]);
+  line("mma tf32", counters.mma[2]);
+  line("shared-memory wavefronts", counters.sharedWavefronts);
+  line("  without bank conflicts", counters.idealSharedWavefronts);
+  line("global bytes read", counters.globalBytesRead);
+  line("  sectors of 32 bytes", counters.globalSectorsRead);
+  line("global bytes written", counters.globalBytesWritten);
+  line("  sectors of 32 bytes", counters.globalSectorsWritten);
+  line("barriers", counters.barriers);
+  line("clocks of tensor cores", counters.tensorClocks);
+  line("clocks of shared memory", counters.sharedClocks);
+  line("clocks, the larger in each interval", counters.predictedClocks);
+}

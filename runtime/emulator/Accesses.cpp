@@ -1,0 +1,173 @@
+//===- Accesses.cpp - what a thread reads and writes ----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Block.h"
+#include <cstring>
+
+using namespace polyattn::emulator;
+
+Finding Block::findingAt(Problem problem, int thread, uint32_t site, uint64_t address,
+                         bool isGlobal) const {
+  Finding finding;
+  finding.problem = problem;
+  finding.site = site;
+  finding.program = program;
+  finding.thread = thread;
+  finding.address = address;
+  finding.isGlobal = isGlobal;
+  return finding;
+}
+
+void Block::report(Problem problem, int thread, uint32_t site, uint64_t address, bool isGlobal) {
+  findings->add(findingAt(problem, thread, site, address, isGlobal));
+}
+
+void Block::report(const Conflict &conflict, int thread, uint32_t site, uint64_t address,
+                   bool isGlobal) {
+  if (conflict.problem == Problem::None)
+    return;
+  Finding finding = findingAt(conflict.problem, thread, site, address, isGlobal);
+  if (conflict.other.thread != Moment::kNobody) {
+    finding.otherSite = conflict.other.site;
+    finding.otherThread = conflict.other.thread;
+  }
+  findings->add(finding);
+}
+
+void Block::countAccess(uint32_t site, AccessGroups::Kind kind, uint64_t address, uint32_t bytes) {
+  warps[running / kWarpSize].accesses.record(running % kWarpSize, site, kind, address, bytes);
+  if (++threads[running].accesses > launch.accessLimit)
+    abandon(Problem::Deadlock, site);
+}
+
+bool Block::checkShared(int thread, uint32_t site, uint32_t address, uint32_t bytes) {
+  if (!shared.contains(address, bytes)) {
+    report(Problem::OutOfBounds, thread, site, address, false);
+    return false;
+  }
+  if (address % bytes != 0) {
+    report(Problem::Misaligned, thread, site, address, false);
+    return false;
+  }
+  return true;
+}
+
+void Block::loadShared(uint32_t site, uint32_t address, uint32_t bytes, void *result) {
+  std::memset(result, 0xff, bytes);
+  if (!checkShared(running, site, address, bytes))
+    return;
+  countAccess(site, AccessGroups::Shared, address, bytes);
+  report(shared.read(now(running, site), address, bytes, result), running, site, address, false);
+}
+
+void Block::storeShared(uint32_t site, uint32_t address, uint32_t bytes, const void *value) {
+  if (!checkShared(running, site, address, bytes))
+    return;
+  countAccess(site, AccessGroups::Shared, address, bytes);
+  report(shared.write(now(running, site), address, bytes, value), running, site, address, false);
+}
+
+GlobalMemory::Range *Block::checkGlobal(uint32_t site, uint64_t address, uint32_t bytes) {
+  GlobalMemory::Range *range = globalMemory.find(address, bytes);
+  if (!range)
+    report(Problem::OutOfBounds, running, site, address, true);
+  return range;
+}
+
+void Block::checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
+                            const GlobalMemory::Range &range, bool readOnly) {
+  if (range.getRole() == MemoryRange::Input)
+    return;
+  Conflict conflict;
+  Moment moment = now(running, site);
+  ShadowCell *cells = globalShadow.at(address);
+  for (uint32_t i = 0; i < (bytes + kCellBytes - 1) / kCellBytes; ++i) {
+    cells[i].read(moment, conflict);
+    if (readOnly && cells[i].isWritten())
+      conflict.note(Problem::ReadOnlyOfWritten, Moment());
+  }
+  report(conflict, running, site, address, true);
+}
+
+void Block::loadGlobal(uint32_t site, uint64_t address, uint32_t bytes, bool readOnly,
+                       void *result) {
+  std::memset(result, 0xff, bytes);
+  if (address % bytes != 0)
+    return report(Problem::Misaligned, running, site, address, true);
+  GlobalMemory::Range *range = checkGlobal(site, address, bytes);
+  if (!range)
+    return;
+  countAccess(site, AccessGroups::GlobalRead, address, bytes);
+  checkGlobalRead(site, address, bytes, *range, readOnly);
+  std::memcpy(result, reinterpret_cast<const void *>(address), bytes);
+}
+
+void Block::storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const void *value) {
+  if (address % bytes != 0)
+    return report(Problem::Misaligned, running, site, address, true);
+  GlobalMemory::Range *range = checkGlobal(site, address, bytes);
+  if (!range)
+    return;
+  if (range->getRole() == MemoryRange::Input)
+    return report(Problem::WriteToInput, running, site, address, true);
+  countAccess(site, AccessGroups::GlobalWrite, address, bytes);
+  Conflict conflict;
+  Moment moment = now(running, site);
+  ShadowCell *cells = globalShadow.at(address);
+  for (uint32_t i = 0; i < bytes / kCellBytes; ++i)
+    cells[i].write(moment, conflict);
+  report(conflict, running, site, address, true);
+  int64_t other = range->noteWriter(program, address, bytes);
+  if (other >= 0) {
+    Finding finding = findingAt(Problem::TwoProgramsWrite, running, site, address, true);
+    finding.otherProgram = other;
+    findings->add(finding);
+  }
+  std::memcpy(reinterpret_cast<void *>(address), value, bytes);
+}
+
+void Block::copyAsync(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes) {
+  constexpr uint32_t kCopyBytes = 16;
+  if (source % kCopyBytes != 0)
+    return report(Problem::Misaligned, running, site, source, true);
+  if (!checkShared(running, site, address, kCopyBytes))
+    return;
+  PendingCopy copy = {site, address, {}};
+  if (bytes > 0) {
+    GlobalMemory::Range *range = bytes <= kCopyBytes ? checkGlobal(site, source, bytes) : nullptr;
+    if (!range)
+      return report(Problem::OutOfBounds, running, site, source, true);
+    countAccess(site, AccessGroups::GlobalRead, source, bytes);
+    checkGlobalRead(site, source, bytes, *range, false);
+    std::memcpy(copy.bytes, reinterpret_cast<const void *>(source), bytes);
+  }
+  countAccess(site, AccessGroups::Shared, address, kCopyBytes);
+  report(shared.beginCopy(now(running, site), address, kCopyBytes), running, site, address, false);
+  threads[running].openCopies.push_back(copy);
+}
+
+void Block::commitCopies() {
+  Thread &thread = threads[running];
+  thread.copyGroups.push_back(std::move(thread.openCopies));
+  thread.openCopies.clear();
+}
+
+void Block::waitCopies(uint32_t pending) {
+  Thread &thread = threads[running];
+  while (thread.copyGroups.size() > pending) {
+    for (const PendingCopy &copy : thread.copyGroups.front())
+      shared.endCopy(now(running, copy.site), copy.address, sizeof copy.bytes, copy.bytes);
+    thread.copyGroups.pop_front();
+  }
+}
+
+uint32_t Block::checkIndex(uint32_t site, uint32_t index, uint32_t count) {
+  if (index < count)
+    return index;
+  report(Problem::BeyondTable, running, site, index, false);
+  return 0;
+}

@@ -1,0 +1,139 @@
+//===- Block.h - one CTA: its threads, and where they meet ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_RUNTIME_EMULATOR_BLOCK_H
+#define POLYATTN_RUNTIME_EMULATOR_BLOCK_H
+
+#include "AccessGroups.h"
+#include "Emulator.h"
+#include "Fiber.h"
+#include "SharedMemory.h"
+#include <deque>
+
+namespace polyattn::emulator {
+
+/// An op at which threads wait for each other, and what one of them brings to it.
+struct Meeting {
+  enum Op { Barrier, Sync, Ldmatrix, MmaSync, Shuffle };
+  Op op;
+  uint32_t site;
+  /// Ldmatrix: the number of matrices; MmaSync: the kind of operands; Shuffle: the mode.
+  uint32_t variant = 0;
+  /// Ldmatrix: whether transposed; Shuffle: the lane.
+  uint32_t detail = 0;
+  /// Ldmatrix: the address; Shuffle: the value, and then the result.
+  uint32_t value = 0;
+  /// MmaSync.
+  const uint32_t *operands = nullptr;
+  float *sums = nullptr;
+  /// Ldmatrix.
+  uint32_t *registers = nullptr;
+};
+
+/// 16 bytes on their way to shared memory.
+struct PendingCopy {
+  uint32_t site, address;
+  uint8_t bytes[16];
+};
+
+struct Thread {
+  enum State { Ready, Waiting, Done };
+  Fiber fiber;
+  State state = Ready;
+  /// Where it waits; on its own stack.
+  Meeting *meeting = nullptr;
+  std::vector<PendingCopy> openCopies;
+  std::deque<std::vector<PendingCopy>> copyGroups;
+  /// Accesses since it last met others.
+  uint64_t accesses = 0;
+};
+
+/// Runs one CTA at a time; a thread of the host has one and runs many CTAs with it.
+class Block {
+public:
+  Block(const Launch &launch, GlobalMemory &globalMemory);
+
+  /// Runs a CTA; its costs are added to the counters.
+  void run(int64_t program, Counters &counters, Findings &findings);
+
+  /// The block whose thread calls.
+  static Block &current();
+  int getThread() const { return running; }
+  int64_t getProgram() const { return program; }
+
+  // What the running thread does (Calls.h).
+  void meet(Meeting &meeting);
+  void loadShared(uint32_t site, uint32_t address, uint32_t bytes, void *result);
+  void storeShared(uint32_t site, uint32_t address, uint32_t bytes, const void *value);
+  void loadGlobal(uint32_t site, uint64_t address, uint32_t bytes, bool readOnly, void *result);
+  void storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const void *value);
+  void copyAsync(uint32_t site, uint64_t source, uint32_t address, uint32_t bytes);
+  void commitCopies();
+  void waitCopies(uint32_t pending);
+  uint32_t checkIndex(uint32_t site, uint32_t index, uint32_t count);
+
+private:
+  struct Warp {
+    int waiting = 0;
+    uint32_t epoch = 0;
+    AccessGroups accesses;
+  };
+
+  // Block.cpp
+  static void enterThread(void *block);
+  void reset(int64_t newProgram, Counters &newCounters, Findings &newFindings);
+  bool runWarp(int warp);
+  void waitForOthers();
+  void completeBarrier();
+  void completeMeeting(int warp);
+  void endInterval();
+  Moment now(int thread, uint32_t site) const;
+
+  // Collectives.cpp
+  void execute(int warp);
+  void executeLdmatrix(int warp);
+  void executeMmaSync(int warp);
+  void executeShuffle(int warp);
+  Meeting &meetingOf(int warp, int lane) { return *threads[warp * kWarpSize + lane].meeting; }
+
+  // Accesses.cpp
+  bool checkShared(int thread, uint32_t site, uint32_t address, uint32_t bytes);
+  GlobalMemory::Range *checkGlobal(uint32_t site, uint64_t address, uint32_t bytes);
+  void checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
+                       const GlobalMemory::Range &range, bool readOnly);
+  void countAccess(uint32_t site, AccessGroups::Kind kind, uint64_t address, uint32_t bytes);
+  Finding findingAt(Problem problem, int thread, uint32_t site, uint64_t address,
+                    bool isGlobal) const;
+  void report(Problem problem, int thread, uint32_t site, uint64_t address, bool isGlobal);
+  void report(const Conflict &conflict, int thread, uint32_t site, uint64_t address, bool isGlobal);
+
+  // Stuck.cpp
+  void diagnoseStuck();
+  bool diagnoseWarp(int warp);
+  void reportMeeting(Problem problem, int thread, int otherThread);
+  void abandon(Problem problem, uint32_t site);
+
+  const Launch &launch;
+  GlobalMemory &globalMemory;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  SharedMemory shared;
+  ShadowPages globalShadow;
+
+  int64_t program = 0;
+  int running = 0;
+  uint32_t epoch = 0;
+  int atBarrier = 0, done = 0;
+  /// Something that cannot be continued was found.
+  bool abandoned = false;
+  Interval interval;
+  Counters *counters = nullptr;
+  Findings *findings = nullptr;
+};
+
+} // namespace polyattn::emulator
+
+#endif // POLYATTN_RUNTIME_EMULATOR_BLOCK_H

@@ -1,0 +1,128 @@
+//===- BarriersTest.cpp - where the threads of a CTA must meet ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/TileToWarp/Barriers.h"
+#include "dialects/Warp/Warp.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+
+namespace {
+/// Phases of a kernel; the text says what is left of their barriers: `b` a barrier, `w` a wait
+/// before it, `.` a phase.
+class BarriersTest : public ::testing::Test {
+protected:
+  BarriersTest() : builder(&context) {
+    context.loadDialect<warp::WarpDialect>();
+    module = ModuleOp::create(builder.getUnknownLoc());
+    builder.setInsertionPointToEnd(module->getBody());
+  }
+  void phase(std::initializer_list<std::pair<char, Storage>> accesses, StringRef grid = "") {
+    barriers.beginPhase(warp::BarrierOp::create(builder, builder.getUnknownLoc()));
+    for (auto [kind, storage] : accesses) {
+      if (kind == 'c')
+        barriers.copy(storage);
+      else
+        barriers.access(storage, kind == 'w', grid);
+    }
+    warp::SyncOp::create(builder, builder.getUnknownLoc());
+  }
+  std::string finish() {
+    barriers.finish();
+    std::string text;
+    for (Operation &op : *module->getBody())
+      text += isa<warp::BarrierOp>(op) ? 'b' : isa<warp::WaitCopiesOp>(op) ? 'w' : '.';
+    return text;
+  }
+  static Storage bytes(int64_t begin, int64_t size, Space space = Space::Shared) {
+    Storage storage;
+    storage.space = space;
+    storage.offset = begin;
+    storage.bytes = size;
+    return storage;
+  }
+
+  MLIRContext context;
+  OpBuilder builder;
+  OwningOpRef<ModuleOp> module;
+  Barriers barriers;
+  Storage a = bytes(0, 64), b = bytes(64, 64), overlapsA = bytes(32, 64);
+};
+
+TEST_F(BarriersTest, ReadersWaitForWriters) {
+  phase({{'w', a}});
+  phase({{'r', b}});
+  phase({{'r', a}});
+  phase({{'r', a}});
+  EXPECT_EQ(finish(), "..b..");
+}
+
+TEST_F(BarriersTest, WritersWaitForReadersOfOverlappingBytes) {
+  phase({{'r', a}});
+  phase({{'w', b}});
+  phase({{'w', overlapsA}});
+  EXPECT_EQ(finish(), "..b.");
+}
+
+TEST_F(BarriersTest, SpacesAreApart) {
+  phase({{'w', a}});
+  phase({{'r', bytes(0, 64, Space::Workspace)}});
+  EXPECT_EQ(finish(), "..");
+}
+
+TEST_F(BarriersTest, ThreadsReadWhatTheyWrote) {
+  phase({{'w', a}}, "grid");
+  phase({{'r', a}, {'w', a}}, "grid");
+  EXPECT_EQ(finish(), "..");
+}
+
+TEST_F(BarriersTest, OneGridOfTwoPlacesIsNoExcuse) {
+  phase({{'w', a}}, "grid");
+  phase({{'r', overlapsA}}, "grid");
+  EXPECT_EQ(finish(), ".b.");
+}
+
+TEST_F(BarriersTest, CopiesAreWaitedForAtTheBarrierThatTheirReaderNeeds) {
+  phase({{'c', a}});
+  phase({{'c', b}});
+  phase({{'r', a}});
+  phase({{'r', b}});
+  EXPECT_EQ(finish(), "..wb..");
+}
+
+TEST_F(BarriersTest, TheNextIterationWaitsForTheLast) {
+  barriers.beginLoop();
+  phase({{'w', a}});
+  phase({{'r', a}});
+  barriers.endLoop();
+  EXPECT_EQ(finish(), "b.b.");
+}
+
+TEST_F(BarriersTest, ALoopMayRunNoTime) {
+  phase({{'w', a}});
+  barriers.beginLoop();
+  phase({{'r', b}});
+  barriers.endLoop();
+  phase({{'r', a}});
+  EXPECT_EQ(finish(), "..b.");
+}
+
+TEST_F(BarriersTest, ABarrierInOneBranchIsNotOneInTheOther) {
+  phase({{'w', a}});
+  barriers.beginBranch();
+  phase({{'r', a}});
+  barriers.nextBranch();
+  phase({{'r', b}});
+  barriers.endBranch();
+  phase({{'r', a}});
+  EXPECT_EQ(finish(), ".b..b.");
+}
+} // namespace
