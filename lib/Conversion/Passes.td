@@ -53,9 +53,10 @@ def ExpandMath : Pass<"polyattn-expand-math"> {
     `math.copysign`, `math.floor`, and an `afn` division. sin and cos reduce arguments up to
     1.5e6 without loss.
 
-    Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; infinities and NaN as C's
-    functions have them. Results below 2^-126 may be 0, and zeros may lose their sign. `math.exp` with `afn` becomes
-    one exp2 of a product, whose relative error grows with the argument to 1e-5.
+    Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; infinities and NaN
+    as C's functions have them. Results below 2^-126 may be 0, and zeros may lose their sign.
+    `math.exp` with `afn` becomes one exp2 of a product, whose relative error grows with the
+    argument to 1e-5.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
@@ -78,6 +79,11 @@ def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect"];
+  let options = [
+    Option<"sharedBytesPerSM", "shared-bytes-per-sm", "int64_t", "0",
+           "Shared memory of a multiprocessor, if it is known: where it limits the CTAs there, "
+           "ptxas need not save registers for more (nvvm.minctasm)">,
+  ];
 }
 
 #endif // POLYATTN_CONVERSION_PASSES

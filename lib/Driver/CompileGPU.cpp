@@ -113,7 +113,9 @@ static llvm::Error withCode(LoweredModule &module, llvm::StringRef kernel,
                             llvm::function_ref<llvm::Error(GPUCode)> use) {
   // The pipeline consumes what describes the launch, and the caller may want other kernels yet.
   mlir::OwningOpRef<mlir::ModuleOp> copy = copyKernels(*module.module, kernel);
-  if (llvm::Error error = runPipeline(*copy, "GPU pipeline", buildWarpToNVVMPipeline))
+  if (llvm::Error error = runPipeline(*copy, "GPU pipeline", [&](mlir::OpPassManager &passes) {
+        buildWarpToNVVMPipeline(passes, gpu);
+      }))
     return error;
   llvm::LLVMContext context;
   GPUModuleOp kernels = *copy->getOps<GPUModuleOp>().begin();

@@ -37,7 +37,7 @@ llvm::Error emitForGPU(LoweredModule &module, const GPUDescription &gpu, Emit em
                        llvm::StringRef output, llvm::StringRef ptxas);
 
 /// The JSON beside a kernel: what Triton's cache has, and under "polyattn" what the parameters
-/// mean. `entry` and `cubin` are null where they are not known.
+/// mean. `entry` is null and `code` empty where they are not known.
 llvm::json::Value describeKernelFile(const LaunchDescription &launch, const GPUDescription &gpu,
                                      const KernelDescription *entry, llvm::StringRef code);
 

@@ -38,14 +38,14 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == GPUPipelinePhase::Warp)
     return;
-  buildWarpToNVVMPipeline(passes);
+  buildWarpToNVVMPipeline(passes, options.chip);
 }
 
-void polyattn::buildWarpToNVVMPipeline(mlir::OpPassManager &passes) {
+void polyattn::buildWarpToNVVMPipeline(mlir::OpPassManager &passes, const GPUDescription &chip) {
   mlir::OpPassManager &kernels = passes.nest<mlir::gpu::GPUModuleOp>();
   kernels.addPass(createExpandMath());
   kernels.addPass(mlir::createCSEPass());
-  kernels.addPass(createConvertWarpToNVVM());
+  kernels.addPass(createConvertWarpToNVVM({chip.sharedBytesPerSM}));
 }
 
 namespace {
@@ -84,5 +84,5 @@ void polyattn::registerGPUPipelines() {
       });
   mlir::PassPipelineRegistration<>(
       "polyattn-warp-to-nvvm-pipeline", "Lower kernels in the warp dialect to the LLVM dialect",
-      [](mlir::OpPassManager &passes) { buildWarpToNVVMPipeline(passes); });
+      [](mlir::OpPassManager &passes) { buildWarpToNVVMPipeline(passes, GPUDescription()); });
 }

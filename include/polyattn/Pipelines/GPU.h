@@ -25,10 +25,10 @@ struct GPUPipelineOptions {
 void buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options);
 
 /// The part of it from kernels in the warp dialect on.
-void buildWarpToNVVMPipeline(mlir::OpPassManager &passes);
+void buildWarpToNVVMPipeline(mlir::OpPassManager &passes, const GPUDescription &chip);
 
 /// `--polyattn-nvptx-pipeline="target=sm_90 stop-after=schedule|tile|warp|llvm"` and
-/// `--polyattn-warp-to-nvvm-pipeline`.
+/// `--polyattn-warp-to-nvvm-pipeline` (as for sm_80).
 void registerGPUPipelines();
 
 } // namespace polyattn

@@ -28,7 +28,8 @@ using namespace polyattn;
 namespace {
 
 struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  Kernel(const LLVMTypeConverter &converter, int64_t sharedBytesPerSM)
+      : ConvertOpToLLVMPattern(converter), sharedBytesPerSM(sharedBytesPerSM) {}
   LogicalResult matchAndRewrite(gpu::GPUFuncOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     TypeConverter::SignatureConversion signature(op.getNumArguments());
@@ -41,12 +42,26 @@ struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
     int32_t threads = op->getAttrOfType<IntegerAttr>("warp.threads").getInt();
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({threads, 1, 1}));
+    if (int64_t blocks = blocksByShared(op); blocks && blocks * threads * 256 <= 65536)
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        rewriter.getI32IntegerAttr(blocks));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
       return failure();
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  /// How many CTAs fit on a multiprocessor, or 0 where that is not known. ptxas would rather spill
+  /// than not reach a round number of them, also where shared memory has no place for these: then
+  /// all 65536 registers, up to 255 in a thread, are the few CTAs' own.
+  int64_t blocksByShared(gpu::GPUFuncOp op) const {
+    auto shared = op->getAttrOfType<IntegerAttr>("warp.shared_bytes");
+    constexpr int64_t reserved = 1024;
+    return shared ? sharedBytesPerSM / (shared.getInt() + reserved) : 0;
+  }
+  int64_t sharedBytesPerSM;
 };
 
 struct Return : ConvertOpToLLVMPattern<gpu::ReturnOp> {
@@ -59,6 +74,7 @@ struct Return : ConvertOpToLLVMPattern<gpu::ReturnOp> {
 };
 
 struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarpToNVVMPass> {
+  using ConvertWarpToNVVMBase::ConvertWarpToNVVMBase;
   void runOnOperation() override {
     for (auto function : getOperation().getOps<gpu::GPUFuncOp>()) {
       if (failed(check(function)))
@@ -74,7 +90,8 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
     target.addLegalOp<gpu::GPUModuleOp>();
     LLVMTypeConverter converter(context);
     RewritePatternSet patterns(context);
-    patterns.add<Kernel, Return>(converter);
+    patterns.add<Kernel>(converter, sharedBytesPerSM);
+    patterns.add<Return>(converter);
     populatePlacePatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns, tables);
     populateFragmentPatterns(converter, patterns);

@@ -99,11 +99,14 @@ llvm::Expected<GPUCode> polyattn::translateToLLVMIR(mlir::gpu::GPUModuleOp kerne
   return GPUCode{std::move(*machine), std::move(module)};
 }
 
-/// LLVM's -O3 without its vectorizers: a thread has no vectors.
+/// LLVM's -O3 without its vectorizers, as a thread has no vectors, and without unrolling:
+/// tile-to-warp has unrolled what it wants to have in registers, and kernels that LLVM unrolls
+/// further spill hundreds of bytes.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
   tuning.LoopInterleaving = false;
+  tuning.LoopUnrolling = false;
   tuning.SLPVectorization = false;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --warp-to-nvvm -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: polyattn-opt %s --warp-to-nvvm=shared-bytes-per-sm=233472 -split-input-file -verify-diagnostics | FileCheck %s
 // Functions that are instructions, and errors.
 
 gpu.module @kernels {
@@ -29,6 +29,24 @@ gpu.module @kernels {
       %next = arith.addf %s, %x : f32
       scf.yield %next : f32
     }
+    gpu.return
+  }
+}
+
+// -----
+
+// Two CTAs of 110000 bytes share a multiprocessor, and have 256 registers for each of their threads.
+// Of 40000 bytes there are five: how many registers that is worth is for ptxas to say.
+
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @few
+  // CHECK-SAME: nvvm.minctasm = 2 : i32
+  gpu.func @few() kernel attributes {warp.threads = 128 : i64, warp.shared_bytes = 110000 : i64} {
+    gpu.return
+  }
+  // CHECK-LABEL: llvm.func @many
+  // CHECK-NOT: nvvm.minctasm
+  gpu.func @many() kernel attributes {warp.threads = 128 : i64, warp.shared_bytes = 40000 : i64} {
     gpu.return
   }
 }
