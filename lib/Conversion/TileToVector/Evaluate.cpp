@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -104,8 +105,11 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
   DenseMap<Value, Value> captured;
   auto widen = [&](Value scalar) -> Value {
     Value &vector = captured[scalar];
+    TypedAttr constant;
     if (!vector)
-      vector = e.broadcast(mapping.lookupOrDefault(scalar));
+      vector = matchPattern(scalar, m_Constant(&constant))
+                   ? e.splat(constant)
+                   : e.broadcast(mapping.lookupOrDefault(scalar));
     return vector;
   };
   Vectors results;

@@ -177,14 +177,19 @@ private:
                  int64_t rowDim, int64_t ahead, bool written);
   void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
-  void fetchLine(const AheadWindow &window, Offset row, Offset column);
+  /// Lines one below the other that a product fetches while it computes.
+  struct Stream {
+    mlir::Value pointer; ///< the next one
+    Offset stride;
+    mlir::Type element;
+    bool written;
+  };
+  void fetchLine(mlir::Value pointer, bool written);
   void fetchLines(const AheadWindow &window, Offset first, int64_t count);
   int64_t linesPerTile(const AheadWindow &window);
   Offset firstLine(const AheadWindow &window);
-  int64_t fetchTurns(int64_t turns, bool isStatic);
   void beginFetch(const RegisterTile &tile);
-  void fetchBetween(Offset turn, int64_t turns);
-  void endFetch();
+  llvm::SmallVector<Stream> beginStreams(int64_t turns);
 
   // Load.cpp, Store.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp load);

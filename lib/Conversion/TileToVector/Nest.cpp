@@ -106,7 +106,7 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
     return;
   }
   int64_t vectors = std::min<int64_t>(shape.vectors, 2);
-  int64_t rows = std::min(shape.rows, width), block = vectors * width;
+  int64_t rows = std::min(shape.rows * (shape.vectors / vectors), width), block = vectors * width;
   int64_t diagonalRows = std::min(rows * vectors, width);
   int64_t whole = size / block * block;
   e.loop(0, whole, block, [&](Offset column) {
@@ -150,7 +150,6 @@ void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
   forEachTile(type.getRows(), type.getColumns(), shape, exact, [&](RegisterTile tile) {
     beginFetch(tile);
     body(tile);
-    endFetch();
   });
 }
 

@@ -72,18 +72,27 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
                                                   : vector::CombiningKind::MAXIMUMF;
   e.loop(0, rows, 1, [&](Offset row) {
     Offset end = reduce.getLower() && !flipped ? e.min(limit, e.add(row, 1)) : limit;
-    bool whole = end.isStatic() && end.constant % e.width() == 0;
-    Vectors sum = e.loop(0, end, e.width(), ValueRange{start}, [&](Offset column, ValueRange sum) {
+    // Vectors that lie within the row's end as they are, then the one that the end cuts.
+    bool isMultiple = end.isStatic() && end.constant % e.width() == 0;
+    Offset whole = isMultiple ? end : e.mul(e.div(end, e.width()), e.width());
+    auto add = [&](Offset column, bool cut, Value sum) {
       RegisterTile at;
       at.row = row;
       at.column = column;
       at.flipped = flipped;
-      // A column of a wider tile must not be read past its end.
       Value value = inputTile(reduce.getInput(), at)[0];
-      if (!whole)
+      if (cut)
         value = e.select(e.lanesBelow(e.sub(end, column)), value, start);
-      return Vectors{combine(reduce.getKind(), sum[0], value)};
-    });
+      return Vectors{combine(reduce.getKind(), sum, value)};
+    };
+    Vectors sum = e.loop(
+        0, whole, e.width(), ValueRange{start},
+        [&](Offset column, ValueRange sum) { return add(column, /*cut=*/false, sum[0]); });
+    // A column of a wider tile must not be read past its end.
+    if (!isMultiple)
+      sum = e.loop(whole, end, e.width(), sum, [&](Offset column, ValueRange sum) {
+        return add(column, /*cut=*/true, sum[0]);
+      });
     Value total = vector::ReductionOp::create(e, kind, sum[0], arith::FastMathFlags::reassoc);
     e.store(total, destination.base, address(destination, row, 0));
   });
