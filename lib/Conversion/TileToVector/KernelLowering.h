@@ -115,6 +115,7 @@ private:
   bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
   void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
+  TileShape lowerShape(const TileShape &shape);
   void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
   void forEachRow(Offset from, int64_t to, int64_t step,
                   llvm::function_ref<void(Offset, int64_t)> body);
@@ -169,13 +170,16 @@ private:
     llvm::SmallVector<AheadWindow> windows;
     TileShape shape{1, 1};
     int64_t tiles = 1, tilesPerColumn = 1;
-    Offset tile; ///< its number
+    int64_t firstRow = 0; ///< of the first tile with a number of its own, below a diagonal
+    Offset tile;          ///< its number
     bool pending = false;
   };
   void planPrefetch(mlir::scf::ForOp loop);
   void addWindow(Ahead &plan, mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
                  int64_t rowDim, int64_t ahead, bool written);
   void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
+  void takeWindowsOfLower(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots,
+                          const TileShape &shape);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
   /// Lines one below the other that a product fetches while it computes.
   struct Stream {

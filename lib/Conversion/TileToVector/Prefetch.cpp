@@ -19,10 +19,11 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile;
 
-/// Whether the nest of this product has a register tile for each few rows of a block.
+/// Whether the nest of this product has a register tile for each few rows of a block, and all of
+/// them take equally long.
 static bool isTall(DotOp dot, int64_t rows) {
   TileType type = dot.getResult().getType();
-  return !dot.getLower() && type.getRows() == rows && type.getColumns() > 1;
+  return !dot.getLowerLhs() && type.getRows() == rows && type.getColumns() > 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,27 +77,25 @@ void KernelLowering::planPrefetch(scf::ForOp loop) {
   }
   if (plan.windows.empty())
     return; // what an outer loop fetches goes on
-  for (Operation &op : *loop.getBody()) {
-    if (auto inner = dyn_cast<scf::ForOp>(op)) {
-      bool fits =
-          llvm::any_of(inner.getOps<DotOp>(), [&](DotOp dot) { return isTall(dot, plan.rows); });
-      if (fits && inner.getOps<LoadOp>().empty() && inner.getConstantStep()) {
-        plan.loop = inner;
-        plan.nests = 1;
-        int64_t step = inner.getConstantStep()->getSExtValue();
-        for (ReadOp read : inner.getOps<ReadOp>())
-          plan.trips = std::max(plan.trips, read.getBuffer().getType().getRows() / step);
-        break;
-      }
-    }
-    if (auto dot = dyn_cast<DotOp>(op); dot && isTall(dot, plan.rows)) {
-      bool joins = fusion.isDeferred(dot.getResult()) && isa<DotOp>(*dot->user_begin());
-      plan.nests += !joins;
-    }
-    if (auto accumulate = dyn_cast<AccumulateOp>(op))
-      plan.nests += accumulate.getRhs().getType().getColumns() > 1;
+  plan.block = loop.getBody();
+  for (auto inner : loop.getOps<scf::ForOp>()) {
+    bool fits =
+        llvm::any_of(inner.getOps<DotOp>(), [&](DotOp dot) { return isTall(dot, plan.rows); });
+    if (!fits || !inner.getOps<LoadOp>().empty() || !inner.getConstantStep())
+      continue;
+    plan.loop = inner;
+    plan.block = inner.getBody();
+    int64_t step = inner.getConstantStep()->getSExtValue();
+    for (ReadOp read : inner.getOps<ReadOp>())
+      plan.trips = std::max(plan.trips, read.getBuffer().getType().getRows() / step);
+    break;
   }
-  plan.block = plan.loop ? plan.loop.getBody() : loop.getBody();
+  for (DotOp dot : plan.block->getOps<DotOp>()) {
+    bool joins = fusion.isDeferred(dot.getResult()) && isa<DotOp>(*dot->user_begin());
+    plan.nests += isTall(dot, plan.rows) && !joins;
+  }
+  for (AccumulateOp accumulate : plan.block->getOps<AccumulateOp>())
+    plan.nests += accumulate.getRhs().getType().getColumns() > 1;
   fetch = plan;
 }
 
@@ -106,7 +105,8 @@ void KernelLowering::takeWindows(Operation *op, const TileShape &shape, int64_t 
   if (fetch.windows.empty() || op->getBlock() != fetch.block)
     return;
   // The nests that are left share what is left.
-  size_t count = llvm::divideCeil(fetch.windows.size(), std::max<int64_t>(fetch.nests, 1));
+  size_t nests = std::max<int64_t>(fetch.nests, 1);
+  size_t count = llvm::divideCeil(fetch.windows.size(), nests);
   --fetch.nests;
   fetching.windows.assign(fetch.windows.begin(), fetch.windows.begin() + count);
   fetch.windows.erase(fetch.windows.begin(), fetch.windows.begin() + count);
@@ -120,6 +120,18 @@ void KernelLowering::takeWindows(Value root, ArrayRef<DotOp> dots, const TileSha
   auto type = cast<TileType>(root.getType());
   if (llvm::any_of(dots, [&](DotOp dot) { return isTall(dot, fetch.rows); }))
     takeWindows(root.getDefiningOp(), shape, type.getRows(), type.getColumns());
+}
+
+// Below the diagonal the tiles of the first column have as many numbers as there are; the others
+// and those on the diagonal fetch what one of these fetches.
+void KernelLowering::takeWindowsOfLower(Value root, ArrayRef<DotOp> dots, const TileShape &shape) {
+  fetching = Fetching();
+  int64_t size = cast<TileType>(root.getType()).getRows();
+  if (size < e.width() + shape.rows ||
+      !llvm::all_of(dots, [&](DotOp dot) { return isTall(dot, fetch.rows); }))
+    return;
+  takeWindows(root.getDefiningOp(), shape, size - e.width(), 1);
+  fetching.firstRow = e.width();
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,9 +157,12 @@ void KernelLowering::beginFetch(const RegisterTile &tile) {
   if (fetching.windows.empty())
     return;
   const TileShape &shape = fetching.shape;
-  Offset number =
-      e.add(e.div(tile.row, shape.rows),
-            e.mul(e.div(tile.column, shape.vectors * e.width()), fetching.tilesPerColumn));
+  Offset number;
+  if (fetching.firstRow)
+    number = e.div(e.max(e.sub(tile.row, fetching.firstRow), 0), shape.rows);
+  else
+    number = e.add(e.div(tile.row, shape.rows),
+                   e.mul(e.div(tile.column, shape.vectors * e.width()), fetching.tilesPerColumn));
   if (fetch.loop) {
     Offset done = e.sub(scalar(fetch.loop.getInductionVar()), scalar(fetch.loop.getLowerBound()));
     Offset trip = e.div(done, fetch.loop.getConstantStep()->getSExtValue());
@@ -176,7 +191,7 @@ SmallVector<KernelLowering::Stream> KernelLowering::beginStreams(int64_t turns) 
   SmallVector<Stream> streams;
   if (!std::exchange(fetching.pending, false))
     return streams;
-  constexpr int64_t few = 2;
+  constexpr int64_t few = 4;
   for (const AheadWindow &window : fetching.windows) {
     if (turns == 0 || linesPerTile(window) <= few) {
       fetchLines(window, firstLine(window), linesPerTile(window));

@@ -85,9 +85,9 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
         value = e.select(e.lanesBelow(e.sub(end, column)), value, start);
       return Vectors{combine(reduce.getKind(), sum, value)};
     };
-    Vectors sum = e.loop(
-        0, whole, e.width(), ValueRange{start},
-        [&](Offset column, ValueRange sum) { return add(column, /*cut=*/false, sum[0]); });
+    Vectors sum =
+        e.loop(0, whole, e.width(), ValueRange{start},
+               [&](Offset column, ValueRange sum) { return add(column, /*cut=*/false, sum[0]); });
     // A column of a wider tile must not be read past its end.
     if (!isMultiple)
       sum = e.loop(whole, end, e.width(), sum, [&](Offset column, ValueRange sum) {
