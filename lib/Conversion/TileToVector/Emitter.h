@@ -82,6 +82,9 @@ public:
   mlir::Value broadcast(mlir::Value scalar, int64_t lanes = 0);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask);
+  /// Each `count` vectors, a power of two, as one; and back to vectors as wide as the registers.
+  Vectors joined(const Vectors &vectors, int64_t count);
+  Vectors split(const Vectors &vectors);
   /// 0, 1, 2, ... as i32.
   mlir::Value lanes();
   /// Lanes l with l < bound (a signed number).

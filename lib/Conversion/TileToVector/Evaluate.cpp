@@ -101,6 +101,12 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
                          ? evaluateOp(input, tile, known)
                          : loadTile(storageOf(input), cast<TileType>(input.getType()),
                                     map.getResult().getType(), tile));
+  // Long chains of operations wait for each other unless several are under way: operations on
+  // all vectors of a row at once.
+  int64_t together = isExpensive(map) && llvm::isPowerOf2_64(tile.vectors) ? tile.vectors : 1;
+  int64_t lanes = together * e.width();
+  for (Vectors &input : inputs)
+    input = e.joined(input, together);
   Block &body = map.getBody().front();
   DenseMap<Value, Value> captured;
   auto widen = [&](Value scalar) -> Value {
@@ -108,12 +114,12 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
     TypedAttr constant;
     if (!vector)
       vector = matchPattern(scalar, m_Constant(&constant))
-                   ? e.splat(constant)
-                   : e.broadcast(mapping.lookupOrDefault(scalar));
+                   ? e.splat(constant, lanes)
+                   : e.broadcast(mapping.lookupOrDefault(scalar), lanes);
     return vector;
   };
   Vectors results;
-  for (size_t i = 0; i < tile.size(); ++i) {
+  for (size_t i = 0; i < tile.size() / together; ++i) {
     DenseMap<Value, Value> values;
     for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
       values[argument] = input[i];
@@ -123,14 +129,14 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
     };
     for (Operation &op : body.without_terminator()) {
       if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-        values[constant.getResult()] = e.splat(cast<TypedAttr>(constant.getValue()));
+        values[constant.getResult()] = e.splat(cast<TypedAttr>(constant.getValue()), lanes);
         continue;
       }
       OperationState state(op.getLoc(), op.getName());
       for (Value operand : op.getOperands())
         state.addOperands(lookup(operand));
       for (Type type : op.getResultTypes())
-        state.addTypes(e.vectorType(type));
+        state.addTypes(e.vectorType(type, lanes));
       state.addAttributes(op.getAttrs());
       Operation *vector = e.create(state);
       for (auto [scalar, wide] : llvm::zip(op.getResults(), vector->getResults()))
@@ -138,7 +144,7 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
     }
     results.push_back(lookup(cast<YieldOp>(body.getTerminator()).getValue()));
   }
-  return results;
+  return e.split(results);
 }
 
 Vectors KernelLowering::evaluateMask(CausalMaskOp mask, const RegisterTile &tile,

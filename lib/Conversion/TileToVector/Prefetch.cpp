@@ -20,10 +20,12 @@ using namespace polyattn;
 using namespace polyattn::tile;
 
 /// Whether the nest of this product has a register tile for each few rows of a block, and all of
-/// them take equally long.
+/// them take equally long, long enough to wait for memory meanwhile.
 static bool isTall(DotOp dot, int64_t rows) {
+  constexpr int64_t fewestTerms = 32;
   TileType type = dot.getResult().getType();
-  return !dot.getLowerLhs() && type.getRows() == rows && type.getColumns() > 1;
+  return !dot.getLowerLhs() && dot.getRhs().getType().getRows() >= fewestTerms &&
+         type.getRows() == rows && type.getColumns() > 1;
 }
 
 //===----------------------------------------------------------------------===//
