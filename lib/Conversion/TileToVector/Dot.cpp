@@ -230,32 +230,6 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   return sumsOf(carried);
 }
 
-// A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.
-void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
-                                      std::optional<Offset> bound, bool lowerLhs,
-                                      const Storage &destination) {
-  Value zero = e.zero(lhs.element);
-  Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
-  e.loop(0, destination.rows, 1, [&](Offset row) {
-    Offset end = lowerLhs ? e.min(limit, e.add(row, 1)) : limit;
-    bool whole = end.isStatic() && end.constant % e.width() == 0;
-    Vectors sum = e.loop(0, end, e.width(), ValueRange{zero}, [&](Offset k, ValueRange carried) {
-      Value a = e.loadVector(lhs.element, lhs.base, address(lhs, row, k));
-      Value b = e.loadVector(rhs.element, rhs.base, address(rhs, k, 0));
-      if (!whole) {
-        Value valid = e.lanesBelow(e.sub(end, k));
-        a = e.select(valid, a, zero);
-        b = e.select(valid, b, zero);
-      }
-      return Vectors{e.fma(a, b, carried[0])};
-    });
-    Value total = vector::ReductionOp::create(e, vector::CombiningKind::ADD, sum[0],
-                                              arith::FastMathFlags::reassoc);
-    Value old = loadElement(destination, row, 0);
-    e.store(arith::AddFOp::create(e, old, total), destination.base, address(destination, row, 0));
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Accumulate
 //===----------------------------------------------------------------------===//

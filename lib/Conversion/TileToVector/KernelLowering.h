@@ -141,8 +141,6 @@ private:
   void evaluateDots(llvm::ArrayRef<tile::DotOp> dots, const RegisterTile &tile, Evaluated &known);
   Product product(tile::DotOp dot, bool flipped);
   Vectors multiply(llvm::ArrayRef<Product> products, const RegisterTile &tile, Vectors sums);
-  void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
-                        std::optional<Offset> bound, bool lowerLhs, const Storage &destination);
   mlir::LogicalResult lowerAccumulate(tile::AccumulateOp op);
 
   // Prefetch.cpp: rows of tensors, before they are needed.
@@ -215,6 +213,9 @@ private:
   void reduceRows(tile::ReduceOp reduce, const Storage &destination);
   void reduceColumns(tile::ReduceOp reduce, const Storage &destination);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value combineLanes(tile::ReduceKind kind, const Vectors &rows);
+  void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+                        std::optional<Offset> bound, bool lowerLhs, const Storage &destination);
   Vectors inputTile(mlir::Value value, const RegisterTile &tile);
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
   void lowerSelectRows(tile::SelectRowsOp select);

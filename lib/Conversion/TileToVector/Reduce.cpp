@@ -58,6 +58,40 @@ void KernelLowering::reduceRows(ReduceOp reduce, const Storage &destination) {
   });
 }
 
+/// The lanes of each vector combined: a number for one vector, four lanes for four.
+Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
+  if (rows.size() == 1) {
+    auto sum =
+        kind == ReduceKind::Add ? vector::CombiningKind::ADD : vector::CombiningKind::MAXIMUMF;
+    return vector::ReductionOp::create(e, sum, rows[0], arith::FastMathFlags::reassoc);
+  }
+  // Columns of 4 x 4 blocks, half of them at a time, take half of the shuffles of four rows alone.
+  auto perBlock = [&](Value a, Value b, ArrayRef<int64_t> lanes) {
+    SmallVector<int64_t> mask;
+    for (int64_t block = 0; block < e.width(); block += 4)
+      for (int64_t lane : lanes)
+        mask.push_back(block + (lane >= 4 ? e.width() + lane - 4 : lane));
+    return e.shuffle(a, b, mask);
+  };
+  auto halves = [&](Value a, Value b, ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+    return combine(kind, perBlock(a, b, low), perBlock(a, b, high));
+  };
+  Value first = halves(rows[0], rows[1], {0, 4, 1, 5}, {2, 6, 3, 7});
+  Value second = halves(rows[2], rows[3], {0, 4, 1, 5}, {2, 6, 3, 7});
+  Value sums = halves(first, second, {0, 1, 4, 5}, {2, 3, 6, 7});
+  for (int64_t lanes = e.width() / 2; lanes >= 4; lanes /= 2) {
+    auto low = llvm::to_vector(llvm::seq(lanes)),
+         high = llvm::to_vector(llvm::seq(lanes, 2 * lanes));
+    sums = combine(kind, e.shuffle(sums, sums, low), e.shuffle(sums, sums, high));
+  }
+  return sums;
+}
+
+/// How many rows of a column are computed at once.
+static int64_t rowsTogether(const Storage &column, int64_t rows) {
+  return rows % 4 == 0 && column.rowStride == 1 ? 4 : 1;
+}
+
 void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) {
   TileType type = reduce.getInput().getType();
   // A column vector summed over its rows is one row of numbers.
@@ -68,33 +102,72 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
   if (reduce.getBound())
     limit = e.max(e.min(scalar(reduce.getBound()), limit), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
-  auto kind = reduce.getKind() == ReduceKind::Add ? vector::CombiningKind::ADD
-                                                  : vector::CombiningKind::MAXIMUMF;
-  e.loop(0, rows, 1, [&](Offset row) {
-    Offset end = reduce.getLower() && !flipped ? e.min(limit, e.add(row, 1)) : limit;
-    // Vectors that lie within the row's end as they are, then the one that the end cuts.
-    bool isMultiple = end.isStatic() && end.constant % e.width() == 0;
-    Offset whole = isMultiple ? end : e.mul(e.div(end, e.width()), e.width());
-    auto add = [&](Offset column, bool cut, Value sum) {
+  bool lower = reduce.getLower() && !flipped;
+  int64_t together = rowsTogether(destination, rows);
+  e.loop(0, rows, together, [&](Offset row) {
+    auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
+    auto add = [&](Offset column, bool cut, ValueRange sums) {
       RegisterTile at;
       at.row = row;
+      at.rows = together;
       at.column = column;
       at.flipped = flipped;
-      Value value = inputTile(reduce.getInput(), at)[0];
-      if (cut)
-        value = e.select(e.lanesBelow(e.sub(end, column)), value, start);
-      return Vectors{combine(reduce.getKind(), sum, value)};
+      Vectors values = inputTile(reduce.getInput(), at);
+      for (int64_t r = 0; r < together; ++r) {
+        if (cut)
+          values[r] = e.select(e.lanesBelow(e.sub(end(r), column)), values[r], start);
+        values[r] = combine(reduce.getKind(), sums[r], values[r]);
+      }
+      return values;
     };
-    Vectors sum =
-        e.loop(0, whole, e.width(), ValueRange{start},
-               [&](Offset column, ValueRange sum) { return add(column, /*cut=*/false, sum[0]); });
+    // Vectors that lie within all rows' ends as they are, then those that an end cuts.
+    Offset first = end(0), last = end(together - 1);
+    bool isMultiple = first.isStatic() && first.constant % e.width() == 0;
+    Offset whole = isMultiple ? first : e.mul(e.div(first, e.width()), e.width());
+    Vectors sums =
+        e.loop(0, whole, e.width(), Vectors(together, start),
+               [&](Offset column, ValueRange sums) { return add(column, /*cut=*/false, sums); });
     // A column of a wider tile must not be read past its end.
     if (!isMultiple)
-      sum = e.loop(whole, end, e.width(), sum, [&](Offset column, ValueRange sum) {
-        return add(column, /*cut=*/true, sum[0]);
+      sums = e.loop(whole, last, e.width(), sums, [&](Offset column, ValueRange sums) {
+        return add(column, /*cut=*/true, sums);
       });
-    Value total = vector::ReductionOp::create(e, kind, sum[0], arith::FastMathFlags::reassoc);
-    e.store(total, destination.base, address(destination, row, 0));
+    e.store(combineLanes(reduce.getKind(), sums), destination.base, address(destination, row, 0));
+  });
+}
+
+// A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.
+void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+                                      std::optional<Offset> bound, bool lowerLhs,
+                                      const Storage &destination) {
+  Value zero = e.zero(lhs.element);
+  Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
+  int64_t together = rowsTogether(destination, destination.rows);
+  e.loop(0, destination.rows, together, [&](Offset row) {
+    auto end = [&](int64_t r) { return lowerLhs ? e.min(limit, e.add(row, r + 1)) : limit; };
+    Offset last = end(together - 1);
+    bool whole = !lowerLhs && last.isStatic() && last.constant % e.width() == 0;
+    Vectors init(together, zero);
+    Vectors sums = e.loop(0, last, e.width(), init, [&](Offset k, ValueRange carried) {
+      Value column = e.loadVector(rhs.element, rhs.base, address(rhs, k, 0));
+      Vectors next;
+      for (int64_t r = 0; r < together; ++r) {
+        Value a = e.loadVector(lhs.element, lhs.base, address(lhs, e.add(row, r), k)), b = column;
+        if (!whole) {
+          Value valid = e.lanesBelow(e.sub(end(r), k));
+          a = e.select(valid, a, zero);
+          b = e.select(valid, b, zero);
+        }
+        next.push_back(e.fma(a, b, carried[r]));
+      }
+      return next;
+    });
+    Offset place = address(destination, row, 0);
+    Value total = combineLanes(ReduceKind::Add, sums);
+    Value old = together == 1
+                    ? loadElement(destination, row, 0)
+                    : e.loadVector(destination.element, destination.base, place, together);
+    e.store(arith::AddFOp::create(e, old, total), destination.base, place);
   });
 }
 
