@@ -93,7 +93,6 @@ Vectors KernelLowering::loadTile(const Storage &storage, TileType type, TileType
   return values;
 }
 
-// The body once for each vector, on vectors.
 Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluated &known) {
   SmallVector<Vectors> inputs;
   for (Value input : map.getInputs())
@@ -101,9 +100,16 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
                          ? evaluateOp(input, tile, known)
                          : loadTile(storageOf(input), cast<TileType>(input.getType()),
                                     map.getResult().getType(), tile));
-  // Long chains of operations wait for each other unless several are under way: operations on
-  // all vectors of a row at once.
-  int64_t together = isExpensive(map) && llvm::isPowerOf2_64(tile.vectors) ? tile.vectors : 1;
+  return applyMap(map, inputs, tile.rows, tile.vectors);
+}
+
+// The body once for each vector, on vectors.
+Vectors KernelLowering::applyMap(MapOp map, SmallVector<Vectors> inputs, int64_t rows,
+                                 int64_t vectors) {
+  // A function is a long chain of operations: those of all vectors of a row are under way at once.
+  // (Four lanes tell a machine without some instructions, see ApproximateMath.cpp.)
+  bool joins = isExpensive(map) && llvm::isPowerOf2_64(vectors) && e.width() > 4;
+  int64_t together = joins ? vectors : 1;
   int64_t lanes = together * e.width();
   for (Vectors &input : inputs)
     input = e.joined(input, together);
@@ -119,7 +125,7 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
     return vector;
   };
   Vectors results;
-  for (size_t i = 0; i < tile.size() / together; ++i) {
+  for (int64_t i = 0; i < rows * vectors / together; ++i) {
     DenseMap<Value, Value> values;
     for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
       values[argument] = input[i];

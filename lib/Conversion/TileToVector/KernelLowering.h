@@ -132,6 +132,8 @@ private:
   Vectors loadTile(const Storage &storage, tile::TileType type, tile::TileType result,
                    const RegisterTile &tile);
   Vectors evaluateMap(tile::MapOp map, const RegisterTile &tile, Evaluated &known);
+  Vectors applyMap(tile::MapOp map, llvm::SmallVector<Vectors> inputs, int64_t rows,
+                   int64_t vectors);
   Vectors evaluateMask(tile::CausalMaskOp mask, const RegisterTile &tile, Evaluated &known);
   Vectors evaluatePositions(tile::PositionsOp positions, const RegisterTile &tile);
   Vectors evaluateExpand(tile::ExpandOp expand, const RegisterTile &tile);
@@ -197,7 +199,8 @@ private:
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   mlir::LogicalResult lowerStore(tile::StoreOp store);
   int64_t panelWidth(tile::LoadOp load);
-  void loadRows(const Source &source, const Storage &destination);
+  tile::MapOp mapOfRows(tile::LoadOp load);
+  void loadRows(const Source &source, const Storage &destination, tile::MapOp map = {});
   void loadPanels(const Source &source, const Storage &destination);
   void loadTransposed(const Source &source, const Storage &destination);
   void loadElements(const Source &source, Offset firstColumn, const Storage &destination);
