@@ -170,16 +170,13 @@ private:
     llvm::SmallVector<AheadWindow> windows;
     TileShape shape{1, 1};
     int64_t tiles = 1, tilesPerColumn = 1;
-    int64_t firstRow = 0; ///< of the first tile with a number of its own, below a diagonal
-    Offset tile;          ///< its number
+    Offset tile; ///< its number
     bool pending = false;
   };
   void planPrefetch(mlir::scf::ForOp loop);
   void addWindow(Ahead &plan, mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
                  int64_t rowDim, int64_t ahead, bool written);
   void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
-  void takeWindowsOfLower(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots,
-                          const TileShape &shape);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
   /// Lines one below the other that a product fetches while it computes.
   struct Stream {

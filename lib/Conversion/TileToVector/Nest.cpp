@@ -153,11 +153,7 @@ void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
     // Without products there is nothing to share between rows.
     if (!dots.empty())
       shape = lowerShape(shape);
-    takeWindowsOfLower(value, dots, shape);
-    return forEachLowerTile(type.getRows(), shape, [&](RegisterTile tile) {
-      beginFetch(tile);
-      body(tile);
-    });
+    return forEachLowerTile(type.getRows(), shape, body);
   }
   takeWindows(value, dots, shape);
   forEachTile(type.getRows(), type.getColumns(), shape, exact, [&](RegisterTile tile) {

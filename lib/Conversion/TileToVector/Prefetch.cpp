@@ -24,7 +24,7 @@ using namespace polyattn::tile;
 static bool isTall(DotOp dot, int64_t rows) {
   constexpr int64_t fewestTerms = 32;
   TileType type = dot.getResult().getType();
-  return !dot.getLowerLhs() && dot.getRhs().getType().getRows() >= fewestTerms &&
+  return !dot.getLower() && !dot.getLowerLhs() && dot.getRhs().getType().getRows() >= fewestTerms &&
          type.getRows() == rows && type.getColumns() > 1;
 }
 
@@ -124,18 +124,6 @@ void KernelLowering::takeWindows(Value root, ArrayRef<DotOp> dots, const TileSha
     takeWindows(root.getDefiningOp(), shape, type.getRows(), type.getColumns());
 }
 
-// Below the diagonal the tiles of the first column have as many numbers as there are; the others
-// and those on the diagonal fetch what one of these fetches.
-void KernelLowering::takeWindowsOfLower(Value root, ArrayRef<DotOp> dots, const TileShape &shape) {
-  fetching = Fetching();
-  int64_t size = cast<TileType>(root.getType()).getRows();
-  if (size < e.width() + shape.rows ||
-      !llvm::all_of(dots, [&](DotOp dot) { return isTall(dot, fetch.rows); }))
-    return;
-  takeWindows(root.getDefiningOp(), shape, size - e.width(), 1);
-  fetching.firstRow = e.width();
-}
-
 //===----------------------------------------------------------------------===//
 // Fetching
 //===----------------------------------------------------------------------===//
@@ -143,13 +131,17 @@ void KernelLowering::takeWindowsOfLower(Value root, ArrayRef<DotOp> dots, const 
 /// `count` of the lines of a block, numbered row by row.
 void KernelLowering::fetchLines(const AheadWindow &window, Offset first, int64_t count) {
   int64_t perRow = window.linesPerRow();
-  for (int64_t i = 0; i < count; ++i) {
+  // Lines of one row, where they are known to be, have one address and displacements.
+  int64_t together = perRow % count == 0 ? count : 1;
+  for (int64_t i = 0; i < count; i += together) {
     Offset line = e.add(first, i);
     Offset row = e.div(line, perRow);
     Offset column = e.sub(line, e.mul(row, perRow));
     Offset place = e.add(window.start, e.mul(row, window.rowStride));
     place = e.add(place, e.mul(column, window.lineElements()));
-    fetchLine(e.pointer(window.base, place, window.element), window.written);
+    Value address = e.pointer(window.base, place, window.element);
+    for (int64_t l = 0; l < together; ++l)
+      fetchLine(e.pointer(address, l * window.lineElements(), window.element), window.written);
   }
 }
 
@@ -159,12 +151,9 @@ void KernelLowering::beginFetch(const RegisterTile &tile) {
   if (fetching.windows.empty())
     return;
   const TileShape &shape = fetching.shape;
-  Offset number;
-  if (fetching.firstRow)
-    number = e.div(e.max(e.sub(tile.row, fetching.firstRow), 0), shape.rows);
-  else
-    number = e.add(e.div(tile.row, shape.rows),
-                   e.mul(e.div(tile.column, shape.vectors * e.width()), fetching.tilesPerColumn));
+  Offset number =
+      e.add(e.div(tile.row, shape.rows),
+            e.mul(e.div(tile.column, shape.vectors * e.width()), fetching.tilesPerColumn));
   if (fetch.loop) {
     Offset done = e.sub(scalar(fetch.loop.getInductionVar()), scalar(fetch.loop.getLowerBound()));
     Offset trip = e.div(done, fetch.loop.getConstantStep()->getSExtValue());
