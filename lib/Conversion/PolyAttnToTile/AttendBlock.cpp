@@ -33,8 +33,7 @@ void AttendProgram::addPairs(TileBuilder &b, Sums &sums, Value scores, Value val
   sums.numerator = b.dot(scores, values, sums.numerator, /*lhsTransposed=*/false, /*lower=*/false,
                          /*lowerLhs=*/diagonal, bound);
   if (sums.denominator)
-    sums.denominator =
-        b.add(sums.denominator, b.reduceColumns(scores, bound, /*lower=*/diagonal));
+    sums.denominator = b.add(sums.denominator, b.reduceColumns(scores, bound, /*lower=*/diagonal));
   if (sums.largest) {
     Value largest = tile::ReduceOp::create(b, b.tileType(context.block, 1), scores, bound,
                                            tile::ReduceKind::Max, tile::Axis::Columns,

@@ -57,5 +57,6 @@ Value FeatureBlocks::block(TileBuilder &b, VectorProgram &program, Value first, 
     return b.map({rows, b.slice(b.column(weights), first, count)},
                  [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
   }
-  return b.expand(stack, first, count, plan.table(b), isWeighted() ? weights : std::vector<double>());
+  return b.expand(stack, first, count, plan.table(b),
+                  isWeighted() ? weights : std::vector<double>());
 }

@@ -7,7 +7,7 @@
 //
 // A head's rows lie far apart in tensors [B, T, H, width]: no hardware sees what comes next, and
 // a load that waits for memory leaves the multipliers idle. So the products of one block fetch
-// the rows of the next block, and those of the result, a few with each register tile.
+// the rows of the next block, and those of its result, a line with each turn of their loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -107,8 +107,7 @@ void KernelLowering::takeWindows(Operation *op, const TileShape &shape, int64_t 
   if (fetch.windows.empty() || op->getBlock() != fetch.block)
     return;
   // The nests that are left share what is left.
-  size_t nests = std::max<int64_t>(fetch.nests, 1);
-  size_t count = llvm::divideCeil(fetch.windows.size(), nests);
+  size_t count = llvm::divideCeil(fetch.windows.size(), std::max<int64_t>(fetch.nests, 1));
   --fetch.nests;
   fetching.windows.assign(fetch.windows.begin(), fetch.windows.begin() + count);
   fetch.windows.erase(fetch.windows.begin(), fetch.windows.begin() + count);
@@ -177,12 +176,12 @@ Offset KernelLowering::firstLine(const AheadWindow &window) {
 
 /// What a product's loop of `turns` turns fetches for its register tile: a line a turn and stream,
 /// so that few lines are on their way at any time. A stream goes down one column of lines: one
-/// addition takes it to the next row.
+/// addition takes it to the next row. A few lines are fetched at once, before the loop.
 SmallVector<KernelLowering::Stream> KernelLowering::beginStreams(int64_t turns) {
   SmallVector<Stream> streams;
   if (!std::exchange(fetching.pending, false))
     return streams;
-  constexpr int64_t few = 4;
+  constexpr int64_t few = 4, mostStreams = 4;
   for (const AheadWindow &window : fetching.windows) {
     if (turns == 0 || linesPerTile(window) <= few) {
       fetchLines(window, firstLine(window), linesPerTile(window));
@@ -190,7 +189,7 @@ SmallVector<KernelLowering::Stream> KernelLowering::beginStreams(int64_t turns) 
     }
     int64_t length = std::min(turns, fetch.rows), perColumn = llvm::divideCeil(fetch.rows, length);
     int64_t pieces = perColumn * window.linesPerRow(), tiles = fetching.tiles * fetch.trips;
-    int64_t each = llvm::divideCeil(pieces, tiles);
+    int64_t each = std::min(mostStreams, int64_t(llvm::divideCeil(pieces, tiles)));
     Offset first = e.mul(fetching.tile, each);
     if (each * tiles > pieces)
       first = e.min(first, pieces - each);
