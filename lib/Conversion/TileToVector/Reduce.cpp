@@ -87,9 +87,12 @@ Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
   return sums;
 }
 
-/// How many rows of a column are computed at once.
-static int64_t rowsTogether(const Storage &column, int64_t rows) {
-  return rows % 4 == 0 && column.rowStride == 1 ? 4 : 1;
+/// Numbers of a column, four at a time where they lie side by side, then what is left.
+static void forEachNumber(Emitter &e, const Storage &column, int64_t rows,
+                          function_ref<void(Offset, int64_t)> body) {
+  int64_t whole = column.rowStride == 1 ? rows / 4 * 4 : 0;
+  e.loop(0, whole, 4, [&](Offset row) { body(row, 4); });
+  e.loop(whole, rows, 1, [&](Offset row) { body(row, 1); });
 }
 
 void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) {
@@ -103,8 +106,7 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
     limit = e.max(e.min(scalar(reduce.getBound()), limit), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
   bool lower = reduce.getLower() && !flipped;
-  int64_t together = rowsTogether(destination, rows);
-  e.loop(0, rows, together, [&](Offset row) {
+  forEachNumber(e, destination, rows, [&](Offset row, int64_t together) {
     auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
     auto add = [&](Offset column, bool cut, ValueRange sums) {
       RegisterTile at;
@@ -142,8 +144,7 @@ void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, in
                                       const Storage &destination) {
   Value zero = e.zero(lhs.element);
   Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
-  int64_t together = rowsTogether(destination, destination.rows);
-  e.loop(0, destination.rows, together, [&](Offset row) {
+  forEachNumber(e, destination, destination.rows, [&](Offset row, int64_t together) {
     auto end = [&](int64_t r) { return lowerLhs ? e.min(limit, e.add(row, r + 1)) : limit; };
     Offset last = end(together - 1);
     bool whole = !lowerLhs && last.isStatic() && last.constant % e.width() == 0;
