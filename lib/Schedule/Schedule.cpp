@@ -41,6 +41,10 @@ ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   costs.diagonalByScores = pairs * (local + values);
   costs.diagonalByFeatures = pairs * costs.featurePair;
   costs.quadraticPerPosition = costs.scorePair / (shape.causal ? 2 : 1);
+  // Measured with blocks of 32 and 64: a block takes the state through the caches, loads and
+  // stores it, as long as 2.5 multiply-adds a number; its loops, transpositions and sums over rows
+  // take as long as 25,000.
+  costs.block = (2.5 * costs.state + 25000) / block;
   return costs;
 }
 
@@ -80,6 +84,16 @@ static int64_t blockFor(int64_t localBlock) {
   return 64;
 }
 
+/// Short blocks have fewer pairs to compute, long ones handle the state less often.
+static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedule) {
+  auto cost = [&](int64_t block) {
+    ScheduleCosts costs = ScheduleCosts::of(shape, block);
+    bool scores = schedule.diagonal == ScheduleDiagonal::Scores;
+    return costs.block + (scores ? costs.diagonalByScores : costs.diagonalByFeatures);
+  };
+  return cost(schedule.block / 2) < cost(schedule.block) ? schedule.block / 2 : schedule.block;
+}
+
 Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) {
   Schedule schedule;
   schedule.block = blockFor(shape.localBlock);
@@ -105,6 +119,8 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) 
       schedule.quadraticBelow = below;
     }
   }
+  if (schedule.form == ScheduleForm::State && !shape.localBlock)
+    schedule.block = cheaperBlock(shape, schedule);
   return schedule;
 }
 

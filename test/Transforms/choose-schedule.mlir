@@ -1,17 +1,18 @@
 // RUN: polyattn-opt %s --polyattn-choose-schedule | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-choose-schedule="block=32 feature-block=8" | FileCheck %s --check-prefix=GIVEN
+// RUN: polyattn-opt %s --polyattn-choose-schedule="block=48 feature-block=8" | FileCheck %s --check-prefix=GIVEN
 // RUN: polyattn-opt %s --polyattn-choose-schedule --remarks-filter="polyattn.*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not polyattn-opt %s --polyattn-choose-schedule=block=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
 // NEGATIVE: :[[#]]:8: error: a block has 1 to 1024 positions, not -1
 
-// A plain vector has no cheaper scores: a state at every length.
+// A plain vector has no cheaper scores: a state at every length. It is small beside the pairs of a
+// block, so blocks are short.
 // CHECK-LABEL: @plain
-// CHECK: schedule = #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 16, quadratic_below = 0>
+// CHECK: schedule = #polyattn.schedule<form = state, diagonal = scores, block = 32, feature_block = 16, quadratic_below = 0>
 // GIVEN-LABEL: @plain
-// GIVEN: #polyattn.schedule<form = state, diagonal = scores, block = 32, feature_block = 8, quadratic_below = 0>
+// GIVEN: #polyattn.schedule<form = state, diagonal = scores, block = 48, feature_block = 8, quadratic_below = 0>
 // REMARK: remark: [Analysis] Schedule | Category:polyattn-choose-schedule | Function=plain |
-// REMARK-SAME: block=64
+// REMARK-SAME: block=32
 // REMARK-SAME: cost_state=5.12
 // REMARK-SAME: form=state
 polyattn.attention @plain(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
@@ -30,9 +31,9 @@ polyattn.attention @cube(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
   return %o : [16]
 }
 
-// A state that is asked for is held.
+// A state that is asked for is held. It is large: long blocks load and store it less often.
 // CHECK-LABEL: @asked
-// CHECK: #polyattn.schedule<form = state,
+// CHECK: #polyattn.schedule<form = state, diagonal = scores, block = 64,
 polyattn.attention @asked(%q: tensor<?x?x?x16xf32>)
     -> (o: tensor<?x?x?x16xf32>, s: tensor<?x?x816x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]

@@ -49,6 +49,7 @@ struct ScheduleCosts {
   double diagonalByScores;     // pairs of one block
   double diagonalByFeatures;   // the same from features
   double quadraticPerPosition; // all pairs: times T
+  double block;                // what a block costs by itself, its share of a position
 
   static ScheduleCosts of(const AttentionShape &shape, int64_t block);
 };

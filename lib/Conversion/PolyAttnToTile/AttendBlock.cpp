@@ -33,7 +33,7 @@ void AttendProgram::addPairs(TileBuilder &b, Sums &sums, Value scores, Value val
   sums.numerator = b.dot(scores, values, sums.numerator, /*lhsTransposed=*/false, /*lower=*/false,
                          /*lowerLhs=*/diagonal, bound);
   if (sums.denominator)
-    sums.denominator = b.add(sums.denominator, b.reduceColumns(scores, bound));
+    sums.denominator = b.add(sums.denominator, b.reduceColumns(scores, bound, /*lower=*/diagonal));
   if (sums.largest) {
     Value largest = tile::ReduceOp::create(b, b.tileType(context.block, 1), scores, bound,
                                            tile::ReduceKind::Max, tile::Axis::Columns,
@@ -51,14 +51,17 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
                                                 const BlockPlace &place, const BlockDecay &decay,
                                                 Value &diagonal) {
   FeatureBlocks queryBlocks(queryPlan, queryWeights), keyBlocks(keyPlan, keyWeights);
-  queryBlocks.prepare(b, queries);
+  // Rows of queries as they lie in memory: nothing to transpose.
+  bool natural = formsAllFeatures() && queryBlocks.areNatural();
+  if (!natural)
+    queryBlocks.prepare(b, queries);
   bool updates = causal() && !updatesAfterRun();
   if (updates)
     keyBlocks.prepare(b, keys);
 
   SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
   if (normalizer)
-    carried.push_back(b.constant(1, context.block, 0));
+    carried.push_back(natural ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
   if (featuresOnDiagonal() && causal())
     carried.push_back(b.constant(context.block, context.block, 0));
 
@@ -69,18 +72,20 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
         queries.setBuilder(b);
         keys.setBuilder(b);
         SmallVector<Value> out;
-        Value phiQ = queryBlocks.block(b, queries, first, count);
+        LhsTile phiQ = natural ? queryBlocks.natural(b, queries)
+                               : LhsTile{queryBlocks.block(b, queries, first, count)};
         Value s = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, first);
-        out.push_back(b.dot(phiQ, s, in[0], /*lhsTransposed=*/true));
+        out.push_back(b.dot(phiQ.tile, s, in[0], phiQ.transposed));
         if (normalizer) {
           Value z = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
-          out.push_back(b.dot(z, phiQ, in[1], /*lhsTransposed=*/true));
+          out.push_back(natural ? b.dot(phiQ.tile, z, in[1], /*lhsTransposed=*/phiQ.transposed)
+                                : b.dot(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
         }
         if (!updates)
           return out;
         Value phiK = keyBlocks.block(b, keys, first, count);
         if (featuresOnDiagonal())
-          out.push_back(b.dot(phiQ, phiK, in.back(), /*lhsTransposed=*/true, /*lower=*/true));
+          out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, /*lower=*/true));
         updateRows(b, phiK, values, first, place.valid, decay);
         return out;
       },
@@ -93,7 +98,7 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
   Sums sums;
   sums.numerator = results[0];
   if (normalizer)
-    sums.denominator = b.transpose(results[1]);
+    sums.denominator = natural ? results[1] : b.transpose(results[1]);
   return sums;
 }
 

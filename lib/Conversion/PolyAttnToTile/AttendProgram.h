@@ -91,6 +91,8 @@ private:
   /// A local kernel's block has several blocks of the program.
   bool runsAreLong() const { return context.run > context.block; }
   bool usesState() const { return schedule.form != ScheduleForm::Quadratic; }
+  /// One tile has all features.
+  bool formsAllFeatures() const { return !context.split && features <= schedule.featureBlock; }
   bool featuresOnDiagonal() const {
     return usesState() && schedule.diagonal == ScheduleDiagonal::Features && !isLocal();
   }

@@ -29,6 +29,18 @@ void FeatureBlocks::prepare(TileBuilder &b, VectorProgram &program) {
   stack = b.concat(tiles);
 }
 
+bool FeatureBlocks::areNatural() const {
+  return plan.isDirect() && plan.leaves.size() == 1 && (uniform || !isWeighted()) &&
+         VectorProgram::isNatural(plan.leaves[0]);
+}
+
+LhsTile FeatureBlocks::natural(TileBuilder &b, VectorProgram &program) {
+  LhsTile result = program.lhs(plan.leaves[0]);
+  if (isWeighted())
+    result.tile = b.scaled(result.tile, weights[0]);
+  return result;
+}
+
 Value FeatureBlocks::bare(TileBuilder &b, VectorProgram &program, Value first, int64_t count) {
   if (!stack)
     return program.rows(plan.leaves[0], first, count);
@@ -36,17 +48,15 @@ Value FeatureBlocks::bare(TileBuilder &b, VectorProgram &program, Value first, i
 }
 
 Value FeatureBlocks::block(TileBuilder &b, VectorProgram &program, Value first, int64_t count) {
-  bool weighted = !weights.empty() && !(uniform && weights[0] == 1);
   if (plan.isDirect()) {
     Value rows = bare(b, program, first, count);
-    if (!weighted)
+    if (!isWeighted())
       return rows;
     if (uniform)
-      return b.map(rows, [&](ElementBuilder &e, ValueRange in) {
-        return e.mul(in[0], e.number(weights[0]));
-      });
+      return b.scaled(rows, weights[0]);
     return b.map({rows, b.slice(b.column(weights), first, count)},
                  [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
   }
-  return b.expand(stack, first, count, plan.table(b), weighted ? weights : std::vector<double>());
+  return b.expand(stack, first, count, plan.table(b),
+                  isWeighted() ? weights : std::vector<double>());
 }

@@ -103,7 +103,7 @@ void polyattn::prepareScores(Value query, Value key, VectorProgram &queries) {
   ScorePolynomial polynomial;
   polynomial.collect(query, key);
   for (auto [q, k] : polynomial.pairs)
-    queries.full(q);
+    queries.lhs(q);
 }
 
 Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgram &queries,
@@ -111,9 +111,10 @@ Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgra
   ScorePolynomial polynomial;
   polynomial.collect(query, key);
   SmallVector<Value> inputs;
-  for (auto [q, k] : polynomial.pairs)
-    inputs.push_back(b.dot(queries.full(q), keys.full(k), Value(), /*lhsTransposed=*/true,
-                           /*lower=*/diagonal));
+  for (auto [q, k] : polynomial.pairs) {
+    LhsTile lhs = queries.lhs(q);
+    inputs.push_back(b.dot(lhs.tile, keys.full(k), Value(), lhs.transposed, /*lower=*/diagonal));
+  }
   if (inputs.empty()) // a constant score
     inputs.push_back(b.constant(queries.getColumns(), keys.getColumns(), 0));
   Value scores = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {

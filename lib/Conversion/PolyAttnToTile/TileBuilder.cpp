@@ -51,9 +51,9 @@ Value TileBuilder::reduceRows(Value input, tile::ReduceKind kind) {
                                 kind, tile::Axis::Rows);
 }
 
-Value TileBuilder::reduceColumns(Value input, Value bound) {
+Value TileBuilder::reduceColumns(Value input, Value bound, bool lower) {
   return tile::ReduceOp::create(*this, tileType(typeOf(input).getRows(), 1), input, bound,
-                                tile::ReduceKind::Add, tile::Axis::Columns);
+                                tile::ReduceKind::Add, tile::Axis::Columns, lower);
 }
 
 Value TileBuilder::slice(Value source, Value row, int64_t rows) {

@@ -61,7 +61,7 @@ public:
   Value dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, bool lower = false,
             bool lowerLhs = false, Value bound = {});
   Value reduceRows(Value input, tile::ReduceKind kind = tile::ReduceKind::Add);
-  Value reduceColumns(Value input, Value bound = {});
+  Value reduceColumns(Value input, Value bound = {}, bool lower = false);
   Value slice(Value source, Value row, int64_t rows);
   Value sliceColumns(Value source, Value column, int64_t columns);
   Value transpose(Value source);

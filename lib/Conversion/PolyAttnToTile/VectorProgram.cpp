@@ -88,12 +88,6 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
                               /*col_dim=*/rank - 1, transposed);
 }
 
-Value VectorProgram::natural(Value vector) {
-  if (auto read = vector.getDefiningOp<ReadOp>())
-    return load(read, /*transposed=*/false);
-  return b->transpose(full(vector));
-}
-
 //===----------------------------------------------------------------------===//
 // Rows of vectors
 //===----------------------------------------------------------------------===//
@@ -103,6 +97,16 @@ static bool isElementwise(Operation *op) {
   return isa<HadamardOp, AddOp, ReluOp, EluPlusOneOp, ExpOp, TanhOp, SinOp, CosOp, AbsOp, SigmoidOp,
              SiluOp, SoftplusOp, GeluOp, PowOp, AddConstOp, ClampMinOp, AddVecOp, MulVecOp,
              DivVecOp, ScaleOp>(op);
+}
+
+bool VectorProgram::isNatural(Value vector) {
+  Operation *op = vector.getDefiningOp();
+  if (isa<ReadOp>(op))
+    return true;
+  return isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isa<FeatureType>(operand.getType()) && widthOf(operand) == widthOf(vector) &&
+                  isNatural(operand);
+         });
 }
 
 bool VectorProgram::isBlockable(Value vector) {
@@ -292,9 +296,11 @@ static Value element(ElementBuilder &e, Operation *op, ValueRange in) {
         return e.select(e.less(x, zero), zero, x);
       })
       .Case([&](EluPlusOneOp) {
-        Value positive = e.less(e.number(0), x);
-        Value exponential = math::ExpOp::create(e, x);
-        return e.select(positive, e.add(x, e.number(1)), exponential);
+        // exp(min(x, 0)) + max(x, 0), a comparison less; NaN goes through the first.
+        Value zero = e.number(0);
+        Value positive = e.less(zero, x);
+        Value exponential = math::ExpOp::create(e, e.select(positive, zero, x));
+        return e.add(exponential, e.select(positive, x, zero));
       })
       .Case([&](ExpOp) { return math::ExpOp::create(e, x).getResult(); })
       .Case([&](TanhOp) { return math::TanhOp::create(e, x).getResult(); })
@@ -336,6 +342,30 @@ Value VectorProgram::elementwise(Operation *op, Value first, int64_t count) {
                                                       : full(operand));
   }
   return b->map(inputs, [&](ElementBuilder &e, ValueRange in) { return element(e, op, in); });
+}
+
+Value VectorProgram::natural(Value vector) {
+  if (Value known = naturals.lookup(vector))
+    return known;
+  Operation *op = vector.getDefiningOp();
+  Value result;
+  if (auto read = dyn_cast<ReadOp>(op)) {
+    result = load(read, /*transposed=*/false);
+  } else if (isNatural(vector)) {
+    SmallVector<Value> inputs;
+    for (Value operand : op->getOperands())
+      inputs.push_back(natural(operand));
+    result = b->map(inputs, [&](ElementBuilder &e, ValueRange in) { return element(e, op, in); });
+  } else {
+    return b->transpose(full(vector));
+  }
+  return naturals[vector] = result;
+}
+
+LhsTile VectorProgram::lhs(Value vector) {
+  if (!memo.lookup(vector) && isNatural(vector))
+    return {natural(vector), /*transposed=*/false};
+  return {full(vector), /*transposed=*/true};
 }
 
 Value VectorProgram::layerNorm(LayerNormOp op) {

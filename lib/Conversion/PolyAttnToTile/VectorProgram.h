@@ -32,8 +32,15 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> tiles;
 };
 
+/// The left operand of a product: [width] x [columns] where it is transposed, else
+/// [columns] x [width].
+struct LhsTile {
+  mlir::Value tile;
+  bool transposed = true;
+};
+
 /// Computes vectors of one side, queries or keys, for a run of `columns` positions.
-/// Every vector is a transposed tile, [width] x [columns].
+/// Every vector is a transposed tile, [width] x [columns], unless it is asked for otherwise.
 class VectorProgram {
 public:
   /// `position` is the first row in the tensors of this call, `globalPosition` in the sequence.
@@ -47,8 +54,12 @@ public:
   mlir::Value full(mlir::Value vector);
   /// `count` rows from `first`, computed alone where the program allows it.
   mlir::Value rows(mlir::Value vector, mlir::Value first, int64_t count);
-  /// The value tile in natural orientation, [columns] x [width].
+  /// All of a vector in natural orientation, [columns] x [width].
   mlir::Value natural(mlir::Value vector);
+  /// True where `natural` computes the vector from rows of tensors as they lie in memory.
+  static bool isNatural(mlir::Value vector);
+  /// All of a vector, in the orientation that it has already or that takes no transposition.
+  LhsTile lhs(mlir::Value vector);
   /// True where `rows` does not compute the other rows as well.
   static bool isBlockable(mlir::Value vector);
   /// Computes now what `rows` will need of other vectors; called before a loop over rows.
@@ -77,7 +88,7 @@ private:
   WeightTiles &weights;
   mlir::Value batch, head, position, globalPosition, valid;
   int64_t columns;
-  llvm::DenseMap<mlir::Value, mlir::Value> memo;
+  llvm::DenseMap<mlir::Value, mlir::Value> memo, naturals;
 };
 
 } // namespace polyattn

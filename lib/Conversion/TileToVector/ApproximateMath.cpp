@@ -13,12 +13,25 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 using namespace mlir;
 
 namespace {
+
+/// Whether x is c < y ? c : y for a constant c that is at most `limit`.
+static bool isAtMost(Value x, double limit) {
+  auto select = x.getDefiningOp<arith::SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+  DenseFPElementsAttr splat;
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OLT ||
+      compare.getLhs() != select.getTrueValue() || compare.getRhs() != select.getFalseValue())
+    return false;
+  return matchPattern(compare.getLhs(), m_Constant(&splat)) && splat.isSplat() &&
+         splat.getSplatValue<APFloat>().convertToDouble() <= limit;
+}
 
 /// exp(x) = 2^n exp(r), n whole and |r| <= ln 2 / 2; half the instructions of MLIR's expansion.
 /// Adding 1.5 * 2^23 + 126 to x / ln 2 rounds it and leaves n + 126 in the low bits, the exponent
@@ -64,7 +77,9 @@ struct ExpAsPolynomial : OpRewritePattern<math::ExpOp> {
       result = arith::SelectOp::create(b, outside, number(value), result);
     };
     where(arith::CmpFPredicate::OLT, -87.3, 0);
-    where(arith::CmpFPredicate::OGT, 89, std::numeric_limits<float>::infinity());
+    constexpr double largest = 89;
+    if (!isAtMost(x, largest))
+      where(arith::CmpFPredicate::OGT, largest, std::numeric_limits<float>::infinity());
     rewriter.replaceOp(op, result);
     return success();
   }

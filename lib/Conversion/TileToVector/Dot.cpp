@@ -157,7 +157,8 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   // Loops carry the sums and, behind them, the pointers.
   size_t numSums = sums.size();
   auto sumsOf = [&](ValueRange carried) { return Vectors(carried.take_front(numSums)); };
-  auto pointersOf = [&](ValueRange carried) { return carried.drop_front(numSums); };
+  size_t numPointers = pointers.size();
+  auto pointersOf = [&](ValueRange carried) { return carried.slice(numSums, numPointers); };
   auto advance = [&](Vectors sums, ValueRange at, int64_t terms) {
     for (auto [pointer, stride, element] : llvm::zip(at, strides, elements))
       sums.push_back(e.pointer(pointer, terms * stride, element));
@@ -169,11 +170,18 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   // Several terms at a time: the loop's own instructions would take issue slots from products.
   constexpr int64_t unroll = 4;
   int64_t turns = first.depth / unroll;
+  // Behind the pointers of the operands are those of what is fetched meanwhile.
+  SmallVector<Stream> streams = beginStreams(turns);
   auto several = [&](Offset, ValueRange carried) {
     Vectors next = sumsOf(carried);
     for (int64_t i = 0; i < unroll; ++i)
       next = term(pointersOf(carried), i, next, 0);
-    return advance(next, pointersOf(carried), unroll);
+    next = advance(next, pointersOf(carried), unroll);
+    for (auto [stream, line] : llvm::zip(streams, carried.take_back(streams.size()))) {
+      fetchLine(line, stream.written);
+      next.push_back(e.pointer(line, stream.stride, stream.element));
+    }
+    return next;
   };
   auto one = [&](Offset, ValueRange carried) {
     Vectors next = term(pointersOf(carried), 0, sumsOf(carried), 0);
@@ -181,21 +189,16 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
   };
   Vectors carried = sums;
   carried.append(pointers);
+  for (const Stream &stream : streams)
+    carried.push_back(stream.pointer);
   auto terms = [&](Offset to, bool isMultiple) {
     Offset whole = to;
     if (to.isStatic())
       whole = to.constant / unroll * unroll;
     else if (!isMultiple)
       whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-unroll)));
-    // Between pieces of the sum a few lines of what comes next are fetched.
-    int64_t piece = fetchTurns(turns, to.isStatic()) * unroll;
-    carried = e.loop(0, whole, piece ? piece : unroll, carried, [&](Offset k, ValueRange carried) {
-      if (!piece)
-        return several(k, carried);
-      Vectors next = e.loop(k, e.add(k, piece), unroll, carried, several);
-      fetchBetween(e.div(k, piece), turns * unroll / piece);
-      return next;
-    });
+    carried = e.loop(0, whole, unroll, carried, several);
+    carried.truncate(numSums + numPointers);
     carried = e.loop(whole, to, 1, carried, one);
   };
   if (!first.lowerLhs) {
@@ -205,7 +208,6 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
 
   // Row i of a triangle ends with term i: all rows up to the tile's first, then one row less for
   // each term. Entries above the diagonal are not read, so that nothing leaks from there.
-  turns /= 2;
   terms(e.min(tile.row, end), !first.bound && rows % unroll == 0);
   if (!first.bound) {
     sums = sumsOf(carried);
@@ -226,32 +228,6 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
                      return advance(next, pointersOf(carried), 1);
                    });
   return sumsOf(carried);
-}
-
-// A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.
-void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
-                                      std::optional<Offset> bound, bool lowerLhs,
-                                      const Storage &destination) {
-  Value zero = e.zero(lhs.element);
-  Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
-  e.loop(0, destination.rows, 1, [&](Offset row) {
-    Offset end = lowerLhs ? e.min(limit, e.add(row, 1)) : limit;
-    bool whole = end.isStatic() && end.constant % e.width() == 0;
-    Vectors sum = e.loop(0, end, e.width(), ValueRange{zero}, [&](Offset k, ValueRange carried) {
-      Value a = e.loadVector(lhs.element, lhs.base, address(lhs, row, k));
-      Value b = e.loadVector(rhs.element, rhs.base, address(rhs, k, 0));
-      if (!whole) {
-        Value valid = e.lanesBelow(e.sub(end, k));
-        a = e.select(valid, a, zero);
-        b = e.select(valid, b, zero);
-      }
-      return Vectors{e.fma(a, b, carried[0])};
-    });
-    Value total = vector::ReductionOp::create(e, vector::CombiningKind::ADD, sum[0],
-                                              arith::FastMathFlags::reassoc);
-    Value old = loadElement(destination, row, 0);
-    e.store(arith::AddFOp::create(e, old, total), destination.base, address(destination, row, 0));
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,7 +275,6 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
         for (Value &sum : sums)
           sum = arith::MulFOp::create(e, sum, factor);
       storeTile(buffer, place, multiply(p, tile, sums));
-      endFetch();
     });
   };
   if (!strips) {

@@ -208,6 +208,31 @@ Value Emitter::shuffle(Value a, Value b, ArrayRef<int64_t> mask) {
   return vector::ShuffleOp::create(*this, a, b, mask);
 }
 
+Vectors Emitter::joined(const Vectors &vectors, int64_t count) {
+  Vectors result = vectors;
+  for (; count > 1; count /= 2) {
+    Vectors pairs;
+    for (size_t i = 0; i < result.size(); i += 2) {
+      int64_t lanes = cast<VectorType>(result[i].getType()).getDimSize(0);
+      pairs.push_back(shuffle(result[i], result[i + 1], llvm::to_vector(llvm::seq(2 * lanes))));
+    }
+    result = pairs;
+  }
+  return result;
+}
+
+Vectors Emitter::split(const Vectors &vectors) {
+  Vectors result;
+  for (Value vector : vectors) {
+    int64_t lanes = cast<VectorType>(vector.getType()).getDimSize(0);
+    if (lanes == width())
+      result.push_back(vector);
+    for (int64_t first = 0; lanes > width() && first < lanes; first += width())
+      result.push_back(shuffle(vector, vector, llvm::to_vector(llvm::seq(first, first + width()))));
+  }
+  return result;
+}
+
 Value Emitter::lanes() {
   SmallVector<int32_t> numbers(width());
   std::iota(numbers.begin(), numbers.end(), 0);

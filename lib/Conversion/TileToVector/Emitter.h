@@ -67,8 +67,8 @@ public:
   void ifLess(Offset a, Offset b, llvm::function_ref<void()> body);
 
   // Memory. Offsets count elements. LLVM does not see how the part of an address that is known
-  // at run time was computed: strength reduction would look at every way to write the addresses
-  // of a nest, a third of the time to compile, and gain nothing over what the lowering chose.
+  // at run time was computed: it would write the addresses of a nest in other ways, and gain
+  // nothing over what the lowering chose.
   mlir::Value pointer(mlir::Value base, Offset offset, mlir::Type element);
   mlir::Value load(mlir::Type type, mlir::Value base, Offset offset);
   mlir::Value loadVector(mlir::Type element, mlir::Value base, Offset offset, int64_t lanes = 0);
@@ -82,6 +82,9 @@ public:
   mlir::Value broadcast(mlir::Value scalar, int64_t lanes = 0);
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
   mlir::Value shuffle(mlir::Value a, mlir::Value b, llvm::ArrayRef<int64_t> mask);
+  /// Each `count` vectors, a power of two, as one; and back to vectors as wide as the registers.
+  Vectors joined(const Vectors &vectors, int64_t count);
+  Vectors split(const Vectors &vectors);
   /// 0, 1, 2, ... as i32.
   mlir::Value lanes();
   /// Lanes l with l < bound (a signed number).

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -92,7 +93,6 @@ Vectors KernelLowering::loadTile(const Storage &storage, TileType type, TileType
   return values;
 }
 
-// The body once for each vector, on vectors.
 Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluated &known) {
   SmallVector<Vectors> inputs;
   for (Value input : map.getInputs())
@@ -100,16 +100,32 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
                          ? evaluateOp(input, tile, known)
                          : loadTile(storageOf(input), cast<TileType>(input.getType()),
                                     map.getResult().getType(), tile));
+  return applyMap(map, inputs, tile.rows, tile.vectors);
+}
+
+// The body once for each vector, on vectors.
+Vectors KernelLowering::applyMap(MapOp map, SmallVector<Vectors> inputs, int64_t rows,
+                                 int64_t vectors) {
+  // A function is a long chain of operations: those of all vectors of a row are under way at once.
+  // (Four lanes tell a machine without some instructions, see ApproximateMath.cpp.)
+  bool joins = isExpensive(map) && llvm::isPowerOf2_64(vectors) && e.width() > 4;
+  int64_t together = joins ? vectors : 1;
+  int64_t lanes = together * e.width();
+  for (Vectors &input : inputs)
+    input = e.joined(input, together);
   Block &body = map.getBody().front();
   DenseMap<Value, Value> captured;
   auto widen = [&](Value scalar) -> Value {
     Value &vector = captured[scalar];
+    TypedAttr constant;
     if (!vector)
-      vector = e.broadcast(mapping.lookupOrDefault(scalar));
+      vector = matchPattern(scalar, m_Constant(&constant))
+                   ? e.splat(constant, lanes)
+                   : e.broadcast(mapping.lookupOrDefault(scalar), lanes);
     return vector;
   };
   Vectors results;
-  for (size_t i = 0; i < tile.size(); ++i) {
+  for (int64_t i = 0; i < rows * vectors / together; ++i) {
     DenseMap<Value, Value> values;
     for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
       values[argument] = input[i];
@@ -119,14 +135,14 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
     };
     for (Operation &op : body.without_terminator()) {
       if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-        values[constant.getResult()] = e.splat(cast<TypedAttr>(constant.getValue()));
+        values[constant.getResult()] = e.splat(cast<TypedAttr>(constant.getValue()), lanes);
         continue;
       }
       OperationState state(op.getLoc(), op.getName());
       for (Value operand : op.getOperands())
         state.addOperands(lookup(operand));
       for (Type type : op.getResultTypes())
-        state.addTypes(e.vectorType(type));
+        state.addTypes(e.vectorType(type, lanes));
       state.addAttributes(op.getAttrs());
       Operation *vector = e.create(state);
       for (auto [scalar, wide] : llvm::zip(op.getResults(), vector->getResults()))
@@ -134,7 +150,7 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
     }
     results.push_back(lookup(cast<YieldOp>(body.getTerminator()).getValue()));
   }
-  return results;
+  return e.split(results);
 }
 
 Vectors KernelLowering::evaluateMask(CausalMaskOp mask, const RegisterTile &tile,

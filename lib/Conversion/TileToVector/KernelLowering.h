@@ -115,6 +115,7 @@ private:
   bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
   void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
+  TileShape lowerShape(const TileShape &shape);
   void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
   void forEachRow(Offset from, int64_t to, int64_t step,
                   llvm::function_ref<void(Offset, int64_t)> body);
@@ -131,6 +132,8 @@ private:
   Vectors loadTile(const Storage &storage, tile::TileType type, tile::TileType result,
                    const RegisterTile &tile);
   Vectors evaluateMap(tile::MapOp map, const RegisterTile &tile, Evaluated &known);
+  Vectors applyMap(tile::MapOp map, llvm::SmallVector<Vectors> inputs, int64_t rows,
+                   int64_t vectors);
   Vectors evaluateMask(tile::CausalMaskOp mask, const RegisterTile &tile, Evaluated &known);
   Vectors evaluatePositions(tile::PositionsOp positions, const RegisterTile &tile);
   Vectors evaluateExpand(tile::ExpandOp expand, const RegisterTile &tile);
@@ -140,8 +143,6 @@ private:
   void evaluateDots(llvm::ArrayRef<tile::DotOp> dots, const RegisterTile &tile, Evaluated &known);
   Product product(tile::DotOp dot, bool flipped);
   Vectors multiply(llvm::ArrayRef<Product> products, const RegisterTile &tile, Vectors sums);
-  void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
-                        std::optional<Offset> bound, bool lowerLhs, const Storage &destination);
   mlir::LogicalResult lowerAccumulate(tile::AccumulateOp op);
 
   // Prefetch.cpp: rows of tensors, before they are needed.
@@ -177,20 +178,26 @@ private:
                  int64_t rowDim, int64_t ahead, bool written);
   void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
-  void fetchLine(const AheadWindow &window, Offset row, Offset column);
+  /// Lines one below the other that a product fetches while it computes.
+  struct Stream {
+    mlir::Value pointer; ///< the next one
+    Offset stride;
+    mlir::Type element;
+    bool written;
+  };
+  void fetchLine(mlir::Value pointer, bool written);
   void fetchLines(const AheadWindow &window, Offset first, int64_t count);
   int64_t linesPerTile(const AheadWindow &window);
   Offset firstLine(const AheadWindow &window);
-  int64_t fetchTurns(int64_t turns, bool isStatic);
   void beginFetch(const RegisterTile &tile);
-  void fetchBetween(Offset turn, int64_t turns);
-  void endFetch();
+  llvm::SmallVector<Stream> beginStreams(int64_t turns);
 
   // Load.cpp, Store.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   mlir::LogicalResult lowerStore(tile::StoreOp store);
   int64_t panelWidth(tile::LoadOp load);
-  void loadRows(const Source &source, const Storage &destination);
+  tile::MapOp mapOfRows(tile::LoadOp load);
+  void loadRows(const Source &source, const Storage &destination, tile::MapOp map = {});
   void loadPanels(const Source &source, const Storage &destination);
   void loadTransposed(const Source &source, const Storage &destination);
   void loadElements(const Source &source, Offset firstColumn, const Storage &destination);
@@ -206,6 +213,9 @@ private:
   void reduceRows(tile::ReduceOp reduce, const Storage &destination);
   void reduceColumns(tile::ReduceOp reduce, const Storage &destination);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
+  mlir::Value combineLanes(tile::ReduceKind kind, const Vectors &rows);
+  void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+                        std::optional<Offset> bound, bool lowerLhs, const Storage &destination);
   Vectors inputTile(mlir::Value value, const RegisterTile &tile);
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
   void lowerSelectRows(tile::SelectRowsOp select);

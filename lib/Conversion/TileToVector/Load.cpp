@@ -84,25 +84,50 @@ Value KernelLowering::loadConverted(const Source &source, Offset row, Offset col
   return e.toStorage(e.fromStorage(loaded), element);
 }
 
-void KernelLowering::loadRows(const Source &source, const Storage &destination) {
-  auto copyLanes = [&](Offset row, Offset column, int64_t lanes) {
-    Value value = loadConverted(source, row, column, lanes, destination.element);
-    e.store(value, destination.base, address(destination, row, column));
+/// The map that alone reads the loaded rows and is known then, if there is one: they pass through
+/// it on their way.
+MapOp KernelLowering::mapOfRows(LoadOp load) {
+  TileType type = load.getResult().getType();
+  auto map = load.getResult().hasOneUse() ? dyn_cast<MapOp>(*load->user_begin()) : MapOp();
+  if (!map || map->getBlock() != load->getBlock() || map.getInputs().size() != 1 ||
+      map.getResult().getType() != type || type.getColumns() % e.width() != 0 ||
+      hoisted.contains(load) || hoisted.contains(map))
+    return {};
+  Value result = map.getResult();
+  if (result.use_empty() || fusion.isDeferred(result) || fusion.carriedDestination(result))
+    return {};
+  for (Operation &op : map.getBody().front())
+    for (Value operand : op.getOperands())
+      if (operand.getParentRegion() != &map.getBody() && !matchPattern(operand, m_Constant()))
+        return {};
+  return map;
+}
+
+void KernelLowering::loadRows(const Source &source, const Storage &destination, MapOp map) {
+  auto copy = [&](Offset row, Offset column, int64_t vectors, int64_t lanes) {
+    Vectors values;
+    for (int64_t v = 0; v < vectors; ++v)
+      values.push_back(
+          loadConverted(source, row, e.add(column, v * lanes), lanes, destination.element));
+    if (map)
+      values = applyMap(map, {values}, 1, vectors);
+    for (int64_t v = 0; v < vectors; ++v)
+      e.store(values[v], destination.base, address(destination, row, e.add(column, v * lanes)));
   };
   int64_t columns = destination.columns, whole = columns / e.width() * e.width();
   e.loop(0, source.validRows, 1, [&](Offset row) {
     int64_t block = std::min<int64_t>(4 * e.width(), whole);
     int64_t blocks = block ? whole / block * block : 0;
-    e.loop(0, blocks, std::max<int64_t>(block, 1), [&](Offset column) {
-      for (int64_t v = 0; v < block; v += e.width())
-        copyLanes(row, e.add(column, v), e.width());
-    });
+    e.loop(0, blocks, std::max<int64_t>(block, 1),
+           [&](Offset column) { copy(row, column, block / e.width(), e.width()); });
     // The tail in powers of two: nothing outside the tensor is read.
     for (int64_t column = blocks, lanes = e.width(); lanes >= 1; lanes /= 2)
       for (; column + lanes <= columns; column += lanes)
-        copyLanes(row, column, lanes);
+        copy(row, column, 1, lanes);
   });
   Value zero = e.zero(destination.element);
+  if (map)
+    zero = applyMap(map, {{zero}}, 1, 1).front();
   e.loop(source.validRows, destination.rows, 1, [&](Offset row) {
     e.loop(0, columns, e.width(), [&](Offset column) {
       e.store(zero, destination.base, address(destination, row, column));
@@ -185,9 +210,11 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
   if (colDim != -1)
     source.columnStride = tensor.strides[colDim];
 
-  Storage destination = allocateFor(load.getResult());
   bool limited = load.getValid() != nullptr;
   bool wholeColumns = !limited || validIsRows, wholeRows = !limited || !validIsRows;
+  bool byRows = colDim == last && wholeColumns && !isColumnVector(type);
+  MapOp map = byRows ? mapOfRows(load) : MapOp();
+  Storage destination = allocateFor(map ? map.getResult() : load.getResult());
   if (isColumnVector(type)) {
     // Contiguous like a row, and read like one.
     Storage row = destination;
@@ -199,14 +226,14 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
       loadRows(flipped, row);
     else
       loadElements(flipped, 0, row);
-  } else if (colDim == last && wholeColumns) {
+  } else if (byRows) {
     if (int64_t panel = panelWidth(load); panel && wholeRows) {
       destination.panelWidth = panel;
       destination.panelRows = type.getRows();
       storages[load.getResult()] = destination;
       loadPanels(source, destination);
     } else {
-      loadRows(source, destination);
+      loadRows(source, destination, map);
     }
   } else if (rowDim == last && wholeRows) {
     loadTransposed(source, destination);

@@ -92,6 +92,12 @@ void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
     });
 }
 
+/// Tiles of as many accumulators, at most two vectors wide.
+TileShape KernelLowering::lowerShape(const TileShape &shape) {
+  int64_t vectors = std::min<int64_t>(shape.vectors, 2);
+  return {std::min(shape.rows * (shape.vectors / vectors), e.width()), vectors};
+}
+
 // Tiles one vector wide on the diagonal, whole tiles below it, nothing above.
 void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody body) {
   int64_t width = e.width();
@@ -105,8 +111,7 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
     });
     return;
   }
-  int64_t vectors = std::min<int64_t>(shape.vectors, 2);
-  int64_t rows = std::min(shape.rows, width), block = vectors * width;
+  int64_t vectors = shape.vectors, rows = shape.rows, block = vectors * width;
   int64_t diagonalRows = std::min(rows * vectors, width);
   int64_t whole = size / block * block;
   e.loop(0, whole, block, [&](Offset column) {
@@ -144,13 +149,16 @@ void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
   auto dot = value.getDefiningOp<DotOp>();
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
-  if (!exact && square && ((dot && dot.getLower()) || fusion.needsOnlyLower(value)))
+  if (!exact && square && ((dot && dot.getLower()) || fusion.needsOnlyLower(value))) {
+    // Without products there is nothing to share between rows.
+    if (!dots.empty())
+      shape = lowerShape(shape);
     return forEachLowerTile(type.getRows(), shape, body);
+  }
   takeWindows(value, dots, shape);
   forEachTile(type.getRows(), type.getColumns(), shape, exact, [&](RegisterTile tile) {
     beginFetch(tile);
     body(tile);
-    endFetch();
   });
 }
 

@@ -7,7 +7,7 @@
 //
 // A head's rows lie far apart in tensors [B, T, H, width]: no hardware sees what comes next, and
 // a load that waits for memory leaves the multipliers idle. So the products of one block fetch
-// the rows of the next block, and those of the result, a few with each register tile.
+// the rows of the next block, and those of its result, a line with each turn of their loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,13 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile;
 
-constexpr int64_t kCacheLineBytes = 64;
-
-/// Whether the nest of this product has a register tile for each few rows of a block.
+/// Whether the nest of this product has a register tile for each few rows of a block, and all of
+/// them take equally long, long enough to wait for memory meanwhile.
 static bool isTall(DotOp dot, int64_t rows) {
+  constexpr int64_t fewestTerms = 32;
   TileType type = dot.getResult().getType();
-  return !dot.getLower() && type.getRows() == rows && type.getColumns() > 1;
+  return !dot.getLower() && !dot.getLowerLhs() && dot.getRhs().getType().getRows() >= fewestTerms &&
+         type.getRows() == rows && type.getColumns() > 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,7 +67,7 @@ void KernelLowering::planPrefetch(scf::ForOp loop) {
   for (StoreOp store : stores)
     if (startsHere(store.getIndices(), store.getRowDim()))
       addWindow(plan, store.getMemref(), store.getTile().getType(), store.getIndices(),
-                store.getRowDim(), 0, /*written=*/true);
+                store.getRowDim(), plan.rows, /*written=*/true);
   for (LoadOp load : loop.getOps<LoadOp>()) {
     TileType type = load.getResult().getType();
     if (load.getTransposed())
@@ -78,27 +79,25 @@ void KernelLowering::planPrefetch(scf::ForOp loop) {
   }
   if (plan.windows.empty())
     return; // what an outer loop fetches goes on
-  for (Operation &op : *loop.getBody()) {
-    if (auto inner = dyn_cast<scf::ForOp>(op)) {
-      bool fits =
-          llvm::any_of(inner.getOps<DotOp>(), [&](DotOp dot) { return isTall(dot, plan.rows); });
-      if (fits && inner.getOps<LoadOp>().empty() && inner.getConstantStep()) {
-        plan.loop = inner;
-        plan.nests = 1;
-        int64_t step = inner.getConstantStep()->getSExtValue();
-        for (ReadOp read : inner.getOps<ReadOp>())
-          plan.trips = std::max(plan.trips, read.getBuffer().getType().getRows() / step);
-        break;
-      }
-    }
-    if (auto dot = dyn_cast<DotOp>(op); dot && isTall(dot, plan.rows)) {
-      bool joins = fusion.isDeferred(dot.getResult()) && isa<DotOp>(*dot->user_begin());
-      plan.nests += !joins;
-    }
-    if (auto accumulate = dyn_cast<AccumulateOp>(op))
-      plan.nests += accumulate.getRhs().getType().getColumns() > 1;
+  plan.block = loop.getBody();
+  for (auto inner : loop.getOps<scf::ForOp>()) {
+    bool fits =
+        llvm::any_of(inner.getOps<DotOp>(), [&](DotOp dot) { return isTall(dot, plan.rows); });
+    if (!fits || !inner.getOps<LoadOp>().empty() || !inner.getConstantStep())
+      continue;
+    plan.loop = inner;
+    plan.block = inner.getBody();
+    int64_t step = inner.getConstantStep()->getSExtValue();
+    for (ReadOp read : inner.getOps<ReadOp>())
+      plan.trips = std::max(plan.trips, read.getBuffer().getType().getRows() / step);
+    break;
   }
-  plan.block = plan.loop ? plan.loop.getBody() : loop.getBody();
+  for (DotOp dot : plan.block->getOps<DotOp>()) {
+    bool joins = fusion.isDeferred(dot.getResult()) && isa<DotOp>(*dot->user_begin());
+    plan.nests += isTall(dot, plan.rows) && !joins;
+  }
+  for (AccumulateOp accumulate : plan.block->getOps<AccumulateOp>())
+    plan.nests += accumulate.getRhs().getType().getColumns() > 1;
   fetch = plan;
 }
 
@@ -128,21 +127,20 @@ void KernelLowering::takeWindows(Value root, ArrayRef<DotOp> dots, const TileSha
 // Fetching
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::fetchLine(const AheadWindow &window, Offset row, Offset column) {
-  Offset place = e.add(e.add(window.start, e.mul(row, window.rowStride)), column);
-  // Reads go to the second level: the first one is full of this block.
-  LLVM::Prefetch::create(e, e.pointer(window.base, place, window.element),
-                         /*rw=*/window.written, /*hint=*/window.written ? 3 : 2, /*cache=*/1);
-}
-
 /// `count` of the lines of a block, numbered row by row.
 void KernelLowering::fetchLines(const AheadWindow &window, Offset first, int64_t count) {
   int64_t perRow = window.linesPerRow();
-  for (int64_t i = 0; i < count; ++i) {
+  // Lines of one row, where they are known to be, have one address and displacements.
+  int64_t together = perRow % count == 0 ? count : 1;
+  for (int64_t i = 0; i < count; i += together) {
     Offset line = e.add(first, i);
     Offset row = e.div(line, perRow);
     Offset column = e.sub(line, e.mul(row, perRow));
-    fetchLine(window, row, e.mul(column, window.lineElements()));
+    Offset place = e.add(window.start, e.mul(row, window.rowStride));
+    place = e.add(place, e.mul(column, window.lineElements()));
+    Value address = e.pointer(window.base, place, window.element);
+    for (int64_t l = 0; l < together; ++l)
+      fetchLine(e.pointer(address, l * window.lineElements(), window.element), window.written);
   }
 }
 
@@ -176,32 +174,38 @@ Offset KernelLowering::firstLine(const AheadWindow &window) {
   return each * fetching.tiles * fetch.trips > lines ? e.min(first, lines - each) : first;
 }
 
-/// How many turns of a product's loop, `turns` in all, lie between two fetches; 0 where it does
-/// not fetch.
-int64_t KernelLowering::fetchTurns(int64_t turns, bool isStatic) {
-  if (!fetching.pending || turns == 0)
-    return 0;
-  int64_t lines = 0;
-  for (const AheadWindow &window : fetching.windows)
-    lines = std::max(lines, linesPerTile(window));
-  int64_t length = 1;
-  while (length * 2 * lines <= turns && turns % (length * 2) == 0)
-    length *= 2;
-  return length == 1 || isStatic ? length : 0;
-}
-
-// A few lines between the products: many at once would wait for each other.
-void KernelLowering::fetchBetween(Offset turn, int64_t turns) {
-  for (const AheadWindow &window : fetching.windows) {
-    int64_t perTurn = llvm::divideCeil(linesPerTile(window), turns);
-    fetchLines(window, e.add(firstLine(window), e.mul(turn, perTurn)), perTurn);
-  }
-  fetching.pending = false;
-}
-
-void KernelLowering::endFetch() {
+/// What a product's loop of `turns` turns fetches for its register tile: a line a turn and stream,
+/// so that few lines are on their way at any time. A stream goes down one column of lines: one
+/// addition takes it to the next row. A few lines are fetched at once, before the loop.
+SmallVector<KernelLowering::Stream> KernelLowering::beginStreams(int64_t turns) {
+  SmallVector<Stream> streams;
   if (!std::exchange(fetching.pending, false))
-    return;
-  for (const AheadWindow &window : fetching.windows)
-    fetchLines(window, firstLine(window), linesPerTile(window));
+    return streams;
+  constexpr int64_t few = 4, mostStreams = 4;
+  for (const AheadWindow &window : fetching.windows) {
+    if (turns == 0 || linesPerTile(window) <= few) {
+      fetchLines(window, firstLine(window), linesPerTile(window));
+      continue;
+    }
+    int64_t length = std::min(turns, fetch.rows), perColumn = llvm::divideCeil(fetch.rows, length);
+    int64_t pieces = perColumn * window.linesPerRow(), tiles = fetching.tiles * fetch.trips;
+    int64_t each = std::min(mostStreams, int64_t(llvm::divideCeil(pieces, tiles)));
+    Offset first = e.mul(fetching.tile, each);
+    if (each * tiles > pieces)
+      first = e.min(first, pieces - each);
+    for (int64_t i = 0; i < each; ++i) {
+      Offset piece = e.add(first, i), column = e.div(piece, perColumn);
+      Offset row = e.mul(e.sub(piece, e.mul(column, perColumn)), length);
+      Offset place = e.add(window.start, e.mul(row, window.rowStride));
+      place = e.add(place, e.mul(column, window.lineElements()));
+      streams.push_back({e.pointer(window.base, place, window.element), window.rowStride,
+                         window.element, window.written});
+    }
+  }
+  return streams;
+}
+
+void KernelLowering::fetchLine(Value pointer, bool written) {
+  // To the second level: the first one is full of this block.
+  LLVM::Prefetch::create(e, pointer, /*rw=*/written, /*hint=*/2, /*cache=*/1);
 }

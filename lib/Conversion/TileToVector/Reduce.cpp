@@ -58,6 +58,43 @@ void KernelLowering::reduceRows(ReduceOp reduce, const Storage &destination) {
   });
 }
 
+/// The lanes of each vector combined: a number for one vector, four lanes for four.
+Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
+  if (rows.size() == 1) {
+    auto sum =
+        kind == ReduceKind::Add ? vector::CombiningKind::ADD : vector::CombiningKind::MAXIMUMF;
+    return vector::ReductionOp::create(e, sum, rows[0], arith::FastMathFlags::reassoc);
+  }
+  // Columns of 4 x 4 blocks, half of them at a time, take half of the shuffles of four rows alone.
+  auto perBlock = [&](Value a, Value b, ArrayRef<int64_t> lanes) {
+    SmallVector<int64_t> mask;
+    for (int64_t block = 0; block < e.width(); block += 4)
+      for (int64_t lane : lanes)
+        mask.push_back(block + (lane >= 4 ? e.width() + lane - 4 : lane));
+    return e.shuffle(a, b, mask);
+  };
+  auto halves = [&](Value a, Value b, ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+    return combine(kind, perBlock(a, b, low), perBlock(a, b, high));
+  };
+  Value first = halves(rows[0], rows[1], {0, 4, 1, 5}, {2, 6, 3, 7});
+  Value second = halves(rows[2], rows[3], {0, 4, 1, 5}, {2, 6, 3, 7});
+  Value sums = halves(first, second, {0, 1, 4, 5}, {2, 3, 6, 7});
+  for (int64_t lanes = e.width() / 2; lanes >= 4; lanes /= 2) {
+    auto low = llvm::to_vector(llvm::seq(lanes)),
+         high = llvm::to_vector(llvm::seq(lanes, 2 * lanes));
+    sums = combine(kind, e.shuffle(sums, sums, low), e.shuffle(sums, sums, high));
+  }
+  return sums;
+}
+
+/// Numbers of a column, four at a time where they lie side by side, then what is left.
+static void forEachNumber(Emitter &e, const Storage &column, int64_t rows,
+                          function_ref<void(Offset, int64_t)> body) {
+  int64_t whole = column.rowStride == 1 ? rows / 4 * 4 : 0;
+  e.loop(0, whole, 4, [&](Offset row) { body(row, 4); });
+  e.loop(whole, rows, 1, [&](Offset row) { body(row, 1); });
+}
+
 void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) {
   TileType type = reduce.getInput().getType();
   // A column vector summed over its rows is one row of numbers.
@@ -68,24 +105,70 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
   if (reduce.getBound())
     limit = e.max(e.min(scalar(reduce.getBound()), limit), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
-  auto kind = reduce.getKind() == ReduceKind::Add ? vector::CombiningKind::ADD
-                                                  : vector::CombiningKind::MAXIMUMF;
-  e.loop(0, rows, 1, [&](Offset row) {
-    Offset end = reduce.getLower() && !flipped ? e.min(limit, e.add(row, 1)) : limit;
-    bool whole = end.isStatic() && end.constant % e.width() == 0;
-    Vectors sum = e.loop(0, end, e.width(), ValueRange{start}, [&](Offset column, ValueRange sum) {
+  bool lower = reduce.getLower() && !flipped;
+  forEachNumber(e, destination, rows, [&](Offset row, int64_t together) {
+    auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
+    auto add = [&](Offset column, bool cut, ValueRange sums) {
       RegisterTile at;
       at.row = row;
+      at.rows = together;
       at.column = column;
       at.flipped = flipped;
-      // A column of a wider tile must not be read past its end.
-      Value value = inputTile(reduce.getInput(), at)[0];
-      if (!whole)
-        value = e.select(e.lanesBelow(e.sub(end, column)), value, start);
-      return Vectors{combine(reduce.getKind(), sum[0], value)};
+      Vectors values = inputTile(reduce.getInput(), at);
+      for (int64_t r = 0; r < together; ++r) {
+        if (cut)
+          values[r] = e.select(e.lanesBelow(e.sub(end(r), column)), values[r], start);
+        values[r] = combine(reduce.getKind(), sums[r], values[r]);
+      }
+      return values;
+    };
+    // Vectors that lie within all rows' ends as they are, then those that an end cuts.
+    Offset first = end(0), last = end(together - 1);
+    bool isMultiple = first.isStatic() && first.constant % e.width() == 0;
+    Offset whole = isMultiple ? first : e.mul(e.div(first, e.width()), e.width());
+    Vectors sums =
+        e.loop(0, whole, e.width(), Vectors(together, start),
+               [&](Offset column, ValueRange sums) { return add(column, /*cut=*/false, sums); });
+    // A column of a wider tile must not be read past its end.
+    if (!isMultiple)
+      sums = e.loop(whole, last, e.width(), sums, [&](Offset column, ValueRange sums) {
+        return add(column, /*cut=*/true, sums);
+      });
+    e.store(combineLanes(reduce.getKind(), sums), destination.base, address(destination, row, 0));
+  });
+}
+
+// A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.
+void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+                                      std::optional<Offset> bound, bool lowerLhs,
+                                      const Storage &destination) {
+  Value zero = e.zero(lhs.element);
+  Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
+  forEachNumber(e, destination, destination.rows, [&](Offset row, int64_t together) {
+    auto end = [&](int64_t r) { return lowerLhs ? e.min(limit, e.add(row, r + 1)) : limit; };
+    Offset last = end(together - 1);
+    bool whole = !lowerLhs && last.isStatic() && last.constant % e.width() == 0;
+    Vectors init(together, zero);
+    Vectors sums = e.loop(0, last, e.width(), init, [&](Offset k, ValueRange carried) {
+      Value column = e.loadVector(rhs.element, rhs.base, address(rhs, k, 0));
+      Vectors next;
+      for (int64_t r = 0; r < together; ++r) {
+        Value a = e.loadVector(lhs.element, lhs.base, address(lhs, e.add(row, r), k)), b = column;
+        if (!whole) {
+          Value valid = e.lanesBelow(e.sub(end(r), k));
+          a = e.select(valid, a, zero);
+          b = e.select(valid, b, zero);
+        }
+        next.push_back(e.fma(a, b, carried[r]));
+      }
+      return next;
     });
-    Value total = vector::ReductionOp::create(e, kind, sum[0], arith::FastMathFlags::reassoc);
-    e.store(total, destination.base, address(destination, row, 0));
+    Offset place = address(destination, row, 0);
+    Value total = combineLanes(ReduceKind::Add, sums);
+    Value old = together == 1
+                    ? loadElement(destination, row, 0)
+                    : e.loadVector(destination.element, destination.base, place, together);
+    e.store(arith::AddFOp::create(e, old, total), destination.base, place);
   });
 }
 

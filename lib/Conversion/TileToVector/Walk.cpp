@@ -247,6 +247,8 @@ LogicalResult KernelLowering::lowerScalar(Operation &op) {
 LogicalResult KernelLowering::materialise(Value value) {
   if (value.use_empty() || fusion.isDeferred(value) || fusion.isView(value))
     return success();
+  if (storages.contains(value)) // on the way of what it is computed from
+    return success();
   if (Value carried = fusion.carriedDestination(value)) {
     storages[value] = storages[carried];
     computeHere(value, storages[value]);

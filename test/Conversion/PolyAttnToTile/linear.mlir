@@ -11,20 +11,27 @@ polyattn.feature_map @elu(%x: [64]) {
 // CHECK: %[[Z:.*]] = buffer : <64x1>
 // CHECK: scf.for
 // CHECK:   tile.load %v
-// Features are formed once for a block of positions, transposed.
-// CHECK:   tile.load %q{{.*}}transposed
+// Features are formed once for a block of positions: those of keys transposed, those of queries,
+// where nothing else is needed, as they lie in memory.
+// CHECK:   %[[K:.*]] = tile.load %k{{.*}}transposed
+// CHECK:   %[[PHI_K:.*]] = tile.map %[[K]]
 // CHECK:   math.exp
-// CHECK:   tile.load %k{{.*}}transposed
+// CHECK:   %[[Q:.*]] = tile.load %q
+// CHECK-NOT: transposed
+// CHECK:   %[[PHI_Q:.*]] = tile.map %[[Q]]
 // CHECK:   math.exp
 // Through the state, then the update.
-// CHECK:   tile.dot {{.*}} {lhs_transposed}
-// CHECK:   tile.reduce <add> <columns> {{.*}} bound
+// CHECK:   %[[STATE:.*]] = tile.read %[[S]]
+// CHECK:   tile.dot %[[PHI_Q]], %[[STATE]] acc
+// CHECK-NOT: lhs_transposed
+// CHECK:   tile.reduce <add> <columns> %[[PHI_K]] bound
 // CHECK:   tile.write {{.*}}, %[[Z]]
-// CHECK:   tile.accumulate {{.*}}, %[[S]]{{.*}} bound
-// Inside the block.
-// CHECK:   tile.dot {{.*}} {lhs_transposed, lower}
+// CHECK:   tile.accumulate %[[PHI_K]], {{.*}}, %[[S]]{{.*}} bound
+// Inside the block, of which nothing reads what lies above the diagonal.
+// CHECK:   tile.dot %[[PHI_Q]], %[[PHI_K]] {lower}
 // CHECK:   tile.causal_mask
 // CHECK:   tile.dot {{.*}} {lower_lhs}
+// CHECK:   tile.reduce <add> <columns> {{.*}} {lower}
 // CHECK:   tile.store {{.*}} valid
 polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
                            %v: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x64xf32>) {

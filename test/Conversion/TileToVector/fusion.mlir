@@ -49,3 +49,35 @@ tile.kernel @causal attributes {arg_names = ["a", "b", "v", "o"], num_inputs = 3
   %r = tile.dot %m, %vt {lower_lhs} : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
   tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<?x?xf32, #m>
 }
+
+// Rows that only a map reads pass through it on their way; what it gives is read by the product and
+// by the sums of its rows, four at a time.
+// CHECK-LABEL: func.func @mapped
+// CHECK: scf.for
+// CHECK: llvm.load
+// CHECK: arith.maximumf
+// CHECK: llvm.store
+// CHECK: arith.maximumf %[[ZERO:.*]], %[[ZERO]] : vector
+// CHECK-NOT: arith.maximumf
+// AVX512: iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// AVX512-COUNT-8: vector.shuffle
+// AVX512: llvm.store {{.*}} : vector<4xf32>
+// CHECK: return
+tile.kernel @mapped attributes {arg_names = ["a", "b", "o", "s"], num_inputs = 2} {
+^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>, %s: memref<?x?xf32, #m>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %a, %c0 : memref<?x?xf32, #m>
+  %zero = arith.constant 0.0 : f32
+  %at = tile.load %a[%c0, %c0] valid %n {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<32x64xf32>
+  %phi = tile.map %at : !tile.tile<32x64xf32> -> !tile.tile<32x64xf32> {
+  ^bb0(%x: f32):
+    %y = arith.maximumf %x, %zero : f32
+    tile.yield %y : f32
+  }
+  %bt = tile.load %b[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<64x64xf32>
+  %sums = tile.reduce <add> <columns> %phi : !tile.tile<32x64xf32> -> !tile.tile<32x1xf32>
+  %r = tile.dot %phi, %bt : !tile.tile<32x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<32x64xf32>
+  tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<32x64xf32>, memref<?x?xf32, #m>
+  tile.store %sums, %s[%c0, %c0] {row_dim = 0, col_dim = -1} : !tile.tile<32x1xf32>, memref<?x?xf32, #m>
+}

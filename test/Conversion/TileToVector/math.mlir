@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s
+// RUN: polyattn-opt %s --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,AVX512
 // RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=16" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,PORTABLE
 // Functions become polynomials: no call of libm, no intrinsic that turns into one.
 
@@ -26,6 +26,29 @@ tile.kernel @functions attributes {arg_names = ["a", "o"], num_inputs = 1} {
     %6 = math.cos %5 : f32
     %7 = math.log %6 : f32
     tile.yield %7 : f32
+  }
+  tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x64xf32>, memref<?x?xf32, #m>
+}
+
+// What is known to be small has no upper limit to check, only the one below which exp is 0; and the
+// functions of all vectors of a row are computed together.
+// CHECK-LABEL: llvm.func @small
+// AVX512-COUNT-2: llvm.fcmp "olt" {{.*}} : vector<64xf32>
+// AVX512-NOT: llvm.fcmp
+// PORTABLE-NOT: llvm.fcmp "ogt"
+// CHECK: llvm.return
+tile.kernel @small attributes {arg_names = ["a", "o"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<8x64xf32>
+  %r = tile.map %at : !tile.tile<8x64xf32> -> !tile.tile<8x64xf32> {
+  ^bb0(%x: f32):
+    %positive = arith.cmpf olt, %zero, %x : f32
+    %least = arith.select %positive, %zero, %x : f32
+    %0 = math.exp %least : f32
+    tile.yield %0 : f32
   }
   tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x64xf32>, memref<?x?xf32, #m>
 }

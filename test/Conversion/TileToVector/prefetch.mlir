@@ -1,0 +1,29 @@
+// RUN: polyattn-opt %s --tile-to-vector | FileCheck %s
+// The product of one block fetches the rows of the next block and of its result: with each turn of
+// its loop a line of either, one row below the line before.
+
+#m = strided<[?, ?, ?, 1], offset: ?>
+
+// CHECK-LABEL: func.func @blocks
+// CHECK: %[[R:.*]]:20 = scf.for {{.*}} iter_args(
+// CHECK-COUNT-64: vector.fma
+// CHECK: "llvm.intr.prefetch"(%[[RESULT:.*]]) <{{.*}}hint = 2 : i32, rw = 1
+// CHECK-NEXT: %[[BELOW:.*]] = llvm.getelementptr %[[RESULT]][%{{.*}}]
+// CHECK-NEXT: %[[NEXT:.*]] = llvm.intr.launder.invariant.group %[[BELOW]]
+// CHECK: "llvm.intr.prefetch"(%{{.*}}) <{{.*}}hint = 2 : i32, rw = 0
+// CHECK: scf.yield {{.*}}, %[[NEXT]], %{{.*}} : vector<16xf32>
+// CHECK-NOT: llvm.intr.prefetch
+tile.kernel @blocks attributes {arg_names = ["a", "b", "o"], num_inputs = 2} {
+^bb0(%a: memref<?x?x?x64xf32, #m>, %b: memref<?x?x?x64xf32, #m>, %o: memref<?x?x?x64xf32, #m>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %n = memref.dim %a, %c1 : memref<?x?x?x64xf32, #m>
+  %bt = tile.load %b[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #m> -> !tile.tile<64x64xf32>
+  scf.for %i = %c0 to %n step %c64 {
+    %at = tile.load %a[%batch, %i, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #m> -> !tile.tile<64x64xf32>
+    %r = tile.dot %at, %bt : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+    tile.store %r, %o[%batch, %i, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32, #m>
+  }
+}
