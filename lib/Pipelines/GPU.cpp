@@ -20,7 +20,9 @@ using namespace polyattn;
 void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
-  passes.addPass(createChooseSchedule());
+  ChooseScheduleOptions schedule;
+  schedule.shortBlocks = false;
+  passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
   // Heads are not cut: there is a CTA for each, and no stage after to add up their parts.

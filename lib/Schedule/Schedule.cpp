@@ -94,7 +94,7 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
   return cost(schedule.block / 2) < cost(schedule.block) ? schedule.block / 2 : schedule.block;
 }
 
-Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) {
+Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes, bool shortBlocks) {
   Schedule schedule;
   schedule.block = blockFor(shape.localBlock);
   bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
@@ -119,13 +119,13 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes) 
       schedule.quadraticBelow = below;
     }
   }
-  if (schedule.form == ScheduleForm::State && !shape.localBlock)
+  if (shortBlocks && schedule.form == ScheduleForm::State && !shape.localBlock)
     schedule.block = cheaperBlock(shape, schedule);
   return schedule;
 }
 
-Schedule polyattn::scheduleOf(AttendOp attend, int64_t l1Bytes) {
+Schedule polyattn::scheduleOf(AttendOp attend, int64_t l1Bytes, bool shortBlocks) {
   if (ScheduleAttr attribute = attend.getScheduleAttr())
     return Schedule::of(attribute);
-  return chooseSchedule(AttentionShape::of(attend), l1Bytes);
+  return chooseSchedule(AttentionShape::of(attend), l1Bytes, shortBlocks);
 }

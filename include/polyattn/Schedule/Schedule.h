@@ -60,10 +60,13 @@ constexpr int64_t kMaxScheduledFeatures = int64_t(1) << 17;
 /// The first level cache of the machines at hand where nothing is known of them.
 constexpr int64_t kUsualL1Bytes = 32 * 1024;
 
-Schedule chooseSchedule(const AttentionShape &shape, int64_t l1Bytes = kUsualL1Bytes);
+/// Without `shortBlocks` a block has 64 positions unless a local kernel's block says otherwise: what
+/// tensor cores want, whose products cost by whole pieces.
+Schedule chooseSchedule(const AttentionShape &shape, int64_t l1Bytes = kUsualL1Bytes,
+                        bool shortBlocks = true);
 
 /// What the attend carries, or else the choice; never without a form that exists.
-Schedule scheduleOf(AttendOp attend, int64_t l1Bytes = kUsualL1Bytes);
+Schedule scheduleOf(AttendOp attend, int64_t l1Bytes = kUsualL1Bytes, bool shortBlocks = true);
 
 } // namespace polyattn
 

@@ -13,7 +13,7 @@ using namespace polyattn::tile_to_warp;
 
 /// Accumulators that one thread may have at a time: of 255 registers, factors and addresses take
 /// the rest.
-static constexpr int64_t kMaxAccumulators = 128;
+static constexpr int64_t kMaxAccumulators = 112;
 
 static Coordinates consecutive(Value base, int64_t count) {
   Coordinates axis;
