@@ -15,34 +15,59 @@ using namespace polyattn::tile;
 /// What one copy moves, in bytes.
 static constexpr int64_t kCopyBytes = 16;
 
-bool KernelLowering::canCopy(LoadOp load, const Storage &storage) {
+/// A load, or a window of one that is kept nowhere.
+static LoadOp loadOf(Value value) {
+  if (auto slice = value.getDefiningOp<SliceOp>()) {
+    auto load = slice.getSource().getDefiningOp<LoadOp>();
+    return load && !load.getTransposed() && !load.getValid() ? load : LoadOp();
+  }
+  return value.getDefiningOp<LoadOp>();
+}
+
+bool KernelLowering::canCopy(Value value, const Storage &storage) {
+  LoadOp load = loadOf(value);
+  if (!load)
+    return false;
   const Tensor &tensor = tensors[load.getMemref()];
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
   if (storage.space != Space::Shared || storage.isVector() || storage.element != tensor.element ||
       load.getColDim() != lastDim || load.getRowDim() == -1 ||
       storage.columnMajor != load.getTransposed())
     return false;
-  TileType type = load.getResult().getType();
+  TileType type = tileType(value);
   int64_t perCopy = kCopyBytes / storage.elementBytes();
   int64_t along = storage.columnMajor ? type.getRows() : type.getColumns();
-  return along % perCopy == 0 && alignmentOf(load.getIndices()[lastDim]) % perCopy == 0;
+  auto slice = value.getDefiningOp<SliceOp>();
+  return along % perCopy == 0 && alignmentOf(load.getIndices()[lastDim]) % perCopy == 0 &&
+         (!slice || alignmentOf(slice.getColumn()) % perCopy == 0);
 }
 
-void KernelLowering::copyTile(LoadOp load, const Storage &storage) {
+void KernelLowering::copyTile(Value value, const Storage &storage) {
+  LoadOp load = loadOf(value);
   const Tensor &tensor = tensors[load.getMemref()];
   auto branch = scf::IfOp::create(e, tensor.aligned, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(branch.elseBlock());
-  writeTile(load.getResult(), storage, 0, storage.rows, storage.columns);
+  writeTile(value, storage, 0, storage.rows, storage.columns);
 
   e.setInsertionPointToStart(branch.thenBlock());
   barriers.copy(storage);
-  TileType type = load.getResult().getType();
+  TileType type = tileType(value);
   int64_t bytes = storage.elementBytes();
   int64_t alongSize = storage.columnMajor ? type.getRows() : type.getColumns();
   int64_t lineSize = storage.columnMajor ? type.getColumns() : type.getRows();
   Value valid = load.getValid() ? e.toI32(scalar(load.getValid())) : Value();
-  Value start = tensorOffset(tensor, load.getIndices());
+  SmallVector<Value> indices;
+  for (Value index : load.getIndices())
+    indices.push_back(e.toI64(scalar(index)));
+  if (auto slice = value.getDefiningOp<SliceOp>()) {
+    auto shift = [&](int64_t dimension, Value by) {
+      indices[dimension] = arith::AddIOp::create(e, indices[dimension], e.toI64(scalar(by)));
+    };
+    shift(load.getRowDim(), slice.getRow());
+    shift(load.getColDim(), slice.getColumn());
+  }
+  Value start = tensorOffset(tensor, indices);
   Value stride = arith::MulIOp::create(e, tensor.strides[load.getRowDim()], e.i64(bytes));
   forCopyGrids(storage.rows, storage.columns, storage.columnMajor, kCopyBytes / bytes,
                [&](const Grid &grid, Value) {

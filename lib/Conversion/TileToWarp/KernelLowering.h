@@ -60,7 +60,9 @@ private:
   void lowerWrite(tile::WriteOp write);
   void lowerConcat(tile::ConcatOp concat);
   void freeAfter(mlir::Operation &op);
-  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor);
+  /// In the workspace where shared memory is full or more than `mostShared` bytes are asked for.
+  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor,
+                   int64_t mostShared = INT64_MAX);
   Storage allocateFor(mlir::Value value);
   void beginPhase();
   void recordRead(const Storage &storage, const Grid &grid);
@@ -100,10 +102,10 @@ private:
   void storeTensor(const Tensor &tensor, mlir::ValueRange values, mlir::Value offset);
 
   //===--- Asynchronous copies (Copy.cpp) -----------------------------------===//
-  /// Whether the tile's lines lie in the tensor as they will in memory.
-  bool canCopy(tile::LoadOp load, const Storage &storage);
+  /// Whether this is a part of a tensor whose lines lie there as they will in memory.
+  bool canCopy(mlir::Value value, const Storage &storage);
   /// Starts the copies where the tensor's rows are aligned, else moves elements.
-  void copyTile(tile::LoadOp load, const Storage &storage);
+  void copyTile(mlir::Value value, const Storage &storage);
 
   //===--- Evaluation (Evaluate.cpp, Elements.cpp) --------------------------===//
   Values evaluate(mlir::Value value, const Grid &grid);

@@ -17,7 +17,8 @@ using namespace polyattn::tile;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool columnMajor) {
+Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool columnMajor,
+                                 int64_t mostShared) {
   Storage storage;
   storage.element = element;
   storage.columnMajor = columnMajor;
@@ -31,7 +32,9 @@ Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bo
   int64_t padding = storage.isVector() ? 0 : (storage.elementBytes() == 2 ? 8 : 8);
   storage.pitch = along + padding;
   storage.bytes = lines * storage.pitch * storage.elementBytes();
-  std::optional<int64_t> place = shared.allocate(storage.bytes);
+  std::optional<int64_t> place;
+  if (storage.bytes <= mostShared)
+    place = shared.allocate(storage.bytes);
   if (!place) {
     storage.space = Space::Workspace;
     place = workspace.allocate(storage.bytes);
@@ -137,9 +140,8 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         .Default([&](Operation *) {
           beginPhase();
           Storage storage = allocateFor(result);
-          auto load = dyn_cast<LoadOp>(op);
-          if (load && canCopy(load, storage))
-            copyTile(load, storage);
+          if (canCopy(result, storage))
+            copyTile(result, storage);
           else
             writeTile(result, storage, 0, storage.rows, storage.columns);
           computed.insert(result);
@@ -171,8 +173,10 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
 void KernelLowering::lowerBuffer(BufferOp buffer) {
   BufferType type = buffer.getResult().getType();
   bool isColumn = type.getColumns() == 1;
-  // Windows are read whole, also those at the end.
-  Storage storage = allocate(type.getRows() + 15, type.getColumns(), e.getF32Type(), isColumn);
+  // Windows are read whole, also those at the end. A large state leaves shared memory to the tiles
+  // that are read many times for each time that it is.
+  Storage storage = allocate(type.getRows() + 15, type.getColumns(), e.getF32Type(), isColumn,
+                             options.sharedBytes / 3);
   storages[buffer.getResult()] = storage;
   beginPhase();
   forCopyGrids(storage, [&](const Grid &grid, Value) {
