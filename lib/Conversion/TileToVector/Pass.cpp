@@ -40,7 +40,7 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
     if (vectorWidth < 4 || vectorWidth > 64 || !llvm::isPowerOf2_64(vectorWidth) || registers < 8) {
       getOperation().emitError("vector-width must be a power of two from 4 to 64, and registers "
                                "at least 8; got ")
-          << vectorWidth << " and " << registers;
+          << int64_t(vectorWidth) << " and " << int64_t(registers);
       return signalPassFailure();
     }
     MachineDescription machine;

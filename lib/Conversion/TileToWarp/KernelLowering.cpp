@@ -85,18 +85,41 @@ void KernelLowering::createFunction(gpu::GPUModuleOp module) {
       tensor.strides.push_back(entry.getArgument(next++));
     if (type.getRank())
       tensor.strides.push_back(e.i64(1));
-    tensor.aligned = isAligned(tensor);
   }
   workspacePointer = entry.getArgument(next);
+  testAlignment();
 }
 
-Value KernelLowering::isAligned(const Tensor &tensor) {
-  Value bits = LLVM::PtrToIntOp::create(e, e.getI64Type(), tensor.base);
-  Value bytes = e.i64(tensor.element.getIntOrFloatBitWidth() / 8);
-  for (Value stride : ValueRange(tensor.strides).drop_back(tensor.strides.empty() ? 0 : 1))
-    bits = arith::OrIOp::create(e, bits, arith::MulIOp::create(e, stride, bytes));
-  Value rest = arith::AndIOp::create(e, bits, e.i64(15));
-  return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, rest, e.i64(0));
+// One answer for all sequences and one for all weights: an answer for each tensor would be a
+// register for each. Tensors whose rows are no multiple of 16 bytes are not asked about.
+void KernelLowering::testAlignment() {
+  Value bits[2] = {e.i64(0), e.i64(0)};
+  auto isWeight = [](MemRefType type) { return type.getRank() != 4; };
+  auto hasWholeRows = [](MemRefType type) {
+    return type.getRank() && !type.isDynamicDim(type.getRank() - 1) &&
+           type.getShape().back() * type.getElementTypeBitWidth() % 128 == 0;
+  };
+  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+    const Tensor &tensor = tensors[kernel.getTensor(i)];
+    if (!hasWholeRows(type))
+      continue;
+    Value &all = bits[isWeight(type)];
+    auto join = [&](Value number) { all = arith::OrIOp::create(e, all, number); };
+    join(LLVM::PtrToIntOp::create(e, e.getI64Type(), tensor.base));
+    for (Value stride : ValueRange(tensor.strides).drop_back())
+      join(arith::MulIOp::create(e, stride, e.i64(type.getElementTypeBitWidth() / 8)));
+  }
+  Value aligned[2];
+  for (int i = 0; i < 2; ++i) {
+    Value rest = arith::AndIOp::create(e, bits[i], e.i64(15));
+    aligned[i] = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, rest, e.i64(0));
+  }
+  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+    if (hasWholeRows(type))
+      tensors[kernel.getTensor(i)].aligned = aligned[isWeight(type)];
+  }
 }
 
 // As for the CPU: program p is batch p / H and head p % H.
@@ -127,11 +150,16 @@ void KernelLowering::bindProgram() {
   auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
   bool interleaved = grouping && grouping.getValue() == "interleaved";
   Value kvHead = interleaved ? modulo(head, keyHeads) : divide(head, group);
-  auto bind = [&](Value argument, Value number) {
-    mapping.map(argument, arith::IndexCastOp::create(e, e.getIndexType(), number).getResult());
-  };
-  bind(kernel.getBatch(), batch);
-  bind(kernel.getHead(), head);
-  bind(kernel.getKvHead(), kvHead);
-  bind(kernel.getGroup(), group);
+  programIndices = {
+      {kernel.getBatch(), batch}, {kernel.getHead(), head}, {kernel.getKvHead(), kvHead}};
+  mapping.map(kernel.getGroup(),
+              arith::IndexCastOp::create(e, e.getIndexType(), group).getResult());
+  bindProgramIndices(/*opaque=*/false);
+}
+
+void KernelLowering::bindProgramIndices(bool opaque) {
+  for (auto [argument, number] : programIndices) {
+    Value index = opaque ? warp::OpaqueOp::create(e, number).getResult() : number;
+    mapping.map(argument, arith::IndexCastOp::create(e, e.getIndexType(), index).getResult());
+  }
 }

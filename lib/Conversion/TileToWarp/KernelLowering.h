@@ -41,11 +41,13 @@ private:
     mlir::Value base; // !llvm.ptr<1>
     mlir::Type element;
     Values sizes, strides; // i64
-    mlir::Value aligned;   // i1: every row starts at a multiple of 16 bytes
+    mlir::Value aligned;   // i1: every row starts at a multiple of 16 bytes; null for never
   };
   void createFunction(mlir::gpu::GPUModuleOp module);
   void bindProgram();
-  mlir::Value isAligned(const Tensor &tensor);
+  void testAlignment();
+  /// Batch and heads of this program, as what the code from here on computes with.
+  void bindProgramIndices(bool opaque);
   mlir::Value scalar(mlir::Value value) { return mapping.lookupOrDefault(value); }
 
   //===--- Ops in order (Walk.cpp) ------------------------------------------===//
@@ -194,8 +196,9 @@ private:
   /// Values that are in their storage or registers by now.
   llvm::DenseSet<mlir::Value> computed;
   mlir::Value warp, workspacePointer;
-  mlir::Value firstLane;    // the lane's number
-  mlir::Value lane, thread; // of the open phase
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>, 3> programIndices; // the argument, i32
+  mlir::Value firstLane;                                                    // the lane's number
+  mlir::Value lane, thread;                                                 // of the open phase
   /// Of a program's workspace, known at the end.
   mlir::arith::ConstantOp workspaceBytes;
 };

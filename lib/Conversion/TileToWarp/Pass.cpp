@@ -37,7 +37,7 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
     if (warps < 1 || warps > 16 || !llvm::isPowerOf2_64(warps) || sharedBytes < 0) {
       getOperation().emitError("warps must be a power of two from 1 to 16, and shared-bytes not "
                                "negative; got ")
-          << warps << " and " << sharedBytes;
+          << int64_t(warps) << " and " << int64_t(sharedBytes);
       return signalPassFailure();
     }
     TileToWarpOptions options{warps, sharedBytes};

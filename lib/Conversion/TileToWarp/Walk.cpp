@@ -86,12 +86,13 @@ void KernelLowering::freeAfter(Operation &op) {
 // Phases
 //===----------------------------------------------------------------------===//
 
-// What is computed from the thread's number stays in its phase: kept across phases, addresses would
-// take the registers that the products need.
+// What is computed from the numbers of the thread and the program stays in its phase: kept across
+// phases, addresses would take the registers that the products need.
 void KernelLowering::beginPhase() {
   barriers.beginPhase(warp::BarrierOp::create(e));
   lane = warp::OpaqueOp::create(e, firstLane);
   thread = e.add(e.multiply(warp, 32), lane);
+  bindProgramIndices(/*opaque=*/true);
 }
 
 void KernelLowering::recordRead(const Storage &storage, const Grid &grid) {
@@ -261,6 +262,8 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     lowerYield(loop);
   }
   barriers.endLoop();
+  // What the last phase inside computed with is not known here.
+  bindProgramIndices(/*opaque=*/false);
   unsigned next = 0;
   for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults())) {
     if (isCarriedTile(argument) && placement.of(argument) == Place::Registers) {
@@ -336,6 +339,7 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
   auto lowerRegion = [&](Block *from, Block *to) {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(to);
+    bindProgramIndices(/*opaque=*/false);
     return lowerBlock(*from);
   };
   barriers.beginBranch();
@@ -347,5 +351,6 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
       return failure();
   }
   barriers.endBranch();
+  bindProgramIndices(/*opaque=*/false);
   return success();
 }

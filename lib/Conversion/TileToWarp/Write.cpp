@@ -153,7 +153,7 @@ void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange val
   };
   // Two elements at once, where they lie together and rows are aligned.
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
-  bool pairs = grid.columns.run % 2 == 0 && store.getColDim() == lastDim &&
+  bool pairs = tensor.aligned && grid.columns.run % 2 == 0 && store.getColDim() == lastDim &&
                alignmentOf(store.getIndices()[lastDim]) % 2 == 0 && type.getColumns() % 2 == 0;
   for (auto [r, rowOffset] : llvm::enumerate(grid.rows.offsets)) {
     Value row = e.add(grid.rows.base, rowOffset);
