@@ -73,8 +73,10 @@ int polyattn_cuda_enter(const polyattn_cuda_device *device, int *pushed, char *e
     return 1;
   if (current == device->context)
     return 0;
+  if (CHECK(context_push(device->context), "cuCtxPushCurrent"))
+    return 1;
   *pushed = 1;
-  return CHECK(context_push(device->context), "cuCtxPushCurrent");
+  return 0;
 }
 
 int polyattn_cuda_leave(const polyattn_cuda_device *device, int pushed, char *error,

@@ -90,10 +90,10 @@ int polyattn_cuda_unload(polyattn_cuda_kernel *kernel, char *error, size_t error
     return 0;
   const polyattn_cuda_device *device = kernel->device;
   const polyattn_cuda_driver *driver = &device->driver;
-  int pushed;
-  if (polyattn_cuda_enter(device, &pushed, error, error_size))
-    return 1;
-  int failed = CHECK(module_unload(kernel->module), "cuModuleUnload");
+  /* Tried in any case: nobody will come back for it. */
+  int pushed, failed = polyattn_cuda_enter(device, &pushed, error, error_size);
+  failed |= polyattn_cuda_check(driver, "cuModuleUnload", driver->module_unload(kernel->module),
+                                failed ? NULL : error, failed ? 0 : error_size);
   memset(kernel, 0, sizeof *kernel);
   return polyattn_cuda_leave(device, pushed, failed ? NULL : error, failed ? 0 : error_size) ||
          failed;

@@ -40,10 +40,10 @@ int polyattn_cuda_allocate(const polyattn_cuda_device *device, size_t bytes, voi
 int polyattn_cuda_free(const polyattn_cuda_device *device, void *memory, char *error,
                        size_t error_size) {
   const polyattn_cuda_driver *driver = &device->driver;
-  int pushed;
-  if (polyattn_cuda_enter(device, &pushed, error, error_size))
-    return 1;
-  int failed = CHECK(memory_free(address_of(memory)), "cuMemFree");
+  /* Tried in any case: nobody will come back for it. */
+  int pushed, failed = polyattn_cuda_enter(device, &pushed, error, error_size);
+  failed |= polyattn_cuda_check(driver, "cuMemFree", driver->memory_free(address_of(memory)),
+                                failed ? NULL : error, failed ? 0 : error_size);
   return leave(device, pushed, failed, error, error_size);
 }
 
