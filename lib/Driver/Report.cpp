@@ -121,9 +121,11 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
   if (report.measurement) {
     const Measurement &m = *report.measurement;
     stream << format("  time: median %.4g ms, best %.4g ms, 10%% to 90%%: %.4g to %.4g ms (%lld "
-                     "samples, %d threads)\n",
-                     m.median * 1e3, m.best * 1e3, m.p10 * 1e3, m.p90 * 1e3, (long long)m.samples,
-                     report.options.threads)
+                     "samples",
+                     m.median * 1e3, m.best * 1e3, m.p10 * 1e3, m.p90 * 1e3, (long long)m.samples);
+    if (!m.dataSheet) // A GPU's threads are its own.
+      stream << ", " << report.options.threads << " threads";
+    stream << ")\n"
            << formatRate(report)
            << format("  compiled in %.3g ms; at most %.3g MiB resident\n", report.compileMs,
                      double(m.maxRssBytes) / 0x1p20);
