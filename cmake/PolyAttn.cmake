@@ -1,8 +1,18 @@
+# MLIR and LLVM: their shared libraries, or for programs with the property POLYATTN_STATIC their
+# archives, of which the linker takes what is used. Debian's package of MLIR has both.
+file(GLOB POLYATTN_ARCHIVES ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+list(FILTER POLYATTN_ARCHIVES EXCLUDE REGEX "libMLIRCAPI")
+add_library(PolyAttnMLIR INTERFACE)
+set(is_static $<BOOL:$<TARGET_PROPERTY:POLYATTN_STATIC>>)
+target_link_libraries(PolyAttnMLIR INTERFACE
+  $<$<NOT:${is_static}>:MLIR> $<$<NOT:${is_static}>:LLVM>
+  "$<${is_static}:${POLYATTN_ARCHIVES};-l:libz.a;-l:libzstd.a>")
+
 # One static library of the project: sources, the libraries it needs, and the shared precompiled header.
 function(polyattn_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} PolyAttnMLIR)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
@@ -19,7 +29,23 @@ endfunction()
 function(polyattn_tool name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} PolyAttnMLIR)
+endfunction()
+
+# The same tool for machines without LLVM's libraries: build/static/NAME, made by `static-tools`.
+add_custom_target(static-tools)
+function(polyattn_static_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name}-static EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  set_target_properties(${name}-static PROPERTIES
+    POLYATTN_STATIC ON
+    OUTPUT_NAME ${name}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static)
+  target_link_libraries(${name}-static PRIVATE ${ARG_LINK} PolyAttnMLIR)
+  # glibc stays shared: what is linked against all of it cannot load the CUDA driver.
+  target_link_options(${name}-static PRIVATE
+    -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--strip-all)
+  add_dependencies(static-tools ${name}-static)
 endfunction()
 
 # For programs that are measured here and travel nowhere: this machine's own vectors, all of

@@ -34,6 +34,10 @@ if platform.machine() == "x86_64":
         if "avx2" in processors.read():
             config.available_features.add("x86-64-v3")
 
+# Built by a target of their own, because their link takes long.
+if os.path.exists(os.path.join(config.polyattn_build, "static", "polyattn-run")):
+    config.available_features.add("static-tools")
+
 config.substitutions.append(("%docs", os.path.join(config.polyattn_source, "docs")))
 config.substitutions.append(("%build", config.polyattn_build))
 config.substitutions.append(("%dialects", os.path.join(config.polyattn_build, "dialects")))

@@ -7,7 +7,6 @@
 
 #include "Benchmark.h"
 #include "PeakFlops.h"
-#include <chrono>
 #include <cmath>
 #include <sys/resource.h>
 
@@ -21,15 +20,6 @@ namespace {
 constexpr double kSampleSeconds = 5e-3;
 constexpr double kPeakSeconds = 5e-3;
 constexpr int64_t kFewestSamples = 3;
-
-Expected<double> timeCalls(Executable &executable, const Call &call, int64_t count) {
-  auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < count; ++i)
-    if (Error error = executable.run(call))
-      return std::move(error);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
-         double(count);
-}
 
 double percentile(std::vector<double> values, double part) {
   llvm::sort(values);
@@ -46,7 +36,7 @@ Expected<Measurement> driver::measure(Executable &executable, const Call &call, 
   // The first call pays for page faults and cold caches, the second tells how long one takes.
   double once = 0;
   for (int i = 0; i < 2; ++i) {
-    Expected<double> time = timeCalls(executable, call, 1);
+    Expected<double> time = executable.time(call, 1);
     if (!time)
       return time.takeError();
     once = *time;
@@ -57,14 +47,19 @@ Expected<Measurement> driver::measure(Executable &executable, const Call &call, 
   result.callsPerSample =
       once >= kSampleSeconds ? 1 : int64_t(std::ceil(kSampleSeconds / std::max(once, 1e-7)));
 
+  // Between samples of another machine there is nothing for this processor to measure.
+  result.dataSheet = executable.getDataSheet();
+  auto measurePeak = [&] {
+    return result.dataSheet ? 0 : measurePeakFlops(call.threads, kPeakSeconds);
+  };
   std::vector<double> times, peaks, fractions;
-  double spent = 0, before = measurePeakFlops(call.threads, kPeakSeconds);
+  double spent = 0, before = measurePeak();
   peaks.push_back(before);
   while (spent < seconds || int64_t(times.size()) < kFewestSamples) {
-    Expected<double> time = timeCalls(executable, call, result.callsPerSample);
+    Expected<double> time = executable.time(call, result.callsPerSample);
     if (!time)
       return time.takeError();
-    double after = measurePeakFlops(call.threads, kPeakSeconds);
+    double after = measurePeak();
     times.push_back(*time);
     peaks.push_back(after);
     fractions.push_back(flops / *time / ((before + after) / 2));
@@ -77,10 +72,12 @@ Expected<Measurement> driver::measure(Executable &executable, const Call &call, 
   result.best = percentile(times, 0);
   result.p10 = percentile(times, 0.1);
   result.p90 = percentile(times, 0.9);
-  result.peak = percentile(peaks, 0.5);
-  result.highestPeak = percentile(peaks, 1);
-  result.fraction = percentile(fractions, 0.5);
-  result.bestFraction = flops / result.best / result.highestPeak;
+  if (!result.dataSheet) {
+    result.peak = percentile(peaks, 0.5);
+    result.highestPeak = percentile(peaks, 1);
+    result.fraction = percentile(fractions, 0.5);
+    result.bestFraction = flops / result.best / result.highestPeak;
+  }
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) == 0)
     result.maxRssBytes = int64_t(usage.ru_maxrss) * 1024;

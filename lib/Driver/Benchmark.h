@@ -15,6 +15,8 @@ struct Measurement {
   /// Seconds of one call: median, shortest, and the 10th and 90th percentile.
   double median = 0, best = 0, p10 = 0, p90 = 0;
   int64_t samples = 0, callsPerSample = 0;
+  /// What stands for the four numbers below, which are 0 then, where the peak is not measured.
+  std::optional<DataSheet> dataSheet;
   /// Operations per second of pure multiply-adds on the same threads, measured in turn with
   /// the calls: median and highest.
   double peak = 0, highestPeak = 0;

@@ -5,25 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TensorView.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/JIT/Compiler.h"
 
 using namespace llvm;
 using namespace polyattn;
+using driver::viewOf;
 
 namespace {
-
-polyattn_tensor viewOf(const HostTensor &tensor) {
-  polyattn_tensor view = {};
-  view.data = tensor.data;
-  view.rank = tensor.rank();
-  view.dtype = tensor.type == ElementType::F32   ? POLYATTN_F32
-               : tensor.type == ElementType::F16 ? POLYATTN_F16
-                                                 : POLYATTN_BF16;
-  copy(tensor.sizes, view.sizes);
-  copy(tensor.strides, view.strides);
-  return view;
-}
 
 class CPUExecutable : public Executable {
 public:

@@ -20,6 +20,25 @@ static json::Value number(double value) {
 /// 0 / 0 of an empty call is no rate.
 static double rate(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
 
+/// The keys of a measured peak are there in any case: null where there is none.
+static void addPeak(json::Object &object, const RunReport &report) {
+  const Measurement &m = *report.measurement;
+  auto measured = [&](double value) { return m.dataSheet ? json::Value(nullptr) : number(value); };
+  object["peak_flops_per_second"] = measured(m.peak);
+  object["peak_flops_per_second_best"] = measured(m.highestPeak);
+  object["fraction_of_peak"] = measured(m.fraction);
+  object["fraction_of_peak_best"] = measured(m.bestFraction);
+  if (!m.dataSheet) {
+    object["peak_instruction_set"] = peakInstructionSet();
+    return;
+  }
+  object["device"] = m.dataSheet->device;
+  object["data_sheet_chip"] = m.dataSheet->chip;
+  object["data_sheet_flops_per_second"] = m.dataSheet->flopsPerSecond;
+  object["fraction_of_data_sheet"] =
+      number(rate(report.flops, m.median) / m.dataSheet->flopsPerSecond);
+}
+
 static json::Object runToJson(const RunReport &report) {
   const CallSizes &sizes = report.sizes;
   json::Object object{{"entry", report.signature.name},
@@ -46,11 +65,7 @@ static json::Object runToJson(const RunReport &report) {
     object["calls_per_sample"] = m.callsPerSample;
     object["tokens_per_second"] = number(rate(double(sizes.batch) * sizes.queries, m.median));
     object["flops_per_second"] = number(rate(report.flops, m.median));
-    object["peak_flops_per_second"] = number(m.peak);
-    object["peak_flops_per_second_best"] = number(m.highestPeak);
-    object["peak_instruction_set"] = peakInstructionSet();
-    object["fraction_of_peak"] = number(m.fraction);
-    object["fraction_of_peak_best"] = number(m.bestFraction);
+    addPeak(object, report);
     object["max_rss_bytes"] = m.maxRssBytes;
   }
   if (report.check) {
@@ -64,6 +79,24 @@ static json::Object runToJson(const RunReport &report) {
     object["check"] = check.failure.empty() ? "passed" : "failed";
   }
   return object;
+}
+
+static std::string formatRate(const RunReport &report) {
+  const Measurement &m = *report.measurement;
+  double flops = rate(report.flops, m.median);
+  std::string text;
+  raw_string_ostream stream(text);
+  stream << format("  rate: %.4g tokens/s, %.4g Gflop/s, ",
+                   rate(double(report.sizes.batch) * report.sizes.queries, m.median), flops / 1e9);
+  if (m.dataSheet)
+    stream << format("%.1f%% of the %.4g Gflop/s", flops / m.dataSheet->flopsPerSecond * 100,
+                     m.dataSheet->flopsPerSecond / 1e9)
+           << " of the data sheet of " << m.dataSheet->chip << "; this is " << m.dataSheet->device
+           << "\n";
+  else
+    stream << format("%.1f%% of the peak of %.4g Gflop/s (best call: %.1f%%)\n", m.fraction * 100,
+                     m.peak / 1e9, m.bestFraction * 100);
+  return text;
 }
 
 static void printSummary(const RunReport &report, raw_ostream &stream) {
@@ -88,14 +121,12 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
   if (report.measurement) {
     const Measurement &m = *report.measurement;
     stream << format("  time: median %.4g ms, best %.4g ms, 10%% to 90%%: %.4g to %.4g ms (%lld "
-                     "samples, %d threads)\n",
-                     m.median * 1e3, m.best * 1e3, m.p10 * 1e3, m.p90 * 1e3, (long long)m.samples,
-                     report.options.threads)
-           << format("  rate: %.4g tokens/s, %.4g Gflop/s, %.1f%% of the peak of %.4g Gflop/s "
-                     "(best call: %.1f%%)\n",
-                     rate(double(sizes.batch) * sizes.queries, m.median),
-                     rate(report.flops, m.median) / 1e9, m.fraction * 100, m.peak / 1e9,
-                     m.bestFraction * 100)
+                     "samples",
+                     m.median * 1e3, m.best * 1e3, m.p10 * 1e3, m.p90 * 1e3, (long long)m.samples);
+    if (!m.dataSheet) // A GPU's threads are its own.
+      stream << ", " << report.options.threads << " threads";
+    stream << ")\n"
+           << formatRate(report)
            << format("  compiled in %.3g ms; at most %.3g MiB resident\n", report.compileMs,
                      double(m.maxRssBytes) / 0x1p20);
   }

@@ -7,11 +7,21 @@
 
 #include "polyattn/Driver/Target.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <chrono>
 
 using namespace llvm;
 using namespace polyattn;
 
 char ReportedError::ID = 0;
+
+Expected<double> Executable::time(const Call &call, int64_t count) {
+  auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < count; ++i)
+    if (Error error = run(call))
+      return std::move(error);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+         double(count);
+}
 
 void TargetRegistry::add(StringRef name, StringRef description, Factory factory) {
   entries.push_back({name.str(), description.str(), std::move(factory)});
@@ -39,4 +49,5 @@ void polyattn::registerTargets(TargetRegistry &registry) {
   registerTileTarget(registry);
   registerCPUTargets(registry);
   registerEmulatorTargets(registry);
+  registerCUDATarget(registry);
 }

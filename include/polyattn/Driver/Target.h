@@ -27,12 +27,24 @@ struct Call {
   int threads = 1;
 };
 
+/// What the maker says of a machine whose peak is not measured here.
+struct DataSheet {
+  /// The device's own name, and the chip whose data sheet it is.
+  std::string device, chip;
+  /// Dense products of the entry's element type, on tensor cores.
+  double flopsPerSecond = 0;
+};
+
 /// A compiled entry.
 class Executable {
 public:
   virtual ~Executable() = default;
   /// May be called any number of times; writes every element of every result.
   virtual llvm::Error run(const Call &call) = 0;
+  /// Seconds of one call, the mean of `count`. Results may stay where they were computed.
+  virtual llvm::Expected<double> time(const Call &call, int64_t count);
+  /// For machines other than this processor, whose peak is measured.
+  virtual std::optional<DataSheet> getDataSheet() const { return std::nullopt; }
   /// Lines on what the last run has found out beside its results.
   virtual void printFindings(llvm::raw_ostream &stream) const {}
 };
@@ -94,6 +106,10 @@ void registerCPUTargets(TargetRegistry &registry);
 /// GPU kernels on this machine: `emulator` and `emulator-<chip>`. Their threads are their own,
 /// whatever a call says.
 void registerEmulatorTargets(TargetRegistry &registry);
+
+/// GPU kernels on this machine's GPU: `cuda`. `driver` is the driver's library, libcuda.so.1 where
+/// empty. Threads are the kernel's, and times are the GPU's, without copies.
+void registerCUDATarget(TargetRegistry &registry, const std::string &driver = "");
 
 /// Every target of the project.
 void registerTargets(TargetRegistry &registry);

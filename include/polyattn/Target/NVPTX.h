@@ -28,6 +28,10 @@ namespace polyattn {
 /// these.
 llvm::Expected<GPUDescription> findGPU(llvm::StringRef name);
 
+/// The newest GPU with a name whose code runs on a device of this compute capability; an error if
+/// it is older than all. A consumer's chip has less shared memory than the server's of its number.
+llvm::Expected<GPUDescription> findNearestGPU(int major, int minor);
+
 /// "sm_80, sm_86, ...".
 std::string listGPUs();
 

@@ -70,3 +70,18 @@ llvm::Expected<GPUDescription> polyattn::findGPU(llvm::StringRef name) {
       return describe(chip);
   return llvm::createStringError("unknown GPU '" + name + "', expected one of " + listGPUs());
 }
+
+llvm::Expected<GPUDescription> polyattn::findNearestGPU(int major, int minor) {
+  const Chip *nearest = nullptr;
+  for (const Chip &chip : kChips) {
+    int number = 0;
+    chip.name.substr(strlen("sm_")).getAsInteger(10, number);
+    if (number <= 10 * major + minor)
+      nearest = &chip;
+  }
+  if (nearest)
+    return describe(*nearest);
+  return llvm::createStringError("compute capability " + llvm::Twine(major) + "." +
+                                 llvm::Twine(minor) + ", expected at least that of " +
+                                 kChips[0].name);
+}

@@ -1,0 +1,78 @@
+/*===- kernel.h - a kernel on a GPU -----------------------------*- C -*-===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+#ifndef POLYATTN_RUNTIME_CUDA_KERNEL_H
+#define POLYATTN_RUNTIME_CUDA_KERNEL_H
+
+#include "device.h"
+#include "polyattn-c/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POLYATTN_CUDA_MAX_PARAMETERS 256
+/* Of the workspace, in bytes: what the allocators of the driver and of frameworks give. */
+#define POLYATTN_CUDA_WORKSPACE_ALIGNMENT 128
+
+enum {
+  POLYATTN_CUDA_POINTER, /* of the tensor */
+  POLYATTN_CUDA_SIZE,    /* of the tensor's dimension */
+  POLYATTN_CUDA_STRIDE,  /* of the tensor's dimension, in elements */
+  POLYATTN_CUDA_WORKSPACE,
+  POLYATTN_CUDA_PROFILE /* zero */
+};
+
+/* One parameter of a kernel; all are 8 bytes wide. Tensors are arguments first, then results. */
+typedef struct polyattn_cuda_parameter {
+  int32_t kind, tensor, dimension;
+} polyattn_cuda_parameter;
+
+/* What a launch needs, as the compiler has described it. The number of programs, which is that of
+ * CTAs, is the product of sizes: `kind` is POLYATTN_CUDA_SIZE in `programs`. */
+typedef struct polyattn_cuda_launch_rule {
+  const char *function;
+  int64_t threads, shared_bytes;
+  int64_t workspace_bytes; /* of each program */
+  const polyattn_cuda_parameter *parameters;
+  int64_t num_parameters;
+  const polyattn_cuda_parameter *programs;
+  int64_t num_programs;
+} polyattn_cuda_launch_rule;
+
+typedef struct polyattn_cuda_kernel {
+  const polyattn_cuda_device *device;
+  const polyattn_cuda_launch_rule *rule;
+  polyattn_cu_module module;
+  polyattn_cu_function function;
+} polyattn_cuda_kernel;
+
+/* Loads a cubin or PTX, which ends in a zero byte. Device and rule outlive the kernel. An error of
+ * PTX has what the driver's assembler said, on lines of its own. */
+int polyattn_cuda_load(const polyattn_cuda_device *device, const polyattn_cuda_launch_rule *rule,
+                       const void *image, polyattn_cuda_kernel *kernel, char *error,
+                       size_t error_size);
+int polyattn_cuda_unload(polyattn_cuda_kernel *kernel, char *error, size_t error_size);
+
+/* The bytes of workspace that a launch on tensors of these sizes needs; their data is not looked
+ * at. */
+int polyattn_cuda_workspace(const polyattn_cuda_launch_rule *rule,
+                            const polyattn_tensor *const *tensors, int64_t num_tensors,
+                            int64_t *bytes, char *error, size_t error_size);
+
+/* Puts the kernel on the stream and returns. Allocates nothing and waits for nothing, so a stream
+ * that is captured into a graph can take it. The workspace is needed until the kernel has ended,
+ * and holds nothing after. Tensors are taken as they are: polyattn_rt_check says whether they are
+ * the entry's. */
+int polyattn_cuda_launch(const polyattn_cuda_kernel *kernel, const polyattn_tensor *const *tensors,
+                         int64_t num_tensors, void *workspace, int64_t workspace_bytes,
+                         polyattn_cu_stream stream, char *error, size_t error_size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POLYATTN_RUNTIME_CUDA_KERNEL_H */
