@@ -178,29 +178,35 @@ std::string formatNumber(double value) {
 
 } // namespace
 
-llvm::Expected<CheckReport> driver::checkResults(AttentionOp attention, const Signature &signature,
-                                                 const Inputs &inputs, ArrayRef<HostTensor> results,
-                                                 const RunOptions &options, bool reference) {
-  CheckReport report;
-  report.tolerance = options.tolerance.value_or(defaultTolerance(signature));
-  Reading reading =
+llvm::Expected<Expectation> driver::askOracle(AttentionOp attention, const Inputs &inputs,
+                                              uint64_t seed, bool reference) {
+  Expectation expectation;
+  expectation.reading =
       reference && hasRecurrentReading(attention) ? Reading::Recurrent : Reading::Scores;
-  report.reading = reading == Reading::Scores ? "scores" : "recurrent";
   std::vector<Array> arguments;
   for (const HostTensor &tensor : inputs.arguments)
     arguments.push_back(toArray(tensor));
-  Selection selection = chooseRows(attention, inputs.sizes, reading, options.seed);
-  bool tell = !selection.all() && llvm::errs().is_displayed();
+  expectation.selection = chooseRows(attention, inputs.sizes, expectation.reading, seed);
+  bool tell = !expectation.selection.all() && llvm::errs().is_displayed();
   if (tell)
     llvm::errs() << "checking a random part of the rows ...\r";
-  auto expected = evaluate(attention, arguments, inputs.sizes, reading, selection);
+  auto expected =
+      evaluate(attention, arguments, inputs.sizes, expectation.reading, expectation.selection);
   if (tell)
     llvm::errs() << "                                       \r";
   if (failed(expected))
     return llvm::make_error<ReportedError>();
+  expectation.results = std::move(*expected);
+  return expectation;
+}
 
-  for (auto [tensor, result, oracle] : llvm::zip(signature.results, results, *expected)) {
-    Comparison comparison = compare(tensor, result, oracle, selection);
+CheckReport driver::compareResults(const Signature &signature, const Expectation &expectation,
+                                   ArrayRef<HostTensor> results, std::optional<double> tolerance) {
+  CheckReport report;
+  report.tolerance = tolerance.value_or(defaultTolerance(signature));
+  report.reading = expectation.reading == Reading::Scores ? "scores" : "recurrent";
+  for (auto [tensor, result, oracle] : llvm::zip(signature.results, results, expectation.results)) {
+    Comparison comparison = compare(tensor, result, oracle, expectation.selection);
     report.totalRows += rowsOf(result);
     report.checkedRows += comparison.rows;
     report.relativeError = std::max(report.relativeError, comparison.error());

@@ -8,6 +8,7 @@
 #define POLYATTN_LIB_DRIVER_CHECK_H
 
 #include "Inputs.h"
+#include "polyattn/Reference/Evaluate.h"
 
 namespace polyattn::driver {
 
@@ -25,12 +26,21 @@ struct CheckReport {
   std::string failure;
 };
 
-/// Compares the results with the oracle, which starts from the same rounded arguments. Where it
-/// would take long a random part of the rows and heads is compared. `reference` says that the
-/// results are the oracle's own scores reading; they are held against the recurrent one.
-llvm::Expected<CheckReport> checkResults(AttentionOp attention, const Signature &signature,
-                                         const Inputs &inputs, llvm::ArrayRef<HostTensor> results,
-                                         const RunOptions &options, bool reference);
+/// What the oracle says the results are.
+struct Expectation {
+  std::vector<Array> results;
+  Selection selection;
+  Reading reading = Reading::Scores;
+};
+
+/// Asks the oracle, which starts from the same rounded arguments. Where it would take long it
+/// evaluates a random part of the rows and heads. `reference` says that the results to come are the
+/// oracle's own scores reading; they are held against the recurrent one.
+llvm::Expected<Expectation> askOracle(AttentionOp attention, const Inputs &inputs, uint64_t seed,
+                                      bool reference);
+
+CheckReport compareResults(const Signature &signature, const Expectation &expectation,
+                           llvm::ArrayRef<HostTensor> results, std::optional<double> tolerance);
 
 } // namespace polyattn::driver
 

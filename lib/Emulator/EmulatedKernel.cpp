@@ -199,6 +199,7 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
   launch.chip = *chip;
   launch.hostThreads = options.threads;
   launch.accessLimit = options.accessLimit;
+  launch.keepGoing = options.keepGoing;
   std::vector<NamedRange> names;
   auto addRange = [&](const Twine &name, const emulator::MemoryRange &range) {
     launch.memory.push_back(range);

@@ -45,7 +45,7 @@ public:
 
 private:
   void keep(int64_t program, const Findings &findings) {
-    failed = true;
+    failed = !launch.keepGoing;
     std::lock_guard<std::mutex> lock(mutex);
     all[program] = findings.get();
   }

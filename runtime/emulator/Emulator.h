@@ -40,10 +40,13 @@ struct Launch {
   unsigned hostThreads = 0;
   /// A thread that accesses memory this often without meeting others is stuck in a loop.
   uint64_t accessLimit = uint64_t(1) << 28;
+  /// Begins CTAs after one with findings, too.
+  bool keepGoing = false;
 };
 
 struct Outcome {
-  /// Empty if all is well. After a first CTA with findings no others are begun.
+  /// Empty if all is well. After a first CTA with findings no others are begun, unless the
+  /// launch keeps going.
   std::vector<Finding> findings;
   Counters counters;
 };

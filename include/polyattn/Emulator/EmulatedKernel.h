@@ -29,6 +29,8 @@ struct EmulatorOptions {
   unsigned threads = 0;
   /// Accesses of one thread between two meetings with others, after which it is stuck.
   uint64_t accessLimit = uint64_t(1) << 28;
+  /// Runs all programs, although one has findings: for who wants to see the results, too.
+  bool keepGoing = false;
 };
 
 /// What a launch did where all is well.
