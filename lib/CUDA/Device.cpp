@@ -45,7 +45,7 @@ Expected<DeviceMemory> DeviceMemory::allocate(std::shared_ptr<CUDADevice> device
   return std::move(result);
 }
 
-DeviceMemory::DeviceMemory(DeviceMemory &&other)
+DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept
     : device(std::move(other.device)), memory(other.memory), bytes(other.bytes) {
   other.memory = nullptr;
 }

@@ -59,12 +59,11 @@ public:
 
   /// Whether these are the tensors of that call, whose contents are here then.
   bool isOf(const Call &call) const {
-    size_t i = 0;
+    std::vector<std::shared_ptr<void>> others;
     for (llvm::ArrayRef<HostTensor> list : {call.arguments, call.results})
       for (const HostTensor &tensor : list)
-        if (i >= hosts.size() || hosts[i++] != tensor.storage)
-          return false;
-    return i == hosts.size();
+        others.push_back(tensor.storage);
+    return others == hosts;
   }
 
 private:

@@ -70,6 +70,7 @@ enum {
   X(event_elapsed, cuEventElapsedTime, (float *, polyattn_cu_event, polyattn_cu_event))
 
 typedef struct polyattn_cuda_driver {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration, no expression */
 #define POLYATTN_CU_FIELD(name, symbol, parameters) polyattn_cu_result(*name) parameters;
   POLYATTN_CU_FUNCTIONS(POLYATTN_CU_FIELD)
 #undef POLYATTN_CU_FIELD

@@ -41,7 +41,7 @@ private:
 class DeviceMemory {
 public:
   static llvm::Expected<DeviceMemory> allocate(std::shared_ptr<CUDADevice> device, int64_t bytes);
-  DeviceMemory(DeviceMemory &&other);
+  DeviceMemory(DeviceMemory &&other) noexcept;
   ~DeviceMemory();
 
   void *get() const { return memory; }
