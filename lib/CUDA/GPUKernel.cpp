@@ -89,12 +89,11 @@ GPUKernel::~GPUKernel() = default;
 const KernelDescription &GPUKernel::getDescription() const { return code->description; }
 const polyattn_cuda_launch_rule &GPUKernel::getLaunch() const { return code->rule.get(); }
 
-Expected<std::unique_ptr<GPUKernel>> GPUKernel::compile(llvm::StringRef text,
-                                                        llvm::StringRef fileName,
-                                                        llvm::StringRef entry,
-                                                        std::shared_ptr<CUDADevice> device) {
+Expected<std::unique_ptr<GPUKernel>>
+GPUKernel::compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
+                   llvm::StringRef storage, std::shared_ptr<CUDADevice> device) {
   const GPUDescription &gpu = device->getDescription();
-  Expected<LoweredModule> module = parseForGPU(text, fileName, entry);
+  Expected<LoweredModule> module = parseForGPU(text, fileName, entry, storage);
   if (!module)
     return module.takeError();
   if (module->kernels.size() != 1)

@@ -147,7 +147,8 @@ public:
     if (!device)
       return device.takeError();
     AttentionOp attention = source.attention;
-    auto kernel = GPUKernel::compile(source.text, source.fileName, attention.getSymName(), *device);
+    auto kernel = GPUKernel::compile(source.text, source.fileName, attention.getSymName(),
+                                     source.storage, *device);
     if (!kernel)
       return kernel.takeError();
     return std::make_unique<CUDAExecutable>(std::move(*device), std::move(*kernel));

@@ -62,11 +62,10 @@ private:
 class GPUKernel {
 public:
   /// Compiles in this process; needs no CUDA toolkit. `entry` may be empty where there is only
-  /// one.
-  static llvm::Expected<std::unique_ptr<GPUKernel>> compile(llvm::StringRef text,
-                                                            llvm::StringRef fileName,
-                                                            llvm::StringRef entry,
-                                                            std::shared_ptr<CUDADevice> device);
+  /// one; tensors hold `storage`, or what the spec says where it is empty.
+  static llvm::Expected<std::unique_ptr<GPUKernel>>
+  compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
+          llvm::StringRef storage, std::shared_ptr<CUDADevice> device);
   ~GPUKernel();
 
   const KernelDescription &getDescription() const;
