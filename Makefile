@@ -5,7 +5,7 @@ FUZZ_BUILD := build-fuzz
 # How long `make fuzz` runs; an hour before a release.
 SECONDS := 60
 
-.PHONY: build test bench demo deps clean fuzz fuzzer
+.PHONY: build test bench demo deps clean fuzz fuzzer mutants
 
 deps:
 	@scripts/install-dependencies
@@ -31,6 +31,9 @@ fuzzer: deps $(FUZZ_BUILD)/build.ninja
 
 fuzz: fuzzer
 	@scripts/fuzz $(FUZZ_BUILD) $(SECONDS)
+
+mutants: build
+	@scripts/mutants $(BUILD)
 
 bench: deps-bench $(BUILD)/build.ninja
 	cmake $(BUILD) # again: OpenBLAS may be new

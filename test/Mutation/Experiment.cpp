@@ -91,12 +91,18 @@ static Expected<HostTensor> makeTensor(const TensorSignature &tensor, ArrayRef<i
   return made;
 }
 
-static void copyElements(const HostTensor &from, const HostTensor &to) {
+static void copyScaled(const HostTensor &from, const HostTensor &to, double factor) {
   std::vector<void *> places;
   to.forEach([&](int64_t, void *address) { places.push_back(address); });
   from.forEach([&](int64_t linear, void *address) {
-    std::memcpy(places[linear], address, bytesOf(from.type));
+    storeElement(to.type, places[linear], factor * loadElement(from.type, address));
   });
+}
+
+static double factorOf(const InputShape &shape, Role role) {
+  if (role == Role::Weight)
+    return shape.weights;
+  return role == Role::Query || role == Role::Key ? shape.activations : 1;
 }
 
 static std::vector<std::string> bytesOfAll(ArrayRef<HostTensor> tensors) {
@@ -120,7 +126,7 @@ Error Experiment::addInput(const InputShape &shape) {
     auto made = makeTensor(argument, tensor.sizes, shape.odd);
     if (!made)
       return made.takeError();
-    copyElements(tensor, *made);
+    copyScaled(tensor, *made, factorOf(shape, argument.role));
     tensor = std::move(*made);
   }
   for (const TensorSignature &result : signature->results) {
@@ -139,9 +145,10 @@ Error Experiment::addInput(const InputShape &shape) {
   if (Error error = runOn(input))
     return error;
   driver::CheckReport report =
-      driver::compareResults(*signature, input.expected, input.results, std::nullopt);
+      driver::compareResults(*signature, input.expected, input.results, tolerance);
   if (!report.failure.empty())
     return llvm::createStringError("without a mutation, " + shape.text + ": " + report.failure);
+  allowed = report.tolerance;
   input.bytes = bytesOfAll(input.results);
   input.seen = mutated.switches->seen;
   inputs.push_back(std::move(input));
@@ -169,6 +176,7 @@ Error Experiment::runOn(const Input &input) {
 
 Expected<std::unique_ptr<Experiment>> Experiment::prepare(const Options &options) {
   auto experiment = std::make_unique<Experiment>();
+  experiment->tolerance = options.tolerance;
   if (Error error = experiment->compile(options))
     return std::move(error);
   for (const InputShape &shape : options.inputs)
@@ -196,7 +204,7 @@ Verdict Experiment::run(int number) {
       verdict.byChecker = true;
       say(llvm::toString(std::move(error)));
     }
-    report = driver::compareResults(*signature, input.expected, input.results, std::nullopt);
+    report = driver::compareResults(*signature, input.expected, input.results, tolerance);
     if (!report.failure.empty()) {
       verdict.byNumbers = true;
       if (!verdict.byChecker)

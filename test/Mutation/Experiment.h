@@ -14,10 +14,14 @@
 
 namespace polyattn::mutation {
 
-/// Sizes, and whether rows begin at odd addresses, which keeps kernels from wide accesses.
+/// Sizes and values of a call's tensors.
 struct InputShape {
   std::vector<driver::RandomSize> sizes;
+  /// Rows begin at odd addresses, which keeps kernels from wide accesses.
   bool odd = false;
+  /// Factors of the random weights, queries and keys. Where scores are nearly alike, results are
+  /// means that a part of the mistakes does not move; factors make them differ.
+  double weights = 1, activations = 1;
   std::string text;
 };
 
@@ -26,6 +30,8 @@ struct Options {
   std::vector<InputShape> inputs;
   /// Where the schedule leaves it to the length: the positions from which on there is a state.
   std::optional<int64_t> stateFrom;
+  /// As of polyattn-run --check, and its default.
+  std::optional<double> tolerance;
   /// Where the kernel's text goes; nowhere if empty.
   std::string kernelFile;
 };
@@ -53,6 +59,8 @@ public:
 
   const std::string &getName() const { return signature->name; }
   llvm::ArrayRef<Mutant> getMutants() const { return mutated.mutants; }
+  /// The relative error that is allowed.
+  double getTolerance() const { return allowed; }
   /// The verdicts of these mutants, each in a process of its own, `jobs` at a time.
   std::vector<Verdict> judge(llvm::ArrayRef<int> numbers, unsigned jobs);
 
@@ -73,6 +81,8 @@ private:
   Verdict run(int number);
 
   std::optional<LoweredModule> spec, lowered;
+  std::optional<double> tolerance;
+  double allowed = 0;
   std::optional<Signature> signature;
   MutatedKernel mutated;
   std::unique_ptr<EmulatedKernel> kernel;

@@ -27,8 +27,16 @@ static llvm::Expected<std::vector<InputShape>> parseInputs(llvm::StringRef text)
   for (llvm::StringRef item : items) {
     InputShape shape;
     shape.text = item.trim().str();
-    shape.odd = item.consume_back(",odd");
-    std::string sizes = item.str();
+    std::string sizes;
+    llvm::SmallVector<llvm::StringRef> parts;
+    item.split(parts, ',');
+    for (llvm::StringRef part : parts) {
+      if (part == "odd")
+        shape.odd = true;
+      else if (!(part.consume_front("weights=") && !part.getAsDouble(shape.weights)) &&
+               !(part.consume_front("activations=") && !part.getAsDouble(shape.activations)))
+        sizes += (sizes.empty() ? "" : ",") + part.str();
+    }
     auto parsed = driver::parseOptions({"spec", "--random", sizes.c_str()});
     if (!parsed)
       return parsed.takeError();
@@ -66,12 +74,16 @@ int main(int argc, char **argv) {
   cl::opt<std::string> spec("spec", cl::desc("The spec"), cl::Required, cl::cat(category));
   cl::opt<std::string> entry("entry", cl::desc("Its entry"), cl::cat(category));
   cl::opt<std::string> inputs(
-      "inputs", cl::desc("Sizes of the inputs; odd: rows begin at odd addresses"),
+      "inputs",
+      cl::desc("Sizes of the inputs; odd: rows begin at odd addresses; weights=F, "
+               "activations=F: queries and keys times F"),
       cl::init("B=1,T=100,H=1;B=1,T=65,H=2,odd;B=1,T=200,H=1"), cl::cat(category));
   cl::opt<int64_t> stateFrom("state-from",
                              cl::desc("Where the schedule has both forms: the first length that "
                                       "has a state"),
                              cl::init(-1), cl::cat(category));
+  cl::opt<double> tolerance("tolerance", cl::desc("As of polyattn-run --check, and its default"),
+                            cl::cat(category));
   cl::opt<unsigned> limit("limit", cl::desc("A random part of this many mutants"),
                           cl::cat(category));
   cl::opt<unsigned> seed("seed", cl::desc("Which part"), cl::cat(category));
@@ -94,6 +106,8 @@ int main(int argc, char **argv) {
   options.spec = spec;
   options.entry = entry;
   options.kernelFile = kernel;
+  if (tolerance.getNumOccurrences())
+    options.tolerance = tolerance;
   if (stateFrom >= 0)
     options.stateFrom = stateFrom;
   if (llvm::Error error = parseInputs(inputs).moveInto(options.inputs))
@@ -103,7 +117,8 @@ int main(int argc, char **argv) {
     return fail(experiment.takeError());
   std::vector<int> numbers = sample((*experiment)->getMutants().size(), limit, seed);
   std::vector<Verdict> verdicts = (*experiment)->judge(numbers, jobs);
-  Report report{(*experiment)->getName(), (*experiment)->getMutants(), numbers, verdicts};
+  Report report{(*experiment)->getName(), (*experiment)->getTolerance(),
+                (*experiment)->getMutants(), numbers, verdicts};
   report.print(llvm::outs());
   if (!json.empty())
     if (llvm::Error error = writeJson(json, report))

@@ -116,6 +116,7 @@ llvm::json::Value Report::toJson() const {
   }
   llvm::json::Object object = count().toJson();
   object["kernel"] = kernel;
+  object["tolerance"] = tolerance;
   object["list"] = std::move(list);
   return object;
 }

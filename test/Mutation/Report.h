@@ -28,6 +28,7 @@ struct Counts {
 /// The totals, those of each kind of change, and every mutant that was not caught.
 struct Report {
   std::string kernel;
+  double tolerance;
   llvm::ArrayRef<Mutant> mutants;
   llvm::ArrayRef<int> numbers;
   llvm::ArrayRef<Verdict> verdicts;

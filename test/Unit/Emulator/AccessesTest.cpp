@@ -124,4 +124,29 @@ TEST_F(AccessesTest, ReadOnlyLoadOfWhatWasWritten) {
                 Problem::ReadOnlyOfWritten, "// here");
 }
 
+// Two programs, both of which read what they have not written.
+TEST_F(AccessesTest, KeepsGoingWhereAsked) {
+  for (bool keepGoing : {false, true}) {
+    define("%y: !llvm.ptr<1> {warp.pointer = 0 : i64}", R"(%p = warp.program_id
+    %c64 = arith.constant 64 : i32
+    %begin = arith.muli %p, %c64 : i32
+    %t = warp.thread_id
+    %c2 = arith.constant 2 : i32
+    %next = arith.muli %t, %c2 : i32
+    %own = arith.addi %begin, %next : i32
+    %one = arith.constant 1 : i16
+    %none = warp.load_shared %next : i16
+    %place = arith.extsi %own : i32 to i64
+    warp.store_global %one, %y[%place] : i16)",
+           32, 64, "[[0, 0]]");
+    TestTensor<uint16_t> y({2, 32}, /*isResult=*/true);
+    EmulatorOptions options;
+    options.threads = 1;
+    options.keepGoing = keepGoing;
+    expectProblem(run("kernel", {y}, options), Problem::Uninitialised, "%none");
+    EXPECT_EQ(y.data[0], 1);
+    EXPECT_EQ(y.data[32], keepGoing ? 1 : 0);
+  }
+}
+
 } // namespace
