@@ -71,7 +71,7 @@ protected:
 
   std::unique_ptr<Executable> compile(llvm::StringRef target) {
     auto executable =
-        llvm::cantFail(targets.create(target))->compile({attention, text, "linear.mlir"});
+        llvm::cantFail(targets.create(target))->compile({attention, text, "linear.mlir", ""});
     if (executable)
       return std::move(*executable);
     ADD_FAILURE() << llvm::toString(executable.takeError());
@@ -80,7 +80,7 @@ protected:
 
   /// The same kernel for the emulator.
   void emulateLaunches(const GPUDescription &gpu) {
-    lowered.emplace(llvm::cantFail(parseForGPU(text, "linear.mlir", entry)));
+    lowered.emplace(llvm::cantFail(parseForGPU(text, "linear.mlir", entry, "")));
     llvm::cantFail(lowerForGPU(*lowered, gpu, GPUPipelinePhase::Warp));
     emulated = llvm::cantFail(EmulatedKernel::compile(*lowered->module, entry));
     fake.onLaunch = [this](const FakeLaunch &launch) { emulate(launch); };
