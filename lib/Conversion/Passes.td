@@ -81,8 +81,8 @@ def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::NVVM::NVVMDialect"];
   let options = [
     Option<"sharedBytesPerSM", "shared-bytes-per-sm", "int64_t", "0",
-           "Shared memory of a multiprocessor, if it is known: where it limits the CTAs there, "
-           "ptxas need not save registers for more (nvvm.minctasm)">,
+           "Shared memory of a multiprocessor, if it is known: ptxas need not save registers for more "
+           "CTAs than have place there (nvvm.minctasm)">,
   ];
 }
 

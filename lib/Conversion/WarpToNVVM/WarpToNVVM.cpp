@@ -42,7 +42,7 @@ struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
     int32_t threads = op->getAttrOfType<IntegerAttr>("warp.threads").getInt();
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({threads, 1, 1}));
-    if (int64_t blocks = blocksByShared(op); blocks && blocks * threads * 256 <= 65536)
+    if (int64_t blocks = blocksWanted(op, threads))
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         rewriter.getI32IntegerAttr(blocks));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
@@ -53,13 +53,16 @@ struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
   }
 
 private:
-  /// How many CTAs fit on a multiprocessor, or 0 where that is not known. ptxas would rather spill
-  /// than not reach a round number of them, also where shared memory has no place for these: then
-  /// all 65536 registers, up to 255 in a thread, are the few CTAs' own.
-  int64_t blocksByShared(gpu::GPUFuncOp op) const {
+  /// For how many CTAs on a multiprocessor registers should be saved, or 0 where that is not
+  /// known. ptxas would rather spill than not reach a round number of them, also where shared
+  /// memory has no place for these: all of the 65536 registers that threads could use are theirs.
+  int64_t blocksWanted(gpu::GPUFuncOp op, int64_t threads) const {
     auto shared = op->getAttrOfType<IntegerAttr>("warp.shared_bytes");
-    constexpr int64_t reserved = 1024;
-    return shared ? sharedBytesPerSM / (shared.getInt() + reserved) : 0;
+    constexpr int64_t reserved = 1024, registers = 65536, perThread = 256;
+    if (!shared)
+      return 0;
+    return std::min(sharedBytesPerSM / (shared.getInt() + reserved),
+                    registers / (perThread * threads));
   }
   int64_t sharedBytesPerSM;
 };

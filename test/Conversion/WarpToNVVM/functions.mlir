@@ -35,17 +35,17 @@ gpu.module @kernels {
 
 // -----
 
-// Two CTAs of 110000 bytes share a multiprocessor, and have 256 registers for each of their threads.
-// Of 40000 bytes there are five: how many registers that is worth is for ptxas to say.
+// One CTA of 200000 bytes has a multiprocessor for itself. Of 40000 bytes there are five, but their
+// threads may have all registers that a thread can have: two CTAs are asked for.
 
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @few
-  // CHECK-SAME: nvvm.minctasm = 2 : i32
-  gpu.func @few() kernel attributes {warp.threads = 128 : i64, warp.shared_bytes = 110000 : i64} {
+  // CHECK-SAME: nvvm.minctasm = 1 : i32
+  gpu.func @few() kernel attributes {warp.threads = 128 : i64, warp.shared_bytes = 200000 : i64} {
     gpu.return
   }
   // CHECK-LABEL: llvm.func @many
-  // CHECK-NOT: nvvm.minctasm
+  // CHECK-SAME: nvvm.minctasm = 2 : i32
   gpu.func @many() kernel attributes {warp.threads = 128 : i64, warp.shared_bytes = 40000 : i64} {
     gpu.return
   }
