@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/LocationSnapshot.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Emulator/EmulatedKernel.h"
+#include "polyattn/Files/OutputFile.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Target/NVPTX.h"
 
@@ -18,10 +20,15 @@ using llvm::Expected;
 
 namespace {
 
+/// The name under which places in a block program are known.
+constexpr char kBlockProgram[] = "block program";
+
 class EmulatorExecutable : public Executable {
 public:
-  EmulatorExecutable(std::unique_ptr<EmulatedKernel> kernel, EmulatorOptions options)
-      : kernel(std::move(kernel)), options(std::move(options)) {}
+  EmulatorExecutable(std::unique_ptr<EmulatedKernel> kernel, EmulatorOptions options,
+                     std::string blockProgram, StringRef profile)
+      : kernel(std::move(kernel)), options(std::move(options)),
+        blockProgram(std::move(blockProgram)), profile(profile) {}
 
   Error run(const Call &call) override {
     std::vector<EmulatedTensor> tensors;
@@ -36,16 +43,50 @@ public:
     Expected<EmulatorReport> done = kernel->run(tensors, options);
     if (!done)
       return done.takeError();
-    report = *done;
-    return Error::success();
+    report = std::move(*done);
+    return profile.empty() ? Error::success() : writeProfile();
   }
 
   void printFindings(llvm::raw_ostream &stream) const override { report.print(stream); }
 
+  // The prediction is for one CTA on one multiprocessor; all of them together need what their
+  // number and the chip's say.
+  llvm::json::Object getFindings(double flops) const override {
+    const emulator::Counters &counters = report.counters;
+    double programs = double(std::max<int64_t>(report.programs, 1));
+    double atBest = flops / 2 / report.chip.multiplyAddsPerClock;
+    llvm::json::Object object;
+    object["programs"] = report.programs;
+    object["mma"] = (double(counters.mma[0]) + counters.mma[1] + counters.mma[2]) / programs;
+    object["barriers"] = double(counters.barriers) / programs;
+    object["shared_wavefronts"] = double(counters.sharedWavefronts) / programs;
+    object["global_bytes_read"] = double(counters.globalBytesRead) / programs;
+    object["global_bytes_written"] = double(counters.globalBytesWritten) / programs;
+    object["tensor_clocks"] = counters.tensorClocks / programs;
+    object["shared_clocks"] = counters.sharedClocks / programs;
+    object["predicted_clocks"] = counters.predictedClocks / programs;
+    if (counters.predictedClocks > 0)
+      object["predicted_fraction_of_tensor_rate"] = atBest / counters.predictedClocks;
+    return llvm::json::Object{{"prediction", std::move(object)}};
+  }
+
 private:
+  Error writeProfile() const {
+    Expected<OutputFile> file = OutputFile::open(profile);
+    if (!file)
+      return llvm::createStringError("--profile: '" + profile +
+                                     "': " + llvm::toString(file.takeError()));
+    if (Error error = file->write([&](llvm::raw_ostream &stream) {
+          report.printProfile(blockProgram, kBlockProgram, stream);
+        }))
+      return error;
+    return file->commit();
+  }
+
   std::unique_ptr<EmulatedKernel> kernel;
   EmulatorOptions options;
   EmulatorReport report;
+  std::string blockProgram, profile;
 };
 
 class EmulatorTarget : public polyattn::Target {
@@ -62,17 +103,28 @@ public:
     Expected<GPUDescription> description = findGPU(chip);
     if (!description)
       return description.takeError();
-    PassManager passes(module->getContext());
-    buildGPUPipeline(passes, {*description, GPUPipelinePhase::Warp});
-    if (failed(passes.run(*module)))
+    GPUPipelineOptions pipeline{*description, GPUPipelinePhase::Warp};
+    PassManager blockPrograms(module->getContext()), kernels(module->getContext());
+    buildBlockPrograms(blockPrograms, pipeline);
+    buildWarpKernels(kernels, pipeline);
+    if (failed(blockPrograms.run(*module)))
+      return llvm::make_error<ReportedError>();
+    std::string text;
+    if (!source.profile.empty()) {
+      llvm::raw_string_ostream stream(text);
+      generateLocationsFromIR(stream, kBlockProgram, *module, OpPrintingFlags());
+    }
+    if (failed(kernels.run(*module)))
       return llvm::make_error<ReportedError>();
     auto kernel = EmulatedKernel::compile(*module, name);
     if (!kernel)
       return kernel.takeError();
     EmulatorOptions options;
     options.chip = chip;
-    return std::make_unique<EmulatorExecutable>(std::move(*kernel), std::move(options));
+    return std::make_unique<EmulatorExecutable>(std::move(*kernel), std::move(options),
+                                                std::move(text), source.profile);
   }
+  bool hasProfile() const override { return true; }
 
 private:
   std::string chip;

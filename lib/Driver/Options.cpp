@@ -93,6 +93,8 @@ struct CommandLine {
       {kResult, "tolerance", "NUMBER",
        "relative error that --check allows (default 1e-5; 1e-2 with bf16, f16)"},
       {kResult, "bench", "SECONDS", "measure for so long (default 2)", /*valueOptional=*/true},
+      {kResult, "profile", "FILE",
+       "write the block program with what each line costs (emulator targets)"},
       {kResult, "json", "", "print one JSON object"},
       {kOther, "describe", "", "only print the entries with their arguments and results"},
       {kOther, "help", "", "print this"},
@@ -175,6 +177,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   options.entry = line.value("entry").value_or("");
   options.target = line.value("target").value_or("cpu");
   options.storage = line.value("storage").value_or("");
+  options.profile = line.value("profile").value_or("");
   options.saveInputs = line.value("save-inputs").value_or("");
   options.check = line.flag("check");
   options.json = line.flag("json");

@@ -32,7 +32,7 @@ struct RunOptions {
   std::optional<double> tolerance;
   /// Seconds to measure for; none without --bench.
   std::optional<double> bench;
-  std::string saveInputs;
+  std::string saveInputs, profile;
 };
 
 /// Parses the command line without the program's name.

@@ -78,6 +78,8 @@ static json::Object runToJson(const RunReport &report) {
     object["oracle_reading"] = check.reading;
     object["check"] = check.failure.empty() ? "passed" : "failed";
   }
+  for (const auto &[name, value] : report.findings)
+    object[name] = value;
   return object;
 }
 

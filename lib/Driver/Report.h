@@ -22,6 +22,8 @@ struct RunReport {
   double flops = 0;
   std::optional<Measurement> measurement;
   std::optional<CheckReport> check;
+  /// What the target has found out, keys of the JSON object.
+  llvm::json::Object findings;
 };
 
 /// A line per fact, or one JSON object where the options say so.

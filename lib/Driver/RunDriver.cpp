@@ -92,6 +92,9 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   auto target = targets.create(options.target);
   if (!target)
     return target.takeError();
+  if (!options.profile.empty() && !(*target)->hasProfile())
+    return llvm::createStringError("--profile: target '" + options.target +
+                                   "' does not count what the lines of a block program cost");
   Expected<Signature> signature = signatureOf(attention);
   if (!signature)
     return signature.takeError();
@@ -117,10 +120,11 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   }
 
   auto start = std::chrono::steady_clock::now();
-  auto executable = (*target)->compile({attention, text, options.spec, options.storage});
+  auto executable =
+      (*target)->compile({attention, text, options.spec, options.storage, options.profile});
   if (!executable)
     return executable.takeError();
-  RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}};
+  RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}, {}};
   report.compileMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.flops = forwardCost(attention, inputs->sizes).total();
@@ -143,6 +147,7 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
       return expected.takeError();
     report.check = compareResults(*signature, *expected, results, options.tolerance);
   }
+  report.findings = (*executable)->getFindings(report.flops);
   printRun(report, llvm::outs());
   if (!options.json)
     (*executable)->printFindings(llvm::outs());

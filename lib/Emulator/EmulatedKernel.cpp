@@ -213,30 +213,9 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
 
   emulator::Outcome outcome = emulator::run(launch);
   if (outcome.findings.empty())
-    return EmulatorReport{launch.programs, outcome.counters};
+    return EmulatorReport{launch.programs, launch.chip, std::move(outcome.counters), code->sites};
   std::vector<EmulatorProblem> problems;
   for (const emulator::Finding &finding : outcome.findings)
     problems.push_back({finding, describeFinding(finding, code->sites, names)});
   return llvm::make_error<EmulatorError>(std::move(problems));
-}
-
-void EmulatorReport::print(llvm::raw_ostream &stream) const {
-  auto line = [&](StringRef name, double number) {
-    stream << "    " << llvm::left_justify(name, 38)
-           << llvm::format("%.1f\n", number / std::max<int64_t>(programs, 1));
-  };
-  stream << "  emulated " << programs << " programs without a finding; for each:\n";
-  line("mma bf16", counters.mma[0]);
-  line("mma f16", counters.mma[1]);
-  line("mma tf32", counters.mma[2]);
-  line("shared-memory wavefronts", counters.sharedWavefronts);
-  line("  without bank conflicts", counters.idealSharedWavefronts);
-  line("global bytes read", counters.globalBytesRead);
-  line("  sectors of 32 bytes", counters.globalSectorsRead);
-  line("global bytes written", counters.globalBytesWritten);
-  line("  sectors of 32 bytes", counters.globalSectorsWritten);
-  line("barriers", counters.barriers);
-  line("clocks of tensor cores", counters.tensorClocks);
-  line("clocks of shared memory", counters.sharedClocks);
-  line("clocks, the larger in each interval", counters.predictedClocks);
 }

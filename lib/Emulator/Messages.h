@@ -11,11 +11,6 @@
 
 namespace polyattn {
 
-/// An op that can be reported.
-struct EmulatedSite {
-  std::string op, place;
-};
-
 /// A piece of global memory with a name.
 struct NamedRange {
   std::string name;

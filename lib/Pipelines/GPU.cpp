@@ -18,10 +18,20 @@
 using namespace polyattn;
 
 void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
+  buildBlockPrograms(passes, options);
+  if (options.stopAfter <= GPUPipelinePhase::Tile)
+    return;
+  buildWarpKernels(passes, options);
+  if (options.stopAfter == GPUPipelinePhase::Warp)
+    return;
+  buildWarpToNVVMPipeline(passes, options.chip);
+}
+
+void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
   ChooseScheduleOptions schedule;
-  schedule.shortBlocks = false;
+  schedule.tensorCores = true;
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
@@ -31,16 +41,14 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
-  if (options.stopAfter == GPUPipelinePhase::Tile)
-    return;
+}
+
+void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   TileToWarpOptions kernels;
   kernels.sharedBytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createTileToWarpPass(kernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
-  if (options.stopAfter == GPUPipelinePhase::Warp)
-    return;
-  buildWarpToNVVMPipeline(passes, options.chip);
 }
 
 void polyattn::buildWarpToNVVMPipeline(mlir::OpPassManager &passes, const GPUDescription &chip) {

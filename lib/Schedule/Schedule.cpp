@@ -26,6 +26,10 @@ AttentionShape AttentionShape::of(AttendOp attend) {
     shape.localBlock = *attend.getBlock();
     shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
   }
+  shape.isBF16 = llvm::all_of(attend->getBlock()->getOps<ReadOp>(), [](ReadOp read) {
+    auto tensor = cast<RankedTensorType>(read.getTensor().getType());
+    return tensor.getRank() != 4 || tensor.getElementType().isBF16();
+  });
   return shape;
 }
 
@@ -74,6 +78,14 @@ static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
   return (size + 7) / 8 * 8;
 }
 
+/// The same for tensor cores: what two blocks of features, of queries and of keys, leave of shared
+/// memory is for the state. Wide blocks have a better ratio of products to what is read for them.
+static int64_t featureBlockOfPieces(const AttentionShape &shape) {
+  if (shape.features <= 160)
+    return shape.features;
+  return shape.isBF16 ? 128 : 64;
+}
+
 /// The length of blocks that cut a local kernel's block without a remainder, if there is one.
 static int64_t blockFor(int64_t localBlock) {
   if (localBlock <= 64)
@@ -94,13 +106,15 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
   return cost(schedule.block / 2) < cost(schedule.block) ? schedule.block / 2 : schedule.block;
 }
 
-Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes, bool shortBlocks) {
+Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine) {
   Schedule schedule;
   schedule.block = blockFor(shape.localBlock);
   bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
   if (!shape.hasFeatures || !stateFits)
     schedule.form = ScheduleForm::Quadratic;
-  schedule.featureBlock = stateFits ? featureBlockFor(shape.features, l1Bytes) : 128;
+  schedule.featureBlock = !stateFits            ? 128
+                          : machine.tensorCores ? featureBlockOfPieces(shape)
+                                                : featureBlockFor(shape.features, machine.l1Bytes);
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
   bool fewFeatures = shape.features <= 160;
@@ -119,13 +133,13 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, int64_t l1Bytes, 
       schedule.quadraticBelow = below;
     }
   }
-  if (shortBlocks && schedule.form == ScheduleForm::State && !shape.localBlock)
+  if (!machine.tensorCores && schedule.form == ScheduleForm::State && !shape.localBlock)
     schedule.block = cheaperBlock(shape, schedule);
   return schedule;
 }
 
-Schedule polyattn::scheduleOf(AttendOp attend, int64_t l1Bytes, bool shortBlocks) {
+Schedule polyattn::scheduleOf(AttendOp attend, const ScheduleMachine &machine) {
   if (ScheduleAttr attribute = attend.getScheduleAttr())
     return Schedule::of(attribute);
-  return chooseSchedule(AttentionShape::of(attend), l1Bytes, shortBlocks);
+  return chooseSchedule(AttentionShape::of(attend), machine);
 }

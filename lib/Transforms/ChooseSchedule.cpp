@@ -43,7 +43,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
     WalkResult result = getOperation().walk([&](AttendOp attend) {
       if (attend.getSchedule())
         return WalkResult::advance();
-      Schedule schedule = scheduleOf(attend, l1Bytes, shortBlocks);
+      Schedule schedule = scheduleOf(attend, {l1Bytes, tensorCores});
       if (block)
         schedule.block = block;
       if (featureBlock)

@@ -114,8 +114,8 @@ def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
            "Features formed at a time, 0 for the cost model's choice">,
     Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
            "The first level data cache of one core, in bytes">,
-    Option<"shortBlocks", "short-blocks", "bool", "true",
-           "Blocks of fewer than 64 positions where they cost less: not for tensor cores">,
+    Option<"tensorCores", "tensor-cores", "bool", "false",
+           "Blocks as tensor cores want them, whose products cost by whole pieces">,
   ];
 }
 

@@ -102,8 +102,7 @@ void AccessGroups::flush(Counters &counters, Interval &interval) {
     if (group.kind == Shared) {
       int wavefronts = countWavefronts(group.addresses, group.lanes, group.bytes);
       interval.wavefronts += wavefronts;
-      counters.sharedWavefronts += wavefronts;
-      counters.idealSharedWavefronts += countServings(group.lanes, group.bytes);
+      counters.addShared(group.site, wavefronts, countServings(group.lanes, group.bytes));
       continue;
     }
     uint64_t bytes = uint64_t(group.bytes) * __builtin_popcount(group.lanes);
@@ -111,6 +110,7 @@ void AccessGroups::flush(Counters &counters, Interval &interval) {
     bool isRead = group.kind == GlobalRead;
     (isRead ? counters.globalBytesRead : counters.globalBytesWritten) += bytes;
     (isRead ? counters.globalSectorsRead : counters.globalSectorsWritten) += sectors;
+    counters.at(group.site).globalSectors += sectors;
   }
   used = 0;
   std::fill(next, next + 32, 0);

@@ -49,8 +49,7 @@ void Block::executeLdmatrix(int warp) {
     }
     int wavefronts = countWavefronts(addresses, 0xff, kRowBytes);
     interval.wavefronts += wavefronts;
-    counters->sharedWavefronts += wavefronts;
-    ++counters->idealSharedWavefronts;
+    counters->addShared(first.site, wavefronts, 1);
     uint32_t registers[kWarpSize];
     distribute(matrix, first.detail, registers);
     for (int lane = 0; lane < kWarpSize; ++lane)
@@ -68,6 +67,7 @@ void Block::executeMmaSync(int warp) {
   }
   multiply(static_cast<OperandKind>(kind), operands, sums);
   ++counters->mma[kind];
+  ++counters->at(meetingOf(warp, 0).site).mma;
   ++interval.mma[warp % Interval::kSubCores];
 }
 
@@ -85,6 +85,5 @@ void Block::executeShuffle(int warp) {
     meetingOf(warp, lane).value = results[lane];
   // The values cross by the wires of shared memory.
   ++interval.wavefronts;
-  ++counters->sharedWavefronts;
-  ++counters->idealSharedWavefronts;
+  counters->addShared(first.site, 1, 1);
 }

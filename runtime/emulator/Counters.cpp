@@ -13,8 +13,11 @@ using namespace polyattn::emulator;
 // 2048 multiply-adds of a bf16 product: sm_80 does 256 of them a clock in each of four sub-cores.
 // sm_86 and sm_89 do 64 where the sums are f32. sm_90 does 512 by wgmma, of which mma.sync
 // reaches 62%.
-static const Chip kChips[] = {
-    {"sm_80", 8}, {"sm_86", 32}, {"sm_89", 32}, {"sm_90", 6.45}, {nullptr, 0}};
+static const Chip kChips[] = {{"sm_80", 8, 1024},
+                              {"sm_86", 32, 256},
+                              {"sm_89", 32, 256},
+                              {"sm_90", 6.45, 2048},
+                              {nullptr, 0, 0}};
 
 const Chip *polyattn::emulator::getChips() { return kChips; }
 
@@ -31,6 +34,11 @@ void Counters::add(const Counters &other) {
   tensorClocks += other.tensorClocks;
   sharedClocks += other.sharedClocks;
   predictedClocks += other.predictedClocks;
+  for (uint32_t site = 0; site < other.sites.size(); ++site) {
+    at(site).mma += other.sites[site].mma;
+    at(site).sharedWavefronts += other.sites[site].sharedWavefronts;
+    at(site).globalSectors += other.sites[site].globalSectors;
+  }
 }
 
 void Interval::end(const Chip &chip, Counters &counters) {

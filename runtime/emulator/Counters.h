@@ -8,6 +8,7 @@
 #define POLYATTN_RUNTIME_EMULATOR_COUNTERS_H
 
 #include <cstdint>
+#include <vector>
 
 namespace polyattn::emulator {
 
@@ -16,10 +17,18 @@ struct Chip {
   const char *name;
   /// Clocks of one sub-core's tensor cores for a product of 16 x 8 (x 16 of 16 bits, x 8 of tf32).
   double mmaClocks;
+  /// Dense multiply-adds of bf16 of a whole multiprocessor per clock, by its fastest instructions:
+  /// what fractions of the chip's rate are of.
+  double multiplyAddsPerClock;
 };
 
 /// The chips that have a name, a default first and an entry without a name last.
 const Chip *getChips();
+
+/// What one op of the kernel takes of what is counted below.
+struct SiteCounters {
+  uint64_t mma = 0, sharedWavefronts = 0, globalSectors = 0;
+};
 
 /// Sums over all CTAs of a launch.
 struct Counters {
@@ -35,7 +44,19 @@ struct Counters {
   /// Summed over the intervals between barriers: clocks of the busiest sub-core's tensor cores, of
   /// shared memory, and of whichever of the two is longer.
   double tensorClocks = 0, sharedClocks = 0, predictedClocks = 0;
+  /// By the numbers of the ops.
+  std::vector<SiteCounters> sites;
 
+  SiteCounters &at(uint32_t site) {
+    if (site >= sites.size())
+      sites.resize(site + 1);
+    return sites[site];
+  }
+  void addShared(uint32_t site, uint64_t wavefronts, uint64_t withoutConflicts) {
+    sharedWavefronts += wavefronts;
+    idealSharedWavefronts += withoutConflicts;
+    at(site).sharedWavefronts += wavefronts;
+  }
   void add(const Counters &other);
 };
 

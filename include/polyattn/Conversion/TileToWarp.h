@@ -13,8 +13,8 @@
 namespace polyattn {
 
 struct TileToWarpOptions {
-  /// Warps of a CTA, a power of two up to 16.
-  int64_t warps = 4;
+  /// Warps of a CTA, a power of two up to 16; 0 for four, or eight where loops carry much.
+  int64_t warps = 0;
   /// Shared memory that a CTA may use, in bytes: 163 KiB on sm_80.
   int64_t sharedBytes = 163 * 1024;
 };

@@ -14,6 +14,7 @@
 
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Reference/Array.h"
+#include "llvm/Support/JSON.h"
 
 namespace polyattn {
 
@@ -43,6 +44,9 @@ public:
   virtual llvm::Error run(const Call &call) = 0;
   /// Seconds of one call, the mean of `count`. Results may stay where they were computed.
   virtual llvm::Expected<double> time(const Call &call, int64_t count);
+  /// Numbers that the last run has found out beside its results, for one whose algorithm needs
+  /// `flops` operations.
+  virtual llvm::json::Object getFindings(double flops) const { return {}; }
   /// For machines other than this processor, whose peak is measured.
   virtual std::optional<DataSheet> getDataSheet() const { return std::nullopt; }
   /// Lines on what the last run has found out beside its results.
@@ -55,6 +59,9 @@ struct EntrySource {
   /// The driver's own: a target that rewrites works on a clone.
   AttentionOp attention;
   llvm::StringRef text, fileName, storage;
+  /// Where a target that counts what a kernel's parts cost writes its block program with the costs
+  /// of each line; nowhere if empty.
+  llvm::StringRef profile = {};
 };
 
 class Target {
@@ -62,6 +69,8 @@ public:
   virtual ~Target() = default;
   /// Compiles one attention; its time is what `compile_ms` reports.
   virtual llvm::Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) = 0;
+  /// Whether it knows what the parts of a kernel cost.
+  virtual bool hasProfile() const { return false; }
   /// True for the readable interpreters in f64: their own other reading is what checks them.
   virtual bool isReference() const { return false; }
 };

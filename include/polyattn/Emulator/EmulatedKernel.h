@@ -33,13 +33,25 @@ struct EmulatorOptions {
   bool keepGoing = false;
 };
 
+/// An op of a kernel: its name and "file:line:column".
+struct EmulatedSite {
+  std::string op, place;
+};
+
 /// What a launch did where all is well.
 struct EmulatorReport {
   int64_t programs = 0;
+  emulator::Chip chip;
   emulator::Counters counters;
+  /// The ops by whose numbers counters.sites goes.
+  llvm::ArrayRef<EmulatedSite> sites;
 
   /// Lines of `name: number`, for each program.
   void print(llvm::raw_ostream &stream) const;
+  /// A text whose lines are the places of the kernel's ops, with what these cost before each line:
+  /// products, wavefronts of shared memory and sectors of global memory, for each program.
+  void printProfile(llvm::StringRef text, llvm::StringRef fileName,
+                    llvm::raw_ostream &stream) const;
 };
 
 /// A finding and its text: where, what, who and with whom.

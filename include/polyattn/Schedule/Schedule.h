@@ -20,8 +20,9 @@ struct AttentionShape {
   bool hasFeatures = true; // false where only scores exist (|score|, row_max)
   bool needsState = false; // a state is asked in or out
   bool causal = true;
-  int64_t localBlock = 0; // the block of a local kernel, 0 without
+  int64_t localBlock = 0;      // the block of a local kernel, 0 without
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
+  bool isBF16 = false;         // all sequences are
 
   static AttentionShape of(AttendOp attend);
 };
@@ -30,7 +31,7 @@ struct AttentionShape {
 struct Schedule {
   ScheduleForm form = ScheduleForm::State;
   ScheduleDiagonal diagonal = ScheduleDiagonal::Scores;
-  int64_t block = 64;        // positions per tile
+  int64_t block = 64; // positions per tile
   int64_t featureBlock = 64;
   int64_t quadraticBelow = 0; // with Both: the quadratic form for fewer positions
 
@@ -60,13 +61,18 @@ constexpr int64_t kMaxScheduledFeatures = int64_t(1) << 17;
 /// The first level cache of the machines at hand where nothing is known of them.
 constexpr int64_t kUsualL1Bytes = 32 * 1024;
 
-/// Without `shortBlocks` a block has 64 positions unless a local kernel's block says otherwise: what
-/// tensor cores want, whose products cost by whole pieces.
-Schedule chooseSchedule(const AttentionShape &shape, int64_t l1Bytes = kUsualL1Bytes,
-                        bool shortBlocks = true);
+/// What the choice knows of the machine.
+struct ScheduleMachine {
+  int64_t l1Bytes = kUsualL1Bytes;
+  /// Products cost by whole pieces: a block has 64 positions unless a local kernel's block says
+  /// otherwise, and blocks of features are multiples of 64.
+  bool tensorCores = false;
+};
+
+Schedule chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine = {});
 
 /// What the attend carries, or else the choice; never without a form that exists.
-Schedule scheduleOf(AttendOp attend, int64_t l1Bytes = kUsualL1Bytes, bool shortBlocks = true);
+Schedule scheduleOf(AttendOp attend, const ScheduleMachine &machine = {});
 
 } // namespace polyattn
 

@@ -56,7 +56,7 @@ void KernelLowering::copyTile(Value value, const Storage &storage) {
   int64_t bytes = storage.elementBytes();
   int64_t alongSize = storage.columnMajor ? type.getRows() : type.getColumns();
   int64_t lineSize = storage.columnMajor ? type.getColumns() : type.getRows();
-  Value valid = load.getValid() ? e.toI32(scalar(load.getValid())) : Value();
+  Value valid = number(load.getValid());
   SmallVector<Value> indices;
   for (Value index : load.getIndices())
     indices.push_back(e.toI64(scalar(index)));

@@ -28,70 +28,155 @@ KernelLowering::Product KernelLowering::productOf(Value lhs, Value rhs, Value bo
   // Rows past the end of a tensor read as zero.
   auto load = rhs.getDefiningOp<LoadOp>();
   product.rhsIsZeroPastBound = bound && load && load.getValid() && !load.getTransposed() &&
-                               load.getRowDim() != -1 && e.toI32(scalar(load.getValid())) == bound;
+                               load.getRowDim() != -1 && number(load.getValid()) == bound;
   return product;
 }
 
-/// One 16 x 8 piece: D += A B over the terms of a fragment.
-static void multiplyPiece(Emitter &e, warp::OperandKind kind, const Values &a, const Values &b,
-                          MutableArrayRef<Value> sums) {
+void KernelLowering::multiplyPiece(const Values &a, const Values &b, MutableArrayRef<Value> sums) {
   auto mma = warp::MmaSyncOp::create(e, e.getF32Type(), e.getF32Type(), e.getF32Type(),
-                                     e.getF32Type(), kind, a[0], a[1], a[2], a[3], b[0], b[1],
-                                     sums[0], sums[1], sums[2], sums[3]);
+                                     e.getF32Type(), placement.operandKind(), a[0], a[1], a[2],
+                                     a[3], b[0], b[1], sums[0], sums[1], sums[2], sums[3]);
   llvm::copy(mma.getResults(), sums.begin());
 }
 
-Values KernelLowering::multiply(const Product &product, const WarpTile &warpTile,
-                                Values accumulators) {
+SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const WarpTile &warpTile,
+                                             ArrayRef<Values> accumulators) {
   // Accumulators by piece, as the instructions want them, not by row.
-  int64_t columns = 2 * warpTile.columnTiles;
-  auto indexOf = [&](int64_t i, int64_t j, int64_t r) {
-    return (2 * i + r / 2) * columns + 2 * j + r % 2;
+  int64_t columns = 2 * warpTile.columnTiles, perProduct = warpTile.registers();
+  auto indexOf = [&](int64_t p, int64_t i, int64_t j, int64_t r) {
+    return p * perProduct + (2 * i + r / 2) * columns + 2 * j + r % 2;
   };
-  warp::OperandKind kind = placement.operandKind();
-  int64_t step = kind == warp::OperandKind::TF32 ? 8 : 16;
-  auto masked = [&](bool isLhs, Value term, int64_t first, int64_t count) {
-    Fragments fragments = loadFragments(product, isLhs, warpTile, term, first, count);
+  const Product &first = products.front();
+  int64_t step = placement.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
+  auto masked = [&](const Product &product, bool isLhs, Value term, int64_t tile, int64_t count) {
+    Fragments fragments = loadFragments(product, isLhs, warpTile, term, tile, count);
     if (product.bound && (isLhs || !product.rhsIsZeroPastBound))
       maskTerms(fragments, isLhs, term, product.bound);
     return fragments;
   };
   auto terms = [&](Value term, ValueRange carried) {
-    Fragments lhs = masked(/*isLhs=*/true, term, 0, warpTile.rowTiles);
+    SmallVector<Fragments> lhs;
+    for (const Product &product : products)
+      lhs.push_back(masked(product, /*isLhs=*/true, term, 0, warpTile.rowTiles));
     Values sums(carried);
     // Two columns of pieces at a time: one ldmatrix brings both, and few registers wait.
-    for (int64_t first = 0; first < warpTile.columnTiles; first += 2) {
-      int64_t count = std::min<int64_t>(2, warpTile.columnTiles - first);
-      Fragments rhs = masked(/*isLhs=*/false, term, first, count);
-      for (int64_t i = 0; i < warpTile.rowTiles; ++i)
-        for (int64_t j = first; j < first + count; ++j) {
-          Values piece;
-          for (int64_t r = 0; r < 4; ++r)
-            piece.push_back(sums[indexOf(i, j, r)]);
-          // Small parts first: what they add up to is not lost beside the large one.
-          if (placement.splitsOperands()) {
-            multiplyPiece(e, kind, lhs.low[i], rhs.high[j - first], piece);
-            multiplyPiece(e, kind, lhs.high[i], rhs.low[j - first], piece);
-          }
-          multiplyPiece(e, kind, lhs.high[i], rhs.high[j - first], piece);
-          for (int64_t r = 0; r < 4; ++r)
-            sums[indexOf(i, j, r)] = piece[r];
+    for (int64_t tile = 0; tile < warpTile.columnTiles; tile += 2) {
+      int64_t count = std::min<int64_t>(2, warpTile.columnTiles - tile);
+      Fragments rhs = masked(first, /*isLhs=*/false, term, tile, count);
+      auto multiplyAt = [&](int64_t p, int64_t i, int64_t j) {
+        Values piece;
+        for (int64_t r = 0; r < 4; ++r)
+          piece.push_back(sums[indexOf(p, i, j, r)]);
+        // Small parts first: what they add up to is not lost beside the large one.
+        if (placement.splitsOperands()) {
+          multiplyPiece(lhs[p].low[i], rhs.high[j - tile], piece);
+          multiplyPiece(lhs[p].high[i], rhs.low[j - tile], piece);
         }
+        multiplyPiece(lhs[p].high[i], rhs.high[j - tile], piece);
+        for (int64_t r = 0; r < 4; ++r)
+          sums[indexOf(p, i, j, r)] = piece[r];
+      };
+      for (int64_t p = 0; p < int64_t(products.size()); ++p)
+        for (int64_t i = 0; i < warpTile.rowTiles; ++i)
+          for (int64_t j = tile; j < tile + count; ++j)
+            multiplyAt(p, i, j);
     }
     return sums;
   };
-  int64_t end = roundUp(product.terms, 16);
-  if (end == step)
-    return terms(e.i32(0), accumulators);
-  auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(step), accumulators);
-  {
+  Values sums;
+  for (const Values &own : accumulators)
+    llvm::append_range(sums, own);
+  int64_t end = roundUp(first.terms, 16);
+  if (end == step) {
+    sums = terms(e.i32(0), sums);
+  } else {
+    auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(step), sums);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
     // Else loop strength reduction gives each of the addresses a register of its own.
     Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
     scf::YieldOp::create(e, terms(term, loop.getRegionIterArgs()));
+    sums = Values(loop.getResults());
   }
-  return Values(loop.getResults());
+  SmallVector<Values> results;
+  for (size_t p = 0; p < products.size(); ++p)
+    results.emplace_back(ArrayRef<Value>(sums).slice(p * perProduct, perProduct));
+  return results;
+}
+
+KernelLowering::Product KernelLowering::productOf(DotOp dot) {
+  Value bound = number(dot.getBound());
+  return productOf(dot.getLhs(), dot.getRhs(), bound, dot.getLhsTransposed());
+}
+
+Values KernelLowering::initialSums(DotOp dot, const Grid &grid) {
+  return dot.getAcc() ? evaluate(dot.getAcc(), grid) : Values(grid.size(), e.f32(0));
+}
+
+Values KernelLowering::evaluateDot(DotOp dot, const Grid &grid) {
+  auto known = multiplied.find(dot.getResult());
+  if (known != multiplied.end()) {
+    Values sums = known->second;
+    multiplied.erase(known);
+    return sums;
+  }
+  return multiply(productOf(dot), *grid.warpTile, initialSums(dot, grid)).front();
+}
+
+/// The products that the evaluation of `value` computes on its own grid.
+void KernelLowering::collectProducts(Value value, SmallVectorImpl<DotOp> &products) {
+  if (computed.contains(value) || multiplied.contains(value))
+    return;
+  Operation *op = value.getDefiningOp();
+  if (auto dot = dyn_cast_if_present<DotOp>(op); dot && isMatrixProduct(dot))
+    products.push_back(dot);
+  if (isa_and_nonnull<MapOp, CausalMaskOp>(op))
+    for (Value operand : op->getOperands())
+      if (sameShape(operand, value))
+        collectProducts(operand, products);
+}
+
+/// Those of one right factor together, in groups of two or more.
+static SmallVector<SmallVector<DotOp>> groupSiblings(ArrayRef<DotOp> dots) {
+  auto areSiblings = [](DotOp a, DotOp b) {
+    return a.getRhs() == b.getRhs() && a.getBound() == b.getBound() &&
+           a.getLhsTransposed() == b.getLhsTransposed();
+  };
+  SmallVector<SmallVector<DotOp>> groups;
+  for (DotOp dot : dots) {
+    auto *own = llvm::find_if(groups, [&](auto &group) { return areSiblings(group[0], dot); });
+    if (own == groups.end())
+      groups.push_back({dot});
+    else
+      own->push_back(dot);
+  }
+  llvm::erase_if(groups, [](auto &group) { return group.size() < 2; });
+  return groups;
+}
+
+int64_t KernelLowering::countSiblings(Value value) {
+  SmallVector<DotOp> dots;
+  collectProducts(value, dots);
+  size_t most = 1;
+  for (auto &group : groupSiblings(dots))
+    most = std::max(most, group.size());
+  return most;
+}
+
+void KernelLowering::multiplySiblings(Value value, const Grid &grid) {
+  SmallVector<DotOp> dots;
+  collectProducts(value, dots);
+  for (auto &siblings : groupSiblings(dots)) {
+    SmallVector<Product> products;
+    SmallVector<Values> sums;
+    for (DotOp dot : siblings) {
+      products.push_back(productOf(dot));
+      sums.push_back(initialSums(dot, grid));
+    }
+    sums = multiply(products, *grid.warpTile, sums);
+    for (auto [dot, own] : llvm::zip(siblings, sums))
+      multiplied[dot.getResult()] = own;
+  }
 }
 
 // S <- g S + phi_k V.
@@ -100,19 +185,19 @@ void KernelLowering::lowerAccumulate(AccumulateOp op) {
     return lowerVectorAccumulate(op);
   Storage storage = storages[op.getBuffer()];
   int64_t rows = tileType(op.getLhs()).getRows(), columns = tileType(op.getRhs()).getColumns();
-  Value row = e.toI32(scalar(op.getRow()));
-  Value bound = op.getBound() ? e.toI32(scalar(op.getBound())) : Value();
+  Value row = number(op.getRow());
+  Value bound = number(op.getBound());
   Product product = productOf(op.getLhs(), op.getRhs(), bound, /*lhsTransposed=*/false);
   beginPhase();
-  forAccumulators(rows, columns, 1, /*whole=*/false, [&](const Grid &grid, Value condition) {
-    Values sums = loadElements(storage, shifted(grid, row, {}));
-    if (op.getFactor()) {
-      Value factor = evaluateAt(op.getFactor(), {}, {});
-      for (Value &sum : sums)
-        sum = arith::MulFOp::create(e, sum, factor);
-    }
-    sums = multiply(product, *grid.warpTile, sums);
-    recordWrite(storage, grid);
-    storeRows(storage, grid, sums, row, rows % 16 ? rows : 0, condition);
-  });
+  forAccumulators(rows, columns, ProductCount(), /*whole=*/false,
+                  [&](const Grid &grid, Value condition) {
+                    Values sums = loadElements(storage, shifted(grid, row, {}));
+                    if (op.getFactor()) {
+                      Value factor = evaluateAt(op.getFactor(), {}, {});
+                      for (Value &sum : sums)
+                        sum = arith::MulFOp::create(e, sum, factor);
+                    }
+                    sums = multiply(product, *grid.warpTile, sums).front();
+                    storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, condition);
+                  });
 }

@@ -62,30 +62,12 @@ Value KernelLowering::address(const Storage &storage, const Coordinates &line,
 }
 
 void KernelLowering::loadRun(const Storage &storage, Value address, int64_t run, Values &elements) {
-  bool narrow = !storage.element.isF32();
-  Type word = narrow ? (run == 1 ? e.getI16Type() : e.getI32Type()) : storage.element;
-  int64_t words = narrow ? (run + 1) / 2 : run;
-  Type type = words == 1 ? word : VectorType::get(words, word);
+  Type type = e.runType(!storage.element.isF32(), run);
   Value loaded = storage.space == Space::Shared
                      ? Value(warp::LoadSharedOp::create(e, type, address))
                      : Value(warp::LoadGlobalOp::create(e, type, workspacePointer, e.toI64(address),
                                                         /*read_only=*/false));
-  auto float32 = [&](Value bits) -> Value {
-    return arith::BitcastOp::create(e, e.getF32Type(), bits);
-  };
-  for (int64_t i = 0; i < words; ++i) {
-    Value element = e.element(loaded, i);
-    if (!narrow) {
-      elements.push_back(element);
-      continue;
-    }
-    // bf16 is the upper half of f32.
-    if (run == 1)
-      element = arith::ExtUIOp::create(e, e.getI32Type(), element);
-    elements.push_back(float32(arith::ShLIOp::create(e, element, e.i32(16))));
-    if (run > 1)
-      elements.push_back(float32(arith::AndIOp::create(e, element, e.i32(int32_t(0xffff0000)))));
-  }
+  e.unpack(loaded, elements);
 }
 
 Values KernelLowering::loadElements(const Storage &storage, const Grid &grid) {
@@ -119,25 +101,61 @@ Value KernelLowering::tensorOffset(const Tensor &tensor, ValueRange indices) {
 }
 
 Value KernelLowering::loadGlobal(const Tensor &tensor, Value offset, bool readOnly) {
-  bool isBF16 = tensor.element.isBF16();
-  Type type = isBF16 ? e.getI16Type() : tensor.element;
-  Value element = warp::LoadGlobalOp::create(e, type, tensor.base, offset, readOnly);
-  if (!isBF16)
-    return e.widen(element);
-  Value wide = arith::ExtUIOp::create(e, e.getI32Type(), element);
-  return arith::BitcastOp::create(e, e.getF32Type(),
-                                  arith::ShLIOp::create(e, wide, e.i32(16)).getResult());
+  Type type = tensor.element.isBF16() ? Type(e.getI16Type()) : tensor.element;
+  return e.widen(warp::LoadGlobalOp::create(e, type, tensor.base, offset, readOnly));
 }
 
 Values KernelLowering::evaluateLoad(LoadOp load, const Grid &wanted) {
-  TileType type = load.getResult().getType();
+  const Tensor &tensor = tensors[load.getMemref()];
   Grid grid = load.getTransposed() ? wanted.transposed() : wanted;
+  int64_t run = runOfLoad(load, grid);
+  Values loaded;
+  if (run == 1) {
+    loaded = loadTensor(load, grid, 1);
+  } else {
+    SmallVector<Type> types(grid.size(), e.getF32Type());
+    auto branch = scf::IfOp::create(e, types, tensor.aligned, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(e);
+    e.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(e, loadTensor(load, grid, run));
+    e.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(e, loadTensor(load, grid, 1));
+    loaded = Values(branch.getResults());
+  }
+  if (!load.getTransposed())
+    return loaded;
+  Values values(grid.size());
+  for (int64_t r = 0; r < grid.rows.size(); ++r)
+    for (int64_t c = 0; c < grid.columns.size(); ++c)
+      values[c * wanted.columns.size() + r] = loaded[r * grid.columns.size() + c];
+  return values;
+}
+
+/// How many elements along the columns lie together, at a multiple of their size where the tensor's
+/// rows are aligned: up to 16 bytes.
+int64_t KernelLowering::runOfLoad(LoadOp load, const Grid &grid) {
+  const Tensor &tensor = tensors[load.getMemref()];
+  TileType type = load.getResult().getType();
+  int64_t columns = load.getTransposed() ? type.getRows() : type.getColumns();
+  int64_t lastDim = int64_t(tensor.strides.size()) - 1;
+  bool known = tensor.element.isBF16() || tensor.element.isF32();
+  bool columnsLimited = load.getValid() && load.getRowDim() == -1;
+  if (!tensor.aligned || !known || load.getColDim() != lastDim || columnsLimited)
+    return 1;
+  int64_t most = 16 / (tensor.element.getIntOrFloatBitWidth() / 8);
+  int64_t run = std::gcd(std::gcd(grid.columns.run, most), columns);
+  return std::gcd(run, alignmentOf(load.getIndices()[lastDim]));
+}
+
+/// The elements of a grid of the tensor's own orientation, `run` columns at once.
+Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
+  TileType type = load.getResult().getType();
   int64_t rows = load.getTransposed() ? type.getColumns() : type.getRows();
   int64_t columns = load.getTransposed() ? type.getRows() : type.getColumns();
   auto argument = cast<BlockArgument>(load.getMemref());
   bool readOnly = argument.getArgNumber() < kernel.getNumInputs();
   const Tensor &tensor = tensors[argument];
-  Value valid = load.getValid() ? e.toI32(scalar(load.getValid())) : Value();
+  Value valid = number(load.getValid());
   bool validIsRows = load.getRowDim() != -1;
   // Grids cover multiples of 16.
   auto limit = [&](bool isRows, int64_t size) -> Value {
@@ -148,38 +166,43 @@ Values KernelLowering::evaluateLoad(LoadOp load, const Grid &wanted) {
   Value rowLimit = limit(true, rows), columnLimit = limit(false, columns);
   int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
   Value start = tensorOffset(tensor, load.getIndices());
-  auto steps = [&](int64_t dimension, const Coordinates &axis) {
+  auto steps = [&](int64_t dimension, const Coordinates &axis, int64_t run) {
     Values result;
     Value stride = dimension < 0
                        ? Value()
                        : e.createOrFold<arith::MulIOp>(tensor.strides[dimension], e.i64(bytes));
-    for (int64_t offset : axis.offsets) {
-      Value index = e.add(axis.base, offset);
+    for (int64_t i = 0; i < axis.size(); i += run) {
+      Value index = e.add(axis.base, axis.offsets[i]);
       result.push_back(!stride || !index ? e.i64(0)
                                          : e.createOrFold<arith::MulIOp>(e.toI64(index), stride));
     }
     return result;
   };
-  Values rowSteps = steps(load.getRowDim(), grid.rows);
-  Values columnSteps = steps(load.getColDim(), grid.columns);
-  Values values(grid.size());
+  Values rowSteps = steps(load.getRowDim(), grid.rows, 1);
+  Values columnSteps = steps(load.getColDim(), grid.columns, run);
+  Values values;
   for (int64_t r = 0; r < grid.rows.size(); ++r)
-    for (int64_t c = 0; c < grid.columns.size(); ++c) {
+    for (int64_t c = 0; c < grid.columns.size(); c += run) {
       Value inside;
       if (rowLimit)
         inside = e.less(e.add(grid.rows.base, grid.rows.offsets[r]), rowLimit);
       if (columnLimit)
         inside =
             e.both(inside, e.less(e.add(grid.columns.base, grid.columns.offsets[c]), columnLimit));
-      Value step = e.createOrFold<arith::AddIOp>(rowSteps[r], columnSteps[c]);
-      // The first element stands in for those that do not exist.
+      Value step = e.createOrFold<arith::AddIOp>(rowSteps[r], columnSteps[c / run]);
+      // The first elements stand in for those that do not exist.
       if (inside)
         step = e.select(inside, step, e.i64(0));
-      Value value = loadGlobal(tensor, e.createOrFold<arith::AddIOp>(start, step), readOnly);
-      if (inside)
-        value = e.select(inside, value, e.f32(0));
-      values[load.getTransposed() ? c * wanted.columns.size() + r : r * grid.columns.size() + c] =
-          value;
+      Value offset = e.createOrFold<arith::AddIOp>(start, step);
+      Values elements;
+      if (run == 1)
+        elements = {loadGlobal(tensor, offset, readOnly)};
+      else
+        e.unpack(warp::LoadGlobalOp::create(e, e.runType(tensor.element.isBF16(), run), tensor.base,
+                                            offset, readOnly),
+                 elements);
+      for (Value element : elements)
+        values.push_back(inside ? e.select(inside, element, e.f32(0)) : element);
     }
   return values;
 }

@@ -68,17 +68,45 @@ public:
     return createOrFold<mlir::arith::BitcastOp>(getI32Type(), value);
   }
 
-  /// f32 of an element of memory.
+  /// f32 of the bits of bf16, which are its upper half.
+  mlir::Value fromBF16(mlir::Value bits) {
+    if (bits.getType().isInteger(16))
+      bits = mlir::arith::ExtUIOp::create(*this, getI32Type(), bits);
+    return toF32(mlir::arith::ShLIOp::create(*this, bits, i32(16)));
+  }
+  /// The same of the upper one of two in a word.
+  mlir::Value fromUpperBF16(mlir::Value word) {
+    return toF32(mlir::arith::AndIOp::create(*this, word, i32(int32_t(0xffff0000))));
+  }
+  mlir::Value toF32(mlir::Value bits) {
+    return mlir::arith::BitcastOp::create(*this, getF32Type(), bits);
+  }
+  /// f32 of an element of memory: f32, f16 or the bits of bf16.
   mlir::Value widen(mlir::Value element) {
+    if (element.getType().isInteger(16))
+      return fromBF16(element);
     return element.getType().isF32()
                ? element
                : mlir::arith::ExtFOp::create(*this, getF32Type(), element).getResult();
   }
-  /// An element of memory from f32: two of them where `type` has 16 bits.
-  mlir::Value element(mlir::Value value, unsigned i) {
-    return mlir::isa<mlir::VectorType>(value.getType())
-               ? mlir::vector::ExtractOp::create(*this, value, int64_t(i)).getResult()
-               : value;
+  /// The type of `run` elements that are loaded at once: bits of bf16, two in a word, or f32.
+  mlir::Type runType(bool isBF16, int64_t run) {
+    mlir::Type word = !isBF16 ? getF32Type() : run == 1 ? mlir::Type(getI16Type()) : getI32Type();
+    int64_t words = isBF16 ? (run + 1) / 2 : run;
+    return words == 1 ? word : mlir::VectorType::get(words, word);
+  }
+  /// The elements of such a value as f32, added to `elements`.
+  void unpack(mlir::Value loaded, llvm::SmallVectorImpl<mlir::Value> &elements) {
+    auto unpackWord = [&](mlir::Value word) {
+      elements.push_back(word.getType().isInteger() ? fromBF16(word) : word);
+      if (word.getType().isInteger(32))
+        elements.push_back(fromUpperBF16(word));
+    };
+    auto type = mlir::dyn_cast<mlir::VectorType>(loaded.getType());
+    if (!type)
+      return unpackWord(loaded);
+    for (int64_t i = 0; i < type.getNumElements(); ++i)
+      unpackWord(mlir::vector::ExtractOp::create(*this, loaded, i));
   }
 
   /// Runs `body` under a condition; always where it is null.

@@ -23,12 +23,11 @@ Values KernelLowering::evaluate(Value value, const Grid &grid) {
 }
 
 Values KernelLowering::evaluateOp(Value value, const Grid &grid) {
-  auto number = [&](Value index) { return e.toI32(scalar(index)); };
   return TypeSwitch<Operation *, Values>(value.getDefiningOp())
       .Case([&](ConstantOp constant) {
         Type type = constant.getResult().getType().getElementType();
-        auto number = e.getFloatAttr(type, constant.getValue().convertToDouble());
-        return Values(grid.size(), arith::ConstantOp::create(e, number));
+        auto same = e.getFloatAttr(type, constant.getValue().convertToDouble());
+        return Values(grid.size(), arith::ConstantOp::create(e, same));
       })
       .Case([&](ColumnOp column) { return evaluateColumn(column, grid); })
       .Case([&](PositionsOp positions) { return evaluatePositions(positions, grid); })
@@ -64,16 +63,11 @@ Value KernelLowering::evaluateAt(Value value, Value row, Value column) {
   return evaluate(value, grid)[0];
 }
 
-Values KernelLowering::evaluateDot(DotOp dot, const Grid &grid) {
-  Values sums = dot.getAcc() ? evaluate(dot.getAcc(), grid) : Values(grid.size(), e.f32(0));
-  Value bound = dot.getBound() ? e.toI32(scalar(dot.getBound())) : Value();
-  Product product = productOf(dot.getLhs(), dot.getRhs(), bound, dot.getLhsTransposed());
-  return multiply(product, *grid.warpTile, sums);
-}
-
 // The body once for each element. An operand with one row or column is repeated.
 Values KernelLowering::evaluateMap(MapOp map, const Grid &grid) {
   TileType result = map.getResult().getType();
+  if (grid.warpTile)
+    multiplySiblings(map.getResult(), grid);
   SmallVector<Values> inputs;
   for (Value input : map.getInputs()) {
     TileType type = tileType(input);
@@ -94,8 +88,8 @@ Values KernelLowering::evaluateMap(MapOp map, const Grid &grid) {
   }
   Block &body = map.getBody().front();
   Values results;
+  IRMapping local = mapping;
   for (int64_t i = 0; i < grid.size(); ++i) {
-    IRMapping local = mapping;
     for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
       local.map(argument, input[i]);
     for (Operation &op : body.without_terminator())
@@ -118,7 +112,7 @@ Values KernelLowering::evaluateMask(CausalMaskOp mask, const Grid &grid) {
 }
 
 Values KernelLowering::evaluatePositions(PositionsOp positions, const Grid &grid) {
-  Value start = e.toI32(scalar(positions.getStart()));
+  Value start = number(positions.getStart());
   Type type = positions.getResult().getType().getElementType();
   Values row;
   for (int64_t offset : grid.columns.offsets) {
@@ -139,14 +133,14 @@ static ElementsAttr numbersTable(Emitter &e, ArrayRef<double> numbers) {
 
 Values KernelLowering::evaluateColumn(ColumnOp column, const Grid &grid) {
   ArrayRef<double> numbers = column.getValues();
-  bool same = llvm::all_equal(numbers);
+  ElementsAttr table = llvm::all_equal(numbers) ? ElementsAttr() : numbersTable(e, numbers);
   Values values;
   for (int64_t offset : grid.rows.offsets) {
     Value row = e.known(e.add(grid.rows.base, offset));
     Value number = e.f32(numbers[0]);
-    if (!same) {
+    if (table) {
       Value inside = e.createOrFold<arith::MinSIOp>(row, e.i32(numbers.size() - 1));
-      number = lookup(inside, numbersTable(e, numbers));
+      number = lookup(inside, table);
     }
     values.append(grid.columns.size(), number);
   }
@@ -161,8 +155,8 @@ Values KernelLowering::evaluateExpand(ExpandOp expand, const Grid &grid) {
   ArrayRef<double> weights;
   if (auto numbers = expand.getWeights())
     weights = *numbers;
-  return evaluateRows(expand.getSource(), e.toI32(scalar(expand.getFirst())), table,
-                      type.getDimSize(1), weights, grid);
+  return evaluateRows(expand.getSource(), number(expand.getFirst()), table, type.getDimSize(1),
+                      weights, grid);
 }
 
 Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t> table,
@@ -176,6 +170,7 @@ Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t>
     columns.push_back(DenseElementsAttr::get(RankedTensorType::get({rows}, e.getI32Type()),
                                              ArrayRef<int32_t>(column)));
   }
+  ElementsAttr weightTable = weights.empty() ? ElementsAttr() : numbersTable(e, weights);
   Values values;
   for (int64_t offset : grid.rows.offsets) {
     Value row = e.known(e.add(e.add(first, grid.rows.base), offset));
@@ -195,8 +190,8 @@ Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t>
         for (auto [product, factor] : llvm::zip(products, next))
           product = arith::MulFOp::create(e, product, factor);
     }
-    if (!weights.empty()) {
-      Value weight = lookup(row, numbersTable(e, weights));
+    if (weightTable) {
+      Value weight = lookup(row, weightTable);
       for (Value &product : products)
         product = arith::MulFOp::create(e, product, weight);
     }

@@ -31,6 +31,15 @@ std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
     window.storage = known->second;
     return window;
   }
+  if (auto read = value.getDefiningOp<ReadOp>()) {
+    auto copy = operandCopies.find(read.getBuffer());
+    if (copy == operandCopies.end())
+      return std::nullopt;
+    Window window;
+    window.storage = copy->second;
+    window.row = number(read.getRow());
+    return window;
+  }
   if (auto transpose = value.getDefiningOp<TransposeOp>()) {
     std::optional<Window> window = windowOf(transpose.getSource());
     if (window)
@@ -41,7 +50,7 @@ std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
   std::optional<Window> window = slice ? windowOf(slice.getSource()) : std::nullopt;
   if (!window)
     return std::nullopt;
-  Value row = e.toI32(scalar(slice.getRow())), column = e.toI32(scalar(slice.getColumn()));
+  Value row = number(slice.getRow()), column = number(slice.getColumn());
   if (window->transposed)
     std::swap(row, column);
   Grid probe;
@@ -53,16 +62,23 @@ std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
   return window;
 }
 
-bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile,
-                                  Value term, int64_t first, int64_t count, Fragments &fragments) {
-  std::optional<Window> window = windowOf(isLhs ? product.lhs : product.rhs);
+std::optional<KernelLowering::Window> KernelLowering::matricesOf(Value value) {
+  std::optional<Window> window = windowOf(value);
   if (!window || window->storage.isVector() || window->storage.space != Space::Shared ||
       !window->storage.element.isBF16() || window->alignment % 8)
+    return std::nullopt;
+  return window;
+}
+
+bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile,
+                                  Value term, int64_t first, int64_t count, Fragments &fragments) {
+  std::optional<Window> window = matricesOf(isLhs ? product.lhs : product.rhs);
+  if (!window)
     return false;
   const Storage &storage = window->storage;
   recordRead(storage, Grid());
   // Terms run along columns of A and rows of B, unless these are transposed on the way.
-  bool termsAreColumns = isLhs != (isLhs && product.lhsTransposed);
+  bool termsAreColumns = isLhs && !product.lhsTransposed;
   termsAreColumns ^= window->transposed;
   bool termsAlongLines = termsAreColumns != storage.columnMajor;
   Value lineShift = storage.columnMajor ? window->column : window->row;

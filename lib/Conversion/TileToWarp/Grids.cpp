@@ -74,30 +74,36 @@ Grid KernelLowering::accumulatorGrid(const WarpTile &warpTile) {
 
 Grid KernelLowering::accumulatorGrid(int64_t rows, int64_t columns) {
   Grid result;
-  forAccumulators(rows, columns, 1, /*whole=*/true,
+  forAccumulators(rows, columns, ProductCount(), /*whole=*/true,
                   [&](const Grid &grid, Value) { result = grid; });
   return result;
 }
 
-/// The largest divisor of `count` up to `limit`.
-static int64_t divisorUpTo(int64_t count, int64_t limit) {
-  for (int64_t divisor = std::min(count, limit); divisor > 1; --divisor)
-    if (count % divisor == 0)
-      return divisor;
-  return 1;
+/// The largest part of a warp's tiles that divides them, has at most `limit` pieces and reads least
+/// for each of its products.
+static std::pair<int64_t, int64_t> partOf(const WarpGrid &warps, int64_t limit, int64_t lhsCount) {
+  std::pair<int64_t, int64_t> best(1, 1);
+  auto cost = [&](int64_t rows, int64_t columns) {
+    return double(fragmentWavefronts(rows, columns, lhsCount)) / (rows * columns);
+  };
+  for (int64_t rows = 1; rows <= warps.rowTiles; ++rows)
+    for (int64_t columns = 1; columns <= warps.columnTiles; ++columns)
+      if (warps.rowTiles % rows == 0 && warps.columnTiles % columns == 0 &&
+          rows * columns <= limit && cost(rows, columns) < cost(best.first, best.second))
+        best = {rows, columns};
+  return best;
 }
 
-void KernelLowering::forAccumulators(int64_t rows, int64_t columns, int64_t products, bool whole,
-                                     GridBody body) {
-  WarpGrid warps = WarpGrid::of(rows, columns, options.warps);
+void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const ProductCount &products,
+                                     bool whole, GridBody body) {
+  WarpGrid warps = WarpGrid::of(rows, columns, options.warps, products.together);
   int64_t rowTiles = warps.rowTiles, columnTiles = warps.columnTiles;
   if (!whole) {
     int64_t live = 0;
     for (auto &[value, accumulators] : registers)
       live += accumulators.size();
-    int64_t tiles = (kMaxAccumulators - live) / 4 / (products + 1);
-    columnTiles = divisorUpTo(columnTiles, std::max<int64_t>(tiles, 1));
-    rowTiles = divisorUpTo(rowTiles, std::max<int64_t>(tiles / columnTiles, 1));
+    int64_t pieces = (kMaxAccumulators - live) / 4 / std::max<int64_t>(products.all, 1);
+    std::tie(rowTiles, columnTiles) = partOf(warps, pieces, products.together);
   }
   int64_t active = warps.rowWarps * warps.columnWarps;
   Value condition = active < options.warps ? e.less(warp, active) : Value();
@@ -113,8 +119,10 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, int64_t prod
       warpTile.row = e.add(firstRow, e.multiply(i, 16 * rowTiles));
       warpTile.column = e.add(firstColumn, e.multiply(j, 8 * columnTiles));
       Grid grid = accumulatorGrid(warpTile);
-      // Pieces do not change who has what.
-      grid.name = llvm::formatv("warps {0}x{1}", rows, columns).str();
+      // Pieces do not change who has what, the number of warps along each side does.
+      grid.name =
+          llvm::formatv("warps {0}x{1}/{2}x{3}", rows, columns, warps.rowWarps, warps.columnWarps)
+              .str();
       body(grid, condition);
     });
   });
@@ -125,8 +133,12 @@ bool KernelLowering::forProducts(Value value, GridBody body) {
   bool fromRegisters =
       known ? placement.readsRegisters(value)
             : placement.readsRegisters(value) || placement.computesFromRegisters(value);
-  int64_t products = known ? 0 : placement.countDotsInside(value);
-  if (!fromRegisters && !products)
+  ProductCount products;
+  products.all = known ? 0 : placement.countDotsInside(value);
+  // Accumulators lie as they do for one product.
+  if (products.all && !fromRegisters)
+    products.together = countSiblings(value);
+  if (!fromRegisters && !products.all)
     return false;
   tile::TileType type = tileType(value);
   forAccumulators(type.getRows(), type.getColumns(), products, fromRegisters, body);

@@ -12,16 +12,14 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-/// The share of shared memory that weights may take for the whole kernel.
-static constexpr int64_t kWeightShare = 3;
 /// Offsets in the workspace are i32.
 static constexpr int64_t kWorkspaceCapacity = int64_t(1) << 30;
 
-KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options)
-    : kernel(kernel), options(options),
-      placement(kernel, options.warps, options.sharedBytes / kWeightShare),
-      e(kernel.getLoc(), kernel.getContext()), shared(options.sharedBytes),
-      workspace(kWorkspaceCapacity) {}
+KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options,
+                               const MemoryPlan &plan)
+    : kernel(kernel), options(options), plan(plan),
+      placement(kernel, options.warps, plan.weightBytes), e(kernel.getLoc(), kernel.getContext()),
+      shared(options.sharedBytes), workspace(kWorkspaceCapacity) {}
 
 LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   createFunction(module);
@@ -32,12 +30,12 @@ LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   gpu::ReturnOp::create(e);
   barriers.finish();
   workspaceBytes.setValueAttr(e.getI64IntegerAttr(workspace.bytes()));
-  auto number = [&](StringRef name, int64_t value) {
+  auto note = [&](StringRef name, int64_t value) {
     function->setAttr(name, e.getI64IntegerAttr(value));
   };
-  number("warp.threads", 32 * options.warps);
-  number("warp.shared_bytes", shared.bytes());
-  number("warp.workspace_bytes", workspace.bytes());
+  note("warp.threads", 32 * options.warps);
+  note("warp.shared_bytes", shared.bytes());
+  note("warp.workspace_bytes", workspace.bytes());
   return success();
 }
 

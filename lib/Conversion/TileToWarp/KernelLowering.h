@@ -16,6 +16,7 @@
 #include "Barriers.h"
 #include "Emitter.h"
 #include "Memory.h"
+#include "MemoryPlan.h"
 #include "Placement.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Conversion/TileToWarp.h"
@@ -31,9 +32,11 @@ std::string vectorGridName(int64_t length, int64_t run);
 
 class KernelLowering {
 public:
-  KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options);
-  /// Writes a gpu.func for the kernel into `module`.
+  KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options, const MemoryPlan &plan);
+  /// Writes a gpu.func for the kernel into `module`; the kernel stays as it is.
   mlir::LogicalResult run(mlir::gpu::GPUModuleOp module);
+  /// Of shared memory, once it has run.
+  int64_t sharedBytes() const { return shared.bytes(); }
 
 private:
   //===--- Function and parameters (KernelLowering.cpp) ---------------------===//
@@ -49,6 +52,8 @@ private:
   /// Batch and heads of this program, as what the code from here on computes with.
   void bindProgramIndices(bool opaque);
   mlir::Value scalar(mlir::Value value) { return mapping.lookupOrDefault(value); }
+  /// The same as i32; null where there is none.
+  mlir::Value number(mlir::Value value) { return value ? e.toI32(scalar(value)) : value; }
 
   //===--- Ops in order (Walk.cpp) ------------------------------------------===//
   mlir::LogicalResult lowerBlock(mlir::Block &block);
@@ -62,10 +67,10 @@ private:
   void lowerWrite(tile::WriteOp write);
   void lowerConcat(tile::ConcatOp concat);
   void freeAfter(mlir::Operation &op);
-  /// In the workspace where shared memory is full or more than `mostShared` bytes are asked for.
-  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor,
-                   int64_t mostShared = INT64_MAX);
+  /// A place for a tile: in the workspace where shared memory is full or not asked for.
+  Storage allocate(Storage storage, bool inShared = true);
   Storage allocateFor(mlir::Value value);
+  bool prefersColumns(mlir::Value value);
   void beginPhase();
   void recordRead(const Storage &storage, const Grid &grid);
   void recordWrite(const Storage &storage, const Grid &grid);
@@ -77,10 +82,15 @@ private:
   /// memory. The threads without elements skip `body`.
   void forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run, GridBody body);
   void forCopyGrids(const Storage &storage, GridBody body);
-  /// The accumulators of a rows x columns result, piece by piece where `products` of them at once
-  /// take too many registers and `whole` is not set. Warps without any run `body`, too, on
-  /// another's.
-  void forAccumulators(int64_t rows, int64_t columns, int64_t products, bool whole, GridBody body);
+  /// Products of one shape that an evaluation computes, and how many of them at once with one right
+  /// factor.
+  struct ProductCount {
+    int64_t all = 1, together = 1;
+  };
+  /// The accumulators of a rows x columns result, piece by piece where those of all products take
+  /// too many registers and `whole` is not set. Warps without any run `body`, too, on another's.
+  void forAccumulators(int64_t rows, int64_t columns, const ProductCount &products, bool whole,
+                       GridBody body);
   /// The same for a value whose evaluation has products; false for others.
   bool forProducts(mlir::Value value, GridBody body);
   Grid accumulatorGrid(const WarpTile &warpTile);
@@ -90,6 +100,7 @@ private:
   /// Evaluates `value` and writes it from row `firstRow` on, with zeros up to the given extent.
   void writeTile(mlir::Value value, const Storage &storage, int64_t firstRow, int64_t paddedRows,
                  int64_t paddedColumns);
+  bool readsWideElements(mlir::Value value);
   /// Evaluates `value` on the accumulators of `owner`, which has its shape.
   void keepInRegisters(mlir::Value value, mlir::Value owner);
   /// The values, zero where the grid leaves the tile.
@@ -98,6 +109,9 @@ private:
   /// The same with the rows shifted, and only for rows below `limit` where that is not zero.
   void storeRows(const Storage &storage, const Grid &grid, mlir::ValueRange values,
                  mlir::Value shift, int64_t limit, mlir::Value condition);
+  /// The same for a buffer and its copy for products.
+  void storeBuffer(mlir::Value buffer, const Grid &grid, mlir::ValueRange values, mlir::Value row,
+                   int64_t limit, mlir::Value condition);
   void storeRun(const Storage &storage, mlir::Value address, mlir::ValueRange values);
   void lowerStore(tile::StoreOp store);
   void storeGlobal(tile::StoreOp store, const Grid &grid, mlir::ValueRange values);
@@ -121,6 +135,8 @@ private:
   Values evaluateColumn(tile::ColumnOp column, const Grid &grid);
   Values evaluatePositions(tile::PositionsOp positions, const Grid &grid);
   Values evaluateLoad(tile::LoadOp load, const Grid &grid);
+  int64_t runOfLoad(tile::LoadOp load, const Grid &grid);
+  Values loadTensor(tile::LoadOp load, const Grid &grid, int64_t run);
   Values evaluateDot(tile::DotOp dot, const Grid &grid);
   /// One element.
   mlir::Value evaluateAt(mlir::Value value, mlir::Value row, mlir::Value column);
@@ -144,6 +160,8 @@ private:
     int64_t alignment = 8;   // of the shift along lines
   };
   std::optional<Window> windowOf(mlir::Value value);
+  /// Where a value can be read by ldmatrix.
+  std::optional<Window> matricesOf(mlir::Value value);
   struct Product {
     mlir::Value lhs, rhs;
     mlir::Value bound; // of the terms: i32, or null
@@ -152,7 +170,17 @@ private:
     bool rhsIsZeroPastBound;
   };
   Product productOf(mlir::Value lhs, mlir::Value rhs, mlir::Value bound, bool lhsTransposed);
-  Values multiply(const Product &product, const WarpTile &warpTile, Values accumulators);
+  Product productOf(tile::DotOp dot);
+  Values initialSums(tile::DotOp dot, const Grid &grid);
+  /// Adds products that have one right factor, bound and number of terms to their accumulators.
+  llvm::SmallVector<Values> multiply(llvm::ArrayRef<Product> products, const WarpTile &warpTile,
+                                     llvm::ArrayRef<Values> accumulators);
+  void collectProducts(mlir::Value value, llvm::SmallVectorImpl<tile::DotOp> &products);
+  /// Computes those products of a value's evaluation that have a right factor in common, so that
+  /// each of its fragments is loaded once.
+  void multiplySiblings(mlir::Value value, const Grid &grid);
+  /// The largest number of products that `multiplySiblings` would compute at once, 1 without any.
+  int64_t countSiblings(mlir::Value value);
   /// The registers of a factor's 16 rows or 8 columns, and what tf32 leaves over.
   struct Fragments {
     llvm::SmallVector<Values> high, low;
@@ -164,19 +192,43 @@ private:
                     int64_t first, int64_t count, Fragments &fragments);
   Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
                         const Coordinates &terms);
+  /// One 16 x 8 piece: D += A B over the terms of a fragment.
+  void multiplyPiece(const Values &a, const Values &b, llvm::MutableArrayRef<mlir::Value> sums);
   void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
   void lowerAccumulate(tile::AccumulateOp op);
 
   //===--- Sums (Reduce.cpp) ------------------------------------------------===//
-  /// Of each of `outputs` sums or maxima over k < bound, by several lanes each; `write` runs in
-  /// one of them.
-  void reduceEach(int64_t outputs, mlir::Value bound, tile::ReduceKind kind,
-                  llvm::function_ref<mlir::Value(mlir::Value i, mlir::Value k)> term,
+  /// For each of some outputs i the sum or the largest of terms (i, k).
+  struct Reduction {
+    int64_t outputs, length; // the numbers of i and k
+    mlir::Value bound;       // k is below it, i32; null for all
+    tile::ReduceKind kind = tile::ReduceKind::Add;
+    /// The terms of one i and several k.
+    std::function<Values(mlir::Value i, const Coordinates &k)> terms;
+    /// Whether these lie together in memory.
+    bool alongLines = true;
+    /// Where the terms are products of a matrix's elements (i, k), or (k, i) where it is
+    /// transposed, with those of a vector, or with 1 where there is none.
+    mlir::Value matrix, vector;
+    bool transposed = false;
+  };
+  /// Each output by several lanes; `write` runs in one of them.
+  void reduceEach(const Reduction &reduction,
                   llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
-  /// The same into a vector, with zeros in its padding. `finish` is applied to each result.
-  void reduceInto(mlir::Value vector, mlir::Value bound, tile::ReduceKind kind,
-                  llvm::function_ref<mlir::Value(mlir::Value i, mlir::Value k)> term,
+  /// The same on the tensor cores where the matrix can be read by ldmatrix; else false.
+  bool reduceByProducts(const Reduction &reduction,
+                        llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
+  /// The 16 x 8 right factor of a sum: a vector, in two columns that add up to it.
+  Values vectorFragment(mlir::Value vector, mlir::Value term);
+  /// The same as `reduceEach` into a vector, with zeros in its padding. `finish` is applied to each
+  /// result.
+  void reduceInto(mlir::Value vector, Reduction reduction,
                   llvm::function_ref<mlir::Value(mlir::Value i, mlir::Value result)> finish);
+  /// A sum of products of a matrix and a vector.
+  Reduction productReduction(mlir::Value matrix, bool transposed, mlir::Value vector,
+                             mlir::Value bound);
+  /// Whether the elements of a row lie together in memory, or of a column.
+  bool liesByRows(mlir::Value matrix);
   void lowerReduce(tile::ReduceOp reduce);
   void lowerVectorProduct(tile::DotOp dot);
   void lowerVectorAccumulate(tile::AccumulateOp op);
@@ -184,6 +236,7 @@ private:
 
   tile::KernelOp kernel;
   TileToWarpOptions options;
+  const MemoryPlan &plan;
   Placement placement;
   Emitter e;
   Barriers barriers;
@@ -191,8 +244,13 @@ private:
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   mlir::IRMapping mapping; // scalars
   llvm::DenseMap<mlir::Value, Storage> storages;
+  /// What products read of buffers: the same numbers, rounded to bf16.
+  llvm::DenseMap<mlir::Value, Storage> operandCopies;
   llvm::DenseMap<mlir::Value, Values> registers;
-  llvm::DenseMap<mlir::Value, int64_t> allocations;
+  /// Products of the evaluation at hand that were computed with their siblings.
+  llvm::DenseMap<mlir::Value, Values> multiplied;
+  /// Values whose storage has not been given back.
+  llvm::DenseSet<mlir::Value> allocated;
   /// Values that are in their storage or registers by now.
   llvm::DenseSet<mlir::Value> computed;
   mlir::Value warp, workspacePointer;

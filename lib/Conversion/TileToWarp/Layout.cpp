@@ -10,14 +10,39 @@
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
-// Rows first: a warp that has whole rows reads each fragment of A once.
-WarpGrid WarpGrid::of(int64_t rows, int64_t columns, int64_t warps) {
+Storage Storage::of(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor) {
+  Storage storage;
+  storage.element = element;
+  storage.columnMajor = columnMajor;
+  // Fragments are read whole.
+  storage.rows = rows == 1 ? 1 : roundUp(rows, 16);
+  storage.columns = columns == 1 ? 1 : roundUp(columns, 16);
+  int64_t along = columnMajor ? storage.rows : storage.columns;
+  int64_t lines = columnMajor ? storage.columns : storage.rows;
+  // 16 bytes between lines put the rows that ldmatrix reads together into different banks, as 32
+  // do for the accumulators of f32: eight elements of either.
+  storage.pitch = along + (storage.isVector() ? 0 : 8);
+  storage.bytes = lines * storage.pitch * storage.elementBytes();
+  return storage;
+}
+
+WarpGrid WarpGrid::of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsCount) {
   int64_t rowTiles = roundUp(rows, 16) / 16, columnTiles = roundUp(columns, 16) / 8;
-  int64_t rowWarps = warps;
-  while (rowTiles % rowWarps)
-    rowWarps /= 2;
-  int64_t columnWarps = warps / rowWarps;
-  while (columnTiles % columnWarps)
-    columnWarps /= 2;
-  return {rowWarps, columnWarps, rowTiles / rowWarps, columnTiles / columnWarps};
+  std::optional<WarpGrid> best;
+  auto rank = [&](const WarpGrid &grid) {
+    return std::pair(-grid.rowWarps * grid.columnWarps,
+                     fragmentWavefronts(grid.rowTiles, grid.columnTiles, lhsCount));
+  };
+  // Rows first: a warp that has whole rows reads each fragment of A once.
+  for (int64_t rowWarps = warps; rowWarps; rowWarps /= 2) {
+    if (rowTiles % rowWarps)
+      continue;
+    int64_t columnWarps = warps / rowWarps;
+    while (columnTiles % columnWarps)
+      columnWarps /= 2;
+    WarpGrid grid{rowWarps, columnWarps, rowTiles / rowWarps, columnTiles / columnWarps};
+    if (!best || rank(grid) < rank(*best))
+      best = grid;
+  }
+  return *best;
 }

@@ -26,6 +26,8 @@ struct Storage {
   bool columnMajor = false;
   mlir::Type element;
 
+  /// How a tile lies, wherever that is.
+  static Storage of(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor);
   int64_t elementBytes() const { return element.getIntOrFloatBitWidth() / 8; }
   bool isVector() const { return rows == 1 || columns == 1; }
 };
@@ -67,12 +69,20 @@ struct Grid {
   }
 };
 
+/// What a warp reads from shared memory for 16 terms of `lhsCount` products with one right factor,
+/// in wavefronts: an ldmatrix brings 16 rows of a left factor, or 16 columns of the right one.
+inline int64_t fragmentWavefronts(int64_t rowTiles, int64_t columnTiles, int64_t lhsCount = 1) {
+  return 4 * rowTiles * lhsCount + 4 * ((columnTiles + 1) / 2);
+}
+
 /// How the warps of a CTA share an M x N result.
 struct WarpGrid {
   int64_t rowWarps, columnWarps; // their product is at most the number of warps
   int64_t rowTiles, columnTiles; // of each warp, 16 rows and 8 columns each
 
-  static WarpGrid of(int64_t rows, int64_t columns, int64_t warps);
+  /// All warps where possible, with as little to read as possible. `lhsCount` results are computed
+  /// at once, of as many left factors.
+  static WarpGrid of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsCount = 1);
   int64_t registers() const { return rowTiles * columnTiles * 4; }
 };
 

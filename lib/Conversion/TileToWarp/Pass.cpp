@@ -11,6 +11,9 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
+/// What the system keeps of each CTA's shared memory.
+static constexpr int64_t kReservedBytes = 1024;
+
 namespace {
 struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TileToWarpPass)
@@ -33,10 +36,46 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
     registry.insert<warp::WarpDialect, vector::VectorDialect>();
   }
 
+  /// Four warps, one for each sub-core, have the longest rows and columns of pieces; eight where
+  /// what a loop carries would leave them too few registers for products.
+  static int64_t chooseWarps(tile::KernelOp kernel) {
+    constexpr int64_t kMostCarried = 64;
+    int64_t most = 0;
+    kernel.walk([&](scf::ForOp loop) {
+      int64_t carried = 0;
+      for (Value argument : loop.getRegionIterArgs())
+        if (tile::TileType type = tileType(argument); type && !isVector(argument))
+          carried += type.getRows() * type.getColumns();
+      most = std::max(most, carried);
+    });
+    return most > 4 * 32 * kMostCarried ? 8 : 4;
+  }
+
+  // Once to see what the tiles take, and once more with what they leave given out.
+  static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
+                             gpu::GPUModuleOp kernels) {
+    if (!options.warps)
+      options.warps = chooseWarps(kernel);
+    TileToWarpOptions unlimited = options;
+    unlimited.sharedBytes = INT32_MAX;
+    MemoryPlan least = MemoryPlan::least(kernel);
+    KernelLowering trial(kernel, unlimited, least);
+    if (failed(trial.run(kernels)))
+      return failure();
+    kernels.lookupSymbol<gpu::GPUFuncOp>(kernel.getSymName()).erase();
+    // Four warps leave a multiprocessor waiting; two CTAs of them share it where half of its memory
+    // has place for what products read.
+    int64_t whole = options.sharedBytes - trial.sharedBytes();
+    int64_t half = (options.sharedBytes - kReservedBytes) / 2 - trial.sharedBytes();
+    bool shares = options.warps <= 4 && MemoryPlan::operandBytes(kernel, options) <= half;
+    MemoryPlan plan = MemoryPlan::of(kernel, options, std::max<int64_t>(shares ? half : whole, 0));
+    return KernelLowering(kernel, options, plan).run(kernels);
+  }
+
   void runOnOperation() final {
-    if (warps < 1 || warps > 16 || !llvm::isPowerOf2_64(warps) || sharedBytes < 0) {
-      getOperation().emitError("warps must be a power of two from 1 to 16, and shared-bytes not "
-                               "negative; got ")
+    if (warps < 0 || warps > 16 || (warps && !llvm::isPowerOf2_64(warps)) || sharedBytes < 0) {
+      getOperation().emitError("warps must be a power of two from 1 to 16, or 0 for a choice, and "
+                               "shared-bytes not negative; got ")
           << int64_t(warps) << " and " << int64_t(sharedBytes);
       return signalPassFailure();
     }
@@ -45,14 +84,15 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
     getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), builder.getUnitAttr());
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
-      if (failed(KernelLowering(kernel, options).run(kernels)))
+      if (failed(lower(kernel, options, kernels)))
         return signalPassFailure();
       kernel.erase();
     }
   }
 
-  Option<int64_t> warps{*this, "warps", llvm::cl::desc("Warps of a CTA, a power of two"),
-                        llvm::cl::init(4)};
+  Option<int64_t> warps{*this, "warps",
+                        llvm::cl::desc("Warps of a CTA, a power of two; 0 for a choice"),
+                        llvm::cl::init(0)};
   Option<int64_t> sharedBytes{*this, "shared-bytes",
                               llvm::cl::desc("Shared memory that a CTA may use, in bytes"),
                               llvm::cl::init(163 * 1024)};

@@ -38,12 +38,13 @@ Placement::Placement(KernelOp kernel, int64_t warps, int64_t weightBytes) : warp
     kind = warp::OperandKind::TF32;
 
   // Weights stay in memory as far as they fit, in program order.
-  int64_t bytes = kind == warp::OperandKind::TF32 ? 4 : 2;
   kernel.walk([&](LoadOp load) {
     if (load->getParentOp() != kernel || isVector(load.getResult()))
       return;
     TileType type = load.getResult().getType();
-    int64_t size = roundUp(type.getRows(), 16) * roundUp(type.getColumns(), 16) * bytes;
+    Storage storage = Storage::of(type.getRows(), type.getColumns(), elementType(load.getResult()),
+                                  /*columnMajor=*/false);
+    int64_t size = roundUp(storage.bytes, 128);
     if (size > weightBytes)
       distantWeights.insert(load);
     else
@@ -222,8 +223,15 @@ bool Placement::isOperand(Value value) {
       return isMatrixProduct(dot) && use.getOperandNumber() < 2;
     if (auto accumulate = dyn_cast<AccumulateOp>(user))
       return isMatrixProduct(accumulate) && use.getOperandNumber() < 2;
-    return isView(user) && isOperand(user->getResult(0));
+    return (isView(user) || isa<ExpandOp>(user)) && isOperand(user->getResult(0));
   });
+}
+
+bool Placement::isReadByProducts(BufferOp buffer) {
+  return kind == warp::OperandKind::BF16 && buffer.getResult().getType().getColumns() > 1 &&
+         llvm::any_of(buffer->getUsers(), [&](Operation *user) {
+           return isa<ReadOp>(user) && isOperand(user->getResult(0));
+         });
 }
 
 Type Placement::elementType(Value value) {

@@ -33,6 +33,8 @@ public:
   bool splitsOperands() const { return split; }
   /// The type of a value in memory.
   mlir::Type elementType(mlir::Value value);
+  /// Whether bf16 products have a window of this buffer as a factor.
+  bool isReadByProducts(tile::BufferOp buffer);
   /// Whether evaluating a value computes a product or reads accumulators: then it is evaluated as
   /// these lie.
   bool needsWarpGrid(mlir::Value value);

@@ -12,45 +12,176 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
+/// Terms that a lane evaluates at once: 16 bytes of bf16.
+static constexpr int64_t kMostTerms = 8;
+
 static Value combine(Emitter &e, ReduceKind kind, Value a, Value b) {
   if (kind == ReduceKind::Add)
     return arith::AddFOp::create(e, a, b);
   return arith::MaximumFOp::create(e, a, b);
 }
 
-void KernelLowering::reduceEach(int64_t outputs, Value bound, ReduceKind kind,
-                                function_ref<Value(Value, Value)> term,
+static double neutralOf(ReduceKind kind) {
+  return kind == ReduceKind::Add ? 0 : -std::numeric_limits<double>::infinity();
+}
+
+//===----------------------------------------------------------------------===//
+// By lanes
+//===----------------------------------------------------------------------===//
+
+// Where terms lie together the lanes of an output are neighbours, and each reads a run of terms;
+// else neighbours have neighbouring outputs.
+void KernelLowering::reduceEach(const Reduction &reduction,
                                 function_ref<void(Value, Value)> write) {
-  int64_t threads = 32 * options.warps, lanes = 32;
+  if (reduceByProducts(reduction, write))
+    return;
+  int64_t outputs = reduction.outputs, threads = 32 * options.warps, lanes = 32;
   while (lanes > 1 && lanes * outputs > threads)
     lanes /= 2;
-  int64_t total = outputs * lanes;
+  int64_t run = 1;
+  while (reduction.alongLines && run < kMostTerms && 2 * run * lanes <= reduction.length)
+    run *= 2;
+  int64_t total = outputs * lanes, perWarp = 32 / lanes;
+  Value end = reduction.bound ? reduction.bound : e.i32(reduction.length);
+  bool ragged = run > 1 && (reduction.bound || reduction.length % (run * lanes));
+  Value neutral = e.f32(neutralOf(reduction.kind));
   e.loop((total + threads - 1) / threads, [&](Value pass) {
-    Value number = e.add(thread, e.multiply(pass, threads));
-    // Threads without a sum take part in the last one, for all lanes must shuffle.
-    Value own = total % threads ? e.createOrFold<arith::MinSIOp>(number, e.i32(total - 1)) : number;
-    Value i = e.divide(own, lanes), part = e.modulo(number, lanes);
-    double neutral = kind == ReduceKind::Add ? 0 : -std::numeric_limits<double>::infinity();
-    auto loop = scf::ForOp::create(e, part, bound, e.i32(lanes), ValueRange{e.f32(neutral)});
+    Value number = e.add(thread, e.multiply(pass, threads)), i, part;
+    if (reduction.alongLines) {
+      i = e.divide(number, lanes);
+      part = e.modulo(number, lanes);
+    } else {
+      i = e.add(e.multiply(e.divide(number, 32), perWarp), e.modulo(lane, perWarp));
+      part = e.divide(lane, perWarp);
+    }
+    // Threads without an output take part in the last one, for all lanes must shuffle.
+    bool spare = total % threads;
+    Value own = spare ? e.createOrFold<arith::MinSIOp>(i, e.i32(outputs - 1)) : i;
+    auto loop =
+        scf::ForOp::create(e, e.multiply(part, run), end, e.i32(run * lanes), ValueRange{neutral});
     {
       OpBuilder::InsertionGuard guard(e);
       e.setInsertionPointToStart(loop.getBody());
-      Value sum = combine(e, kind, loop.getRegionIterArg(0), term(i, loop.getInductionVar()));
+      Coordinates k;
+      k.base = loop.getInductionVar();
+      k.offsets = llvm::to_vector(llvm::seq<int64_t>(0, run));
+      k.run = run;
+      Value sum = loop.getRegionIterArg(0);
+      for (auto [offset, term] : llvm::enumerate(reduction.terms(own, k))) {
+        if (ragged && offset)
+          term = e.select(e.less(e.add(k.base, offset), end), term, neutral);
+        sum = combine(e, reduction.kind, sum, term);
+      }
       scf::YieldOp::create(e, sum);
     }
     Value sum = loop.getResult(0);
-    for (int64_t distance = lanes / 2; distance; distance /= 2)
-      sum =
-          combine(e, kind, sum, warp::ShuffleOp::create(e, warp::ShuffleMode::Xor, sum, distance));
-    Value writes = total % threads ? e.less(number, total) : Value();
+    int64_t nearest = reduction.alongLines ? 1 : perWarp;
+    for (int64_t distance = lanes / 2 * nearest; distance >= nearest; distance /= 2)
+      sum = combine(e, reduction.kind, sum,
+                    warp::ShuffleOp::create(e, warp::ShuffleMode::Xor, sum, distance));
+    Value writes = spare ? e.less(i, outputs) : Value();
     if (lanes > 1)
       writes = e.both(writes, e.less(part, 1));
     e.when(writes, [&] { write(i, sum); });
   });
 }
 
-void KernelLowering::reduceInto(Value vector, Value bound, ReduceKind kind,
-                                function_ref<Value(Value, Value)> term,
+//===----------------------------------------------------------------------===//
+// On the tensor cores
+//===----------------------------------------------------------------------===//
+
+Values KernelLowering::vectorFragment(Value vector, Value term) {
+  Value column = e.divide(lane, 4), isFirst = e.less(column, 1);
+  Values words;
+  Value one = e.i32(0x3f803f80); // two of bf16
+  if (!vector)
+    return Values(2, e.select(isFirst, one, e.i32(0)));
+  Coordinates k;
+  k.base = e.add(e.multiply(e.modulo(lane, 4), 2), term);
+  k.offsets = {0, 1, 8, 9};
+  k.run = 2;
+  Grid grid;
+  (tileType(vector).getRows() == 1 ? grid.columns : grid.rows) = k;
+  Values elements = evaluate(vector, grid);
+  auto pack = [&](Value a, Value b) -> Value {
+    return warp::PackOp::create(e, warp::OperandKind::BF16, a, b);
+  };
+  for (int64_t i = 0; i < 4; i += 2) {
+    Value rounded = pack(elements[i], elements[i + 1]), rest[2];
+    for (int64_t half = 0; half < 2; ++half) {
+      Value number = half ? e.fromUpperBF16(rounded) : e.fromBF16(rounded);
+      rest[half] = arith::SubFOp::create(e, elements[i + half], number);
+    }
+    Value second = e.select(e.less(column, 2), pack(rest[0], rest[1]), e.i32(0));
+    words.push_back(e.select(isFirst, rounded, second));
+  }
+  return words;
+}
+
+bool KernelLowering::reduceByProducts(const Reduction &reduction,
+                                      function_ref<void(Value, Value)> write) {
+  if (!reduction.matrix || reduction.kind != ReduceKind::Add ||
+      placement.operandKind() != warp::OperandKind::BF16 || !matricesOf(reduction.matrix))
+    return false;
+  Product product;
+  product.lhs = reduction.matrix;
+  product.lhsTransposed = reduction.transposed;
+  product.bound = reduction.bound;
+  // Kept tiles have zeros in their padding; windows of them have what comes next.
+  if (!product.bound && reduction.length % 16 && !computed.contains(reduction.matrix))
+    product.bound = e.i32(reduction.length);
+  int64_t tiles = roundUp(reduction.outputs, 16) / 16;
+  e.loop((tiles + options.warps - 1) / options.warps, [&](Value pass) {
+    Value tile = e.add(warp, e.multiply(pass, options.warps));
+    e.when(tiles % options.warps ? e.less(tile, tiles) : Value(), [&] {
+      WarpTile warpTile;
+      warpTile.row = e.multiply(tile, 16);
+      warpTile.rowTiles = 1;
+      auto loop = scf::ForOp::create(e, e.i32(0), e.i32(roundUp(reduction.length, 16)), e.i32(16),
+                                     Values(4, e.f32(0)));
+      {
+        OpBuilder::InsertionGuard guard(e);
+        e.setInsertionPointToStart(loop.getBody());
+        Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
+        Fragments matrix = loadFragments(product, /*isLhs=*/true, warpTile, term, 0, 1);
+        if (product.bound)
+          maskTerms(matrix, /*isLhs=*/true, term, product.bound);
+        Values sums(loop.getRegionIterArgs());
+        multiplyPiece(matrix.high[0], vectorFragment(reduction.vector, term), sums);
+        scf::YieldOp::create(e, sums);
+      }
+      // The first lane of four has the first two columns of rows l / 4 and l / 4 + 8.
+      Value isFirst = e.less(e.modulo(lane, 4), 1);
+      for (int64_t half = 0; half < 2; ++half) {
+        Value sum =
+            arith::AddFOp::create(e, loop.getResult(2 * half), loop.getResult(2 * half + 1));
+        Value i = e.add(e.add(warpTile.row, e.divide(lane, 4)), 8 * half);
+        Value exists = reduction.outputs % 16 ? e.less(i, reduction.outputs) : Value();
+        e.when(e.both(isFirst, exists), [&] { write(i, sum); });
+      }
+    });
+  });
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+bool KernelLowering::liesByRows(Value matrix) {
+  if (computed.contains(matrix))
+    return !storages[matrix].columnMajor;
+  if (auto transpose = matrix.getDefiningOp<TransposeOp>())
+    return !liesByRows(transpose.getSource());
+  Operation *op = matrix.getDefiningOp();
+  if (isa_and_nonnull<SliceOp, MapOp, SelectRowsOp>(op))
+    for (Value operand : op->getOperands())
+      if (tileType(operand) && !isVector(operand))
+        return liesByRows(operand);
+  return true;
+}
+
+void KernelLowering::reduceInto(Value vector, Reduction reduction,
                                 function_ref<Value(Value, Value)> finish) {
   TileType type = tileType(vector);
   int64_t length = type.getRows() * type.getColumns();
@@ -59,96 +190,138 @@ void KernelLowering::reduceInto(Value vector, Value bound, ReduceKind kind,
   auto inside = [&](Value i) {
     return outputs == length ? i : e.createOrFold<arith::MinSIOp>(i, e.i32(length - 1));
   };
-  reduceEach(
-      outputs, bound, kind, [&](Value i, Value k) { return term(inside(i), k); },
-      [&](Value i, Value result) {
-        result = finish(inside(i), result);
-        if (outputs != length)
-          result = e.select(e.less(i, length), result, e.f32(0));
-        Grid grid;
-        (storage.rows == 1 ? grid.columns : grid.rows).base = i;
-        recordWrite(storage, grid);
-        storeElements(storage, grid, result);
-      });
+  reduction.outputs = outputs;
+  auto terms = reduction.terms;
+  reduction.terms = [&](Value i, const Coordinates &k) { return terms(inside(i), k); };
+  reduceEach(reduction, [&](Value i, Value result) {
+    result = finish(inside(i), result);
+    if (outputs != length)
+      result = e.select(e.less(i, length), result, e.f32(0));
+    Grid grid;
+    (storage.rows == 1 ? grid.columns : grid.rows).base = i;
+    recordWrite(storage, grid);
+    storeElements(storage, grid, result);
+  });
   computed.insert(vector);
 }
 
-/// The bound where one is given, else the size, i32.
-static Value boundOr(Emitter &e, Value bound, int64_t size) { return bound ? bound : e.i32(size); }
-
-void KernelLowering::lowerReduce(ReduceOp reduce) {
-  TileType type = reduce.getInput().getType();
-  bool ofRows = reduce.getAxis() == tile::Axis::Rows;
-  Value bound = reduce.getBound() ? e.toI32(scalar(reduce.getBound())) : Value();
-  beginPhase();
-  reduceInto(
-      reduce.getResult(), boundOr(e, bound, ofRows ? type.getRows() : type.getColumns()),
-      reduce.getKind(),
-      [&](Value i, Value k) {
-        Value row = ofRows ? k : i, column = ofRows ? i : k;
-        Value value = evaluateAt(reduce.getInput(), row, column);
-        if (!reduce.getLower())
-          return value;
-        double neutral =
-            reduce.getKind() == ReduceKind::Add ? 0 : -std::numeric_limits<double>::infinity();
-        return e.select(e.less(row, column), e.f32(neutral), value);
-      },
-      [](Value, Value result) { return result; });
+static Coordinates only(Value i) {
+  Coordinates axis;
+  axis.base = i;
+  return axis;
 }
 
-void KernelLowering::lowerVectorProduct(DotOp dot) {
-  bool transposed = dot.getLhsTransposed();
-  TileType lhs = dot.getLhs().getType();
-  bool isRow = dot.getResult().getType().getRows() == 1;
-  Value bound = dot.getBound() ? e.toI32(scalar(dot.getBound())) : Value();
+void KernelLowering::lowerReduce(ReduceOp reduce) {
+  Value input = reduce.getInput();
+  TileType type = tileType(input);
+  bool ofRows = reduce.getAxis() == tile::Axis::Rows;
+  // Above the diagonal of a masked tile there are zeros.
+  bool lower = reduce.getLower() && !input.getDefiningOp<CausalMaskOp>();
   beginPhase();
-  reduceInto(
-      dot.getResult(), boundOr(e, bound, transposed ? lhs.getRows() : lhs.getColumns()),
-      ReduceKind::Add,
-      [&](Value i, Value k) {
-        Value row = isRow ? Value() : i, column = isRow ? i : Value();
-        Value a = transposed ? evaluateAt(dot.getLhs(), k, row) : evaluateAt(dot.getLhs(), row, k);
-        return arith::MulFOp::create(e, a, evaluateAt(dot.getRhs(), k, column)).getResult();
-      },
-      [&](Value i, Value sum) {
-        if (!dot.getAcc())
-          return sum;
-        return arith::AddFOp::create(e, evaluateAt(dot.getAcc(), i, i), sum).getResult();
-      });
+  Reduction reduction;
+  reduction.length = ofRows ? type.getRows() : type.getColumns();
+  reduction.bound = number(reduce.getBound());
+  reduction.kind = reduce.getKind();
+  reduction.alongLines = isVector(input) || liesByRows(input) != ofRows;
+  reduction.terms = [&](Value i, const Coordinates &k) {
+    Grid grid;
+    grid.rows = ofRows ? k : only(i);
+    grid.columns = ofRows ? only(i) : k;
+    if (type.getRows() == 1)
+      grid.rows = Coordinates();
+    if (type.getColumns() == 1)
+      grid.columns = Coordinates();
+    Values values = evaluate(input, grid);
+    if (!lower)
+      return values;
+    for (auto [offset, value] : llvm::enumerate(values)) {
+      Value at = e.add(k.base, offset), row = ofRows ? at : i, column = ofRows ? i : at;
+      value = e.select(e.less(row, column), e.f32(neutralOf(reduce.getKind())), value);
+    }
+    return values;
+  };
+  if (!lower && !isVector(input)) {
+    reduction.matrix = input;
+    reduction.transposed = ofRows;
+  }
+  reduceInto(reduce.getResult(), reduction, [](Value, Value result) { return result; });
+}
+
+KernelLowering::Reduction KernelLowering::productReduction(Value matrix, bool transposed,
+                                                           Value vector, Value bound) {
+  TileType type = tileType(matrix), vectorType = tileType(vector);
+  Reduction reduction;
+  reduction.outputs = transposed ? type.getColumns() : type.getRows();
+  reduction.length = transposed ? type.getRows() : type.getColumns();
+  reduction.bound = bound;
+  reduction.alongLines = isVector(matrix) || liesByRows(matrix) != transposed;
+  reduction.terms = [=](Value i, const Coordinates &k) {
+    Grid grid, vectorGrid;
+    (transposed ? grid.columns : grid.rows) = only(i);
+    (transposed ? grid.rows : grid.columns) = k;
+    (vectorType.getRows() == 1 ? vectorGrid.columns : vectorGrid.rows) = k;
+    if (type.getRows() == 1)
+      grid.rows = Coordinates();
+    if (type.getColumns() == 1)
+      grid.columns = Coordinates();
+    Values products = evaluate(matrix, grid), factors = evaluate(vector, vectorGrid);
+    products.resize(k.size(), products[0]);
+    factors.resize(k.size(), factors[0]);
+    for (auto [product, factor] : llvm::zip(products, factors))
+      product = arith::MulFOp::create(e, product, factor);
+    return products;
+  };
+  reduction.matrix = isVector(matrix) ? Value() : matrix;
+  reduction.transposed = transposed;
+  reduction.vector = vector;
+  return reduction;
+}
+
+// One of the factors is a vector, or both are: [1 x K] [K x N], [M x K] [K x 1].
+void KernelLowering::lowerVectorProduct(DotOp dot) {
+  bool isRow = dot.getResult().getType().getRows() == 1;
+  Value bound = number(dot.getBound());
+  beginPhase();
+  Reduction reduction =
+      isRow ? productReduction(dot.getRhs(), /*transposed=*/true, dot.getLhs(), bound)
+            : productReduction(dot.getLhs(), dot.getLhsTransposed(), dot.getRhs(), bound);
+  reduceInto(dot.getResult(), reduction, [&](Value i, Value sum) {
+    if (!dot.getAcc())
+      return sum;
+    return arith::AddFOp::create(e, evaluateAt(dot.getAcc(), i, i), sum).getResult();
+  });
 }
 
 void KernelLowering::lowerVectorAccumulate(AccumulateOp op) {
   Storage storage = storages[op.getBuffer()];
-  Value bound = op.getBound() ? e.toI32(scalar(op.getBound())) : Value();
-  Value row = e.toI32(scalar(op.getRow()));
-  TileType lhs = op.getLhs().getType();
+  Value row = number(op.getRow());
   beginPhase();
-  reduceEach(
-      lhs.getRows(), boundOr(e, bound, lhs.getColumns()), ReduceKind::Add,
-      [&](Value i, Value k) {
-        return arith::MulFOp::create(e, evaluateAt(op.getLhs(), i, k),
-                                     evaluateAt(op.getRhs(), k, {}))
-            .getResult();
-      },
-      [&](Value i, Value sum) {
-        Grid grid;
-        grid.rows.base = e.add(i, row);
-        grid.name = llvm::formatv("sums {0}", lhs.getRows()).str();
-        Value old = loadElements(storage, grid)[0];
-        if (op.getFactor())
-          old = arith::MulFOp::create(e, old, evaluateAt(op.getFactor(), {}, {}));
-        recordWrite(storage, grid);
-        storeElements(storage, grid, arith::AddFOp::create(e, old, sum).getResult());
-      });
+  Reduction reduction =
+      productReduction(op.getLhs(), /*transposed=*/false, op.getRhs(), number(op.getBound()));
+  reduceEach(reduction, [&](Value i, Value sum) {
+    Grid grid;
+    grid.rows.base = e.add(i, row);
+    grid.name = llvm::formatv("sums {0}", reduction.outputs).str();
+    Value old = loadElements(storage, grid)[0];
+    if (op.getFactor())
+      old = arith::MulFOp::create(e, old, evaluateAt(op.getFactor(), {}, {}));
+    recordWrite(storage, grid);
+    storeElements(storage, grid, arith::AddFOp::create(e, old, sum).getResult());
+  });
 }
 
 void KernelLowering::lowerCumulativeSum(CumulativeSumOp sum) {
   TileType type = sum.getResult().getType();
   beginPhase();
-  reduceInto(
-      sum.getResult(), e.i32(type.getColumns()), ReduceKind::Add,
-      [&](Value i, Value k) {
-        return e.select(e.less(i, k), e.f32(0), evaluateAt(sum.getInput(), {}, k));
-      },
-      [](Value, Value result) { return result; });
+  Reduction reduction;
+  reduction.length = type.getColumns();
+  reduction.terms = [&](Value i, const Coordinates &k) {
+    Grid grid;
+    grid.columns = k;
+    Values values = evaluate(sum.getInput(), grid);
+    for (auto [offset, value] : llvm::enumerate(values))
+      value = e.select(e.less(i, e.add(k.base, offset)), e.f32(0), value);
+    return values;
+  };
+  reduceInto(sum.getResult(), reduction, [](Value, Value result) { return result; });
 }

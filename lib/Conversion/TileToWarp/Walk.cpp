@@ -17,24 +17,8 @@ using namespace polyattn::tile;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool columnMajor,
-                                 int64_t mostShared) {
-  Storage storage;
-  storage.element = element;
-  storage.columnMajor = columnMajor;
-  // Fragments are read whole.
-  storage.rows = rows == 1 ? 1 : roundUp(rows, 16);
-  storage.columns = columns == 1 ? 1 : roundUp(columns, 16);
-  int64_t along = columnMajor ? storage.rows : storage.columns;
-  int64_t lines = columnMajor ? storage.columns : storage.rows;
-  // 16 bytes between lines put the rows that ldmatrix reads together into different banks, as 32
-  // do for the accumulators of f32.
-  int64_t padding = storage.isVector() ? 0 : (storage.elementBytes() == 2 ? 8 : 8);
-  storage.pitch = along + padding;
-  storage.bytes = lines * storage.pitch * storage.elementBytes();
-  std::optional<int64_t> place;
-  if (storage.bytes <= mostShared)
-    place = shared.allocate(storage.bytes);
+Storage KernelLowering::allocate(Storage storage, bool inShared) {
+  std::optional<int64_t> place = inShared ? shared.allocate(storage.bytes) : std::nullopt;
   if (!place) {
     storage.space = Space::Workspace;
     place = workspace.allocate(storage.bytes);
@@ -43,18 +27,28 @@ Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bo
   return storage;
 }
 
-/// Where a load reads columns that lie together in the tensor, the tile lies as they do.
-static bool prefersColumns(Value value) {
-  auto load = value.getDefiningOp<LoadOp>();
-  return load && load.getTransposed() && load.getColDim() != -1;
+/// Where a load reads columns that lie together in the tensor, the tile lies as they do; what is
+/// computed element by element lies as what it is computed from.
+bool KernelLowering::prefersColumns(Value value) {
+  auto known = storages.find(value);
+  if (known != storages.end())
+    return known->second.columnMajor;
+  if (auto load = value.getDefiningOp<LoadOp>())
+    return load.getTransposed() && load.getColDim() != -1;
+  auto map = value.getDefiningOp<MapOp>();
+  if (!map || placement.computesFromRegisters(value) || placement.countDotsInside(value))
+    return false;
+  return llvm::any_of(map.getInputs(), [&](Value input) {
+    return sameShape(input, value) && !isVector(input) && prefersColumns(input);
+  });
 }
 
 Storage KernelLowering::allocateFor(Value value) {
   TileType type = tileType(value);
   bool columns = type.getColumns() == 1 || prefersColumns(value);
-  Storage storage =
-      allocate(type.getRows(), type.getColumns(), placement.elementType(value), columns);
-  allocations[value] = storage.offset;
+  Storage storage = allocate(
+      Storage::of(type.getRows(), type.getColumns(), placement.elementType(value), columns));
+  allocated.insert(value);
   return storages[value] = storage;
 }
 
@@ -67,16 +61,17 @@ void KernelLowering::freeAfter(Operation &op) {
     return !last || last == &op || last->isBeforeInBlock(&op);
   };
   SmallVector<Value> dead;
-  for (auto &[value, place] : allocations)
+  for (Value value : allocated)
     if (isDead(value))
       dead.push_back(value);
   for (Value value : dead) {
-    (storages[value].space == Space::Shared ? shared : workspace).free(allocations[value]);
-    allocations.erase(value);
+    const Storage &storage = storages[value];
+    (storage.space == Space::Shared ? shared : workspace).free(storage.offset);
+    allocated.erase(value);
   }
   dead.clear();
   for (auto &[value, accumulators] : registers)
-    if (value.getDefiningOp() && isDead(value))
+    if (isDead(value))
       dead.push_back(value);
   for (Value value : dead)
     registers.erase(value);
@@ -172,31 +167,33 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
 }
 
 void KernelLowering::lowerBuffer(BufferOp buffer) {
-  BufferType type = buffer.getResult().getType();
-  bool isColumn = type.getColumns() == 1;
-  // Windows are read whole, also those at the end. A large state leaves shared memory to the tiles
-  // that are read many times for each time that it is.
-  Storage storage = allocate(type.getRows() + 15, type.getColumns(), e.getF32Type(), isColumn,
-                             options.sharedBytes / 3);
-  storages[buffer.getResult()] = storage;
+  Value result = buffer.getResult();
+  Storage storage = allocate(bufferStorage(buffer), !plan.distantStates.contains(buffer));
+  storages[result] = storage;
+  if (plan.operandCopies.contains(buffer)) {
+    Storage copy = allocate(operandStorage(buffer));
+    if (copy.space == Space::Shared)
+      operandCopies[result] = copy;
+    else
+      workspace.free(copy.offset);
+  }
   beginPhase();
-  forCopyGrids(storage, [&](const Grid &grid, Value) {
-    recordWrite(storage, grid);
-    storeElements(storage, grid, Values(grid.size(), e.f32(0)));
-  });
+  forCopyGrids(storage.rows, storage.columns, storage.columnMajor, storage.isVector() ? 1 : 4,
+               [&](const Grid &grid, Value condition) {
+                 storeBuffer(result, grid, Values(grid.size(), e.f32(0)), {}, 0, condition);
+               });
 }
 
 void KernelLowering::lowerWrite(WriteOp write) {
   Storage storage = storages[write.getBuffer()];
-  Value tile = write.getTile(), row = e.toI32(scalar(write.getRow()));
+  Value tile = write.getTile(), row = number(write.getRow());
   TileType type = tileType(tile);
   beginPhase();
   auto body = [&](const Grid &grid, Value condition) {
     Values values = evaluate(tile, grid);
-    recordWrite(storage, grid);
     // What the buffer has behind this tile stays.
     int64_t limit = grid.warpTile && type.getRows() % 16 ? type.getRows() : 0;
-    storeRows(storage, grid, values, row, limit, condition);
+    storeBuffer(write.getBuffer(), grid, values, row, limit, condition);
   };
   if (forProducts(tile, body))
     return;

@@ -25,8 +25,20 @@ void KernelLowering::writeTile(Value value, const Storage &storage, int64_t firs
   };
   if (forProducts(value, body))
     return;
-  int64_t run = storage.isVector() ? 1 : 16 / storage.elementBytes();
+  int64_t bytes = readsWideElements(value) ? 4 : storage.elementBytes();
+  int64_t run = storage.isVector() ? 1 : 16 / bytes;
   forCopyGrids(paddedRows, paddedColumns, storage.columnMajor, run, body);
+}
+
+/// Whether f32 in memory is read for it: 16 bytes at a time then are four elements, and the next
+/// lane's are next to them.
+bool KernelLowering::readsWideElements(Value value) {
+  if (computed.contains(value))
+    return storages.contains(value) && storages[value].element.isF32();
+  Operation *op = value.getDefiningOp();
+  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
+           return tileType(operand) && readsWideElements(operand);
+         });
 }
 
 void KernelLowering::keepInRegisters(Value value, Value owner) {
@@ -112,6 +124,18 @@ void KernelLowering::storeRows(const Storage &storage, const Grid &grid, ValueRa
   }
 }
 
+void KernelLowering::storeBuffer(Value buffer, const Grid &grid, ValueRange values, Value row,
+                                 int64_t limit, Value condition) {
+  auto store = [&](const Storage &storage) {
+    recordWrite(storage, grid);
+    storeRows(storage, grid, values, row, limit, condition);
+  };
+  store(storages[buffer]);
+  auto copy = operandCopies.find(buffer);
+  if (copy != operandCopies.end())
+    store(copy->second);
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
@@ -132,7 +156,7 @@ void KernelLowering::lowerStore(StoreOp store) {
 void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange values) {
   const Tensor &tensor = tensors[store.getMemref()];
   TileType type = store.getTile().getType();
-  Value valid = store.getValid() ? e.toI32(scalar(store.getValid())) : Value();
+  Value valid = number(store.getValid());
   bool validIsRows = store.getRowDim() != -1;
   auto limit = [&](bool isRows, int64_t size) -> Value {
     if (valid && validIsRows == isRows)

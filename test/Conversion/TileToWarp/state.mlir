@@ -38,7 +38,7 @@
 // FULL-NOT: warp.ldmatrix
 // FULL: warp.mma_sync
 
-// OPTION: error: warps must be a power of two from 1 to 16, and shared-bytes not negative; got 3 and 166912
+// OPTION: error: warps must be a power of two from 1 to 16, or 0 for a choice, and shared-bytes not negative; got 3 and 166912
 tile.kernel @state attributes {arg_names = ["k", "v", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
 ^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
      %batch: index, %head: index, %kv_head: index, %group: index):

@@ -1,0 +1,79 @@
+//===- MemoryPlan.cpp - what stays in shared memory -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryPlan.h"
+#include "Placement.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+static Storage storageOf(BufferOp buffer, Type element) {
+  BufferType type = buffer.getResult().getType();
+  bool wholePieces = llvm::all_of(buffer->getUsers(), [](Operation *user) {
+    auto read = dyn_cast<ReadOp>(user);
+    return !read || tileType(read.getResult()).getRows() % 16 == 0;
+  });
+  return Storage::of(type.getRows() + (wholePieces ? 0 : 15), type.getColumns(), element,
+                     /*columnMajor=*/type.getColumns() == 1);
+}
+
+Storage polyattn::tile_to_warp::bufferStorage(BufferOp buffer) {
+  return storageOf(buffer, Float32Type::get(buffer.getContext()));
+}
+
+Storage polyattn::tile_to_warp::operandStorage(BufferOp buffer) {
+  return storageOf(buffer, BFloat16Type::get(buffer.getContext()));
+}
+
+/// Vectors are small, and always near.
+static SmallVector<BufferOp> statesOf(KernelOp kernel) {
+  SmallVector<BufferOp> states;
+  kernel.walk([&](BufferOp buffer) {
+    if (buffer.getResult().getType().getColumns() > 1)
+      states.push_back(buffer);
+  });
+  return states;
+}
+
+MemoryPlan MemoryPlan::least(KernelOp kernel) {
+  MemoryPlan plan;
+  plan.distantStates.insert_range(statesOf(kernel));
+  return plan;
+}
+
+static int64_t sharedSize(const Storage &storage) { return roundUp(storage.bytes, 128); }
+
+int64_t MemoryPlan::operandBytes(KernelOp kernel, const TileToWarpOptions &options) {
+  Placement placement(kernel, options.warps, /*weightBytes=*/0);
+  int64_t bytes = 0;
+  for (BufferOp state : statesOf(kernel))
+    if (placement.isReadByProducts(state))
+      bytes += sharedSize(operandStorage(state));
+  return bytes;
+}
+
+MemoryPlan MemoryPlan::of(KernelOp kernel, const TileToWarpOptions &options, int64_t bytes) {
+  MemoryPlan plan = least(kernel);
+  Placement placement(kernel, options.warps, /*weightBytes=*/0);
+  auto take = [&](const Storage &storage) {
+    int64_t needed = sharedSize(storage);
+    if (needed > bytes)
+      return false;
+    bytes -= needed;
+    return true;
+  };
+  for (BufferOp state : statesOf(kernel))
+    if (placement.isReadByProducts(state) && take(operandStorage(state)))
+      plan.operandCopies.insert(state);
+  for (BufferOp state : statesOf(kernel))
+    if (take(bufferStorage(state)))
+      plan.distantStates.erase(state);
+  plan.weightBytes = bytes;
+  return plan;
+}

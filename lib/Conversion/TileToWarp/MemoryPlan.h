@@ -1,0 +1,45 @@
+//===- MemoryPlan.h - what stays in shared memory ---------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// States and weights are read again for every block of positions. What the tiles of a block leave
+// free of shared memory is theirs, for the whole kernel.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_MEMORYPLAN_H
+#define POLYATTN_LIB_CONVERSION_TILETOWARP_MEMORYPLAN_H
+
+#include "Layout.h"
+#include "dialects/Tile/Tile.h"
+#include "polyattn/Conversion/TileToWarp.h"
+
+namespace polyattn::tile_to_warp {
+
+struct MemoryPlan {
+  /// Matrices of state that are in the workspace.
+  llvm::DenseSet<mlir::Operation *> distantStates;
+  /// States of which shared memory has a copy in bf16, as products read it.
+  llvm::DenseSet<mlir::Operation *> operandCopies;
+  /// What weights may take, those first that come first.
+  int64_t weightBytes = 0;
+
+  /// Nothing but tiles in shared memory: what a kernel takes at least.
+  static MemoryPlan least(tile::KernelOp kernel);
+  /// What the copies of all states take.
+  static int64_t operandBytes(tile::KernelOp kernel, const TileToWarpOptions &options);
+  /// Gives out `bytes`. First the copies: without one, every warp reads the elements of its
+  /// fragments one by one from the state. Then the states, which are read and written, then the
+  /// weights.
+  static MemoryPlan of(tile::KernelOp kernel, const TileToWarpOptions &options, int64_t bytes);
+};
+
+/// Windows are read in whole pieces, also those at the end.
+Storage bufferStorage(tile::BufferOp buffer);
+Storage operandStorage(tile::BufferOp buffer);
+
+} // namespace polyattn::tile_to_warp
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOWARP_MEMORYPLAN_H
