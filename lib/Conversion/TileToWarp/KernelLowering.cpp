@@ -17,9 +17,9 @@ static constexpr int64_t kWorkspaceCapacity = int64_t(1) << 30;
 
 KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options,
                                const MemoryPlan &plan)
-    : kernel(kernel), options(options), plan(plan),
-      placement(kernel, options.warps, plan.weightBytes), e(kernel.getLoc(), kernel.getContext()),
-      shared(options.sharedBytes), workspace(kWorkspaceCapacity) {}
+    : kernel(kernel), options(options), plan(plan), placement(kernel, options.warps, plan),
+      e(kernel.getLoc(), kernel.getContext()), shared(options.sharedBytes),
+      workspace(kWorkspaceCapacity) {}
 
 LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   createFunction(module);

@@ -41,39 +41,26 @@ static SmallVector<BufferOp> statesOf(KernelOp kernel) {
   return states;
 }
 
-MemoryPlan MemoryPlan::least(KernelOp kernel) {
+MemoryPlan MemoryPlan::least(KernelOp kernel, const TileToWarpOptions &options, bool copies) {
   MemoryPlan plan;
   plan.distantStates.insert_range(statesOf(kernel));
-  return plan;
-}
-
-static int64_t sharedSize(const Storage &storage) { return roundUp(storage.bytes, 128); }
-
-int64_t MemoryPlan::operandBytes(KernelOp kernel, const TileToWarpOptions &options) {
-  Placement placement(kernel, options.warps, /*weightBytes=*/0);
-  int64_t bytes = 0;
+  if (!copies)
+    return plan;
+  Placement placement(kernel, options.warps, plan);
   for (BufferOp state : statesOf(kernel))
     if (placement.isReadByProducts(state))
-      bytes += sharedSize(operandStorage(state));
-  return bytes;
+      plan.operandCopies.insert(state);
+  return plan;
 }
 
-MemoryPlan MemoryPlan::of(KernelOp kernel, const TileToWarpOptions &options, int64_t bytes) {
-  MemoryPlan plan = least(kernel);
-  Placement placement(kernel, options.warps, /*weightBytes=*/0);
-  auto take = [&](const Storage &storage) {
-    int64_t needed = sharedSize(storage);
+void MemoryPlan::giveOut(KernelOp kernel, int64_t bytes) {
+  bytes = std::max<int64_t>(bytes, 0);
+  for (BufferOp state : statesOf(kernel)) {
+    int64_t needed = roundUp(bufferStorage(state).bytes, 128);
     if (needed > bytes)
-      return false;
+      continue;
     bytes -= needed;
-    return true;
-  };
-  for (BufferOp state : statesOf(kernel))
-    if (placement.isReadByProducts(state) && take(operandStorage(state)))
-      plan.operandCopies.insert(state);
-  for (BufferOp state : statesOf(kernel))
-    if (take(bufferStorage(state)))
-      plan.distantStates.erase(state);
-  plan.weightBytes = bytes;
-  return plan;
+    distantStates.erase(state);
+  }
+  weightBytes = bytes;
 }

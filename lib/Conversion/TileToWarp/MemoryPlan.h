@@ -26,14 +26,11 @@ struct MemoryPlan {
   /// What weights may take, those first that come first.
   int64_t weightBytes = 0;
 
-  /// Nothing but tiles in shared memory: what a kernel takes at least.
-  static MemoryPlan least(tile::KernelOp kernel);
-  /// What the copies of all states take.
-  static int64_t operandBytes(tile::KernelOp kernel, const TileToWarpOptions &options);
-  /// Gives out `bytes`. First the copies: without one, every warp reads the elements of its
-  /// fragments one by one from the state. Then the states, which are read and written, then the
-  /// weights.
-  static MemoryPlan of(tile::KernelOp kernel, const TileToWarpOptions &options, int64_t bytes);
+  /// What a kernel takes at least: its tiles, and with `copies` those of all states that products
+  /// read. Without one, a tile of the state is copied for each product.
+  static MemoryPlan least(tile::KernelOp kernel, const TileToWarpOptions &options, bool copies);
+  /// Gives out what is left: to the states, which are read and written, then to the weights.
+  void giveOut(tile::KernelOp kernel, int64_t bytes);
 };
 
 /// Windows are read in whole pieces, also those at the end.

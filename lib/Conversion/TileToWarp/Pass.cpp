@@ -51,25 +51,36 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
     return most > 4 * 32 * kMostCarried ? 8 : 4;
   }
 
-  // Once to see what the tiles take, and once more with what they leave given out.
+  /// The shared memory that the kernel takes under a plan, or failure.
+  static FailureOr<int64_t> tryPlan(tile::KernelOp kernel, TileToWarpOptions options,
+                                    const MemoryPlan &plan, gpu::GPUModuleOp kernels) {
+    options.sharedBytes = INT32_MAX;
+    KernelLowering trial(kernel, options, plan);
+    if (failed(trial.run(kernels)))
+      return failure();
+    kernels.lookupSymbol<gpu::GPUFuncOp>(kernel.getSymName()).erase();
+    return trial.sharedBytes();
+  }
+
+  // Lowered once or twice to see what the tiles take, and once more with the rest given out.
   static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
                              gpu::GPUModuleOp kernels) {
     if (!options.warps)
       options.warps = chooseWarps(kernel);
-    TileToWarpOptions unlimited = options;
-    unlimited.sharedBytes = INT32_MAX;
-    MemoryPlan least = MemoryPlan::least(kernel);
-    KernelLowering trial(kernel, unlimited, least);
-    if (failed(trial.run(kernels)))
-      return failure();
-    kernels.lookupSymbol<gpu::GPUFuncOp>(kernel.getSymName()).erase();
-    // Four warps leave a multiprocessor waiting; two CTAs of them share it where half of its memory
-    // has place for what products read.
-    int64_t whole = options.sharedBytes - trial.sharedBytes();
-    int64_t half = (options.sharedBytes - kReservedBytes) / 2 - trial.sharedBytes();
-    bool shares = options.warps <= 4 && MemoryPlan::operandBytes(kernel, options) <= half;
-    MemoryPlan plan = MemoryPlan::of(kernel, options, std::max<int64_t>(shares ? half : whole, 0));
-    return KernelLowering(kernel, options, plan).run(kernels);
+    for (bool copies : {true, false}) {
+      MemoryPlan plan = MemoryPlan::least(kernel, options, copies);
+      FailureOr<int64_t> taken = tryPlan(kernel, options, plan, kernels);
+      if (failed(taken))
+        return failure();
+      if (copies && *taken > options.sharedBytes)
+        continue;
+      // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can.
+      int64_t half = (options.sharedBytes - kReservedBytes) / 2;
+      bool shares = options.warps <= 4 && *taken <= half;
+      plan.giveOut(kernel, (shares ? half : options.sharedBytes) - *taken);
+      return KernelLowering(kernel, options, plan).run(kernels);
+    }
+    llvm_unreachable("a plan without copies is taken");
   }
 
   void runOnOperation() final {

@@ -24,7 +24,8 @@ static bool isTrivial(Operation *op) {
   return isa_and_nonnull<ConstantOp, ColumnOp, PositionsOp>(op);
 }
 
-Placement::Placement(KernelOp kernel, int64_t warps, int64_t weightBytes) : warps(warps) {
+Placement::Placement(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
+    : warps(warps), plan(plan) {
   bool f16 = false;
   for (unsigned i = 0; i < kernel.getNumInputs(); ++i) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
@@ -38,6 +39,7 @@ Placement::Placement(KernelOp kernel, int64_t warps, int64_t weightBytes) : warp
     kind = warp::OperandKind::TF32;
 
   // Weights stay in memory as far as they fit, in program order.
+  int64_t weightBytes = plan.weightBytes;
   kernel.walk([&](LoadOp load) {
     if (load->getParentOp() != kernel || isVector(load.getResult()))
       return;
@@ -72,6 +74,8 @@ Place Placement::decide(Value value) {
   if (isTrivial(op))
     return Place::Deferred;
   if (isa<SliceOp>(op) && distantWeights.contains(op->getOperand(0).getDefiningOp()))
+    return Place::Memory;
+  if (auto read = dyn_cast<ReadOp>(op); read && needsStaging(read))
     return Place::Memory;
   if (isView(op))
     return Place::Deferred;
@@ -160,10 +164,10 @@ bool Placement::readsBuffer(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
-  if (isa<ReadOp>(op))
-    return true;
   if (of(value) != Place::Deferred)
     return false;
+  if (isa<ReadOp>(op))
+    return true;
   return llvm::any_of(op->getOperands(),
                       [&](Value operand) { return tileType(operand) && readsBuffer(operand); });
 }
@@ -225,6 +229,14 @@ bool Placement::isOperand(Value value) {
       return isMatrixProduct(accumulate) && use.getOperandNumber() < 2;
     return (isView(user) || isa<ExpandOp>(user)) && isOperand(user->getResult(0));
   });
+}
+
+/// A part of a state that products read, where shared memory has no copy of the whole: it is read
+/// once, in order, and not by each warp as its fragments want it.
+bool Placement::needsStaging(ReadOp read) {
+  return kind == warp::OperandKind::BF16 && !isVector(read.getResult()) &&
+         isOperand(read.getResult()) &&
+         !plan.operandCopies.contains(read.getBuffer().getDefiningOp());
 }
 
 bool Placement::isReadByProducts(BufferOp buffer) {

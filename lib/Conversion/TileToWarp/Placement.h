@@ -7,7 +7,7 @@
 #ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
 #define POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
 
-#include "dialects/Tile/Tile.h"
+#include "MemoryPlan.h"
 #include "dialects/Warp/Warp.h"
 
 namespace polyattn::tile_to_warp {
@@ -24,7 +24,7 @@ enum class Place {
 /// Facts about the values of a kernel. Nothing is changed and nothing is emitted.
 class Placement {
 public:
-  Placement(tile::KernelOp kernel, int64_t warps, int64_t weightBytes);
+  Placement(tile::KernelOp kernel, int64_t warps, const MemoryPlan &plan);
 
   Place of(mlir::Value value);
   /// The factors of products: bf16 where the sequences are, else tf32.
@@ -56,10 +56,12 @@ private:
   bool fitsRegisters(mlir::Value value);
   bool readsBuffer(mlir::Value value);
   bool isOperand(mlir::Value value);
+  bool needsStaging(tile::ReadOp read);
   mlir::Operation *evaluationPoint(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, Place> places;
   int64_t warps;
+  const MemoryPlan &plan;
   warp::OperandKind kind = warp::OperandKind::BF16;
   bool split = false;
   llvm::DenseSet<mlir::Operation *> distantWeights;

@@ -36,9 +36,9 @@ bool KernelLowering::readsWideElements(Value value) {
   if (computed.contains(value))
     return storages.contains(value) && storages[value].element.isF32();
   Operation *op = value.getDefiningOp();
-  return op && llvm::any_of(op->getOperands(), [&](Value operand) {
-           return tileType(operand) && readsWideElements(operand);
-         });
+  return isa_and_nonnull<ReadOp>(op) || op && llvm::any_of(op->getOperands(), [&](Value operand) {
+                                          return tileType(operand) && readsWideElements(operand);
+                                        });
 }
 
 void KernelLowering::keepInRegisters(Value value, Value owner) {
