@@ -44,7 +44,7 @@ struct EmulatorReport {
   emulator::Chip chip;
   emulator::Counters counters;
   /// The ops by whose numbers counters.sites goes.
-  llvm::ArrayRef<EmulatedSite> sites;
+  std::vector<EmulatedSite> sites;
 
   /// Lines of `name: number`, for each program.
   void print(llvm::raw_ostream &stream) const;

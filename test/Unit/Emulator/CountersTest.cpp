@@ -36,6 +36,12 @@ TEST_F(CountersTest, BankConflictsOfOneAccess) {
   EXPECT_EQ(report.counters.sharedWavefronts, 4u);
   EXPECT_EQ(report.counters.idealSharedWavefronts, 2u);
   EXPECT_EQ(report.counters.sharedClocks, 4.0);
+  // The op's own.
+  ASSERT_EQ(report.sites.size(), 1u);
+  EXPECT_EQ(report.sites[0].op, "warp.store_shared");
+  ASSERT_EQ(report.counters.sites.size(), 1u);
+  EXPECT_EQ(report.counters.sites[0].sharedWavefronts, 4u);
+  EXPECT_EQ(report.counters.sites[0].mma, 0u);
 }
 
 TEST_F(CountersTest, AccessesInALoopAreToldApart) {
