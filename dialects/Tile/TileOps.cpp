@@ -26,7 +26,7 @@ static bool isInput(Value memref) {
 }
 
 void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  if (region.getNumArguments() != getNumTensors() + 4)
+  if (region.getNumArguments() != getNumTensors() + (getSegments() ? 5 : 4))
     return;
   for (auto [i, name] : llvm::enumerate(getArgNames().getAsValueRange<StringAttr>()))
     setName(getTensor(i), name);
@@ -34,13 +34,16 @@ void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
   setName(getHead(), "head");
   setName(getKvHead(), "kv_head");
   setName(getGroup(), "group");
+  if (Value segment = getSegment())
+    setName(segment, "segment");
 }
 
 LogicalResult KernelOp::verifyRegions() {
   Region &body = getBody();
-  if (body.getNumArguments() != getNumTensors() + 4)
-    return emitOpError("expected ") << getNumTensors() << " tensors and 4 indices, got "
-                                    << body.getNumArguments() << " arguments";
+  unsigned indices = getSegments() ? 5 : 4;
+  if (body.getNumArguments() != getNumTensors() + indices)
+    return emitOpError("expected ") << getNumTensors() << " tensors and " << indices
+                                    << " indices, got " << body.getNumArguments() << " arguments";
   for (auto [i, argument] : llvm::enumerate(body.getArguments()))
     if (i < getNumTensors() ? !isa<MemRefType>(argument.getType()) : !argument.getType().isIndex())
       return emitOpError("argument ") << i << " has the wrong kind of type";

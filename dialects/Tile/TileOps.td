@@ -30,6 +30,9 @@ def Tile_KernelOp : Tile_Op<"kernel",
     the size of the grouping G = H / Hkv. Programs are independent of each other, and none
     stores to an input.
 
+    With `segments = k` the positions of a batch and head are cut: there are S + k programs for
+    each, S being what a launch chooses, and a fifth index is the program's number among them.
+
     ```mlir
     tile.kernel @copy(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>) {
     ^bb0(%q, %o, %batch: index, %head: index, %kv_head: index):
@@ -37,7 +40,8 @@ def Tile_KernelOp : Tile_Op<"kernel",
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$num_inputs);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$num_inputs,
+                       OptionalAttr<I64Attr>:$segments);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -50,6 +54,10 @@ def Tile_KernelOp : Tile_Op<"kernel",
     ::mlir::Value getHead() { return getBody().getArgument(getNumTensors() + 1); }
     ::mlir::Value getKvHead() { return getBody().getArgument(getNumTensors() + 2); }
     ::mlir::Value getGroup() { return getBody().getArgument(getNumTensors() + 3); }
+    /// Null where positions are not cut.
+    ::mlir::Value getSegment() {
+      return getSegments() ? getBody().getArgument(getNumTensors() + 4) : ::mlir::Value();
+    }
   }];
 }
 

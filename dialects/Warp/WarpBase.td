@@ -37,7 +37,11 @@ def Warp_Dialect : Dialect {
     `warp.profile` a pointer that is not used (Triton's launchers pass both). The function's attributes:
     `warp.threads` threads of a CTA, `warp.shared_bytes` of dynamic shared memory,
     `warp.workspace_bytes` of workspace for each program. The grid is one-dimensional, one CTA for each
-    program, and `warp.programs = [[i, d], ...]` names the sizes whose product is their number.
+    program, and `warp.programs = [[i, d], ...]` names the sizes whose product is their number; `[k]`
+    among them is S + k, where S is the number of segments that positions are cut into. Kernels that
+    cut them have tensors that the launcher brings along, f32, dense, numbered after the results:
+    `warp.hidden` lists their sizes, `n`, `[i, d]` or `[k]`; and `warp.segment_rule` says what the
+    choice of S needs, and which kernel runs before this one (`polyattn/Target/Launch.h`).
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",

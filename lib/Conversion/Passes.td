@@ -18,11 +18,23 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     schedule get the one that `--polyattn-choose-schedule` would give them.
 
     Features live for one block of positions and one block of features only.
+
+    With `cut-positions` a launch may cut the positions of a causal attention that has a state into
+    S segments. A second kernel `NAME__states` (programs: B, heads of the state, S - 1) stores what
+    the keys of each segment but the last add to the state, from zero, and the segment's decay; the
+    kernel NAME (programs: B, H, S) begins with the segments before its own. Both have the
+    attribute `polyattn.hidden`, the sizes of the f32 tensors between them, which follow the
+    results: a number, [tensor, dimension], or [k] for S + k. `polyattn.segment_rule` of NAME is what
+    the choice of S needs (`SegmentRule`). With S = 1 the first kernel has no programs. Numeric
+    contract: reassociating, the sums over positions.
   }];
   let dependentDialects = ["::polyattn::tile::TileDialect"];
   let options = [
     Option<"cutHeads", "cut-heads", "bool", "true",
            "Let a launch cut the features of a head over several programs, where they can be">,
+    Option<"cutPositions", "cut-positions", "bool", "false",
+           "Let a launch cut the positions of a head over several programs, where they can be; in "
+           "place of features">,
   ];
 }
 

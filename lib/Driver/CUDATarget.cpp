@@ -26,7 +26,9 @@ public:
       for (const HostTensor &tensor : list)
         if (Error error = result.add(device, tensor))
           return std::move(error);
-    Expected<int64_t> bytes = kernel.workspaceBytes(result.views);
+    result.asked = call.segments;
+    result.segments = call.segments ? call.segments : kernel.chooseSegments(result.views);
+    Expected<int64_t> bytes = kernel.workspaceBytes(result.views, result.segments);
     if (!bytes)
       return bytes.takeError();
     Expected<DeviceMemory> workspace = DeviceMemory::allocate(device, *bytes);
@@ -54,7 +56,7 @@ public:
   }
 
   Error launch(const GPUKernel &kernel) {
-    return kernel.launch(views, workspace->get(), workspace->size(), /*stream=*/nullptr);
+    return kernel.launch(views, workspace->get(), workspace->size(), /*stream=*/nullptr, segments);
   }
 
   /// Whether these are the tensors of that call, whose contents are here then.
@@ -63,8 +65,10 @@ public:
     for (llvm::ArrayRef<HostTensor> list : {call.arguments, call.results})
       for (const HostTensor &tensor : list)
         others.push_back(tensor.storage);
-    return others == hosts;
+    return others == hosts && call.segments == asked;
   }
+
+  int64_t getSegments() const { return segments; }
 
 private:
   Error add(const std::shared_ptr<CUDADevice> &device, const HostTensor &tensor) {
@@ -85,6 +89,7 @@ private:
   std::vector<polyattn_tensor> views;
   std::vector<std::shared_ptr<void>> hosts;
   std::optional<DeviceMemory> workspace;
+  int64_t asked = 0, segments = 1;
 };
 
 class CUDAExecutable : public Executable {
@@ -114,6 +119,11 @@ public:
     if (!seconds)
       return seconds.takeError();
     return *seconds / double(count);
+  }
+
+  void printFindings(llvm::raw_ostream &stream) const override {
+    if (tensors && tensors->getSegments() > 1)
+      stream << "  positions in " << tensors->getSegments() << " segments\n";
   }
 
   std::optional<DataSheet> getDataSheet() const override {
@@ -153,6 +163,7 @@ public:
       return kernel.takeError();
     return std::make_unique<CUDAExecutable>(std::move(*device), std::move(*kernel));
   }
+  bool hasSegments() const override { return true; }
 
 private:
   std::string driver;

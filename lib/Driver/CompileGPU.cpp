@@ -22,20 +22,30 @@ static llvm::SmallVector<GPUFuncOp> kernelsOf(mlir::ModuleOp module) {
   return kernels;
 }
 
-/// Removes the other kernels, if there is one of that name.
+/// Whether a kernel is the one of that name, or one that runs before it.
+static bool belongsTo(GPUFuncOp kernel, llvm::StringRef name) {
+  llvm::StringRef own = kernel.getName();
+  return own == name || (own.consume_front(name) && own.starts_with("__"));
+}
+
+/// Removes the kernels of others, if there is one of that name.
 static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
                                 llvm::StringRef name) {
   std::string names;
   bool found = false;
-  for (GPUFuncOp kernel : kernelsOf(module)) {
-    names += (names.empty() ? "" : ", ") + kernel.getName().str();
+  llvm::SmallVector<GPUFuncOp> kernels = kernelsOf(module);
+  for (GPUFuncOp kernel : kernels) {
     found |= kernel.getName() == name;
+    if (llvm::none_of(kernels, [&](GPUFuncOp other) {
+          return other != kernel && belongsTo(kernel, other.getName());
+        }))
+      names += (names.empty() ? "" : ", ") + kernel.getName().str();
   }
   if (!found)
     return llvm::createStringError(fileName + ": no kernel '" + name + "', expected one of " +
                                    names);
   for (GPUFuncOp kernel : kernelsOf(module))
-    if (kernel.getName() != name)
+    if (!belongsTo(kernel, name))
       kernel.erase();
   return llvm::Error::success();
 }

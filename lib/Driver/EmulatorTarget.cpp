@@ -8,7 +8,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/LocationSnapshot.h"
 #include "polyattn/Driver/Target.h"
-#include "polyattn/Emulator/EmulatedKernel.h"
+#include "polyattn/Emulator/EmulatedEntry.h"
 #include "polyattn/Files/OutputFile.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Target/NVPTX.h"
@@ -25,9 +25,9 @@ constexpr char kBlockProgram[] = "block program";
 
 class EmulatorExecutable : public Executable {
 public:
-  EmulatorExecutable(std::unique_ptr<EmulatedKernel> kernel, EmulatorOptions options,
-                     std::string blockProgram, StringRef profile)
-      : kernel(std::move(kernel)), options(std::move(options)),
+  EmulatorExecutable(std::unique_ptr<EmulatedEntry> entry, EmulatorOptions options,
+                     int64_t multiprocessors, std::string blockProgram, StringRef profile)
+      : entry(std::move(entry)), options(std::move(options)), multiprocessors(multiprocessors),
         blockProgram(std::move(blockProgram)), profile(profile) {}
 
   Error run(const Call &call) override {
@@ -40,14 +40,26 @@ public:
       add(tensor, false);
     for (const HostTensor &tensor : call.results)
       add(tensor, true);
-    Expected<EmulatorReport> done = kernel->run(tensors, options);
+    std::vector<LaunchTensor> views;
+    for (const EmulatedTensor &tensor : tensors)
+      views.push_back(tensor.view);
+    options.segments =
+        call.segments ? call.segments : chooseSegments(entry->getLaunch(), views, multiprocessors);
+    Expected<EmulatedEntry::Report> done = entry->run(tensors, options);
     if (!done)
       return done.takeError();
-    report = std::move(*done);
+    states = std::move(done->states);
+    report = std::move(done->kernel);
     return profile.empty() ? Error::success() : writeProfile();
   }
 
-  void printFindings(llvm::raw_ostream &stream) const override { report.print(stream); }
+  void printFindings(llvm::raw_ostream &stream) const override {
+    if (states) {
+      stream << "  " << options.segments << " segments; what those before the last add:\n";
+      states->print(stream);
+    }
+    report.print(stream);
+  }
 
   // The prediction is for one CTA on one multiprocessor; all of them together need what their
   // number and the chip's say.
@@ -65,8 +77,15 @@ public:
     object["tensor_clocks"] = counters.tensorClocks / programs;
     object["shared_clocks"] = counters.sharedClocks / programs;
     object["predicted_clocks"] = counters.predictedClocks / programs;
-    if (counters.predictedClocks > 0)
-      object["predicted_fraction_of_tensor_rate"] = atBest / counters.predictedClocks;
+    object["segments"] = options.segments;
+    double allClocks = counters.predictedClocks;
+    if (states) { // the kernel before, whose work is not the algorithm's
+      allClocks += states->counters.predictedClocks;
+      object["states_programs"] = states->programs;
+      object["states_predicted_clocks"] = states->counters.predictedClocks / states->programs;
+    }
+    if (allClocks > 0)
+      object["predicted_fraction_of_tensor_rate"] = atBest / allClocks;
     return llvm::json::Object{{"prediction", std::move(object)}};
   }
 
@@ -83,8 +102,10 @@ private:
     return file->commit();
   }
 
-  std::unique_ptr<EmulatedKernel> kernel;
+  std::unique_ptr<EmulatedEntry> entry;
   EmulatorOptions options;
+  int64_t multiprocessors;
+  std::optional<EmulatorReport> states;
   EmulatorReport report;
   std::string blockProgram, profile;
 };
@@ -116,15 +137,17 @@ public:
     }
     if (failed(kernels.run(*module)))
       return llvm::make_error<ReportedError>();
-    auto kernel = EmulatedKernel::compile(*module, name);
-    if (!kernel)
-      return kernel.takeError();
+    auto entry = EmulatedEntry::compile(*module, name);
+    if (!entry)
+      return entry.takeError();
     EmulatorOptions options;
     options.chip = chip;
-    return std::make_unique<EmulatorExecutable>(std::move(*kernel), std::move(options),
-                                                std::move(text), source.profile);
+    return std::make_unique<EmulatorExecutable>(std::move(*entry), std::move(options),
+                                                description->multiprocessors, std::move(text),
+                                                source.profile);
   }
   bool hasProfile() const override { return true; }
+  bool hasSegments() const override { return true; }
 
 private:
   std::string chip;

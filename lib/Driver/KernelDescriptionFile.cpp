@@ -42,17 +42,59 @@ static Object describe(const LaunchParameter &parameter) {
   return result;
 }
 
+static Object describe(SizeReference size) {
+  return Object{{"tensor", size.tensor}, {"dimension", size.dimension}};
+}
+
+static llvm::json::Value describe(const LaunchSize &size) {
+  switch (size.kind) {
+  case LaunchSize::Size:
+    return describe(size.reference);
+  case LaunchSize::Segments:
+    return Object{{"segments_plus", size.number}};
+  case LaunchSize::Constant:
+    break;
+  }
+  return size.number;
+}
+
+static Array describe(llvm::ArrayRef<LaunchSize> sizes) {
+  Array list;
+  for (const LaunchSize &size : sizes)
+    list.push_back(describe(size));
+  return list;
+}
+
+/// What kernels that cut positions want beside the caller's tensors.
+static void describeSegments(const LaunchDescription &launch, Object &result) {
+  if (!launch.hidden.empty()) {
+    Array tensors;
+    for (const HiddenTensor &tensor : launch.hidden)
+      tensors.push_back(Object{{"dtype", "f32"}, {"shape", describe(tensor.sizes)}});
+    result["hidden_tensors"] = std::move(tensors);
+  }
+  if (launch.segments) {
+    const SegmentRule &rule = *launch.segments;
+    result["segments"] = Object{{"states", rule.states},
+                                {"block", rule.block},
+                                {"unit", rule.unit},
+                                {"whole_below", rule.wholeBelow},
+                                {"states_percent", rule.statesPercent},
+                                {"positions", describe(rule.positions)},
+                                {"state_heads", describe(rule.stateHeads)}};
+  }
+}
+
 /// What a caller must pass, and for how many CTAs.
 static Object describeParameters(const LaunchDescription &launch, const KernelDescription *entry) {
-  Array parameters, programs;
+  Array parameters;
   for (const LaunchParameter &parameter : launch.parameters)
     parameters.push_back(describe(parameter));
-  for (SizeReference size : launch.programs)
-    programs.push_back(Object{{"tensor", size.tensor}, {"dimension", size.dimension}});
   Object result{{"parameters", std::move(parameters)},
-                {"programs", std::move(programs)},
+                {"programs", describe(launch.programs)},
                 {"threads", launch.threads},
                 {"workspace_bytes_per_program", launch.workspaceBytes}};
+  describeSegments(launch, result);
   if (!entry)
     return result;
   Array tensors;

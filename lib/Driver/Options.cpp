@@ -82,6 +82,8 @@ struct CommandLine {
       {kWhat, "storage", "TYPE", "what tensors hold: f32, bf16, f16 (default: what the spec says)"},
       {kWhat, "direction", "NAME", "forward, the only one so far"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
+      {kWhat, "segments", "N",
+       "segments that a head's positions are cut into, on GPUs (default: a choice by sizes)"},
       {kData, "input", "NAME=FILE.npy", "an argument from a file; bf16 is the type '<V2'"},
       {kData, "random", "B=1,T=128,H=8[,Tk=..][,Hkv=..]",
        "random numbers for the arguments that no file gives"},
@@ -204,6 +206,11 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   if (std::optional<StringRef> threads = line.value("threads"))
     if (threads->getAsInteger(10, options.threads) || options.threads < 1 || options.threads > 4096)
       return createStringError("--threads: expected a number from 1 to 4096, got '" + *threads +
+                               "'");
+  if (std::optional<StringRef> segments = line.value("segments"))
+    if (segments->getAsInteger(10, options.segments) || options.segments < 1 ||
+        options.segments > 4096)
+      return createStringError("--segments: expected a number from 1 to 4096, got '" + *segments +
                                "'");
   if (std::optional<StringRef> tolerance = line.value("tolerance")) {
     auto number = parsePositive("tolerance", *tolerance);

@@ -30,6 +30,8 @@ struct RunOptions {
   int threads = 1;
   bool help = false, version = false, check = false, describe = false, json = false, padded = false;
   std::optional<double> tolerance;
+  /// 0 for the target's own choice.
+  int64_t segments = 0;
   /// Seconds to measure for; none without --bench.
   std::optional<double> bench;
   std::string saveInputs, profile;

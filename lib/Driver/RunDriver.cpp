@@ -95,6 +95,9 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   if (!options.profile.empty() && !(*target)->hasProfile())
     return llvm::createStringError("--profile: target '" + options.target +
                                    "' does not count what the lines of a block program cost");
+  if (options.segments && !(*target)->hasSegments())
+    return llvm::createStringError("--segments: target '" + options.target +
+                                   "' does not cut positions");
   Expected<Signature> signature = signatureOf(attention);
   if (!signature)
     return signature.takeError();
@@ -129,7 +132,7 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.flops = forwardCost(attention, inputs->sizes).total();
 
-  Call call{inputs->arguments, results, inputs->sizes, options.threads};
+  Call call{inputs->arguments, results, inputs->sizes, options.threads, options.segments};
   if (options.bench) {
     auto measurement = measure(**executable, call, report.flops, *options.bench);
     if (!measurement)

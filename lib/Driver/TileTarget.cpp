@@ -8,7 +8,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Reference/EvaluateTile.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -17,10 +19,21 @@ using llvm::Expected;
 
 namespace {
 
+/// The number of positions, batches, heads or features that `polyattn.hidden` asks for.
+int64_t sizeOf(Attribute size, ArrayRef<Array> tensors, int64_t segments) {
+  if (auto number = dyn_cast<IntegerAttr>(size))
+    return number.getInt();
+  auto numbers = llvm::map_to_vector(cast<ArrayAttr>(size).getAsRange<IntegerAttr>(),
+                                     [](IntegerAttr number) { return number.getInt(); });
+  return numbers.size() == 1 ? segments + numbers[0] : tensors[numbers[0]].shape[numbers[1]];
+}
+
 class TileExecutable : public Executable {
 public:
-  TileExecutable(OwningOpRef<ModuleOp> owned, StringRef name)
-      : module(std::move(owned)), kernel(module->lookupSymbol<tile::KernelOp>(name)),
+  /// `spec` has the attention alone, `owned` its block programs for processors.
+  TileExecutable(OwningOpRef<ModuleOp> spec, OwningOpRef<ModuleOp> owned, StringRef name)
+      : spec(std::move(spec)), module(std::move(owned)), name(name),
+        kernel(module->lookupSymbol<tile::KernelOp>(name)),
         combine(module->lookupSymbol<tile::KernelOp>((name + "__combine").str())) {}
 
   Error run(const Call &call) override {
@@ -29,8 +42,12 @@ public:
       tensors.push_back(toArray(tensor));
     for (const HostTensor &tensor : call.results)
       tensors.push_back(toArray(tensor));
-    if (failed(combine ? runParts(tensors, call) : evaluateTile(kernel, tensors)))
+    if (call.segments) {
+      if (Error error = runSegments(tensors, call.segments))
+        return error;
+    } else if (failed(combine ? runParts(tensors, call) : evaluateTile(kernel, tensors))) {
       return llvm::make_error<ReportedError>();
+    }
     for (auto [i, result] : llvm::enumerate(call.results))
       result.forEach([&, &result = result, i = i](int64_t linear, void *address) {
         storeElement(result.type, address, tensors[call.arguments.size() + i].data[linear]);
@@ -39,6 +56,41 @@ public:
   }
 
 private:
+  /// The block programs for GPUs, whose positions can be cut.
+  Error runSegments(std::vector<Array> &tensors, int64_t segments) {
+    if (!gpuModule) {
+      gpuModule = spec->clone();
+      PassManager passes(gpuModule->getContext());
+      GPUPipelineOptions options;
+      options.stopAfter = GPUPipelinePhase::Tile;
+      buildGPUPipeline(passes, options);
+      if (failed(passes.run(*gpuModule)))
+        return llvm::make_error<ReportedError>();
+    }
+    auto main = gpuModule->lookupSymbol<tile::KernelOp>(name);
+    auto states = gpuModule->lookupSymbol<tile::KernelOp>(name + "__states");
+    if (segments > 1 && !states)
+      return llvm::createStringError("@" + name + ": its positions cannot be cut into " +
+                                     llvm::Twine(segments) + " segments");
+    size_t visible = tensors.size();
+    if (states) {
+      for (Attribute sizes : main->getAttrOfType<ArrayAttr>("polyattn.hidden")) {
+        SmallVector<int64_t> shape;
+        for (Attribute size : cast<ArrayAttr>(sizes))
+          shape.push_back(sizeOf(size, tensors, segments));
+        // What no program writes shows in the results.
+        llvm::fill(tensors.emplace_back(shape).data, std::nan(""));
+      }
+    }
+    TileOptions options;
+    options.segments = segments;
+    if ((states && failed(evaluateTile(states, tensors, options))) ||
+        failed(evaluateTile(main, tensors, options)))
+      return llvm::make_error<ReportedError>();
+    tensors.resize(visible, Array(ArrayRef<int64_t>()));
+    return Error::success();
+  }
+
   LogicalResult runParts(std::vector<Array> &tensors, const Call &call) {
     auto number = [&](StringRef name) {
       return kernel->getAttrOfType<IntegerAttr>(("polyattn." + name).str()).getInt();
@@ -74,7 +126,8 @@ private:
     return success();
   }
 
-  OwningOpRef<ModuleOp> module;
+  OwningOpRef<ModuleOp> spec, module, gpuModule;
+  std::string name;
   tile::KernelOp kernel, combine;
 };
 
@@ -87,14 +140,16 @@ public:
     for (auto other : llvm::make_early_inc_range(module->getOps<AttentionOp>()))
       if (other.getSymName() != name)
         other.erase();
+    OwningOpRef<ModuleOp> spec = module->clone();
     PassManager passes(module->getContext());
     CPUPipelineOptions options;
     options.stopAfter = CPUPipelinePhase::Tile;
     buildCPUPipeline(passes, options);
     if (failed(passes.run(*module)))
       return llvm::make_error<ReportedError>();
-    return std::make_unique<TileExecutable>(std::move(module), name);
+    return std::make_unique<TileExecutable>(std::move(spec), std::move(module), name);
   }
+  bool hasSegments() const override { return true; }
 };
 
 } // namespace

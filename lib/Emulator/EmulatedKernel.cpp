@@ -105,6 +105,10 @@ Expected<std::unique_ptr<EmulatedKernel>> EmulatedKernel::compile(ModuleOp modul
     return std::move(error);
 
   OwningOpRef<ModuleOp> lowered = module.clone();
+  lowered->walk([&](gpu::GPUFuncOp other) {
+    if (other.getName() != name)
+      other.erase();
+  });
   PassManager passes(module.getContext());
   passes.addPass(createConvertWarpToEmulator());
   if (failed(passes.run(*lowered)))
@@ -191,7 +195,7 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
 
   emulator::Launch launch;
   launch.kernel = code->function;
-  launch.programs = countPrograms(code->launch, views);
+  launch.programs = countPrograms(code->launch, views, options.segments);
   Workspace workspace(launch.programs * code->launch.workspaceBytes);
   launch.parameters = bindParameters(code->launch, views, workspace.get());
   launch.threads = static_cast<int>(code->launch.threads);

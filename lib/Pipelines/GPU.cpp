@@ -35,9 +35,10 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
-  // Heads are not cut: there is a CTA for each, and no stage after to add up their parts.
+  // A head's positions are cut, not its features: there is no stage after to add up the parts.
   ConvertPolyAttnToTileOptions blockPrograms;
   blockPrograms.cutHeads = false;
+  blockPrograms.cutPositions = true;
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

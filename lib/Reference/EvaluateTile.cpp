@@ -52,12 +52,15 @@ LogicalResult polyattn::evaluateTile(tile::KernelOp kernel, MutableArrayRef<Arra
   auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
   bool interleaved = grouping && grouping.getValue() == "interleaved";
   int64_t group = heads / kvHeads;
-  for (int64_t batch = 0; batch < batches; ++batch) {
-    for (int64_t head = 0; head < heads; ++head) {
+  int64_t segments = kernel.getSegments() ? options.segments + *kernel.getSegments() : 1;
+  for (int64_t segment = 0; segment < segments; ++segment) {
+    for (int64_t program = 0; program < batches * heads; ++program) {
+      int64_t batch = program / heads, head = program % heads;
       if (options.onProgram)
         options.onProgram(batch, head);
       int64_t kvHead = interleaved ? head % kvHeads : head / group;
-      if (failed(Machine(kernel, tensors, options).runProgram(batch, head, kvHead, group)))
+      Machine machine(kernel, tensors, options);
+      if (failed(machine.runProgram(batch, head, kvHead, group, segment)))
         return failure();
     }
   }

@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/Schedule.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Schedule/Cost.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -50,6 +51,18 @@ ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   // take as long as 25,000.
   costs.block = (2.5 * costs.state + 25000) / block;
   return costs;
+}
+
+PositionCosts PositionCosts::of(AttendOp attend, const Schedule &schedule) {
+  AttentionShape shape = AttentionShape::of(attend);
+  ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
+  bool byFeatures = schedule.diagonal == ScheduleDiagonal::Features && !shape.localBlock;
+  auto multiplyAdds = [](Value vector) { return vector ? programFlops(vector) / 2 : 0; };
+  double sums = multiplyAdds(attend.getKey()) + multiplyAdds(attend.getValue()) + costs.state / 2;
+  double others = multiplyAdds(attend.getQuery()) + multiplyAdds(attend.getLocalQuery()) +
+                  multiplyAdds(attend.getLocalKey()) + costs.state / 2 +
+                  (byFeatures ? costs.diagonalByFeatures : costs.diagonalByScores);
+  return {sums, sums + others};
 }
 
 Schedule Schedule::of(ScheduleAttr attribute) {

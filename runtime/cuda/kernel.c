@@ -28,16 +28,23 @@ static int load_module(const polyattn_cuda_driver *driver, const void *image,
   return 1;
 }
 
-static int find_function(const polyattn_cuda_driver *driver, polyattn_cuda_kernel *kernel,
+static int find_function(const polyattn_cuda_driver *driver, polyattn_cu_module module,
+                         const polyattn_cuda_launch_rule *rule, polyattn_cu_function *function,
                          char *error, size_t error_size) {
-  const polyattn_cuda_launch_rule *rule = kernel->rule;
-  if (CHECK(module_function(&kernel->function, kernel->module, rule->function),
-            "cuModuleGetFunction"))
+  if (CHECK(module_function(function, module, rule->function), "cuModuleGetFunction"))
     return 1;
   /* Launches that need more than 48 KiB must have said so. */
-  return CHECK(function_set_attribute(kernel->function, POLYATTN_CU_FUNCTION_DYNAMIC_SHARED_BYTES,
+  return CHECK(function_set_attribute(*function, POLYATTN_CU_FUNCTION_DYNAMIC_SHARED_BYTES,
                                       (int)rule->shared_bytes),
                "cuFuncSetAttribute");
+}
+
+static int find_functions(const polyattn_cuda_driver *driver, polyattn_cuda_kernel *kernel,
+                          char *error, size_t error_size) {
+  const polyattn_cuda_launch_rule *rule = kernel->rule;
+  return find_function(driver, kernel->module, rule, &kernel->function, error, error_size) ||
+         (rule->before &&
+          find_function(driver, kernel->module, rule->before, &kernel->before, error, error_size));
 }
 
 static int check_rule(const polyattn_cuda_device *device, const polyattn_cuda_launch_rule *rule,
@@ -47,6 +54,12 @@ static int check_rule(const polyattn_cuda_device *device, const polyattn_cuda_la
              rule->function, rule->num_parameters, POLYATTN_CUDA_MAX_PARAMETERS);
     return 1;
   }
+  if (rule->num_hidden > POLYATTN_CUDA_MAX_HIDDEN) {
+    snprintf(error, error_size,
+             "%s: the kernel has %" PRId64 " hidden tensors, and there can be %d", rule->function,
+             rule->num_hidden, POLYATTN_CUDA_MAX_HIDDEN);
+    return 1;
+  }
   if (rule->shared_bytes > device->properties.shared_bytes) {
     snprintf(error, error_size,
              "%s: the kernel needs %" PRId64 " bytes of shared memory, and %s has %d",
@@ -54,7 +67,7 @@ static int check_rule(const polyattn_cuda_device *device, const polyattn_cuda_la
              device->properties.shared_bytes);
     return 1;
   }
-  return 0;
+  return rule->before ? check_rule(device, rule->before, error, error_size) : 0;
 }
 
 int polyattn_cuda_load(const polyattn_cuda_device *device, const polyattn_cuda_launch_rule *rule,
@@ -70,7 +83,7 @@ int polyattn_cuda_load(const polyattn_cuda_device *device, const polyattn_cuda_l
   kernel->rule = rule;
   int failed = load_module(driver, image, &kernel->module, error, error_size);
   if (!failed) {
-    failed = find_function(driver, kernel, error, error_size);
+    failed = find_functions(driver, kernel, error, error_size);
     if (failed)
       driver->module_unload(kernel->module);
   }

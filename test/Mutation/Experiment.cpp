@@ -63,7 +63,10 @@ Error Experiment::compile(const Options &options) {
   if (Error error = lowerForGPU(*lowered, *chip, GPUPipelinePhase::Warp))
     return error;
   gpu::GPUFuncOp function;
-  lowered->module->walk([&](gpu::GPUFuncOp op) { function = op; });
+  lowered->module->walk([&](gpu::GPUFuncOp op) {
+    if (op.getName() == signature->name)
+      function = op;
+  });
   if (!function)
     return llvm::createStringError("the GPU pipeline does not lower this spec");
   std::string text;
@@ -76,7 +79,7 @@ Error Experiment::compile(const Options &options) {
       return llvm::createStringError(options.kernelFile + ": " + code.message());
     file << text;
   }
-  return EmulatedKernel::compile(*lowered->module, signature->name).moveInto(kernel);
+  return EmulatedEntry::compile(*lowered->module, signature->name).moveInto(kernel);
 }
 
 /// A poisoned tensor; the rows of an odd one have a gap of one element.

@@ -10,7 +10,7 @@
 #include "Mutants.h"
 #include "lib/Driver/Check.h"
 #include "polyattn/Driver/CompileGPU.h"
-#include "polyattn/Emulator/EmulatedKernel.h"
+#include "polyattn/Emulator/EmulatedEntry.h"
 
 namespace polyattn::mutation {
 
@@ -85,7 +85,7 @@ private:
   double allowed = 0;
   std::optional<Signature> signature;
   MutatedKernel mutated;
-  std::unique_ptr<EmulatedKernel> kernel;
+  std::unique_ptr<EmulatedEntry> kernel;
   std::vector<Input> inputs;
 };
 

@@ -7,6 +7,13 @@ tile.kernel @arguments attributes {arg_names = ["x"], num_inputs = 1} {
 
 // -----
 
+// expected-error @below {{expected 1 tensors and 5 indices, got 5 arguments}}
+tile.kernel @segments attributes {arg_names = ["x"], num_inputs = 1, segments = 0} {
+^bb0(%x: memref<4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+}
+
+// -----
+
 // expected-error @below {{argument 0 has the wrong kind of type}}
 tile.kernel @kinds attributes {arg_names = ["x"], num_inputs = 1} {
 ^bb0(%x: index, %batch: index, %head: index, %kv_head: index, %group: index):

@@ -71,13 +71,21 @@ public:
   const KernelDescription &getDescription() const;
   const polyattn_cuda_launch_rule &getLaunch() const;
 
-  /// Bytes of workspace for a launch on tensors of these sizes; their data may be null.
-  llvm::Expected<int64_t> workspaceBytes(llvm::ArrayRef<polyattn_tensor> tensors) const;
+  /// Into how many segments a launch on tensors of these sizes cuts their positions, from sizes and
+  /// the device's multiprocessors alone (docs/GPU.md).
+  int64_t chooseSegments(llvm::ArrayRef<polyattn_tensor> tensors) const;
+
+  /// Bytes of workspace for a launch on tensors of these sizes; their data may be null. `segments`
+  /// as for the launch.
+  llvm::Expected<int64_t> workspaceBytes(llvm::ArrayRef<polyattn_tensor> tensors,
+                                         int64_t segments = 0) const;
 
   /// Checks the tensors, which are on the device, arguments first and then results, puts the kernel
-  /// on the stream and returns. See polyattn_cuda_launch for the workspace.
+  /// on the stream, or the two of an entry that is cut into segments, and returns. With 0
+  /// `segments` there are as many as chooseSegments says. See polyattn_cuda_launch for the
+  /// workspace.
   llvm::Error launch(llvm::ArrayRef<polyattn_tensor> tensors, void *workspace,
-                     int64_t workspaceBytes, polyattn_cu_stream stream) const;
+                     int64_t workspaceBytes, polyattn_cu_stream stream, int64_t segments = 0) const;
 
 private:
   struct Code;

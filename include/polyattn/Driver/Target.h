@@ -26,6 +26,9 @@ struct Call {
   llvm::ArrayRef<HostTensor> results;
   CallSizes sizes;
   int threads = 1;
+  /// Into how many segments the positions of each head are cut; 0 for the target's own choice.
+  /// Targets that have no segments take 0 only.
+  int64_t segments = 0;
 };
 
 /// What the maker says of a machine whose peak is not measured here.
@@ -71,6 +74,8 @@ public:
   virtual llvm::Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) = 0;
   /// Whether it knows what the parts of a kernel cost.
   virtual bool hasProfile() const { return false; }
+  /// Whether a call may say how many segments there are.
+  virtual bool hasSegments() const { return false; }
   /// True for the readable interpreters in f64: their own other reading is what checks them.
   virtual bool isReference() const { return false; }
 };
@@ -105,7 +110,7 @@ private:
 void registerReferenceTargets(TargetRegistry &registry);
 
 /// The block programs, interpreted in f64: `tile`. Several threads stand for a head that is cut
-/// into as many parts, where it can be.
+/// into as many parts, where it can be; a call with segments runs the block programs for GPUs.
 void registerTileTarget(TargetRegistry &registry);
 
 /// Compiled code in this process: `cpu` for the machine we run on, and its smaller relatives by

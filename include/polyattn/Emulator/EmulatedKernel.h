@@ -27,6 +27,8 @@ struct EmulatorOptions {
   std::string chip = "sm_80";
   /// CTAs that run at a time; 0 for one on each processor of the host.
   unsigned threads = 0;
+  /// Into how many segments positions are cut, for kernels that do so.
+  int64_t segments = 1;
   /// Accesses of one thread between two meetings with others, after which it is stuck.
   uint64_t accessLimit = uint64_t(1) << 28;
   /// Runs all programs, although one has findings: for who wants to see the results, too.
@@ -83,8 +85,8 @@ public:
 
   const LaunchDescription &getLaunch() const;
 
-  /// Runs all programs on these tensors, arguments and then results. An error is an EmulatorError,
-  /// or says what about the launch cannot be.
+  /// Runs all programs on these tensors, arguments and then results, then hidden ones. An error is
+  /// an EmulatorError, or says what about the launch cannot be.
   llvm::Expected<EmulatorReport> run(llvm::ArrayRef<EmulatedTensor> tensors,
                                      const EmulatorOptions &options = {}) const;
 

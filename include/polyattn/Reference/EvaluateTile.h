@@ -27,6 +27,8 @@ struct TileOptions {
   /// Round each op's result to its element type, and stores to the tensor's type. Sums inside
   /// one op are still f64.
   bool round = false;
+  /// The number S of segments, for kernels that cut positions.
+  int64_t segments = 1;
   /// Called before each program, where given.
   std::function<void(int64_t batch, int64_t head)> onProgram;
 };

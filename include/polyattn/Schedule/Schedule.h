@@ -55,6 +55,14 @@ struct ScheduleCosts {
   static ScheduleCosts of(const AttentionShape &shape, int64_t block);
 };
 
+/// Multiply-adds of one position of a query head: its vectors, the state and its pairs. `sums` are
+/// those of a kernel that only adds up what the keys put into the state.
+struct PositionCosts {
+  double sums, all;
+
+  static PositionCosts of(AttendOp attend, const Schedule &schedule);
+};
+
 /// The most features of a state that the schedule chooses where none is asked for.
 constexpr int64_t kMaxScheduledFeatures = int64_t(1) << 17;
 

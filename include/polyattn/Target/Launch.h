@@ -16,6 +16,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,38 @@ struct SizeReference {
   int64_t tensor, dimension;
 };
 
+/// A number that a launch decides.
+struct LaunchSize {
+  enum Kind {
+    Constant, // `number`
+    Size,     // `reference`
+    Segments, // S + `number`, S being the number of segments that positions are cut into
+  };
+  Kind kind = Constant;
+  SizeReference reference = {0, 0};
+  int64_t number = 0;
+};
+
+/// A tensor that the launcher brings along, dense and f32; numbered after the caller's.
+struct HiddenTensor {
+  std::vector<LaunchSize> sizes;
+};
+
+/// What decides into how many segments the positions of a kernel are cut (chooseSegments), and what
+/// that takes.
+struct SegmentRule {
+  /// The kernel that fills the hidden tensors, launched before this one with the same tensors, or
+  /// not at all where S is 1.
+  std::string states;
+  /// Positions of a block, and those that all but the last segment are multiples of.
+  int64_t block = 0, unit = 0;
+  /// Below this many positions S is 1: there is no state then.
+  int64_t wholeBelow = 0;
+  /// What a position costs that kernel, in percent of what it costs this one.
+  int64_t statesPercent = 100;
+  SizeReference positions = {0, 1}, stateHeads = {0, 2};
+};
+
 struct LaunchDescription {
   std::string function;
   /// Threads of a CTA.
@@ -47,8 +80,13 @@ struct LaunchDescription {
   /// Workspace in global memory, for each program.
   int64_t workspaceBytes = 0;
   std::vector<LaunchParameter> parameters;
-  /// The number of programs, which is the number of CTAs, is the product of these sizes.
-  std::vector<SizeReference> programs;
+  /// The number of programs, which is the number of CTAs, is the product of these. Batch and heads
+  /// come first.
+  std::vector<LaunchSize> programs;
+  /// What kernels of one entry have between them.
+  std::vector<HiddenTensor> hidden;
+  /// None where S is always 1.
+  std::optional<SegmentRule> segments;
 };
 
 /// A tensor of a launch; strides in elements.
@@ -60,12 +98,22 @@ struct LaunchTensor {
 /// Reads the attributes; an error names what is missing.
 llvm::Expected<LaunchDescription> describeLaunch(mlir::gpu::GPUFuncOp function);
 
-/// How many CTAs a launch on these tensors has.
-int64_t countPrograms(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors);
+/// The sizes of a hidden tensor, given the caller's tensors.
+std::vector<int64_t> sizesOf(const HiddenTensor &hidden, llvm::ArrayRef<LaunchTensor> tensors,
+                             int64_t segments);
 
-/// The values of the parameters, in order.
+/// How many CTAs a launch on these tensors has; the caller's are enough.
+int64_t countPrograms(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
+                      int64_t segments = 1);
+
+/// The values of the parameters, in order. Hidden tensors follow the caller's.
 std::vector<uint64_t> bindParameters(const LaunchDescription &launch,
                                      llvm::ArrayRef<LaunchTensor> tensors, void *workspace);
+
+/// The number of segments S with which a launch on these tensors is predicted to end first on so
+/// many multiprocessors: 1 where cutting wins less than a tenth. docs/GPU.md has the rule.
+int64_t chooseSegments(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
+                       int64_t multiprocessors);
 
 } // namespace polyattn
 

@@ -162,26 +162,33 @@ void AttendProgram::decayedSums(TileBuilder &b, Value rows, Value weights, Value
   tile::WriteOp::create(b, b.add(old, sums), normalizer, first);
 }
 
-void AttendProgram::begin(TileBuilder &b) {
-  if (!usesState())
-    return;
+void AttendProgram::makeBuffers(TileBuilder &b) {
   bool persistent = context.split.has_value();
   state = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, valueWidth),
                                  persistent);
   if (normalized())
     normalizer =
         tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, 1), persistent);
-  if (persistent) {
-    Value isFirst =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.split->base, b.index(0));
-    scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
+}
+
+void AttendProgram::begin(TileBuilder &b) {
+  if (!usesState())
+    return;
+  makeBuffers(b);
+  auto fillIf = [&](arith::CmpIPredicate predicate, Value number) {
+    Value condition = arith::CmpIOp::create(b, predicate, number, b.index(0));
+    scf::IfOp::create(b, condition, [&](OpBuilder &builder, Location loc) {
       TileBuilder inside(loc, builder);
       fillState(inside);
       scf::YieldOp::create(builder, loc);
     });
-  } else if (op.getInitialState()) {
+  };
+  if (context.split)
+    fillIf(arith::CmpIPredicate::eq, context.split->base);
+  else if (op.getInitialState())
     fillState(b);
-  }
+  else if (context.segment)
+    fillIf(arith::CmpIPredicate::ne, context.segment->segment);
   if (causal())
     return;
   // Every query sees every key: the whole state first.
@@ -196,7 +203,7 @@ void AttendProgram::begin(TileBuilder &b) {
                      });
 }
 
-/// The initial state, or zeros.
+/// The initial state, or zeros, and the segments before this program's.
 void AttendProgram::fillState(TileBuilder &b) {
   auto tensorOf = [&](Value argument) {
     return context.kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
@@ -216,11 +223,16 @@ void AttendProgram::fillState(TileBuilder &b) {
           rows = unweighted(tile::LoadOp::create(
               b, b.tileType(count, valueWidth), tensorOf(op.getInitialState()),
               ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2, 3, false));
-        tile::WriteOp::create(b, rows, state, first);
+        if (!context.segment)
+          tile::WriteOp::create(b, rows, state, first);
         if (op.getInitialNormalizer())
           column = unweighted(tile::LoadOp::create(
               b, b.tileType(count, 1), tensorOf(op.getInitialNormalizer()),
               ValueRange{context.batch, stateHead(), first}, Value(), 2, -1, false));
+        if (context.segment) {
+          addSegmentsBefore(b, first, rows, column);
+          tile::WriteOp::create(b, rows, state, first);
+        }
         if (normalizer)
           tile::WriteOp::create(b, column, normalizer, first);
         return SmallVector<Value>();
@@ -228,7 +240,7 @@ void AttendProgram::fillState(TileBuilder &b) {
       none);
 }
 
-void AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
+Value AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
   VectorProgram keys = keyProgram(b, place.position, place.valid);
   Value values = keys.natural(op.getValue());
   BlockDecay blockDecay = decay(b, place.position, place.valid);
@@ -243,6 +255,7 @@ void AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
         return SmallVector<Value>();
       },
       none);
+  return blockDecay.total;
 }
 
 void AttendProgram::finish(TileBuilder &b, ValueRange finalStates, bool interleaved) {

@@ -28,6 +28,22 @@ struct SplitContext {
   mlir::Value base;          // index: the position of the call's first row
 };
 
+/// The share of a program in work that is cut by positions: a kernel before this one has stored
+/// what each segment's keys add to the state.
+struct SegmentContext {
+  mlir::Value segment, segments; // index: this program's and their number
+  mlir::Value begin, end;        // positions
+};
+
+/// What the keys of each segment but the last add to the state of one attend, starting from zero.
+/// Features have their stored weights.
+struct SegmentSums {
+  mlir::Value states;      // [S - 1, B, Hs, D, dv]
+  mlir::Value normalizers; // [S - 1, B, Hs, D], null without a normalizer
+  mlir::Value decays;      // [S - 1, B, Hs], logarithms; null without decay
+  mlir::Value head;        // index: whose they are
+};
+
 /// What all attends of one program share.
 struct ProgramContext {
   tile::KernelOp kernel;
@@ -37,7 +53,8 @@ struct ProgramContext {
   int64_t block;             // C
   int64_t run;               // blocks of a local kernel, 0 without
   bool causal;
-  std::optional<SplitContext> split; // none where the features cannot be cut
+  std::optional<SplitContext> split;                    // none where the features cannot be cut
+  std::optional<SegmentContext> segment = std::nullopt; // none where positions are not cut
 
   mlir::Value globalPosition(TileBuilder &builder, mlir::Value position) const {
     return split ? builder.addIndex(position, split->base) : position;
@@ -55,7 +72,8 @@ class AttendProgram {
 public:
   AttendProgram(AttendOp op, const Schedule &schedule, ProgramContext &context);
 
-  /// Before the loops: buffers, the initial state, and with a full mask the whole state.
+  /// Before the loops: buffers, the state of the positions before this program's, and with a full
+  /// mask the whole state.
   void begin(TileBuilder &builder);
   /// What a row of queries has gathered.
   struct Sums {
@@ -74,10 +92,22 @@ public:
   int64_t maxSplits() const;
   /// True where the state takes in a whole run of blocks at its end.
   bool updatesAfterRun() const { return usesState() && causal() && isLocal() && runsAreLong(); }
-  /// Adds the keys of one block to the state.
-  void update(TileBuilder &builder, const BlockPlace &place);
+  /// Adds the keys of one block to the state. Gives the logarithm of the block's decay, [1 x 1],
+  /// null without one.
+  mlir::Value update(TileBuilder &builder, const BlockPlace &place);
   /// After the loops: writes the final state to the tensors given, the normalizer last.
   void finish(TileBuilder &builder, mlir::ValueRange finalStates, bool interleaved);
+
+  //===--- Segments of positions (AttendSegments.cpp) -----------------------===//
+  /// Where the sums of segments are: to begin from, or to store this one's.
+  void setSegmentSums(const SegmentSums &sums) { segmentSums = sums; }
+  /// In place of `begin` for a program that only sums up its segment: a state of zeros.
+  void beginSums(TileBuilder &builder);
+  /// Whether the decay differs from position to position.
+  bool hasDecayByPosition() const;
+  /// After updates with all keys of the segment. `decay` is the sum of what they gave; null unless
+  /// it differs from position to position.
+  void storeSums(TileBuilder &builder, mlir::Value decay);
 
 private:
   /// Logarithms of the decay inside one block.
@@ -100,7 +130,10 @@ private:
   BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid);
   mlir::Value decayRow(TileBuilder &builder, mlir::Value position, mlir::Value valid,
                        mlir::Value &total);
+  void makeBuffers(TileBuilder &builder);
   void fillState(TileBuilder &builder);
+  void addSegmentsBefore(TileBuilder &builder, mlir::Value first, mlir::Value &rows,
+                         mlir::Value &column);
   void
   forFeatureBlocks(TileBuilder &builder, mlir::ValueRange carried,
                    llvm::function_ref<llvm::SmallVector<mlir::Value>(TileBuilder &, mlir::Value,
@@ -136,6 +169,7 @@ private:
   /// Weights that stored key features lack; the queries' carry them instead.
   std::vector<double> queryWeights, keyWeights, storedWeights;
   mlir::Value state, normalizer; // buffers [D x dv], [D x 1]
+  std::optional<SegmentSums> segmentSums;
 };
 
 } // namespace polyattn

@@ -120,7 +120,8 @@ void KernelLowering::testAlignment() {
   }
 }
 
-// As for the CPU: program p is batch p / H and head p % H.
+// As for the CPU: program p is batch p / H and head p % H. Where positions are cut, these are the
+// programs of the first segment, and those of the next ones follow.
 void KernelLowering::bindProgram() {
   firstLane = warp::LaneIdOp::create(e);
   warp = warp::WarpIdOp::create(e);
@@ -133,9 +134,7 @@ void KernelLowering::bindProgram() {
   auto query = kernel->getAttrOfType<IntegerAttr>("query_tensor");
   auto key = kernel->getAttrOfType<IntegerAttr>("key_tensor");
   int64_t queryTensor = query ? query.getInt() : 0, keyTensor = key ? key.getInt() : queryTensor;
-  auto function = e.getInsertionBlock()->getParentOp();
-  function->setAttr("warp.programs", e.getArrayAttr({e.getI64ArrayAttr({queryTensor, 0}),
-                                                     e.getI64ArrayAttr({queryTensor, 2})}));
+  describePrograms(queryTensor);
   auto narrow = [&](Value size) -> Value {
     return arith::TruncIOp::create(e, e.getI32Type(), size);
   };
@@ -143,6 +142,13 @@ void KernelLowering::bindProgram() {
   Value keyHeads = narrow(tensors[kernel.getTensor(keyTensor)].sizes[2]);
   auto divide = [&](Value a, Value b) -> Value { return arith::DivUIOp::create(e, a, b); };
   auto modulo = [&](Value a, Value b) -> Value { return arith::RemUIOp::create(e, a, b); };
+  Value segment;
+  if (kernel.getSegments()) {
+    Value batches = narrow(tensors[kernel.getTensor(queryTensor)].sizes[0]);
+    Value perSegment = arith::MulIOp::create(e, batches, heads);
+    segment = divide(program, perSegment);
+    program = modulo(program, perSegment);
+  }
   Value batch = divide(program, heads), head = modulo(program, heads);
   Value group = divide(heads, keyHeads);
   auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
@@ -150,9 +156,27 @@ void KernelLowering::bindProgram() {
   Value kvHead = interleaved ? modulo(head, keyHeads) : divide(head, group);
   programIndices = {
       {kernel.getBatch(), batch}, {kernel.getHead(), head}, {kernel.getKvHead(), kvHead}};
-  mapping.map(kernel.getGroup(),
-              arith::IndexCastOp::create(e, e.getIndexType(), group).getResult());
+  auto bind = [&](Value argument, Value number) {
+    mapping.map(argument, arith::IndexCastOp::create(e, e.getIndexType(), number).getResult());
+  };
+  bind(kernel.getGroup(), group);
+  // Asked for before the blocks and after them: no phase has to keep it.
+  if (segment)
+    bind(kernel.getSegment(), segment);
   bindProgramIndices(/*opaque=*/false);
+}
+
+// What a launcher must know of the programs, and of the tensors that it has to bring along.
+void KernelLowering::describePrograms(int64_t queryTensor) {
+  auto function = e.getInsertionBlock()->getParentOp();
+  SmallVector<Attribute> programs = {e.getI64ArrayAttr({queryTensor, 0}),
+                                     e.getI64ArrayAttr({queryTensor, 2})};
+  if (std::optional<uint64_t> segments = kernel.getSegments())
+    programs.push_back(e.getI64ArrayAttr({int64_t(*segments)}));
+  function->setAttr("warp.programs", e.getArrayAttr(programs));
+  for (StringRef name : {"hidden", "segment_rule"})
+    if (Attribute attribute = kernel->getAttr(("polyattn." + name).str()))
+      function->setAttr(("warp." + name).str(), attribute);
 }
 
 void KernelLowering::bindProgramIndices(bool opaque) {

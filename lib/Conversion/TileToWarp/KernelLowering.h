@@ -48,6 +48,7 @@ private:
   };
   void createFunction(mlir::gpu::GPUModuleOp module);
   void bindProgram();
+  void describePrograms(int64_t queryTensor);
   void testAlignment();
   /// Batch and heads of this program, as what the code from here on computes with.
   void bindProgramIndices(bool opaque);

@@ -306,11 +306,12 @@ void KernelLowering::replaceCarried(Value argument, Value value,
   // A vector's new elements wait in registers, one in each thread that has one.
   int64_t length = storage.rows * storage.columns;
   if (storage.isVector() && length <= 32 * options.warps) {
+    // The thread's number may be one of a loop that has ended.
+    beginPhase();
     Grid grid;
     (storage.rows == 1 ? grid.columns : grid.rows).base = thread;
     grid.name = vectorGridName(length, 1);
     Value condition = e.less(thread, length);
-    beginPhase();
     Value element =
         e.when(condition, e.f32(0), [&] { return padded(value, grid, evaluate(value, grid))[0]; });
     writes.push_back([=] {

@@ -40,11 +40,14 @@ LogicalResult Machine::bindTile(Value value, Tile tile) {
   return success();
 }
 
-LogicalResult Machine::runProgram(int64_t batch, int64_t head, int64_t kvHead, int64_t group) {
+LogicalResult Machine::runProgram(int64_t batch, int64_t head, int64_t kvHead, int64_t group,
+                                  int64_t segment) {
   bind(kernel.getBatch(), batch);
   bind(kernel.getHead(), head);
   bind(kernel.getKvHead(), kvHead);
   bind(kernel.getGroup(), group);
+  if (Value argument = kernel.getSegment())
+    bind(argument, segment);
   return runBlock(kernel.getBody().front(), nullptr);
 }
 

@@ -59,7 +59,8 @@ public:
       : kernel(kernel), tensors(tensors), options(options) {}
 
   /// Runs the kernel's body as one program.
-  mlir::LogicalResult runProgram(int64_t batch, int64_t head, int64_t kvHead, int64_t group);
+  mlir::LogicalResult runProgram(int64_t batch, int64_t head, int64_t kvHead, int64_t group,
+                                 int64_t segment);
   /// Runs a block and gives back what its terminator passes on, if it has one.
   mlir::LogicalResult runBlock(mlir::Block &block, llvm::SmallVectorImpl<Content> *passedOn);
 

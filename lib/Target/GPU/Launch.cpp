@@ -23,6 +23,79 @@ static std::optional<SizeReference> readReference(Attribute attribute) {
   return SizeReference{cast<IntegerAttr>(array[0]).getInt(), cast<IntegerAttr>(array[1]).getInt()};
 }
 
+/// n, [tensor, dimension], or [k] for S + k.
+static std::optional<LaunchSize> readSize(Attribute attribute) {
+  if (auto number = dyn_cast_if_present<IntegerAttr>(attribute))
+    return LaunchSize{LaunchSize::Constant, {0, 0}, number.getInt()};
+  if (std::optional<SizeReference> reference = readReference(attribute))
+    return LaunchSize{LaunchSize::Size, *reference, 0};
+  auto array = dyn_cast_if_present<ArrayAttr>(attribute);
+  if (!array || array.size() != 1 || !isa<IntegerAttr>(array[0]))
+    return std::nullopt;
+  return LaunchSize{LaunchSize::Segments, {0, 0}, cast<IntegerAttr>(array[0]).getInt()};
+}
+
+static std::optional<std::vector<LaunchSize>> readSizes(Attribute attribute) {
+  auto array = dyn_cast_if_present<ArrayAttr>(attribute);
+  if (!array)
+    return std::nullopt;
+  std::vector<LaunchSize> sizes;
+  for (Attribute element : array) {
+    std::optional<LaunchSize> size = readSize(element);
+    if (!size)
+      return std::nullopt;
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+static std::optional<SegmentRule> readRule(DictionaryAttr attribute) {
+  SegmentRule rule;
+  auto states = attribute.getAs<StringAttr>("states");
+  auto positions = readReference(attribute.get("positions"));
+  auto heads = readReference(attribute.get("state_heads"));
+  if (!states || !positions || !heads)
+    return std::nullopt;
+  rule.states = states.str();
+  rule.positions = *positions;
+  rule.stateHeads = *heads;
+  std::pair<StringRef, int64_t *> numbers[] = {{"block", &rule.block},
+                                               {"unit", &rule.unit},
+                                               {"whole_below", &rule.wholeBelow},
+                                               {"states_percent", &rule.statesPercent}};
+  for (auto [name, number] : numbers) {
+    auto value = attribute.getAs<IntegerAttr>(name);
+    if (!value || value.getInt() < 0)
+      return std::nullopt;
+    *number = value.getInt();
+  }
+  return rule.block > 0 && rule.unit >= rule.block ? std::optional(rule) : std::nullopt;
+}
+
+/// Hidden tensors and the rule of segments, where there are any.
+static llvm::Error readSegments(gpu::GPUFuncOp function, LaunchDescription &launch) {
+  if (Attribute attribute = function->getAttr("warp.hidden")) {
+    auto tensors = dyn_cast<ArrayAttr>(attribute);
+    if (!tensors)
+      return missing(function, "warp.hidden is not a list of lists of sizes");
+    for (Attribute tensor : tensors) {
+      std::optional<std::vector<LaunchSize>> sizes = readSizes(tensor);
+      if (!sizes)
+        return missing(function, "warp.hidden is not a list of lists of sizes");
+      launch.hidden.push_back({std::move(*sizes)});
+    }
+  }
+  if (Attribute attribute = function->getAttr("warp.segment_rule")) {
+    auto dictionary = dyn_cast<DictionaryAttr>(attribute);
+    launch.segments = dictionary ? readRule(dictionary) : std::nullopt;
+    if (launch.programs.empty() || launch.programs.front().kind != LaunchSize::Size)
+      return missing(function, "warp.programs does not begin with batches and heads");
+    if (!launch.segments)
+      return missing(function, "warp.segment_rule lacks a number, or has one that cannot be");
+  }
+  return llvm::Error::success();
+}
+
 static std::optional<LaunchParameter> readParameter(gpu::GPUFuncOp function, unsigned i) {
   if (auto tensor = function.getArgAttrOfType<IntegerAttr>(i, "warp.pointer"))
     return LaunchParameter{LaunchParameter::Pointer, tensor.getInt(), 0};
@@ -58,20 +131,35 @@ llvm::Expected<LaunchDescription> polyattn::describeLaunch(gpu::GPUFuncOp functi
   auto programs = function->getAttrOfType<ArrayAttr>("warp.programs");
   if (!programs)
     return missing(function, "no attribute warp.programs");
-  for (Attribute attribute : programs) {
-    auto size = readReference(attribute);
-    if (!size)
-      return missing(function, "warp.programs is not a list of [tensor, dimension]");
-    launch.programs.push_back(*size);
-  }
+  std::optional<std::vector<LaunchSize>> sizes = readSizes(programs);
+  if (!sizes)
+    return missing(function, "warp.programs is not a list of sizes");
+  launch.programs = std::move(*sizes);
+  if (llvm::Error error = readSegments(function, launch))
+    return std::move(error);
   return launch;
 }
 
+static int64_t valueOf(const LaunchSize &size, llvm::ArrayRef<LaunchTensor> tensors,
+                       int64_t segments) {
+  if (size.kind == LaunchSize::Size)
+    return tensors[size.reference.tensor].sizes[size.reference.dimension];
+  return size.number + (size.kind == LaunchSize::Segments ? segments : 0);
+}
+
+std::vector<int64_t> polyattn::sizesOf(const HiddenTensor &hidden,
+                                       llvm::ArrayRef<LaunchTensor> tensors, int64_t segments) {
+  std::vector<int64_t> sizes;
+  for (const LaunchSize &size : hidden.sizes)
+    sizes.push_back(valueOf(size, tensors, segments));
+  return sizes;
+}
+
 int64_t polyattn::countPrograms(const LaunchDescription &launch,
-                                llvm::ArrayRef<LaunchTensor> tensors) {
+                                llvm::ArrayRef<LaunchTensor> tensors, int64_t segments) {
   int64_t count = 1;
-  for (SizeReference size : launch.programs)
-    count *= tensors[size.tensor].sizes[size.dimension];
+  for (const LaunchSize &size : launch.programs)
+    count *= valueOf(size, tensors, segments);
   return count;
 }
 

@@ -20,6 +20,8 @@
 #include "polyattn/Pipelines/Registration.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <deque>
+#include <map>
 #include <random>
 
 using namespace polyattn;
@@ -78,23 +80,47 @@ protected:
     return nullptr;
   }
 
-  /// The same kernel for the emulator.
+  /// The same kernels for the emulator.
   void emulateLaunches(const GPUDescription &gpu) {
     lowered.emplace(llvm::cantFail(parseForGPU(text, "linear.mlir", entry, "")));
     llvm::cantFail(lowerForGPU(*lowered, gpu, GPUPipelinePhase::Warp));
-    emulated = llvm::cantFail(EmulatedKernel::compile(*lowered->module, entry));
+    auto add = [&](const std::string &name) {
+      emulated[name] = llvm::cantFail(EmulatedKernel::compile(*lowered->module, name));
+    };
+    add(entry);
+    if (const auto &segments = emulated[entry]->getLaunch().segments)
+      add(segments->states);
     fake.onLaunch = [this](const FakeLaunch &launch) { emulate(launch); };
   }
 
-  void emulate(const FakeLaunch &launch) {
-    const LaunchDescription &description = emulated->getLaunch();
-    EXPECT_EQ(launch.block[0], description.threads);
-    EXPECT_EQ(launch.sharedBytes, description.sharedBytes);
+  /// The caller's tensors and the hidden ones, which the first kernel fills, without addresses.
+  std::vector<EmulatedTensor> tensorsOf(const LaunchDescription &description) {
     std::vector<EmulatedTensor> tensors;
+    std::vector<LaunchTensor> views;
     for (const std::vector<HostTensor> *list : {&arguments, &results})
-      for (const HostTensor &tensor : *list)
+      for (const HostTensor &tensor : *list) {
         tensors.push_back(
             {{nullptr, tensor.sizes, tensor.strides}, bytesOf(tensor.type), list == &results});
+        views.push_back(tensors.back().view);
+      }
+    for (const HiddenTensor &hidden : description.hidden) {
+      const auto &sizes = hiddenSizes.emplace_back(sizesOf(hidden, views, segments));
+      auto &strides = hiddenSizes.emplace_back(sizes.size());
+      int64_t count = 1;
+      for (size_t i = sizes.size(); i-- > 0; count *= sizes[i] ? sizes[i] : 1)
+        strides[i] = count;
+      tensors.push_back({{nullptr, sizes, strides}, 4, !description.segments});
+    }
+    return tensors;
+  }
+
+  void emulate(const FakeLaunch &launch) {
+    ASSERT_TRUE(emulated.count(launch.function)) << launch.function;
+    const EmulatedKernel &kernel = *emulated[launch.function];
+    const LaunchDescription &description = kernel.getLaunch();
+    EXPECT_EQ(launch.block[0], description.threads);
+    EXPECT_EQ(launch.sharedBytes, description.sharedBytes);
+    std::vector<EmulatedTensor> tensors = tensorsOf(description);
     void *workspace = nullptr;
     ASSERT_EQ(launch.parameters.size(), description.parameters.size());
     for (auto [parameter, value] : llvm::zip(description.parameters, launch.parameters)) {
@@ -106,10 +132,12 @@ protected:
     std::vector<LaunchTensor> views;
     for (const EmulatedTensor &tensor : tensors)
       views.push_back(tensor.view);
-    EXPECT_EQ(launch.grid[0], countPrograms(description, views));
+    EXPECT_EQ(launch.grid[0], countPrograms(description, views, segments));
     // The compiler's binding of parameters and the runtime's are one.
     EXPECT_EQ(launch.parameters, bindParameters(description, views, workspace));
-    auto report = emulated->run(tensors);
+    EmulatorOptions options;
+    options.segments = segments;
+    auto report = kernel.run(tensors, options);
     EXPECT_TRUE(bool(report)) << llvm::toString(report.takeError());
   }
 
@@ -138,7 +166,9 @@ protected:
   CallSizes sizes{/*batch=*/1, /*queries=*/70, /*keys=*/70, /*heads=*/2, /*kvHeads=*/2};
   std::vector<HostTensor> arguments, results, expected;
   std::optional<LoweredModule> lowered;
-  std::unique_ptr<EmulatedKernel> emulated;
+  std::map<std::string, std::unique_ptr<EmulatedKernel>> emulated;
+  int64_t segments = 1;
+  std::deque<std::vector<int64_t>> hiddenSizes;
 };
 
 TEST_F(CUDATarget, ComputesTheOraclesNumbers) {
@@ -154,6 +184,51 @@ TEST_F(CUDATarget, ComputesTheOraclesNumbers) {
   EXPECT_EQ(fake.launches.size(), 2u);
   EXPECT_LT(relativeError(), 2e-2);
   EXPECT_TRUE(results.front().paddingIsPoison());
+}
+
+TEST_F(CUDATarget, ComputesTheOraclesNumbersInSegments) {
+  segments = 3;
+  sizes.queries = sizes.keys = 200;
+  sizes.kvHeads = 1;
+  choose("linear_states");
+  emulateLaunches(llvm::cantFail(findGPU("sm_80")));
+  std::unique_ptr<Executable> gpu = compile("cuda"), oracle = compile("reference");
+  ASSERT_TRUE(gpu && oracle);
+  llvm::cantFail(gpu->run({arguments, results, sizes, 1, segments}));
+  llvm::cantFail(oracle->run({arguments, expected, sizes, 1}));
+  ASSERT_EQ(fake.launches.size(), 2u);
+  EXPECT_EQ(fake.launches[0].function, "linear_states__states");
+  EXPECT_EQ(fake.launches[0].grid[0], 2u * 1);
+  EXPECT_EQ(fake.launches[1].function, "linear_states");
+  EXPECT_EQ(fake.launches[1].grid[0], 3u * 2);
+  EXPECT_LT(relativeError(), 1e-4);
+  for (const HostTensor &result : results)
+    EXPECT_TRUE(result.paddingIsPoison());
+}
+
+TEST_F(CUDATarget, CutsLongSequencesOfFewHeads) {
+  // 108 multiprocessors, two heads: as many segments as have eight blocks.
+  sizes.queries = sizes.keys = 64 * 8 * 10;
+  choose("linear_bf16");
+  std::unique_ptr<Executable> gpu = compile("cuda");
+  ASSERT_TRUE(gpu);
+  llvm::cantFail(gpu->run({arguments, results, sizes, 1}));
+  ASSERT_EQ(fake.launches.size(), 2u);
+  EXPECT_EQ(fake.launches[0].grid[0], 2u * 9);
+  EXPECT_EQ(fake.launches[1].grid[0], 2u * 10);
+  // What a call asks for is what it gets.
+  llvm::cantFail(gpu->run({arguments, results, sizes, 1, /*segments=*/1}));
+  ASSERT_EQ(fake.launches.size(), 3u);
+  EXPECT_EQ(fake.launches[2].grid[0], 2u);
+}
+
+TEST_F(CUDATarget, RefusesSegmentsWithoutAState) {
+  choose("linear_full");
+  std::unique_ptr<Executable> gpu = compile("cuda");
+  ASSERT_TRUE(gpu);
+  EXPECT_EQ(llvm::toString(gpu->run({arguments, results, sizes, 1, /*segments=*/2})),
+            "linear_full: its positions cannot be cut into 2 segments");
+  EXPECT_TRUE(fake.launches.empty());
 }
 
 TEST_F(CUDATarget, TimesLaunchesWithoutCopies) {

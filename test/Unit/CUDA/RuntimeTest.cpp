@@ -23,7 +23,32 @@ const polyattn_cuda_parameter kParameters[] = {{POLYATTN_CUDA_POINTER, 1, 0},
                                                {POLYATTN_CUDA_PROFILE, 0, 0}};
 const polyattn_cuda_parameter kPrograms[] = {{POLYATTN_CUDA_SIZE, 0, 0},
                                              {POLYATTN_CUDA_SIZE, 0, 1}};
-const polyattn_cuda_launch_rule kRule = {"kernel", 96, 100000, 256, kParameters, 5, kPrograms, 2};
+const polyattn_cuda_launch_rule kRule = {"kernel",  96, 100000,  256, kParameters, 5,
+                                         kPrograms, 2,  nullptr, 0,   nullptr};
+
+// An entry of two kernels with hidden tensors [S - 1, sizes of tensor 0] and [S - 1, 3].
+const char kSegmentPTX[] =
+    ".version 7.0\n.visible .entry sums(\n.param .u64 a,\n.param .u64 b,\n.param .u64 c\n)\n"
+    ".visible .entry kernel(\n.param .u64 a,\n.param .u64 b,\n.param .u64 c,\n.param .u64 d\n)";
+const polyattn_cuda_parameter kStateSizes[] = {
+    {POLYATTN_CUDA_SEGMENTS, 0, -1}, {POLYATTN_CUDA_SIZE, 0, 0}, {POLYATTN_CUDA_SIZE, 0, 1}};
+const polyattn_cuda_parameter kDecaySizes[] = {{POLYATTN_CUDA_SEGMENTS, 0, -1},
+                                               {POLYATTN_CUDA_NUMBER, 0, 3}};
+const polyattn_cuda_hidden_tensor kHidden[] = {{kStateSizes, 3}, {kDecaySizes, 2}};
+const polyattn_cuda_parameter kSumParameters[] = {
+    {POLYATTN_CUDA_POINTER, 2, 0}, {POLYATTN_CUDA_POINTER, 3, 0}, {POLYATTN_CUDA_WORKSPACE, 0, 0}};
+const polyattn_cuda_parameter kSumPrograms[] = {{POLYATTN_CUDA_SIZE, 0, 0},
+                                                {POLYATTN_CUDA_SEGMENTS, 0, -1}};
+const polyattn_cuda_launch_rule kSums = {"sums",       64, 2000,    4096, kSumParameters, 3,
+                                         kSumPrograms, 2,  kHidden, 2,    nullptr};
+const polyattn_cuda_parameter kSegmentParameters[] = {{POLYATTN_CUDA_POINTER, 2, 0},
+                                                      {POLYATTN_CUDA_SIZE, 2, 0},
+                                                      {POLYATTN_CUDA_STRIDE, 2, 0},
+                                                      {POLYATTN_CUDA_WORKSPACE, 0, 0}};
+const polyattn_cuda_parameter kSegmentPrograms[] = {{POLYATTN_CUDA_SIZE, 0, 0},
+                                                    {POLYATTN_CUDA_SEGMENTS, 0, 0}};
+const polyattn_cuda_launch_rule kSegmentRule = {
+    "kernel", 96, 1000, 256, kSegmentParameters, 4, kSegmentPrograms, 2, kHidden, 2, &kSums};
 
 std::vector<unsigned> toVector(const unsigned (&values)[3]) { return {values, values + 3}; }
 
@@ -51,10 +76,10 @@ protected:
 
   int runOnDevice() {
     polyattn_cuda_kernel kernel;
-    if (polyattn_cuda_load(&device, &kRule, kPTX, &kernel, error, sizeof error))
+    if (polyattn_cuda_load(&device, rule, ptx, &kernel, error, sizeof error))
       return 1;
     void *memory = nullptr;
-    int failed = polyattn_cuda_allocate(&device, 4096, &memory, error, sizeof error) ||
+    int failed = polyattn_cuda_allocate(&device, kWorkspaceBytes, &memory, error, sizeof error) ||
                  runOn(kernel, memory);
     if (memory)
       failed |=
@@ -74,7 +99,7 @@ protected:
     } work{&kernel, this, memory};
     auto launch = [](void *argument, char *error, size_t size) {
       auto *work = static_cast<Work *>(argument);
-      return work->test->launch(*work->kernel, work->memory, 4096, error, size);
+      return work->test->launch(*work->kernel, work->memory, kWorkspaceBytes, error, size);
     };
     return polyattn_cuda_time(&device, stream, launch, &work, &seconds, error, sizeof error) ||
            polyattn_cuda_copy_out(&device, bytes, memory, sizeof bytes, error, sizeof error);
@@ -83,7 +108,9 @@ protected:
   int launch(const polyattn_cuda_kernel &kernel, void *workspace, int64_t bytes, char *error,
              size_t size) {
     size_t begin = fake.calls.size();
-    int failed = polyattn_cuda_launch(&kernel, tensors, 2, workspace, bytes, stream, error, size);
+    lastWorkspace = reinterpret_cast<uint64_t>(workspace);
+    int failed =
+        polyattn_cuda_launch(&kernel, tensors, 2, segments, workspace, bytes, stream, error, size);
     launchCalls.assign(fake.calls.begin() + begin, fake.calls.end());
     return failed;
   }
@@ -97,7 +124,18 @@ protected:
     return std::string(error).find(text) != std::string::npos;
   }
 
+  void useSegments(int64_t count) {
+    rule = &kSegmentRule;
+    ptx = kSegmentPTX;
+    segments = count;
+  }
+
+  static constexpr int64_t kWorkspaceBytes = 65536;
   FakeDriver &fake = FakeDriver::get();
+  const polyattn_cuda_launch_rule *rule = &kRule;
+  const char *ptx = kPTX;
+  int64_t segments = 1;
+  uint64_t lastWorkspace = 0;
   polyattn_cuda_device device = {};
   char data[16] = {}, error[512] = "";
   int64_t sizes[2] = {3, 5};
@@ -175,6 +213,7 @@ int CUDARuntime::failEveryCall(const std::string &name, const std::vector<void *
 }
 
 TEST_F(CUDARuntime, SaysTheDriversWordsForEveryFailure) {
+  useSegments(4); // two functions, two launches
 #define POLYATTN_NAME(name, symbol, parameters) #symbol,
   for (std::string name : {POLYATTN_CU_FUNCTIONS(POLYATTN_NAME)}) {
     if (name.size() > 3 && name.substr(name.size() - 3) == "_v2")
@@ -215,7 +254,7 @@ TEST_F(CUDARuntime, RefusesWhatTheDeviceOrTheCallerLacks) {
   fake.sharedBytes = 163 * 1024;
   first.sizes[0] = 1000;
   EXPECT_EQ(runAll(), 1);
-  EXPECT_TRUE(says("expected a workspace of 1280000 bytes, aligned to 128, got 4096")) << error;
+  EXPECT_TRUE(says("expected a workspace of 1280000 bytes, aligned to 128, got 65536")) << error;
   first.sizes[0] = int64_t(1) << 40;
   EXPECT_EQ(runAll(), 1);
   EXPECT_TRUE(says("more programs than a grid has CTAs")) << error;
@@ -241,8 +280,63 @@ TEST_F(CUDARuntime, NamesTheLibraryThatIsMissing) {
 
 TEST_F(CUDARuntime, CountsTheWorkspace) {
   int64_t bytes = 0;
-  EXPECT_EQ(polyattn_cuda_workspace(&kRule, tensors, 2, &bytes, error, sizeof error), 0);
+  EXPECT_EQ(polyattn_cuda_workspace(&kRule, tensors, 2, 1, &bytes, error, sizeof error), 0);
   EXPECT_EQ(bytes, 15 * 256);
+}
+
+TEST_F(CUDARuntime, LaunchesTheSumsOfSegmentsFirst) {
+  useSegments(4);
+  ASSERT_EQ(runAll(), 0) << error;
+  EXPECT_EQ(launchCalls,
+            (std::vector<std::string>{"cuCtxGetCurrent", "cuLaunchKernel", "cuLaunchKernel"}));
+  ASSERT_EQ(fake.launches.size(), 2u);
+  const polyattn::test::FakeLaunch &sums = fake.launches[0], &kernel = fake.launches[1];
+  EXPECT_EQ(sums.function, "sums");
+  EXPECT_EQ(toVector(sums.grid), (std::vector<unsigned>{3 * 3, 1, 1}));
+  EXPECT_EQ(toVector(sums.block), (std::vector<unsigned>{64, 1, 1}));
+  EXPECT_EQ(kernel.function, "kernel");
+  EXPECT_EQ(toVector(kernel.grid), (std::vector<unsigned>{3 * 4, 1, 1}));
+  EXPECT_EQ(sums.stream, stream);
+  EXPECT_EQ(kernel.stream, stream);
+  // 3 x 3 x 5 numbers of 4 bytes are 180, the next multiple of 128 is 256; then 3 x 3 of them.
+  EXPECT_EQ(sums.parameters,
+            (std::vector<uint64_t>{lastWorkspace, lastWorkspace + 256, lastWorkspace + 384}));
+  EXPECT_EQ(kernel.parameters, (std::vector<uint64_t>{lastWorkspace, 3, 15, lastWorkspace + 384}));
+}
+
+TEST_F(CUDARuntime, LaunchesOneKernelForOneSegment) {
+  useSegments(1);
+  ASSERT_EQ(runAll(), 0) << error;
+  ASSERT_EQ(fake.launches.size(), 1u);
+  EXPECT_EQ(fake.launches[0].function, "kernel");
+  EXPECT_EQ(toVector(fake.launches[0].grid), (std::vector<unsigned>{3, 1, 1}));
+  EXPECT_EQ(fake.launches[0].parameters[1], 0u); // segments before the last
+}
+
+TEST_F(CUDARuntime, CountsTheWorkspaceOfSegments) {
+  auto bytesFor = [&](int64_t segments) {
+    int64_t bytes = 0;
+    EXPECT_EQ(
+        polyattn_cuda_workspace(&kSegmentRule, tensors, 2, segments, &bytes, error, sizeof error),
+        0)
+        << error;
+    return bytes;
+  };
+  EXPECT_EQ(bytesFor(1), 3 * 256);
+  // The kernels use the same memory one after the other: the first has fewer and larger programs.
+  EXPECT_EQ(bytesFor(4), 256 + 128 + 9 * 4096);
+}
+
+TEST_F(CUDARuntime, RefusesSegmentsThatCannotBe) {
+  int64_t bytes;
+  EXPECT_EQ(polyattn_cuda_workspace(&kRule, tensors, 2, 2, &bytes, error, sizeof error), 1);
+  EXPECT_STREQ(error, "kernel: its positions cannot be cut into 2 segments");
+  EXPECT_EQ(polyattn_cuda_workspace(&kSegmentRule, tensors, 2, 0, &bytes, error, sizeof error), 1);
+  EXPECT_STREQ(error, "kernel: its positions cannot be cut into 0 segments");
+  EXPECT_EQ(polyattn_cuda_workspace(&kSegmentRule, tensors, 2, int64_t(1) << 61, &bytes, error,
+                                    sizeof error),
+            1);
+  EXPECT_STREQ(error, "kernel: the workspace exceeds 64 bits");
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 
 using namespace polyattn::test;
 
@@ -24,7 +25,7 @@ struct Function {
 
 struct Module {
   std::string text;
-  Function function;
+  std::deque<Function> functions = {}; // which stay where they are
 };
 
 int primary, framework;
@@ -157,7 +158,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *op
   if (result)
     return result;
   ++driver().modules;
-  *module = new Module{text, {}};
+  *module = new Module{text};
   return kSuccess;
 }
 
@@ -175,10 +176,10 @@ int cuModuleGetFunction(void **function, void *opaque, const char *name) {
   if (begin == std::string::npos)
     return kNotFound;
   std::string list = module->text.substr(begin, module->text.find(')', begin) - begin);
-  module->function = {name, 0, 0};
+  Function &found = module->functions.emplace_back(Function{name, 0, 0});
   for (size_t at = 0; (at = list.find(".param", at)) != std::string::npos; ++at)
-    ++module->function.parameters;
-  *function = &module->function;
+    ++found.parameters;
+  *function = &found;
   return kSuccess;
 }
 

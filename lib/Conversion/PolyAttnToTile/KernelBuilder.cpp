@@ -1,0 +1,366 @@
+//===- KernelBuilder.cpp - the block programs of one attention ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+#include "polyattn/Entry/Signature.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static MemRefType memrefOf(RankedTensorType tensor) {
+  SmallVector<int64_t> strides(tensor.getRank(), ShapedType::kDynamic);
+  strides.back() = 1;
+  auto layout = StridedLayoutAttr::get(tensor.getContext(), ShapedType::kDynamic, strides);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
+}
+
+/// The first tensor [B, T, H, d] that a vector is read from.
+static Value sequenceTensor(Value vector) {
+  if (auto read = vector.getDefiningOp<ReadOp>())
+    return cast<RankedTensorType>(read.getTensor().getType()).getRank() == 4 ? read.getTensor()
+                                                                             : Value();
+  if (Operation *op = vector.getDefiningOp())
+    for (Value operand : op->getOperands())
+      if (Value tensor = sequenceTensor(operand))
+        return tensor;
+  return {};
+}
+
+static bool dependsOnAttend(Value vector) {
+  Operation *op = vector.getDefiningOp();
+  return op && (isa<AttendOp>(op) || llvm::any_of(op->getOperands(), dependsOnAttend));
+}
+
+Value KernelBuilder::queryTensor() { return sequenceTensor(attends[0].getQuery()); }
+
+Value KernelBuilder::keyTensor() {
+  Value tensor = sequenceTensor(attends[0].getValue());
+  return tensor ? tensor : sequenceTensor(attends[0].getKey());
+}
+
+/// What one block program can hold.
+LogicalResult KernelBuilder::check() {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  sameHeads = signature->sameHeads;
+  llvm::append_range(attends, attention.getBody().front().getOps<AttendOp>());
+  if (attends.empty())
+    return attention.emitError("there is no `attend` in this attention");
+  for (AttendOp attend : attends) {
+    if (attend.getMask() != attends[0].getMask())
+      return attend.emitError("attends of one attention must have the same mask");
+    if (attend.getGrouping() != attends[0].getGrouping())
+      return attend.emitError("attends of one attention must have the same grouping");
+    for (Value operand : attend.getOperands())
+      if (dependsOnAttend(operand))
+        return attend.emitError("an attend of what another attend computes needs an entry of its "
+                                "own: the first one's blocks are not all there yet");
+    if (!sequenceTensor(attend.getQuery()))
+      return attend.emitError("the query is read from no tensor [B, T, H, d]");
+    if (!sequenceTensor(attend.getValue()) && !sequenceTensor(attend.getKey()))
+      return attend.emitError("neither key nor value is read from a tensor [B, T, H, d]");
+    Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
+    AttentionShape shape = AttentionShape::of(attend);
+    if (schedule.form != ScheduleForm::Quadratic) {
+      if (!shape.hasFeatures)
+        return attend.emitError("the schedule asks for a state, but these scores have no features");
+      if (shape.features > kMaxMonomials)
+        return attend.emitError("a state of ")
+               << shape.features << " features is too large to compute with, the limit is "
+               << kMaxMonomials;
+    }
+    if (schedule.form != ScheduleForm::State && shape.localBlock &&
+        shape.localBlock % std::min(schedule.block, shape.localBlock))
+      return attend.emitError("without a state the local block must be a multiple of the "
+                              "schedule's block, ")
+             << schedule.block;
+    if (shape.localBlock && run && shape.localBlock != run)
+      return attend.emitError("local kernels of one attention must have the same block");
+    run = shape.localBlock ? shape.localBlock : run;
+    if (schedule.form != ScheduleForm::State && shape.needsState)
+      return attend.emitError("the schedule has no state, but one is asked for");
+  }
+  return success();
+}
+
+/// Opens a kernel over the attention's tensors and hidden ones.
+void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
+                                const KernelPrograms &programs) {
+  b.setInsertionPoint(attention);
+  SmallVector<Attribute> names(attention.getArgNames().begin(), attention.getArgNames().end());
+  llvm::append_range(names, attention.getResultNames());
+  auto tensors = llvm::to_vector(attention.getBody().getArgumentTypes());
+  int64_t inputs = tensors.size();
+  for (auto type : attention.getResultTypes().getAsValueRange<TypeAttr>())
+    tensors.push_back(type);
+  for (const HiddenArgument &tensor : hidden) {
+    tensors.push_back(tensor.type);
+    names.push_back(b.getStringAttr(tensor.name));
+  }
+  IntegerAttr segments;
+  if (programs.segments)
+    segments = b.getI64IntegerAttr(*programs.segments);
+  kernel = tile::KernelOp::create(b, b.getStringAttr(name), b.getArrayAttr(names),
+                                  b.getI64IntegerAttr(inputs), segments);
+  Block *body = b.createBlock(&kernel.getBody());
+  for (Type type : tensors)
+    body->addArgument(memrefOf(cast<RankedTensorType>(type)), b.getLoc());
+  for (int i = 0; i < (segments ? 5 : 4); ++i)
+    body->addArgument(b.getIndexType(), b.getLoc());
+  b.setInsertionPointToEnd(body);
+
+  Value key = keyTensor(), query = programs.keyHeads ? key : queryTensor();
+  kernel->setAttr("query_tensor", b.getI64IntegerAttr(numberOf(query)));
+  kernel->setAttr("key_tensor", b.getI64IntegerAttr(numberOf(key)));
+  interleaved = attends[0].getGrouping() == Grouping::Interleaved;
+  kernel->setAttr("grouping", b.getStringAttr(interleaved ? "interleaved" : "block"));
+
+  weights.emplace(kernel, attention);
+  Value one = b.index(1);
+  Value queries = memref::DimOp::create(b, kernel.getTensor(numberOf(query)), one);
+  Value keys = memref::DimOp::create(b, kernel.getTensor(numberOf(key)), one);
+  int64_t blockLength = INT64_MAX;
+  for (const Schedule &schedule : schedules)
+    blockLength = std::min(blockLength, schedule.block);
+  // One head for both sides makes what they read and compute alike one value.
+  Value kvHead = sameHeads || programs.keyHeads ? kernel.getHead() : kernel.getKvHead();
+  context.emplace(ProgramContext{kernel, *weights, kernel.getBatch(), kernel.getHead(), kvHead,
+                                 kernel.getGroup(), queries, keys,
+                                 run ? std::min(blockLength, run) : blockLength, run,
+                                 attends[0].getMask() == Mask::Causal, std::nullopt});
+}
+
+/// Writes a result in natural orientation; a concatenation is written part by part.
+void KernelBuilder::storeResult(TileBuilder &b, VectorProgram &queries, Value vector, Value tensor,
+                                Value column, const BlockPlace &place) {
+  if (auto concat = vector.getDefiningOp<ConcatOp>()) {
+    int64_t offset = 0;
+    for (Value part : concat.getInputs()) {
+      storeResult(b, queries, part, tensor, b.addIndex(column, b.index(offset)), place);
+      offset += cast<FeatureType>(part.getType()).getWidth();
+    }
+    return;
+  }
+  Value tile = outputs.lookup(vector);
+  if (!tile)
+    tile = queries.natural(vector);
+  tile::StoreOp::create(b, tile, tensor,
+                        ValueRange{context->batch, place.position, context->head, column},
+                        place.valid, /*row_dim=*/1, /*col_dim=*/3);
+}
+
+VectorProgram KernelBuilder::queryProgram(TileBuilder &b, const BlockPlace &place) {
+  return VectorProgram(b, *weights, context->batch, context->head, place.position,
+                       context->globalPosition(b, place.position), place.valid, context->block);
+}
+
+void KernelBuilder::storeResults(TileBuilder &b, MutableArrayRef<AttendProgram> programs,
+                                 ArrayRef<AttendProgram::Sums> sums, VectorProgram &queries,
+                                 const BlockPlace &place) {
+  outputs.clear();
+  for (auto [attend, program, sum] : llvm::zip(attends, programs, sums))
+    outputs[attend.getOutput()] = program.normalize(b, sum, place);
+  queries.setBuilder(b);
+  for (auto [i, result] : llvm::enumerate(returned())) {
+    if (!isa<FeatureType>(result.getType()))
+      continue;
+    if (!outputs.count(result) && !result.getDefiningOp<ConcatOp>())
+      for (AttendOp attend : attends)
+        queries.bind(attend.getOutput(), b.transpose(outputs[attend.getOutput()]));
+    storeResult(b, queries, result, resultTensor(i), b.index(0), place);
+  }
+}
+
+void KernelBuilder::block(TileBuilder &b, MutableArrayRef<AttendProgram> programs,
+                          const BlockPlace &place) {
+  VectorProgram queries = queryProgram(b, place);
+  SmallVector<AttendProgram::Sums> sums;
+  for (AttendProgram &program : programs)
+    sums.push_back(program.block(b, queries, place));
+  if (!context->split)
+    return storeResults(b, programs, sums, queries, place);
+  Value alone =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->splits, b.index(1));
+  scf::IfOp::create(
+      b, alone,
+      [&](OpBuilder &builder, Location loc) {
+        TileBuilder inside(loc, builder);
+        storeResults(inside, programs, sums, queries, place);
+        scf::YieldOp::create(builder, loc);
+      },
+      [&](OpBuilder &builder, Location loc) {
+        TileBuilder inside(loc, builder);
+        storePartial(inside, programs, sums, place);
+        scf::YieldOp::create(builder, loc);
+      });
+}
+
+std::vector<AttendProgram> KernelBuilder::makePrograms(bool quadratic) {
+  std::vector<AttendProgram> programs;
+  for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
+    Schedule chosen = schedule;
+    if (chosen.form == ScheduleForm::Both)
+      chosen.form = quadratic ? ScheduleForm::Quadratic : ScheduleForm::State;
+    programs.emplace_back(attend, chosen, *context);
+  }
+  if (context->segment)
+    bindSegment(programs);
+  return programs;
+}
+
+using BlockBody = function_ref<void(TileBuilder &, const BlockPlace &)>;
+
+/// A loop over the blocks of [from, to); the run of each begins at `from`.
+static void forBlocks(TileBuilder &b, Value from, Value to, int64_t length, BlockBody body) {
+  Value step = b.index(length);
+  scf::ForOp::create(b, from, to, step, ValueRange(),
+                     [&](OpBuilder &builder, Location loc, Value position, ValueRange) {
+                       TileBuilder inside(loc, builder);
+                       Value left = arith::SubIOp::create(inside, to, position);
+                       Value valid = arith::MinSIOp::create(inside, left, step);
+                       body(inside, BlockPlace{position, valid, from});
+                       scf::YieldOp::create(builder, loc);
+                     });
+}
+
+/// The loops over blocks, in one of the two forms where there is a choice.
+void KernelBuilder::program(TileBuilder &b, bool quadratic) {
+  // The quadratic form has no features to cut.
+  std::optional<SplitContext> split = context->split;
+  if (quadratic)
+    context->split.reset();
+  // Nor is it ever cut by positions: it would have to see all keys.
+  std::optional<SegmentContext> segment = context->segment;
+  if (quadratic)
+    context->segment.reset();
+  std::vector<AttendProgram> programs = makePrograms(quadratic);
+  for (AttendProgram &program : programs)
+    program.begin(b);
+
+  Value from = context->segment ? context->segment->begin : Value(b.index(0));
+  Value to = context->segment ? context->segment->end : context->queries;
+  auto perBlock = [&](TileBuilder &b, const BlockPlace &place) { block(b, programs, place); };
+  if (context->run <= context->block) {
+    forBlocks(b, from, to, context->block, perBlock);
+  } else {
+    Value length = b.index(context->run);
+    scf::ForOp::create(b, from, to, length, ValueRange(),
+                       [&](OpBuilder &builder, Location loc, Value start, ValueRange) {
+                         TileBuilder inside(loc, builder);
+                         Value end =
+                             arith::MinSIOp::create(inside, inside.addIndex(start, length), to);
+                         forBlocks(inside, start, end, context->block, perBlock);
+                         forBlocks(inside, start, end, context->block,
+                                   [&](TileBuilder &b, const BlockPlace &place) {
+                                     for (AttendProgram &program : programs)
+                                       if (program.updatesAfterRun())
+                                         program.update(b, place);
+                                   });
+                         scf::YieldOp::create(builder, loc);
+                       });
+  }
+
+  finish(b, programs);
+  context->split = split;
+  context->segment = segment;
+}
+
+/// Writes the final states, in the program of the last positions.
+void KernelBuilder::finish(TileBuilder &b, MutableArrayRef<AttendProgram> programs) {
+  auto finishAll = [&](TileBuilder &b) {
+    for (auto [attend, program] : llvm::zip(attends, programs)) {
+      SmallVector<Value> states;
+      for (Value state : attend.getFinalStates())
+        for (auto [i, result] : llvm::enumerate(returned()))
+          if (result == state)
+            states.push_back(resultTensor(i));
+      program.finish(b, states, interleaved);
+    }
+  };
+  bool given = llvm::any_of(attends, [](AttendOp attend) { return attend.getFinalState(); });
+  if (!context->segment || !given)
+    return finishAll(b);
+  Value next = b.addIndex(context->segment->segment, b.index(1));
+  Value isLast =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, context->segment->segments);
+  scf::IfOp::create(b, isLast, [&](OpBuilder &builder, Location loc) {
+    TileBuilder inside(loc, builder);
+    finishAll(inside);
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+LogicalResult KernelBuilder::build() {
+  if (failed(check()))
+    return failure();
+  if (options.cutHeads && !options.cutPositions)
+    cutByFeatures();
+  hasSegments = options.cutPositions && canCutPositions();
+  statePerQuery =
+      llvm::any_of(attends, [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });
+  int64_t below = 0;
+  for (const Schedule &schedule : schedules)
+    if (schedule.form == ScheduleForm::Both)
+      below = below ? std::min(below, schedule.quadraticBelow) : schedule.quadraticBelow;
+  if (maxSplits > 1)
+    combine();
+  beginMain(below);
+  if (!below) {
+    program(b, /*quadratic=*/false);
+  } else {
+    Value isShort =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, context->keys, b.index(below));
+    auto equal = [&](Value a, int64_t number) -> Value {
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, a, b.index(number));
+    };
+    if (context->split) {
+      Value isFirst = equal(context->split->base, 0);
+      Value alone = equal(context->split->splits, 1);
+      isShort = arith::AndIOp::create(b, isShort, arith::AndIOp::create(b, isFirst, alone));
+    }
+    if (context->segment)
+      isShort = arith::AndIOp::create(b, isShort, equal(context->segment->segments, 1));
+    auto branch = [&](bool quadratic) {
+      return [this, quadratic](OpBuilder &builder, Location loc) {
+        TileBuilder inside(loc, builder);
+        program(inside, quadratic);
+        scf::YieldOp::create(builder, loc);
+      };
+    };
+    scf::IfOp::create(b, isShort, branch(true), branch(false));
+  }
+  if (hasSegments)
+    sumSegments();
+  attention.erase();
+  return success();
+}
+
+/// Opens the kernel that computes the results. Its attributes are what a launcher must know.
+void KernelBuilder::beginMain(int64_t quadraticBelow) {
+  auto number = [&](StringRef name, int64_t value) {
+    kernel->setAttr(("polyattn." + name).str(), b.getI64IntegerAttr(value));
+  };
+  if (maxSplits > 1) {
+    beginKernel(attention.getSymName(), partTensors(/*rank=*/4));
+    bindPart();
+    // At most this many parts, for no fewer positions than where the quadratic form ends, cut at
+    // multiples of `segment`.
+    number("max_splits", maxSplits);
+    number("partial_columns", partialColumns);
+    number("segment", std::max(context->block, context->run));
+    number("split_from", quadraticBelow);
+  } else if (hasSegments) {
+    SmallVector<HiddenArgument> hidden = segmentTensors();
+    beginKernel(attention.getSymName(), hidden, {/*segments=*/0});
+    context->segment = segmentOf(b);
+    kernel->setAttr("polyattn.hidden", segmentSizes(hidden));
+    kernel->setAttr("polyattn.segment_rule", segmentRule(quadraticBelow));
+  } else {
+    beginKernel(attention.getSymName());
+  }
+}

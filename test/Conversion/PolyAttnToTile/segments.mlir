@@ -1,0 +1,130 @@
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-positions" --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false" --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
+// RUN: not polyattn-opt %s --polyattn-to-tile="cut-positions" --tile-to-vector 2>&1 | FileCheck %s --check-prefix=CPU
+
+// Positions cut into segments: a kernel that begins with what the segments before its own have
+// stored, and one that stores it.
+
+// WHOLE-NOT: segment
+// CPU: error: programs of segments are for GPUs; a processor runs all of a head's positions in one
+
+// CHECK-LABEL: tile.kernel @gated attributes
+// CHECK-SAME: num_inputs = 6
+// CHECK-SAME: polyattn.hidden = {{\[\[}}[-1], [0, 0], [2, 2], 16, 32], {{\[\[}}-1], [0, 0], [2, 2], 16], {{\[\[}}-1], [0, 0], [2, 2]]]
+// CHECK-SAME: polyattn.segment_rule = {block = 32 : i64, positions = [0, 1], state_heads = [2, 2], states = "gated__states", states_percent = {{[1-9][0-9]}} : i64, unit = 32 : i64, whole_below = 0 : i64}
+// CHECK-SAME: query_tensor = 0 : i64, segments = 0 : i64
+// CHECK: ^bb0({{.*}}%segment_states: memref<?x?x?x16x32xf32, {{.*}}%segment_normalizers: memref<?x?x?x16xf32, {{.*}}%segment_decays: memref<?x?x?xf32, {{.*}}%group: index, %segment: index):
+// The segment's length is a multiple of the block, and it ends with the positions.
+// CHECK-DAG: %[[T:.*]] = memref.dim %v
+// CHECK-DAG: %[[BEFORE:.*]] = memref.dim %segment_states, %c0
+// CHECK: %[[S:.*]] = arith.addi %[[BEFORE]], %c1
+// CHECK: %[[UNITS:.*]] = arith.divui {{.*}}, %c32
+// CHECK: arith.divui {{.*}}, %[[S]]
+// CHECK: %[[LENGTH:.*]] = arith.muli {{.*}}, %c32
+// CHECK: %[[START:.*]] = arith.muli %segment, %[[LENGTH]]
+// CHECK: %[[BEGIN:.*]] = arith.minsi %[[START]], %[[T]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[BEGIN]], %[[LENGTH]]
+// CHECK: %[[END:.*]] = arith.minsi %[[NEXT]], %[[T]]
+// The initial state, then the segments before this one.
+// CHECK: load %s[%batch, %kv_head
+// CHECK: %[[FOLD:.*]]:2 = scf.for %[[I:.*]] = %c0 to %segment step %c1 iter_args(%[[STATE:.*]] = %{{.*}}, %[[NORMALIZER:.*]] = %{{.*}})
+// CHECK:   %[[LOG:.*]] = tile.load %segment_decays[%[[I]], %batch, %kv_head]
+// CHECK:   %[[FACTOR:.*]] = tile.map %[[LOG]]
+// CHECK:     math.exp
+// CHECK:   %[[SUM:.*]] = tile.load %segment_states[%[[I]], %batch, %kv_head, %c0, %c0]
+// CHECK:   tile.map %[[STATE]], %[[FACTOR]], %[[SUM]]
+// CHECK:   tile.load %segment_normalizers[%[[I]], %batch, %kv_head, %c0]
+// CHECK: write %[[FOLD]]#0
+// CHECK: write %[[FOLD]]#1
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %c32
+// CHECK:   tile.store {{.*}}, %o
+// The last segment writes the final state, once for a group of heads.
+// CHECK: %[[LAST:.*]] = arith.cmpi eq, %{{.*}}, %[[S]]
+// CHECK: scf.if %[[LAST]]
+// CHECK:   scf.if
+// CHECK:     tile.store {{.*}}, %final
+
+// CHECK-LABEL: tile.kernel @gated__states attributes
+// CHECK-SAME: key_tensor = 2
+// CHECK-SAME: query_tensor = 2 : i64, segments = -1 : i64
+// CHECK-NOT: load %q
+// CHECK-NOT: load %s[
+// CHECK: %[[DECAY:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (!tile.tile<1x1xf32>)
+// CHECK:   tile.load %v[%batch, {{.*}}, %head
+// CHECK:   tile.cumulative_sum
+// CHECK:   tile.accumulate
+// CHECK: store %[[DECAY]], %segment_decays[%segment, %batch, %head] {col_dim = -1 : i64, row_dim = -1 : i64}
+// CHECK: store {{.*}}, %segment_states[%segment, %batch, %head, %c0, %c0] {col_dim = 4 : i64, row_dim = 3 : i64}
+// CHECK: store {{.*}}, %segment_normalizers[%segment, %batch, %head, %c0] {col_dim = -1 : i64, row_dim = 3 : i64}
+polyattn.attention @gated(
+    %q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x32xf32>,
+    %g: tensor<?x?x?xf32>, %s: tensor<?x?x16x32xf32>, %z: tensor<?x?x16xf32>)
+    -> (o: tensor<?x?x?x32xf32>, final: tensor<?x?x16x32xf32>, final_z: tensor<?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %y = read %k : tensor<?x?x?x16xf32> -> [16]
+  %a = relu %x : [16]
+  %b = relu %y : [16]
+  %c = read %v : tensor<?x?x?x32xf32> -> [32]
+  %o:3 = attend query %a key %b value %c decay %g initial %s initial_normalizer %z
+      causal normalize <bias, bias = 1.0> {final_state}
+    : [16], [16], [32], tensor<?x?x?xf32>, tensor<?x?x16x32xf32>, tensor<?x?x16xf32>
+  return %o#0, %o#1, %o#2 : [32], tensor<?x?x16x32xf32>, tensor<?x?x16xf32>
+}
+
+// Decays that are the same for all positions are multiplied; states of query heads have programs of
+// query heads. Without an initial state the first segment has nothing to begin with.
+// CHECK-LABEL: tile.kernel @head_decay attributes
+// CHECK-SAME: [0, 2], 16, 16]
+// CHECK: %[[LATER:.*]] = arith.cmpi ne, %segment, %c0
+// CHECK: scf.if %[[LATER]] {
+// CHECK: %[[ROWS:.*]] = scf.for
+// CHECK:   tile.load %segment_states[%{{.*}}, %batch, %head
+// CHECK: tile.write %[[ROWS]]
+// CHECK-LABEL: tile.kernel @head_decay__states attributes
+// CHECK-SAME: query_tensor = 0 : i64
+// CHECK: scf.for {{.*}} = %[[FROM:.*]] to %[[TO:.*]] step %c32 {
+// CHECK: %[[COUNT:.*]] = arith.subi %[[TO]], %[[FROM]] : index
+// CHECK: %[[POSITIONS:.*]] = positions %[[COUNT]]
+// CHECK: %[[TOTAL:.*]] = map %[[POSITIONS]]
+// CHECK: store %[[TOTAL]], %segment_decays
+polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
+    %v: tensor<?x?x?x16xf32>, %g: tensor<?xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %b = read %k : tensor<?x?x?x16xf32> -> [16]
+  %c = read %v : tensor<?x?x?x16xf32> -> [16]
+  %o = attend query %a key %b value %c decay %g causal normalize <none>
+      {gate_heads = #polyattn.gate_heads<q>}
+    : [16], [16], [16], tensor<?xf32>
+  return %o : [16]
+}
+
+// Runs of blocks of a local kernel stay whole.
+// CHECK-LABEL: tile.kernel @local attributes
+// CHECK-SAME: block = 64 : i64
+// CHECK-SAME: unit = 256 : i64
+// CHECK: arith.divui {{.*}}, %c256
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c256
+polyattn.attention @local(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
+    %v: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %b = read %k : tensor<?x?x?x16xf32> -> [16]
+  %c = read %v : tensor<?x?x?x16xf32> -> [16]
+  %o = attend query %a key %b value %c local %a, %b
+      causal normalize <none>
+      {block = 256, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 16, quadratic_below = 0>}
+    : [16], [16], [16], [16], [16]
+  return %o : [16]
+}
+
+// Every query sees every key: one segment.
+// CHECK-LABEL: tile.kernel @full attributes
+// CHECK-NOT: segment
+// CHECK-NOT: tile.kernel @full__states
+polyattn.attention @full(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
+    %v: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %b = read %k : tensor<?x?x?x16xf32> -> [16]
+  %c = read %v : tensor<?x?x?x16xf32> -> [16]
+  %o = attend query %a key %b value %c full normalize <none> : [16], [16], [16]
+  return %o : [16]
+}
