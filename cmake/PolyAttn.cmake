@@ -19,6 +19,31 @@ function(polyattn_library name)
   polyattn_precompile(${name})
 endfunction()
 
+# One dialect, NAME in IR: FILEOps.td of this folder as C++ and as a reference, FILE.md, and its library.
+# TYPES says that it has types of its own; enums and attributes all have.
+function(polyattn_dialect file name)
+  cmake_parse_arguments(ARG "TYPES" "" "SOURCES;LINK" ${ARGN})
+  set(LLVM_TARGET_DEFINITIONS ${file}Ops.td)
+  mlir_tablegen(${file}Ops.h.inc -gen-op-decls)
+  mlir_tablegen(${file}Ops.cpp.inc -gen-op-defs)
+  mlir_tablegen(${file}Dialect.h.inc -gen-dialect-decls -dialect=${name})
+  mlir_tablegen(${file}Dialect.cpp.inc -gen-dialect-defs -dialect=${name})
+  if(ARG_TYPES)
+    mlir_tablegen(${file}Types.h.inc -gen-typedef-decls -typedefs-dialect=${name})
+    mlir_tablegen(${file}Types.cpp.inc -gen-typedef-defs -typedefs-dialect=${name})
+  endif()
+  mlir_tablegen(${file}Enums.h.inc -gen-enum-decls)
+  mlir_tablegen(${file}Enums.cpp.inc -gen-enum-defs)
+  mlir_tablegen(${file}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${name})
+  mlir_tablegen(${file}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${name})
+  mlir_tablegen(${file}.md -gen-dialect-doc -dialect=${name})
+  add_public_tablegen_target(${file}DialectIncGen)
+  polyattn_library(${file}Dialect
+    SOURCES ${ARG_SOURCES}
+    LINK ${ARG_LINK}
+    DEPENDS ${file}DialectIncGen)
+endfunction()
+
 # MLIR's headers dominate compile time; one precompiled header serves every target.
 add_library(PolyAttnPrecompiled OBJECT ${CMAKE_SOURCE_DIR}/cmake/Precompiled.cpp)
 target_precompile_headers(PolyAttnPrecompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Precompiled.h)
