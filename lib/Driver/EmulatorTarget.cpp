@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChosenEntry.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/LocationSnapshot.h"
 #include "polyattn/Driver/Target.h"
@@ -116,11 +117,7 @@ public:
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     AttentionOp attention = source.attention;
-    OwningOpRef<ModuleOp> module = attention->getParentOfType<ModuleOp>().clone();
-    std::string name = attention.getSymName().str();
-    for (auto other : llvm::make_early_inc_range(module->getOps<AttentionOp>()))
-      if (other.getSymName() != name)
-        other.erase();
+    OwningOpRef<ModuleOp> module = cloneAlone(attention);
     Expected<GPUDescription> description = findGPU(chip);
     if (!description)
       return description.takeError();
@@ -137,7 +134,7 @@ public:
     }
     if (failed(kernels.run(*module)))
       return llvm::make_error<ReportedError>();
-    auto entry = EmulatedEntry::compile(*module, name);
+    auto entry = EmulatedEntry::compile(*module, attention.getSymName());
     if (!entry)
       return entry.takeError();
     EmulatorOptions options;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChosenEntry.h"
 #include "mlir/Pass/PassManager.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Pipelines/CPU.h"
@@ -135,11 +136,7 @@ class TileTarget : public Target {
 public:
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     AttentionOp attention = source.attention;
-    OwningOpRef<ModuleOp> module = attention->getParentOfType<ModuleOp>().clone();
-    std::string name = attention.getSymName().str();
-    for (auto other : llvm::make_early_inc_range(module->getOps<AttentionOp>()))
-      if (other.getSymName() != name)
-        other.erase();
+    OwningOpRef<ModuleOp> module = cloneAlone(attention);
     OwningOpRef<ModuleOp> spec = module->clone();
     PassManager passes(module->getContext());
     CPUPipelineOptions options;
@@ -147,7 +144,8 @@ public:
     buildCPUPipeline(passes, options);
     if (failed(passes.run(*module)))
       return llvm::make_error<ReportedError>();
-    return std::make_unique<TileExecutable>(std::move(spec), std::move(module), name);
+    return std::make_unique<TileExecutable>(std::move(spec), std::move(module),
+                                            attention.getSymName());
   }
   bool hasSegments() const override { return true; }
 };
