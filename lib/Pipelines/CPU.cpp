@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Pipelines/CPU.h"
-#include "mlir/Pass/PassOptions.h"
-#include "mlir/Pass/PassRegistry.h"
+#include "TargetPipeline.h"
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
@@ -51,21 +50,7 @@ struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
 } // namespace
 
 void polyattn::registerCPUPipeline() {
-  // Not PassPipelineRegistration: its builder cannot refuse an unknown target.
-  mlir::registerPassPipeline(
-      "polyattn-cpu-pipeline", "Lower a spec to the LLVM dialect for a processor",
-      [](mlir::OpPassManager &passes, llvm::StringRef text,
-         llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)> error) {
-        TextOptions parsed;
-        if (mlir::failed(parsed.parseFromString(text)))
-          return mlir::failure();
-        llvm::Expected<MachineDescription> machine = findMachine(parsed.target);
-        if (!machine)
-          return error(llvm::toString(machine.takeError()));
-        buildCPUPipeline(passes, {*machine, parsed.stopAfter});
-        return mlir::success();
-      },
-      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> visit) {
-        visit(TextOptions());
-      });
+  registerTargetPipeline<TextOptions>("polyattn-cpu-pipeline",
+                                      "Lower a spec to the LLVM dialect for a processor",
+                                      findMachine, buildCPUPipeline);
 }

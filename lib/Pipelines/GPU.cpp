@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Pipelines/GPU.h"
+#include "TargetPipeline.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Pass/PassOptions.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToWarp.h"
@@ -76,23 +75,9 @@ struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
 } // namespace
 
 void polyattn::registerGPUPipelines() {
-  // Not PassPipelineRegistration: its builder cannot refuse an unknown target.
-  mlir::registerPassPipeline(
-      "polyattn-nvptx-pipeline", "Lower a spec to the LLVM dialect for an NVIDIA GPU",
-      [](mlir::OpPassManager &passes, llvm::StringRef text,
-         llvm::function_ref<llvm::LogicalResult(const llvm::Twine &)> error) {
-        TextOptions parsed;
-        if (mlir::failed(parsed.parseFromString(text)))
-          return mlir::failure();
-        llvm::Expected<GPUDescription> chip = findGPU(parsed.target);
-        if (!chip)
-          return error(llvm::toString(chip.takeError()));
-        buildGPUPipeline(passes, {*chip, parsed.stopAfter});
-        return mlir::success();
-      },
-      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> visit) {
-        visit(TextOptions());
-      });
+  registerTargetPipeline<TextOptions>("polyattn-nvptx-pipeline",
+                                      "Lower a spec to the LLVM dialect for an NVIDIA GPU", findGPU,
+                                      buildGPUPipeline);
   mlir::PassPipelineRegistration<>(
       "polyattn-warp-to-nvvm-pipeline", "Lower kernels in the warp dialect to the LLVM dialect",
       [](mlir::OpPassManager &passes) { buildWarpToNVVMPipeline(passes, GPUDescription()); });
