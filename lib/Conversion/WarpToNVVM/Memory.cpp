@@ -113,14 +113,7 @@ struct CopyAsync : ConvertOpToLLVMPattern<warp::CopyAsyncOp> {
   }
 };
 
-struct CommitCopies : ConvertOpToLLVMPattern<warp::CommitCopiesOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(warp::CommitCopiesOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::CpAsyncCommitGroupOp>(op);
-    return success();
-  }
-};
+using CommitCopies = OneToOneConvertToLLVMPattern<warp::CommitCopiesOp, NVVM::CpAsyncCommitGroupOp>;
 
 struct WaitCopies : ConvertOpToLLVMPattern<warp::WaitCopiesOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;

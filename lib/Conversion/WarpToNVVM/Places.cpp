@@ -74,14 +74,7 @@ struct ProgramId : ConvertOpToLLVMPattern<warp::ProgramIdOp> {
   }
 };
 
-struct Barrier : ConvertOpToLLVMPattern<warp::BarrierOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(warp::BarrierOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
-    return success();
-  }
-};
+using Barrier = OneToOneConvertToLLVMPattern<warp::BarrierOp, NVVM::Barrier0Op>;
 
 struct Sync : ConvertOpToLLVMPattern<warp::SyncOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;

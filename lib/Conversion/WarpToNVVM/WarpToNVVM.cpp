@@ -67,14 +67,7 @@ private:
   int64_t sharedBytesPerSM;
 };
 
-struct Return : ConvertOpToLLVMPattern<gpu::ReturnOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
-  LogicalResult matchAndRewrite(gpu::ReturnOp op, OpAdaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, ValueRange());
-    return success();
-  }
-};
+using Return = OneToOneConvertToLLVMPattern<gpu::ReturnOp, LLVM::ReturnOp>;
 
 struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarpToNVVMPass> {
   using ConvertWarpToNVVMBase::ConvertWarpToNVVMBase;
