@@ -20,17 +20,21 @@ struct GPUDescription {
   /// The PTX ISA that the code is written in, 78 for 7.8.
   int64_t ptxVersion = 70;
 
-  // What one thread, one CTA and one SM can have.
-  int64_t warpSize = 32;
-  int64_t maxThreadsPerBlock = 1024;
+  // What one thread, one CTA and one SM can have, alike in all generations.
+  static constexpr int64_t warpSize = 32;
+  static constexpr int64_t maxThreadsPerBlock = 1024;
+  static constexpr int64_t registersPerThread = 255;
+  static constexpr int64_t registersPerSM = 65536;
+  /// A thread takes a multiple of this from its SM.
+  static constexpr int64_t registerUnit = 8;
+  /// Shared memory that the system keeps of every CTA, in addition to what it asks for.
+  static constexpr int64_t reservedSharedBytesPerBlock = 1024;
+
+  // The same where generations differ.
   int64_t maxWarpsPerSM = 64;
   int64_t maxBlocksPerSM = 32;
-  int64_t registersPerThread = 255;
-  int64_t registersPerSM = 65536;
   int64_t sharedBytesPerBlock = 163 * 1024;
   int64_t sharedBytesPerSM = 164 * 1024;
-  /// Shared memory that the system keeps of every CTA, in addition to what it asks for.
-  int64_t reservedSharedBytesPerBlock = 1024;
 
   // The whole card.
   int64_t multiprocessors = 108;

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "polyattn/Conversion/Passes.h"
+#include "polyattn/Target/GPUDescription.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_CONVERTWARPTONVVM
@@ -55,14 +56,16 @@ struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
 private:
   /// For how many CTAs on a multiprocessor registers should be saved, or 0 where that is not
   /// known. ptxas would rather spill than not reach a round number of them, also where shared
-  /// memory has no place for these: all of the 65536 registers that threads could use are theirs.
+  /// memory has no place for these: all of the registers that threads could use are theirs.
   int64_t blocksWanted(gpu::GPUFuncOp op, int64_t threads) const {
     auto shared = op->getAttrOfType<IntegerAttr>("warp.shared_bytes");
-    constexpr int64_t reserved = 1024, registers = 65536, perThread = 256;
     if (!shared)
       return 0;
-    return std::min(sharedBytesPerSM / (shared.getInt() + reserved),
-                    registers / (perThread * threads));
+    constexpr int64_t perThread =
+        llvm::alignTo<GPUDescription::registerUnit>(GPUDescription::registersPerThread);
+    int64_t perBlock = shared.getInt() + GPUDescription::reservedSharedBytesPerBlock;
+    return std::min(sharedBytesPerSM / perBlock,
+                    GPUDescription::registersPerSM / (perThread * threads));
   }
   int64_t sharedBytesPerSM;
 };
@@ -105,9 +108,11 @@ private:
   static LogicalResult check(gpu::GPUFuncOp function) {
     if (!function.isKernel() || function.getNumResults())
       return function.emitOpError("expected a kernel without results");
+    constexpr int64_t lanes = GPUDescription::warpSize, most = GPUDescription::maxThreadsPerBlock;
     auto threads = function->getAttrOfType<IntegerAttr>("warp.threads");
-    if (!threads || threads.getInt() < 32 || threads.getInt() > 1024 || threads.getInt() % 32)
-      return function.emitOpError("expected 'warp.threads', a multiple of 32 that is at most 1024");
+    if (!threads || threads.getInt() < lanes || threads.getInt() > most || threads.getInt() % lanes)
+      return function.emitOpError("expected 'warp.threads', a multiple of ")
+             << lanes << " that is at most " << most;
     WalkResult walked = function.walk([](Operation *op) {
       if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
         return WalkResult::advance();
