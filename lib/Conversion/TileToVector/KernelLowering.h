@@ -9,8 +9,8 @@
 
 #include "Emitter.h"
 #include "Fusion.h"
-#include "Scratch.h"
 #include "dialects/Tile/Tile.h"
+#include "lib/Conversion/FirstFit.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -225,7 +225,7 @@ private:
   tile::KernelOp kernel;
   Emitter e;
   Fusion fusion;
-  Scratch scratch;
+  FirstFit scratch;
   mlir::Value scratchPointer;
   mlir::IRMapping mapping;                          ///< scalars
   llvm::DenseMap<mlir::Value, Storage> storages;    ///< materialised values and views

@@ -27,7 +27,8 @@ Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bo
   if (narrow && rows > 1 && stride * bytes % powerOfTwo == 0)
     stride += e.width();
   int64_t size = (stride == 1 ? e.padded(rows) : rows * stride) * bytes;
-  int64_t place = fresh ? scratch.allocateFresh(size) : scratch.allocate(size);
+  // Scratch memory has no limit: the caller brings what the kernel asks for.
+  int64_t place = *(fresh ? scratch.allocateFresh(size) : scratch.allocate(size));
   Storage storage;
   storage.base = scratchPointer;
   storage.offset = place / bytes;

@@ -12,14 +12,16 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
+/// Of everything in memory: once around the banks.
+static constexpr int64_t kAlignment = 128;
 /// Offsets in the workspace are i32.
 static constexpr int64_t kWorkspaceCapacity = int64_t(1) << 30;
 
 KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options,
                                const MemoryPlan &plan)
     : kernel(kernel), options(options), plan(plan), placement(kernel, options.warps, plan),
-      e(kernel.getLoc(), kernel.getContext()), shared(options.sharedBytes),
-      workspace(kWorkspaceCapacity) {}
+      e(kernel.getLoc(), kernel.getContext()), shared(kAlignment, options.sharedBytes),
+      workspace(kAlignment, kWorkspaceCapacity) {}
 
 LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   createFunction(module);

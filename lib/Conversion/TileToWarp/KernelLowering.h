@@ -15,9 +15,9 @@
 
 #include "Barriers.h"
 #include "Emitter.h"
-#include "Memory.h"
 #include "MemoryPlan.h"
 #include "Placement.h"
+#include "lib/Conversion/FirstFit.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Conversion/TileToWarp.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -241,7 +241,7 @@ private:
   Placement placement;
   Emitter e;
   Barriers barriers;
-  Memory shared, workspace;
+  FirstFit shared, workspace;
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   mlir::IRMapping mapping; // scalars
   llvm::DenseMap<mlir::Value, Storage> storages;
