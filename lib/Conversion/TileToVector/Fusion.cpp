@@ -6,17 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion.h"
+#include "lib/Conversion/TileValues.h"
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile;
-
-static TileType tileType(Value value) { return dyn_cast<TileType>(value.getType()); }
-
-static bool sameShape(Value a, Value b) {
-  return tileType(a).getRows() == tileType(b).getRows() &&
-         tileType(a).getColumns() == tileType(b).getColumns();
-}
 
 bool polyattn::isExpensive(MapOp map) {
   return llvm::any_of(map.getBody().front(), [](Operation &op) {
@@ -130,16 +124,6 @@ bool Fusion::accepts(OpOperand &use, Value producer) {
   return false;
 }
 
-static bool writesBuffers(Operation &op) {
-  if (isa<AccumulateOp, WriteOp>(op))
-    return true;
-  return op
-      .walk([](Operation *inner) {
-        return isa<AccumulateOp, WriteOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 bool Fusion::isDeferred(Value value) {
   auto known = deferred.find(value);
   if (known != deferred.end())
@@ -174,41 +158,19 @@ bool Fusion::computeDeferred(Value value) {
     deferred = before;
   if (!accepted)
     return false;
-  if (!reads)
-    return true;
   // Moving the computation to the user must not move it across a write to what it reads.
-  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
-    if (writesBuffers(*between))
-      return false;
-  return true;
+  return !reads || !writesBuffersBetween(op, user);
 }
 
 //===----------------------------------------------------------------------===//
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-Operation *Fusion::evaluationPoint(Operation *op) {
-  while (op->getNumResults() == 1 && tileType(op->getResult(0)) && isDeferred(op->getResult(0)) &&
-         !isa<ConstantOp, PositionsOp>(op))
-    op = *op->getUsers().begin();
-  return op;
-}
-
 Operation *Fusion::lastUse(Value value) {
-  Block *block = value.getParentBlock();
-  Operation *last = value.getDefiningOp();
-  auto later = [&](Operation *op) {
-    op = block->findAncestorOpInBlock(*op);
-    if (op && (!last || last->isBeforeInBlock(op)))
-      last = op;
+  auto moves = [&](Value result) {
+    return isDeferred(result) && !isa<ConstantOp, PositionsOp>(result.getDefiningOp());
   };
-  for (Operation *user : value.getUsers()) {
-    Operation *point = evaluationPoint(user);
-    later(point);
-    if (user->getNumResults() == 1 && tileType(user->getResult(0)) && isView(user->getResult(0)))
-      later(lastUse(user->getResult(0)));
-  }
-  return last;
+  return polyattn::lastUse(value, moves, [&](Value result) { return isView(result); });
 }
 
 bool Fusion::readsInPlace(Value root, Value leaf) {

@@ -46,7 +46,6 @@ private:
   bool accepts(mlir::OpOperand &use, mlir::Value producer);
   bool readsBuffer(mlir::Value value);
   bool computeDeferred(mlir::Value value);
-  mlir::Operation *evaluationPoint(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, bool> deferred;
 };

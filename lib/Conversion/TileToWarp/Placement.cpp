@@ -125,14 +125,6 @@ bool Placement::accepts(OpOperand &use, Value producer) {
   return false;
 }
 
-static bool writesBuffers(Operation &op) {
-  return op
-      .walk([](Operation *inner) {
-        return isa<AccumulateOp, WriteOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 bool Placement::isDeferrable(Value value) {
   Operation *op = value.getDefiningOp();
   if (!isa<MapOp, CausalMaskOp, ExpandOp, DotOp>(op) || !value.hasOneUse())
@@ -151,13 +143,8 @@ bool Placement::isDeferrable(Value value) {
   // A loop keeps one copy of what it carries; products go there at once.
   if (isa<scf::ForOp, scf::YieldOp>(user) && isa<DotOp>(op))
     return false;
-  if (!reads)
-    return true;
   // Moving the computation to the user must not move it across a write to what it reads.
-  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
-    if (writesBuffers(*between))
-      return false;
-  return true;
+  return !reads || !writesBuffersBetween(op, user);
 }
 
 bool Placement::readsBuffer(Value value) {
@@ -259,27 +246,13 @@ Type Placement::elementType(Value value) {
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-/// The op at which a deferred result is computed at last.
-Operation *Placement::evaluationPoint(Operation *op) {
-  while (op->getNumResults() == 1 && tileType(op->getResult(0)) && !isTrivial(op) &&
-         of(op->getResult(0)) == Place::Deferred && !isView(op))
-    op = *op->getUsers().begin();
-  return op;
-}
-
 Operation *Placement::lastUse(Value value) {
-  Block *block = value.getParentBlock();
-  Operation *last = value.getDefiningOp();
-  auto later = [&](Operation *op) {
-    op = block->findAncestorOpInBlock(*op);
-    if (op && (!last || last->isBeforeInBlock(op)))
-      last = op;
+  auto moves = [&](Value result) {
+    Operation *op = result.getDefiningOp();
+    return !isTrivial(op) && of(result) == Place::Deferred && !isView(op);
   };
-  for (Operation *user : value.getUsers()) {
-    later(evaluationPoint(user));
-    if (isView(user) && of(user->getResult(0)) == Place::Deferred)
-      if (Operation *viewUse = lastUse(user->getResult(0)))
-        later(viewUse);
-  }
-  return last;
+  auto isShown = [&](Value result) {
+    return isView(result.getDefiningOp()) && of(result) == Place::Deferred;
+  };
+  return polyattn::lastUse(value, moves, isShown);
 }

@@ -9,6 +9,7 @@
 
 #include "MemoryPlan.h"
 #include "dialects/Warp/Warp.h"
+#include "lib/Conversion/TileValues.h"
 
 namespace polyattn::tile_to_warp {
 
@@ -57,7 +58,6 @@ private:
   bool readsBuffer(mlir::Value value);
   bool isOperand(mlir::Value value);
   bool needsStaging(tile::ReadOp read);
-  mlir::Operation *evaluationPoint(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, Place> places;
   int64_t warps;
@@ -67,15 +67,8 @@ private:
   llvm::DenseSet<mlir::Operation *> distantWeights;
 };
 
-inline tile::TileType tileType(mlir::Value value) {
-  return llvm::dyn_cast<tile::TileType>(value.getType());
-}
 inline bool isVector(mlir::Value value) {
   return tileType(value).getRows() == 1 || tileType(value).getColumns() == 1;
-}
-inline bool sameShape(mlir::Value a, mlir::Value b) {
-  return tileType(a).getRows() == tileType(b).getRows() &&
-         tileType(a).getColumns() == tileType(b).getColumns();
 }
 /// A product for the tensor cores: two matrices make a third.
 inline bool isMatrixProduct(tile::DotOp dot) { return !isVector(dot.getResult()); }
