@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
 /// The products that evaluating `value` needs first; not those inside their accumulators.

@@ -14,7 +14,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "polyattn/Target/MachineDescription.h"
 
-namespace polyattn {
+namespace polyattn::tile_to_vector {
 
 /// A 64-bit integer: a known constant plus a part known at run time, if any. Keeping the
 /// two apart turns most address arithmetic into displacements.
@@ -102,6 +102,6 @@ private:
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
 };
 
-} // namespace polyattn
+} // namespace polyattn::tile_to_vector
 
 #endif // POLYATTN_LIB_CONVERSION_TILETOVECTOR_EMITTER_H

@@ -10,9 +10,10 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
-bool polyattn::isExpensive(MapOp map) {
+bool polyattn::tile_to_vector::isExpensive(MapOp map) {
   return llvm::any_of(map.getBody().front(), [](Operation &op) {
     return isa_and_nonnull<math::MathDialect>(op.getDialect()) &&
            !isa<math::FmaOp, math::AbsFOp, math::SqrtOp>(op);

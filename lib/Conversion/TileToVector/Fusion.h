@@ -9,7 +9,7 @@
 
 #include "dialects/Tile/Tile.h"
 
-namespace polyattn {
+namespace polyattn::tile_to_vector {
 
 /// Facts about the values of a kernel. Nothing is changed and nothing is emitted.
 ///
@@ -58,6 +58,6 @@ inline bool isColumnVector(tile::TileType type) {
   return type.getColumns() == 1 && type.getRows() > 1;
 }
 
-} // namespace polyattn
+} // namespace polyattn::tile_to_vector
 
 #endif // POLYATTN_LIB_CONVERSION_TILETOVECTOR_FUSION_H

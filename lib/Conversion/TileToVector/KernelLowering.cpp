@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
 /// Vectors are read whole, also at the end of the last tile.

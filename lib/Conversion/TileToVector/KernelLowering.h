@@ -14,7 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
-namespace polyattn {
+namespace polyattn::tile_to_vector {
 
 /// Where a tile lies. Rows are `rowStride` elements apart; or, for the left operand of
 /// transposed products, columns are cut into panels of `panelWidth`, each contiguous.
@@ -238,6 +238,6 @@ private:
   mlir::ModuleOp module;
 };
 
-} // namespace polyattn
+} // namespace polyattn::tile_to_vector
 
 #endif // POLYATTN_LIB_CONVERSION_TILETOVECTOR_KERNELLOWERING_H

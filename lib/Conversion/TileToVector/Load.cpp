@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
 //===----------------------------------------------------------------------===//

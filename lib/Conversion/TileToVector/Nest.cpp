@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
 /// How many vectors wide a panel of B is whose `depth` rows take half of L1: four or two.

@@ -17,6 +17,7 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
 /// Whether the nest of this product has a register tile for each few rows of a block, and all of

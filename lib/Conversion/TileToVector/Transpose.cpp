@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 
 // W rows of W lanes, rows and columns exchanged. First 4x4 blocks within 128-bit lanes by
 // unpack-like shuffles, then the lanes themselves: all of them are single instructions on x86.

@@ -9,6 +9,7 @@
 
 using namespace mlir;
 using namespace polyattn;
+using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
 Offset KernelLowering::address(const Storage &storage, Offset row, Offset column) {
