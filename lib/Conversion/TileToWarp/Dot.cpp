@@ -189,15 +189,18 @@ void KernelLowering::lowerAccumulate(AccumulateOp op) {
   Value bound = number(op.getBound());
   Product product = productOf(op.getLhs(), op.getRhs(), bound, /*lhsTransposed=*/false);
   beginPhase();
-  forAccumulators(rows, columns, ProductCount(), /*whole=*/false,
-                  [&](const Grid &grid, Value condition) {
-                    Values sums = loadElements(storage, shifted(grid, row, {}));
-                    if (op.getFactor()) {
-                      Value factor = evaluateAt(op.getFactor(), {}, {});
-                      for (Value &sum : sums)
-                        sum = arith::MulFOp::create(e, sum, factor);
-                    }
-                    sums = multiply(product, *grid.warpTile, sums).front();
-                    storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, condition);
-                  });
+  auto update = [&](const Grid &grid) {
+    Values sums = loadElements(storage, shifted(grid, row, {}));
+    if (op.getFactor()) {
+      Value factor = evaluateAt(op.getFactor(), {}, {});
+      for (Value &sum : sums)
+        sum = arith::MulFOp::create(e, sum, factor);
+    }
+    sums = multiply(product, *grid.warpTile, sums).front();
+    storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, Value());
+  };
+  // Warps without a part must not read another's while that is written.
+  forAccumulators(
+      rows, columns, ProductCount(), /*whole=*/false,
+      [&](const Grid &grid, Value condition) { e.when(condition, [&] { update(grid); }); });
 }

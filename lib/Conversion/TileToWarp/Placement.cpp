@@ -102,10 +102,11 @@ Place Placement::decideLoad(LoadOp load) {
     return Place::Memory;
   OpOperand &use = *value.use_begin();
   bool near = use.getOwner()->getBlock() == load->getBlock();
-  return near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
-                 accepts(use, value)
-             ? Place::Deferred
-             : Place::Memory;
+  places[value] = Place::Deferred; // what `accepts` asks about
+  bool deferred = near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
+                  accepts(use, value);
+  places.erase(value);
+  return deferred ? Place::Deferred : Place::Memory;
 }
 
 /// Whether `user` can compute its operand at the elements that it needs.

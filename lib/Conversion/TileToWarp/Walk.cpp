@@ -197,18 +197,25 @@ void KernelLowering::lowerWrite(WriteOp write) {
   };
   if (forProducts(tile, body))
     return;
-  forCopyGrids(type.getRows(), type.getColumns(), storage.columnMajor, 1, body);
+  forCopyGrids(type.getRows(), type.getColumns(), storage.columnMajor, storage.isVector() ? 1 : 4,
+               body);
 }
 
 void KernelLowering::lowerConcat(ConcatOp concat) {
   Storage storage = allocateFor(concat.getResult());
   beginPhase();
-  int64_t row = 0, left = concat.getInputs().size();
+  int64_t row = 0;
   for (Value input : concat.getInputs()) {
     int64_t rows = tileType(input).getRows();
-    writeTile(input, storage, row, --left ? rows : storage.rows - row, storage.columns);
+    writeTile(input, storage, row, rows, storage.columns);
     row += rows;
   }
+  if (row < storage.rows)
+    forCopyGrids(
+        storage.rows - row, storage.columns, storage.columnMajor, 1, [&](const Grid &grid, Value) {
+          recordWrite(storage, Grid());
+          storeElements(storage, shifted(grid, e.i32(row), {}), Values(grid.size(), e.f32(0)));
+        });
   computed.insert(concat.getResult());
 }
 

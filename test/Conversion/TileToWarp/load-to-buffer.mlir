@@ -1,0 +1,20 @@
+// RUN: polyattn-opt %s --tile-to-warp --canonicalize --cse | FileCheck %s
+
+// What a load brings goes into a buffer and nowhere else.
+
+// CHECK: gpu.func @kept
+// CHECK: warp.load_global %{{.*}} {read_only} : vector<2xi32>
+// CHECK: warp.store_shared %{{.*}} : vector<4xf32>
+// CHECK: warp.barrier
+// CHECK: warp.load_shared
+// CHECK: warp.store_global
+tile.kernel @kept attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
+^bb0(%k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %s = tile.buffer : !tile.buffer<16x16>
+  %rows = tile.load %k[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+  tile.write %rows, %s[%c0] : !tile.tile<16x16xf32>, !tile.buffer<16x16>
+  %again = tile.read %s[%c0] : !tile.buffer<16x16> -> !tile.tile<16x16xf32>
+  tile.store %again, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xbf16>
+}
