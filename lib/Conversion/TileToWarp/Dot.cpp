@@ -199,8 +199,11 @@ void KernelLowering::lowerAccumulate(AccumulateOp op) {
     sums = multiply(product, *grid.warpTile, sums).front();
     storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, Value());
   };
+  // Addresses of global memory take registers of their own.
+  ProductCount products;
+  products.all = storage.space == Space::Shared ? 1 : 2;
   // Warps without a part must not read another's while that is written.
-  forAccumulators(
-      rows, columns, ProductCount(), /*whole=*/false,
-      [&](const Grid &grid, Value condition) { e.when(condition, [&] { update(grid); }); });
+  forAccumulators(rows, columns, products, /*whole=*/false, [&](const Grid &grid, Value condition) {
+    e.when(condition, [&] { update(grid); });
+  });
 }
