@@ -41,9 +41,7 @@ public:
       add(tensor, false);
     for (const HostTensor &tensor : call.results)
       add(tensor, true);
-    std::vector<LaunchTensor> views;
-    for (const EmulatedTensor &tensor : tensors)
-      views.push_back(tensor.view);
+    std::vector<LaunchTensor> views = viewsOf(tensors);
     options.segments =
         call.segments ? call.segments : chooseSegments(entry->getLaunch(), views, multiprocessors);
     Expected<EmulatedEntry::Report> done = entry->run(tensors, options);

@@ -65,12 +65,16 @@ Expected<EmulatedEntry::Report> EmulatedEntry::run(ArrayRef<EmulatedTensor> tens
   if (options.segments != 1 && (!launch.segments || options.segments < 1))
     return llvm::createStringError("@" + launch.function + ": its positions cannot be cut into " +
                                    Twine(options.segments) + " segments");
-  std::vector<LaunchTensor> views;
-  for (const EmulatedTensor &tensor : tensors)
-    views.push_back(tensor.view);
+  std::vector<LaunchTensor> views = viewsOf(tensors);
   HiddenMemory hidden;
   for (const HiddenTensor &tensor : launch.hidden)
     hidden.add(sizesOf(tensor, views, options.segments));
+
+  auto runKernel = [&](const EmulatedKernel &which, bool writesHidden) {
+    std::vector<EmulatedTensor> all = tensors.vec();
+    hidden.appendTo(all, writesHidden);
+    return which.run(all, options);
+  };
 
   Report report;
   if (options.segments > 1) {
@@ -80,16 +84,12 @@ Expected<EmulatedEntry::Report> EmulatedEntry::run(ArrayRef<EmulatedTensor> tens
         return compiled.takeError();
       states = std::move(*compiled);
     }
-    std::vector<EmulatedTensor> all = tensors.vec();
-    hidden.appendTo(all, /*isResult=*/true);
-    Expected<EmulatorReport> done = states->run(all, options);
+    Expected<EmulatorReport> done = runKernel(*states, /*writesHidden=*/true);
     if (!done)
       return done.takeError();
     report.states = std::move(*done);
   }
-  std::vector<EmulatedTensor> all = tensors.vec();
-  hidden.appendTo(all, /*isResult=*/false);
-  Expected<EmulatorReport> done = kernel->run(all, options);
+  Expected<EmulatorReport> done = runKernel(*kernel, /*writesHidden=*/false);
   if (!done)
     return done.takeError();
   report.kernel = std::move(*done);

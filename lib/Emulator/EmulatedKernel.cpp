@@ -184,14 +184,19 @@ static Expected<emulator::Chip> findChip(StringRef name) {
   return llvm::createStringError("unknown chip '" + name + "', expected one of " + known);
 }
 
+std::vector<LaunchTensor> polyattn::viewsOf(llvm::ArrayRef<EmulatedTensor> tensors) {
+  std::vector<LaunchTensor> views;
+  for (const EmulatedTensor &tensor : tensors)
+    views.push_back(tensor.view);
+  return views;
+}
+
 Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tensors,
                                              const EmulatorOptions &options) const {
   auto chip = findChip(options.chip);
   if (!chip)
     return chip.takeError();
-  std::vector<LaunchTensor> views;
-  for (const EmulatedTensor &tensor : tensors)
-    views.push_back(tensor.view);
+  std::vector<LaunchTensor> views = viewsOf(tensors);
 
   emulator::Launch launch;
   launch.kernel = code->function;

@@ -45,12 +45,8 @@ static unsigned lineIn(StringRef place, StringRef fileName) {
 void EmulatorReport::printProfile(StringRef text, StringRef fileName,
                                   llvm::raw_ostream &stream) const {
   std::map<unsigned, emulator::SiteCounters> lines;
-  for (auto [site, costs] : llvm::zip_first(counters.sites, sites)) {
-    emulator::SiteCounters &line = lines[lineIn(costs.place, fileName)];
-    line.mma += site.mma;
-    line.sharedWavefronts += site.sharedWavefronts;
-    line.globalSectors += site.globalSectors;
-  }
+  for (auto [costs, site] : llvm::zip_first(counters.sites, sites))
+    lines[lineIn(site.place, fileName)].add(costs);
   auto number = [&](uint64_t count) {
     if (count)
       stream << llvm::format("%11.1f", double(count) / double(std::max<int64_t>(programs, 1)));

@@ -34,11 +34,8 @@ void Counters::add(const Counters &other) {
   tensorClocks += other.tensorClocks;
   sharedClocks += other.sharedClocks;
   predictedClocks += other.predictedClocks;
-  for (uint32_t site = 0; site < other.sites.size(); ++site) {
-    at(site).mma += other.sites[site].mma;
-    at(site).sharedWavefronts += other.sites[site].sharedWavefronts;
-    at(site).globalSectors += other.sites[site].globalSectors;
-  }
+  for (uint32_t site = 0; site < other.sites.size(); ++site)
+    at(site).add(other.sites[site]);
 }
 
 void Interval::end(const Chip &chip, Counters &counters) {

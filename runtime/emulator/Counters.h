@@ -28,6 +28,12 @@ const Chip *getChips();
 /// What one op of the kernel takes of what is counted below.
 struct SiteCounters {
   uint64_t mma = 0, sharedWavefronts = 0, globalSectors = 0;
+
+  void add(const SiteCounters &other) {
+    mma += other.mma;
+    sharedWavefronts += other.sharedWavefronts;
+    globalSectors += other.globalSectors;
+  }
 };
 
 /// Sums over all CTAs of a launch.

@@ -22,6 +22,9 @@ struct EmulatedTensor {
   bool isResult;
 };
 
+/// What a launch is described by.
+std::vector<LaunchTensor> viewsOf(llvm::ArrayRef<EmulatedTensor> tensors);
+
 struct EmulatorOptions {
   /// Whose clocks are counted.
   std::string chip = "sm_80";

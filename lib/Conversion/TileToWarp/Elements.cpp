@@ -62,7 +62,7 @@ Value KernelLowering::address(const Storage &storage, const Coordinates &line,
 }
 
 void KernelLowering::loadRun(const Storage &storage, Value address, int64_t run, Values &elements) {
-  Type type = e.runType(!storage.element.isF32(), run);
+  Type type = e.runType(storage.element, run);
   Value loaded = storage.space == Space::Shared
                      ? Value(warp::LoadSharedOp::create(e, type, address))
                      : Value(warp::LoadGlobalOp::create(e, type, workspacePointer, e.toI64(address),
@@ -100,11 +100,6 @@ Value KernelLowering::tensorOffset(const Tensor &tensor, ValueRange indices) {
   return e.createOrFold<arith::MulIOp>(offset, e.i64(bytes));
 }
 
-Value KernelLowering::loadGlobal(const Tensor &tensor, Value offset, bool readOnly) {
-  Type type = tensor.element.isBF16() ? Type(e.getI16Type()) : tensor.element;
-  return e.widen(warp::LoadGlobalOp::create(e, type, tensor.base, offset, readOnly));
-}
-
 Values KernelLowering::evaluateLoad(LoadOp load, const Grid &wanted) {
   const Tensor &tensor = tensors[load.getMemref()];
   Grid grid = load.getTransposed() ? wanted.transposed() : wanted;
@@ -122,13 +117,7 @@ Values KernelLowering::evaluateLoad(LoadOp load, const Grid &wanted) {
     scf::YieldOp::create(e, loadTensor(load, grid, 1));
     loaded = Values(branch.getResults());
   }
-  if (!load.getTransposed())
-    return loaded;
-  Values values(grid.size());
-  for (int64_t r = 0; r < grid.rows.size(); ++r)
-    for (int64_t c = 0; c < grid.columns.size(); ++c)
-      values[c * wanted.columns.size() + r] = loaded[r * grid.columns.size() + c];
-  return values;
+  return load.getTransposed() ? transposed(loaded, grid) : loaded;
 }
 
 /// How many elements along the columns lie together, at a multiple of their size where the tensor's
@@ -195,12 +184,9 @@ Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
         step = e.select(inside, step, e.i64(0));
       Value offset = e.createOrFold<arith::AddIOp>(start, step);
       Values elements;
-      if (run == 1)
-        elements = {loadGlobal(tensor, offset, readOnly)};
-      else
-        e.unpack(warp::LoadGlobalOp::create(e, e.runType(tensor.element.isBF16(), run), tensor.base,
-                                            offset, readOnly),
-                 elements);
+      e.unpack(warp::LoadGlobalOp::create(e, e.runType(tensor.element, run), tensor.base, offset,
+                                          readOnly),
+               elements);
       for (Value element : elements)
         values.push_back(inside ? e.select(inside, element, e.f32(0)) : element);
     }

@@ -89,24 +89,44 @@ public:
                ? element
                : mlir::arith::ExtFOp::create(*this, getF32Type(), element).getResult();
   }
-  /// The type of `run` elements that are loaded at once: bits of bf16, two in a word, or f32.
-  mlir::Type runType(bool isBF16, int64_t run) {
-    mlir::Type word = !isBF16 ? getF32Type() : run == 1 ? mlir::Type(getI16Type()) : getI32Type();
+  /// The type of `run` elements that are loaded at once: bits of bf16, two in a word, f32 or f16.
+  mlir::Type runType(mlir::Type element, int64_t run) {
+    bool isBF16 = element.isBF16();
+    mlir::Type word = !isBF16 ? element : run == 1 ? mlir::Type(getI16Type()) : getI32Type();
     int64_t words = isBF16 ? (run + 1) / 2 : run;
     return words == 1 ? word : mlir::VectorType::get(words, word);
   }
   /// The elements of such a value as f32, added to `elements`.
   void unpack(mlir::Value loaded, llvm::SmallVectorImpl<mlir::Value> &elements) {
     auto unpackWord = [&](mlir::Value word) {
-      elements.push_back(word.getType().isInteger() ? fromBF16(word) : word);
-      if (word.getType().isInteger(32))
-        elements.push_back(fromUpperBF16(word));
+      if (!word.getType().isInteger(32))
+        return elements.push_back(widen(word));
+      elements.push_back(fromBF16(word));
+      elements.push_back(fromUpperBF16(word));
     };
     auto type = mlir::dyn_cast<mlir::VectorType>(loaded.getType());
     if (!type)
       return unpackWord(loaded);
     for (int64_t i = 0; i < type.getNumElements(); ++i)
       unpackWord(mlir::vector::ExtractOp::create(*this, loaded, i));
+  }
+  /// f32 values, one or an even number, as they are stored at once: rounded, two of 16 bits in a
+  /// word.
+  mlir::Value pack(mlir::Type element, mlir::ValueRange values) {
+    llvm::SmallVector<mlir::Value> words(values);
+    if (!element.isF32()) {
+      auto kind = element.isBF16() ? warp::OperandKind::BF16 : warp::OperandKind::F16;
+      words.clear();
+      for (size_t i = 0; i < values.size(); i += 2)
+        words.push_back(warp::PackOp::create(*this, kind, values[i],
+                                             values[std::min(i + 1, values.size() - 1)]));
+      if (values.size() == 1)
+        return mlir::arith::TruncIOp::create(*this, getI16Type(), words[0]);
+    }
+    if (words.size() == 1)
+      return words[0];
+    auto type = mlir::VectorType::get(int64_t(words.size()), words[0].getType());
+    return mlir::vector::FromElementsOp::create(*this, type, words);
   }
 
   /// Runs `body` under a condition; always where it is null.

@@ -22,6 +22,14 @@ Values KernelLowering::evaluate(Value value, const Grid &grid) {
   return loadElements(storages[value], grid);
 }
 
+Values KernelLowering::transposed(const Values &values, const Grid &grid) {
+  Values result;
+  for (int64_t c = 0; c < grid.columns.size(); ++c)
+    for (int64_t r = 0; r < grid.rows.size(); ++r)
+      result.push_back(values[r * grid.columns.size() + c]);
+  return result;
+}
+
 Values KernelLowering::evaluateOp(Value value, const Grid &grid) {
   return TypeSwitch<Operation *, Values>(value.getDefiningOp())
       .Case([&](ConstantOp constant) {
@@ -46,11 +54,8 @@ Values KernelLowering::evaluateOp(Value value, const Grid &grid) {
         return loadElements(storages[read.getBuffer()], shifted(grid, number(read.getRow()), {}));
       })
       .Case([&](TransposeOp transpose) {
-        Values source = evaluate(transpose.getSource(), grid.transposed()), values(grid.size());
-        for (int64_t r = 0; r < grid.rows.size(); ++r)
-          for (int64_t c = 0; c < grid.columns.size(); ++c)
-            values[r * grid.columns.size() + c] = source[c * grid.rows.size() + r];
-        return values;
+        Grid own = grid.transposed();
+        return transposed(evaluate(transpose.getSource(), own), own);
       })
       .Case([&](DotOp dot) { return evaluateDot(dot, grid); });
 }

@@ -127,6 +127,8 @@ private:
   //===--- Evaluation (Evaluate.cpp, Elements.cpp) --------------------------===//
   Values evaluate(mlir::Value value, const Grid &grid);
   Values evaluateOp(mlir::Value value, const Grid &grid);
+  /// The values of a grid in the order of its transpose.
+  static Values transposed(const Values &values, const Grid &grid);
   Values evaluateMap(tile::MapOp map, const Grid &grid);
   Values evaluateMask(tile::CausalMaskOp mask, const Grid &grid);
   /// Each row is a product of rows of `source` that a table names.
@@ -150,7 +152,6 @@ private:
                       int64_t lineOffset, int64_t alongOffset);
   /// i64, in bytes, of a tensor's element that the indices name.
   mlir::Value tensorOffset(const Tensor &tensor, mlir::ValueRange indices);
-  mlir::Value loadGlobal(const Tensor &tensor, mlir::Value offset, bool readOnly);
 
   //===--- Products (Dot.cpp, Fragments.cpp) --------------------------------===//
   /// A tile in memory as its user sees it.

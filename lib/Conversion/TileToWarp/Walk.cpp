@@ -178,10 +178,9 @@ void KernelLowering::lowerBuffer(BufferOp buffer) {
       workspace.free(copy.offset);
   }
   beginPhase();
-  forCopyGrids(storage.rows, storage.columns, storage.columnMajor, storage.isVector() ? 1 : 4,
-               [&](const Grid &grid, Value condition) {
-                 storeBuffer(result, grid, Values(grid.size(), e.f32(0)), {}, 0, condition);
-               });
+  forCopyGrids(storage, [&](const Grid &grid, Value condition) {
+    storeBuffer(result, grid, Values(grid.size(), e.f32(0)), {}, 0, condition);
+  });
 }
 
 void KernelLowering::lowerWrite(WriteOp write) {

@@ -72,21 +72,7 @@ Values KernelLowering::padded(Value tile, const Grid &grid, Values values) {
 //===----------------------------------------------------------------------===//
 
 void KernelLowering::storeRun(const Storage &storage, Value address, ValueRange values) {
-  Values words;
-  if (storage.element.isF32()) {
-    llvm::append_range(words, values);
-  } else if (values.size() == 1) {
-    Value pair = warp::PackOp::create(e, warp::OperandKind::BF16, values[0], values[0]);
-    words.push_back(arith::TruncIOp::create(e, e.getI16Type(), pair));
-  } else {
-    for (size_t i = 0; i < values.size(); i += 2)
-      words.push_back(warp::PackOp::create(e, warp::OperandKind::BF16, values[i], values[i + 1]));
-  }
-  Value word = words[0];
-  if (words.size() > 1) {
-    auto type = VectorType::get(int64_t(words.size()), word.getType());
-    word = vector::FromElementsOp::create(e, type, words);
-  }
+  Value word = e.pack(storage.element, values);
   if (storage.space == Space::Shared)
     warp::StoreSharedOp::create(e, word, address);
   else
@@ -205,15 +191,6 @@ void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange val
 }
 
 void KernelLowering::storeTensor(const Tensor &tensor, ValueRange values, Value offset) {
-  bool pair = values.size() == 2;
-  Value word = values[0];
-  if (!tensor.element.isF32()) {
-    auto kind = tensor.element.isBF16() ? warp::OperandKind::BF16 : warp::OperandKind::F16;
-    word = warp::PackOp::create(e, kind, values[0], values[values.size() - 1]);
-    if (!pair)
-      word = arith::TruncIOp::create(e, e.getI16Type(), word);
-  } else if (pair) {
-    word = vector::FromElementsOp::create(e, VectorType::get({2}, word.getType()), values);
-  }
+  Value word = e.pack(tensor.element, values);
   warp::StoreGlobalOp::create(e, word, tensor.base, offset);
 }
