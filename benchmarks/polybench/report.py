@@ -175,9 +175,9 @@ TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_ta
           "long": long_table, "plots": plots}
 
 
-def fill(text, results):
+def fill(text, results, tables=TABLES):
     """The page with every `<!-- begin NAME -->` ... `<!-- end -->` replaced."""
     def one(match):
         name = match.group(1)
-        return f"<!-- begin {name} -->\n{TABLES[name](results)}\n<!-- end -->"
+        return f"<!-- begin {name} -->\n{tables[name](results)}\n<!-- end -->"
     return re.sub(r"<!-- begin (\w+) -->\n.*?<!-- end -->", one, text, flags=re.S)

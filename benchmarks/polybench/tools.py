@@ -95,6 +95,36 @@ def local_block(entry):
     return int(block.group(1)) if block else None
 
 
+def run_json(what, command, extra_environment=None):
+    """What a program prints as JSON."""
+    environment = dict(os.environ, **(extra_environment or {}))
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    except OSError as error:
+        raise Failure(what, error) from error
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        raise Failure(what, lines[-1])
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        raise Failure(what, f"the output is not JSON: {error}") from error
+
+
+def argument_bytes(description, tokens, heads, storage=None):
+    """Bytes of all arguments and results of a described entry, f32 held as `storage`; B is 1."""
+    bytes_of = {"f32": 4, "bf16": 2, "f16": 2}
+    sizes = {"B": 1, "T": tokens, "Tk": tokens, "H": heads, "Hkv": heads}
+    total = 0
+    for tensor in description["arguments"] + description["results"]:
+        count = 1
+        for size in tensor["dims"]:
+            count *= sizes.get(size, size)
+        dtype = storage if storage and tensor["dtype"] == "f32" else tensor["dtype"]
+        total += count * bytes_of[dtype]
+    return total
+
+
 class Tools:
     """polyattn-run and polyattn-peers of one build folder."""
 
@@ -110,21 +140,6 @@ class Tools:
     def has_peers(self):
         return os.access(self.peers_program, os.X_OK)
 
-    def _json(self, what, command, extra_environment=None):
-        environment = dict(os.environ, **(extra_environment or {}))
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT,
-                                  env=environment)
-        except OSError as error:
-            raise Failure(what, error) from error
-        if done.returncode != 0:
-            lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-            raise Failure(what, lines[-1])
-        try:
-            return json.loads(done.stdout)
-        except ValueError as error:
-            raise Failure(what, f"the output is not JSON: {error}") from error
-
     def ours(self, entry, tokens, heads=4, threads=1, seconds=None, cache=None):
         """One process of polyattn-run. Without seconds it only compiles and runs once."""
         command = [self.runner, SPEC, "--entry", entry, "--random",
@@ -133,7 +148,7 @@ class Tools:
         if seconds is not None:
             command.append(f"--bench={seconds}")
         environment = {"POLYATTN_CACHE_DIR": cache or self.cache}
-        return self._json(f"{entry}, T={tokens}", command, environment)
+        return run_json(f"{entry}, T={tokens}", command, environment)
 
     def peers(self, entry, tokens, heads=4, seconds=1.0, blocking=None):
         """One process of polyattn-peers; `blocking` is what an earlier one found best."""
@@ -148,26 +163,15 @@ class Tools:
         environment = {"OPENBLAS_NUM_THREADS": "1"}
         if "avx512f" in cpu_flags() and "OPENBLAS_CORETYPE" not in os.environ:
             environment["OPENBLAS_CORETYPE"] = "SkylakeX"
-        return self._json(f"OpenBLAS, {entry}, T={tokens}", command, environment)
+        return run_json(f"OpenBLAS, {entry}, T={tokens}", command, environment)
 
     def argument_bytes(self, entry, tokens, heads):
         """Bytes of all arguments and results."""
         if self.descriptions is None:
-            self.descriptions = self._json("--describe", [self.runner, SPEC, "--describe",
-                                                          "--json"])
-        sizes = {"f32": 4, "bf16": 2, "f16": 2}
+            self.descriptions = run_json("--describe", [self.runner, SPEC, "--describe", "--json"])
         for description in self.descriptions["entries"]:
-            if description["name"] != entry:
-                continue
-            total = 0
-            for tensor in description["arguments"] + description["results"]:
-                # [B, T, H, d] is the only shape with three dynamic sizes; B is 1.
-                dynamic = iter((1, tokens, heads))
-                count = 1
-                for size in tensor["shape"]:
-                    count *= size if size is not None else next(dynamic)
-                total += count * sizes[tensor["dtype"]]
-            return total
+            if description["name"] == entry:
+                return argument_bytes(description, tokens, heads)
         raise Failure("--describe", f"no entry {entry}")
 
     def attempt(self, measure, *arguments, **options):
