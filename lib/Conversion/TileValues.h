@@ -40,27 +40,21 @@ inline bool writesBuffersBetween(mlir::Operation *first, mlir::Operation *last) 
 
 using ValuePredicate = llvm::function_ref<bool(mlir::Value)>;
 
-/// The op at which the result of `op` is computed at last.
-inline mlir::Operation *evaluationPoint(mlir::Operation *op, ValuePredicate isDeferred) {
-  while (op->getNumResults() == 1 && tileType(op->getResult(0)) && isDeferred(op->getResult(0)))
-    op = *op->getUsers().begin();
-  return op;
-}
-
-/// The last op in the block of `value` that reads its memory, in program order.
-inline mlir::Operation *lastUse(mlir::Value value, ValuePredicate isDeferred,
-                                ValuePredicate isView) {
+/// The last op in the block of `value` that reads its memory, in program order: where results that
+/// `isPassedOn` are computed from it at their users, or are views of it, these count.
+inline mlir::Operation *lastUse(mlir::Value value, ValuePredicate isPassedOn) {
   mlir::Block *block = value.getParentBlock();
   mlir::Operation *last = value.getDefiningOp();
   auto later = [&](mlir::Operation *op) {
-    op = block->findAncestorOpInBlock(*op);
+    op = op ? block->findAncestorOpInBlock(*op) : op;
     if (op && (!last || last->isBeforeInBlock(op)))
       last = op;
   };
   for (mlir::Operation *user : value.getUsers()) {
-    later(evaluationPoint(user, isDeferred));
-    if (user->getNumResults() == 1 && tileType(user->getResult(0)) && isView(user->getResult(0)))
-      later(lastUse(user->getResult(0), isDeferred, isView));
+    later(user);
+    if (user->getNumResults() == 1 && tileType(user->getResult(0)) &&
+        isPassedOn(user->getResult(0)))
+      later(lastUse(user->getResult(0), isPassedOn));
   }
   return last;
 }

@@ -168,10 +168,10 @@ bool Fusion::computeDeferred(Value value) {
 //===----------------------------------------------------------------------===//
 
 Operation *Fusion::lastUse(Value value) {
-  auto moves = [&](Value result) {
-    return isDeferred(result) && !isa<ConstantOp, PositionsOp>(result.getDefiningOp());
-  };
-  return polyattn::lastUse(value, moves, [&](Value result) { return isView(result); });
+  return polyattn::lastUse(value, [&](Value result) {
+    return isView(result) ||
+           (isDeferred(result) && !isa<ConstantOp, PositionsOp>(result.getDefiningOp()));
+  });
 }
 
 bool Fusion::readsInPlace(Value root, Value leaf) {

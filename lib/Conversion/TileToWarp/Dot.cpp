@@ -40,7 +40,8 @@ void KernelLowering::multiplyPiece(const Values &a, const Values &b, MutableArra
 }
 
 SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const WarpTile &warpTile,
-                                             ArrayRef<Values> accumulators) {
+                                             ArrayRef<Values> accumulators,
+                                             const RowSums *rowSums) {
   // Accumulators by piece, as the instructions want them, not by row.
   int64_t columns = 2 * warpTile.columnTiles, perProduct = warpTile.registers();
   auto indexOf = [&](int64_t p, int64_t i, int64_t j, int64_t r) {
@@ -81,11 +82,19 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
           for (int64_t j = tile; j < tile + count; ++j)
             multiplyAt(p, i, j);
     }
+    if (!rowSums)
+      return sums;
+    Values vector = vectorFragment(rowSums->vector, term);
+    for (int64_t i = 0; i < warpTile.rowTiles; ++i)
+      multiplyPiece(lhs[0].high[i], vector,
+                    MutableArrayRef<Value>(sums).slice(perProduct + 4 * i, 4));
     return sums;
   };
   Values sums;
   for (const Values &own : accumulators)
     llvm::append_range(sums, own);
+  if (rowSums)
+    sums.append(4 * warpTile.rowTiles, e.f32(0));
   int64_t end = roundUp(first.terms, 16);
   if (end == step) {
     sums = terms(e.i32(0), sums);
@@ -98,6 +107,8 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
     scf::YieldOp::create(e, terms(term, loop.getRegionIterArgs()));
     sums = Values(loop.getResults());
   }
+  if (rowSums)
+    writeRowSums(*rowSums, warpTile, ArrayRef<Value>(sums).drop_front(perProduct));
   SmallVector<Values> results;
   for (size_t p = 0; p < products.size(); ++p)
     results.emplace_back(ArrayRef<Value>(sums).slice(p * perProduct, perProduct));
@@ -120,7 +131,13 @@ Values KernelLowering::evaluateDot(DotOp dot, const Grid &grid) {
     multiplied.erase(known);
     return sums;
   }
-  return multiply(productOf(dot), *grid.warpTile, initialSums(dot, grid)).front();
+  std::optional<RowSums> rowSums;
+  if (placement.of(dot.getResult()) == Place::Registers)
+    if (DotOp product = vectorProductBeside(dot))
+      rowSums = rowSumsOf(product);
+  return multiply(productOf(dot), *grid.warpTile, initialSums(dot, grid),
+                  rowSums ? &*rowSums : nullptr)
+      .front();
 }
 
 /// The products that the evaluation of `value` computes on its own grid.
@@ -180,7 +197,7 @@ void KernelLowering::multiplySiblings(Value value, const Grid &grid) {
 }
 
 // S <- g S + phi_k V.
-void KernelLowering::lowerAccumulate(AccumulateOp op) {
+void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp beside) {
   if (!isMatrixProduct(op))
     return lowerVectorAccumulate(op);
   Storage storage = storages[op.getBuffer()];
@@ -189,6 +206,9 @@ void KernelLowering::lowerAccumulate(AccumulateOp op) {
   Value bound = number(op.getBound());
   Product product = productOf(op.getLhs(), op.getRhs(), bound, /*lhsTransposed=*/false);
   beginPhase();
+  std::optional<RowSums> rowSums;
+  if (beside)
+    rowSums = rowSumsOf(beside);
   auto update = [&](const Grid &grid) {
     Values sums = loadElements(storage, shifted(grid, row, {}));
     if (op.getFactor()) {
@@ -196,7 +216,7 @@ void KernelLowering::lowerAccumulate(AccumulateOp op) {
       for (Value &sum : sums)
         sum = arith::MulFOp::create(e, sum, factor);
     }
-    sums = multiply(product, *grid.warpTile, sums).front();
+    sums = multiply(product, *grid.warpTile, sums, rowSums ? &*rowSums : nullptr).front();
     storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, Value());
   };
   // Addresses of global memory take registers of their own.

@@ -174,9 +174,12 @@ private:
   Product productOf(mlir::Value lhs, mlir::Value rhs, mlir::Value bound, bool lhsTransposed);
   Product productOf(tile::DotOp dot);
   Values initialSums(tile::DotOp dot, const Grid &grid);
+  struct RowSums;
   /// Adds products that have one right factor, bound and number of terms to their accumulators.
+  /// `rowSums` are written beside the only one.
   llvm::SmallVector<Values> multiply(llvm::ArrayRef<Product> products, const WarpTile &warpTile,
-                                     llvm::ArrayRef<Values> accumulators);
+                                     llvm::ArrayRef<Values> accumulators,
+                                     const RowSums *rowSums = nullptr);
   void collectProducts(mlir::Value value, llvm::SmallVectorImpl<tile::DotOp> &products);
   /// Computes those products of a value's evaluation that have a right factor in common, so that
   /// each of its fragments is loaded once.
@@ -197,7 +200,8 @@ private:
   /// One 16 x 8 piece: D += A B over the terms of a fragment.
   void multiplyPiece(const Values &a, const Values &b, llvm::MutableArrayRef<mlir::Value> sums);
   void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
-  void lowerAccumulate(tile::AccumulateOp op);
+  /// With the sums over rows of its left factor that `beside` asks for, if it is there.
+  void lowerAccumulate(tile::AccumulateOp op, tile::ReduceOp beside = {});
 
   //===--- Sums (Reduce.cpp) ------------------------------------------------===//
   /// For each of some outputs i the sum or the largest of terms (i, k).
@@ -217,11 +221,6 @@ private:
   /// Each output by several lanes; `write` runs in one of them.
   void reduceEach(const Reduction &reduction,
                   llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
-  /// The same on the tensor cores where the matrix can be read by ldmatrix; else false.
-  bool reduceByProducts(const Reduction &reduction,
-                        llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
-  /// The 16 x 8 right factor of a sum: a vector, in two columns that add up to it.
-  Values vectorFragment(mlir::Value vector, mlir::Value term);
   /// The same as `reduceEach` into a vector, with zeros in its padding. `finish` is applied to each
   /// result.
   void reduceInto(mlir::Value vector, Reduction reduction,
@@ -235,6 +234,29 @@ private:
   void lowerVectorProduct(tile::DotOp dot);
   void lowerVectorAccumulate(tile::AccumulateOp op);
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
+
+  //===--- Sums of rows on the tensor cores (RowSums.cpp) -------------------===//
+  /// The product of the left factor, `rows` of it, with a vector, or with 1 where that is null.
+  struct RowSums {
+    mlir::Value vector;
+    int64_t rows;
+    /// In one lane for each row.
+    std::function<void(mlir::Value row, mlir::Value sum)> write;
+  };
+  /// The same as `reduceEach` where the matrix can be read by ldmatrix; else false.
+  bool reduceByProducts(const Reduction &reduction,
+                        llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
+  /// The 16 x 8 right factor of a sum: a vector, in two columns that add up to it.
+  Values vectorFragment(mlir::Value vector, mlir::Value term);
+  void writeRowSums(const RowSums &rowSums, const WarpTile &warpTile,
+                    llvm::ArrayRef<mlir::Value> sums);
+  /// A later product of a vector with the transposed left factor of `dot`, or null.
+  tile::DotOp vectorProductBeside(tile::DotOp dot);
+  /// A later update whose left factor `reduce` sums up, and that may as well come now; or null.
+  tile::AccumulateOp updateBeside(tile::ReduceOp reduce);
+  /// What these ops compute, into memory that is allocated for it.
+  RowSums rowSumsOf(tile::DotOp product);
+  RowSums rowSumsOf(tile::ReduceOp reduce);
 
   tile::KernelOp kernel;
   TileToWarpOptions options;
@@ -255,6 +277,8 @@ private:
   llvm::DenseSet<mlir::Value> allocated;
   /// Values that are in their storage or registers by now.
   llvm::DenseSet<mlir::Value> computed;
+  /// Updates that came with an op before them.
+  llvm::DenseSet<mlir::Operation *> early;
   mlir::Value warp, workspacePointer;
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>, 3> programIndices; // the argument, i32
   mlir::Value firstLane;                                                    // the lane's number

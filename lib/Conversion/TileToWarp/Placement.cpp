@@ -126,26 +126,44 @@ bool Placement::accepts(OpOperand &use, Value producer) {
   return false;
 }
 
+/// Whether reading what a value is computed from takes half of what reading the value would, and
+/// computing it little: then each user does that.
+bool Placement::isCheapAgain(Value value) {
+  auto map = value.getDefiningOp<MapOp>();
+  if (!map || elementType(value) == BFloat16Type::get(value.getContext()))
+    return false;
+  auto isQuick = [](Operation &op) { return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op); };
+  if (!llvm::all_of(map.getBody().front().without_terminator(), isQuick))
+    return false;
+  SmallVector<Value> matrices;
+  llvm::copy_if(map.getInputs(), std::back_inserter(matrices),
+                [](Value input) { return !isVector(input); });
+  return matrices.size() == 1 && of(matrices[0]) == Place::Memory &&
+         elementType(matrices[0]) == BFloat16Type::get(value.getContext());
+}
+
 bool Placement::isDeferrable(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!isa<MapOp, CausalMaskOp, ExpandOp, DotOp>(op) || !value.hasOneUse())
+  if (!isa<MapOp, CausalMaskOp, ExpandOp, DotOp>(op) || value.use_empty())
+    return false;
+  if (!value.hasOneUse() && !isCheapAgain(value))
     return false;
   if (auto dot = dyn_cast<DotOp>(op); dot && !isMatrixProduct(dot))
     return false;
-  OpOperand &use = *value.use_begin();
-  Operation *user = use.getOwner();
-  if (user->getBlock() != op->getBlock())
-    return false;
-  places[value] = Place::Deferred; // what `accepts` and `readsBuffer` ask about
-  bool accepted = accepts(use, value), reads = readsBuffer(value);
-  places.erase(value);
-  if (!accepted)
-    return false;
-  // A loop keeps one copy of what it carries; products go there at once.
-  if (isa<scf::ForOp, scf::YieldOp>(user) && isa<DotOp>(op))
-    return false;
-  // Moving the computation to the user must not move it across a write to what it reads.
-  return !reads || !writesBuffersBetween(op, user);
+  auto allows = [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (user->getBlock() != op->getBlock())
+      return false;
+    places[value] = Place::Deferred; // what `accepts` and `readsBuffer` ask about
+    bool accepted = accepts(use, value), reads = readsBuffer(value);
+    places.erase(value);
+    // A loop keeps one copy of what it carries; products go there at once.
+    if (!accepted || (isa<scf::ForOp, scf::YieldOp>(user) && isa<DotOp>(op)))
+      return false;
+    // Moving the computation to the user must not move it across a write to what it reads.
+    return !reads || !writesBuffersBetween(op, user);
+  };
+  return llvm::all_of(value.getUses(), allows);
 }
 
 bool Placement::readsBuffer(Value value) {
@@ -248,12 +266,7 @@ Type Placement::elementType(Value value) {
 //===----------------------------------------------------------------------===//
 
 Operation *Placement::lastUse(Value value) {
-  auto moves = [&](Value result) {
-    Operation *op = result.getDefiningOp();
-    return !isTrivial(op) && of(result) == Place::Deferred && !isView(op);
-  };
-  auto isShown = [&](Value result) {
-    return isView(result.getDefiningOp()) && of(result) == Place::Deferred;
-  };
-  return polyattn::lastUse(value, moves, isShown);
+  return polyattn::lastUse(value, [&](Value result) {
+    return !isTrivial(result.getDefiningOp()) && of(result) == Place::Deferred;
+  });
 }

@@ -52,6 +52,7 @@ private:
   Place decide(mlir::Value value);
   Place decideLoad(tile::LoadOp load);
   Place decideCarried(mlir::scf::ForOp loop, unsigned i);
+  bool isCheapAgain(mlir::Value value);
   bool isDeferrable(mlir::Value value);
   bool accepts(mlir::OpOperand &use, mlir::Value producer);
   bool fitsRegisters(mlir::Value value);

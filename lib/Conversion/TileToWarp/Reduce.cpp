@@ -87,84 +87,6 @@ void KernelLowering::reduceEach(const Reduction &reduction,
 }
 
 //===----------------------------------------------------------------------===//
-// On the tensor cores
-//===----------------------------------------------------------------------===//
-
-Values KernelLowering::vectorFragment(Value vector, Value term) {
-  Value column = e.divide(lane, 4), isFirst = e.less(column, 1);
-  Values words;
-  Value one = e.i32(0x3f803f80); // two of bf16
-  if (!vector)
-    return Values(2, e.select(isFirst, one, e.i32(0)));
-  Coordinates k;
-  k.base = e.add(e.multiply(e.modulo(lane, 4), 2), term);
-  k.offsets = {0, 1, 8, 9};
-  k.run = 2;
-  Grid grid;
-  (tileType(vector).getRows() == 1 ? grid.columns : grid.rows) = k;
-  Values elements = evaluate(vector, grid);
-  auto pack = [&](Value a, Value b) -> Value {
-    return warp::PackOp::create(e, warp::OperandKind::BF16, a, b);
-  };
-  for (int64_t i = 0; i < 4; i += 2) {
-    Value rounded = pack(elements[i], elements[i + 1]), rest[2];
-    for (int64_t half = 0; half < 2; ++half) {
-      Value number = half ? e.fromUpperBF16(rounded) : e.fromBF16(rounded);
-      rest[half] = arith::SubFOp::create(e, elements[i + half], number);
-    }
-    Value second = e.select(e.less(column, 2), pack(rest[0], rest[1]), e.i32(0));
-    words.push_back(e.select(isFirst, rounded, second));
-  }
-  return words;
-}
-
-bool KernelLowering::reduceByProducts(const Reduction &reduction,
-                                      function_ref<void(Value, Value)> write) {
-  if (!reduction.matrix || reduction.kind != ReduceKind::Add ||
-      placement.operandKind() != warp::OperandKind::BF16 || !matricesOf(reduction.matrix))
-    return false;
-  Product product;
-  product.lhs = reduction.matrix;
-  product.lhsTransposed = reduction.transposed;
-  product.bound = reduction.bound;
-  // Kept tiles have zeros in their padding; windows of them have what comes next.
-  if (!product.bound && reduction.length % 16 && !computed.contains(reduction.matrix))
-    product.bound = e.i32(reduction.length);
-  int64_t tiles = roundUp(reduction.outputs, 16) / 16;
-  e.loop((tiles + options.warps - 1) / options.warps, [&](Value pass) {
-    Value tile = e.add(warp, e.multiply(pass, options.warps));
-    e.when(tiles % options.warps ? e.less(tile, tiles) : Value(), [&] {
-      WarpTile warpTile;
-      warpTile.row = e.multiply(tile, 16);
-      warpTile.rowTiles = 1;
-      auto loop = scf::ForOp::create(e, e.i32(0), e.i32(roundUp(reduction.length, 16)), e.i32(16),
-                                     Values(4, e.f32(0)));
-      {
-        OpBuilder::InsertionGuard guard(e);
-        e.setInsertionPointToStart(loop.getBody());
-        Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
-        Fragments matrix = loadFragments(product, /*isLhs=*/true, warpTile, term, 0, 1);
-        if (product.bound)
-          maskTerms(matrix, /*isLhs=*/true, term, product.bound);
-        Values sums(loop.getRegionIterArgs());
-        multiplyPiece(matrix.high[0], vectorFragment(reduction.vector, term), sums);
-        scf::YieldOp::create(e, sums);
-      }
-      // The first lane of four has the first two columns of rows l / 4 and l / 4 + 8.
-      Value isFirst = e.less(e.modulo(lane, 4), 1);
-      for (int64_t half = 0; half < 2; ++half) {
-        Value sum =
-            arith::AddFOp::create(e, loop.getResult(2 * half), loop.getResult(2 * half + 1));
-        Value i = e.add(e.add(warpTile.row, e.divide(lane, 4)), 8 * half);
-        Value exists = reduction.outputs % 16 ? e.less(i, reduction.outputs) : Value();
-        e.when(e.both(isFirst, exists), [&] { write(i, sum); });
-      }
-    });
-  });
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
 
@@ -212,6 +134,11 @@ static Coordinates only(Value i) {
 }
 
 void KernelLowering::lowerReduce(ReduceOp reduce) {
+  if (AccumulateOp update = updateBeside(reduce)) {
+    lowerAccumulate(update, reduce);
+    early.insert(update);
+    return;
+  }
   Value input = reduce.getInput();
   TileType type = tileType(input);
   bool ofRows = reduce.getAxis() == tile::Axis::Rows;

@@ -119,7 +119,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
     Place place = placement.of(result);
     if (isa<scf::ForOp>(op))
       return lowerFor(cast<scf::ForOp>(op));
-    if (place == Place::Deferred || result.use_empty())
+    if (place == Place::Deferred || result.use_empty() || computed.contains(result))
       return success();
     if (place == Place::Registers) {
       keepInRegisters(result, result);
@@ -149,7 +149,11 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](BufferOp buffer) { return lowerBuffer(buffer), success(); })
       .Case([&](WriteOp write) { return lowerWrite(write), success(); })
-      .Case([&](AccumulateOp accumulate) { return lowerAccumulate(accumulate), success(); })
+      .Case([&](AccumulateOp update) {
+        if (!early.contains(update))
+          lowerAccumulate(update);
+        return success();
+      })
       .Case([&](StoreOp store) { return lowerStore(store), success(); })
       .Case([&](memref::DimOp dim) {
         Value size = tensors[dim.getSource()].sizes[*dim.getConstantIndex()];

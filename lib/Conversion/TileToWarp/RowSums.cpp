@@ -1,0 +1,176 @@
+//===- RowSums.cpp - sums of rows on the tensor cores ---------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A normalizer sums what a product has as its left factor: phi_q m beside phi_q S, phi_k 1 beside
+// phi_k V. Computed together they read its fragments once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+Values KernelLowering::vectorFragment(Value vector, Value term) {
+  Value column = e.divide(lane, 4), isFirst = e.less(column, 1);
+  Values words;
+  Value one = e.i32(0x3f803f80); // two of bf16
+  if (!vector)
+    return Values(2, e.select(isFirst, one, e.i32(0)));
+  Coordinates k;
+  k.base = e.add(e.multiply(e.modulo(lane, 4), 2), term);
+  k.offsets = {0, 1, 8, 9};
+  k.run = 2;
+  Grid grid;
+  (tileType(vector).getRows() == 1 ? grid.columns : grid.rows) = k;
+  Values elements = evaluate(vector, grid);
+  auto pack = [&](Value a, Value b) -> Value {
+    return warp::PackOp::create(e, warp::OperandKind::BF16, a, b);
+  };
+  for (int64_t i = 0; i < 4; i += 2) {
+    Value rounded = pack(elements[i], elements[i + 1]), rest[2];
+    for (int64_t half = 0; half < 2; ++half) {
+      Value number = half ? e.fromUpperBF16(rounded) : e.fromBF16(rounded);
+      rest[half] = arith::SubFOp::create(e, elements[i + half], number);
+    }
+    Value second = e.select(e.less(column, 2), pack(rest[0], rest[1]), e.i32(0));
+    words.push_back(e.select(isFirst, rounded, second));
+  }
+  return words;
+}
+
+void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTile,
+                                  ArrayRef<Value> sums) {
+  // The first lane of four has the first two columns of rows l / 4 and l / 4 + 8. All warps of a
+  // row have the same sums.
+  Value writes = e.less(e.modulo(lane, 4), 1);
+  if (warpTile.column)
+    writes = e.both(writes, e.less(warpTile.column, 1));
+  for (int64_t half = 0; half < 2 * warpTile.rowTiles; ++half) {
+    Value sum = arith::AddFOp::create(e, sums[2 * half], sums[2 * half + 1]);
+    Value row = e.add(e.add(warpTile.row, e.divide(lane, 4)), 8 * half);
+    Value exists = rowSums.rows % 16 ? e.less(row, rowSums.rows) : Value();
+    e.when(e.both(writes, exists), [&] { rowSums.write(row, sum); });
+  }
+}
+
+bool KernelLowering::reduceByProducts(const Reduction &reduction,
+                                      function_ref<void(Value, Value)> write) {
+  if (!reduction.matrix || reduction.kind != ReduceKind::Add ||
+      placement.operandKind() != warp::OperandKind::BF16 || !matricesOf(reduction.matrix))
+    return false;
+  Product product;
+  product.lhs = reduction.matrix;
+  product.lhsTransposed = reduction.transposed;
+  product.bound = reduction.bound;
+  product.terms = reduction.length;
+  // Kept tiles have zeros in their padding; windows of them have what comes next.
+  if (!product.bound && reduction.length % 16 && !computed.contains(reduction.matrix))
+    product.bound = e.i32(reduction.length);
+  RowSums rowSums{reduction.vector, reduction.outputs, write};
+  int64_t tiles = roundUp(reduction.outputs, 16) / 16;
+  e.loop((tiles + options.warps - 1) / options.warps, [&](Value pass) {
+    Value tile = e.add(warp, e.multiply(pass, options.warps));
+    e.when(tiles % options.warps ? e.less(tile, tiles) : Value(), [&] {
+      WarpTile warpTile;
+      warpTile.row = e.multiply(tile, 16);
+      warpTile.rowTiles = 1;
+      multiply(product, warpTile, Values(), &rowSums);
+    });
+  });
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Beside a product
+//===----------------------------------------------------------------------===//
+
+/// Whether a value can be read at `point`: it was computed, or is a window of what is there.
+static bool isThereAt(Value value, Operation *point, const DenseSet<Value> &computed) {
+  if (!value || computed.contains(value))
+    return true;
+  auto read = value.getDefiningOp<ReadOp>();
+  Operation *row = read ? read.getRow().getDefiningOp() : nullptr;
+  return read && (!row || row->getBlock() != point->getBlock() || row->isBeforeInBlock(point));
+}
+
+DotOp KernelLowering::vectorProductBeside(DotOp dot) {
+  TileType type = dot.getResult().getType();
+  WarpGrid warps = WarpGrid::of(type.getRows(), type.getColumns(), options.warps);
+  if (placement.operandKind() != warp::OperandKind::BF16 || !dot.getLhsTransposed() ||
+      warps.rowWarps * warps.columnWarps != options.warps)
+    return {};
+  for (Operation *user : dot.getLhs().getUsers()) {
+    auto product = dyn_cast<DotOp>(user);
+    if (!product || product->getBlock() != dot->getBlock() || !dot->isBeforeInBlock(product) ||
+        product.getRhs() != dot.getLhs() || product.getResult().getType().getRows() != 1 ||
+        product.getBound() != dot.getBound() || computed.contains(product.getResult()))
+      continue;
+    bool isThere = isThereAt(product.getLhs(), dot, computed) &&
+                   (!product.getAcc() || computed.contains(product.getAcc()));
+    if (isThere && !writesBuffersBetween(dot, product))
+      return product;
+  }
+  return {};
+}
+
+KernelLowering::RowSums KernelLowering::rowSumsOf(DotOp product) {
+  Value result = product.getResult();
+  Storage storage = allocateFor(result);
+  computed.insert(result);
+  auto write = [=, this](Value i, Value sum) mutable {
+    if (product.getAcc())
+      sum = arith::AddFOp::create(e, evaluateAt(product.getAcc(), {}, i), sum);
+    Grid grid;
+    grid.columns.base = i;
+    recordWrite(storage, grid);
+    storeElements(storage, grid, sum);
+  };
+  return {product.getLhs(), tileType(result).getColumns(), write};
+}
+
+AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
+  Value matrix = reduce.getInput();
+  if (placement.operandKind() != warp::OperandKind::BF16 || reduce.getLower() ||
+      reduce.getKind() != ReduceKind::Add || reduce.getAxis() != tile::Axis::Columns ||
+      tileType(matrix).getRows() % 16)
+    return {};
+  // The update comes earlier than the program has it: nothing on the way may know its buffer.
+  auto mayMove = [&](AccumulateOp update) {
+    return llvm::all_of(update.getBuffer().getUsers(), [&](Operation *user) {
+      user = reduce->getBlock()->findAncestorOpInBlock(*user);
+      if (!user || user == update || update->isBeforeInBlock(user))
+        return true;
+      Operation *last = isa<ReadOp>(user) ? placement.lastUse(user->getResult(0)) : user;
+      return last != reduce && last->isBeforeInBlock(reduce);
+    });
+  };
+  for (Operation *user : matrix.getUsers()) {
+    auto update = dyn_cast<AccumulateOp>(user);
+    if (update && update->getBlock() == reduce->getBlock() && reduce->isBeforeInBlock(update) &&
+        update.getLhs() == matrix && update.getBound() == reduce.getBound() &&
+        isMatrixProduct(update) && computed.contains(update.getRhs()) && !update.getFactor() &&
+        mayMove(update))
+      return update;
+  }
+  return {};
+}
+
+KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
+  Value result = reduce.getResult();
+  Storage storage = allocateFor(result);
+  computed.insert(result);
+  auto write = [=, this](Value i, Value sum) {
+    Grid grid;
+    grid.rows.base = i;
+    recordWrite(storage, grid);
+    storeElements(storage, grid, sum);
+  };
+  return {Value(), tileType(result).getRows(), write};
+}
