@@ -23,6 +23,16 @@
 #include "dialects/Warp/WarpDialect.h.inc"
 #include "dialects/Warp/WarpEnums.h.inc"
 
+namespace polyattn::warp {
+
+/// Says how many CTAs the clusters of a kernel have.
+constexpr llvm::StringLiteral kClusterAttrName = "warp.cluster";
+
+/// The CTAs of a kernel's clusters: 1 where it has none.
+int64_t getClusterSize(mlir::gpu::GPUFuncOp kernel);
+
+} // namespace polyattn::warp
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Warp/WarpAttrs.h.inc"
 

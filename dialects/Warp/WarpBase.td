@@ -28,22 +28,32 @@ def Warp_Dialect : Dialect {
     **Order.** Threads see each other's writes to shared memory, and to global memory of the same
     CTA, after a `barrier`; threads of one warp also after a `sync`.
 
+    **Clusters.** A kernel with the attribute `warp.cluster = N : i64`, where N is 2, 4 or 8, runs in
+    clusters of N CTAs, which run at the same time: CTAs p N to p N + N - 1 of the grid are
+    program p, and `cluster_rank` tells them apart. `load_cluster` reads the shared memory of any of
+    them. A CTA sees there what was written before a `cluster_barrier` that both have passed, and
+    one must have been passed before the first such read, or the other CTA may not have begun. A CTA
+    whose memory others read must not end: after the last of these reads there is a
+    `cluster_barrier`, too. Chips have clusters from sm_90 on.
+
     **Collectives.** `ldmatrix`, `mma_sync`, `shuffle` and `sync` are executed by all 32 threads of a
-    warp together, `barrier` by all threads of the CTA.
+    warp together, `barrier` by all threads of the CTA, `cluster_barrier` by all threads of the
+    cluster.
 
     **Parameters of a kernel.** What the caller must pass is said by attributes of the arguments:
     `warp.pointer = i` is the data of tensor i, `warp.size = [i, d]` its size and `warp.stride = [i,
     d]` its stride of dimension d (i64, in elements), `warp.workspace` this launch's workspace,
     `warp.profile` a pointer that is not used (Triton's launchers pass both). The function's attributes:
     `warp.threads` threads of a CTA, `warp.shared_bytes` of dynamic shared memory,
-    `warp.workspace_bytes` of workspace for each program. The grid is one-dimensional, one CTA for each
-    program, and `warp.programs = [[i, d], ...]` names the sizes whose product is their number; `[k]`
+    `warp.workspace_bytes` of workspace for each CTA. The grid is one-dimensional, one CTA (with
+    `warp.cluster = N`, N of them) for each program, and `warp.programs = [[i, d], ...]` names the sizes whose product is their number; `[k]`
     among them is S + k, where S is the number of segments that positions are cut into. Kernels that
     cut them have tensors that the launcher brings along, f32, dense, numbered after the results:
     `warp.hidden` lists their sizes, `n`, `[i, d]` or `[k]`; and `warp.segment_rule` says what the
     choice of S needs, and which kernel runs before this one (`polyattn/Target/Launch.h`).
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"];
 }

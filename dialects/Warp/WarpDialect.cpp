@@ -19,6 +19,23 @@ using namespace polyattn::warp;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Warp/WarpAttrs.cpp.inc"
 
+int64_t polyattn::warp::getClusterSize(gpu::GPUFuncOp kernel) {
+  auto size = kernel->getAttrOfType<IntegerAttr>(kClusterAttrName);
+  return size ? size.getInt() : 1;
+}
+
+LogicalResult WarpDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kClusterAttrName)
+    return success();
+  if (!isa<gpu::GPUFuncOp>(op))
+    return op->emitOpError("has '") << kClusterAttrName << "', which is for kernels";
+  auto size = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (!size || !size.getType().isInteger(64) || !llvm::is_contained({2, 4, 8}, size.getInt()))
+    return op->emitOpError("expected '")
+           << kClusterAttrName << "' of 2, 4 or 8 : i64, got " << attribute.getValue();
+  return success();
+}
+
 void WarpDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST

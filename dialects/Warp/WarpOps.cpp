@@ -14,6 +14,17 @@ using namespace polyattn::warp;
 #define GET_OP_CLASSES
 #include "dialects/Warp/WarpOps.cpp.inc"
 
+static LogicalResult verifyInCluster(Operation *op) {
+  auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
+  if (!kernel || !kernel->hasAttr(kClusterAttrName))
+    return op->emitOpError("expected to be in a kernel with '") << kClusterAttrName << "'";
+  return success();
+}
+
+LogicalResult ClusterRankOp::verify() { return verifyInCluster(*this); }
+LogicalResult ClusterBarrierOp::verify() { return verifyInCluster(*this); }
+LogicalResult LoadClusterOp::verify() { return verifyInCluster(*this); }
+
 LogicalResult LookupOp::verify() {
   ShapedType type = getTable().getShapedType();
   if (type.getRank() != 1 || type.getElementType() != getResult().getType())

@@ -47,9 +47,22 @@ def Warp_WarpIdOp : Warp_Op<"warp_id", [Pure]> {
 
 def Warp_ProgramIdOp : Warp_Op<"program_id", [Pure]> {
   let summary = "the number of this CTA in the grid";
-  let description = "Example: `%p = warp.program_id`";
+  let description = [{
+    In a kernel with clusters, the number of this CTA's cluster: that of the CTA divided by
+    `warp.cluster`, the same in all of its CTAs.
+
+    Example: `%p = warp.program_id`
+  }];
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def Warp_ClusterRankOp : Warp_Op<"cluster_rank", [Pure]> {
+  let summary = "the number of this CTA in its cluster, 0 to `warp.cluster` - 1";
+  let description = "The function has `warp.cluster`. Example: `%r = warp.cluster_rank`";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,6 +84,18 @@ def Warp_SyncOp : Warp_Op<"sync"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Warp_ClusterBarrierOp : Warp_Op<"cluster_barrier"> {
+  let summary = "all threads of all CTAs of the cluster meet";
+  let description = [{
+    What any of them wrote to shared memory before, all of them see after; and threads of one CTA each
+    other's writes to global memory, as after a `barrier`. The function has `warp.cluster`.
+
+    Example: `warp.cluster_barrier`
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -81,6 +106,20 @@ def Warp_LoadSharedOp : Warp_Op<"load_shared"> {
   let arguments = (ins I32:$address);
   let results = (outs Warp_Access:$result);
   let assemblyFormat = "$address attr-dict `:` type($result)";
+}
+
+def Warp_LoadClusterOp : Warp_Op<"load_cluster"> {
+  let summary = "reads the shared memory of a CTA of the cluster";
+  let description = [{
+    As `load_shared`, of the CTA whose `cluster_rank` is `rank`: the own one or another one. The
+    function has `warp.cluster`.
+
+    Example: `%x = warp.load_cluster %address, %rank : vector<4xf32>`
+  }];
+  let arguments = (ins I32:$address, I32:$rank);
+  let results = (outs Warp_Access:$result);
+  let assemblyFormat = "$address `,` $rank attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Warp_StoreSharedOp : Warp_Op<"store_shared"> {

@@ -79,7 +79,7 @@ def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     Kernels become functions with `nvvm.kernel` and `nvvm.reqntid`, the ops of the warp dialect and
     everything between them LLVM and NVVM ops. Shared memory is one external array in address
     space 3, to which the kernel's caller gives its size (`warp.shared_bytes`); attributes that
-    describe the launch are gone after this.
+    describe the launch are gone after this. `warp.cluster` becomes `nvvm.cluster_dim`.
 
     Functions of the math dialect that have no instruction must have been expanded
     (`--polyattn-expand-math`); what is left of them is an error, never a call of a library.
@@ -95,6 +95,8 @@ def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     Option<"sharedBytesPerSM", "shared-bytes-per-sm", "int64_t", "0",
            "Shared memory of a multiprocessor, if it is known: ptxas need not save registers for more "
            "CTAs than have place there (nvvm.minctasm)">,
+    Option<"maxBlocksPerCluster", "max-blocks-per-cluster", "int64_t", "8",
+           "CTAs that a cluster of this chip can have: 1 where it has no clusters">,
   ];
 }
 

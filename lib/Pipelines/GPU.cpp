@@ -55,7 +55,7 @@ void polyattn::buildWarpToNVVMPipeline(mlir::OpPassManager &passes, const GPUDes
   mlir::OpPassManager &kernels = passes.nest<mlir::gpu::GPUModuleOp>();
   kernels.addPass(createExpandMath());
   kernels.addPass(mlir::createCSEPass());
-  kernels.addPass(createConvertWarpToNVVM({chip.sharedBytesPerSM}));
+  kernels.addPass(createConvertWarpToNVVM({chip.sharedBytesPerSM, chip.maxBlocksPerCluster}));
 }
 
 namespace {

@@ -47,3 +47,84 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%address: i32) kernel {
+    // expected-error @+1 {{expected to be in a kernel with 'warp.cluster'}}
+    %r = warp.cluster_rank
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%address: i32) kernel {
+    // expected-error @+1 {{expected to be in a kernel with 'warp.cluster'}}
+    warp.cluster_barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%address: i32) kernel {
+    // expected-error @+1 {{expected to be in a kernel with 'warp.cluster'}}
+    %x = warp.load_cluster %address, %address : f32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.cluster' of 2, 4 or 8 : i64, got 3 : i64}}
+  gpu.func @f() kernel attributes {warp.cluster = 3 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.cluster' of 2, 4 or 8 : i64, got 1 : i64}}
+  gpu.func @f() kernel attributes {warp.cluster = 1 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.cluster' of 2, 4 or 8 : i64, got 16 : i64}}
+  gpu.func @f() kernel attributes {warp.cluster = 16 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.cluster' of 2, 4 or 8 : i64, got 2 : i32}}
+  gpu.func @f() kernel attributes {warp.cluster = 2 : i32} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.cluster' of 2, 4 or 8 : i64, got "2"}}
+  gpu.func @f() kernel attributes {warp.cluster = "2"} {
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{has 'warp.cluster', which is for kernels}}
+gpu.module @kernels attributes {warp.cluster = 2 : i64} {
+}

@@ -58,4 +58,18 @@ gpu.module @kernels {
     %z = warp.round_tf32 %y
     gpu.return
   }
+
+  // CHECK-LABEL: gpu.func @clusters
+  // CHECK-SAME: warp.cluster = 4 : i64
+  gpu.func @clusters(%address: i32) kernel attributes {warp.cluster = 4 : i64} {
+    // CHECK: %[[RANK:.*]] = warp.cluster_rank
+    %rank = warp.cluster_rank
+    // CHECK: warp.cluster_barrier
+    warp.cluster_barrier
+    // CHECK: warp.load_cluster %{{.*}}, %[[RANK]] : vector<4xf32>
+    %x = warp.load_cluster %address, %rank : vector<4xf32>
+    // CHECK: warp.load_cluster %{{.*}}, %[[RANK]] : bf16
+    %y = warp.load_cluster %address, %rank : bf16
+    gpu.return
+  }
 }

@@ -35,6 +35,8 @@ struct GPUDescription {
   int64_t maxBlocksPerSM = 32;
   int64_t sharedBytesPerBlock = 163 * 1024;
   int64_t sharedBytesPerSM = 164 * 1024;
+  /// On every card of the generation; 1 where CTAs are on their own.
+  int64_t maxBlocksPerCluster = 1;
 
   // The whole card.
   int64_t multiprocessors = 108;

@@ -22,8 +22,7 @@ static Value createGlobalPointer(OpBuilder &builder, Location location, Value ba
                              ArrayRef<LLVM::GEPArg>{offset});
 }
 
-/// An access of n bytes is aligned to n bytes.
-static unsigned alignmentOf(Type type) {
+unsigned polyattn::alignmentOf(Type type) {
   int64_t elements = 1;
   if (auto vector = dyn_cast<VectorType>(type))
     elements = vector.getNumElements();

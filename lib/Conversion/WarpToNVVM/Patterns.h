@@ -31,11 +31,19 @@ inline mlir::Value createI32(mlir::OpBuilder &builder, mlir::Location location, 
 mlir::Value createSharedPointer(mlir::OpBuilder &builder, mlir::Location location,
                                 mlir::Value address);
 
+/// An access of n bytes is aligned to n bytes.
+unsigned alignmentOf(mlir::Type type);
+
+/// The CTAs of a cluster of the kernel that an op is in: 1 where it has no clusters.
+int64_t clusterSizeOf(mlir::Operation *op);
+
 /// The symbols of the tables in a module.
 using Tables = llvm::MapVector<mlir::Attribute, std::string>;
 
 /// Ids, barriers.
 void populatePlacePatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// What the CTAs of a cluster do together.
+void populateClusterPatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
 /// Loads, stores, copies; `tables` must live as long as the patterns.
 void populateMemoryPatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
                             const Tables &tables);

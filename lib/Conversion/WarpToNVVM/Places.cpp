@@ -68,8 +68,13 @@ struct ProgramId : ConvertOpToLLVMPattern<warp::ProgramIdOp> {
   LogicalResult matchAndRewrite(warp::ProgramIdOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     // A grid has at most 2^31 - 1 CTAs in its first dimension.
-    rewriter.replaceOpWithNewOp<NVVM::BlockIdXOp>(op, rewriter.getI32Type(),
-                                                  below(op, (int64_t(1) << 31) - 1));
+    Value number = NVVM::BlockIdXOp::create(rewriter, op.getLoc(), rewriter.getI32Type(),
+                                            below(op, (int64_t(1) << 31) - 1));
+    if (int64_t cluster = clusterSizeOf(op); cluster > 1)
+      number =
+          LLVM::LShrOp::create(rewriter, op.getLoc(), number,
+                               createI32(rewriter, op.getLoc(), int32_t(llvm::Log2_64(cluster))));
+    rewriter.replaceOp(op, number);
     return success();
   }
 };

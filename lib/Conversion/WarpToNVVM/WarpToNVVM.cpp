@@ -46,6 +46,9 @@ struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
     if (int64_t blocks = blocksWanted(op, threads))
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         rewriter.getI32IntegerAttr(blocks));
+    if (auto cluster = int32_t(warp::getClusterSize(op)); cluster > 1)
+      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                        rewriter.getDenseI32ArrayAttr({cluster, 1, 1}));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
       return failure();
@@ -92,6 +95,7 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
     patterns.add<Kernel>(converter, sharedBytesPerSM);
     patterns.add<Return>(converter);
     populatePlacePatterns(converter, patterns);
+    populateClusterPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns, tables);
     populateFragmentPatterns(converter, patterns);
     populateFunctionPatterns(converter, patterns);
@@ -105,7 +109,7 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
   }
 
 private:
-  static LogicalResult check(gpu::GPUFuncOp function) {
+  LogicalResult check(gpu::GPUFuncOp function) const {
     if (!function.isKernel() || function.getNumResults())
       return function.emitOpError("expected a kernel without results");
     constexpr int64_t lanes = GPUDescription::warpSize, most = GPUDescription::maxThreadsPerBlock;
@@ -113,6 +117,9 @@ private:
     if (!threads || threads.getInt() < lanes || threads.getInt() > most || threads.getInt() % lanes)
       return function.emitOpError("expected 'warp.threads', a multiple of ")
              << lanes << " that is at most " << most;
+    if (int64_t cluster = warp::getClusterSize(function); cluster > maxBlocksPerCluster)
+      return function.emitOpError("wants clusters of ")
+             << cluster << " CTAs, and chips below sm_90 have none";
     WalkResult walked = function.walk([](Operation *op) {
       if (!isa<math::MathDialect>(op->getDialect()) || hasInstruction(op))
         return WalkResult::advance();

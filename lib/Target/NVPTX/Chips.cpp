@@ -19,7 +19,8 @@ using namespace polyattn;
 namespace {
 struct Chip {
   llvm::StringRef name;
-  int64_t ptxVersion, maxWarpsPerSM, maxBlocksPerSM, sharedPerBlockKiB, sharedPerSMKiB;
+  int64_t ptxVersion, maxWarpsPerSM, maxBlocksPerSM, sharedPerBlockKiB, sharedPerSMKiB,
+      maxBlocksPerCluster;
   int64_t multiprocessors, l2MiB;
   double bf16TeraFlops, tf32TeraFlops, gigabytesPerSecond;
 };
@@ -27,16 +28,16 @@ struct Chip {
 
 static const Chip kChips[] = {
     // A100 SXM 80 GB ("NVIDIA A100 Tensor Core GPU", data sheet).
-    {"sm_80", 70, 64, 32, 163, 164, 108, 40, 312, 156, 2039},
+    {"sm_80", 70, 64, 32, 163, 164, 1, 108, 40, 312, 156, 2039},
     // A40 (data sheet). The same chip's consumer cards sum f32 at half of this rate.
-    {"sm_86", 71, 48, 16, 99, 100, 84, 6, 149.7, 74.8, 696},
+    {"sm_86", 71, 48, 16, 99, 100, 1, 84, 6, 149.7, 74.8, 696},
     // L40S (data sheet; L2: "NVIDIA Ada GPU Architecture").
-    {"sm_89", 78, 48, 24, 99, 100, 142, 96, 362, 183, 864},
+    {"sm_89", 78, 48, 24, 99, 100, 1, 142, 96, 362, 183, 864},
     // H100 SXM (data sheet; "NVIDIA H100 Tensor Core GPU Architecture"). The H200 has the same
     // rates and 4800 GB/s.
-    {"sm_90", 78, 64, 32, 227, 228, 132, 50, 989.4, 494.7, 3350},
+    {"sm_90", 78, 64, 32, 227, 228, 8, 132, 50, 989.4, 494.7, 3350},
     // B200 ("NVIDIA Blackwell Architecture Technical Brief": 4.5 and 2.2 sparse PFLOP/s, 8 TB/s).
-    {"sm_100", 86, 64, 32, 227, 228, 148, 126, 2250, 1100, 8000},
+    {"sm_100", 86, 64, 32, 227, 228, 8, 148, 126, 2250, 1100, 8000},
 };
 
 static GPUDescription describe(const Chip &chip) {
@@ -47,6 +48,7 @@ static GPUDescription describe(const Chip &chip) {
   gpu.maxBlocksPerSM = chip.maxBlocksPerSM;
   gpu.sharedBytesPerBlock = chip.sharedPerBlockKiB << 10;
   gpu.sharedBytesPerSM = chip.sharedPerSMKiB << 10;
+  gpu.maxBlocksPerCluster = chip.maxBlocksPerCluster;
   gpu.multiprocessors = chip.multiprocessors;
   gpu.l2Bytes = chip.l2MiB << 20;
   gpu.bf16FlopsPerSecond = chip.bf16TeraFlops * 1e12;
