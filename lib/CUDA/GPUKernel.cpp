@@ -57,7 +57,9 @@ public:
     for (const LaunchParameter &parameter : launch.parameters)
       parameters.push_back(ruleOf(parameter));
     for (const LaunchSize &size : launch.programs)
-      programs.push_back(ruleOf(size));
+      ctas.push_back(ruleOf(size));
+    if (launch.cluster > 1) // which the kernel's code asks for itself
+      ctas.push_back({POLYATTN_CUDA_NUMBER, 0, int32_t(launch.cluster)});
     for (const HiddenTensor &tensor : launch.hidden) {
       std::vector<polyattn_cuda_parameter> &sizes = hiddenSizes.emplace_back();
       for (const LaunchSize &size : tensor.sizes)
@@ -71,8 +73,8 @@ public:
             launch.workspaceBytes,
             parameters.data(),
             int64_t(parameters.size()),
-            programs.data(),
-            int64_t(programs.size()),
+            ctas.data(),
+            int64_t(ctas.size()),
             hidden.data(),
             int64_t(hidden.size()),
             before};
@@ -83,7 +85,7 @@ public:
 
 private:
   LaunchDescription launch;
-  std::vector<polyattn_cuda_parameter> parameters, programs;
+  std::vector<polyattn_cuda_parameter> parameters, ctas;
   std::vector<std::vector<polyattn_cuda_parameter>> hiddenSizes;
   std::vector<polyattn_cuda_hidden_tensor> hidden;
   polyattn_cuda_launch_rule rule;

@@ -93,7 +93,7 @@ static Object describeParameters(const LaunchDescription &launch, const KernelDe
   Object result{{"parameters", std::move(parameters)},
                 {"programs", describe(launch.programs)},
                 {"threads", launch.threads},
-                {"workspace_bytes_per_program", launch.workspaceBytes}};
+                {"workspace_bytes_per_program", launch.workspaceBytes * launch.cluster}};
   describeSegments(launch, result);
   if (!entry)
     return result;
@@ -122,8 +122,8 @@ llvm::json::Value polyattn::describeKernelFile(const LaunchDescription &launch,
       {"name", launch.function},
       {"target", Object{{"backend", "cuda"}, {"arch", arch}, {"warp_size", gpu.warpSize}}},
       {"num_warps", launch.threads / gpu.warpSize},
-      {"num_ctas", 1},
-      {"cluster_dims", Array{1, 1, 1}},
+      {"num_ctas", launch.cluster},
+      {"cluster_dims", Array{launch.cluster, 1, 1}},
       {"shared", launch.sharedBytes},
       {"tmem_size", 0},
       {"launch_cooperative_grid", false},

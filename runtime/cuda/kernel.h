@@ -43,15 +43,16 @@ typedef struct polyattn_cuda_hidden_tensor {
   int64_t rank;
 } polyattn_cuda_hidden_tensor;
 
-/* What a launch needs, as the compiler has described it. The number of programs, which is that of
- * CTAs, is the product of sizes, of the kinds that hidden tensors have.
+/* What a launch needs, as the compiler has described it. The number of CTAs is the product of
+ * sizes, of the kinds that hidden tensors have: those of programs and, where these are clusters, of
+ * a cluster, which the kernel's code asks for itself.
  *
  * An entry whose positions can be cut into segments has a second kernel, `before`, which fills the
  * hidden tensors of both; it has the same ones, and none before it. */
 typedef struct polyattn_cuda_launch_rule {
   const char *function;
   int64_t threads, shared_bytes;
-  int64_t workspace_bytes; /* of each program */
+  int64_t workspace_bytes; /* of each CTA */
   const polyattn_cuda_parameter *parameters;
   int64_t num_parameters;
   const polyattn_cuda_parameter *programs;

@@ -77,11 +77,12 @@ struct LaunchDescription {
   int64_t threads = 0;
   /// Dynamic shared memory of a CTA.
   int64_t sharedBytes = 0;
-  /// Workspace in global memory, for each program.
+  /// Workspace in global memory, for each CTA.
   int64_t workspaceBytes = 0;
+  /// CTAs of a program, which are one cluster where there are several: 1, 2, 4 or 8.
+  int64_t cluster = 1;
   std::vector<LaunchParameter> parameters;
-  /// The number of programs, which is the number of CTAs, is the product of these. Batch and heads
-  /// come first.
+  /// The number of programs is the product of these. Batch and heads come first.
   std::vector<LaunchSize> programs;
   /// What kernels of one entry have between them.
   std::vector<HiddenTensor> hidden;
@@ -102,9 +103,13 @@ llvm::Expected<LaunchDescription> describeLaunch(mlir::gpu::GPUFuncOp function);
 std::vector<int64_t> sizesOf(const HiddenTensor &hidden, llvm::ArrayRef<LaunchTensor> tensors,
                              int64_t segments);
 
-/// How many CTAs a launch on these tensors has; the caller's are enough.
+/// How many programs a launch on these tensors has; the caller's are enough.
 int64_t countPrograms(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
                       int64_t segments = 1);
+
+/// How many CTAs these programs have: the size of the grid, and the number of workspaces.
+int64_t countCTAs(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
+                  int64_t segments = 1);
 
 /// The values of the parameters, in order. Hidden tensors follow the caller's.
 std::vector<uint64_t> bindParameters(const LaunchDescription &launch,

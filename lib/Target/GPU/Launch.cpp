@@ -96,6 +96,18 @@ static llvm::Error readSegments(gpu::GPUFuncOp function, LaunchDescription &laun
   return llvm::Error::success();
 }
 
+/// The CTAs of a cluster, where there are clusters.
+static llvm::Error readCluster(gpu::GPUFuncOp function, LaunchDescription &launch) {
+  Attribute attribute = function->getAttr("warp.cluster");
+  if (!attribute)
+    return llvm::Error::success();
+  auto size = dyn_cast<IntegerAttr>(attribute);
+  if (!size || !llvm::is_contained({2, 4, 8}, size.getInt()))
+    return missing(function, "warp.cluster is not 2, 4 or 8");
+  launch.cluster = size.getInt();
+  return llvm::Error::success();
+}
+
 static std::optional<LaunchParameter> readParameter(gpu::GPUFuncOp function, unsigned i) {
   if (auto tensor = function.getArgAttrOfType<IntegerAttr>(i, "warp.pointer"))
     return LaunchParameter{LaunchParameter::Pointer, tensor.getInt(), 0};
@@ -135,6 +147,8 @@ llvm::Expected<LaunchDescription> polyattn::describeLaunch(gpu::GPUFuncOp functi
   if (!sizes)
     return missing(function, "warp.programs is not a list of sizes");
   launch.programs = std::move(*sizes);
+  if (llvm::Error error = readCluster(function, launch))
+    return std::move(error);
   if (llvm::Error error = readSegments(function, launch))
     return std::move(error);
   return launch;
@@ -161,6 +175,11 @@ int64_t polyattn::countPrograms(const LaunchDescription &launch,
   for (const LaunchSize &size : launch.programs)
     count *= valueOf(size, tensors, segments);
   return count;
+}
+
+int64_t polyattn::countCTAs(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
+                            int64_t segments) {
+  return countPrograms(launch, tensors, segments) * launch.cluster;
 }
 
 std::vector<uint64_t> polyattn::bindParameters(const LaunchDescription &launch,

@@ -31,7 +31,7 @@ static int64_t divideUp(int64_t number, int64_t by) { return (number + by - 1) /
 /// Bytes of global memory that a launch needs beside the caller's tensors.
 static double bytesOf(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
                       int64_t segments) {
-  double bytes = double(countPrograms(launch, tensors, segments)) * double(launch.workspaceBytes);
+  double bytes = double(countCTAs(launch, tensors, segments)) * double(launch.workspaceBytes);
   for (const HiddenTensor &hidden : launch.hidden) {
     double count = sizeof(float);
     for (int64_t size : sizesOf(hidden, tensors, segments))
@@ -49,9 +49,9 @@ int64_t polyattn::chooseSegments(const LaunchDescription &launch,
   auto size = [&](SizeReference reference) {
     return tensors[reference.tensor].sizes[reference.dimension];
   };
-  int64_t positions = size(rule.positions), programs = countPrograms(launch, tensors);
+  int64_t positions = size(rule.positions), ctas = countCTAs(launch, tensors);
   int64_t states = size(launch.programs.front().reference) * size(rule.stateHeads);
-  if (positions < rule.wholeBelow || programs <= 0 || multiprocessors <= 0)
+  if (positions < rule.wholeBelow || ctas <= 0 || multiprocessors <= 0)
     return 1;
   int64_t units = divideUp(positions, rule.unit);
   double blocksOfUnit = double(rule.unit) / double(rule.block);
@@ -60,7 +60,7 @@ int64_t polyattn::chooseSegments(const LaunchDescription &launch,
     return double(divideUp(units, segments)) * blocksOfUnit;
   };
   auto time = [&](int64_t segments) {
-    double blocks = blocksOf(segments), sum = waves(programs * segments) * blocks;
+    double blocks = blocksOf(segments), sum = waves(ctas * segments) * blocks;
     if (segments == 1)
       return sum;
     return sum + waves(states * (segments - 1)) * blocks * double(rule.statesPercent) / 100 +

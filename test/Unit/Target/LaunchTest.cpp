@@ -54,6 +54,19 @@ TEST_F(LaunchTest, BindsParametersInOrder) {
             (std::vector<uint64_t>{5, address(data + 1), 11, address(&workspace), 0}));
 }
 
+TEST_F(LaunchTest, CTAsOfClusters) {
+  auto launch = describe("", numbers + ", warp.programs = [[0, 0]], warp.cluster = 4 : i64");
+  ASSERT_TRUE(bool(launch)) << toString(launch.takeError());
+  EXPECT_EQ(launch->cluster, 4);
+  int64_t sizes[] = {3};
+  LaunchTensor tensors[] = {{nullptr, sizes, sizes}};
+  EXPECT_EQ(countPrograms(*launch, tensors), 3);
+  EXPECT_EQ(countCTAs(*launch, tensors), 12);
+  auto alone = describe("", numbers + ", warp.programs = [[0, 0]]");
+  ASSERT_TRUE(bool(alone)) << toString(alone.takeError());
+  EXPECT_EQ(countCTAs(*alone, tensors), 3);
+}
+
 TEST_F(LaunchTest, NamesWhatIsMissing) {
   EXPECT_EQ(toString(describe("", numbers).takeError()), "kernel @f: no attribute warp.programs");
   EXPECT_EQ(toString(describe("%p: !llvm.ptr<1>", numbers + ", warp.programs = []").takeError()),
