@@ -68,20 +68,22 @@ public:
     double atBest = flops / 2 / report.chip.multiplyAddsPerClock;
     llvm::json::Object object;
     object["programs"] = report.programs;
+    object["cluster"] = report.cluster;
     object["mma"] = (double(counters.mma[0]) + counters.mma[1] + counters.mma[2]) / programs;
     object["barriers"] = double(counters.barriers) / programs;
     object["shared_wavefronts"] = double(counters.sharedWavefronts) / programs;
+    object["cluster_bytes_read"] = double(counters.clusterBytesRead) / programs;
     object["global_bytes_read"] = double(counters.globalBytesRead) / programs;
     object["global_bytes_written"] = double(counters.globalBytesWritten) / programs;
-    object["tensor_clocks"] = counters.tensorClocks / programs;
-    object["shared_clocks"] = counters.sharedClocks / programs;
-    object["predicted_clocks"] = counters.predictedClocks / programs;
+    object["tensor_clocks"] = report.perProgram(counters.tensorClocks);
+    object["shared_clocks"] = report.perProgram(counters.sharedClocks);
+    object["predicted_clocks"] = report.perProgram(counters.predictedClocks);
     object["segments"] = options.segments;
     double allClocks = counters.predictedClocks;
     if (states) { // the kernel before, whose work is not the algorithm's
       allClocks += states->counters.predictedClocks;
       object["states_programs"] = states->programs;
-      object["states_predicted_clocks"] = states->counters.predictedClocks / states->programs;
+      object["states_predicted_clocks"] = states->perProgram(states->counters.predictedClocks);
     }
     if (allClocks > 0)
       object["predicted_fraction_of_tensor_rate"] = atBest / allClocks;

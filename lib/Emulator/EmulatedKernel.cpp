@@ -150,7 +150,7 @@ static uint64_t bytesOf(const emulator::MemoryRange &range) {
 }
 
 namespace {
-/// Poisoned memory for all programs, aligned as a device's is.
+/// Poisoned memory for all CTAs, aligned as a device's is.
 class Workspace {
 public:
   explicit Workspace(int64_t bytes)
@@ -201,7 +201,10 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
   emulator::Launch launch;
   launch.kernel = code->function;
   launch.programs = countPrograms(code->launch, views, options.segments);
-  Workspace workspace(launch.programs * code->launch.workspaceBytes);
+  launch.cluster = static_cast<int>(code->launch.cluster);
+  int64_t workspaceBytes =
+      countCTAs(code->launch, views, options.segments) * code->launch.workspaceBytes;
+  Workspace workspace(workspaceBytes);
   launch.parameters = bindParameters(code->launch, views, workspace.get());
   launch.threads = static_cast<int>(code->launch.threads);
   launch.sharedBytes = static_cast<uint32_t>(code->launch.sharedBytes);
@@ -217,12 +220,13 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
   for (auto [i, tensor] : llvm::enumerate(tensors))
     if (!llvm::is_contained(tensor.view.sizes, 0))
       addRange("tensor " + Twine(i), rangeOf(tensor));
-  if (launch.programs * code->launch.workspaceBytes > 0)
+  if (workspaceBytes > 0)
     addRange("the workspace", workspace.range());
 
   emulator::Outcome outcome = emulator::run(launch);
   if (outcome.findings.empty())
-    return EmulatorReport{launch.programs, launch.chip, std::move(outcome.counters), code->sites};
+    return EmulatorReport{launch.programs, code->launch.cluster, launch.chip,
+                          std::move(outcome.counters), code->sites};
   std::vector<EmulatorProblem> problems;
   for (const emulator::Finding &finding : outcome.findings)
     problems.push_back({finding, describeFinding(finding, code->sites, names)});

@@ -45,6 +45,12 @@ static llvm::StringRef nameOf(Problem problem) {
     return "a read_only load of what this program has written";
   case Problem::TwoProgramsWrite:
     return "two programs write the same place";
+  case Problem::RemoteBeforeBarrier:
+    return "a read of another CTA before a cluster barrier, when it may not have begun";
+  case Problem::RemoteOfEnded:
+    return "a read of another CTA that may have ended, without a cluster barrier after it";
+  case Problem::BeyondCluster:
+    return "a CTA that the cluster does not have";
   }
   llvm_unreachable("a problem without a name");
 }
@@ -54,6 +60,12 @@ static bool isOfMemory(Problem problem) {
          problem != Problem::Deadlock;
 }
 
+/// Of a CTA, where a program has several.
+static void printRank(llvm::raw_ostream &stream, int rank) {
+  if (rank >= 0)
+    stream << " of CTA " << rank;
+}
+
 /// A byte of shared memory, or of the tensor that begins before an address.
 static void printPlace(llvm::raw_ostream &stream, const Finding &finding,
                        llvm::ArrayRef<NamedRange> ranges) {
@@ -61,9 +73,14 @@ static void printPlace(llvm::raw_ostream &stream, const Finding &finding,
     stream << "index " << static_cast<int32_t>(finding.address);
     return;
   }
+  if (finding.problem == Problem::BeyondCluster) {
+    stream << "rank " << static_cast<int32_t>(finding.address);
+    return;
+  }
   if (!finding.isGlobal) {
     // Negative offsets are how addresses go wrong.
     stream << "byte " << static_cast<int32_t>(finding.address) << " of shared memory";
+    printRank(stream, finding.memoryRank);
     return;
   }
   const NamedRange *nearest = nullptr;
@@ -90,16 +107,21 @@ static void printThread(llvm::raw_ostream &stream, int thread) {
 
 static void printOther(llvm::raw_ostream &stream, const Finding &finding,
                        llvm::ArrayRef<EmulatedSite> sites) {
-  if (finding.otherProgram >= 0)
+  if (finding.otherProgram >= 0) {
     stream << "; the other is program " << finding.otherProgram;
+    if (finding.otherRank >= 0)
+      stream << ", CTA " << finding.otherRank;
+  }
   if (finding.otherSite >= 0) {
     const EmulatedSite &site = sites[finding.otherSite];
     stream << (isOfMemory(finding.problem) ? "; before: " : "; elsewhere: ");
     printThread(stream, finding.otherThread);
+    printRank(stream, finding.otherRank);
     stream << " at " << site.place << " (" << site.op << ")";
   } else if (finding.otherThread >= 0) {
     stream << "; ";
     printThread(stream, finding.otherThread);
+    printRank(stream, finding.otherRank);
     stream << " has ended";
   }
 }
@@ -111,6 +133,7 @@ std::string polyattn::describeFinding(const Finding &finding, llvm::ArrayRef<Emu
   const EmulatedSite &site = sites[finding.site];
   stream << site.place << ": " << site.op << ": " << nameOf(finding.problem) << ": ";
   printThread(stream, finding.thread);
+  printRank(stream, finding.rank);
   stream << " of program " << finding.program;
   if (isOfMemory(finding.problem)) {
     stream << ", ";

@@ -14,24 +14,31 @@ using namespace polyattn;
 using llvm::StringRef;
 
 void EmulatorReport::print(llvm::raw_ostream &stream) const {
-  auto line = [&](StringRef name, double number) {
-    stream << "    " << llvm::left_justify(name, 38)
-           << llvm::format("%.1f\n", number / std::max<int64_t>(programs, 1));
+  auto show = [&](StringRef name, double number) {
+    stream << "    " << llvm::left_justify(name, 38) << llvm::format("%.1f\n", number);
   };
-  stream << "  emulated " << programs << " programs without a finding; for each:\n";
+  auto line = [&](StringRef name, double number) {
+    show(name, number / std::max<int64_t>(programs, 1));
+  };
+  stream << "  emulated " << programs << " programs ";
+  if (cluster > 1)
+    stream << "of " << cluster << " CTAs ";
+  stream << "without a finding; for each:\n";
   line("mma bf16", counters.mma[0]);
   line("mma f16", counters.mma[1]);
   line("mma tf32", counters.mma[2]);
   line("shared-memory wavefronts", counters.sharedWavefronts);
   line("  without bank conflicts", counters.idealSharedWavefronts);
+  if (cluster > 1)
+    line("bytes read from other CTAs", counters.clusterBytesRead);
   line("global bytes read", counters.globalBytesRead);
   line("  sectors of 32 bytes", counters.globalSectorsRead);
   line("global bytes written", counters.globalBytesWritten);
   line("  sectors of 32 bytes", counters.globalSectorsWritten);
   line("barriers", counters.barriers);
-  line("clocks of tensor cores", counters.tensorClocks);
-  line("clocks of shared memory", counters.sharedClocks);
-  line("clocks, the larger in each interval", counters.predictedClocks);
+  show("clocks of tensor cores", perProgram(counters.tensorClocks));
+  show("clocks of shared memory", perProgram(counters.sharedClocks));
+  show("clocks, the larger in each interval", perProgram(counters.predictedClocks));
 }
 
 /// The line of "file:line:column", 0 in another file.

@@ -99,13 +99,15 @@ void AccessGroups::record(int lane, uint32_t site, Kind kind, uint64_t address, 
 void AccessGroups::flush(Counters &counters, Interval &interval) {
   for (size_t i = 0; i < used; ++i) {
     const Group &group = groups[i];
-    if (group.kind == Shared) {
+    uint64_t bytes = uint64_t(group.bytes) * __builtin_popcount(group.lanes);
+    if (group.kind == Shared || group.kind == ClusterRead) {
       int wavefronts = countWavefronts(group.addresses, group.lanes, group.bytes);
       interval.wavefronts += wavefronts;
       counters.addShared(group.site, wavefronts, countServings(group.lanes, group.bytes));
+      if (group.kind == ClusterRead)
+        counters.clusterBytesRead += bytes;
       continue;
     }
-    uint64_t bytes = uint64_t(group.bytes) * __builtin_popcount(group.lanes);
     int sectors = countSectors(group.addresses, group.lanes);
     bool isRead = group.kind == GlobalRead;
     (isRead ? counters.globalBytesRead : counters.globalBytesWritten) += bytes;

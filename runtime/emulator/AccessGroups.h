@@ -26,7 +26,7 @@ int countWavefronts(const uint64_t addresses[32], uint32_t lanes, uint32_t bytes
 /// The accesses of one warp since it last met.
 class AccessGroups {
 public:
-  enum Kind : uint8_t { Shared, GlobalRead, GlobalWrite };
+  enum Kind : uint8_t { Shared, ClusterRead, GlobalRead, GlobalWrite };
 
   void record(int lane, uint32_t site, Kind kind, uint64_t address, uint32_t bytes);
   /// The warp has met: adds what its accesses cost, and forgets them.

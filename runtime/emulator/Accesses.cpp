@@ -16,6 +16,7 @@ Finding Block::findingAt(Problem problem, int thread, uint32_t site, uint64_t ad
   finding.problem = problem;
   finding.site = site;
   finding.program = program;
+  finding.rank = rankToReport(rank);
   finding.thread = thread;
   finding.address = address;
   finding.isGlobal = isGlobal;
@@ -34,6 +35,7 @@ void Block::report(const Conflict &conflict, int thread, uint32_t site, uint64_t
   if (conflict.other.thread != Moment::kNobody) {
     finding.otherSite = conflict.other.site;
     finding.otherThread = conflict.other.thread;
+    finding.otherRank = rankToReport(conflict.otherRank < 0 ? rank : conflict.otherRank);
   }
   findings->add(finding);
 }
@@ -44,16 +46,18 @@ void Block::countAccess(uint32_t site, AccessGroups::Kind kind, uint64_t address
     abandon(Problem::Deadlock, site);
 }
 
+Problem Block::problemOf(uint32_t address, uint32_t bytes) const {
+  if (!shared.contains(address, bytes))
+    return Problem::OutOfBounds;
+  return address % bytes != 0 ? Problem::Misaligned : Problem::None;
+}
+
 bool Block::checkShared(int thread, uint32_t site, uint32_t address, uint32_t bytes) {
-  if (!shared.contains(address, bytes)) {
-    report(Problem::OutOfBounds, thread, site, address, false);
-    return false;
-  }
-  if (address % bytes != 0) {
-    report(Problem::Misaligned, thread, site, address, false);
-    return false;
-  }
-  return true;
+  Problem problem = problemOf(address, bytes);
+  if (problem == Problem::None)
+    return true;
+  report(problem, thread, site, address, false);
+  return false;
 }
 
 void Block::loadShared(uint32_t site, uint32_t address, uint32_t bytes, void *result) {
@@ -121,10 +125,11 @@ void Block::storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const v
   for (uint32_t i = 0; i < bytes / kCellBytes; ++i)
     cells[i].write(moment, conflict);
   report(conflict, running, site, address, true);
-  int64_t other = range->noteWriter(program, address, bytes);
+  int64_t other = range->noteWriter(numberInGrid(), address, bytes);
   if (other >= 0) {
     Finding finding = findingAt(Problem::TwoProgramsWrite, running, site, address, true);
-    finding.otherProgram = other;
+    finding.otherProgram = other / launch.cluster;
+    finding.otherRank = rankToReport(int(other % launch.cluster));
     findings->add(finding);
   }
   std::memcpy(reinterpret_cast<void *>(address), value, bytes);

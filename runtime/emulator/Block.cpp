@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"
+#include "Cluster.h"
 
 using namespace polyattn::emulator;
 
@@ -13,18 +14,20 @@ static thread_local Block *currentBlock;
 
 Block &Block::current() { return *currentBlock; }
 
-Block::Block(const Launch &launch, GlobalMemory &globalMemory)
-    : launch(launch), globalMemory(globalMemory), threads(launch.threads),
-      warps(launch.threads / kWarpSize) {}
+Block::Block(const Launch &launch, GlobalMemory &globalMemory, Cluster &cluster, int rank)
+    : launch(launch), globalMemory(globalMemory), cluster(cluster), rank(rank),
+      threads(launch.threads), warps(launch.threads / kWarpSize) {}
 
 void Block::enterThread(void *argument) {
   auto *block = static_cast<Block *>(argument);
   block->launch.kernel(block->launch.parameters.data());
   block->threads[block->running].state = Thread::Done;
   ++block->done;
+  if (block->hasEnded())
+    block->checkReadersOfEnded();
 }
 
-void Block::reset(int64_t newProgram, Counters &newCounters, Findings &newFindings) {
+void Block::begin(int64_t newProgram, Counters &newCounters, Findings &newFindings) {
   program = newProgram;
   counters = &newCounters;
   findings = &newFindings;
@@ -32,6 +35,7 @@ void Block::reset(int64_t newProgram, Counters &newCounters, Findings &newFindin
   atBarrier = done = 0;
   abandoned = false;
   interval = Interval();
+  clocksOfPhase = 0;
   shared.reset(launch.sharedBytes);
   globalShadow.clear();
   for (Warp &warp : warps)
@@ -46,20 +50,13 @@ void Block::reset(int64_t newProgram, Counters &newCounters, Findings &newFindin
   }
 }
 
-void Block::run(int64_t newProgram, Counters &newCounters, Findings &newFindings) {
+bool Block::advance() {
   currentBlock = this;
-  reset(newProgram, newCounters, newFindings);
-  while (!abandoned && done < launch.threads) {
-    bool progress = false;
-    for (int warp = 0; warp < int(warps.size()); ++warp)
-      while (!abandoned && runWarp(warp))
-        progress = true;
-    if (!progress && !abandoned) {
-      diagnoseStuck();
-      abandoned = true;
-    }
-  }
-  endInterval();
+  bool progress = false;
+  for (int warp = 0; warp < int(warps.size()); ++warp)
+    while (!abandoned && runWarp(warp))
+      progress = true;
+  return progress;
 }
 
 /// Runs every thread of a warp that can run until it waits or ends; false where none can.
@@ -102,6 +99,9 @@ void Block::meet(Meeting &meeting) {
       completeBarrier();
     else
       waitForOthers();
+  } else if (meeting.op == Meeting::ClusterBarrier) {
+    if (!cluster.arrive())
+      waitForOthers();
   } else {
     if (++warps[warp].waiting == kWarpSize)
       completeMeeting(warp);
@@ -113,7 +113,7 @@ void Block::meet(Meeting &meeting) {
 void Block::completeBarrier() {
   for (int thread = 1; thread < launch.threads; ++thread)
     if (thread % kWarpSize && threads[thread].meeting->site != threads[thread - 1].meeting->site)
-      reportMeeting(Problem::DivergentBarrier, thread, thread - 1);
+      reportMeeting(Problem::DivergentBarrier, thread, *this, thread - 1);
   atBarrier = 0;
   ++epoch;
   ++counters->barriers;
@@ -128,7 +128,7 @@ void Block::completeMeeting(int warp) {
   Meeting &first = meetingOf(warp, 0);
   for (int lane = 1; lane < kWarpSize; ++lane)
     if (meetingOf(warp, lane).site != first.site) {
-      reportMeeting(Problem::DivergentCollective, warp * kWarpSize + lane, warp * kWarpSize);
+      reportMeeting(Problem::DivergentCollective, warp * kWarpSize + lane, *this, warp * kWarpSize);
       abandoned = true;
       waitForOthers(); // for ever
     }
@@ -140,5 +140,5 @@ void Block::completeMeeting(int warp) {
 void Block::endInterval() {
   for (Warp &warp : warps)
     warp.accesses.flush(*counters, interval);
-  interval.end(launch.chip, *counters);
+  clocksOfPhase += interval.end(launch.chip, *counters);
 }

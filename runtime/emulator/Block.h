@@ -17,7 +17,7 @@ namespace polyattn::emulator {
 
 /// An op at which threads wait for each other, and what one of them brings to it.
 struct Meeting {
-  enum Op { Barrier, Sync, Ldmatrix, MmaSync, Shuffle };
+  enum Op { Barrier, ClusterBarrier, Sync, Ldmatrix, MmaSync, Shuffle };
   Op op;
   uint32_t site;
   /// Ldmatrix: the number of matrices; MmaSync: the kind of operands; Shuffle: the mode.
@@ -31,6 +31,8 @@ struct Meeting {
   float *sums = nullptr;
   /// Ldmatrix.
   uint32_t *registers = nullptr;
+
+  bool isBarrier() const { return op == Barrier || op == ClusterBarrier; }
 };
 
 /// 16 bytes on their way to shared memory.
@@ -51,22 +53,33 @@ struct Thread {
   uint64_t accesses = 0;
 };
 
-/// Runs one CTA at a time; a thread of the host has one and runs many CTAs with it.
+class Cluster;
+
+/// Runs one CTA at a time: that of a rank of a cluster, which says when.
 class Block {
 public:
-  Block(const Launch &launch, GlobalMemory &globalMemory);
+  Block(const Launch &launch, GlobalMemory &globalMemory, Cluster &cluster, int rank);
 
-  /// Runs a CTA; its costs are added to the counters.
-  void run(int64_t program, Counters &counters, Findings &findings);
+  /// Begins the CTA of a program; its costs are added to the counters.
+  void begin(int64_t program, Counters &counters, Findings &findings);
+  /// Runs every thread until none can go on; false where none could.
+  bool advance();
+  bool hasEnded() const { return done == launch.threads; }
+  /// Whether something that cannot be continued was found.
+  bool isAbandoned() const { return abandoned; }
+  /// Counts what is not counted yet.
+  void finish() { endInterval(); }
 
   /// The block whose thread calls.
   static Block &current();
   int getThread() const { return running; }
   int64_t getProgram() const { return program; }
+  int getRank() const { return rank; }
 
   // What the running thread does (Calls.h).
   void meet(Meeting &meeting);
   void loadShared(uint32_t site, uint32_t address, uint32_t bytes, void *result);
+  void loadCluster(uint32_t site, uint32_t address, uint32_t ofRank, uint32_t bytes, void *result);
   void storeShared(uint32_t site, uint32_t address, uint32_t bytes, const void *value);
   void loadGlobal(uint32_t site, uint64_t address, uint32_t bytes, bool readOnly, void *result);
   void storeGlobal(uint32_t site, uint64_t address, uint32_t bytes, const void *value);
@@ -74,6 +87,20 @@ public:
   void commitCopies();
   void waitCopies(uint32_t pending);
   uint32_t checkIndex(uint32_t site, uint32_t index, uint32_t count);
+
+  // What the cluster does (Cluster.cpp).
+  void completeClusterBarrier();
+  /// The clocks since the last cluster barrier; and those of the CTA that took most.
+  double getClocksOfPhase() const { return clocksOfPhase; }
+  void waitForSlowest(double clocks);
+
+  // Why it cannot continue (Stuck.cpp).
+  /// Reports each warp whose threads wait at different places; false where there is none.
+  bool diagnoseDivergence();
+  /// A thread that waits, and one that has ended, or -1.
+  int findWaiting() const;
+  int findEnded() const;
+  void reportMeeting(Problem problem, int thread, const Block &other, int otherThread);
 
 private:
   struct Warp {
@@ -84,7 +111,6 @@ private:
 
   // Block.cpp
   static void enterThread(void *block);
-  void reset(int64_t newProgram, Counters &newCounters, Findings &newFindings);
   bool runWarp(int warp);
   void waitForOthers();
   void completeBarrier();
@@ -100,6 +126,8 @@ private:
   Meeting &meetingOf(int warp, int lane) { return *threads[warp * kWarpSize + lane].meeting; }
 
   // Accesses.cpp
+  /// What is wrong with an address of shared memory, of this CTA or another one.
+  Problem problemOf(uint32_t address, uint32_t bytes) const;
   bool checkShared(int thread, uint32_t site, uint32_t address, uint32_t bytes);
   GlobalMemory::Range *checkGlobal(uint32_t site, uint64_t address, uint32_t bytes);
   void checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
@@ -110,14 +138,22 @@ private:
   void report(Problem problem, int thread, uint32_t site, uint64_t address, bool isGlobal);
   void report(const Conflict &conflict, int thread, uint32_t site, uint64_t address, bool isGlobal);
 
+  // Cluster.cpp
+  int64_t numberInGrid() const;
+  /// The rank, where a program has several.
+  int rankToReport(int ofRank) const { return launch.cluster > 1 ? ofRank : -1; }
+  Finding findingOfRemote(const RemoteRead &read, Problem problem, uint32_t address,
+                          int ofRank) const;
+  void checkReadersOfEnded();
+
   // Stuck.cpp
-  void diagnoseStuck();
   bool diagnoseWarp(int warp);
-  void reportMeeting(Problem problem, int thread, int otherThread);
   void abandon(Problem problem, uint32_t site);
 
   const Launch &launch;
   GlobalMemory &globalMemory;
+  Cluster &cluster;
+  const int rank;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   SharedMemory shared;
@@ -127,9 +163,9 @@ private:
   int running = 0;
   uint32_t epoch = 0;
   int atBarrier = 0, done = 0;
-  /// Something that cannot be continued was found.
   bool abandoned = false;
   Interval interval;
+  double clocksOfPhase = 0;
   Counters *counters = nullptr;
   Findings *findings = nullptr;
 };

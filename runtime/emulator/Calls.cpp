@@ -16,9 +16,14 @@ uint32_t polyattn_emu_thread_id() { return Block::current().getThread(); }
 uint32_t polyattn_emu_lane_id() { return Block::current().getThread() % kWarpSize; }
 uint32_t polyattn_emu_warp_id() { return Block::current().getThread() / kWarpSize; }
 uint32_t polyattn_emu_program_id() { return uint32_t(Block::current().getProgram()); }
+uint32_t polyattn_emu_cluster_rank() { return uint32_t(Block::current().getRank()); }
 
 void polyattn_emu_barrier(uint32_t site) {
   Meeting meeting = {Meeting::Barrier, site};
+  Block::current().meet(meeting);
+}
+void polyattn_emu_cluster_barrier(uint32_t site) {
+  Meeting meeting = {Meeting::ClusterBarrier, site};
   Block::current().meet(meeting);
 }
 void polyattn_emu_sync(uint32_t site) {
@@ -28,6 +33,10 @@ void polyattn_emu_sync(uint32_t site) {
 
 void polyattn_emu_load_shared(uint32_t site, uint32_t address, uint32_t bytes, void *result) {
   Block::current().loadShared(site, address, bytes, result);
+}
+void polyattn_emu_load_cluster(uint32_t site, uint32_t address, uint32_t rank, uint32_t bytes,
+                               void *result) {
+  Block::current().loadCluster(site, address, rank, bytes, result);
 }
 void polyattn_emu_store_shared(uint32_t site, uint32_t address, uint32_t bytes, const void *value) {
   Block::current().storeShared(site, address, bytes, value);
@@ -98,6 +107,9 @@ const std::vector<std::pair<const char *, void *>> &polyattn::emulator::getCalls
       {"polyattn_emu_lane_id", addressOf(polyattn_emu_lane_id)},
       {"polyattn_emu_warp_id", addressOf(polyattn_emu_warp_id)},
       {"polyattn_emu_program_id", addressOf(polyattn_emu_program_id)},
+      {"polyattn_emu_cluster_rank", addressOf(polyattn_emu_cluster_rank)},
+      {"polyattn_emu_cluster_barrier", addressOf(polyattn_emu_cluster_barrier)},
+      {"polyattn_emu_load_cluster", addressOf(polyattn_emu_load_cluster)},
       {"polyattn_emu_barrier", addressOf(polyattn_emu_barrier)},
       {"polyattn_emu_sync", addressOf(polyattn_emu_sync)},
       {"polyattn_emu_load_shared", addressOf(polyattn_emu_load_shared)},

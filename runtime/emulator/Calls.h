@@ -21,9 +21,13 @@ uint32_t polyattn_emu_thread_id();
 uint32_t polyattn_emu_lane_id();
 uint32_t polyattn_emu_warp_id();
 uint32_t polyattn_emu_program_id();
+uint32_t polyattn_emu_cluster_rank();
 void polyattn_emu_barrier(uint32_t site);
+void polyattn_emu_cluster_barrier(uint32_t site);
 void polyattn_emu_sync(uint32_t site);
 void polyattn_emu_load_shared(uint32_t site, uint32_t address, uint32_t bytes, void *result);
+void polyattn_emu_load_cluster(uint32_t site, uint32_t address, uint32_t rank, uint32_t bytes,
+                               void *result);
 void polyattn_emu_store_shared(uint32_t site, uint32_t address, uint32_t bytes, const void *value);
 void polyattn_emu_load_global(uint32_t site, uint64_t address, uint32_t bytes, uint32_t readOnly,
                               void *result);

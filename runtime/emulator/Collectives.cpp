@@ -13,6 +13,7 @@ using namespace polyattn::emulator;
 void Block::execute(int warp) {
   switch (meetingOf(warp, 0).op) {
   case Meeting::Barrier: // completeBarrier
+  case Meeting::ClusterBarrier:
     break;
   case Meeting::Sync:
     ++warps[warp].epoch;

@@ -26,6 +26,7 @@ void Counters::add(const Counters &other) {
     mma[kind] += other.mma[kind];
   sharedWavefronts += other.sharedWavefronts;
   idealSharedWavefronts += other.idealSharedWavefronts;
+  clusterBytesRead += other.clusterBytesRead;
   globalBytesRead += other.globalBytesRead;
   globalBytesWritten += other.globalBytesWritten;
   globalSectorsRead += other.globalSectorsRead;
@@ -38,11 +39,12 @@ void Counters::add(const Counters &other) {
     at(site).add(other.sites[site]);
 }
 
-void Interval::end(const Chip &chip, Counters &counters) {
+double Interval::end(const Chip &chip, Counters &counters) {
   double tensor = chip.mmaClocks * *std::max_element(mma, mma + kSubCores);
   double shared = wavefronts;
   counters.tensorClocks += tensor;
   counters.sharedClocks += shared;
   counters.predictedClocks += std::max(tensor, shared);
   *this = Interval();
+  return std::max(tensor, shared);
 }

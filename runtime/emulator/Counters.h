@@ -43,6 +43,8 @@ struct Counters {
   uint64_t mma[kKinds] = {};
   /// Clocks that shared memory is busy, and how many it would be without bank conflicts.
   uint64_t sharedWavefronts = 0, idealSharedWavefronts = 0;
+  /// From the shared memory of other CTAs; their wavefronts are among those above.
+  uint64_t clusterBytesRead = 0;
   uint64_t globalBytesRead = 0, globalBytesWritten = 0;
   /// Pieces of 32 aligned bytes, counted for each access of a warp.
   uint64_t globalSectorsRead = 0, globalSectorsWritten = 0;
@@ -72,8 +74,8 @@ struct Interval {
   uint64_t mma[kSubCores] = {};
   uint64_t wavefronts = 0;
 
-  /// Adds this interval's clocks and begins the next.
-  void end(const Chip &chip, Counters &counters);
+  /// Adds this interval's clocks, begins the next, and returns the predicted ones.
+  double end(const Chip &chip, Counters &counters);
 };
 
 } // namespace polyattn::emulator

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
-#include "Block.h"
+#include "Cluster.h"
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -21,11 +21,11 @@ public:
   explicit Queue(const Launch &launch) : launch(launch), memory(launch.memory) {}
 
   void work() {
-    Block block(launch, memory);
+    Cluster cluster(launch, memory);
     Counters counters;
     for (int64_t program = next++; program < launch.programs && !failed; program = next++) {
       Findings findings;
-      block.run(program, counters, findings);
+      cluster.run(program, counters, findings);
       if (!findings.get().empty())
         keep(program, findings);
     }

@@ -28,24 +28,25 @@ using Kernel = void (*)(const uint64_t *parameters);
 struct Launch {
   Kernel kernel = nullptr;
   std::vector<uint64_t> parameters;
-  /// CTAs.
   int64_t programs = 0;
+  /// CTAs of a program, which are one cluster.
+  int cluster = 1;
   /// Of a CTA: a multiple of 32, at most 1024.
   int threads = 0;
   uint32_t sharedBytes = 0;
   /// All that the kernel may access.
   std::vector<MemoryRange> memory;
   Chip chip = getChips()[0];
-  /// CTAs that run at a time; 0 for one on each processor of the host.
+  /// Programs that run at a time; 0 for one on each processor of the host.
   unsigned hostThreads = 0;
   /// A thread that accesses memory this often without meeting others is stuck in a loop.
   uint64_t accessLimit = uint64_t(1) << 28;
-  /// Begins CTAs after one with findings, too.
+  /// Begins programs after one with findings, too.
   bool keepGoing = false;
 };
 
 struct Outcome {
-  /// Empty if all is well. After a first CTA with findings no others are begun, unless the
+  /// Empty if all is well. After a first program with findings no others are begun, unless the
   /// launch keeps going.
   std::vector<Finding> findings;
   Counters counters;

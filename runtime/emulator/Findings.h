@@ -37,6 +37,12 @@ enum class Problem {
   ReadOnlyOfWritten,
   /// Two CTAs write the same bytes.
   TwoProgramsWrite,
+  /// Reads another CTA's memory before a cluster barrier: that CTA may not have begun.
+  RemoteBeforeBarrier,
+  /// Reads another CTA's memory, and no cluster barrier keeps that CTA from ending before.
+  RemoteOfEnded,
+  /// Reads memory of a rank that the cluster does not have; the finding's address is the rank.
+  BeyondCluster,
 };
 
 /// One problem at one place of the kernel. What is negative is not known.
@@ -45,13 +51,18 @@ struct Finding {
   /// The op, as the lowering numbered it.
   int64_t site = -1;
   int64_t program = -1;
+  /// Where programs are clusters: the CTA in it.
+  int rank = -1;
   int thread = -1;
   /// A byte of shared memory or, with `isGlobal`, an address. Of no meaning where the problem is
   /// not one of memory.
   uint64_t address = 0;
   bool isGlobal = false;
+  /// The CTA of the cluster whose shared memory it is, if another one's.
+  int memoryRank = -1;
   /// The access, or the thread, that this one is in conflict with.
   int64_t otherSite = -1;
+  int otherRank = -1;
   int otherThread = -1;
   int64_t otherProgram = -1;
 };

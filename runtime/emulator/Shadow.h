@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Order is that of the warp dialect: an access is before another if they are of one thread, if a
-// barrier of the CTA lies between, or, for threads of one warp, a sync of that warp. A cell
-// remembers its last write, and the reads since then that are not yet before each other.
+// barrier of the CTA lies between, or, for threads of one warp, a sync of that warp. A barrier of
+// the cluster is one of each of its CTAs, too, and the only order between them. A cell remembers
+// its last write, and the reads since then that are not yet before each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_RUNTIME_EMULATOR_SHADOW_H
@@ -47,10 +48,12 @@ struct Moment {
 struct Conflict {
   Problem problem = Problem::None;
   Moment other;
+  /// The CTA of the cluster that did it; -1 for the one whose memory it is.
+  int otherRank = -1;
 
-  void note(Problem newProblem, const Moment &newOther) {
+  void note(Problem newProblem, const Moment &newOther, int newOtherRank = -1) {
     if (problem == Problem::None)
-      *this = {newProblem, newOther};
+      *this = {newProblem, newOther, newOtherRank};
   }
 };
 
@@ -77,6 +80,16 @@ public:
     if (!writer.isBefore(now))
       return conflict.note(Problem::ReadAfterWriteRace, writer);
     addReader(now);
+  }
+
+  /// A read by another CTA, which sees what was written before that many barriers.
+  void readRemotely(uint32_t barriers, Conflict &conflict) const {
+    if (writer.inFlight)
+      conflict.note(Problem::CopyInFlight, writer);
+    else if (!isWritten())
+      conflict.note(Problem::Uninitialised, Moment());
+    else if (writer.epoch >= barriers)
+      conflict.note(Problem::ReadAfterWriteRace, writer);
   }
 
   /// A copy is a write that begins now and ends, as its thread's write, when that has waited.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedMemory.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace polyattn::emulator;
@@ -15,6 +16,9 @@ static constexpr uint8_t kPoison = 0xff;
 void SharedMemory::reset(uint32_t count) {
   bytes.assign(count, kPoison);
   cells.assign((count + kCellBytes - 1) / kCellBytes, ShadowCell());
+  phase = phaseEpoch = 0;
+  remoteReads.clear();
+  lastRemoteRead = RemoteRead();
 }
 
 Conflict SharedMemory::read(const Moment &now, uint32_t address, uint32_t count, void *result) {
@@ -29,6 +33,7 @@ Conflict SharedMemory::write(const Moment &now, uint32_t address, uint32_t count
   std::memcpy(&bytes[address], value, count);
   Conflict conflict;
   visit(address, count, [&](ShadowCell &cell) { cell.write(now, conflict); });
+  checkRemoteReads(address, count, conflict);
   return conflict;
 }
 
@@ -36,10 +41,43 @@ Conflict SharedMemory::beginCopy(const Moment &now, uint32_t address, uint32_t c
   std::memset(&bytes[address], kPoison, count);
   Conflict conflict;
   visit(address, count, [&](ShadowCell &cell) { cell.beginCopy(now, conflict); });
+  checkRemoteReads(address, count, conflict);
   return conflict;
 }
 
 void SharedMemory::endCopy(const Moment &now, uint32_t address, uint32_t count, const void *value) {
   std::memcpy(&bytes[address], value, count);
   visit(address, count, [&](ShadowCell &cell) { cell.endCopy(now); });
+}
+
+void SharedMemory::beginPhase(uint32_t epoch) {
+  ++phase;
+  phaseEpoch = epoch;
+}
+
+Conflict SharedMemory::readRemotely(const RemoteRead &now, uint32_t address, uint32_t count,
+                                    void *result) {
+  std::memcpy(result, &bytes[address], count);
+  Conflict conflict;
+  visit(address, count, [&](const ShadowCell &cell) { cell.readRemotely(phaseEpoch, conflict); });
+  remoteReads.resize(cells.size());
+  std::fill_n(remoteReads.begin() + address / kCellBytes, count / kCellBytes, now);
+  lastRemoteRead = now;
+  lastRemoteAddress = address;
+  return conflict;
+}
+
+/// No cluster barrier lies between a read and a write of one phase.
+void SharedMemory::checkRemoteReads(uint32_t address, uint32_t count, Conflict &conflict) const {
+  if (remoteReads.empty())
+    return;
+  for (uint32_t cell = address / kCellBytes; cell < (address + count) / kCellBytes; ++cell) {
+    const RemoteRead &read = remoteReads[cell];
+    if (read.rank < 0 || read.phase != phase)
+      continue;
+    Moment other;
+    other.thread = read.thread;
+    other.site = read.site;
+    conflict.note(Problem::WriteAfterReadRace, other, read.rank);
+  }
 }

@@ -5,20 +5,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Block.h"
+#include "Cluster.h"
 
 using namespace polyattn::emulator;
 
-void Block::reportMeeting(Problem problem, int thread, int otherThread) {
+void Block::reportMeeting(Problem problem, int thread, const Block &other, int otherThread) {
   Finding finding;
   finding.problem = problem;
   finding.program = program;
+  finding.rank = rankToReport(rank);
   finding.thread = thread;
   finding.site = threads[thread].meeting->site;
+  finding.otherRank = rankToReport(other.rank);
   finding.otherThread = otherThread;
   // A thread that has ended is nowhere.
-  if (otherThread >= 0 && threads[otherThread].state != Thread::Done)
-    finding.otherSite = threads[otherThread].meeting->site;
+  if (otherThread >= 0 && other.threads[otherThread].state != Thread::Done)
+    finding.otherSite = other.threads[otherThread].meeting->site;
   findings->add(finding);
 }
 
@@ -40,28 +42,52 @@ bool Block::diagnoseWarp(int warp) {
     bool ended = threads[other].state == Thread::Done;
     if (!ended && threads[other].meeting->site == threads[waiting].meeting->site)
       continue;
-    bool atBarriers = threads[waiting].meeting->op == Meeting::Barrier &&
-                      (ended || threads[other].meeting->op == Meeting::Barrier);
+    bool atBarriers =
+        threads[waiting].meeting->isBarrier() && (ended || threads[other].meeting->isBarrier());
     reportMeeting(atBarriers ? Problem::DivergentBarrier : Problem::DivergentCollective, waiting,
-                  other);
+                  *this, other);
     return true;
   }
   return false;
 }
 
-void Block::diagnoseStuck() {
-  bool explained = false;
+bool Block::diagnoseDivergence() {
+  bool found = false;
   for (int warp = 0; warp < int(warps.size()); ++warp)
-    explained |= diagnoseWarp(warp);
+    found |= diagnoseWarp(warp);
+  return found;
+}
+
+int Block::findWaiting() const {
+  for (int thread = launch.threads - 1; thread >= 0; --thread)
+    if (threads[thread].state != Thread::Done)
+      return thread;
+  return -1;
+}
+
+int Block::findEnded() const {
+  for (int thread = launch.threads - 1; thread >= 0; --thread)
+    if (threads[thread].state == Thread::Done)
+      return thread;
+  return -1;
+}
+
+// Each warp agrees with itself: some wait at a barrier that others will not reach.
+void Cluster::diagnoseStuck() {
+  bool explained = false;
+  for (auto &block : blocks)
+    explained |= block->diagnoseDivergence();
   if (explained)
     return;
-  // Each warp agrees with itself: some wait at a barrier that others will not reach.
-  int waiting = 0, ended = -1;
-  for (int thread = 0; thread < launch.threads; ++thread) {
-    if (threads[thread].state == Thread::Done)
-      ended = thread;
-    else
-      waiting = thread;
+  Block *waiting = nullptr, *ended = nullptr;
+  for (auto &block : blocks) {
+    if (block->findWaiting() >= 0)
+      waiting = block.get();
+    if (block->findEnded() >= 0)
+      ended = block.get();
   }
-  reportMeeting(Problem::Deadlock, waiting, ended);
+  // An own thread that has ended explains more than another CTA's.
+  if (!ended || waiting->findEnded() >= 0)
+    ended = waiting;
+  waiting->reportMeeting(Problem::Deadlock, waiting->findWaiting(), *ended, ended->findEnded());
 }

@@ -11,6 +11,7 @@
 #include "polyattn/Target/Launch.h"
 #include "runtime/emulator/Counters.h"
 #include "runtime/emulator/Findings.h"
+#include <algorithm>
 #include <memory>
 
 namespace polyattn {
@@ -28,7 +29,7 @@ std::vector<LaunchTensor> viewsOf(llvm::ArrayRef<EmulatedTensor> tensors);
 struct EmulatorOptions {
   /// Whose clocks are counted.
   std::string chip = "sm_80";
-  /// CTAs that run at a time; 0 for one on each processor of the host.
+  /// Programs that run at a time; 0 for one on each processor of the host.
   unsigned threads = 0;
   /// Into how many segments positions are cut, for kernels that do so.
   int64_t segments = 1;
@@ -46,11 +47,17 @@ struct EmulatedSite {
 /// What a launch did where all is well.
 struct EmulatorReport {
   int64_t programs = 0;
+  /// CTAs of a program, each on a multiprocessor of its own.
+  int64_t cluster = 1;
   emulator::Chip chip;
   emulator::Counters counters;
   /// The ops by whose numbers counters.sites goes.
   std::vector<EmulatedSite> sites;
 
+  /// The clocks that counters have summed over all CTAs, for a program.
+  double perProgram(double clocks) const {
+    return clocks / double(std::max<int64_t>(programs * cluster, 1));
+  }
   /// Lines of `name: number`, for each program.
   void print(llvm::raw_ostream &stream) const;
   /// A text whose lines are the places of the kernel's ops, with what these cost before each line:

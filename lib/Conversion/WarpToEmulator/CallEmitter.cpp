@@ -82,10 +82,10 @@ void CallEmitter::replace(Operation *op) {
   TypeSwitch<Operation *>(op)
       .Case<warp::CopyAsyncOp, warp::LdmatrixOp, warp::MmaSyncOp, warp::ShuffleOp>(
           [&](auto op) { replace(op); })
-      .Case<warp::LoadSharedOp, warp::StoreSharedOp, warp::LoadGlobalOp, warp::StoreGlobalOp>(
-          [&](auto op) { replaceMemory(op); })
-      .Case<warp::BarrierOp, warp::SyncOp, warp::CommitCopiesOp, warp::WaitCopiesOp>(
-          [&](auto op) { replaceOrder(op); })
+      .Case<warp::LoadSharedOp, warp::LoadClusterOp, warp::StoreSharedOp, warp::LoadGlobalOp,
+            warp::StoreGlobalOp>([&](auto op) { replaceMemory(op); })
+      .Case<warp::BarrierOp, warp::ClusterBarrierOp, warp::SyncOp, warp::CommitCopiesOp,
+            warp::WaitCopiesOp>([&](auto op) { replaceOrder(op); })
       .Default([&](Operation *op) { replaceNumber(op); });
   op->erase();
 }
@@ -93,6 +93,8 @@ void CallEmitter::replace(Operation *op) {
 void CallEmitter::replaceOrder(Operation *op) {
   if (isa<warp::BarrierOp>(op))
     call("barrier", site(op));
+  else if (isa<warp::ClusterBarrierOp>(op))
+    call("cluster_barrier", site(op));
   else if (isa<warp::SyncOp>(op))
     call("sync", site(op));
   else if (isa<warp::CommitCopiesOp>(op))
@@ -112,6 +114,12 @@ void CallEmitter::replaceMemory(Operation *op) {
       .Case([&](warp::LoadSharedOp op) {
         Type type = op.getType();
         call("load_shared", {site(op), op.getAddress(), constant(bytesOf(type)), slot});
+        op.replaceAllUsesWith(loadSlot(type));
+      })
+      .Case([&](warp::LoadClusterOp op) {
+        Type type = op.getType();
+        call("load_cluster",
+             {site(op), op.getAddress(), op.getRank(), constant(bytesOf(type)), slot});
         op.replaceAllUsesWith(loadSlot(type));
       })
       .Case([&](warp::StoreSharedOp op) {
@@ -197,6 +205,7 @@ void CallEmitter::replaceNumber(Operation *op) {
           .Case([&](warp::LaneIdOp) { return call("lane_id", {}, i32); })
           .Case([&](warp::WarpIdOp) { return call("warp_id", {}, i32); })
           .Case([&](warp::ProgramIdOp) { return call("program_id", {}, i32); })
+          .Case([&](warp::ClusterRankOp) { return call("cluster_rank", {}, i32); })
           .Case([&](warp::PackOp op) {
             Value kind = constant(static_cast<int64_t>(op.getKind()));
             return call("pack", {kind, op.getLow(), op.getHigh()}, i32);
