@@ -221,9 +221,13 @@ void Planter::plant(Operation *op) {
   e.setInsertionPoint(op);
   e.setLoc(op->getLoc());
   TypeSwitch<Operation *>(op)
-      .Case<warp::BarrierOp, warp::SyncOp, warp::CommitCopiesOp>([&](auto op) { remove(op); })
+      .Case<warp::BarrierOp, warp::ClusterBarrierOp, warp::SyncOp, warp::CommitCopiesOp>(
+          [&](auto op) { remove(op); })
       .Case([&](warp::WaitCopiesOp op) { weaken(op); })
       .Case([&](warp::LoadSharedOp op) {
+        shiftAddress(op, op.getAddressMutable(), elementBytesOf(op.getType()));
+      })
+      .Case([&](warp::LoadClusterOp op) {
         shiftAddress(op, op.getAddressMutable(), elementBytesOf(op.getType()));
       })
       .Case([&](warp::StoreSharedOp op) {

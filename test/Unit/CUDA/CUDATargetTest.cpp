@@ -132,7 +132,7 @@ protected:
     std::vector<LaunchTensor> views;
     for (const EmulatedTensor &tensor : tensors)
       views.push_back(tensor.view);
-    EXPECT_EQ(launch.grid[0], countPrograms(description, views, segments));
+    EXPECT_EQ(launch.grid[0], countCTAs(description, views, segments));
     // The compiler's binding of parameters and the runtime's are one.
     EXPECT_EQ(launch.parameters, bindParameters(description, views, workspace));
     EmulatorOptions options;

@@ -65,13 +65,14 @@ protected:
 
   /// A kernel of one function @kernel.
   void define(const std::string &arguments, const std::string &body, int threads, int sharedBytes,
-              const std::string &programs = "[]", int workspaceBytes = 0) {
+              const std::string &programs = "[]", int workspaceBytes = 0, int cluster = 1) {
     std::stringstream stream;
     stream << "gpu.module @kernels {\ngpu.func @kernel(" << arguments
            << ") kernel attributes {warp.threads = " << threads
            << " : i64, warp.shared_bytes = " << sharedBytes
-           << " : i64, warp.workspace_bytes = " << workspaceBytes
-           << " : i64, warp.programs = " << programs << "} {\n"
+           << " : i64, warp.workspace_bytes = " << workspaceBytes << " : i64, "
+           << (cluster > 1 ? "warp.cluster = " + std::to_string(cluster) + " : i64, " : "")
+           << "warp.programs = " << programs << "} {\n"
            << body << "\ngpu.return\n}\n}\n";
     text = stream.str();
   }
