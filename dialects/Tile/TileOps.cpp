@@ -47,11 +47,17 @@ LogicalResult KernelOp::verifyRegions() {
   for (auto [i, argument] : llvm::enumerate(body.getArguments()))
     if (i < getNumTensors() ? !isa<MemRefType>(argument.getType()) : !argument.getType().isIndex())
       return emitOpError("argument ") << i << " has the wrong kind of type";
-  WalkResult stores = walk([](StoreOp store) {
-    return isInput(store.getMemref()) ? WalkResult(store.emitOpError("stores to an input"))
-                                      : WalkResult::advance();
+  int64_t cluster = getClusterSize();
+  if (getCluster() && (cluster < 2 || cluster > 8 || !llvm::isPowerOf2_64(cluster)))
+    return emitOpError("a cluster has 2, 4 or 8 programs, not ") << cluster;
+  WalkResult ops = walk([&](Operation *op) -> WalkResult {
+    if (auto store = dyn_cast<StoreOp>(op); store && isInput(store.getMemref()))
+      return op->emitOpError("stores to an input");
+    if (isa<ClusterRankOp, ClusterSumOp>(op) && !getCluster())
+      return op->emitOpError("belongs into a kernel with `cluster`");
+    return WalkResult::advance();
   });
-  return failure(stores.wasInterrupted());
+  return failure(ops.wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,6 +194,12 @@ LogicalResult ExpandOp::verify() {
   if (getWeights() && int64_t(getWeights()->size()) != type.getDimSize(0))
     return emitOpError("expected one weight for each row of the table");
   return success();
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  bool isWhole = getSource().getType() == getType() && isZeroInteger(getRow()) &&
+                 isZeroInteger(getColumn());
+  return isWhole ? getSource() : Value();
 }
 
 LogicalResult SliceOp::verify() {

@@ -30,6 +30,10 @@ def Tile_KernelOp : Tile_Op<"kernel",
     the size of the grouping G = H / Hkv. Programs are independent of each other, and none
     stores to an input.
 
+    With `cluster = N` there are N programs where there was one, which run together on multiprocessors
+    that see each other's memory: `tile.cluster_rank` tells them apart, and `tile.cluster_sum` adds
+    what they have.
+
     With `segments = k` the positions of a batch and head are cut: there are S + k programs for
     each, S being what a launch chooses, and a fifth index is the program's number among them.
 
@@ -41,7 +45,7 @@ def Tile_KernelOp : Tile_Op<"kernel",
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$num_inputs,
-                       OptionalAttr<I64Attr>:$segments);
+                       OptionalAttr<I64Attr>:$segments, OptionalAttr<I64Attr>:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -54,6 +58,8 @@ def Tile_KernelOp : Tile_Op<"kernel",
     ::mlir::Value getHead() { return getBody().getArgument(getNumTensors() + 1); }
     ::mlir::Value getKvHead() { return getBody().getArgument(getNumTensors() + 2); }
     ::mlir::Value getGroup() { return getBody().getArgument(getNumTensors() + 3); }
+    /// Programs of a cluster, 1 where there are none.
+    int64_t getClusterSize() { return getCluster().value_or(1); }
     /// Null where positions are not cut.
     ::mlir::Value getSegment() {
       return getSegments() ? getBody().getArgument(getNumTensors() + 4) : ::mlir::Value();
@@ -91,6 +97,33 @@ def Tile_LoadOp : Tile_Op<"load",
     $memref `[` $indices `]` (`valid` $valid^)? attr-dict `:` type($memref) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def Tile_ClusterRankOp : Tile_Op<"cluster_rank", [Pure]> {
+  let summary = "the program's number in its cluster";
+  let description = [{
+    From 0 to N - 1, in a kernel with `cluster = N`.
+
+    ```mlir
+    %rank = tile.cluster_rank : index
+    ```
+  }];
+  let results = (outs Index:$rank);
+  let assemblyFormat = "attr-dict `:` type($rank)";
+}
+
+def Tile_ClusterSumOp : Tile_Op<"cluster_sum", [SameOperandsAndResultType]> {
+  let summary = "the sum of what the programs of a cluster have";
+  let description = [{
+    Every program of the cluster must come here, and each has the sum after it.
+
+    ```mlir
+    %all = tile.cluster_sum %part : !tile.tile<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$input);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
 def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
@@ -285,6 +318,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$source `[` $row `,` $column `]` attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Tile_ConcatOp : Tile_Op<"concat", [Pure]> {

@@ -27,6 +27,11 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     results: a number, [tensor, dimension], or [k] for S + k. `polyattn.segment_rule` of NAME is what
     the choice of S needs (`SegmentRule`). With S = 1 the first kernel has no programs. Numeric
     contract: reassociating, the sums over positions.
+
+    With `cluster-size = N` the features of a head may be shared by up to N programs that run as a
+    cluster, where its state and weights are more than one of them keeps: `tile.cluster_sum` adds
+    their shares of O and Z, and the first stores the results. Numeric contract: reassociating, the
+    sums over features.
   }];
   let dependentDialects = ["::polyattn::tile::TileDialect"];
   let options = [
@@ -35,6 +40,10 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Option<"cutPositions", "cut-positions", "bool", "false",
            "Let a launch cut the positions of a head over several programs, where they can be; in "
            "place of features">,
+    Option<"clusterSize", "cluster-size", "int64_t", "1",
+           "The most programs that may share a head's features as a cluster, a power of two">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "232448",
+           "What each of them may keep of states and weights and compute with, in bytes">,
   ];
 }
 

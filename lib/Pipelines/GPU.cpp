@@ -16,6 +16,9 @@
 
 using namespace polyattn;
 
+/// Larger clusters share more, but each CTA adds up what all others have.
+static constexpr int64_t kLargestCluster = 2;
+
 void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   buildBlockPrograms(passes, options);
   if (options.stopAfter <= GPUPipelinePhase::Tile)
@@ -38,7 +41,11 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
   ConvertPolyAttnToTileOptions blockPrograms;
   blockPrograms.cutHeads = false;
   blockPrograms.cutPositions = true;
+  blockPrograms.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
+  blockPrograms.sharedBytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
+  // What is one value folds as one.
+  passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
 }

@@ -269,3 +269,18 @@ func.func @transpose(%a: !tile.tile<2x4xf32>) {
   %t = tile.transpose %a : !tile.tile<2x4xf32> -> !tile.tile<2x4xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{a cluster has 2, 4 or 8 programs, not 3}}
+tile.kernel @three attributes {arg_names = ["o"], num_inputs = 0, cluster = 3} {
+^bb0(%o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+}
+
+// -----
+
+tile.kernel @alone attributes {arg_names = ["o"], num_inputs = 0} {
+^bb0(%o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  // expected-error @below {{belongs into a kernel with `cluster`}}
+  %rank = tile.cluster_rank : index
+}

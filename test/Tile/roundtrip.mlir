@@ -70,3 +70,15 @@ tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
   // CHECK: store %[[Y]], %o[%batch, %{{.*}}, %head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64} : <4x8xf32>, memref<?x?x?x8xf32>
   tile.store %y, %o[%batch, %c0, %head, %c0] valid %c1 {row_dim = 1, col_dim = 3} : !tile.tile<4x8xf32>, memref<?x?x?x8xf32>
 }
+
+// CHECK: tile.kernel @cluster attributes {arg_names = ["o"], cluster = 2 : i64, num_inputs = 0 : i64}
+tile.kernel @cluster attributes {arg_names = ["o"], num_inputs = 0, cluster = 2} {
+^bb0(%o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  // CHECK: %[[RANK:.*]] = cluster_rank : index
+  %rank = tile.cluster_rank : index
+  %row = tile.positions %rank : !tile.tile<1x8xf32>
+  // CHECK: %[[SUM:.*]] = cluster_sum %{{.*}} : <1x8xf32>
+  %sum = tile.cluster_sum %row : !tile.tile<1x8xf32>
+  // CHECK: store %[[SUM]], %o
+  tile.store %sum, %o[%batch, %rank, %head, %rank] {row_dim = -1, col_dim = 3} : !tile.tile<1x8xf32>, memref<?x?x?x8xf32>
+}

@@ -74,10 +74,11 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
         SmallVector<Value> out;
         LhsTile phiQ = natural ? queryBlocks.natural(b, queries)
                                : LhsTile{queryBlocks.block(b, queries, first, count)};
-        Value s = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, first);
+        Value row = rowOf(b, first);
+        Value s = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, row);
         out.push_back(b.dot(phiQ.tile, s, in[0], phiQ.transposed));
         if (normalizer) {
-          Value z = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
+          Value z = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
           out.push_back(natural ? b.dot(phiQ.tile, z, in[1], /*lhsTransposed=*/phiQ.transposed)
                                 : b.dot(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
         }

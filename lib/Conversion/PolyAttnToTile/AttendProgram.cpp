@@ -90,6 +90,15 @@ int64_t AttendProgram::maxSplits() const {
   return (features + schedule.featureBlock - 1) / schedule.featureBlock;
 }
 
+/// The programs of a cluster have the rows of their own features, one after another.
+Value AttendProgram::rowOf(TileBuilder &b, Value feature) {
+  if (context.cluster == 1)
+    return feature;
+  Value begin =
+      arith::MulIOp::create(b, context.split->split, b.index(features / context.cluster));
+  return b.createOrFold<arith::SubIOp>(feature, begin);
+}
+
 /// Runs `body` over this program's features: a loop over whole blocks, then what is left.
 void AttendProgram::forFeatureBlocks(
     TileBuilder &b, ValueRange carried,
@@ -97,7 +106,7 @@ void AttendProgram::forFeatureBlocks(
     SmallVectorImpl<Value> &results) {
   int64_t size = std::min(schedule.featureBlock, features), whole = features / size * size;
   results.assign(carried.begin(), carried.end());
-  auto loop = [&](Value from, Value to, int64_t count) {
+  auto loop = [&](Value from, Value to, int64_t count, decltype(body) body) {
     auto op =
         scf::ForOp::create(b, from, to, b.index(count), results,
                            [&](OpBuilder &builder, Location loc, Value first, ValueRange in) {
@@ -106,6 +115,19 @@ void AttendProgram::forFeatureBlocks(
                            });
     results.assign(op.getResults().begin(), op.getResults().end());
   };
+  if (context.cluster > 1) {
+    // Equal parts of whole blocks.
+    int64_t share = features / context.cluster;
+    Value begin = arith::MulIOp::create(b, context.split->split, b.index(share));
+    auto inShare = [&](TileBuilder &b, Value first, int64_t count, ValueRange in) {
+      return body(b, b.addIndex(begin, first), count, in);
+    };
+    if (share > size)
+      loop(b.index(0), b.index(share), size, inShare);
+    else
+      results = body(b, begin, size, results);
+    return;
+  }
   if (context.split) {
     // Part s of n takes the blocks from s N / n to (s + 1) N / n; the last one what is left.
     Value split = context.split->split, splits = context.split->splits;
@@ -115,16 +137,16 @@ void AttendProgram::forFeatureBlocks(
       return arith::MulIOp::create(b, before, b.index(size));
     };
     Value next = b.addIndex(split, b.index(1));
-    loop(bound(split), bound(next), size);
+    loop(bound(split), bound(next), size, body);
     if (whole < features) {
       Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, splits);
       Value end = arith::SelectOp::create(b, isLast, b.index(features), b.index(whole));
-      loop(b.index(whole), end, features - whole);
+      loop(b.index(whole), end, features - whole, body);
     }
     return;
   }
   if (whole > size)
-    loop(b.index(0), b.index(whole), size);
+    loop(b.index(0), b.index(whole), size, body);
   else
     results = body(b, b.index(0), size, results);
   if (whole < features)
@@ -148,13 +170,14 @@ void AttendProgram::updateRows(TileBuilder &b, Value rows, Value values, Value f
   } else if (normalizer) {
     decayedSums(b, rows, Value(), Value(), first, valid);
   }
-  tile::AccumulateOp::create(b, rows, values, state, first, valid, factor);
+  tile::AccumulateOp::create(b, rows, values, state, rowOf(b, first), valid, factor);
 }
 
 /// z <- g z + sum of the block's features, each times its weight.
 void AttendProgram::decayedSums(TileBuilder &b, Value rows, Value weights, Value factor,
                                 Value first, Value valid) {
   int64_t count = b.typeOf(rows).getRows();
+  first = rowOf(b, first);
   Value old = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
   if (factor)
     old = b.mul(old, factor);
@@ -163,12 +186,14 @@ void AttendProgram::decayedSums(TileBuilder &b, Value rows, Value weights, Value
 }
 
 void AttendProgram::makeBuffers(TileBuilder &b) {
-  bool persistent = context.split.has_value();
-  state = tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, valueWidth),
-                                 persistent);
+  bool persistent = context.hasCalls();
+  auto make = [&](int64_t columns) -> Value {
+    auto type = tile::BufferType::get(b.getContext(), features / context.cluster, columns);
+    return tile::BufferOp::create(b, type, persistent);
+  };
+  state = make(valueWidth);
   if (normalized())
-    normalizer =
-        tile::BufferOp::create(b, tile::BufferType::get(b.getContext(), features, 1), persistent);
+    normalizer = make(1);
 }
 
 void AttendProgram::begin(TileBuilder &b) {
@@ -183,7 +208,7 @@ void AttendProgram::begin(TileBuilder &b) {
       scf::YieldOp::create(builder, loc);
     });
   };
-  if (context.split)
+  if (context.hasCalls())
     fillIf(arith::CmpIPredicate::eq, context.split->base);
   else if (op.getInitialState())
     fillState(b);
@@ -223,18 +248,19 @@ void AttendProgram::fillState(TileBuilder &b) {
           rows = unweighted(tile::LoadOp::create(
               b, b.tileType(count, valueWidth), tensorOf(op.getInitialState()),
               ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2, 3, false));
+        Value row = rowOf(b, first);
         if (!context.segment)
-          tile::WriteOp::create(b, rows, state, first);
+          tile::WriteOp::create(b, rows, state, row);
         if (op.getInitialNormalizer())
           column = unweighted(tile::LoadOp::create(
               b, b.tileType(count, 1), tensorOf(op.getInitialNormalizer()),
               ValueRange{context.batch, stateHead(), first}, Value(), 2, -1, false));
         if (context.segment) {
           addSegmentsBefore(b, first, rows, column);
-          tile::WriteOp::create(b, rows, state, first);
+          tile::WriteOp::create(b, rows, state, row);
         }
         if (normalizer)
-          tile::WriteOp::create(b, column, normalizer, first);
+          tile::WriteOp::create(b, column, normalizer, row);
         return SmallVector<Value>();
       },
       none);
@@ -271,12 +297,13 @@ void AttendProgram::finish(TileBuilder &b, ValueRange finalStates, bool interlea
                        ? tile
                        : b.mul(tile, b.slice(b.column(storedWeights), first, count));
           };
-          Value rows = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, first);
+          Value row = rowOf(b, first);
+          Value rows = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, row);
           tile::StoreOp::create(b, weighted(rows), finalStates[0],
                                 ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(),
                                 2, 3);
           if (finalStates.size() > 1) {
-            Value column = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
+            Value column = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
             tile::StoreOp::create(b, weighted(column), finalStates[1],
                                   ValueRange{context.batch, stateHead(), first}, Value(), 2, -1);
           }

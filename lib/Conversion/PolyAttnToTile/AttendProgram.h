@@ -21,8 +21,8 @@
 namespace polyattn {
 
 /// The share of a program in work that is cut by features: several programs of one batch and
-/// head hold a part of the state each, and a second kernel adds what they store. A long
-/// sequence is cut into calls; the state stays where it is.
+/// head hold a part of the state each. Either a second kernel adds what they store, and a long
+/// sequence is cut into calls with the state where it is; or they are a cluster.
 struct SplitContext {
   mlir::Value split, splits; // index: this program's part and their number
   mlir::Value base;          // index: the position of the call's first row
@@ -55,11 +55,18 @@ struct ProgramContext {
   bool causal;
   std::optional<SplitContext> split;                    // none where the features cannot be cut
   std::optional<SegmentContext> segment = std::nullopt; // none where positions are not cut
+  int64_t cluster = 1; // programs that share the features and run together, `split` says which
 
+  /// The features are cut as a launch asks, and not by a cluster.
+  bool hasCalls() const { return split && cluster == 1; }
   mlir::Value globalPosition(TileBuilder &builder, mlir::Value position) const {
     return split ? builder.addIndex(position, split->base) : position;
   }
 };
+
+/// Emits `body` for one program of a cluster, what all of them would do alike.
+void inFirstOfCluster(TileBuilder &builder, const ProgramContext &context,
+                      llvm::function_ref<void(TileBuilder &)> body);
 
 /// The place of a block of positions.
 struct BlockPlace {
@@ -140,6 +147,8 @@ private:
                                                                      int64_t, mlir::ValueRange)>
                        body,
                    llvm::SmallVectorImpl<mlir::Value> &results);
+  /// Where the buffers have a feature's row.
+  mlir::Value rowOf(TileBuilder &builder, mlir::Value feature);
   void updateRows(TileBuilder &builder, mlir::Value features, mlir::Value values, mlir::Value first,
                   mlir::Value valid, const BlockDecay &decay);
   void decayedSums(TileBuilder &builder, mlir::Value features, mlir::Value weights,

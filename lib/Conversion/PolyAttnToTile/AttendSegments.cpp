@@ -72,18 +72,21 @@ void AttendProgram::storeSums(TileBuilder &b, Value decay) {
     decayRow(b, context.segment->begin,
              arith::SubIOp::create(b, context.segment->end, context.segment->begin), decay);
   if (sums.decays)
-    tile::StoreOp::create(b, decay, sums.decays, ValueRange{segment, context.batch, sums.head},
-                          Value(), -1, -1);
+    inFirstOfCluster(b, context, [&](TileBuilder &b) {
+      tile::StoreOp::create(b, decay, sums.decays, ValueRange{segment, context.batch, sums.head},
+                            Value(), -1, -1);
+    });
   SmallVector<Value> none;
   forFeatureBlocks(
       b, {},
       [&](TileBuilder &b, Value first, int64_t count, ValueRange) {
-        Value rows = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, first);
+        Value row = rowOf(b, first);
+        Value rows = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, row);
         tile::StoreOp::create(b, rows, sums.states,
                               ValueRange{segment, context.batch, sums.head, first, b.index(0)},
                               Value(), /*row_dim=*/3, /*col_dim=*/4);
         if (normalizer) {
-          Value column = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, first);
+          Value column = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
           tile::StoreOp::create(b, column, sums.normalizers,
                                 ValueRange{segment, context.batch, sums.head, first}, Value(),
                                 /*row_dim=*/3, /*col_dim=*/-1);

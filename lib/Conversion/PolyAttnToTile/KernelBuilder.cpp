@@ -102,11 +102,13 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
     tensors.push_back(tensor.type);
     names.push_back(b.getStringAttr(tensor.name));
   }
-  IntegerAttr segments;
+  IntegerAttr segments, cluster;
   if (programs.segments)
     segments = b.getI64IntegerAttr(*programs.segments);
+  if (clusterSize > 1)
+    cluster = b.getI64IntegerAttr(clusterSize);
   kernel = tile::KernelOp::create(b, b.getStringAttr(name), b.getArrayAttr(names),
-                                  b.getI64IntegerAttr(inputs), segments);
+                                  b.getI64IntegerAttr(inputs), segments, cluster);
   Block *body = b.createBlock(&kernel.getBody());
   for (Type type : tensors)
     body->addArgument(memrefOf(cast<RankedTensorType>(type)), b.getLoc());
@@ -133,6 +135,7 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
                                  kernel.getGroup(), queries, keys,
                                  run ? std::min(blockLength, run) : blockLength, run,
                                  attends[0].getMask() == Mask::Causal, std::nullopt});
+  bindCluster();
 }
 
 /// Writes a result in natural orientation; a concatenation is written part by part.
@@ -182,8 +185,13 @@ void KernelBuilder::block(TileBuilder &b, MutableArrayRef<AttendProgram> program
   SmallVector<AttendProgram::Sums> sums;
   for (AttendProgram &program : programs)
     sums.push_back(program.block(b, queries, place));
-  if (!context->split)
-    return storeResults(b, programs, sums, queries, place);
+  if (!context->hasCalls()) {
+    sumOverCluster(b, sums);
+    inFirstOfCluster(b, *context, [&](TileBuilder &b) {
+      storeResults(b, programs, sums, queries, place);
+    });
+    return;
+  }
   Value alone =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context->split->splits, b.index(1));
   scf::IfOp::create(
@@ -301,6 +309,7 @@ LogicalResult KernelBuilder::build() {
   if (options.cutHeads && !options.cutPositions)
     cutByFeatures();
   hasSegments = options.cutPositions && canCutPositions();
+  clusterSize = chooseClusterSize();
   statePerQuery =
       llvm::any_of(attends, [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });
   int64_t below = 0;
@@ -334,8 +343,11 @@ LogicalResult KernelBuilder::build() {
     };
     scf::IfOp::create(b, isShort, branch(true), branch(false));
   }
-  if (hasSegments)
+  narrowWeights();
+  if (hasSegments) {
     sumSegments();
+    narrowWeights();
+  }
   attention.erase();
   return success();
 }

@@ -61,6 +61,12 @@ private:
     return mlir::cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
   }
 
+  //===--- Features shared by a cluster (Clusters.cpp) ----------------------===//
+  int64_t chooseClusterSize();
+  void bindCluster();
+  void narrowWeights();
+  void sumOverCluster(TileBuilder &builder, llvm::MutableArrayRef<AttendProgram::Sums> sums);
+
   //===--- Parts of the features (CutFeatures.cpp) --------------------------===//
   void cutByFeatures();
   llvm::SmallVector<HiddenArgument> partTensors(int64_t rank);
@@ -91,6 +97,7 @@ private:
   int64_t run = 0;        // the block of the local kernels, 0 without
   int64_t maxSplits = 1;  // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
+  int64_t clusterSize = 1;    // programs that share a head's features
   bool hasSegments = false;   // whether positions can be cut
   bool statePerQuery = false; // some state belongs to a query head
   std::optional<WeightTiles> weights;

@@ -29,6 +29,8 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       ConvertPolyAttnToTileOptions options;
       options.cutHeads = cutHeads;
       options.cutPositions = cutPositions;
+      options.clusterSize = clusterSize;
+      options.sharedBytes = sharedBytes;
       if (applied.wasInterrupted() || failed(KernelBuilder(attention, options).build()))
         return signalPassFailure();
     }

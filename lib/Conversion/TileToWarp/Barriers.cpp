@@ -15,11 +15,12 @@ using namespace polyattn::tile_to_warp;
 Barriers::Barriers() { open.push_back(&kernel); }
 Barriers::~Barriers() = default;
 
-void Barriers::beginPhase(mlir::Operation *barrier) {
+void Barriers::beginPhase(mlir::Operation *barrier, bool isNeeded) {
   open.back()->push_back(std::make_unique<Node>());
   phase = open.back()->back().get();
   phase->kind = Node::Phase;
   phase->barrier = barrier;
+  phase->needed = isNeeded;
 }
 
 static bool same(const Barriers::Access &a, const Barriers::Access &b) {

@@ -34,8 +34,8 @@ public:
 
   Barriers();
   ~Barriers();
-  /// A new phase behind `barrier`, which stays if something before needs it.
-  void beginPhase(mlir::Operation *barrier);
+  /// A new phase behind `barrier`, which stays if something before needs it, or in any case.
+  void beginPhase(mlir::Operation *barrier, bool isNeeded = false);
   void access(const Storage &storage, bool isWrite, llvm::StringRef grid);
   /// The phase starts asynchronous copies into memory: the next barrier waits for them.
   void copy(const Storage &storage);

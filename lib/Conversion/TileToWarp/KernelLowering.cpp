@@ -35,6 +35,8 @@ LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   auto note = [&](StringRef name, int64_t value) {
     function->setAttr(name, e.getI64IntegerAttr(value));
   };
+  if (kernel.getCluster())
+    note("warp.cluster", kernel.getClusterSize());
   note("warp.threads", 32 * options.warps);
   note("warp.shared_bytes", shared.bytes());
   note("warp.workspace_bytes", workspace.bytes());
@@ -128,8 +130,13 @@ void KernelLowering::bindProgram() {
   firstLane = warp::LaneIdOp::create(e);
   warp = warp::WarpIdOp::create(e);
   Value program = warp::ProgramIdOp::create(e);
+  Value part = program;
+  if (kernel.getCluster()) {
+    clusterRank = warp::ClusterRankOp::create(e);
+    part = e.add(e.multiply(program, kernel.getClusterSize()), clusterRank);
+  }
   workspaceBytes = cast<arith::ConstantOp>(e.i64(0).getDefiningOp());
-  Value own = arith::MulIOp::create(e, e.toI64(program), workspaceBytes);
+  Value own = arith::MulIOp::create(e, e.toI64(part), workspaceBytes);
   workspacePointer = LLVM::GEPOp::create(e, workspacePointer.getType(), e.getI8Type(),
                                          workspacePointer, ArrayRef<LLVM::GEPArg>{own});
 

@@ -73,6 +73,7 @@ private:
   Storage allocateFor(mlir::Value value);
   bool prefersColumns(mlir::Value value);
   void beginPhase();
+  void bindThread();
   void recordRead(const Storage &storage, const Grid &grid);
   void recordWrite(const Storage &storage, const Grid &grid);
 
@@ -152,6 +153,13 @@ private:
                       int64_t lineOffset, int64_t alongOffset);
   /// i64, in bytes, of a tensor's element that the indices name.
   mlir::Value tensorOffset(const Tensor &tensor, mlir::ValueRange indices);
+
+  //===--- Clusters (Cluster.cpp) -------------------------------------------===//
+  mlir::LogicalResult lowerClusterSum(tile::ClusterSumOp sum);
+  /// A phase behind a barrier of the whole cluster.
+  void beginClusterPhase();
+  /// Adds what the other CTAs have at the elements of a grid.
+  void addRemote(const Storage &storage, const Grid &grid, Values &values);
 
   //===--- Products (Dot.cpp, Fragments.cpp) --------------------------------===//
   /// A tile in memory as its user sees it.
@@ -280,6 +288,7 @@ private:
   /// Updates that came with an op before them.
   llvm::DenseSet<mlir::Operation *> early;
   mlir::Value warp, workspacePointer;
+  mlir::Value clusterRank; // i32, null without clusters
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>, 3> programIndices; // the argument, i32
   mlir::Value firstLane;                                                    // the lane's number
   mlir::Value lane, thread;                                                 // of the open phase

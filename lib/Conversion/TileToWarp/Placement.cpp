@@ -29,7 +29,8 @@ Placement::Placement(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
   bool f16 = false;
   for (unsigned i = 0; i < kernel.getNumInputs(); ++i) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
-    if (type.getRank() != 4)
+    // Sequences have heads in this dimension, states [B, H, D, dv] their features.
+    if (type.getRank() != 4 || !type.isDynamicDim(2))
       continue;
     split |= type.getElementType().isF32();
     f16 |= type.getElementType().isF16();
@@ -83,9 +84,9 @@ Place Placement::decide(Value value) {
     return decideLoad(load);
   if (isDeferrable(value))
     return Place::Deferred;
-  if (auto dot = dyn_cast<DotOp>(op); dot && isMatrixProduct(dot) && fitsRegisters(value))
-    return Place::Registers;
-  return Place::Memory;
+  auto dot = dyn_cast<DotOp>(op);
+  bool isProduct = (dot && isMatrixProduct(dot)) || (isa<ClusterSumOp>(op) && !isVector(value));
+  return isProduct && fitsRegisters(value) ? Place::Registers : Place::Memory;
 }
 
 Place Placement::decideCarried(scf::ForOp loop, unsigned i) {
@@ -114,7 +115,7 @@ bool Placement::accepts(OpOperand &use, Value producer) {
   Operation *user = use.getOwner();
   if (auto map = dyn_cast<MapOp>(user))
     return sameShape(producer, map.getResult());
-  if (isa<CausalMaskOp, StoreOp, ConcatOp, scf::ForOp, scf::YieldOp>(user))
+  if (isa<CausalMaskOp, StoreOp, ConcatOp, ClusterSumOp, scf::ForOp, scf::YieldOp>(user))
     return true;
   if (isa<ReduceOp>(user))
     return !needsWarpGrid(producer);
@@ -191,7 +192,7 @@ bool Placement::fitsRegisters(Value value) {
     }
     if (auto dot = dyn_cast<DotOp>(user))
       return dot.getAcc() && use.getOperandNumber() == 2;
-    return isa<CausalMaskOp, StoreOp, WriteOp, scf::ForOp, scf::YieldOp>(user);
+    return isa<CausalMaskOp, StoreOp, WriteOp, ClusterSumOp, scf::ForOp, scf::YieldOp>(user);
   });
 }
 

@@ -85,6 +85,10 @@ void KernelLowering::freeAfter(Operation &op) {
 // phases, addresses would take the registers that the products need.
 void KernelLowering::beginPhase() {
   barriers.beginPhase(warp::BarrierOp::create(e));
+  bindThread();
+}
+
+void KernelLowering::bindThread() {
   lane = warp::OpaqueOp::create(e, firstLane);
   thread = e.add(e.multiply(warp, 32), lane);
   bindProgramIndices(/*opaque=*/true);
@@ -121,7 +125,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       return lowerFor(cast<scf::ForOp>(op));
     if (place == Place::Deferred || result.use_empty() || computed.contains(result))
       return success();
-    if (place == Place::Registers) {
+    if (place == Place::Registers && !isa<ClusterSumOp>(op)) {
       keepInRegisters(result, result);
       return success();
     }
@@ -133,6 +137,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         .Case([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
         .Case([&](CumulativeSumOp sum) { return lowerCumulativeSum(sum), success(); })
         .Case([&](ConcatOp concat) { return lowerConcat(concat), success(); })
+        .Case([&](ClusterSumOp sum) { return lowerClusterSum(sum); })
         .Default([&](Operation *) {
           beginPhase();
           Storage storage = allocateFor(result);
@@ -155,6 +160,11 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         return success();
       })
       .Case([&](StoreOp store) { return lowerStore(store), success(); })
+      .Case([&](ClusterRankOp rank) {
+        mapping.map(rank.getRank(),
+                    arith::IndexCastOp::create(e, e.getIndexType(), clusterRank).getResult());
+        return success();
+      })
       .Case([&](memref::DimOp dim) {
         Value size = tensors[dim.getSource()].sizes[*dim.getConstantIndex()];
         mapping.map(dim.getResult(),

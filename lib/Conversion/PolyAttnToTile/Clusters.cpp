@@ -1,0 +1,115 @@
+//===- Clusters.cpp - programs of a cluster share a head's features -------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A state and weights that one multiprocessor cannot keep would come from the L2 cache for every
+// block of positions. Two of them keep half each, compute with half of the features, and add what
+// they have of O and Z.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FeaturePlan.h"
+#include "KernelBuilder.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+void polyattn::inFirstOfCluster(TileBuilder &b, const ProgramContext &context,
+                                function_ref<void(TileBuilder &)> body) {
+  if (context.cluster == 1)
+    return body(b);
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.split->split, b.index(0));
+  scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
+    TileBuilder inside(loc, builder);
+    body(inside);
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+/// The most programs that the features of all attends can be cut for, each with whole blocks, as
+/// long as half of shared memory does not keep a program's share.
+int64_t KernelBuilder::chooseClusterSize() {
+  int64_t bytes = 0, largest = options.clusterSize;
+  for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
+    if (schedule.form != ScheduleForm::State)
+      return 1;
+    int64_t features = planFeatures(attend.getKey()).monomials.size();
+    while (largest > 1 && features % (schedule.featureBlock * largest))
+      largest /= 2;
+    // Sums in f32, and the factors of products rounded to 16 bits.
+    bytes += features * cast<FeatureType>(attend.getValue().getType()).getWidth() * 6;
+  }
+  // Sizes of weights are known but for the number of heads.
+  for (Type type : attention.getBody().getArgumentTypes())
+    if (auto tensor = cast<RankedTensorType>(type); tensor.getRank() < 4) {
+      int64_t elements = 1;
+      for (int64_t size : tensor.getShape())
+        elements *= ShapedType::isDynamic(size) ? 1 : size;
+      bytes += elements * 2;
+    }
+  int64_t size = 1;
+  while (size < largest && bytes / size > options.sharedBytes / 2)
+    size *= 2;
+  return size;
+}
+
+void KernelBuilder::bindCluster() {
+  if (clusterSize == 1)
+    return;
+  context->cluster = clusterSize;
+  context->split =
+      SplitContext{tile::ClusterRankOp::create(b), b.index(clusterSize), b.index(0)};
+}
+
+/// Of weights that only have columns, or elements, for each feature a program loads its own.
+void KernelBuilder::narrowWeights() {
+  if (clusterSize == 1 || attends.size() > 1)
+    return;
+  int64_t features = planFeatures(attends[0].getKey()).monomials.size();
+  int64_t share = features / clusterSize;
+  OpBuilder::InsertionGuard guard(b);
+  Block &body = kernel.getBody().front();
+  Operation *rank = context->split->split.getDefiningOp();
+  rank->moveBefore(&body, body.begin());
+  b.setInsertionPointAfter(rank);
+  Value begin = arith::MulIOp::create(b, rank->getResult(0), b.index(share));
+  for (auto load : body.getOps<tile::LoadOp>()) {
+    tile::TileType type = load.getResult().getType();
+    bool byRows = type.getColumns() == 1;
+    auto offsetOf = [&](tile::SliceOp slice) -> OpOperand & {
+      return byRows ? slice.getRowMutable() : slice.getColumnMutable();
+    };
+    // Slices at constants are of what is no feature.
+    bool isCut = (byRows ? type.getRows() : type.getColumns()) == features &&
+                 llvm::all_of(load->getUsers(), [&](Operation *user) {
+                   auto slice = dyn_cast<tile::SliceOp>(user);
+                   return slice && !getConstantIntValue(offsetOf(slice).get());
+                 });
+    if (!isCut)
+      continue;
+    int64_t dimension = byRows ? load.getRowDim() : load.getColDim();
+    OpOperand &index = load.getIndicesMutable()[dimension];
+    index.set(begin);
+    load.getResult().setType(byRows ? b.tileType(share, 1) : b.tileType(type.getRows(), share));
+    for (Operation *user : load->getUsers()) {
+      auto slice = cast<tile::SliceOp>(user);
+      b.setInsertionPoint(slice);
+      OpOperand &offset = offsetOf(slice);
+      offset.set(b.createOrFold<arith::SubIOp>(offset.get(), begin));
+    }
+  }
+}
+
+void KernelBuilder::sumOverCluster(TileBuilder &b, MutableArrayRef<AttendProgram::Sums> sums) {
+  if (clusterSize == 1)
+    return;
+  for (AttendProgram::Sums &sum : sums) {
+    sum.numerator = tile::ClusterSumOp::create(b, sum.numerator);
+    if (sum.denominator)
+      sum.denominator = tile::ClusterSumOp::create(b, sum.denominator);
+  }
+}
