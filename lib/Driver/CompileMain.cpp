@@ -126,8 +126,6 @@ static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spe
   llvm::Expected<GPUDescription> gpu = findGPU(arguments.target);
   if (!gpu)
     return gpu.takeError();
-  if (arguments.explain)
-    return llvm::createStringError("--explain is for processors, so far");
   llvm::Expected<LoweredModule> module =
       parseForGPU(spec, arguments.input, arguments.entry, arguments.storage);
   if (!module)
@@ -135,7 +133,14 @@ static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spe
   if (llvm::Error error = lowerForGPU(
           *module, *gpu, emit == Emit::Tile ? GPUPipelinePhase::Tile : GPUPipelinePhase::Warp))
     return error;
-  return emitForGPU(*module, *gpu, emit, arguments.output, arguments.ptxas);
+  llvm::Error error = emitForGPU(*module, *gpu, emit, arguments.output, arguments.ptxas);
+  if (error || !arguments.explain)
+    return error;
+  llvm::Expected<LoweredModule> scheduled =
+      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage);
+  if (!scheduled)
+    return scheduled.takeError();
+  return explainForGPU(llvm::errs(), *module, *scheduled, *gpu);
 }
 
 static llvm::Error compile(const Arguments &arguments) {

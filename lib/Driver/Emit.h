@@ -36,6 +36,10 @@ llvm::Expected<Emit> parseEmit(llvm::StringRef name, llvm::StringRef target, boo
 llvm::Error emitForGPU(LoweredModule &module, const GPUDescription &gpu, Emit emit,
                        llvm::StringRef output, llvm::StringRef ptxas);
 
+/// The entry of the spec that a kernel computes, null where the module is not from a spec: their
+/// names are equal up to what the stages of an entry append.
+const KernelDescription *entryOf(const LoweredModule &module, llvm::StringRef kernel);
+
 /// The JSON beside a kernel: what Triton's cache has, and under "polyattn" what the parameters
 /// mean. `entry` is null and `code` empty where they are not known.
 llvm::json::Value describeKernelFile(const LaunchDescription &launch, const GPUDescription &gpu,

@@ -78,6 +78,21 @@ static void explainStages(llvm::raw_ostream &stream, const KernelDescription &ke
            << kernel.split.maxParts << " parts by its features\n";
 }
 
+void polyattn::explainEntry(llvm::raw_ostream &stream, const KernelDescription &kernel,
+                            const LoweredModule &scheduled) {
+  stream << "@" << kernel.entry << ":";
+  if (kernel.featureDimension)
+    stream << " " << *kernel.featureDimension << " features";
+  if (kernel.degree)
+    stream << " of degree " << *kernel.degree;
+  if (!kernel.scoreForm.empty())
+    stream << ", scores as " << kernel.scoreForm;
+  stream << "\n";
+  auto attention = mlir::ModuleOp(*scheduled.module).lookupSymbol<AttentionOp>(kernel.entry);
+  for (auto attend : attention.getBody().getOps<AttendOp>())
+    explainAttend(stream, attend);
+}
+
 llvm::Error polyattn::explain(llvm::raw_ostream &stream, const LoweredModule &module,
                               llvm::StringRef text, llvm::StringRef fileName,
                               const CompileOptions &options) {
@@ -92,17 +107,7 @@ llvm::Error polyattn::explain(llvm::raw_ostream &stream, const LoweredModule &mo
          << machine.vectorWidth << " f32 in " << machine.vectorRegisters << " registers, L1 "
          << machine.l1Bytes / 1024 << " KiB, L2 " << machine.l2Bytes / 1024 << " KiB\n";
   for (const KernelDescription &kernel : module.kernels) {
-    stream << "@" << kernel.entry << ":";
-    if (kernel.featureDimension)
-      stream << " " << *kernel.featureDimension << " features";
-    if (kernel.degree)
-      stream << " of degree " << *kernel.degree;
-    if (!kernel.scoreForm.empty())
-      stream << ", scores as " << kernel.scoreForm;
-    stream << "\n";
-    auto attention = scheduled->module->lookupSymbol<AttentionOp>(kernel.entry);
-    for (auto attend : attention.getBody().getOps<AttendOp>())
-      explainAttend(stream, attend);
+    explainEntry(stream, kernel, *scheduled);
     explainStages(stream, kernel);
   }
   return llvm::Error::success();

@@ -7,7 +7,7 @@
 #ifndef POLYATTN_LIB_DRIVER_EXPLAIN_H
 #define POLYATTN_LIB_DRIVER_EXPLAIN_H
 
-#include "polyattn/Driver/Compile.h"
+#include "polyattn/Driver/CompileGPU.h"
 
 namespace polyattn {
 
@@ -15,6 +15,15 @@ namespace polyattn {
 /// stages of `module`, which has been lowered. `text` is its spec.
 llvm::Error explain(llvm::raw_ostream &stream, const LoweredModule &module, llvm::StringRef text,
                     llvm::StringRef fileName, const CompileOptions &options);
+
+/// The same for a GPU: of each kernel also its launch, and what lies where. `spec` is the module as
+/// parsed, and lowered to its schedules here.
+llvm::Error explainForGPU(llvm::raw_ostream &stream, const LoweredModule &module,
+                          LoweredModule &spec, const GPUDescription &gpu);
+
+/// An entry and its schedules; `scheduled` is the module at the Schedule phase.
+void explainEntry(llvm::raw_ostream &stream, const KernelDescription &kernel,
+                  const LoweredModule &scheduled);
 
 } // namespace polyattn
 

@@ -38,13 +38,9 @@ static llvm::Expected<std::string> emitCubin(LoweredModule &module, llvm::String
   return std::move(cubin->bytes);
 }
 
-/// The entry of the spec that a kernel computes, if the module comes from a spec: their names are
-/// equal up to what the stages of an entry append.
-static const KernelDescription *entryOf(const LoweredModule &module,
-                                        const LaunchDescription &launch) {
+const KernelDescription *polyattn::entryOf(const LoweredModule &module, llvm::StringRef kernel) {
   for (const KernelDescription &entry : module.kernels)
-    if (launch.function == entry.entry ||
-        llvm::StringRef(launch.function).starts_with(entry.entry + "__"))
+    if (kernel == entry.entry || kernel.starts_with(entry.entry + "__"))
       return &entry;
   return nullptr;
 }
@@ -70,7 +66,7 @@ static llvm::Expected<std::string> emitText(LoweredModule &module, const GPUDesc
       return launches.takeError();
     llvm::json::Array kernels;
     for (const LaunchDescription &launch : *launches)
-      kernels.push_back(describeKernelFile(launch, gpu, entryOf(module, launch), ""));
+      kernels.push_back(describeKernelFile(launch, gpu, entryOf(module, launch.function), ""));
     return toText(std::move(kernels));
   }
   default:
@@ -99,7 +95,7 @@ static llvm::Error emitKernels(LoweredModule &module, const GPUDescription &gpu,
     warn(*cubin);
     std::string base = (directory + "/" + launch.function).str();
     llvm::json::Value description =
-        describeKernelFile(launch, gpu, entryOf(module, launch), cubin->bytes);
+        describeKernelFile(launch, gpu, entryOf(module, launch.function), cubin->bytes);
     if (llvm::Error error = files.add(base + ".ptx", *ptx))
       return error;
     if (llvm::Error error = files.add(base + ".cubin", cubin->bytes))

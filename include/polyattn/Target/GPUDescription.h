@@ -7,6 +7,7 @@
 #ifndef POLYATTN_TARGET_GPUDESCRIPTION_H
 #define POLYATTN_TARGET_GPUDESCRIPTION_H
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -45,6 +46,20 @@ struct GPUDescription {
   double bf16FlopsPerSecond = 312e12;
   double tf32FlopsPerSecond = 156e12;
   double globalBytesPerSecond = 2.0e12;
+
+  /// CTAs that shared memory has a place for on one SM.
+  static constexpr int64_t blocksByMemory(int64_t sharedBytes, int64_t sharedBytesPerSM) {
+    return sharedBytesPerSM / (sharedBytes + reservedSharedBytesPerBlock);
+  }
+  /// The same, as far as their threads can have all registers that a thread can use: CTAs of fewer
+  /// registers may be more.
+  static constexpr int64_t blocksPerSM(int64_t threads, int64_t sharedBytes,
+                                       int64_t sharedBytesPerSM) {
+    constexpr int64_t perThread =
+        (registersPerThread + registerUnit - 1) / registerUnit * registerUnit;
+    return std::min(blocksByMemory(sharedBytes, sharedBytesPerSM),
+                    registersPerSM / (perThread * threads));
+  }
 
   /// Registers that a kernel should stay below: near the limit ptxas spills unpredictably.
   int64_t usableRegistersPerThread() const { return registersPerThread - 15; }

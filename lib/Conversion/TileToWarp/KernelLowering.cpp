@@ -40,6 +40,7 @@ LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   note("warp.threads", 32 * options.warps);
   note("warp.shared_bytes", shared.bytes());
   note("warp.workspace_bytes", workspace.bytes());
+  function->setAttr("warp.memory", describeMemory());
   return success();
 }
 

@@ -49,6 +49,8 @@ private:
   void createFunction(mlir::gpu::GPUModuleOp module);
   void bindProgram();
   void describePrograms(int64_t queryTensor);
+  /// What lies where for longer than a phase, once it has run (Describe.cpp).
+  mlir::ArrayAttr describeMemory();
   void testAlignment();
   /// Batch and heads of this program, as what the code from here on computes with.
   void bindProgramIndices(bool opaque);

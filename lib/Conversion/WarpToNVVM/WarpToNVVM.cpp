@@ -64,11 +64,7 @@ private:
     auto shared = op->getAttrOfType<IntegerAttr>("warp.shared_bytes");
     if (!shared)
       return 0;
-    constexpr int64_t perThread =
-        llvm::alignTo<GPUDescription::registerUnit>(GPUDescription::registersPerThread);
-    int64_t perBlock = shared.getInt() + GPUDescription::reservedSharedBytesPerBlock;
-    return std::min(sharedBytesPerSM / perBlock,
-                    GPUDescription::registersPerSM / (perThread * threads));
+    return GPUDescription::blocksPerSM(threads, shared.getInt(), sharedBytesPerSM);
   }
   int64_t sharedBytesPerSM;
 };

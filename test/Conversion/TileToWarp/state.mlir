@@ -8,6 +8,7 @@
 
 // CHECK: gpu.func @state(%{{.*}}: !llvm.ptr<1> {warp.pointer = 0 : i64}, %{{.*}}: i64 {warp.size = [0, 0]},
 // CHECK-SAME: %{{[a-z0-9]*}}: !llvm.ptr<1> {warp.workspace}, %{{.*}}: !llvm.ptr<1> {warp.profile}) kernel
+// CHECK-SAME: warp.memory = {{\[\[}}"state", vector<16x16xf32>, "shared"], ["state for products", vector<16x16xbf16>, "shared"]]
 // CHECK-SAME: warp.programs = {{\[\[}}0, 0], [0, 2]]
 // CHECK-SAME: warp.shared_bytes = {{[0-9]+}} : i64, warp.threads = 128 : i64, warp.workspace_bytes = 0 : i64
 // CHECK: warp.store_shared %{{.*}} : vector<4xf32>
@@ -33,7 +34,8 @@
 // CHECK: warp.store_global
 
 // Without shared memory everything lies in the workspace.
-// FULL: warp.shared_bytes = 0 : i64
+// FULL: warp.memory = {{\[\[}}"state", vector<16x16xf32>, "workspace"]]
+// FULL-SAME: warp.shared_bytes = 0 : i64
 // FULL-NOT: warp.store_shared
 // FULL-NOT: warp.ldmatrix
 // FULL: warp.mma_sync

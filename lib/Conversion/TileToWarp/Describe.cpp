@@ -1,0 +1,57 @@
+//===- Describe.cpp - what lies where, for people -------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+// Each form of a schedule and each loop in it carries its own tiles; those alike are named once.
+ArrayAttr KernelLowering::describeMemory() {
+  llvm::SmallSetVector<Attribute, 8> entries;
+  auto add = [&](StringRef what, auto type, Type element, StringRef place) {
+    auto matrix = VectorType::get({type.getRows(), type.getColumns()}, element);
+    entries.insert(
+        e.getArrayAttr({e.getStringAttr(what), TypeAttr::get(matrix), e.getStringAttr(place)}));
+  };
+  auto placeOf = [&](const Storage &storage) {
+    return storage.space == Space::Shared ? "shared" : "workspace";
+  };
+  kernel.walk([&](BufferOp buffer) {
+    BufferType type = buffer.getResult().getType();
+    add(type.getColumns() > 1 ? "state" : "normalizer", type, e.getF32Type(),
+        placeOf(storages.lookup(buffer.getResult())));
+    auto copy = operandCopies.find(buffer.getResult());
+    if (copy != operandCopies.end())
+      add("state for products", type, copy->second.element, placeOf(copy->second));
+  });
+  // Other arguments, initial states for instance, are read once and go elsewhere.
+  for (auto load : kernel.getOps<LoadOp>()) {
+    Value weight = load.getResult();
+    if (!cast<MemRefType>(load.getMemref().getType()).hasStaticShape())
+      continue;
+    auto tensor = cast<BlockArgument>(load.getMemref()).getArgNumber();
+    StringRef name = cast<StringAttr>(kernel.getArgNames()[tensor]).getValue();
+    bool kept = placement.of(weight) == Place::Memory;
+    add(("weight " + name).str(), load.getResult().getType(), placement.elementType(weight),
+        kept ? placeOf(storages.lookup(weight)) : "tensor");
+  }
+  kernel.walk([&](scf::ForOp loop) {
+    for (Value argument : loop.getRegionIterArgs()) {
+      TileType type = tileType(argument);
+      if (type && placement.of(argument) == Place::Registers)
+        add("carried by a loop", type, e.getF32Type(), "registers");
+      else if (type && !isVector(argument))
+        add("carried by a loop", type, placement.elementType(argument),
+            placeOf(storages.lookup(argument)));
+    }
+  });
+  return e.getArrayAttr(entries.getArrayRef());
+}

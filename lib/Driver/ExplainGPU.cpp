@@ -1,0 +1,112 @@
+//===- ExplainGPU.cpp - what was decided for a GPU, for people ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emit.h"
+#include "Explain.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace polyattn;
+
+/// A size as the spec has it, or by tensor and dimension where there is no spec.
+static std::string nameOf(const LaunchSize &size, const KernelDescription *entry) {
+  if (size.kind == LaunchSize::Constant)
+    return std::to_string(size.number);
+  if (size.kind == LaunchSize::Segments)
+    return size.number ? "(S - " + std::to_string(-size.number) + ")" : "S";
+  auto [tensor, dimension] = size.reference;
+  if (entry)
+    return sizeToString(entry->tensors[tensor].sizes[dimension]);
+  return "size " + std::to_string(dimension) + " of tensor " + std::to_string(tensor);
+}
+
+/// The attribute that tile-to-warp leaves: [[what, type, place], ...].
+static void explainMemory(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel) {
+  auto entries = kernel->getAttrOfType<mlir::ArrayAttr>("warp.memory");
+  if (!entries)
+    return;
+  for (auto entry : entries.getAsRange<mlir::ArrayAttr>()) {
+    auto what = mlir::cast<mlir::StringAttr>(entry[0]).getValue();
+    auto type = mlir::cast<mlir::VectorType>(mlir::cast<mlir::TypeAttr>(entry[1]).getValue());
+    auto place = mlir::cast<mlir::StringAttr>(entry[2]).getValue();
+    stream << "    " << what << ", ";
+    llvm::interleave(type.getShape(), stream, " x ");
+    stream << " " << type.getElementType() << ": "
+           << (place == "shared"      ? "shared memory"
+               : place == "workspace" ? "workspace"
+               : place == "tensor"    ? "read from the tensor where it is used"
+                                      : "registers")
+           << "\n";
+  }
+}
+
+/// ptxas decides about registers; a thread may have all that it can use.
+static void explainOccupancy(llvm::raw_ostream &stream, const LaunchDescription &launch,
+                             const GPUDescription &gpu) {
+  int64_t least =
+      GPUDescription::blocksPerSM(launch.threads, launch.sharedBytes, gpu.sharedBytesPerSM);
+  int64_t most =
+      std::min({GPUDescription::blocksByMemory(launch.sharedBytes, gpu.sharedBytesPerSM),
+                gpu.maxWarpsPerSM * GPUDescription::warpSize / launch.threads, gpu.maxBlocksPerSM});
+  stream << "    on a multiprocessor: " << least;
+  if (most > least)
+    stream << ", or up to " << most << " with fewer registers";
+  stream << "\n";
+}
+
+static void explainKernel(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel,
+                          const LaunchDescription &launch, const KernelDescription *entry,
+                          const GPUDescription &gpu) {
+  stream << "  kernel @" << launch.function << ": ";
+  llvm::interleave(
+      launch.programs, stream, [&](const LaunchSize &size) { stream << nameOf(size, entry); },
+      " x ");
+  stream << " programs of ";
+  if (launch.cluster > 1)
+    stream << launch.cluster << " CTAs of ";
+  stream << launch.threads / GPUDescription::warpSize << " warps, each with " << launch.sharedBytes
+         << " bytes of shared memory and " << launch.workspaceBytes << " of workspace\n";
+  explainOccupancy(stream, launch, gpu);
+  explainMemory(stream, kernel);
+  if (!launch.segments)
+    return;
+  const SegmentRule &rule = *launch.segments;
+  stream << "    S segments of multiples of " << rule.unit << " positions";
+  if (rule.wholeBelow)
+    stream << ", 1 for less than " << rule.wholeBelow;
+  stream << "; where S > 1, @" << rule.states << " runs before, for " << rule.statesPercent
+         << "% of what a position costs here\n";
+}
+
+llvm::Error polyattn::explainForGPU(llvm::raw_ostream &stream, const LoweredModule &module,
+                                    LoweredModule &spec, const GPUDescription &gpu) {
+  if (llvm::Error error = lowerForGPU(spec, gpu, GPUPipelinePhase::Schedule))
+    return error;
+  stream << "machine: " << gpu.name << ", " << gpu.sharedBytesPerBlock / 1024
+         << " KiB of shared memory for a CTA, " << gpu.sharedBytesPerSM / 1024
+         << " KiB on a multiprocessor\n";
+  llvm::SmallVector<mlir::gpu::GPUFuncOp> kernels;
+  (*module.module)->walk([&](mlir::gpu::GPUFuncOp kernel) { kernels.push_back(kernel); });
+  auto explainKernels = [&](const KernelDescription *entry) -> llvm::Error {
+    for (mlir::gpu::GPUFuncOp kernel : kernels) {
+      if (entryOf(module, kernel.getName()) != entry)
+        continue;
+      llvm::Expected<LaunchDescription> launch = describeLaunch(kernel);
+      if (!launch)
+        return launch.takeError();
+      explainKernel(stream, kernel, *launch, entry, gpu);
+    }
+    return llvm::Error::success();
+  };
+  for (const KernelDescription &entry : module.kernels) {
+    explainEntry(stream, entry, spec);
+    if (llvm::Error error = explainKernels(&entry))
+      return error;
+  }
+  // Those of a file in the warp dialect.
+  return explainKernels(nullptr);
+}
