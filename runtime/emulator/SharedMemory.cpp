@@ -33,7 +33,8 @@ Conflict SharedMemory::write(const Moment &now, uint32_t address, uint32_t count
   std::memcpy(&bytes[address], value, count);
   Conflict conflict;
   visit(address, count, [&](ShadowCell &cell) { cell.write(now, conflict); });
-  checkRemoteReads(address, count, conflict);
+  if (!remoteReads.empty())
+    checkRemoteReads(address, count, conflict);
   return conflict;
 }
 
@@ -41,7 +42,8 @@ Conflict SharedMemory::beginCopy(const Moment &now, uint32_t address, uint32_t c
   std::memset(&bytes[address], kPoison, count);
   Conflict conflict;
   visit(address, count, [&](ShadowCell &cell) { cell.beginCopy(now, conflict); });
-  checkRemoteReads(address, count, conflict);
+  if (!remoteReads.empty())
+    checkRemoteReads(address, count, conflict);
   return conflict;
 }
 
@@ -69,8 +71,6 @@ Conflict SharedMemory::readRemotely(const RemoteRead &now, uint32_t address, uin
 
 /// No cluster barrier lies between a read and a write of one phase.
 void SharedMemory::checkRemoteReads(uint32_t address, uint32_t count, Conflict &conflict) const {
-  if (remoteReads.empty())
-    return;
   for (uint32_t cell = address / kCellBytes; cell < (address + count) / kCellBytes; ++cell) {
     const RemoteRead &read = remoteReads[cell];
     if (read.rank < 0 || read.phase != phase)
