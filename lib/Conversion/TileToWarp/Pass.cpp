@@ -74,9 +74,10 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
         return failure();
       if (copies && *taken > options.sharedBytes)
         continue;
-      // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can.
+      // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can. Clusters
+      // are there to keep more than that.
       int64_t half = (options.sharedBytes - kReservedBytes) / 2;
-      bool shares = options.warps <= 4 && *taken <= half;
+      bool shares = options.warps <= 4 && *taken <= half && !kernel.getCluster();
       plan.giveOut(kernel, (shares ? half : options.sharedBytes) - *taken);
       return KernelLowering(kernel, options, plan).run(kernels);
     }
