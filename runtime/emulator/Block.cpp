@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"
+#include "runtime/generated_code.h"
 
 using namespace polyattn::emulator;
 
@@ -17,6 +18,7 @@ Block::Block(const Launch &launch, GlobalMemory &globalMemory)
     : launch(launch), globalMemory(globalMemory), threads(launch.threads),
       warps(launch.threads / kWarpSize) {}
 
+POLYATTN_CALLS_GENERATED_CODE
 void Block::enterThread(void *argument) {
   auto *block = static_cast<Block *>(argument);
   block->launch.kernel(block->launch.parameters.data());
