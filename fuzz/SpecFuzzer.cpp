@@ -38,12 +38,6 @@ static bool isSmall(mlir::ModuleOp module) {
               .wasInterrupted();
 }
 
-/// LLVM's libraries are not instrumented: what they allocate and fill looks poisoned or overflown
-/// to code of ours that is.
-extern "C" const char *__asan_default_options() {
-  return "allow_user_poisoning=0:detect_container_overflow=0:detect_leaks=0";
-}
-
 /// From text through parser and verifiers to the LLVM dialect. What is refused must be refused with
 /// words; what is accepted must be lowered, or refused with words, too.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

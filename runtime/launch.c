@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
 \*===----------------------------------------------------------------------===*/
+#include "generated_code.h"
 #include "runtime.h"
 
 #include <inttypes.h>
@@ -28,6 +29,7 @@ typedef struct launch {
   void *const *tensors;
 } launch;
 
+POLYATTN_CALLS_GENERATED_CODE
 static void run_range(void *context, int64_t begin, int64_t end, void *scratch) {
   const launch *work = context;
   work->function(work->tensors, begin, end, scratch);

@@ -25,8 +25,13 @@ config.substitutions.append(("%lib", config.polyattn_lib))
 # Tests may not leave kernels in the user's cache, nor find any there.
 config.environment["POLYATTN_CACHE_DIR"] = ""
 
+# What a program that is linked with libpolyattn needs where that is instrumented.
+sanitize = ""
 if config.polyattn_sanitize:
     config.available_features.add("sanitizer")
+    defaults = os.path.join(config.polyattn_source, "cmake", "SanitizerDefaults.c")
+    sanitize = f"-fsanitize={config.polyattn_sanitize} {defaults}"
+config.substitutions.append(("%sanitize", sanitize))
 # What this machine can run, beside its own code.
 if platform.machine() == "x86_64":
     config.available_features.add("x86-64")

@@ -7,6 +7,7 @@
 
 #include "Block.h"
 #include "Cluster.h"
+#include "runtime/generated_code.h"
 
 using namespace polyattn::emulator;
 
@@ -18,6 +19,7 @@ Block::Block(const Launch &launch, GlobalMemory &globalMemory, Cluster &cluster,
     : launch(launch), globalMemory(globalMemory), cluster(cluster), rank(rank),
       threads(launch.threads), warps(launch.threads / kWarpSize) {}
 
+POLYATTN_CALLS_GENERATED_CODE
 void Block::enterThread(void *argument) {
   auto *block = static_cast<Block *>(argument);
   block->launch.kernel(block->launch.parameters.data());

@@ -115,7 +115,7 @@ protected:
     return failed;
   }
 
-  int failEveryCall(const std::string &name, const std::vector<void *> &contexts);
+  int failEveryCall(const std::string &name, const std::vector<polyattn_cu_context> &contexts);
 
   bool called(const std::string &name) const {
     return std::count(fake.calls.begin(), fake.calls.end(), name) > 0;
@@ -188,11 +188,12 @@ TEST_F(CUDARuntime, UsesTheContextThatThereIs) {
   // Another device is another context.
   ASSERT_EQ(runAll(1), 0) << error;
   EXPECT_TRUE(called("cuDevicePrimaryCtxRetain"));
-  EXPECT_EQ(fake.contexts, std::vector<void *>{polyattn::test::frameworkContext()});
+  EXPECT_EQ(fake.contexts, std::vector<polyattn_cu_context>{polyattn::test::frameworkContext()});
 }
 
 /// Fails every call of a function in turn, and counts them.
-int CUDARuntime::failEveryCall(const std::string &name, const std::vector<void *> &contexts) {
+int CUDARuntime::failEveryCall(const std::string &name,
+                               const std::vector<polyattn_cu_context> &contexts) {
   for (int call = 0;; ++call) {
     fake.reset();
     fake.contexts = contexts;

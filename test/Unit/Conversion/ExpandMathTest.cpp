@@ -19,6 +19,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "runtime/generated_code.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/TargetSelect.h"
 #include "gtest/gtest.h"
@@ -33,10 +34,17 @@ constexpr double kAllowed = 7.5e-7;
 const float kInfinity = std::numeric_limits<float>::infinity();
 const float kNaN = std::numeric_limits<float>::quiet_NaN();
 
+struct CompiledFunction {
+  float (*address)(float, float);
+
+  POLYATTN_CALLS_GENERATED_CODE
+  float operator()(float x, float y) const { return address(x, y); }
+};
+
 class ExpandMathTest : public ::testing::Test {
 protected:
   /// `op` of its operands as a function in this process; the second operand may be unused.
-  float (*compile(const std::string &op, int operands = 1))(float, float) {
+  CompiledFunction compile(const std::string &op, int operands = 1) {
     std::string arguments = operands == 2 ? "%x, %y" : "%x";
     auto [name, flags] = llvm::StringRef(op).split(' ');
     std::string text = "func.func @f(%x: f32, %y: f32) -> f32 { %r = " + name.str() + " " +
@@ -60,13 +68,13 @@ protected:
     llvm::InitializeNativeTargetAsmPrinter();
     jit = cantFail(llvm::orc::LLJITBuilder().create());
     cantFail(jit->addIRModule({std::move(code), std::move(owned)}));
-    return cantFail(jit->lookup("f")).toPtr<float(float, float)>();
+    return {cantFail(jit->lookup("f")).toPtr<float(float, float)>()};
   }
 
   /// The largest relative error over `count` points from `low` to `high`, evenly spaced.
   void check(const std::string &op, double (*exact)(double), double low, double high,
              double allowed = kAllowed, int count = 200000) {
-    auto *f = compile(op);
+    auto f = compile(op);
     double worst = 0, where = 0;
     for (int i = 0; i <= count; ++i) {
       float x = float(low + (high - low) * i / count);
@@ -86,7 +94,7 @@ TEST_F(ExpandMathTest, Exponential) {
   check("math.exp", std::exp, -1, 1);
   check("math.exp", std::exp, -87, 88.7);
   check("math.exp fastmath<afn>", std::exp, -1, 1);
-  auto *f = compile("math.exp");
+  auto f = compile("math.exp");
   EXPECT_EQ(f(-kInfinity, 0), 0);
   EXPECT_EQ(f(-1e30f, 0), 0);
   EXPECT_EQ(f(kInfinity, 0), kInfinity);
@@ -99,7 +107,7 @@ TEST_F(ExpandMathTest, ExponentialMinusOne) {
   check("math.expm1", std::expm1, -20, 88);
   check("math.expm1", std::expm1, -1, 1);
   check("math.expm1", std::expm1, 1e-6, 1e-3);
-  auto *f = compile("math.expm1");
+  auto f = compile("math.expm1");
   EXPECT_EQ(f(-kInfinity, 0), -1);
   EXPECT_EQ(f(0, 0), 0);
   EXPECT_TRUE(std::isnan(f(kNaN, 0)));
@@ -112,7 +120,7 @@ TEST_F(ExpandMathTest, Logarithms) {
     check(op, exact, 0.99, 1.01);
     check(op, exact, 4, 1e30);
     check(op, exact, 1e-44, 1e-37); // with numbers below 2^-126
-    auto *f = compile(op);
+    auto f = compile(op);
     EXPECT_EQ(f(1, 0), 0);
     EXPECT_EQ(f(0, 0), -kInfinity);
     EXPECT_EQ(f(kInfinity, 0), kInfinity);
@@ -126,7 +134,7 @@ TEST_F(ExpandMathTest, LogarithmOfOneMore) {
   check("math.log1p", std::log1p, -1e-3, 1e-3);
   check("math.log1p", std::log1p, 1e-9, 1e-7);
   check("math.log1p", std::log1p, 1e3, 1e38);
-  auto *f = compile("math.log1p");
+  auto f = compile("math.log1p");
   EXPECT_EQ(f(-1, 0), -kInfinity);
   EXPECT_EQ(f(kInfinity, 0), kInfinity);
   EXPECT_TRUE(std::isnan(f(-2, 0)));
@@ -139,7 +147,7 @@ TEST_F(ExpandMathTest, TangensHyperbolicusAndErrorFunction) {
     check(op, exact, -12, 12);
     check(op, exact, 0.5, 1.5);
     check(op, exact, 1e-7, 1e-4);
-    auto *f = compile(op);
+    auto f = compile(op);
     EXPECT_EQ(f(kInfinity, 0), 1);
     EXPECT_EQ(f(-kInfinity, 0), -1);
     EXPECT_EQ(f(-100, 0), -1);
@@ -157,7 +165,7 @@ TEST_F(ExpandMathTest, SineAndCosine) {
     check(op, exact, 9.9e5, 1e6, kAllowed, 1000000);
     check(op, exact, -1e6, 1e6, kAllowed, 1000000);
     check(op, exact, 1.4e6, 1.5e6);
-    auto *f = compile(op);
+    auto f = compile(op);
     double worst = 0;
     for (int quarters = 1; quarters < 600000; ++quarters) {
       float x = float(quarters * M_PI_2);
@@ -172,7 +180,7 @@ TEST_F(ExpandMathTest, SineAndCosine) {
 }
 
 TEST_F(ExpandMathTest, Powers) {
-  auto *f = compile("math.powf", 2);
+  auto f = compile("math.powf", 2);
   double worst = 0, atX = 0, atY = 0;
   for (float x = 0.01f; x < 100; x *= 1.0173f)
     for (float y = -40; y < 40; y += 0.37f) {

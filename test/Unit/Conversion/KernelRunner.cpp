@@ -15,6 +15,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "runtime/generated_code.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -187,6 +188,7 @@ Kernel::Kernel(const std::string &text, const polyattn::MachineDescription &mach
   function = symbol->toPtr<Function>();
 }
 
+POLYATTN_CALLS_GENERATED_CODE
 void Kernel::run(const std::vector<TestTensor *> &tensors, int64_t begin, int64_t end) {
   std::vector<void *> pointers;
   for (TestTensor *tensor : tensors)

@@ -15,10 +15,6 @@
 #include <unistd.h>
 #include <vector>
 
-// AddressSanitizer would abort where malloc returns null, which one test wants to see.
-extern "C" const char *__asan_default_options();
-extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
-
 namespace {
 struct Counters {
   std::vector<std::atomic<int>> runs;

@@ -13,22 +13,31 @@
 
 using namespace polyattn::test;
 
-namespace {
+struct polyattn_cu_context_object {};
 
-enum { kSuccess = 0, kInvalidValue = 1, kInvalidContext = 201, kInvalidPTX = 218, kNotFound = 500 };
-
-struct Function {
+struct polyattn_cu_function_object {
   std::string name;
   size_t parameters = 0;
   int dynamicSharedBytes = 0;
 };
 
-struct Module {
+struct polyattn_cu_module_object {
   std::string text;
-  std::deque<Function> functions = {}; // which stay where they are
+  std::deque<polyattn_cu_function_object> functions = {}; // which stay where they are
 };
 
-int primary, framework;
+struct polyattn_cu_event_object {};
+
+// What is defined below and is of another type does not compile.
+#define DECLARE(name, symbol, parameters) extern "C" polyattn_cu_result symbol parameters;
+POLYATTN_CU_FUNCTIONS(DECLARE)
+#undef DECLARE
+
+namespace {
+
+enum { kSuccess = 0, kInvalidValue = 1, kInvalidContext = 201, kInvalidPTX = 218, kNotFound = 500 };
+
+polyattn_cu_context_object primary, framework;
 
 FakeDriver &driver() { return FakeDriver::get(); }
 
@@ -54,7 +63,7 @@ FakeDriver &FakeDriver::get() {
   return instance;
 }
 
-void *polyattn::test::frameworkContext() { return &framework; }
+polyattn_cu_context polyattn::test::frameworkContext() { return &framework; }
 
 int FakeDriver::enter(const char *function) {
   int before = static_cast<int>(std::count(calls.begin(), calls.end(), function));
@@ -108,7 +117,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   return kSuccess;
 }
 
-int cuDevicePrimaryCtxRetain(void **context, int) {
+int cuDevicePrimaryCtxRetain(polyattn_cu_context *context, int) {
   if (int result = driver().enter("cuDevicePrimaryCtxRetain"))
     return result;
   *context = &primary;
@@ -121,7 +130,7 @@ int cuDevicePrimaryCtxRelease_v2(int) {
   return driver().enter("cuDevicePrimaryCtxRelease");
 }
 
-int cuCtxGetCurrent(void **context) {
+int cuCtxGetCurrent(polyattn_cu_context *context) {
   *context = driver().contexts.empty() ? nullptr : driver().contexts.back();
   return driver().enter("cuCtxGetCurrent");
 }
@@ -131,14 +140,14 @@ int cuCtxGetDevice(int *device) {
   return enterWithContext("cuCtxGetDevice");
 }
 
-int cuCtxPushCurrent_v2(void *context) {
+int cuCtxPushCurrent_v2(polyattn_cu_context context) {
   if (int result = driver().enter("cuCtxPushCurrent"))
     return result;
   driver().contexts.push_back(context);
   return kSuccess;
 }
 
-int cuCtxPopCurrent_v2(void **context) {
+int cuCtxPopCurrent_v2(polyattn_cu_context *context) {
   if (driver().contexts.empty())
     return kInvalidContext;
   *context = driver().contexts.back();
@@ -146,7 +155,7 @@ int cuCtxPopCurrent_v2(void **context) {
   return driver().enter("cuCtxPopCurrent");
 }
 
-int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
+int cuModuleLoadDataEx(polyattn_cu_module *module, const void *image, unsigned count, int *options,
                        void **values) {
   int result = enterWithContext("cuModuleLoadDataEx");
   std::string text = static_cast<const char *>(image);
@@ -158,46 +167,46 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *op
   if (result)
     return result;
   ++driver().modules;
-  *module = new Module{text};
+  *module = new polyattn_cu_module_object{text};
   return kSuccess;
 }
 
-int cuModuleUnload(void *module) {
-  delete static_cast<Module *>(module);
+int cuModuleUnload(polyattn_cu_module module) {
+  delete module;
   --driver().modules;
   return enterWithContext("cuModuleUnload");
 }
 
-int cuModuleGetFunction(void **function, void *opaque, const char *name) {
+int cuModuleGetFunction(polyattn_cu_function *function, polyattn_cu_module module,
+                        const char *name) {
   if (int result = enterWithContext("cuModuleGetFunction"))
     return result;
-  auto *module = static_cast<Module *>(opaque);
   size_t begin = module->text.find(".entry " + std::string(name) + "(");
   if (begin == std::string::npos)
     return kNotFound;
   std::string list = module->text.substr(begin, module->text.find(')', begin) - begin);
-  Function &found = module->functions.emplace_back(Function{name, 0, 0});
+  polyattn_cu_function_object &found = module->functions.emplace_back();
+  found.name = name;
   for (size_t at = 0; (at = list.find(".param", at)) != std::string::npos; ++at)
     ++found.parameters;
   *function = &found;
   return kSuccess;
 }
 
-int cuFuncSetAttribute(void *function, int attribute, int value) {
+int cuFuncSetAttribute(polyattn_cu_function function, int attribute, int value) {
   if (int result = enterWithContext("cuFuncSetAttribute"))
     return result;
   if (attribute != 8 || value > driver().sharedBytes)
     return kInvalidValue;
-  static_cast<Function *>(function)->dynamicSharedBytes = value;
+  function->dynamicSharedBytes = value;
   return kSuccess;
 }
 
-int cuLaunchKernel(void *opaque, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-                   unsigned blockY, unsigned blockZ, unsigned sharedBytes, void *stream,
-                   void **parameters, void **extra) {
+int cuLaunchKernel(polyattn_cu_function function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                   unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                   polyattn_cu_stream stream, void **parameters, void **extra) {
   if (int result = enterWithContext("cuLaunchKernel"))
     return result;
-  auto *function = static_cast<Function *>(opaque);
   uint64_t programs = uint64_t(gridX) * gridY * gridZ, threads = uint64_t(blockX) * blockY * blockZ;
   int limit = std::max(function->dynamicSharedBytes, 48 << 10);
   if (programs == 0 || threads == 0 || threads > 1024 || int(sharedBytes) > limit || extra)
@@ -250,24 +259,26 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   return kSuccess;
 }
 
-int cuEventCreate(void **event, unsigned) {
+int cuEventCreate(polyattn_cu_event *event, unsigned) {
   if (int result = enterWithContext("cuEventCreate"))
     return result;
   ++driver().events;
-  *event = new int;
+  *event = new polyattn_cu_event_object;
   return kSuccess;
 }
 
-int cuEventDestroy_v2(void *event) {
-  delete static_cast<int *>(event);
+int cuEventDestroy_v2(polyattn_cu_event event) {
+  delete event;
   --driver().events;
   return enterWithContext("cuEventDestroy");
 }
 
-int cuEventRecord(void *, void *) { return enterWithContext("cuEventRecord"); }
-int cuEventSynchronize(void *) { return enterWithContext("cuEventSynchronize"); }
+int cuEventRecord(polyattn_cu_event, polyattn_cu_stream) {
+  return enterWithContext("cuEventRecord");
+}
+int cuEventSynchronize(polyattn_cu_event) { return enterWithContext("cuEventSynchronize"); }
 
-int cuEventElapsedTime(float *milliseconds, void *, void *) {
+int cuEventElapsedTime(float *milliseconds, polyattn_cu_event, polyattn_cu_event) {
   *milliseconds = 2.0f;
   return enterWithContext("cuEventElapsedTime");
 }

@@ -12,6 +12,7 @@
 #ifndef POLYATTN_TEST_UNIT_CUDA_FAKEDRIVER_H
 #define POLYATTN_TEST_UNIT_CUDA_FAKEDRIVER_H
 
+#include "runtime/cuda/driver.h"
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -44,7 +45,7 @@ struct FakeDriver {
   std::vector<std::string> calls;
   std::vector<FakeLaunch> launches;
   /// The contexts of the thread, the current one last, and the numbers of what is alive.
-  std::vector<void *> contexts;
+  std::vector<polyattn_cu_context> contexts;
   int retained = 0, modules = 0, events = 0;
   std::map<uint64_t, size_t> memory;
   /// Of the last launched function.
@@ -57,7 +58,7 @@ struct FakeDriver {
 };
 
 /// A context as a framework would have made it.
-void *frameworkContext();
+polyattn_cu_context frameworkContext();
 
 } // namespace polyattn::test
 

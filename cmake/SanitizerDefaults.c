@@ -1,0 +1,18 @@
+//===- SanitizerDefaults.c - what instrumented programs run with ----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+/// LLVM's libraries are not instrumented: what they allocate and fill looks poisoned or overflown
+/// to code of ours that is. And malloc returns null where there is no memory, as it does without
+/// sanitizers: that is an error that users get, and that tests ask for.
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+  return "allow_user_poisoning=0:detect_container_overflow=0:allocator_may_return_null=1";
+}
+
+/// With the stack one sees who called what is undefined.
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void) { return "print_stacktrace=1"; }
