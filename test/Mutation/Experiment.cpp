@@ -52,7 +52,7 @@ Error Experiment::compile(const Options &options) {
   if (!described)
     return described.takeError();
   signature = std::move(*described);
-  Expected<GPUDescription> chip = findGPU("sm_80");
+  Expected<GPUDescription> chip = findGPU(options.chip);
   if (!chip)
     return chip.takeError();
   if (options.stateFrom) {

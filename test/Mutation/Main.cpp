@@ -73,6 +73,10 @@ int main(int argc, char **argv) {
   cl::OptionCategory category("polyattn-mutants");
   cl::opt<std::string> spec("spec", cl::desc("The spec"), cl::Required, cl::cat(category));
   cl::opt<std::string> entry("entry", cl::desc("Its entry"), cl::cat(category));
+  cl::opt<std::string> target("target",
+                              cl::desc("The chip, sm_80 by default: from sm_90 on kernels "
+                                       "can have clusters"),
+                              cl::init(Options().chip), cl::cat(category));
   cl::opt<std::string> inputs(
       "inputs",
       cl::desc("Sizes of the inputs; odd: rows begin at odd addresses; weights=F, "
@@ -105,6 +109,7 @@ int main(int argc, char **argv) {
   Options options;
   options.spec = spec;
   options.entry = entry;
+  options.chip = target;
   options.kernelFile = kernel;
   if (tolerance.getNumOccurrences())
     options.tolerance = tolerance;
