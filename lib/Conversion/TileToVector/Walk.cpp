@@ -252,8 +252,10 @@ LogicalResult KernelLowering::materialise(Value value) {
   if (storages.contains(value)) // on the way of what it is computed from
     return success();
   if (Value carried = fusion.carriedDestination(value)) {
-    storages[value] = storages[carried];
-    computeHere(value, storages[value]);
+    // A copy: the map moves what it holds when it grows for the new value.
+    Storage storage = storages.lookup(carried);
+    storages[value] = storage;
+    computeHere(value, storage);
     return success();
   }
   computeHere(value, allocateFor(value));
