@@ -9,6 +9,7 @@
  * sums of a long sequence would take too much memory, so it is cut into segments. The
  * number of parts follows from the sizes and the machine, never from the number of threads:
  * results do not depend on that. */
+#include "generated_code.h"
 #include "runtime.h"
 
 #include <stdlib.h>
@@ -37,6 +38,7 @@ typedef struct split_work {
   int64_t scratch_bytes;
 } split_work;
 
+POLYATTN_CALLS_GENERATED_CODE
 static void run_parts(void *context, int64_t begin, int64_t end, void *scratch) {
   const split_work *work = context;
   if (work->num_parts == 1) {
