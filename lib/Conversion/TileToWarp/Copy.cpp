@@ -31,8 +31,8 @@ bool KernelLowering::canCopy(Value value, const Storage &storage) {
   const Tensor &tensor = tensors[load.getMemref()];
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
   if (!tensor.aligned || storage.space != Space::Shared || storage.isVector() ||
-      storage.element != tensor.element || load.getColDim() != lastDim || load.getRowDim() == -1 ||
-      storage.columnMajor != load.getTransposed())
+      storage.element != tensor.element || int64_t(load.getColDim()) != lastDim ||
+      int64_t(load.getRowDim()) == -1 || storage.columnMajor != load.getTransposed())
     return false;
   TileType type = tileType(value);
   int64_t perCopy = kCopyBytes / storage.elementBytes();

@@ -28,7 +28,7 @@ KernelLowering::Product KernelLowering::productOf(Value lhs, Value rhs, Value bo
   // Rows past the end of a tensor read as zero.
   auto load = rhs.getDefiningOp<LoadOp>();
   product.rhsIsZeroPastBound = bound && load && load.getValid() && !load.getTransposed() &&
-                               load.getRowDim() != -1 && number(load.getValid()) == bound;
+                               int64_t(load.getRowDim()) != -1 && number(load.getValid()) == bound;
   return product;
 }
 

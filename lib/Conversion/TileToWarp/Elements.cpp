@@ -128,8 +128,8 @@ int64_t KernelLowering::runOfLoad(LoadOp load, const Grid &grid) {
   int64_t columns = load.getTransposed() ? type.getRows() : type.getColumns();
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
   bool known = tensor.element.isBF16() || tensor.element.isF32();
-  bool columnsLimited = load.getValid() && load.getRowDim() == -1;
-  if (!tensor.aligned || !known || load.getColDim() != lastDim || columnsLimited)
+  bool columnsLimited = load.getValid() && int64_t(load.getRowDim()) == -1;
+  if (!tensor.aligned || !known || int64_t(load.getColDim()) != lastDim || columnsLimited)
     return 1;
   int64_t most = 16 / (tensor.element.getIntOrFloatBitWidth() / 8);
   int64_t run = std::gcd(std::gcd(grid.columns.run, most), columns);
@@ -145,7 +145,7 @@ Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
   bool readOnly = argument.getArgNumber() < kernel.getNumInputs();
   const Tensor &tensor = tensors[argument];
   Value valid = number(load.getValid());
-  bool validIsRows = load.getRowDim() != -1;
+  bool validIsRows = int64_t(load.getRowDim()) != -1;
   // Grids cover multiples of 16.
   auto limit = [&](bool isRows, int64_t size) -> Value {
     if (valid && validIsRows == isRows)

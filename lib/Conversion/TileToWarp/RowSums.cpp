@@ -124,7 +124,7 @@ KernelLowering::RowSums KernelLowering::rowSumsOf(DotOp product) {
   Value result = product.getResult();
   Storage storage = allocateFor(result);
   computed.insert(result);
-  auto write = [=, this](Value i, Value sum) mutable {
+  auto write = [this, product, storage](Value i, Value sum) mutable {
     if (product.getAcc())
       sum = arith::AddFOp::create(e, evaluateAt(product.getAcc(), {}, i), sum);
     Grid grid;
@@ -166,7 +166,7 @@ KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
   Value result = reduce.getResult();
   Storage storage = allocateFor(result);
   computed.insert(result);
-  auto write = [=, this](Value i, Value sum) {
+  auto write = [this, storage](Value i, Value sum) {
     Grid grid;
     grid.rows.base = i;
     recordWrite(storage, grid);

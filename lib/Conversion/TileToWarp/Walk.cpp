@@ -34,7 +34,7 @@ bool KernelLowering::prefersColumns(Value value) {
   if (known != storages.end())
     return known->second.columnMajor;
   if (auto load = value.getDefiningOp<LoadOp>())
-    return load.getTransposed() && load.getColDim() != -1;
+    return load.getTransposed() && int64_t(load.getColDim()) != -1;
   auto map = value.getDefiningOp<MapOp>();
   if (!map || placement.computesFromRegisters(value) || placement.countDotsInside(value))
     return false;

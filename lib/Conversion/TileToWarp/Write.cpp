@@ -36,9 +36,11 @@ bool KernelLowering::readsWideElements(Value value) {
   if (computed.contains(value))
     return storages.contains(value) && storages[value].element.isF32();
   Operation *op = value.getDefiningOp();
-  return isa_and_nonnull<ReadOp>(op) || op && llvm::any_of(op->getOperands(), [&](Value operand) {
-                                          return tileType(operand) && readsWideElements(operand);
-                                        });
+  if (!op || isa<ReadOp>(op))
+    return op;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return tileType(operand) && readsWideElements(operand);
+  });
 }
 
 void KernelLowering::keepInRegisters(Value value, Value owner) {
@@ -143,7 +145,7 @@ void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange val
   const Tensor &tensor = tensors[store.getMemref()];
   TileType type = store.getTile().getType();
   Value valid = number(store.getValid());
-  bool validIsRows = store.getRowDim() != -1;
+  bool validIsRows = int64_t(store.getRowDim()) != -1;
   auto limit = [&](bool isRows, int64_t size) -> Value {
     if (valid && validIsRows == isRows)
       return valid;
@@ -163,7 +165,8 @@ void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange val
   };
   // Two elements at once, where they lie together and rows are aligned.
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
-  bool pairs = tensor.aligned && grid.columns.run % 2 == 0 && store.getColDim() == lastDim &&
+  bool pairs = tensor.aligned && grid.columns.run % 2 == 0 &&
+               int64_t(store.getColDim()) == lastDim &&
                alignmentOf(store.getIndices()[lastDim]) % 2 == 0 && type.getColumns() % 2 == 0;
   for (auto [r, rowOffset] : llvm::enumerate(grid.rows.offsets)) {
     Value row = e.add(grid.rows.base, rowOffset);
