@@ -90,13 +90,15 @@ int64_t AttendProgram::maxSplits() const {
   return (features + schedule.featureBlock - 1) / schedule.featureBlock;
 }
 
+Value AttendProgram::shareBegin(TileBuilder &b) {
+  return arith::MulIOp::create(b, context.split->split, b.index(share()));
+}
+
 /// The programs of a cluster have the rows of their own features, one after another.
 Value AttendProgram::rowOf(TileBuilder &b, Value feature) {
   if (context.cluster == 1)
     return feature;
-  Value begin =
-      arith::MulIOp::create(b, context.split->split, b.index(features / context.cluster));
-  return b.createOrFold<arith::SubIOp>(feature, begin);
+  return b.createOrFold<arith::SubIOp>(feature, shareBegin(b));
 }
 
 /// Runs `body` over this program's features: a loop over whole blocks, then what is left.
@@ -117,13 +119,12 @@ void AttendProgram::forFeatureBlocks(
   };
   if (context.cluster > 1) {
     // Equal parts of whole blocks.
-    int64_t share = features / context.cluster;
-    Value begin = arith::MulIOp::create(b, context.split->split, b.index(share));
+    Value begin = shareBegin(b);
     auto inShare = [&](TileBuilder &b, Value first, int64_t count, ValueRange in) {
       return body(b, b.addIndex(begin, first), count, in);
     };
-    if (share > size)
-      loop(b.index(0), b.index(share), size, inShare);
+    if (share() > size)
+      loop(b.index(0), b.index(share()), size, inShare);
     else
       results = body(b, begin, size, results);
     return;
@@ -188,7 +189,7 @@ void AttendProgram::decayedSums(TileBuilder &b, Value rows, Value weights, Value
 void AttendProgram::makeBuffers(TileBuilder &b) {
   bool persistent = context.hasCalls();
   auto make = [&](int64_t columns) -> Value {
-    auto type = tile::BufferType::get(b.getContext(), features / context.cluster, columns);
+    auto type = tile::BufferType::get(b.getContext(), share(), columns);
     return tile::BufferOp::create(b, type, persistent);
   };
   state = make(valueWidth);

@@ -147,6 +147,9 @@ private:
                                                                      int64_t, mlir::ValueRange)>
                        body,
                    llvm::SmallVectorImpl<mlir::Value> &results);
+  /// The features of each program of a cluster, and the first of this one's.
+  int64_t share() const { return features / context.cluster; }
+  mlir::Value shareBegin(TileBuilder &builder);
   /// Where the buffers have a feature's row.
   mlir::Value rowOf(TileBuilder &builder, mlir::Value feature);
   void updateRows(TileBuilder &builder, mlir::Value features, mlir::Value values, mlir::Value first,

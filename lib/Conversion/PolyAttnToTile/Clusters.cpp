@@ -33,6 +33,8 @@ void polyattn::inFirstOfCluster(TileBuilder &b, const ProgramContext &context,
 /// The most programs that the features of all attends can be cut for, each with whole blocks, as
 /// long as half of shared memory does not keep a program's share.
 int64_t KernelBuilder::chooseClusterSize() {
+  if (options.clusterSize == 1)
+    return 1;
   int64_t bytes = 0, largest = options.clusterSize;
   for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
     if (schedule.form != ScheduleForm::State)
@@ -61,8 +63,7 @@ void KernelBuilder::bindCluster() {
   if (clusterSize == 1)
     return;
   context->cluster = clusterSize;
-  context->split =
-      SplitContext{tile::ClusterRankOp::create(b), b.index(clusterSize), b.index(0)};
+  context->split = SplitContext{tile::ClusterRankOp::create(b), b.index(clusterSize), b.index(0)};
 }
 
 /// Of weights that only have columns, or elements, for each feature a program loads its own.

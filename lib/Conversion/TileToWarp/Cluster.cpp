@@ -18,23 +18,15 @@ void KernelLowering::beginClusterPhase() {
 }
 
 void KernelLowering::addRemote(const Storage &storage, const Grid &grid, Values &values) {
-  const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
-  const Coordinates &along = storage.columnMajor ? grid.rows : grid.columns;
-  int64_t run = std::min<int64_t>(along.run, 16 / storage.elementBytes());
   for (int64_t distance = 1; distance < kernel.getClusterSize(); ++distance) {
     Value other = e.modulo(e.add(clusterRank, distance), kernel.getClusterSize());
-    for (auto [l, lineOffset] : llvm::enumerate(line.offsets))
-      for (int64_t a = 0; a < along.size(); a += run) {
-        Value at = address(storage, line, along, lineOffset, along.offsets[a]);
-        Values elements;
-        e.unpack(warp::LoadClusterOp::create(e, e.runType(storage.element, run), at, other),
-                 elements);
-        for (auto [i, element] : llvm::enumerate(elements)) {
-          Value &value = values[storage.columnMajor ? (a + i) * grid.columns.size() + l
-                                                    : l * grid.columns.size() + a + i];
-          value = arith::AddFOp::create(e, value, element);
-        }
-      }
+    forRuns(storage, grid, [&](Value address, ArrayRef<int64_t> elements) {
+      Type type = e.runType(storage.element, elements.size());
+      Values loaded;
+      e.unpack(warp::LoadClusterOp::create(e, type, address, other), loaded);
+      for (auto [element, value] : llvm::zip(elements, loaded))
+        values[element] = arith::AddFOp::create(e, values[element], value);
+    });
   }
 }
 
@@ -77,4 +69,3 @@ LogicalResult KernelLowering::lowerClusterSum(ClusterSumOp sum) {
   computed.insert(result);
   return success();
 }
-

@@ -70,20 +70,29 @@ void KernelLowering::loadRun(const Storage &storage, Value address, int64_t run,
   e.unpack(loaded, elements);
 }
 
-Values KernelLowering::loadElements(const Storage &storage, const Grid &grid) {
-  recordRead(storage, grid);
+void KernelLowering::forRuns(const Storage &storage, const Grid &grid, RunBody body) {
   const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
   const Coordinates &along = storage.columnMajor ? grid.rows : grid.columns;
   int64_t run = std::min<int64_t>(along.run, 16 / storage.elementBytes());
-  Values values(grid.size());
+  SmallVector<int64_t> elements(run);
   for (auto [l, lineOffset] : llvm::enumerate(line.offsets))
     for (int64_t a = 0; a < along.size(); a += run) {
-      Values elements;
-      loadRun(storage, address(storage, line, along, lineOffset, along.offsets[a]), run, elements);
-      for (auto [i, element] : llvm::enumerate(elements))
-        values[storage.columnMajor ? (a + i) * grid.columns.size() + l
-                                   : l * grid.columns.size() + a + i] = element;
+      for (int64_t i = 0; i < run; ++i)
+        elements[i] = storage.columnMajor ? (a + i) * grid.columns.size() + int64_t(l)
+                                          : int64_t(l) * grid.columns.size() + a + i;
+      body(address(storage, line, along, lineOffset, along.offsets[a]), elements);
     }
+}
+
+Values KernelLowering::loadElements(const Storage &storage, const Grid &grid) {
+  recordRead(storage, grid);
+  Values values(grid.size());
+  forRuns(storage, grid, [&](Value address, ArrayRef<int64_t> elements) {
+    Values loaded;
+    loadRun(storage, address, elements.size(), loaded);
+    for (auto [element, value] : llvm::zip(elements, loaded))
+      values[element] = value;
+  });
   return values;
 }
 

@@ -148,6 +148,10 @@ private:
   mlir::Value evaluateAt(mlir::Value value, mlir::Value row, mlir::Value column);
   mlir::Value lookup(mlir::Value index, mlir::ElementsAttr table);
   Grid shifted(const Grid &grid, mlir::Value row, mlir::Value column);
+  /// The address of each run of a grid's elements that lie together in memory, up to 16 bytes, and
+  /// their numbers in the grid.
+  using RunBody = llvm::function_ref<void(mlir::Value address, llvm::ArrayRef<int64_t> elements)>;
+  void forRuns(const Storage &storage, const Grid &grid, RunBody body);
   Values loadElements(const Storage &storage, const Grid &grid);
   void loadRun(const Storage &storage, mlir::Value address, int64_t run, Values &elements);
   /// The byte address of an element of a grid, with what depends on the thread computed once.
@@ -265,6 +269,7 @@ private:
   /// A later update whose left factor `reduce` sums up, and that may as well come now; or null.
   tile::AccumulateOp updateBeside(tile::ReduceOp reduce);
   /// What these ops compute, into memory that is allocated for it.
+  RowSums rowSumsInto(mlir::Value result, mlir::Value vector, mlir::Value initial);
   RowSums rowSumsOf(tile::DotOp product);
   RowSums rowSumsOf(tile::ReduceOp reduce);
 

@@ -120,19 +120,27 @@ DotOp KernelLowering::vectorProductBeside(DotOp dot) {
   return {};
 }
 
-KernelLowering::RowSums KernelLowering::rowSumsOf(DotOp product) {
-  Value result = product.getResult();
+KernelLowering::RowSums KernelLowering::rowSumsInto(Value result, Value vector, Value initial) {
   Storage storage = allocateFor(result);
   computed.insert(result);
-  auto write = [this, product, storage](Value i, Value sum) mutable {
-    if (product.getAcc())
-      sum = arith::AddFOp::create(e, evaluateAt(product.getAcc(), {}, i), sum);
+  bool isRow = tileType(result).getRows() == 1;
+  auto write = [this, storage, isRow, initial](Value i, Value sum) {
+    if (initial)
+      sum = arith::AddFOp::create(e, evaluateAt(initial, {}, i), sum);
     Grid grid;
-    grid.columns.base = i;
+    (isRow ? grid.columns : grid.rows).base = i;
     recordWrite(storage, grid);
     storeElements(storage, grid, sum);
   };
-  return {product.getLhs(), tileType(result).getColumns(), write};
+  return {vector, tileType(result).getRows() * tileType(result).getColumns(), write};
+}
+
+KernelLowering::RowSums KernelLowering::rowSumsOf(DotOp product) {
+  return rowSumsInto(product.getResult(), product.getLhs(), product.getAcc());
+}
+
+KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
+  return rowSumsInto(reduce.getResult(), /*vector=*/Value(), /*initial=*/Value());
 }
 
 AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
@@ -160,17 +168,4 @@ AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
       return update;
   }
   return {};
-}
-
-KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
-  Value result = reduce.getResult();
-  Storage storage = allocateFor(result);
-  computed.insert(result);
-  auto write = [this, storage](Value i, Value sum) {
-    Grid grid;
-    grid.rows.base = i;
-    recordWrite(storage, grid);
-    storeElements(storage, grid, sum);
-  };
-  return {Value(), tileType(result).getRows(), write};
 }

@@ -82,17 +82,12 @@ void KernelLowering::storeRun(const Storage &storage, Value address, ValueRange 
 }
 
 void KernelLowering::storeElements(const Storage &storage, const Grid &grid, ValueRange values) {
-  const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
-  const Coordinates &along = storage.columnMajor ? grid.rows : grid.columns;
-  int64_t run = std::min<int64_t>(along.run, 16 / storage.elementBytes());
-  for (auto [l, lineOffset] : llvm::enumerate(line.offsets))
-    for (int64_t a = 0; a < along.size(); a += run) {
-      Values words;
-      for (int64_t i = a; i < a + run; ++i)
-        words.push_back(values[storage.columnMajor ? i * grid.columns.size() + l
-                                                   : int64_t(l) * grid.columns.size() + i]);
-      storeRun(storage, address(storage, line, along, lineOffset, along.offsets[a]), words);
-    }
+  forRuns(storage, grid, [&](Value address, ArrayRef<int64_t> elements) {
+    Values words;
+    for (int64_t element : elements)
+      words.push_back(values[element]);
+    storeRun(storage, address, words);
+  });
 }
 
 void KernelLowering::storeRows(const Storage &storage, const Grid &grid, ValueRange values,
