@@ -14,16 +14,6 @@
 
 #define TENSORS_ON_STACK 32
 
-static void describe(const polyattn_tensor *tensor, polyattn_rt_memref *descriptor) {
-  descriptor->allocated = tensor->data;
-  descriptor->aligned = tensor->data;
-  descriptor->offset = 0;
-  for (int32_t i = 0; i < tensor->rank; ++i) {
-    descriptor->dimensions[i] = tensor->sizes[i];
-    descriptor->dimensions[tensor->rank + i] = tensor->strides[i];
-  }
-}
-
 typedef struct launch {
   polyattn_rt_function function;
   void *const *tensors;
@@ -35,17 +25,21 @@ static void run_range(void *context, int64_t begin, int64_t end, void *scratch) 
   work->function(work->tensors, begin, end, scratch);
 }
 
-/* The product of the stage's factors, or -1 where it does not fit. */
-static int64_t count_programs(const polyattn_rt_stage_rule *stage, const polyattn_rt_sizes *sizes) {
-  int64_t count = 1;
+int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
+                                   const polyattn_rt_sizes *sizes, int64_t times) {
+  int64_t count = times;
   for (int i = 0; i < POLYATTN_RT_MAX_FACTORS; ++i) {
-    int64_t factor = stage->factors[i];
-    if (factor < 0)
-      factor = sizes->values[-factor - 1];
+    int64_t factor = polyattn_rt_size(sizes, stage->factors[i]);
     if (factor < 0 || __builtin_mul_overflow(count, factor, &count))
       return -1;
   }
   return count;
+}
+
+int polyattn_rt_run_stage(const polyattn_rt_stage_rule *stage, void *const *tensors, int64_t count,
+                          int threads) {
+  launch work = {stage->function, tensors};
+  return polyattn_rt_parallel(run_range, &work, count, threads, stage->scratch_bytes);
 }
 
 /* Code for a newer processor would end in an illegal instruction. */
@@ -71,13 +65,8 @@ static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes 
                       void *const *descriptors, int threads, char *error, size_t error_size) {
   for (int64_t i = 0; i < kernel->num_stages; ++i) {
     const polyattn_rt_stage_rule *stage = &kernel->stages[i];
-    int64_t count = count_programs(stage, sizes);
-    if (count < 0) {
-      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);
-      return 1;
-    }
-    launch work = {stage->function, descriptors};
-    if (polyattn_rt_parallel(run_range, &work, count, threads, stage->scratch_bytes) != 0) {
+    int64_t count = polyattn_rt_count_programs(stage, sizes, 1);
+    if (polyattn_rt_run_stage(stage, descriptors, count, threads) != 0) {
       snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of scratch", kernel->name,
                stage->scratch_bytes);
       return 1;
@@ -102,6 +91,11 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
              kernel->cpu);
     return 1;
   }
+  for (int64_t i = 0; i < kernel->num_stages; ++i)
+    if (polyattn_rt_count_programs(&kernel->stages[i], &sizes, 1) < 0) {
+      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);
+      return 1;
+    }
   polyattn_rt_memref descriptors_on_stack[TENSORS_ON_STACK];
   void *pointers_on_stack[TENSORS_ON_STACK];
   polyattn_rt_memref *descriptors = descriptors_on_stack;
@@ -117,7 +111,7 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
     pointers = (void **)(descriptors + num_tensors);
   }
   for (int64_t i = 0; i < num_tensors; ++i) {
-    describe(tensors[i], &descriptors[i]);
+    polyattn_rt_describe(tensors[i], &descriptors[i]);
     pointers[i] = &descriptors[i];
   }
   int status = 0;
@@ -125,6 +119,10 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
     status = polyattn_rt_run_split(kernel, &sizes, descriptors, threads);
     if (status != 0)
       snprintf(error, error_size, "%s: no memory for the parts of a head", kernel->name);
+  } else if (kernel->segments.num_sums > 0) {
+    status = polyattn_rt_run_segments(kernel, &sizes, pointers, threads);
+    if (status != 0)
+      snprintf(error, error_size, "%s: no memory for the segments of a head", kernel->name);
   } else {
     status = run_stages(kernel, &sizes, pointers, threads, error, error_size);
   }

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 2
+#define POLYATTN_RT_VERSION 3
 #define POLYATTN_RT_MAX_FACTORS 4
 
 /* A size that the caller's tensors decide. Sizes below zero are these names; every tensor
@@ -65,6 +65,27 @@ typedef struct polyattn_rt_split_rule {
   int64_t from;    /* only sequences of at least so many positions are cut */
 } polyattn_rt_split_rule;
 
+/* The last dimensions of f32 sums [S - 1, batch, heads, sizes...]. */
+typedef struct polyattn_rt_sum_shape {
+  int64_t rank;
+  int64_t sizes[2];
+} polyattn_rt_sum_shape;
+
+/* How a head's positions are cut into S segments where there are fewer heads than threads and
+ * nothing to cut by features. The first stage's function sums up the keys of all segments but the
+ * last, S - 1 times as many programs as its factors say, the second stage's computes the results,
+ * S times as many. Both take the sums after the entry's tensors; their batch and heads are the
+ * first stage's first two factors. With S = 1 the first stage does not run. `num_sums` is 0 where
+ * positions are not cut and no such tensors. */
+typedef struct polyattn_rt_segment_rule {
+  const polyattn_rt_sum_shape *sums;
+  int64_t num_sums;
+  int64_t block;        /* positions that a program computes at a time */
+  int64_t unit;         /* sequences are cut at multiples of this */
+  int64_t from;         /* only sequences of at least so many positions are cut */
+  int64_t sums_percent; /* what a position costs in the first stage, of what it costs in both */
+} polyattn_rt_segment_rule;
+
 /* One entry point. */
 typedef struct polyattn_rt_kernel {
   const char *name;
@@ -75,6 +96,7 @@ typedef struct polyattn_rt_kernel {
   const char *cpu; /* the x86-64 level that the code needs, for instance "x86-64-v4"; or NULL */
   int64_t fixed[-POLYATTN_RT_LAST]; /* values of named sizes that the entry fixes, -1 where free */
   polyattn_rt_split_rule split;
+  polyattn_rt_segment_rule segments;
 } polyattn_rt_kernel;
 
 #if defined(__cplusplus)
@@ -86,7 +108,9 @@ POLYATTN_RT_ASSERT(sizeof(void *) == 8, "generated code assumes 64-bit pointers"
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_tensor_rule) == 24 + 8 * POLYATTN_MAX_RANK, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 16 + 8 * POLYATTN_RT_MAX_FACTORS, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_split_rule) == 32, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_sum_shape) == 24, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_segment_rule) == 48, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32 + 48, "layout");
 
 /* Values of the named sizes, at index -name - 1; -1 where no tensor has the size. */
 typedef struct polyattn_rt_sizes {
@@ -100,7 +124,8 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
                       size_t error_size);
 
 /* Checks, then runs every stage on `threads` threads, the caller's included. Results do not
- * depend on the number of threads. Any number of host threads may call at once. Returns 0, or
+ * depend on the number of threads, but for the rounding of sums where it decides into how many
+ * segments positions are cut. Any number of host threads may call at once. Returns 0, or
  * 1 and one line in `error`, and then nothing has been computed. */
 int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                     int64_t num_tensors, int threads, char *error, size_t error_size);
@@ -122,9 +147,35 @@ typedef struct polyattn_rt_memref {
   int64_t dimensions[2 * POLYATTN_MAX_RANK];
 } polyattn_rt_memref;
 
-/* Runs a kernel with a split rule on checked tensors. Returns 0, or 1 where there is no memory. */
+void polyattn_rt_describe(const polyattn_tensor *tensor, polyattn_rt_memref *memref);
+/* Row-major, one element after another. */
+void polyattn_rt_describe_dense(void *data, int64_t rank, const int64_t *sizes,
+                                polyattn_rt_memref *memref);
+
+/* The value of a size or of a name of one, -1 where no tensor has it. */
+int64_t polyattn_rt_size(const polyattn_rt_sizes *sizes, int64_t size_or_name);
+
+/* Up to a whole cache line. */
+int64_t polyattn_rt_round_up(int64_t bytes);
+
+/* `times` the product of the stage's factors, or -1 where it does not fit. */
+int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
+                                   const polyattn_rt_sizes *sizes, int64_t times);
+
+/* Runs the programs [0, count) of a stage. Returns 0, or 1 where there is no memory. */
+int polyattn_rt_run_stage(const polyattn_rt_stage_rule *stage, void *const *tensors, int64_t count,
+                          int threads);
+
+/* Runs a kernel with a split rule, or with a rule of segments, on checked tensors. Returns 0, or 1
+ * where there is no memory. */
 int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                           const polyattn_rt_memref *descriptors, int threads);
+int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
+                             void *const *descriptors, int threads);
+
+/* Into how many segments positions are cut for so many threads. */
+int64_t polyattn_rt_choose_segments(const polyattn_rt_kernel *kernel,
+                                    const polyattn_rt_sizes *sizes, int64_t threads);
 
 /* The calling thread's scratch. `acquire` hands over a buffer of at least `bytes`, NULL where
  * there is no memory, and `release` keeps it for the next time. */

@@ -52,10 +52,6 @@ static void run_parts(void *context, int64_t begin, int64_t end, void *scratch) 
   }
 }
 
-static int64_t size_of(const polyattn_rt_sizes *sizes, int64_t name) {
-  return sizes->values[-name - 1];
-}
-
 static int64_t choose_parts(const polyattn_rt_split_rule *rule, int64_t programs,
                             int64_t positions) {
   int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -89,17 +85,6 @@ static void cut(const polyattn_rt_tensor_rule *rule, const polyattn_rt_memref *w
   }
 }
 
-static void dense(polyattn_rt_memref *memref, void *data, int64_t rank, const int64_t *sizes) {
-  int64_t stride = 1;
-  memref->allocated = memref->aligned = data;
-  memref->offset = 0;
-  for (int64_t i = rank; i-- > 0;) {
-    memref->dimensions[i] = sizes[i];
-    memref->dimensions[rank + i] = stride;
-    stride *= sizes[i];
-  }
-}
-
 /* All memory of a launch, in one piece. */
 typedef struct workspace {
   polyattn_rt_memref *tensors; /* of the segment */
@@ -109,14 +94,12 @@ typedef struct workspace {
   char *scratch;
 } workspace;
 
-static int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 static void *allocate(workspace *space, int64_t num_tensors, int64_t parts, int64_t sum_bytes,
                       int64_t scratch_bytes) {
-  int64_t tensors = round_up(num_tensors * (int64_t)sizeof(polyattn_rt_memref));
-  int64_t part_bytes = round_up(parts * (int64_t)sizeof(part_tensors));
-  int64_t pointers = round_up(parts * (num_tensors + 2) * (int64_t)sizeof(void *));
-  int64_t sums = round_up(sum_bytes);
+  int64_t tensors = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(polyattn_rt_memref));
+  int64_t part_bytes = polyattn_rt_round_up(parts * (int64_t)sizeof(part_tensors));
+  int64_t pointers = polyattn_rt_round_up(parts * (num_tensors + 2) * (int64_t)sizeof(void *));
+  int64_t sums = polyattn_rt_round_up(sum_bytes);
   char *memory =
       aligned_alloc(64, (size_t)(tensors + part_bytes + pointers + sums + scratch_bytes));
   if (!memory)
@@ -142,7 +125,7 @@ static void bind_parts(const polyattn_rt_kernel *kernel, const workspace *space,
     own->launch.part = part;
     own->launch.parts = parts;
     own->launch.base = 0;
-    dense(&own->numbers, &own->launch, 1, &three);
+    polyattn_rt_describe_dense(&own->launch, 1, &three, &own->numbers);
   }
 }
 
@@ -150,17 +133,17 @@ static void bind_parts(const polyattn_rt_kernel *kernel, const workspace *space,
 static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                        const polyattn_rt_memref *descriptors, const workspace *space, int64_t parts,
                        int64_t start, int64_t length, int threads) {
-  int64_t batch = size_of(sizes, POLYATTN_RT_B), heads = size_of(sizes, POLYATTN_RT_H);
+  int64_t batch = polyattn_rt_size(sizes, POLYATTN_RT_B), heads = polyattn_rt_size(sizes, POLYATTN_RT_H);
   int64_t all[5] = {parts, batch, length, heads, kernel->split.columns};
   int64_t part_elements = batch * length * heads * kernel->split.columns;
   for (int64_t i = 0; i < kernel->num_tensors; ++i)
     cut(&kernel->tensors[i], &descriptors[i], start, length, &space->tensors[i]);
   for (int64_t part = 0; part < parts; ++part) {
     space->parts[part].launch.base = start;
-    dense(&space->parts[part].sums, parts > 1 ? space->sums + part * part_elements : NULL, 4,
-          all + 1);
+    float *sums = parts > 1 ? space->sums + part * part_elements : NULL;
+    polyattn_rt_describe_dense(sums, 4, all + 1, &space->parts[part].sums);
   }
-  int64_t scratch = round_up(kernel->stages[0].scratch_bytes);
+  int64_t scratch = polyattn_rt_round_up(kernel->stages[0].scratch_bytes);
   split_work work = {kernel->stages[0].function, space->parts, parts,
                      parts > 1 ? space->scratch : NULL, scratch};
   if (polyattn_rt_parallel(run_parts, &work, batch * heads * parts, threads,
@@ -169,7 +152,7 @@ static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes
   if (parts == 1)
     return 0;
   for (int64_t part = 0; part < parts; ++part)
-    dense(&space->parts[part].sums, space->sums, 5, all);
+    polyattn_rt_describe_dense(space->sums, 5, all, &space->parts[part].sums);
   work.function = kernel->stages[1].function;
   work.scratch = NULL;
   return polyattn_rt_parallel(run_parts, &work, batch * heads * parts, threads,
@@ -178,14 +161,14 @@ static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes
 
 int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                           const polyattn_rt_memref *descriptors, int threads) {
-  int64_t programs = size_of(sizes, POLYATTN_RT_B) * size_of(sizes, POLYATTN_RT_H);
-  int64_t positions = size_of(sizes, POLYATTN_RT_T);
+  int64_t programs = polyattn_rt_size(sizes, POLYATTN_RT_B) * polyattn_rt_size(sizes, POLYATTN_RT_H);
+  int64_t positions = polyattn_rt_size(sizes, POLYATTN_RT_T);
   int64_t parts = choose_parts(&kernel->split, programs, positions);
   int64_t length = positions, sum_bytes = 0, scratch_bytes = 0, start = 0;
   if (parts > 1) {
     length = choose_length(&kernel->split, parts, programs, positions);
     sum_bytes = parts * programs * length * kernel->split.columns * (int64_t)sizeof(float);
-    scratch_bytes = parts * programs * round_up(kernel->stages[0].scratch_bytes);
+    scratch_bytes = parts * programs * polyattn_rt_round_up(kernel->stages[0].scratch_bytes);
   }
   workspace space;
   void *memory = allocate(&space, kernel->num_tensors, parts, sum_bytes, scratch_bytes);

@@ -38,8 +38,8 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Option<"cutHeads", "cut-heads", "bool", "true",
            "Let a launch cut the features of a head over several programs, where they can be">,
     Option<"cutPositions", "cut-positions", "bool", "false",
-           "Let a launch cut the positions of a head over several programs, where they can be; in "
-           "place of features">,
+           "Let a launch cut the positions of a head over several programs, where they can be and "
+           "its features are not cut">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",
            "The most programs that may share a head's features as a cluster, a power of two">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "232448",

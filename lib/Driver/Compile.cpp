@@ -169,18 +169,50 @@ static SplitDescription splitOf(mlir::LLVM::LLVMFuncOp function) {
   return split;
 }
 
+/// The same about cutting positions, and the programs of the stage that sums up segments.
+static SegmentDescription segmentsOf(mlir::LLVM::LLVMFuncOp function,
+                                     const KernelDescription &kernel, StageDescription &stage) {
+  SegmentDescription segments;
+  auto rule = function->getAttrOfType<mlir::DictionaryAttr>("polyattn.segment_rule");
+  if (!rule)
+    return segments;
+  auto number = [&](llvm::StringRef name) { return rule.getAs<mlir::IntegerAttr>(name).getInt(); };
+  segments.block = number("block");
+  segments.unit = number("unit");
+  segments.from = number("whole_below");
+  segments.sumsPercent = number("states_percent");
+  // A tensor and its dimension of heads.
+  auto heads = rule.getAs<mlir::ArrayAttr>("state_heads");
+  int64_t tensor = llvm::cast<mlir::IntegerAttr>(heads[0]).getInt();
+  stage.function = rule.getAs<mlir::StringAttr>("states").getValue().str();
+  stage.programs = {kBatch, kernel.tensors[tensor].sizes[2]};
+  // [S - 1, batch, heads] and what follows.
+  for (mlir::Attribute sizes : function->getAttrOfType<mlir::ArrayAttr>("polyattn.hidden")) {
+    std::vector<int64_t> &own = segments.sums.emplace_back();
+    for (mlir::Attribute size : llvm::cast<mlir::ArrayAttr>(sizes).getValue().drop_front(3))
+      own.push_back(llvm::cast<mlir::IntegerAttr>(size).getInt());
+  }
+  return segments;
+}
+
 llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileOptions &options) {
   for (KernelDescription &kernel : module.kernels) {
     kernel.target = options.machine.name;
     kernel.cpuLevel = options.machine.level;
-    if (auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(kernel.entry))
+    StageDescription sums, main;
+    main.function = kernel.entry;
+    kernel.stages = {main};
+    if (auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(kernel.entry)) {
       kernel.split = splitOf(function);
-    kernel.stages.resize(1);
+      kernel.segments = segmentsOf(function, kernel, sums);
+    }
     if (kernel.split.maxParts > 1) {
-      StageDescription combine = kernel.stages[0];
+      StageDescription combine = main;
       combine.function = kernel.entry + "__combine";
       kernel.stages.push_back(std::move(combine));
     }
+    if (!kernel.segments.sums.empty())
+      kernel.stages.insert(kernel.stages.begin(), std::move(sums));
     for (StageDescription &stage : kernel.stages) {
       auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(stage.function);
       if (!function || function.isExternal())

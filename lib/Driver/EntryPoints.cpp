@@ -21,7 +21,7 @@ public:
         i64(llvm::Type::getInt64Ty(context)) {}
 
   llvm::Constant *kernel(const KernelDescription &kernel) {
-    llvm::SmallVector<llvm::Constant *> tensors, stages;
+    llvm::SmallVector<llvm::Constant *> tensors, stages, sums;
     for (const TensorDescription &tensor : kernel.tensors)
       tensors.push_back(
           anonymous({string(tensor.name), llvm::ConstantInt::get(i32, tensor.isResult),
@@ -31,6 +31,10 @@ public:
       stages.push_back(anonymous({module.getFunction(stage.function),
                                   numbers(stage.programs, POLYATTN_RT_MAX_FACTORS, 1),
                                   number(stage.scratchBytes)}));
+    const SegmentDescription &segments = kernel.segments;
+    for (llvm::ArrayRef<int64_t> sizes : segments.sums)
+      sums.push_back(anonymous(
+          {number(sizes.size()), numbers(sizes, std::size(polyattn_rt_sum_shape().sizes), 0)}));
     return global(
         anonymous({string(kernel.entry), array(tensors), number(tensors.size()), array(stages),
                    number(stages.size()),
@@ -38,7 +42,10 @@ public:
                                            : string(kernel.cpuLevel),
                    numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
                    anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
-                              number(kernel.split.segment), number(kernel.split.from)})}));
+                              number(kernel.split.segment), number(kernel.split.from)}),
+                   anonymous({array(sums), number(sums.size()), number(segments.block),
+                              number(segments.unit), number(segments.from),
+                              number(segments.sumsPercent)})}));
   }
 
 private:

@@ -76,6 +76,10 @@ static void explainStages(llvm::raw_ostream &stream, const KernelDescription &ke
   if (kernel.split.maxParts > 1)
     stream << "  with more processors than heads a head is cut into at most "
            << kernel.split.maxParts << " parts by its features\n";
+  if (!kernel.segments.sums.empty())
+    stream << "  with twice as many threads as heads or more a head is cut into S segments by its "
+              "positions: S - 1 times the programs of the first stage, "
+           << kernel.segments.sumsPercent << "% of the work of a position, then S times the second's\n";
 }
 
 void polyattn::explainEntry(llvm::raw_ostream &stream, const KernelDescription &kernel,

@@ -44,7 +44,12 @@ public:
     for (const HostTensor &tensor : call.results)
       tensors.push_back(toArray(tensor));
     if (call.segments) {
-      if (Error error = runSegments(tensors, call.segments))
+      if (Error error = lowerForGPU())
+        return error;
+      if (Error error = runSegments(*gpuModule, tensors, call.segments))
+        return error;
+    } else if (kernel.getSegments()) {
+      if (Error error = runSegments(*module, tensors, call.threads))
         return error;
     } else if (failed(combine ? runParts(tensors, call) : evaluateTile(kernel, tensors))) {
       return llvm::make_error<ReportedError>();
@@ -57,19 +62,23 @@ public:
   }
 
 private:
-  /// The block programs for GPUs, whose positions can be cut.
-  Error runSegments(std::vector<Array> &tensors, int64_t segments) {
-    if (!gpuModule) {
-      gpuModule = spec->clone();
-      PassManager passes(gpuModule->getContext());
-      GPUPipelineOptions options;
-      options.stopAfter = GPUPipelinePhase::Tile;
-      buildGPUPipeline(passes, options);
-      if (failed(passes.run(*gpuModule)))
-        return llvm::make_error<ReportedError>();
-    }
-    auto main = gpuModule->lookupSymbol<tile::KernelOp>(name);
-    auto states = gpuModule->lookupSymbol<tile::KernelOp>(name + "__states");
+  /// Lowers the spec once more, to the block programs for GPUs: more of their positions can be cut.
+  Error lowerForGPU() {
+    if (gpuModule)
+      return Error::success();
+    gpuModule = spec->clone();
+    PassManager passes(gpuModule->getContext());
+    GPUPipelineOptions options;
+    options.stopAfter = GPUPipelinePhase::Tile;
+    buildGPUPipeline(passes, options);
+    if (failed(passes.run(*gpuModule)))
+      return llvm::make_error<ReportedError>();
+    return Error::success();
+  }
+
+  Error runSegments(ModuleOp programs, std::vector<Array> &tensors, int64_t segments) {
+    auto main = programs.lookupSymbol<tile::KernelOp>(name);
+    auto states = programs.lookupSymbol<tile::KernelOp>(name + "__states");
     if (segments > 1 && !states)
       return llvm::createStringError("@" + name + ": its positions cannot be cut into " +
                                      llvm::Twine(segments) + " segments");

@@ -51,6 +51,17 @@ static llvm::json::Array sizesToJSON(llvm::ArrayRef<int64_t> sizes) {
   return result;
 }
 
+static llvm::json::Object segmentsToJSON(const SegmentDescription &segments) {
+  llvm::json::Array sums;
+  for (llvm::ArrayRef<int64_t> sizes : segments.sums)
+    sums.push_back(llvm::json::Array(sizes));
+  return llvm::json::Object{{"sums", std::move(sums)},
+                            {"block", segments.block},
+                            {"unit", segments.unit},
+                            {"from", segments.from},
+                            {"sums_percent", segments.sumsPercent}};
+}
+
 llvm::json::Value KernelDescription::toJSON() const {
   llvm::json::Array arguments, results, stageList;
   for (const TensorDescription &tensor : tensors)
@@ -70,6 +81,7 @@ llvm::json::Value KernelDescription::toJSON() const {
                                                          {"columns", split.columns},
                                                          {"segment", split.segment},
                                                          {"from", split.from}}},
+                            {"segments", segmentsToJSON(segments)},
                             {"fixed_sizes", llvm::json::Array(fixedSizes)},
                             {"target", target},
                             {"cpu_level", cpuLevel},
@@ -150,6 +162,34 @@ static bool readSplit(const llvm::json::Object *object, SplitDescription &split)
   return split.maxParts >= 1 && split.columns >= 0 && split.segment >= 0 && split.from >= 0;
 }
 
+static bool readSegments(const llvm::json::Object *object, SegmentDescription &segments) {
+  const llvm::json::Array *sums = object ? object->getArray("sums") : nullptr;
+  if (!sums)
+    return false;
+  for (const llvm::json::Value &value : *sums) {
+    std::vector<int64_t> &sizes = segments.sums.emplace_back();
+    // Sums have a few numbers of each feature, or one of each head.
+    constexpr int64_t kMostOfOne = int64_t(1) << 24;
+    if (!readSizes(value.getAsArray(), sizes) ||
+        sizes.size() > std::size(polyattn_rt_sum_shape().sizes) ||
+        llvm::any_of(sizes, [](int64_t size) { return size < 0 || size > kMostOfOne; }))
+      return false;
+  }
+  segments.block = object->getInteger("block").value_or(-1);
+  segments.unit = object->getInteger("unit").value_or(-1);
+  segments.from = object->getInteger("from").value_or(-1);
+  segments.sumsPercent = object->getInteger("sums_percent").value_or(-1);
+  int64_t least = segments.sums.empty() ? 0 : 1;
+  return segments.block >= least && segments.unit >= least && segments.from >= 0 &&
+         segments.sumsPercent >= 0;
+}
+
+/// Both stages are there, and the heads of the sums.
+static bool hasStagesOfSegments(const KernelDescription &kernel) {
+  return kernel.split.maxParts == 1 && kernel.stages.size() == 2 &&
+         kernel.stages[0].programs.size() == 2;
+}
+
 static bool readFixed(const llvm::json::Array *array,
                       std::array<int64_t, -POLYATTN_RT_LAST> &sizes) {
   if (!array || array->size() != sizes.size())
@@ -170,8 +210,10 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
       !readTensors(object->getArray("results"), true, result.tensors) ||
       !readStages(object->getArray("stages"), result.stages) ||
       !readSplit(object->getObject("split"), result.split) ||
+      !readSegments(object->getObject("segments"), result.segments) ||
       !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
-      (result.split.maxParts > 1 && (result.stages.size() != 2 || result.split.segment < 1)))
+      (result.split.maxParts > 1 && (result.stages.size() != 2 || result.split.segment < 1)) ||
+      (!result.segments.sums.empty() && !hasStagesOfSegments(result)))
     return llvm::createStringError("not a kernel description");
   result.entry = entry->str();
   result.target = object->getString("target").value_or("").str();
@@ -198,6 +240,12 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
     llvm::copy(stage.programs, rule.factors);
     stages.push_back(rule);
   }
+  const SegmentDescription &segments = description.segments;
+  for (llvm::ArrayRef<int64_t> sizes : segments.sums) {
+    polyattn_rt_sum_shape shape = {static_cast<int64_t>(sizes.size()), {}};
+    llvm::copy(sizes, shape.sizes);
+    sums.push_back(shape);
+  }
   kernel = {description.entry.c_str(),
             tensors.data(),
             static_cast<int64_t>(tensors.size()),
@@ -206,6 +254,8 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
             description.cpuLevel.empty() ? nullptr : description.cpuLevel.c_str(),
             {},
             {description.split.maxParts, description.split.columns, description.split.segment,
-             description.split.from}};
+             description.split.from},
+            {sums.data(), static_cast<int64_t>(sums.size()), segments.block, segments.unit,
+             segments.from, segments.sumsPercent}};
   llvm::copy(description.fixedSizes, kernel.fixed);
 }

@@ -23,7 +23,9 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == CPUPipelinePhase::Schedule)
     return;
-  passes.addPass(createConvertPolyAttnToTile());
+  ConvertPolyAttnToTileOptions blockPrograms;
+  blockPrograms.cutPositions = true;
+  passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   if (options.stopAfter == CPUPipelinePhase::Tile)

@@ -55,6 +55,13 @@ struct SplitDescription {
   int64_t maxParts = 1, columns = 0, segment = 0, from = 0;
 };
 
+/// How positions are cut; without sums they are not.
+struct SegmentDescription {
+  /// Of each tensor of sums the dimensions behind [S - 1, batch, heads].
+  std::vector<std::vector<int64_t>> sums;
+  int64_t block = 0, unit = 0, from = 0, sumsPercent = 0;
+};
+
 struct KernelDescription {
   std::string entry;
   /// Arguments in the spec's order, then results.
@@ -62,6 +69,7 @@ struct KernelDescription {
   /// Run one after another.
   std::vector<StageDescription> stages;
   SplitDescription split;
+  SegmentDescription segments;
   /// Values of named sizes that the spec fixes, by -name - 1; -1 where free.
   std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1};
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
@@ -88,6 +96,7 @@ public:
 private:
   std::vector<polyattn_rt_tensor_rule> tensors;
   std::vector<polyattn_rt_stage_rule> stages;
+  std::vector<polyattn_rt_sum_shape> sums;
   polyattn_rt_kernel kernel;
 };
 

@@ -306,9 +306,10 @@ void KernelBuilder::finish(TileBuilder &b, MutableArrayRef<AttendProgram> progra
 LogicalResult KernelBuilder::build() {
   if (failed(check()))
     return failure();
-  if (options.cutHeads && !options.cutPositions)
+  if (options.cutHeads)
     cutByFeatures();
-  hasSegments = options.cutPositions && canCutPositions();
+  // Parts of the features do no work twice; segments are for what has too few features.
+  hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
   clusterSize = chooseClusterSize();
   statePerQuery =
       llvm::any_of(attends, [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });

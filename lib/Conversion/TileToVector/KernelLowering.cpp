@@ -86,9 +86,13 @@ void KernelLowering::loadTensors(Value pointers) {
 
 void KernelLowering::bindProgram(Value program) {
   SmallVector<Offset> heads; // of queries, of keys
+  Offset batches = 1;
   for (StringRef name : {"query_tensor", "key_tensor"})
-    if (auto index = kernel->getAttrOfType<IntegerAttr>(name))
-      heads.push_back(tensors[kernel.getTensor(index.getInt())].sizes[2]);
+    if (auto index = kernel->getAttrOfType<IntegerAttr>(name)) {
+      const Tensor &tensor = tensors[kernel.getTensor(index.getInt())];
+      heads.push_back(tensor.sizes[2]);
+      batches = tensor.sizes[0];
+    }
   for (unsigned i = 0; heads.size() < 2 && i < kernel.getNumTensors(); ++i)
     if (cast<MemRefType>(kernel.getTensor(i).getType()).getRank() == 4)
       heads.push_back(tensors[kernel.getTensor(i)].sizes[2]);
@@ -97,6 +101,11 @@ void KernelLowering::bindProgram(Value program) {
   Value h = e.value(e.max(heads[0], 1)), keys = e.value(e.max(heads[1], 1));
   auto divide = [&](Value a, Value b) -> Value { return arith::DivUIOp::create(e, a, b); };
   auto modulo = [&](Value a, Value b) -> Value { return arith::RemUIOp::create(e, a, b); };
+  if (Value segment = kernel.getSegment()) {
+    Value perSegment = arith::MulIOp::create(e, e.value(e.max(batches, 1)), h);
+    mapping.map(segment, e.toIndex(divide(program, perSegment)));
+    program = modulo(program, perSegment);
+  }
   Value batch = divide(program, h), head = modulo(program, h);
   Value group = e.value(e.max(divide(h, keys), 1));
   auto grouping = kernel->getAttrOfType<StringAttr>("grouping");

@@ -49,11 +49,6 @@ struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>>
     machine.vectorRegisters = registers;
     machine.l1Bytes = l1Bytes;
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
-      if (kernel.getSegments()) {
-        kernel.emitError("programs of segments are for GPUs; a processor runs all of a head's "
-                         "positions in one");
-        return signalPassFailure();
-      }
       if (failed(KernelLowering(kernel, machine).run(getOperation())))
         return signalPassFailure();
       kernel.erase();

@@ -1,12 +1,16 @@
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-positions" --canonicalize --cse | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false" --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
-// RUN: not polyattn-opt %s --polyattn-to-tile="cut-positions" --tile-to-vector 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-positions" --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefix=CPU
 
 // Positions cut into segments: a kernel that begins with what the segments before its own have
 // stored, and one that stores it.
 
 // WHOLE-NOT: segment
-// CPU: error: programs of segments are for GPUs; a processor runs all of a head's positions in one
+// Launchers of functions for processors read the same attributes.
+// CPU: llvm.func @gated({{.*}} attributes {polyattn.hidden = {{.*}}polyattn.segment_rule = {
+// CPU: llvm.func @gated__states({{.*}} attributes {polyattn.hidden =
+// CPU-NOT: polyattn.segment_rule
+// CPU-SAME: {
 
 // CHECK-LABEL: tile.kernel @gated attributes
 // CHECK-SAME: num_inputs = 6

@@ -39,3 +39,24 @@ tile.kernel @interleaved attributes {arg_names = ["q", "o"], grouping = "interle
   %x = tile.load %q[%batch, %c0, %kv_head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #row> -> !tile.tile<16x64xf32>
   tile.store %x, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x64xf32>, memref<?x?x?x64xf32, #row>
 }
+
+// Programs of one segment after another: segment, batch, head.
+// CHECK-LABEL: func.func @segments
+// CHECK: scf.for %[[P:.*]] = %{{.*}} to
+// CHECK: %[[H:.*]] = arith.maxsi
+// CHECK: arith.maxsi
+// CHECK: %[[B:.*]] = arith.maxsi
+// CHECK: %[[PROGRAMS:.*]] = arith.muli %[[B]], %[[H]]
+// CHECK: %[[SEGMENT:.*]] = arith.divui %[[P]], %[[PROGRAMS]]
+// CHECK: %[[REST:.*]] = arith.remui %[[P]], %[[PROGRAMS]]
+// CHECK: arith.divui %[[REST]], %[[H]]
+// CHECK: arith.remui %[[REST]], %[[H]]
+tile.kernel @segments attributes {arg_names = ["q", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0, segments = 0} {
+^bb0(%q: memref<?x?x?x64xf32, #row>, %o: memref<?x?x?x64xf32, #row>,
+     %batch: index, %head: index, %kv_head: index, %group: index, %segment: index):
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %position = arith.muli %segment, %c16 : index
+  %x = tile.load %q[%batch, %position, %kv_head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #row> -> !tile.tile<16x64xf32>
+  tile.store %x, %o[%batch, %position, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x64xf32>, memref<?x?x?x64xf32, #row>
+}

@@ -11,6 +11,7 @@ enum { kBatch = 2, kPositions = 150, kHeads = 3, kWidth = 64 };
 enum { kCount = kBatch * kPositions * kHeads * kWidth };
 
 void linear(void *const *tensors, int64_t begin, int64_t end, void *scratch);
+void linear__states(void *const *tensors, int64_t begin, int64_t end, void *scratch);
 
 static const int64_t sizes[] = {kBatch, kPositions, kHeads, kWidth};
 #define VECTORS(heads) {POLYATTN_RT_B, POLYATTN_RT_T, heads, kWidth}
@@ -20,10 +21,13 @@ static const polyattn_rt_tensor_rule rules[] = {
     {"v", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_HKV)},
     {"o", 1, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_H)},
 };
-static const polyattn_rt_stage_rule stage = {
-    linear, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, SCRATCH_BYTES};
+static const polyattn_rt_stage_rule stages[] = {
+    {linear__states, {POLYATTN_RT_B, POLYATTN_RT_HKV, 1, 1}, SCRATCH_BYTES},
+    {linear, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, SCRATCH_BYTES}};
+/* S of each segment, and z. */
+static const polyattn_rt_sum_shape sums[] = {{2, {kWidth, kWidth}}, {1, {kWidth, 0}}};
 static const polyattn_rt_kernel kernel = {
-    "linear", rules, 4, &stage, 1, NULL, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}};
+    "linear", rules, 4, stages, 2, NULL, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}, {sums, 2, 64, 64, 0, 40}};
 
 static long header_bytes(FILE *file) {
   unsigned char start[10];

@@ -88,6 +88,56 @@ TEST(KernelDescription, RejectsWhatTheRuntimeCannotTake) {
   }
 }
 
+/// Positions that can be cut.
+static KernelDescription segmented() {
+  KernelDescription kernel = example();
+  kernel.stages[0].programs = {kBatch, kKeyHeads};
+  kernel.segments = {{{153, 64}, {153}, {}}, 32, 64, 100, 47};
+  return kernel;
+}
+
+TEST(KernelDescription, HasSegments) {
+  const std::string good = text(segmented());
+  auto again = parse(good);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(text(*again), good);
+  EXPECT_EQ(again->segments.sums, segmented().segments.sums);
+  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) {
+    std::string bad = good;
+    size_t at = bad.find(from);
+    ASSERT_NE(at, std::string::npos) << from.str();
+    bad.replace(at, from.size(), to);
+    auto result = parse(bad);
+    EXPECT_FALSE(bool(result)) << bad;
+    llvm::consumeError(result.takeError());
+  };
+  spoil("[153,64]", "[153,64,2]");
+  spoil("[153,64]", "[153,-64]");
+  spoil("[153,64]", R"([153,"T"])");
+  spoil("[153,64]", "[153,4611686018427387904]");
+  spoil(R"("block":32)", R"("block":0)");
+  spoil(R"("unit":64)", R"("unit":0)");
+  spoil(R"("segments":)", R"("segment":)");
+  spoil(R"("max_parts":1)", R"("max_parts":2)");
+  spoil(R"(["B","Hkv"])", R"(["B"])");
+}
+
+TEST(KernelDescription, SegmentsBecomeTheRuntimesTables) {
+  KernelDescription kernel = segmented();
+  auto function = [](void *const *, int64_t, int64_t, void *) {};
+  RuntimeKernel runtime(kernel, {function, function});
+  const polyattn_rt_segment_rule &rule = runtime.get().segments;
+  ASSERT_EQ(rule.num_sums, 3);
+  EXPECT_EQ(rule.sums[0].rank, 2);
+  EXPECT_EQ(rule.sums[0].sizes[1], 64);
+  EXPECT_EQ(rule.sums[1].rank, 1);
+  EXPECT_EQ(rule.sums[2].rank, 0);
+  EXPECT_EQ(rule.block, 32);
+  EXPECT_EQ(rule.unit, 64);
+  EXPECT_EQ(rule.from, 100);
+  EXPECT_EQ(rule.sums_percent, 47);
+}
+
 TEST(KernelDescription, BecomesTheRuntimesTables) {
   KernelDescription kernel = example();
   auto function = [](void *const *, int64_t, int64_t, void *) {};

@@ -19,7 +19,7 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_HKV, 16}},
 };
 const polyattn_rt_kernel kKernel = {
-    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}};
+    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}};
 
 /// A correct call; tests spoil it.
 class Check : public testing::Test {
