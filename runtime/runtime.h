@@ -65,7 +65,7 @@ typedef struct polyattn_rt_split_rule {
   int64_t from;    /* only sequences of at least so many positions are cut */
 } polyattn_rt_split_rule;
 
-/* The last dimensions of f32 sums [S - 1, batch, heads, sizes...]. */
+/* The last dimensions of f32 sums [(S - 1) pieces, batch, heads, sizes...]. */
 typedef struct polyattn_rt_sum_shape {
   int64_t rank;
   int64_t sizes[2];
@@ -73,9 +73,9 @@ typedef struct polyattn_rt_sum_shape {
 
 /* How a head's positions are cut into S segments where there are fewer heads than threads and
  * nothing to cut by features. The first stage's function sums up the keys of all segments but the
- * last, S - 1 times as many programs as its factors say, the second stage's computes the results,
- * S times as many. Both take the sums after the entry's tensors; their batch and heads are the
- * first stage's first two factors. With S = 1 the first stage does not run. `num_sums` is 0 where
+ * last, each in pieces: (S - 1) pieces times as many programs as its factors say. The second stage's
+ * computes the results, S times as many. Both take the sums after the entry's tensors; their batch
+ * and heads are the first stage's first two factors. With S = 1 the first stage does not run. `num_sums` is 0 where
  * positions are not cut and no such tensors. */
 typedef struct polyattn_rt_segment_rule {
   const polyattn_rt_sum_shape *sums;
@@ -83,7 +83,8 @@ typedef struct polyattn_rt_segment_rule {
   int64_t block;        /* positions that a program computes at a time */
   int64_t unit;         /* sequences are cut at multiples of this */
   int64_t from;         /* only sequences of at least so many positions are cut */
-  int64_t sums_percent; /* what a position costs in the first stage, of what it costs in both */
+  int64_t sums_percent; /* what a position costs in the first stage, of what it costs in the second */
+  int64_t pieces;       /* of a segment in the first stage */
 } polyattn_rt_segment_rule;
 
 /* One entry point. */
@@ -109,8 +110,8 @@ POLYATTN_RT_ASSERT(sizeof(polyattn_rt_tensor_rule) == 24 + 8 * POLYATTN_MAX_RANK
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 16 + 8 * POLYATTN_RT_MAX_FACTORS, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_split_rule) == 32, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_sum_shape) == 24, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_segment_rule) == 48, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32 + 48, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_segment_rule) == 56, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32 + 56, "layout");
 
 /* Values of the named sizes, at index -name - 1; -1 where no tensor has the size. */
 typedef struct polyattn_rt_sizes {

@@ -30,7 +30,7 @@ static int64_t elements_of(const polyattn_rt_sum_shape *shape) {
   return count;
 }
 
-/* Of one segment, or -1 where it is more than is allowed for all. */
+/* Of one piece, or -1 where it is more than is allowed for all. */
 static int64_t sum_bytes(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes) {
   int64_t heads = polyattn_rt_count_programs(&kernel->stages[0], sizes, 1), bytes = 0;
   for (int64_t i = 0; i < kernel->segments.num_sums; ++i) {
@@ -55,17 +55,20 @@ int64_t polyattn_rt_choose_segments(const polyattn_rt_kernel *kernel,
   int64_t most = threads / programs < MAX_SEGMENTS ? threads / programs : MAX_SEGMENTS;
   if (most > units / shortest)
     most = units / shortest;
-  if (bytes > 0 && most > MAX_SUM_BYTES / bytes + 1)
-    most = MAX_SUM_BYTES / bytes + 1;
+  if (bytes > 0 && most > MAX_SUM_BYTES / bytes / rule->pieces + 1)
+    most = MAX_SUM_BYTES / bytes / rule->pieces + 1;
   if (most < 2)
     return 1;
   /* Of two numbers that give the same length the smaller one. */
   int64_t segments = divide_up(units, divide_up(units, most));
-  double left = (1 + (double)rule->sums_percent / 100) / (double)segments;
+  /* A thread for each segment sums up so many pieces. */
+  int64_t rounds = divide_up((segments - 1) * rule->pieces, segments);
+  double sums = (double)(rule->sums_percent * rounds) / (double)(100 * rule->pieces);
+  double left = (1 + sums) / (double)segments;
   return left < WORTHWHILE ? segments : 1;
 }
 
-/* The shape of the sums of all segments but the last. */
+/* The shape of all sums of one kind. */
 static int64_t shape_of(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                         int64_t index, int64_t count, int64_t *shape) {
   const polyattn_rt_sum_shape *own = &kernel->segments.sums[index];
@@ -80,7 +83,7 @@ static int64_t shape_of(const polyattn_rt_kernel *kernel, const polyattn_rt_size
 int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                              void *const *descriptors, int threads) {
   int64_t segments = polyattn_rt_choose_segments(kernel, sizes, threads);
-  int64_t count = segments - 1, num_sums = kernel->segments.num_sums;
+  int64_t count = (segments - 1) * kernel->segments.pieces, num_sums = kernel->segments.num_sums;
   int64_t pointer_bytes =
       polyattn_rt_round_up((kernel->num_tensors + num_sums) * (int64_t)sizeof(void *));
   int64_t memref_bytes = polyattn_rt_round_up(num_sums * (int64_t)sizeof(polyattn_rt_memref));

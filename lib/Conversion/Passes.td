@@ -25,7 +25,9 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     kernel NAME (programs: B, H, S) begins with the segments before its own. Both have the
     attribute `polyattn.hidden`, the sizes of the f32 tensors between them, which follow the
     results: a number, [tensor, dimension], or [k] for S + k. `polyattn.segment_rule` of NAME is what
-    the choice of S needs (`SegmentRule`). With S = 1 the first kernel has no programs. Numeric
+    the choice of S needs (`SegmentRule`). With S = 1 the first kernel has no programs.
+    With `pieces = N` the first kernel stores sums of N pieces of each segment, (S - 1) N in all, which
+    the sizes with [-1] are. Numeric
     contract: reassociating, the sums over positions.
 
     With `cluster-size = N` the features of a head may be shared by up to N programs that run as a
@@ -40,6 +42,9 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Option<"cutPositions", "cut-positions", "bool", "false",
            "Let a launch cut the positions of a head over several programs, where they can be and "
            "its features are not cut">,
+    Option<"pieces", "pieces", "int64_t", "1",
+           "In how many pieces a segment is summed up where positions are cut: of two segments only "
+           "one is, and with two pieces as many programs do that as compute the results">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",
            "The most programs that may share a head's features as a cluster, a power of two">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "232448",

@@ -181,12 +181,13 @@ static SegmentDescription segmentsOf(mlir::LLVM::LLVMFuncOp function,
   segments.unit = number("unit");
   segments.from = number("whole_below");
   segments.sumsPercent = number("states_percent");
+  segments.pieces = number("pieces");
   // A tensor and its dimension of heads.
   auto heads = rule.getAs<mlir::ArrayAttr>("state_heads");
   int64_t tensor = llvm::cast<mlir::IntegerAttr>(heads[0]).getInt();
   stage.function = rule.getAs<mlir::StringAttr>("states").getValue().str();
   stage.programs = {kBatch, kernel.tensors[tensor].sizes[2]};
-  // [S - 1, batch, heads] and what follows.
+  // [(S - 1) pieces, batch, heads] and what follows.
   for (mlir::Attribute sizes : function->getAttrOfType<mlir::ArrayAttr>("polyattn.hidden")) {
     std::vector<int64_t> &own = segments.sums.emplace_back();
     for (mlir::Attribute size : llvm::cast<mlir::ArrayAttr>(sizes).getValue().drop_front(3))

@@ -45,7 +45,7 @@ public:
                               number(kernel.split.segment), number(kernel.split.from)}),
                    anonymous({array(sums), number(sums.size()), number(segments.block),
                               number(segments.unit), number(segments.from),
-                              number(segments.sumsPercent)})}));
+                              number(segments.sumsPercent), number(segments.pieces)})}));
   }
 
 private:

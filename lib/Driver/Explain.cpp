@@ -78,8 +78,10 @@ static void explainStages(llvm::raw_ostream &stream, const KernelDescription &ke
            << kernel.split.maxParts << " parts by its features\n";
   if (!kernel.segments.sums.empty())
     stream << "  with twice as many threads as heads or more a head is cut into S segments by its "
-              "positions: S - 1 times the programs of the first stage, "
-           << kernel.segments.sumsPercent << "% of the work of a position, then S times the second's\n";
+              "positions: (S - 1) x "
+           << kernel.segments.pieces << " times the programs of the first stage, "
+           << kernel.segments.sumsPercent
+           << "% of the work of a position, then S times the second's\n";
 }
 
 void polyattn::explainEntry(llvm::raw_ostream &stream, const KernelDescription &kernel,

@@ -83,19 +83,25 @@ private:
       return llvm::createStringError("@" + name + ": its positions cannot be cut into " +
                                      llvm::Twine(segments) + " segments");
     size_t visible = tensors.size();
+    // The first kernel's programs are those of pieces of segments.
+    int64_t sums = segments;
+    if (auto rule = main->getAttrOfType<DictionaryAttr>("polyattn.segment_rule"))
+      sums = 1 + (segments - 1) * rule.getAs<IntegerAttr>("pieces").getInt();
     if (states) {
       for (Attribute sizes : main->getAttrOfType<ArrayAttr>("polyattn.hidden")) {
         SmallVector<int64_t> shape;
         for (Attribute size : cast<ArrayAttr>(sizes))
-          shape.push_back(sizeOf(size, tensors, segments));
+          shape.push_back(sizeOf(size, tensors, sums));
         // What no program writes shows in the results.
         llvm::fill(tensors.emplace_back(shape).data, std::nan(""));
       }
     }
-    TileOptions options;
-    options.segments = segments;
-    if ((states && failed(evaluateTile(states, tensors, options))) ||
-        failed(evaluateTile(main, tensors, options)))
+    auto evaluate = [&](tile::KernelOp kernel, int64_t segments) {
+      TileOptions options;
+      options.segments = segments;
+      return evaluateTile(kernel, tensors, options);
+    };
+    if ((states && failed(evaluate(states, sums))) || failed(evaluate(main, segments)))
       return llvm::make_error<ReportedError>();
     tensors.resize(visible, Array(ArrayRef<int64_t>()));
     return Error::success();

@@ -59,7 +59,8 @@ static llvm::json::Object segmentsToJSON(const SegmentDescription &segments) {
                             {"block", segments.block},
                             {"unit", segments.unit},
                             {"from", segments.from},
-                            {"sums_percent", segments.sumsPercent}};
+                            {"sums_percent", segments.sumsPercent},
+                            {"pieces", segments.pieces}};
 }
 
 llvm::json::Value KernelDescription::toJSON() const {
@@ -179,9 +180,11 @@ static bool readSegments(const llvm::json::Object *object, SegmentDescription &s
   segments.unit = object->getInteger("unit").value_or(-1);
   segments.from = object->getInteger("from").value_or(-1);
   segments.sumsPercent = object->getInteger("sums_percent").value_or(-1);
+  segments.pieces = object->getInteger("pieces").value_or(-1);
+  constexpr int64_t kMostPieces = 1 << 10;
   int64_t least = segments.sums.empty() ? 0 : 1;
   return segments.block >= least && segments.unit >= least && segments.from >= 0 &&
-         segments.sumsPercent >= 0;
+         segments.sumsPercent >= 0 && segments.pieces >= 1 && segments.pieces <= kMostPieces;
 }
 
 /// Both stages are there, and the heads of the sums.
@@ -256,6 +259,6 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
             {description.split.maxParts, description.split.columns, description.split.segment,
              description.split.from},
             {sums.data(), static_cast<int64_t>(sums.size()), segments.block, segments.unit,
-             segments.from, segments.sumsPercent}};
+             segments.from, segments.sumsPercent, segments.pieces}};
   llvm::copy(description.fixedSizes, kernel.fixed);
 }

@@ -25,6 +25,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
     return;
   ConvertPolyAttnToTileOptions blockPrograms;
   blockPrograms.cutPositions = true;
+  blockPrograms.pieces = 2;
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

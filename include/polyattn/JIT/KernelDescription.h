@@ -57,9 +57,9 @@ struct SplitDescription {
 
 /// How positions are cut; without sums they are not.
 struct SegmentDescription {
-  /// Of each tensor of sums the dimensions behind [S - 1, batch, heads].
+  /// Of each tensor of sums the dimensions behind [(S - 1) pieces, batch, heads].
   std::vector<std::vector<int64_t>> sums;
-  int64_t block = 0, unit = 0, from = 0, sumsPercent = 0;
+  int64_t block = 0, unit = 0, from = 0, sumsPercent = 0, pieces = 1;
 };
 
 struct KernelDescription {

@@ -31,8 +31,9 @@ struct SplitContext {
 /// The share of a program in work that is cut by positions: a kernel before this one has stored
 /// what each segment's keys add to the state.
 struct SegmentContext {
-  mlir::Value segment, segments; // index: this program's and their number
+  mlir::Value segment, segments; // index: this program's, or that of its sums, and their number
   mlir::Value begin, end;        // positions
+  mlir::Value sumsBefore;        // index: the number of sums that come before
 };
 
 /// What the keys of each segment but the last add to the state of one attend, starting from zero.

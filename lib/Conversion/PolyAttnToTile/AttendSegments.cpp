@@ -26,7 +26,7 @@ void AttendProgram::addSegmentsBefore(TileBuilder &b, Value first, Value &rows, 
   if (normalizer)
     carried.push_back(column);
   auto loop = scf::ForOp::create(
-      b, b.index(0), context.segment->segment, b.index(1), carried,
+      b, b.index(0), context.segment->sumsBefore, b.index(1), carried,
       [&](OpBuilder &builder, Location loc, Value segment, ValueRange in) {
         TileBuilder b(loc, builder);
         const SegmentSums &sums = *segmentSums;

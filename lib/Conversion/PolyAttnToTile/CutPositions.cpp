@@ -73,7 +73,7 @@ DictionaryAttr KernelBuilder::segmentRule(int64_t quadraticBelow) {
       {b.getNamedAttr("states", b.getStringAttr(attention.getSymName() + "__states")),
        number("block", context->block), number("unit", std::max(context->block, context->run)),
        number("whole_below", quadraticBelow),
-       number("states_percent", std::llround(100 * sums / all)),
+       number("states_percent", std::llround(100 * sums / all)), number("pieces", options.pieces),
        size("positions", queryTensor(), 1),
        size("state_heads", statePerQuery ? queryTensor() : keyTensor(), 2)});
 }
@@ -96,21 +96,35 @@ void KernelBuilder::bindSegment(MutableArrayRef<AttendProgram> programs) {
   }
 }
 
-/// A program's positions: all segments have one length but the last ones.
-SegmentContext KernelBuilder::segmentOf(TileBuilder &b) {
+/// A program's positions: all segments have one length but the last ones, and so have the pieces
+/// of a segment.
+SegmentContext KernelBuilder::segmentOf(TileBuilder &b, bool isSums) {
   Value states = kernel.getTensor(kernel.getNumInputs() + returned().size());
-  Value segments = b.addIndex(memref::DimOp::create(b, states, b.index(0)), b.index(1));
   Value unit = b.index(std::max(context->block, context->run)), one = b.index(1);
+  Value pieces = b.index(options.pieces);
+  auto times = [&](Value a, Value c) { return b.createOrFold<arith::MulIOp>(a, c); };
+  auto least = [&](Value a, Value c) -> Value { return arith::MinSIOp::create(b, a, c); };
   auto divide = [&](Value number, Value by) -> Value { // rounding up
     Value before = arith::SubIOp::create(b, b.addIndex(number, by), one);
     return arith::DivUIOp::create(b, before, by);
   };
+  Value sums = memref::DimOp::create(b, states, b.index(0));
+  Value segments = b.addIndex(b.createOrFold<arith::DivUIOp>(sums, pieces), one);
   Value units = divide(divide(context->keys, unit), segments);
   Value length = arith::MulIOp::create(b, units, unit);
-  Value begin = arith::MinSIOp::create(b, arith::MulIOp::create(b, kernel.getSegment(), length),
-                                       context->keys);
-  Value end = arith::MinSIOp::create(b, b.addIndex(begin, length), context->keys);
-  return SegmentContext{kernel.getSegment(), segments, begin, end};
+  Value segment = kernel.getSegment(), sumsBefore = times(segment, pieces);
+  if (!isSums || options.pieces == 1) {
+    Value begin = least(times(segment, length), context->keys);
+    Value end = least(b.addIndex(begin, length), context->keys);
+    return SegmentContext{segment, segments, begin, end, sumsBefore};
+  }
+  Value whole = arith::DivUIOp::create(b, segment, pieces);
+  Value piece = arith::RemUIOp::create(b, segment, pieces);
+  Value pieceLength = times(divide(units, pieces), unit), first = times(whole, length);
+  Value limit = least(b.addIndex(first, length), context->keys);
+  Value begin = least(b.addIndex(first, times(piece, pieceLength)), limit);
+  Value end = least(b.addIndex(begin, pieceLength), limit);
+  return SegmentContext{segment, segments, begin, end, sumsBefore};
 }
 
 /// The kernel that stores the sums of all segments but the last.
@@ -119,7 +133,7 @@ void KernelBuilder::sumSegments() {
   beginKernel((attention.getSymName() + "__states").str(), hidden,
               {/*segments=*/-1, /*keyHeads=*/!statePerQuery});
   kernel->setAttr("polyattn.hidden", segmentSizes(hidden));
-  context->segment = segmentOf(b);
+  context->segment = segmentOf(b, /*isSums=*/true);
   std::vector<AttendProgram> programs = makePrograms(/*quadratic=*/false);
   SmallVector<Value> decays;
   for (AttendProgram &program : programs) {

@@ -370,7 +370,7 @@ void KernelBuilder::beginMain(int64_t quadraticBelow) {
   } else if (hasSegments) {
     SmallVector<HiddenArgument> hidden = segmentTensors();
     beginKernel(attention.getSymName(), hidden, {/*segments=*/0});
-    context->segment = segmentOf(b);
+    context->segment = segmentOf(b, /*isSums=*/false);
     kernel->setAttr("polyattn.hidden", segmentSizes(hidden));
     kernel->setAttr("polyattn.segment_rule", segmentRule(quadraticBelow));
   } else {

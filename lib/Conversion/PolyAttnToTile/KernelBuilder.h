@@ -82,7 +82,7 @@ private:
   llvm::SmallVector<HiddenArgument> segmentTensors();
   mlir::ArrayAttr segmentSizes(llvm::ArrayRef<HiddenArgument> tensors);
   mlir::DictionaryAttr segmentRule(int64_t quadraticBelow);
-  SegmentContext segmentOf(TileBuilder &builder);
+  SegmentContext segmentOf(TileBuilder &builder, bool isSums);
   void bindSegment(llvm::MutableArrayRef<AttendProgram> programs);
   void sumSegments();
 

@@ -21,6 +21,10 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
   using ConvertPolyAttnToTileBase::ConvertPolyAttnToTileBase;
 
   void runOnOperation() override {
+    if (pieces < 1) {
+      getOperation().emitError("pieces must be at least 1, got ") << int64_t(pieces);
+      return signalPassFailure();
+    }
     for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {
       WalkResult applied = attention.walk([](ApplyOp apply) {
         apply.emitError("feature maps must be inlined first (--polyattn-inline-maps)");
@@ -29,6 +33,7 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       ConvertPolyAttnToTileOptions options;
       options.cutHeads = cutHeads;
       options.cutPositions = cutPositions;
+      options.pieces = pieces;
       options.clusterSize = clusterSize;
       options.sharedBytes = sharedBytes;
       if (applied.wasInterrupted() || failed(KernelBuilder(attention, options).build()))

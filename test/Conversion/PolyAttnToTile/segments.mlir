@@ -1,4 +1,6 @@
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-positions" --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-positions pieces=3" --canonicalize --cse | FileCheck %s --check-prefix=PIECES
+// RUN: not polyattn-opt %s --polyattn-to-tile="cut-positions pieces=0" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false" --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-positions" --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefix=CPU
 
@@ -12,10 +14,36 @@
 // CPU-NOT: polyattn.segment_rule
 // CPU-SAME: {
 
+// NONE: error: pieces must be at least 1, got 0
+
+// A segment adds three sums of each one before it. A piece is a third of a segment in whole blocks, and
+// ends where the segment ends.
+// PIECES-LABEL: tile.kernel @gated attributes
+// PIECES-SAME: pieces = 3 : i64
+// PIECES: %[[SUMS:.*]] = memref.dim %segment_states, %c0
+// PIECES: %[[SEGMENTS:.*]] = arith.divui %[[SUMS]], %c3
+// PIECES: arith.addi %[[SEGMENTS]], %c1
+// PIECES: %[[BEFORE:.*]] = arith.muli %segment, %c3
+// PIECES: scf.for %{{.*}} = %c0 to %[[BEFORE]] step %c1
+// PIECES-LABEL: tile.kernel @gated__states attributes
+// PIECES: %[[LENGTH:.*]] = arith.muli %{{.*}}, %c32
+// PIECES: %[[NUMBER:.*]] = arith.divui %segment, %c3
+// PIECES: %[[PIECE:.*]] = arith.remui %segment, %c3
+// PIECES: %[[OWN:.*]] = arith.muli %{{.*}}, %c32
+// PIECES: %[[FIRST:.*]] = arith.muli %[[NUMBER]], %[[LENGTH]]
+// PIECES: %[[LAST:.*]] = arith.addi %[[FIRST]], %[[LENGTH]]
+// PIECES: %[[LIMIT:.*]] = arith.minsi %[[LAST]], %
+// PIECES: %[[SHIFT:.*]] = arith.muli %[[PIECE]], %[[OWN]]
+// PIECES: %[[START:.*]] = arith.addi %[[FIRST]], %[[SHIFT]]
+// PIECES: %[[FROM:.*]] = arith.minsi %[[START]], %[[LIMIT]]
+// PIECES: %[[NEXT:.*]] = arith.addi %[[FROM]], %[[OWN]]
+// PIECES: %[[TO:.*]] = arith.minsi %[[NEXT]], %[[LIMIT]]
+// PIECES: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step %c32
+
 // CHECK-LABEL: tile.kernel @gated attributes
 // CHECK-SAME: num_inputs = 6
 // CHECK-SAME: polyattn.hidden = {{\[\[}}[-1], [0, 0], [2, 2], 16, 32], {{\[\[}}-1], [0, 0], [2, 2], 16], {{\[\[}}-1], [0, 0], [2, 2]]]
-// CHECK-SAME: polyattn.segment_rule = {block = 32 : i64, positions = [0, 1], state_heads = [2, 2], states = "gated__states", states_percent = {{[1-9][0-9]}} : i64, unit = 32 : i64, whole_below = 0 : i64}
+// CHECK-SAME: polyattn.segment_rule = {block = 32 : i64, pieces = 1 : i64, positions = [0, 1], state_heads = [2, 2], states = "gated__states", states_percent = {{[1-9][0-9]}} : i64, unit = 32 : i64, whole_below = 0 : i64}
 // CHECK-SAME: query_tensor = 0 : i64, segments = 0 : i64
 // CHECK: ^bb0({{.*}}%segment_states: memref<?x?x?x16x32xf32, {{.*}}%segment_normalizers: memref<?x?x?x16xf32, {{.*}}%segment_decays: memref<?x?x?xf32, {{.*}}%group: index, %segment: index):
 // The segment's length is a multiple of the block, and it ends with the positions.

@@ -92,7 +92,7 @@ TEST(KernelDescription, RejectsWhatTheRuntimeCannotTake) {
 static KernelDescription segmented() {
   KernelDescription kernel = example();
   kernel.stages[0].programs = {kBatch, kKeyHeads};
-  kernel.segments = {{{153, 64}, {153}, {}}, 32, 64, 100, 47};
+  kernel.segments = {{{153, 64}, {153}, {}}, 32, 64, 100, 47, 2};
   return kernel;
 }
 
@@ -117,6 +117,7 @@ TEST(KernelDescription, HasSegments) {
   spoil("[153,64]", "[153,4611686018427387904]");
   spoil(R"("block":32)", R"("block":0)");
   spoil(R"("unit":64)", R"("unit":0)");
+  spoil(R"("pieces":2)", R"("pieces":0)");
   spoil(R"("segments":)", R"("segment":)");
   spoil(R"("max_parts":1)", R"("max_parts":2)");
   spoil(R"(["B","Hkv"])", R"(["B"])");
@@ -136,6 +137,7 @@ TEST(KernelDescription, SegmentsBecomeTheRuntimesTables) {
   EXPECT_EQ(rule.unit, 64);
   EXPECT_EQ(rule.from, 100);
   EXPECT_EQ(rule.sums_percent, 47);
+  EXPECT_EQ(rule.pieces, 2);
 }
 
 TEST(KernelDescription, BecomesTheRuntimesTables) {

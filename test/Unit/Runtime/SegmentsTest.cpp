@@ -16,6 +16,7 @@
 // programs are numbered as the compiler's are, and cut positions as the compiler's do.
 
 static constexpr int64_t kUnit = 4;
+static int64_t pieces = 1; // of a segment
 
 namespace {
 struct Tensors {
@@ -26,7 +27,7 @@ struct Tensors {
       : x(static_cast<const polyattn_rt_memref *>(tensors[0])),
         o(static_cast<const polyattn_rt_memref *>(tensors[1])),
         sums(static_cast<const polyattn_rt_memref *>(tensors[2])), batches(x->dimensions[0]),
-        positions(x->dimensions[1]), heads(x->dimensions[2]), segments(sums->dimensions[0] + 1) {
+        positions(x->dimensions[1]), heads(x->dimensions[2]), segments(sums->dimensions[0] / pieces + 1) {
     int64_t units = (positions + kUnit - 1) / kUnit;
     length = (units + segments - 1) / segments * kUnit;
   }
@@ -45,13 +46,16 @@ static void sumSegments(void *const *tensors, int64_t begin, int64_t end, void *
   Tensors t(tensors);
   ASSERT_NE(scratch, nullptr);
   for (int64_t program = begin; program < end; ++program) {
-    int64_t segment = program / (t.batches * t.heads), rest = program % (t.batches * t.heads);
+    int64_t number = program / (t.batches * t.heads), rest = program % (t.batches * t.heads);
     int64_t b = rest / t.heads, h = rest % t.heads;
-    float sum = 0;
-    for (int64_t i = segment * t.length; i < std::min((segment + 1) * t.length, t.positions); ++i)
-      sum += Tensors::at(t.x, {b, i, h});
+    int64_t segment = number / pieces, piece = number % pieces;
     ASSERT_LT(segment, t.segments - 1);
-    Tensors::at(t.sums, {segment, b, h}) = sum;
+    int64_t begin = segment * t.length, length = (t.length + pieces - 1) / pieces;
+    int64_t end = std::min({begin + (piece + 1) * length, begin + t.length, t.positions});
+    float sum = 0;
+    for (int64_t i = begin + piece * length; i < end; ++i)
+      sum += Tensors::at(t.x, {b, i, h});
+    Tensors::at(t.sums, {number, b, h}) = sum;
   }
 }
 
@@ -64,7 +68,7 @@ static void compute(void *const *tensors, int64_t begin, int64_t end, void *scra
     int64_t b = rest / t.heads, h = rest % t.heads;
     ASSERT_LT(segment, t.segments);
     float sum = 0;
-    for (int64_t before = 0; before < segment; ++before)
+    for (int64_t before = 0; before < segment * pieces; ++before)
       sum += Tensors::at(t.sums, {before, b, h});
     for (int64_t i = segment * t.length; i < std::min((segment + 1) * t.length, t.positions); ++i)
       Tensors::at(t.o, {b, i, h}) = sum += Tensors::at(t.x, {b, i, h});
@@ -80,7 +84,7 @@ struct Kernel {
                                       {compute, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, 64}};
   polyattn_rt_sum_shape sums = {0, {}};
   polyattn_rt_kernel kernel = {"prefix", tensors,       2, stages, 2, nullptr, {-1, -1, -1, -1, -1},
-                               {1, 0, 0, 0}, {&sums, 1, 2, kUnit,  0, 40}};
+                               {1, 0, 0, 0}, {&sums, 1, 2, kUnit,  0, 40, pieces}};
 
   int64_t choose(int64_t batches, int64_t positions, int64_t heads, int64_t threads) {
     polyattn_rt_sizes sizes = {{batches, positions, -1, heads, -1}};
@@ -115,19 +119,24 @@ TEST(Segments, MustBeWorthTheirSums) {
   k.kernel.segments.sums_percent = 90;
   EXPECT_EQ(k.choose(1, 1000, 1, 2), 1);
   EXPECT_EQ(k.choose(1, 1000, 1, 3), 3);
+  // Half of them for each of two threads.
+  k.kernel.segments.pieces = 2;
+  EXPECT_EQ(k.choose(1, 1000, 1, 2), 2);
 }
 
 TEST(Segments, TakeNoMoreMemoryThanAllowed) {
   Kernel k;
   k.sums = {2, {1 << 10, 1 << 10}}; // 4 MiB each
   EXPECT_EQ(k.choose(1, 1000, 1, 100), 9);
+  k.kernel.segments.pieces = 2;
+  EXPECT_EQ(k.choose(1, 1000, 1, 100), 5);
   k.sums = {2, {1 << 13, 1 << 12}};
   EXPECT_EQ(k.choose(1, 1000, 1, 100), 1);
   k.sums = {2, {int64_t(1) << 31, int64_t(1) << 31}};
   EXPECT_EQ(k.choose(4, 1000, 1, 100), 1);
 }
 
-TEST(Segments, EachBeginsWithThoseBeforeIt) {
+static void checkPrefix() {
   Kernel k;
   for (int64_t positions : {0, 1, 31, 32, 33, 64, 65, 300})
     for (int threads : {1, 2, 3, 5, 9}) {
@@ -152,6 +161,14 @@ TEST(Segments, EachBeginsWithThoseBeforeIt) {
       }
       EXPECT_TRUE(std::isnan(o.back()));
     }
+}
+
+TEST(Segments, EachBeginsWithThoseBeforeIt) { checkPrefix(); }
+
+TEST(Segments, AreSummedUpInPieces) {
+  for (pieces = 2; pieces <= 3; ++pieces)
+    checkPrefix();
+  pieces = 1;
 }
 
 TEST(Segments, SaysThatProgramsAreTooMany) {
