@@ -25,12 +25,18 @@ void Barriers::beginPhase(mlir::Operation *barrier, bool isNeeded) {
 
 static bool same(const Barriers::Access &a, const Barriers::Access &b) {
   return a.space == b.space && a.begin == b.begin && a.end == b.end && a.isWrite == b.isWrite &&
-         a.grid == b.grid;
+         a.grid == b.grid && a.isCopy == b.isCopy;
 }
 
 static void add(std::vector<Barriers::Access> &accesses, const Barriers::Access &access) {
   if (llvm::none_of(accesses, [&](const auto &other) { return same(access, other); }))
     accesses.push_back(access);
+}
+
+static void add(std::vector<Barriers::Access> &accesses,
+                const std::vector<Barriers::Access> &others) {
+  for (const Barriers::Access &access : others)
+    add(accesses, access);
 }
 
 void Barriers::access(const Storage &storage, bool isWrite, llvm::StringRef grid) {
@@ -39,20 +45,15 @@ void Barriers::access(const Storage &storage, bool isWrite, llvm::StringRef grid
 }
 
 void Barriers::copy(const Storage &storage) {
-  access(storage, /*isWrite=*/true, "");
-  phase->copies = true;
+  add(phase->accesses, {storage.space, storage.offset, storage.offset + storage.bytes,
+                        /*isWrite=*/true, /*grid=*/"", /*isCopy=*/true});
 }
 
-void Barriers::Pending::add(const Pending &other) {
-  for (const Access &access : other.accesses)
-    ::add(accesses, access);
-  copies |= other.copies;
-}
-
-void Barriers::beginLoop() {
+void Barriers::beginLoop(const Stages &stages) {
   open.back()->push_back(std::make_unique<Node>());
   Node *node = open.back()->back().get();
   node->kind = Node::Loop;
+  node->stages = stages;
   node->children.emplace_back();
   openNodes.push_back(node);
   open.push_back(&node->children.back());
@@ -82,29 +83,62 @@ static bool conflict(const Barriers::Access &a, const Barriers::Access &b) {
   return !(samePlace && !a.grid.empty() && a.grid == b.grid);
 }
 
+void Barriers::visitPhase(Node &node, Pending &pending) {
+  for (const Access &before : pending)
+    for (const Access &access : node.accesses)
+      if (conflict(before, access)) {
+        node.needed = true;
+        node.waits |= before.isCopy;
+      }
+  // What is on its way stays so behind a barrier, unless all threads wait first.
+  if (node.needed)
+    llvm::erase_if(pending, [&](const Access &access) { return node.waits || !access.isCopy; });
+  add(pending, node.accesses);
+}
+
+/// Where an access of one turn lies as the next turn, or what follows the loop, names it. There,
+/// and where an access is not inside one stage, it may be anywhere in both.
+static void tradePlaces(std::vector<Barriers::Access> &accesses, const Stages &stages, bool ends) {
+  for (Barriers::Access &access : accesses) {
+    if (access.space != Space::Shared || access.end <= stages.offset ||
+        stages.end() <= access.begin)
+      continue;
+    int64_t second = stages.offset + stages.bytes;
+    bool inFirst = access.begin >= stages.offset && access.end <= second;
+    bool inSecond = access.begin >= second && access.end <= stages.end();
+    if (!ends && (inFirst || inSecond)) {
+      int64_t distance = inFirst ? stages.bytes : -stages.bytes;
+      access.begin += distance;
+      access.end += distance;
+      continue;
+    }
+    access.begin = std::min(access.begin, stages.offset);
+    access.end = std::max(access.end, stages.end());
+    access.grid.clear();
+  }
+}
+
+void Barriers::visitLoop(Node &node, Pending &pending) {
+  // No iteration, one, and one that follows another, or with stages the one after that. Barriers
+  // once needed stay, so that the last visit sees all that the end of an iteration can leave.
+  Pending skipped = pending;
+  for (int turn = 0; turn < (node.stages.bytes ? 4 : 3); ++turn) {
+    visit(node.children[0], pending);
+    tradePlaces(pending, node.stages, /*ends=*/false);
+    add(pending, skipped);
+  }
+  tradePlaces(pending, node.stages, /*ends=*/true);
+}
+
 void Barriers::visit(Sequence &sequence, Pending &pending) {
   for (auto &node : sequence) {
     switch (node->kind) {
     case Node::Phase:
-      for (const Access &before : pending.accesses)
-        for (const Access &access : node->accesses)
-          node->needed |= conflict(before, access);
-      if (node->needed) {
-        node->waits |= pending.copies;
-        pending = Pending();
-      }
-      pending.add({node->accesses, node->copies});
+      visitPhase(*node, pending);
       break;
-    case Node::Loop: {
-      // No iteration, one, and one that follows another. Barriers once needed stay, so that the
-      // third visit sees all that the end of an iteration can leave.
-      Pending skipped = pending;
-      for (int turn = 0; turn < 3; ++turn) {
-        visit(node->children[0], pending);
-        pending.add(skipped);
-      }
+    case Node::Loop:
+      visitLoop(*node, pending);
       break;
-    }
     case Node::Branch: {
       Pending before = pending, after;
       if (node->children.size() == 1)
@@ -112,7 +146,7 @@ void Barriers::visit(Sequence &sequence, Pending &pending) {
       for (Sequence &child : node->children) {
         pending = before;
         visit(child, pending);
-        after.add(pending);
+        add(after, pending);
       }
       pending = after;
       break;

@@ -30,6 +30,8 @@ public:
     /// The grid's name: each thread has its own elements, and two accesses by one grid of one
     /// place need no barrier.
     std::string grid;
+    /// The bytes come some time after the phase, unless their threads wait for them.
+    bool isCopy = false;
   };
 
   Barriers();
@@ -37,9 +39,11 @@ public:
   /// A new phase behind `barrier`, which stays if something before needs it, or in any case.
   void beginPhase(mlir::Operation *barrier, bool isNeeded = false);
   void access(const Storage &storage, bool isWrite, llvm::StringRef grid);
-  /// The phase starts asynchronous copies into memory: the next barrier waits for them.
+  /// The phase starts asynchronous copies into memory: the barrier of the first phase that touches
+  /// it waits for them, and barriers before do not.
   void copy(const Storage &storage);
-  void beginLoop();
+  /// Offsets into `stages` are those of the first turn, whichever turn it is.
+  void beginLoop(const Stages &stages = {});
   void endLoop();
   void beginBranch();
   void nextBranch();
@@ -51,23 +55,20 @@ public:
 private:
   struct Node;
   using Sequence = std::vector<std::unique_ptr<Node>>;
-  /// What threads have done since they last met.
-  struct Pending {
-    std::vector<Access> accesses;
-    bool copies = false;
-
-    void add(const Pending &other);
-  };
+  /// What threads have done since they last met, and copies that nobody has waited for.
+  using Pending = std::vector<Access>;
   struct Node {
     enum Kind { Phase, Loop, Branch } kind;
     mlir::Operation *barrier = nullptr;
     bool needed = false;
-    bool copies = false; // starts some
-    bool waits = false;  // for some of before
+    bool waits = false; // for copies of before
     std::vector<Access> accesses;
+    Stages stages;                 // of a loop
     std::deque<Sequence> children; // that stay where they are
   };
   void visit(Sequence &sequence, Pending &pending);
+  void visitPhase(Node &node, Pending &pending);
+  void visitLoop(Node &node, Pending &pending);
   static void place(Sequence &sequence);
 
   Sequence kernel;

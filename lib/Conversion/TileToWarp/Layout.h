@@ -19,6 +19,8 @@ enum class Space { Shared, Workspace };
 struct Storage {
   Space space = Space::Shared;
   int64_t offset = 0; // bytes
+  /// What this turn of a loop adds to the offset: i32, null for nothing.
+  mlir::Value shift;
   int64_t bytes = 0;
   /// With padding: multiples of 16, but for vectors in the dimension of size 1.
   int64_t rows = 0, columns = 0;
@@ -30,6 +32,14 @@ struct Storage {
   static Storage of(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor);
   int64_t elementBytes() const { return element.getIntOrFloatBitWidth() / 8; }
   bool isVector() const { return rows == 1 || columns == 1; }
+};
+
+/// Two pieces of shared memory of `bytes` each, one after the other, that trade places after each
+/// turn of a loop.
+struct Stages {
+  int64_t offset = 0, bytes = 0;
+
+  int64_t end() const { return offset + 2 * bytes; }
 };
 
 /// Coordinates along one dimension: `base` (i32, zero where null) plus each offset.

@@ -98,6 +98,20 @@ TEST_F(BarriersTest, CopiesAreWaitedForAtTheBarrierThatTheirReaderNeeds) {
   EXPECT_EQ(finish(), "..wb..");
 }
 
+TEST_F(BarriersTest, BarriersForOthersLeaveCopiesOnTheirWay) {
+  phase({{'c', a}});
+  phase({{'w', b}});
+  phase({{'r', b}});
+  phase({{'r', a}});
+  EXPECT_EQ(finish(), "..b.wb.");
+}
+
+TEST_F(BarriersTest, CopiesAreWaitedForBeforeTheirPlaceIsWritten) {
+  phase({{'c', a}});
+  phase({{'w', overlapsA}});
+  EXPECT_EQ(finish(), ".wb.");
+}
+
 TEST_F(BarriersTest, TheNextIterationWaitsForTheLast) {
   barriers.beginLoop();
   phase({{'w', a}});
@@ -113,6 +127,50 @@ TEST_F(BarriersTest, ALoopMayRunNoTime) {
   barriers.endLoop();
   phase({{'r', a}});
   EXPECT_EQ(finish(), "..b.");
+}
+
+// `a` is this turn's stage and `b` the next turn's.
+TEST_F(BarriersTest, OneBarrierServesCopiesThatComeAndThoseThatStart) {
+  phase({{'c', a}});
+  barriers.beginLoop({0, 64});
+  phase({{'r', a}, {'c', b}});
+  phase({{'r', a}});
+  barriers.endLoop();
+  EXPECT_EQ(finish(), ".wb..");
+}
+
+TEST_F(BarriersTest, OneStageIsReadWhileTheOtherIsWritten) {
+  barriers.beginLoop({0, 64});
+  phase({{'r', a}});
+  phase({{'w', b}});
+  barriers.endLoop();
+  EXPECT_EQ(finish(), "b..");
+}
+
+TEST_F(BarriersTest, WhatAStageHeldTwoTurnsAgoIsInNobodysWay) {
+  Storage c = bytes(128, 64);
+  barriers.beginLoop({0, 64});
+  phase({{'r', a}, {'w', c}}, "grid");
+  phase({{'w', b}});
+  phase({{'r', c}});
+  barriers.endLoop();
+  EXPECT_EQ(finish(), "b..b.");
+}
+
+TEST_F(BarriersTest, BehindTheLoopEitherStageMayBeTheLast) {
+  barriers.beginLoop({0, 64});
+  phase({{'r', a}, {'c', b}});
+  barriers.endLoop();
+  phase({{'r', bytes(0, 16)}});
+  EXPECT_EQ(finish(), "wb.wb.");
+}
+
+TEST_F(BarriersTest, WhatLaysThereBeforeTheLoopIsInTheWay) {
+  phase({{'w', overlapsA}});
+  barriers.beginLoop({0, 64});
+  phase({{'c', b}});
+  barriers.endLoop();
+  EXPECT_EQ(finish(), ".wb.");
 }
 
 TEST_F(BarriersTest, ABarrierInOneBranchIsNotOneInTheOther) {
