@@ -51,8 +51,9 @@ def Warp_Dialect : Dialect {
     cut them have tensors that the launcher brings along, f32, dense, numbered after the results:
     `warp.hidden` lists their sizes, `n`, `[i, d]` or `[k]`; and `warp.segment_rule` says what the
     choice of S needs, and which kernel runs before this one (`polyattn/Target/Launch.h`).
-    `warp.memory = [[what, type, place], ...]` is for people: where states, their copies, weights and
-    what loops carry lie, `registers`, `shared`, `workspace` or, for what is read anew, `tensor`.
+    `warp.memory = [[what, type, place], ...]` is for people: where states, their copies, weights,
+    blocks that are copied ahead and what loops carry lie, `registers`, `shared`, `two stages` of
+    that, `workspace` or, for what is read anew, `tensor`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -36,10 +36,11 @@ static void explainMemory(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel
     stream << "    " << what << ", ";
     llvm::interleave(type.getShape(), stream, " x ");
     stream << " " << type.getElementType() << ": "
-           << (place == "shared"      ? "shared memory"
-               : place == "workspace" ? "workspace"
-               : place == "tensor"    ? "read from the tensor where it is used"
-                                      : "registers")
+           << (place == "shared"       ? "shared memory"
+               : place == "two stages" ? "two stages of shared memory"
+               : place == "workspace"  ? "workspace"
+               : place == "tensor"     ? "read from the tensor where it is used"
+                                       : "registers")
            << "\n";
   }
 }

@@ -17,6 +17,9 @@ struct TileToWarpOptions {
   int64_t warps = 0;
   /// Shared memory that a CTA may use, in bytes: 163 KiB on sm_80.
   int64_t sharedBytes = 163 * 1024;
+  /// Whether loops over positions start the copies of the next block before they compute on this
+  /// one, where shared memory has place for both.
+  bool pipelineCopies = true;
 };
 
 /// Turns every tile.kernel into a gpu.func of one gpu.module @kernels, in the words of the warp

@@ -32,17 +32,25 @@ ArrayAttr KernelLowering::describeMemory() {
     if (copy != operandCopies.end())
       add("state for products", type, copy->second.element, placeOf(copy->second));
   });
+  auto nameOf = [&](LoadOp load) {
+    auto tensor = cast<BlockArgument>(load.getMemref()).getArgNumber();
+    return cast<StringAttr>(kernel.getArgNames()[tensor]).getValue();
+  };
   // Other arguments, initial states for instance, are read once and go elsewhere.
   for (auto load : kernel.getOps<LoadOp>()) {
     Value weight = load.getResult();
     if (!cast<MemRefType>(load.getMemref().getType()).hasStaticShape())
       continue;
-    auto tensor = cast<BlockArgument>(load.getMemref()).getArgNumber();
-    StringRef name = cast<StringAttr>(kernel.getArgNames()[tensor]).getValue();
+    StringRef name = nameOf(load);
     bool kept = placement.of(weight) == Place::Memory;
     add(("weight " + name).str(), load.getResult().getType(), placement.elementType(weight),
         kept ? placeOf(storages.lookup(weight)) : "tensor");
   }
+  kernel.walk([&](LoadOp load) {
+    if (pipelined.contains(load.getResult()))
+      add(("block of " + nameOf(load)).str(), load.getResult().getType(),
+          placement.elementType(load.getResult()), "two stages");
+  });
   kernel.walk([&](scf::ForOp loop) {
     for (Value argument : loop.getRegionIterArgs()) {
       TileType type = tileType(argument);

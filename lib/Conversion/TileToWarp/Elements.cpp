@@ -58,6 +58,7 @@ Value KernelLowering::address(const Storage &storage, const Coordinates &line,
                               const Coordinates &along, int64_t lineOffset, int64_t alongOffset) {
   int64_t bytes = storage.elementBytes();
   Value base = e.add(e.multiply(line.base, storage.pitch * bytes), e.multiply(along.base, bytes));
+  base = e.add(base, storage.shift);
   return e.known(e.add(base, storage.offset + (lineOffset * storage.pitch + alongOffset) * bytes));
 }
 

@@ -12,8 +12,6 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-/// Of everything in memory: once around the banks.
-static constexpr int64_t kAlignment = 128;
 /// Offsets in the workspace are i32.
 static constexpr int64_t kWorkspaceCapacity = int64_t(1) << 30;
 

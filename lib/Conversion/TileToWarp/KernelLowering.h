@@ -20,12 +20,16 @@
 #include "lib/Conversion/FirstFit.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Conversion/TileToWarp.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <functional>
 
 namespace polyattn::tile_to_warp {
 
 using Values = llvm::SmallVector<mlir::Value>;
+
+/// Of everything in memory: once around the banks.
+inline constexpr int64_t kAlignment = 128;
 
 /// The grid of a vector in which thread t has the elements from t * run on, and so on.
 std::string vectorGridName(int64_t length, int64_t run);
@@ -62,7 +66,8 @@ private:
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
-  void lowerYield(mlir::scf::ForOp loop);
+  /// `stage` is that of the next turn, null without a pipeline.
+  void lowerYield(mlir::scf::ForOp loop, mlir::Value stage);
   void replaceCarried(mlir::Value argument, mlir::Value value,
                       llvm::SmallVectorImpl<std::function<void()>> &writes);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
@@ -72,6 +77,7 @@ private:
   void freeAfter(mlir::Operation &op);
   /// A place for a tile: in the workspace where shared memory is full or not asked for.
   Storage allocate(Storage storage, bool inShared = true);
+  Storage storageFor(mlir::Value value);
   Storage allocateFor(mlir::Value value);
   bool prefersColumns(mlir::Value value);
   void beginPhase();
@@ -126,6 +132,25 @@ private:
   bool canCopy(mlir::Value value, const Storage &storage);
   /// Starts the copies where the tensor's rows are aligned, else moves elements.
   void copyTile(mlir::Value value, const Storage &storage);
+
+  //===--- Copies of the next block (Pipeline.cpp) --------------------------===//
+  /// The tiles of a block of positions that a loop copies while it computes on the block before.
+  struct Pipeline {
+    llvm::SmallVector<std::pair<mlir::Value, Storage>> tiles;
+    /// What these blocks' places in their tensors are computed from.
+    llvm::SetVector<mlir::Operation *> arithmetic;
+    Stages stages;
+  };
+  /// With two stages of shared memory, or empty.
+  Pipeline openPipeline(mlir::scf::ForOp loop);
+  bool isKnownAhead(tile::LoadOp load, mlir::scf::ForOp loop, Pipeline &pipeline);
+  /// Of the block at `position`, if that is before `end`.
+  void startCopies(Pipeline &pipeline, mlir::scf::ForOp loop, mlir::Value position,
+                   mlir::Value end);
+  void startFirstCopies(Pipeline &pipeline, mlir::scf::ForOp loop);
+  /// Starts those of the next turn; from here on the tiles are where this turn has them. Returns
+  /// the next turn's stage.
+  mlir::Value startNextCopies(Pipeline &pipeline, mlir::scf::ForOp loop, mlir::scf::ForOp lowered);
 
   //===--- Evaluation (Evaluate.cpp, Elements.cpp) --------------------------===//
   Values evaluate(mlir::Value value, const Grid &grid);
@@ -292,6 +317,8 @@ private:
   llvm::DenseSet<mlir::Value> allocated;
   /// Values that are in their storage or registers by now.
   llvm::DenseSet<mlir::Value> computed;
+  /// Tiles of which the loop copies the next one ahead.
+  llvm::DenseSet<mlir::Value> pipelined;
   /// Updates that came with an op before them.
   llvm::DenseSet<mlir::Operation *> early;
   mlir::Value warp, workspacePointer;

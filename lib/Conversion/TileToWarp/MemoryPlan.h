@@ -25,6 +25,8 @@ struct MemoryPlan {
   llvm::DenseSet<mlir::Operation *> operandCopies;
   /// What weights may take, those first that come first.
   int64_t weightBytes = 0;
+  /// Whether loops copy the next block while they compute on this one.
+  bool pipelinesCopies = false;
 
   /// What a kernel takes at least: its tiles, and with `copies` those of all states that products
   /// read. Without one, a tile of the state is copied for each product.

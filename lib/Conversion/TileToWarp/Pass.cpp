@@ -22,10 +22,12 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
   TileToWarpPass(const TileToWarpOptions &options) {
     warps = options.warps;
     sharedBytes = options.sharedBytes;
+    pipelineCopies = options.pipelineCopies;
   }
   TileToWarpPass(const TileToWarpPass &other) : PassWrapper(other) {
     warps = other.warps;
     sharedBytes = other.sharedBytes;
+    pipelineCopies = other.pipelineCopies;
   }
 
   StringRef getArgument() const final { return "tile-to-warp"; }
@@ -62,7 +64,8 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
     return trial.sharedBytes();
   }
 
-  // Lowered once or twice to see what the tiles take, and once more with the rest given out.
+  // Lowered once or twice to see what the tiles take, once to see whether two blocks of them have
+  // place beside all else, and once more for good.
   static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
                              gpu::GPUModuleOp kernels) {
     if (!options.warps)
@@ -74,11 +77,19 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
         return failure();
       if (copies && *taken > options.sharedBytes)
         continue;
-      // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can. Clusters
-      // are there to keep more than that.
+      // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can.
+      // Clusters are there to keep more than that.
       int64_t half = (options.sharedBytes - kReservedBytes) / 2;
       bool shares = options.warps <= 4 && *taken <= half && !kernel.getCluster();
-      plan.giveOut(kernel, (shares ? half : options.sharedBytes) - *taken);
+      int64_t capacity = shares ? half : options.sharedBytes;
+      plan.giveOut(kernel, capacity - *taken);
+      if (options.pipelineCopies) {
+        plan.pipelinesCopies = true;
+        FailureOr<int64_t> both = tryPlan(kernel, options, plan, kernels);
+        if (failed(both))
+          return failure();
+        plan.pipelinesCopies = *both <= capacity;
+      }
       return KernelLowering(kernel, options, plan).run(kernels);
     }
     llvm_unreachable("a plan without copies is taken");
@@ -91,7 +102,7 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
           << int64_t(warps) << " and " << int64_t(sharedBytes);
       return signalPassFailure();
     }
-    TileToWarpOptions options{warps, sharedBytes};
+    TileToWarpOptions options{warps, sharedBytes, pipelineCopies};
     OpBuilder builder(getOperation().getBodyRegion());
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
     getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), builder.getUnitAttr());
@@ -108,6 +119,10 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
   Option<int64_t> sharedBytes{*this, "shared-bytes",
                               llvm::cl::desc("Shared memory that a CTA may use, in bytes"),
                               llvm::cl::init(163 * 1024)};
+  Option<bool> pipelineCopies{
+      *this, "pipeline-copies",
+      llvm::cl::desc("Copy the next block of positions while computing on this one"),
+      llvm::cl::init(true)};
 };
 } // namespace
 

@@ -43,11 +43,14 @@ bool KernelLowering::prefersColumns(Value value) {
   });
 }
 
-Storage KernelLowering::allocateFor(Value value) {
+Storage KernelLowering::storageFor(Value value) {
   TileType type = tileType(value);
   bool columns = type.getColumns() == 1 || prefersColumns(value);
-  Storage storage = allocate(
-      Storage::of(type.getRows(), type.getColumns(), placement.elementType(value), columns));
+  return Storage::of(type.getRows(), type.getColumns(), placement.elementType(value), columns);
+}
+
+Storage KernelLowering::allocateFor(Value value) {
+  Storage storage = allocate(storageFor(value));
   allocated.insert(value);
   return storages[value] = storage;
 }
@@ -257,6 +260,11 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       computed.insert(result);
     }
   }
+  Pipeline pipeline = openPipeline(loop);
+  if (!pipeline.tiles.empty()) {
+    startFirstCopies(pipeline, loop);
+    initial.push_back(e.i32(0));
+  }
   auto lowered = scf::ForOp::create(e, scalar(loop.getLowerBound()), scalar(loop.getUpperBound()),
                                     scalar(loop.getStep()), initial);
   auto unpack = [&](Value value, ValueRange values, unsigned &next) {
@@ -266,7 +274,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       for (Value &accumulator : registers[value])
         accumulator = values[next++];
   };
-  barriers.beginLoop();
+  barriers.beginLoop(pipeline.stages);
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(lowered.getBody());
@@ -274,11 +282,16 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     unsigned next = 0;
     for (Value argument : loop.getRegionIterArgs())
       unpack(argument, lowered.getRegionIterArgs(), next);
+    Value stage;
+    if (!pipeline.tiles.empty())
+      stage = startNextCopies(pipeline, loop, lowered);
     if (failed(lowerBlock(*loop.getBody())))
       return failure();
-    lowerYield(loop);
+    lowerYield(loop, stage);
   }
   barriers.endLoop();
+  if (!pipeline.tiles.empty())
+    shared.free(pipeline.stages.offset);
   // What the last phase inside computed with is not known here.
   bindProgramIndices(/*opaque=*/false);
   unsigned next = 0;
@@ -295,7 +308,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
 }
 
 // All new values are there before the first old one goes.
-void KernelLowering::lowerYield(scf::ForOp loop) {
+void KernelLowering::lowerYield(scf::ForOp loop, Value stage) {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   e.setLoc(yield.getLoc());
   SmallVector<Value> carried;
@@ -315,6 +328,8 @@ void KernelLowering::lowerYield(scf::ForOp loop) {
   }
   for (auto &write : writes)
     write();
+  if (stage)
+    carried.push_back(stage);
   // A loop that carries nothing has its terminator already.
   if (!carried.empty())
     scf::YieldOp::create(e, carried);

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --tile-to-warp --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s
 // RUN: polyattn-opt %s --tile-to-warp=shared-bytes=0 --canonicalize --cse | FileCheck %s --check-prefix=FULL
 // RUN: not polyattn-opt %s --tile-to-warp=warps=3 2>&1 | FileCheck %s --check-prefix=OPTION
 

@@ -1,0 +1,119 @@
+//===- Pipeline.cpp - copies of the next block of positions ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A turn of the loop waits for the copies of its block, which the turn before has started, meets
+// the other threads, who all are done with the block before it, and starts the copies of the next
+// block where that one was. One barrier serves both.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+/// Adds what a number is computed from inside the loop, operands first; false if that is more than
+/// arithmetic on the induction variable and on what the loop does not change.
+static bool collectArithmetic(Value number, scf::ForOp loop,
+                              llvm::SetVector<Operation *> &arithmetic) {
+  if (loop.isDefinedOutsideOfLoop(number) || number == loop.getInductionVar())
+    return true;
+  Operation *op = number.getDefiningOp();
+  if (!op || op->getBlock() != loop.getBody() || !isa<arith::ArithDialect>(op->getDialect()))
+    return false;
+  for (Value operand : op->getOperands())
+    if (!collectArithmetic(operand, loop, arithmetic))
+      return false;
+  arithmetic.insert(op);
+  return true;
+}
+
+bool KernelLowering::isKnownAhead(LoadOp load, scf::ForOp loop, Pipeline &pipeline) {
+  // What the kernel writes may change before the next turn.
+  auto tensor = cast<BlockArgument>(load.getMemref());
+  ValueRange numbers = load->getOperands().drop_front();
+  if (tensor.getArgNumber() >= kernel.getNumInputs() ||
+      llvm::all_of(numbers, [&](Value number) { return loop.isDefinedOutsideOfLoop(number); }))
+    return false;
+  llvm::SetVector<Operation *> arithmetic;
+  for (Value number : numbers)
+    if (!collectArithmetic(number, loop, arithmetic))
+      return false;
+  pipeline.arithmetic.insert_range(arithmetic);
+  return true;
+}
+
+KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
+  Pipeline pipeline;
+  if (!plan.pipelinesCopies)
+    return pipeline;
+  int64_t bytes = 0;
+  for (auto load : loop.getBody()->getOps<LoadOp>()) {
+    Value value = load.getResult();
+    if (value.use_empty() || placement.of(value) != Place::Memory)
+      continue;
+    Storage storage = storageFor(value);
+    if (!canCopy(value, storage) || !isKnownAhead(load, loop, pipeline))
+      continue;
+    storage.offset = bytes;
+    bytes += roundUp(storage.bytes, kAlignment);
+    pipeline.tiles.push_back({value, storage});
+  }
+  if (pipeline.tiles.empty())
+    return Pipeline();
+  std::optional<int64_t> place = shared.allocate(2 * bytes);
+  if (!place)
+    return Pipeline();
+  pipeline.stages = {*place, bytes};
+  for (auto &[value, storage] : pipeline.tiles) {
+    storage.offset += *place;
+    pipelined.insert(value);
+  }
+  return pipeline;
+}
+
+void KernelLowering::startCopies(Pipeline &pipeline, scf::ForOp loop, Value position, Value end) {
+  mapping.map(loop.getInductionVar(), position);
+  for (Operation *op : pipeline.arithmetic)
+    e.clone(*op, mapping);
+  Value isBlock = e.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, position, end);
+  e.when(isBlock, [&] {
+    for (auto [value, storage] : pipeline.tiles)
+      copyTile(value, storage);
+  });
+}
+
+void KernelLowering::startFirstCopies(Pipeline &pipeline, scf::ForOp loop) {
+  beginPhase();
+  startCopies(pipeline, loop, scalar(loop.getLowerBound()), scalar(loop.getUpperBound()));
+}
+
+Value KernelLowering::startNextCopies(Pipeline &pipeline, scf::ForOp loop, scf::ForOp lowered) {
+  // In bytes: which stage this turn has.
+  Value stage = lowered.getRegionIterArgs().back();
+  beginPhase();
+  Pipeline next = pipeline;
+  Value back = arith::SubIOp::create(e, e.i32(0), stage);
+  for (auto [tile, ahead] : llvm::zip(pipeline.tiles, next.tiles)) {
+    tile.second.shift = stage;
+    ahead.second.shift = back;
+    ahead.second.offset += pipeline.stages.bytes;
+    // This turn's copies are there before others start: to wait for all is to wait for these.
+    barriers.access(tile.second, /*isWrite=*/false, "");
+  }
+  Value position =
+      arith::AddIOp::create(e, lowered.getInductionVar(), lowered.getStep()).getResult();
+  startCopies(next, loop, position, lowered.getUpperBound());
+  mapping.map(loop.getInductionVar(), lowered.getInductionVar());
+  for (auto [value, storage] : pipeline.tiles) {
+    storages[value] = storage;
+    computed.insert(value);
+  }
+  return arith::SubIOp::create(e, e.i32(pipeline.stages.bytes), stage);
+}

@@ -1,0 +1,94 @@
+// RUN: polyattn-opt %s --split-input-file --tile-to-warp --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --split-input-file --tile-to-warp=shared-bytes=3000 --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: polyattn-opt %s --split-input-file --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s --check-prefix=ONE
+
+// The copies of the first block start before the loop, if it has a turn; those of the next block
+// behind the barrier at which this one's are there, into the other 1536 bytes. Products read the
+// stage of their turn. Nothing else waits.
+
+// CHECK-LABEL: gpu.func @stages
+// CHECK-SAME: ["block of k", vector<16x16xbf16>, "two stages"], ["block of v", vector<16x16xbf16>, "two stages"]
+// CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[N:.*]], %c0 : index
+// CHECK: scf.if %[[ANY]]
+// CHECK: warp.copy_async
+// CHECK: warp.commit_copies
+// CHECK: warp.copy_async
+// CHECK: warp.commit_copies
+// CHECK-NOT: warp.wait_copies
+// CHECK: scf.for %[[T:.*]] = %c0 to %[[N]] step %c16 iter_args(%[[STAGE:.*]] = %c0_i32) -> (i32) {
+// CHECK-NEXT: warp.wait_copies 0
+// CHECK-NEXT: warp.barrier
+// CHECK: %[[OTHER:.*]] = arith.subi %c0_i32, %[[STAGE]] : i32
+// CHECK: %[[NEXT:.*]] = arith.addi %[[T]], %c16 : index
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[N]] : index
+// CHECK: scf.if %[[MORE]] {
+// CHECK: arith.addi %{{.*}}, %[[OTHER]] : i32
+// CHECK: warp.copy_async
+// CHECK: warp.commit_copies
+// CHECK: warp.store_shared
+// CHECK: %[[AFTER:.*]] = arith.subi %c1536_i32, %[[STAGE]] : i32
+// CHECK-NOT: warp.wait_copies
+// CHECK: arith.addi %{{.*}}, %[[STAGE]] : i32
+// CHECK: warp.ldmatrix
+// CHECK: warp.mma_sync
+// CHECK-NOT: warp.wait_copies
+// CHECK: scf.yield %[[AFTER]] : i32
+
+// Where there is no place for both, copies are waited for in the turn that starts them.
+
+// ONE-LABEL: gpu.func @stages
+// ONE-NOT: "two stages"
+// ONE: scf.for
+// ONE-NOT: warp.wait_copies
+// ONE: warp.copy_async
+// ONE: warp.copy_async
+// ONE: warp.wait_copies 0
+// ONE-NEXT: warp.barrier
+// ONE: warp.mma_sync
+tile.kernel @stages attributes {arg_names = ["k", "v", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
+^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x16xbf16>
+  scf.for %t = %c0 to %n step %c16 {
+    %left = arith.subi %n, %t : index
+    %valid = arith.minsi %left, %c16 : index
+    %keys = tile.load %k[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %values = tile.load %v[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %sums = tile.dot %keys, %values : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+    tile.store %sums, %o[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xbf16>
+  }
+}
+
+// -----
+
+// What stays for all turns, what the kernel writes, and what a turn decides for the next one.
+
+// CHECK-LABEL: gpu.func @not_ahead
+// CHECK-NOT: "two stages"
+// CHECK: scf.for
+// CHECK-NOT: warp.wait_copies
+// CHECK: warp.copy_async
+// CHECK: warp.copy_async
+// CHECK: warp.copy_async
+// CHECK: warp.wait_copies 0
+tile.kernel @not_ahead attributes {arg_names = ["k", "v", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
+^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x16xbf16>
+  %last = scf.for %t = %c0 to %n step %c16 iter_args(%from = %c0) -> index {
+    %same = tile.load %k[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %before = tile.load %o[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %values = tile.load %v[%batch, %from, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %first = tile.dot %same, %before : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+    %sums = tile.dot %same, %values acc %first : !tile.tile<16x16xf32> : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+    tile.store %sums, %o[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xbf16>
+    %next = arith.addi %from, %t : index
+    scf.yield %next : index
+  }
+}
