@@ -141,6 +141,8 @@ private:
     llvm::SetVector<mlir::Operation *> arithmetic;
     Stages stages;
   };
+  /// Offsets are from the beginning of the stage.
+  Pipeline collectCopies(mlir::scf::ForOp loop);
   /// With two stages of shared memory, or empty.
   Pipeline openPipeline(mlir::scf::ForOp loop);
   bool isKnownAhead(tile::LoadOp load, mlir::scf::ForOp loop, Pipeline &pipeline);

@@ -64,8 +64,28 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
     return trial.sharedBytes();
   }
 
-  // Lowered once or twice to see what the tiles take, once to see whether two blocks of them have
-  // place beside all else, and once more for good.
+  /// The CTAs that a multiprocessor has place for, up to those that find registers: most kernels
+  /// take this many or more (docs/Kernels.md).
+  static int64_t countCTAs(const TileToWarpOptions &options, int64_t sharedBytes) {
+    constexpr int64_t kRegisters = 64 * 1024, kOfThread = 168;
+    return std::min((options.sharedBytes + kReservedBytes) / (sharedBytes + kReservedBytes),
+                    kRegisters / (32 * options.warps * kOfThread));
+  }
+
+  /// Whether two blocks of what loops copy have place in shared memory, beside all that the plan
+  /// has there, and do not take the place of another CTA.
+  static FailureOr<bool> canPipeline(tile::KernelOp kernel, const TileToWarpOptions &options,
+                                     MemoryPlan plan, int64_t capacity, gpu::GPUModuleOp kernels) {
+    FailureOr<int64_t> one = tryPlan(kernel, options, plan, kernels);
+    plan.pipelinesCopies = true;
+    FailureOr<int64_t> both = tryPlan(kernel, options, plan, kernels);
+    if (failed(one) || failed(both))
+      return failure();
+    return *both <= capacity && countCTAs(options, *both) >= countCTAs(options, *one);
+  }
+
+  // Lowered once or twice to see what the tiles take, twice to see what a second stage of copies
+  // takes, and once more for good.
   static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
                              gpu::GPUModuleOp kernels) {
     if (!options.warps)
@@ -84,11 +104,10 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
       int64_t capacity = shares ? half : options.sharedBytes;
       plan.giveOut(kernel, capacity - *taken);
       if (options.pipelineCopies) {
-        plan.pipelinesCopies = true;
-        FailureOr<int64_t> both = tryPlan(kernel, options, plan, kernels);
-        if (failed(both))
+        FailureOr<bool> pipelines = canPipeline(kernel, options, plan, capacity, kernels);
+        if (failed(pipelines))
           return failure();
-        plan.pipelinesCopies = *both <= capacity;
+        plan.pipelinesCopies = *pipelines;
       }
       return KernelLowering(kernel, options, plan).run(kernels);
     }

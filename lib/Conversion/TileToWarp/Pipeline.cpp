@@ -49,11 +49,9 @@ bool KernelLowering::isKnownAhead(LoadOp load, scf::ForOp loop, Pipeline &pipeli
   return true;
 }
 
-KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
+KernelLowering::Pipeline KernelLowering::collectCopies(scf::ForOp loop) {
   Pipeline pipeline;
-  if (!plan.pipelinesCopies)
-    return pipeline;
-  int64_t bytes = 0;
+  int64_t &bytes = pipeline.stages.bytes;
   for (auto load : loop.getBody()->getOps<LoadOp>()) {
     Value value = load.getResult();
     if (value.use_empty() || placement.of(value) != Place::Memory)
@@ -65,12 +63,23 @@ KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
     bytes += roundUp(storage.bytes, kAlignment);
     pipeline.tiles.push_back({value, storage});
   }
-  if (pipeline.tiles.empty())
+  return pipeline;
+}
+
+KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
+  if (!plan.pipelinesCopies)
     return Pipeline();
-  std::optional<int64_t> place = shared.allocate(2 * bytes);
+  Pipeline pipeline = collectCopies(loop);
+  // The time of a loop around such a loop goes by inside that one.
+  WalkResult inside = loop.getBody()->walk([&](scf::ForOp inner) {
+    return collectCopies(inner).tiles.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (pipeline.tiles.empty() || inside.wasInterrupted())
+    return Pipeline();
+  std::optional<int64_t> place = shared.allocate(2 * pipeline.stages.bytes);
   if (!place)
     return Pipeline();
-  pipeline.stages = {*place, bytes};
+  pipeline.stages.offset = *place;
   for (auto &[value, storage] : pipeline.tiles) {
     storage.offset += *place;
     pipelined.insert(value);

@@ -1,5 +1,6 @@
 // RUN: polyattn-opt %s --split-input-file --tile-to-warp --canonicalize --cse | FileCheck %s
 // RUN: polyattn-opt %s --split-input-file --tile-to-warp=shared-bytes=3000 --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: polyattn-opt %s --split-input-file --tile-to-warp=shared-bytes=7168 --canonicalize --cse | FileCheck %s --check-prefix=ONE
 // RUN: polyattn-opt %s --split-input-file --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s --check-prefix=ONE
 
 // The copies of the first block start before the loop, if it has a turn; those of the next block
@@ -34,7 +35,8 @@
 // CHECK-NOT: warp.wait_copies
 // CHECK: scf.yield %[[AFTER]] : i32
 
-// Where there is no place for both, copies are waited for in the turn that starts them.
+// Where there is no place for both, or only that of a third CTA, copies are waited for in the turn
+// that starts them.
 
 // ONE-LABEL: gpu.func @stages
 // ONE-NOT: "two stages"
@@ -90,5 +92,29 @@ tile.kernel @not_ahead attributes {arg_names = ["k", "v", "o"], num_inputs = 2, 
     tile.store %sums, %o[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xbf16>
     %next = arith.addi %from, %t : index
     scf.yield %next : index
+  }
+}
+
+// -----
+
+// Only the inner one of two loops.
+
+// CHECK-LABEL: gpu.func @nested
+// CHECK-SAME: warp.memory = {{\[\[}}"block of k", vector<16x32xbf16>, "two stages"]]
+tile.kernel @nested attributes {arg_names = ["q", "k", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
+^bb0(%q: memref<?x?x?x16xbf16>, %k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x32xbf16>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x16xbf16>
+  scf.for %t = %c0 to %n step %c16 {
+    %queries = tile.load %q[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    scf.for %u = %c0 to %n step %c32 {
+      %keys = tile.load %k[%batch, %u, %head, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x16xbf16> -> !tile.tile<16x32xf32>
+      %scores = tile.dot %queries, %keys : !tile.tile<16x16xf32>, !tile.tile<16x32xf32> -> !tile.tile<16x32xf32>
+      tile.store %scores, %o[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x32xf32>, memref<?x?x?x32xbf16>
+    }
   }
 }
