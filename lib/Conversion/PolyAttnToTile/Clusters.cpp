@@ -31,20 +31,28 @@ void polyattn::inFirstOfCluster(TileBuilder &b, const ProgramContext &context,
 }
 
 /// The most programs that the features of all attends can be cut for, each with whole blocks, as
-/// long as half of shared memory does not keep a program's share.
+/// long as half of shared memory does not keep a program's share; one, where a block of sums that
+/// programs show each other would leave too little of it.
 int64_t KernelBuilder::chooseClusterSize() {
   if (options.clusterSize == 1)
     return 1;
-  int64_t bytes = 0, largest = options.clusterSize;
+  int64_t bytes = 0, shown = 0, largest = options.clusterSize;
   for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
     if (schedule.form != ScheduleForm::State)
       return 1;
     int64_t features = planFeatures(attend.getKey()).monomials.size();
     while (largest > 1 && features % (schedule.featureBlock * largest))
       largest /= 2;
+    int64_t width = cast<FeatureType>(attend.getValue().getType()).getWidth();
     // Sums in f32, and the factors of products rounded to 16 bits.
-    bytes += features * cast<FeatureType>(attend.getValue().getType()).getWidth() * 6;
+    bytes += features * width * 6;
+    // A block of values, and of the sums in f32 that each program shows the others.
+    int64_t perValue = (AttentionShape::of(attend).isBF16 ? 2 : 4) + 4;
+    shown = std::max(shown, schedule.block * width * perValue);
   }
+  // The rest is for blocks of features.
+  if (shown > options.sharedBytes / 4 * 3)
+    return 1;
   // Sizes of weights are known but for the number of heads.
   for (Type type : attention.getBody().getArgumentTypes())
     if (auto tensor = cast<RankedTensorType>(type); tensor.getRank() < 4) {
