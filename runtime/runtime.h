@@ -75,8 +75,8 @@ typedef struct polyattn_rt_sum_shape {
  * nothing to cut by features. The first stage's function sums up the keys of all segments but the
  * last, each in pieces: (S - 1) pieces times as many programs as its factors say. The second stage's
  * computes the results, S times as many. Both take the sums after the entry's tensors; their batch
- * and heads are the first stage's first two factors. With S = 1 the first stage does not run. `num_sums` is 0 where
- * positions are not cut and no such tensors. */
+ * and heads are the first stage's first two factors. With S = 1 the first stage does not run.
+ * `num_sums` is 0 where positions are not cut and no such tensors. */
 typedef struct polyattn_rt_segment_rule {
   const polyattn_rt_sum_shape *sums;
   int64_t num_sums;

@@ -68,7 +68,15 @@ int64_t polyattn_rt_choose_segments(const polyattn_rt_kernel *kernel,
   return left < WORTHWHILE ? segments : 1;
 }
 
-/* The shape of all sums of one kind. */
+/* Of all sums of one kind, and of sums that are not too many. */
+static int64_t bytes_of(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
+                        int64_t index, int64_t count) {
+  int64_t programs = polyattn_rt_count_programs(&kernel->stages[0], sizes, count);
+  int64_t elements = programs * elements_of(&kernel->segments.sums[index]);
+  return polyattn_rt_round_up(elements * (int64_t)sizeof(float));
+}
+
+/* Their shape. */
 static int64_t shape_of(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                         int64_t index, int64_t count, int64_t *shape) {
   const polyattn_rt_sum_shape *own = &kernel->segments.sums[index];
@@ -88,12 +96,8 @@ int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt
       polyattn_rt_round_up((kernel->num_tensors + num_sums) * (int64_t)sizeof(void *));
   int64_t memref_bytes = polyattn_rt_round_up(num_sums * (int64_t)sizeof(polyattn_rt_memref));
   int64_t data_bytes = 0;
-  int64_t shape[POLYATTN_MAX_RANK];
-  for (int64_t i = 0; i < num_sums && count > 0; ++i) {
-    shape_of(kernel, sizes, i, count, shape);
-    int64_t elements = count * shape[1] * shape[2] * elements_of(&kernel->segments.sums[i]);
-    data_bytes += polyattn_rt_round_up(elements * (int64_t)sizeof(float));
-  }
+  for (int64_t i = 0; i < num_sums; ++i)
+    data_bytes += bytes_of(kernel, sizes, i, count);
   char *memory = aligned_alloc(64, (size_t)(pointer_bytes + memref_bytes + data_bytes));
   if (!memory)
     return 1;
@@ -103,11 +107,10 @@ int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt
   for (int64_t i = 0; i < kernel->num_tensors; ++i)
     pointers[i] = descriptors[i];
   for (int64_t i = 0; i < num_sums; ++i) {
-    int64_t rank = shape_of(kernel, sizes, i, count, shape);
+    int64_t shape[POLYATTN_MAX_RANK], rank = shape_of(kernel, sizes, i, count, shape);
     polyattn_rt_describe_dense(count > 0 ? data : NULL, rank, shape, &sums[i]);
     pointers[kernel->num_tensors + i] = &sums[i];
-    int64_t elements = count * shape[1] * shape[2] * elements_of(&kernel->segments.sums[i]);
-    data += polyattn_rt_round_up(elements * (int64_t)sizeof(float));
+    data += bytes_of(kernel, sizes, i, count);
   }
   int status = 0;
   for (int64_t i = 0; i < 2 && status == 0; ++i) {

@@ -76,16 +76,21 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
   /// has there, and do not take the place of another CTA.
   static FailureOr<bool> canPipeline(tile::KernelOp kernel, const TileToWarpOptions &options,
                                      MemoryPlan plan, int64_t capacity, gpu::GPUModuleOp kernels) {
-    FailureOr<int64_t> one = tryPlan(kernel, options, plan, kernels);
     plan.pipelinesCopies = true;
     FailureOr<int64_t> both = tryPlan(kernel, options, plan, kernels);
-    if (failed(one) || failed(both))
+    if (failed(both))
       return failure();
-    return *both <= capacity && countCTAs(options, *both) >= countCTAs(options, *one);
+    if (*both > capacity)
+      return false;
+    plan.pipelinesCopies = false;
+    FailureOr<int64_t> one = tryPlan(kernel, options, plan, kernels);
+    if (failed(one))
+      return failure();
+    return countCTAs(options, *both) >= countCTAs(options, *one);
   }
 
-  // Lowered once or twice to see what the tiles take, twice to see what a second stage of copies
-  // takes, and once more for good.
+  // Lowered once or twice to see what the tiles take, once or twice to see what a second stage of
+  // copies takes, and once more for good.
   static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
                              gpu::GPUModuleOp kernels) {
     if (!options.warps)

@@ -44,6 +44,16 @@ static llvm::Expected<KernelDescription> parse(llvm::StringRef text) {
   return KernelDescription::fromJSON(*json);
 }
 
+/// What is good is no description with `to` in the place of `from`.
+static void expectSpoiled(std::string good, llvm::StringRef from, llvm::StringRef to) {
+  size_t at = good.find(from);
+  ASSERT_NE(at, std::string::npos) << from.str();
+  std::string bad = good.replace(at, from.size(), to);
+  auto result = parse(bad);
+  EXPECT_FALSE(bool(result)) << bad;
+  llvm::consumeError(result.takeError());
+}
+
 TEST(KernelDescription, SurvivesJSON) {
   KernelDescription kernel = example();
   auto again = parse(text(kernel));
@@ -65,15 +75,7 @@ TEST(KernelDescription, NamesSizes) {
 
 TEST(KernelDescription, RejectsWhatTheRuntimeCannotTake) {
   const std::string good = text(example());
-  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) {
-    std::string bad = good;
-    size_t at = bad.find(from);
-    ASSERT_NE(at, std::string::npos) << from.str();
-    bad.replace(at, from.size(), to);
-    auto result = parse(bad);
-    EXPECT_FALSE(bool(result)) << bad;
-    llvm::consumeError(result.takeError());
-  };
+  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) { expectSpoiled(good, from, to); };
   spoil(R"("Hkv",16)", R"("Hkv",-16)");
   spoil(R"("Hkv",16)", R"("X",16)");
   spoil(R"("Hkv",16)", R"(1,1,1,1,1)");
@@ -102,15 +104,7 @@ TEST(KernelDescription, HasSegments) {
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(text(*again), good);
   EXPECT_EQ(again->segments.sums, segmented().segments.sums);
-  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) {
-    std::string bad = good;
-    size_t at = bad.find(from);
-    ASSERT_NE(at, std::string::npos) << from.str();
-    bad.replace(at, from.size(), to);
-    auto result = parse(bad);
-    EXPECT_FALSE(bool(result)) << bad;
-    llvm::consumeError(result.takeError());
-  };
+  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) { expectSpoiled(good, from, to); };
   spoil("[153,64]", "[153,64,2]");
   spoil("[153,64]", "[153,-64]");
   spoil("[153,64]", R"([153,"T"])");
