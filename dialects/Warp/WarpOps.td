@@ -229,16 +229,15 @@ def Warp_MmaSyncOp : Warp_Op<"mma_sync", [Pure]> {
   }];
 }
 
-def Warp_ShuffleOp : Warp_Op<"shuffle", [SameOperandsAndResultType]> {
+def Warp_ShuffleOp : Warp_Op<"shuffle", [AllTypesMatch<["value", "result"]>]> {
   let summary = "the value of another lane";
   let description = [{
     `xor`: of lane (own xor `lane`); `index`: of lane `lane`; `up`: of lane (own - `lane`), the own
-    value where there is none. `lane` is below 32.
+    value where there is none. Each lane has a `lane` of its own, of which the lowest five bits count.
 
-    Example: `%y = warp.shuffle <xor> %x, 16 : f32`
+    Example: `%y = warp.shuffle <xor> %x, %c16 : f32`
   }];
-  let arguments = (ins Warp_ShuffleModeAttr:$mode, AnyTypeOf<[F32, I32]>:$value,
-                       ConfinedAttr<I32Attr, [IntMinValue<0>, IntMaxValue<31>]>:$lane);
+  let arguments = (ins Warp_ShuffleModeAttr:$mode, AnyTypeOf<[F32, I32]>:$value, I32:$lane);
   let results = (outs AnyTypeOf<[F32, I32]>:$result);
   let assemblyFormat = "$mode $value `,` $lane attr-dict `:` type($value)";
 }
@@ -258,6 +257,18 @@ def Warp_PackOp : Warp_Op<"pack", [Pure]> {
   let results = (outs I32:$result);
   let assemblyFormat = "$kind $low `,` $high attr-dict";
   let hasVerifier = 1;
+}
+
+def Warp_MultiplyPairsOp : Warp_Op<"multiply_pairs", [Pure, SameOperandsAndResultType]> {
+  let summary = "the products of two pairs of bf16, rounded to nearest even";
+  let description = [{
+    Low half by low half, high half by high half. Subnormal products are kept.
+
+    Example: `%r = warp.multiply_pairs %a, %b : i32`
+  }];
+  let arguments = (ins I32:$lhs, I32:$rhs);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs)";
 }
 
 def Warp_RoundTf32Op : Warp_Op<"round_tf32", [Pure]> {

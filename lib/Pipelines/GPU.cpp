@@ -32,8 +32,11 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
 void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
+  passes.addPass(createBlockPowers());
+  passes.addPass(mlir::createCSEPass());
   ChooseScheduleOptions schedule;
   schedule.tensorCores = true;
+  schedule.l1Bytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
@@ -44,7 +47,8 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
   blockPrograms.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
   blockPrograms.sharedBytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
-  // What is one value folds as one.
+  // What is one value folds as one, and what a loop computes in each turn comes before it.
+  passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

@@ -91,11 +91,22 @@ static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
   return (size + 7) / 8 * 8;
 }
 
+/// Whether the features of a position are products of a few numbers, and the state, with a copy for
+/// products in 16 bits, more than two multiprocessors hold: it then comes from far away for each
+/// block, and blocks of positions and of features are twice as long. Features that are projected
+/// would take the place of that.
+static bool hasFarState(const AttentionShape &shape, const ScheduleMachine &machine) {
+  return machine.tensorCores && shape.isBF16 && shape.hasScoreForm && !shape.localBlock &&
+         shape.features * shape.valueWidth * 6 > 2 * machine.l1Bytes;
+}
+
 /// The same for tensor cores: what two blocks of features, of queries and of keys, leave of shared
 /// memory is for the state. Wide blocks have a better ratio of products to what is read for them.
-static int64_t featureBlockOfPieces(const AttentionShape &shape) {
+static int64_t featureBlockOfPieces(const AttentionShape &shape, const ScheduleMachine &machine) {
   if (shape.features <= 160)
     return shape.features;
+  if (hasFarState(shape, machine))
+    return 256;
   return shape.isBF16 ? 128 : 64;
 }
 
@@ -121,12 +132,12 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
 
 Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine) {
   Schedule schedule;
-  schedule.block = blockFor(shape.localBlock);
+  schedule.block = hasFarState(shape, machine) ? 128 : blockFor(shape.localBlock);
   bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
   if (!shape.hasFeatures || !stateFits)
     schedule.form = ScheduleForm::Quadratic;
   schedule.featureBlock = !stateFits            ? 128
-                          : machine.tensorCores ? featureBlockOfPieces(shape)
+                          : machine.tensorCores ? featureBlockOfPieces(shape, machine)
                                                 : featureBlockFor(shape.features, machine.l1Bytes);
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;

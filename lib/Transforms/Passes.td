@@ -84,6 +84,33 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
   }];
 }
 
+def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
+  let summary = "symmetric powers in blocks, which a machine forms faster";
+  let description = [{
+    Symmetric powers of degree two become those of the same scores with a `block`: tuples of whole
+    blocks, every product inside. They have more features, as some stand twice, but those of a
+    tuple are an outer product: tensor cores' fragments of it are products of few registers.
+    Where an attention asks for a state, or has a schedule, its features stay as they are written.
+
+    Numeric contract: reassociating. Scores are equal up to rounding.
+
+    ```mlir
+    %xx = power %x {degree = 2, symmetric} : [32]
+    %yy = power %y {degree = 2, symmetric} : [32]
+    ```
+    becomes, as far as scores are asked for
+    ```mlir
+    %xx = power %x {block = 8, degree = 2, symmetric} : [32]
+    %yy = power %y {block = 8, degree = 2, symmetric} : [32]
+    ```
+  }];
+  let options = [
+    Option<"block", "block", "int64_t", "8", "Numbers in a block">,
+    Option<"growth", "growth", "double", "1.25",
+           "How many times as many features there may be after it">,
+  ];
+}
+
 def SetStorage : Pass<"polyattn-set-storage", "::mlir::ModuleOp"> {
   let summary = "change what tensors hold";
   let description = [{
@@ -113,7 +140,7 @@ def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
     Option<"featureBlock", "feature-block", "int64_t", "0",
            "Features formed at a time, 0 for the cost model's choice">,
     Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
-           "The first level data cache of one core, in bytes">,
+           "The first level data cache of one core, or the shared memory of a CTA, in bytes">,
     Option<"tensorCores", "tensor-cores", "bool", "false",
            "Blocks as tensor cores want them, whose products cost by whole pieces">,
   ];

@@ -34,6 +34,21 @@ template <typename Op> static bool bothAre(Value query, Value key) {
   return q && k && q->getOperandTypes() == k->getOperandTypes();
 }
 
+bool polyattn::needsScoresOnly(AttendOp op) {
+  if (op.getInitialState() || op.getFinalState() || op.getSchedule())
+    return false;
+  auto isUsedByAttends = [&](Value vector) {
+    return llvm::all_of(vector.getUses(), [&](OpOperand &use) {
+      auto user = dyn_cast<AttendOp>(use.getOwner());
+      return user && use.get() != user.getValue() && !user.getInitialState() &&
+             !user.getFinalState();
+    });
+  };
+  return isUsedByAttends(op.getQuery()) && isUsedByAttends(op.getKey()) &&
+         (!op.getLocalQuery() ||
+          (isUsedByAttends(op.getLocalQuery()) && isUsedByAttends(op.getLocalKey())));
+}
+
 /// True where the score is |s|^p with an odd p, which is no product of scores.
 static bool isAbsolute(PowerOp power) { return power.getAbs() && power.getDegree() % 2 != 0; }
 

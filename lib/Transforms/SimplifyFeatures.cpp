@@ -20,24 +20,6 @@ namespace polyattn {
 #include "lib/Transforms/Passes.h.inc"
 } // namespace polyattn
 
-/// True where nothing but the scores of this op's queries and keys is asked for: no state,
-/// whose features are defined as written, no use of the vectors elsewhere, and no schedule
-/// that was made for the structure as it stands.
-static bool needsScoresOnly(AttendOp op) {
-  if (op.getInitialState() || op.getFinalState() || op.getSchedule())
-    return false;
-  auto isUsedByAttends = [&](Value vector) {
-    return llvm::all_of(vector.getUses(), [&](OpOperand &use) {
-      auto user = dyn_cast<AttendOp>(use.getOwner());
-      return user && use.get() != user.getValue() && !user.getInitialState() &&
-             !user.getFinalState();
-    });
-  };
-  return isUsedByAttends(op.getQuery()) && isUsedByAttends(op.getKey()) &&
-         (!op.getLocalQuery() ||
-          (isUsedByAttends(op.getLocalQuery()) && isUsedByAttends(op.getLocalKey())));
-}
-
 using Pair = std::pair<Value, Value>;
 
 /// True where it is known of the new scores too that they are not negative, if it was.

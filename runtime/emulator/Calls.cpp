@@ -90,6 +90,14 @@ uint32_t polyattn_emu_pack(uint32_t kind, float low, float high) {
     return bf16OfFloat(low) | uint32_t(bf16OfFloat(high)) << 16;
   return f16OfFloat(low) | uint32_t(f16OfFloat(high)) << 16;
 }
+
+uint32_t polyattn_emu_multiply_pairs(uint32_t a, uint32_t b) {
+  auto product = [](uint32_t x, uint32_t y) -> uint32_t {
+    return bf16OfFloat(floatOfBF16(uint16_t(x)) * floatOfBF16(uint16_t(y)));
+  };
+  return product(a, b) | product(a >> 16, b >> 16) << 16;
+}
+
 float polyattn_emu_round_tf32(float value) { return roundToTF32(value); }
 
 // Compiled code passes a 16-bit number in the low half of a vector register, as it does a float.
@@ -124,6 +132,7 @@ const std::vector<std::pair<const char *, void *>> &polyattn::emulator::getCalls
       {"polyattn_emu_shuffle", addressOf(polyattn_emu_shuffle)},
       {"polyattn_emu_check_index", addressOf(polyattn_emu_check_index)},
       {"polyattn_emu_pack", addressOf(polyattn_emu_pack)},
+      {"polyattn_emu_multiply_pairs", addressOf(polyattn_emu_multiply_pairs)},
       {"polyattn_emu_round_tf32", addressOf(polyattn_emu_round_tf32)},
       {"__truncsfbf2", addressOf(truncateToBF16)},
       {"__truncsfhf2", addressOf(truncateToF16)},

@@ -43,6 +43,7 @@ uint32_t polyattn_emu_shuffle(uint32_t site, uint32_t mode, uint32_t lane, uint3
 /// The index, if it is below `count`, else a finding and 0.
 uint32_t polyattn_emu_check_index(uint32_t site, uint32_t index, uint32_t count);
 uint32_t polyattn_emu_pack(uint32_t kind, float low, float high);
+uint32_t polyattn_emu_multiply_pairs(uint32_t a, uint32_t b);
 float polyattn_emu_round_tf32(float value);
 }
 

@@ -77,10 +77,11 @@ void Block::executeShuffle(int warp) {
   const Meeting first = meetingOf(warp, 0);
   uint32_t results[kWarpSize];
   for (int lane = 0; lane < kWarpSize; ++lane) {
-    int from = first.variant == Xor     ? lane ^ int(first.detail)
-               : first.variant == Index ? int(first.detail)
-                                        : lane - int(first.detail);
-    results[lane] = meetingOf(warp, from < 0 ? lane : from % kWarpSize).value;
+    int distance = meetingOf(warp, lane).detail % kWarpSize;
+    int from = first.variant == Xor     ? lane ^ distance
+               : first.variant == Index ? distance
+                                        : lane - distance;
+    results[lane] = meetingOf(warp, from < 0 ? lane : from).value;
   }
   for (int lane = 0; lane < kWarpSize; ++lane)
     meetingOf(warp, lane).value = results[lane];

@@ -179,11 +179,15 @@ void Planter::mutate(warp::PackOp op) {
 
 void Planter::mutate(warp::ShuffleOp op) {
   // A distance of a butterfly that the others do not have would still reach all lanes.
-  uint32_t lane = op.getLane();
-  uint32_t other =
-      op.getMode() == warp::ShuffleMode::Xor ? (lane > 1 ? lane / 2 : 2) : (lane + 1) % 32;
-  replace(op, "lane " + Twine(lane) + " is " + Twine(other),
-          [&](Operation *copy) { cast<warp::ShuffleOp>(copy).setLane(other); });
+  // Where each lane has its own, one of another group of four.
+  std::optional<int64_t> lane = getConstantIntValue(op.getLane());
+  if (!lane)
+    return shift(op, op.getLaneMutable(), 4, "lane");
+  int64_t other =
+      op.getMode() == warp::ShuffleMode::Xor ? (*lane > 1 ? *lane / 2 : 2) : (*lane + 1) % 32;
+  Value number = constant(op.getLane().getType(), other);
+  replace(op, "lane " + Twine(*lane) + " is " + Twine(other),
+          [&](Operation *copy) { cast<warp::ShuffleOp>(copy).getLaneMutable().assign(number); });
 }
 
 void Planter::mutate(warp::CopyAsyncOp op) {

@@ -21,9 +21,9 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  gpu.func @f(%x: f32) kernel {
-    // expected-error @+1 {{attribute 'lane' failed to satisfy constraint}}
-    %a = warp.shuffle <xor> %x, 32 : f32
+  gpu.func @f(%x: f64, %lane: i32) kernel {
+    // expected-error @+1 {{operand #0 must be 32-bit float or 32-bit signless integer}}
+    %a = warp.shuffle <xor> %x, %lane : f64
     gpu.return
   }
 }

@@ -50,10 +50,12 @@ gpu.module @kernels {
     %b:2 = warp.ldmatrix %address {transposed} : i32, i32
     // CHECK: warp.mma_sync <bf16>(%[[A]]#0, %[[A]]#1, %[[A]]#2, %[[A]]#3) (%[[B]]#0, %[[B]]#1) (%[[F]], %[[F]], %[[F]], %[[F]])
     %d:4 = warp.mma_sync <bf16> (%a#0, %a#1, %a#2, %a#3) (%b#0, %b#1) (%f, %f, %f, %f)
-    // CHECK: warp.shuffle <xor> %{{.*}}, 16 : f32
-    %y = warp.shuffle <xor> %d#0, 16 : f32
+    // CHECK: warp.shuffle <xor> %{{.*}}, %[[O]] : f32
+    %y = warp.shuffle <xor> %d#0, %address : f32
     // CHECK: warp.pack <f16> %{{.*}}, %{{.*}}
     %r = warp.pack <f16> %y, %f
+    // CHECK: warp.multiply_pairs %{{.*}}, %{{.*}} : i32
+    %rr = warp.multiply_pairs %r, %r : i32
     // CHECK: warp.round_tf32 %{{.*}}
     %z = warp.round_tf32 %y
     gpu.return

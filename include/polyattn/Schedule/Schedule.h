@@ -71,9 +71,10 @@ constexpr int64_t kUsualL1Bytes = 32 * 1024;
 
 /// What the choice knows of the machine.
 struct ScheduleMachine {
+  /// Shared memory where there are tensor cores.
   int64_t l1Bytes = kUsualL1Bytes;
-  /// Products cost by whole pieces: a block has 64 positions unless a local kernel's block says
-  /// otherwise, and blocks of features are multiples of 64.
+  /// Products cost by whole pieces: a block has 64 or 128 positions unless a local kernel's block
+  /// says otherwise, and blocks of features are multiples of 64.
   bool tensorCores = false;
 };
 

@@ -49,21 +49,28 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   };
   const Product &first = products.front();
   int64_t step = placement.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
-  auto masked = [&](const Product &product, bool isLhs, Value term, int64_t tile, int64_t count) {
-    Fragments fragments = loadFragments(product, isLhs, warpTile, term, tile, count);
+  auto masked = [&](const Product &product, bool isLhs, Value term, Fragments fragments) {
     if (product.bound && (isLhs || !product.rhsIsZeroPastBound))
       maskTerms(fragments, isLhs, term, product.bound);
     return fragments;
   };
-  auto terms = [&](Value term, ValueRange carried) {
-    SmallVector<Fragments> lhs;
-    for (const Product &product : products)
-      lhs.push_back(masked(product, /*isLhs=*/true, term, 0, warpTile.rowTiles));
-    Values sums(carried);
+  // Features as terms are formed run by run.
+  SmallVector<std::optional<FeatureRuns>> runs;
+  int64_t turn = step;
+  for (const Product &product : products) {
+    runs.push_back(product.lhsTransposed ? runsToForm(product.lhs) : std::nullopt);
+    if (runs.back())
+      turn = std::max(turn, runs.back()->features());
+  }
+  auto leftFragments = [&](int64_t p, Value term) {
+    return loadFragments(products[p], /*isLhs=*/true, warpTile, term, 0, warpTile.rowTiles);
+  };
+  auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values sums) {
     // Two columns of pieces at a time: one ldmatrix brings both, and few registers wait.
     for (int64_t tile = 0; tile < warpTile.columnTiles; tile += 2) {
       int64_t count = std::min<int64_t>(2, warpTile.columnTiles - tile);
-      Fragments rhs = masked(first, /*isLhs=*/false, term, tile, count);
+      Fragments rhs = masked(first, /*isLhs=*/false, term,
+                             loadFragments(first, /*isLhs=*/false, warpTile, term, tile, count));
       auto multiplyAt = [&](int64_t p, int64_t i, int64_t j) {
         Values piece;
         for (int64_t r = 0; r < 4; ++r)
@@ -90,21 +97,37 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
                     MutableArrayRef<Value>(sums).slice(perProduct + 4 * i, 4));
     return sums;
   };
+  auto termsOfTurn = [&](Value start, ValueRange carried) {
+    SmallVector<std::optional<RunFactors>> factors(products.size());
+    for (size_t p = 0; p < products.size(); ++p)
+      if (runs[p])
+        factors[p] = loadRunFactors(products[p], *runs[p], warpTile, start);
+    Values sums(carried);
+    for (int64_t offset = 0; offset < turn; offset += step) {
+      Value term = e.add(start, offset);
+      SmallVector<Fragments> lhs;
+      for (size_t p = 0; p < products.size(); ++p)
+        lhs.push_back(masked(products[p], /*isLhs=*/true, term,
+                             factors[p] ? formTerms(*factors[p], offset) : leftFragments(p, term)));
+      sums = terms(term, lhs, std::move(sums));
+    }
+    return sums;
+  };
   Values sums;
   for (const Values &own : accumulators)
     llvm::append_range(sums, own);
   if (rowSums)
     sums.append(4 * warpTile.rowTiles, e.f32(0));
   int64_t end = roundUp(first.terms, 16);
-  if (end == step) {
-    sums = terms(e.i32(0), sums);
+  if (end == turn) {
+    sums = termsOfTurn(e.i32(0), sums);
   } else {
-    auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(step), sums);
+    auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(turn), sums);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
     // Else loop strength reduction gives each of the addresses a register of its own.
     Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
-    scf::YieldOp::create(e, terms(term, loop.getRegionIterArgs()));
+    scf::YieldOp::create(e, termsOfTurn(term, loop.getRegionIterArgs()));
     sums = Values(loop.getResults());
   }
   if (rowSums)
@@ -219,9 +242,7 @@ void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp beside) {
     sums = multiply(product, *grid.warpTile, sums, rowSums ? &*rowSums : nullptr).front();
     storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, Value());
   };
-  // Addresses of global memory take registers of their own.
   ProductCount products;
-  products.all = storage.space == Space::Shared ? 1 : 2;
   // Warps without a part must not read another's while that is written.
   forAccumulators(rows, columns, products, /*whole=*/false, [&](const Grid &grid, Value condition) {
     e.when(condition, [&] { update(grid); });

@@ -64,10 +64,11 @@ Value KernelLowering::address(const Storage &storage, const Coordinates &line,
 
 void KernelLowering::loadRun(const Storage &storage, Value address, int64_t run, Values &elements) {
   Type type = e.runType(storage.element, run);
-  Value loaded = storage.space == Space::Shared
-                     ? Value(warp::LoadSharedOp::create(e, type, address))
-                     : Value(warp::LoadGlobalOp::create(e, type, workspacePointer, e.toI64(address),
-                                                        /*read_only=*/false));
+  Value loaded =
+      storage.space == Space::Shared
+          ? Value(warp::LoadSharedOp::create(e, type, address))
+          : Value(warp::LoadGlobalOp::create(e, type, workspacePointer, e.toI64Address(address),
+                                             /*read_only=*/false));
   e.unpack(loaded, elements);
 }
 

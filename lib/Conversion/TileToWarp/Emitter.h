@@ -60,6 +60,16 @@ public:
     return value.getType().isInteger(64) ? value
                                          : createOrFold<mlir::arith::ExtSIOp>(getI64Type(), value);
   }
+  /// The same of an address, which is never negative: what is added last is a constant of the
+  /// instruction that uses it.
+  mlir::Value toI64Address(mlir::Value value) {
+    auto sum = value.getDefiningOp<mlir::arith::AddIOp>();
+    std::optional<int64_t> offset =
+        sum ? mlir::getConstantIntValue(sum.getRhs()) : std::optional<int64_t>();
+    if (!offset)
+      return toI64(value);
+    return createOrFold<mlir::arith::AddIOp>(toI64(sum.getLhs()), i64(*offset));
+  }
   mlir::Value toI32(mlir::Value value) {
     return value.getType().isIndex() ? createOrFold<mlir::arith::IndexCastOp>(getI32Type(), value)
                                      : value;

@@ -158,6 +158,9 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
   Fragments fragments;
   if (loadMatrices(product, isLhs, warpTile, term, first, count, fragments))
     return fragments;
+  if (isLhs && !product.lhsTransposed)
+    if (std::optional<FeatureRuns> runs = runsToForm(product.lhs))
+      return formRows(product, *runs, warpTile, term);
   bool wide = placement.operandKind() == warp::OperandKind::TF32;
   Value group = e.divide(lane, 4), member = e.modulo(lane, 4);
   Coordinates outer, terms;

@@ -15,6 +15,7 @@
 
 #include "Barriers.h"
 #include "Emitter.h"
+#include "FeatureRuns.h"
 #include "MemoryPlan.h"
 #include "Placement.h"
 #include "lib/Conversion/FirstFit.h"
@@ -236,6 +237,27 @@ private:
                           mlir::Value term, int64_t first, int64_t count);
   bool loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile, mlir::Value term,
                     int64_t first, int64_t count, Fragments &fragments);
+  //===--- Features as factors (Features.cpp) -------------------------------===//
+  /// How the features of a left factor are formed in registers; none where it is no such factor.
+  std::optional<FeatureRuns> runsToForm(mlir::Value factor);
+  /// Of a lane's matrix, whose first element the tile has at (row, column).
+  mlir::Value matrixAddress(const Window &window, mlir::Value row, mlir::Value column);
+  /// f32, null for 1.
+  mlir::Value weightOf(const FeatureRuns &runs, mlir::Value run);
+  /// What the terms of one run are products of, for each eight positions of a warp's tile: two of
+  /// the eight right numbers, and all left numbers, two in a word.
+  struct RunFactors {
+    Values right;
+    llvm::SmallVector<Values> left;
+  };
+  /// Of the run that begins at `term`.
+  RunFactors loadRunFactors(const Product &product, const FeatureRuns &runs,
+                            const WarpTile &warpTile, mlir::Value term);
+  /// Of the 16 terms at `offset` in the run.
+  Fragments formTerms(const RunFactors &factors, int64_t offset);
+  /// Features in rows, at the 16 positions from `term` on.
+  Fragments formRows(const Product &product, const FeatureRuns &runs, const WarpTile &warpTile,
+                     mlir::Value term);
   Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
                         const Coordinates &terms);
   /// One 16 x 8 piece: D += A B over the terms of a fragment.

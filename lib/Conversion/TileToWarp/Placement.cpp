@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Placement.h"
+#include "FeatureRuns.h"
 #include "Layout.h"
 
 using namespace mlir;
@@ -143,8 +144,57 @@ bool Placement::isCheapAgain(Value value) {
          elementType(matrices[0]) == BFloat16Type::get(value.getContext());
 }
 
+ColumnSum ColumnSum::of(ReduceOp reduce) {
+  Value input = reduce.getInput();
+  auto map = input.getDefiningOp<MapOp>();
+  if (!map || !map->hasOneUse() || map->getBlock() != reduce->getBlock() ||
+      map.getInputs().size() != 2 || reduce.getKind() != ReduceKind::Add ||
+      reduce.getAxis() != tile::Axis::Columns)
+    return {input, {}};
+  Value matrix = map.getInputs()[0], weights = map.getInputs()[1];
+  Block &body = map.getBody().front();
+  auto product = dyn_cast<arith::MulFOp>(body.front());
+  bool multiplies = product && body.getOperations().size() == 2 &&
+                    product.getLhs() == body.getArgument(0) &&
+                    product.getRhs() == body.getArgument(1);
+  bool fits = sameShape(matrix, input) && !isVector(matrix) && tileType(weights).getRows() == 1;
+  return multiplies && fits ? ColumnSum{matrix, weights} : ColumnSum{input, {}};
+}
+
+bool Placement::isFormedByProducts(ExpandOp expand) {
+  Value features = expand.getResult(), source = expand.getSource();
+  if (kind != warp::OperandKind::BF16 || isVector(features) || of(source) != Place::Memory ||
+      !FeatureRuns::of(expand))
+    return false;
+  bool isFactor = false;
+  return llvm::all_of(features.getUses(),
+                      [&](OpOperand &use) {
+                        Operation *user = use.getOwner();
+                        if (user->getBlock() != expand->getBlock())
+                          return false;
+                        // Features times weights are summed up, and nothing else.
+                        if (auto map = dyn_cast<MapOp>(user); map && map->hasOneUse())
+                          if (auto reduce = dyn_cast<ReduceOp>(*map->user_begin()))
+                            if (ColumnSum::of(reduce).matrix == features)
+                              user = reduce;
+                        auto dot = dyn_cast<DotOp>(user);
+                        if (dot && !isMatrixProduct(dot))
+                          return use.getOperandNumber() == 1 && isVector(dot.getLhs());
+                        if (auto reduce = dyn_cast<ReduceOp>(user))
+                          return reduce.getKind() == ReduceKind::Add &&
+                                 reduce.getAxis() == tile::Axis::Columns && !reduce.getLower();
+                        auto update = dyn_cast<AccumulateOp>(user);
+                        bool isProduct = dot || (update && isMatrixProduct(update));
+                        isFactor |= isProduct;
+                        return isProduct && use.getOperandNumber() == 0;
+                      }) &&
+         isFactor;
+}
+
 bool Placement::isDeferrable(Value value) {
   Operation *op = value.getDefiningOp();
+  if (auto expand = dyn_cast<ExpandOp>(op); expand && isFormedByProducts(expand))
+    return true;
   if (!isa<MapOp, CausalMaskOp, ExpandOp, DotOp>(op) || value.use_empty())
     return false;
   if (!value.hasOneUse() && !isCheapAgain(value))

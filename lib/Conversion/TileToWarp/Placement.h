@@ -22,6 +22,14 @@ enum class Place {
   Memory,
 };
 
+/// A sum over the columns of a matrix, each times an element of a row vector where there is one.
+struct ColumnSum {
+  mlir::Value matrix, weights; // weights may be null
+
+  /// Of what a reduction adds up: products are looked into where nothing else needs them.
+  static ColumnSum of(tile::ReduceOp reduce);
+};
+
 /// Facts about the values of a kernel. Nothing is changed and nothing is emitted.
 class Placement {
 public:
@@ -36,6 +44,9 @@ public:
   mlir::Type elementType(mlir::Value value);
   /// Whether bf16 products have a window of this buffer as a factor.
   bool isReadByProducts(tile::BufferOp buffer);
+  /// Whether every user of these features is a product, or a sum, that forms them in registers:
+  /// they are never in memory.
+  bool isFormedByProducts(tile::ExpandOp expand);
   /// Whether evaluating a value computes a product or reads accumulators: then it is evaluated as
   /// these lie.
   bool needsWarpGrid(mlir::Value value);

@@ -78,7 +78,7 @@ void KernelLowering::reduceEach(const Reduction &reduction,
     int64_t nearest = reduction.alongLines ? 1 : perWarp;
     for (int64_t distance = lanes / 2 * nearest; distance >= nearest; distance /= 2)
       sum = combine(e, reduction.kind, sum,
-                    warp::ShuffleOp::create(e, warp::ShuffleMode::Xor, sum, distance));
+                    warp::ShuffleOp::create(e, warp::ShuffleMode::Xor, sum, e.i32(distance)));
     Value writes = spare ? e.less(i, outputs) : Value();
     if (lanes > 1)
       writes = e.both(writes, e.less(part, 1));
@@ -140,6 +140,13 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
     return;
   }
   Value input = reduce.getInput();
+  if (auto [matrix, weights] = ColumnSum::of(reduce); weights) {
+    beginPhase();
+    return reduceInto(
+        reduce.getResult(),
+        productReduction(matrix, /*transposed=*/false, weights, number(reduce.getBound())),
+        [](Value, Value result) { return result; });
+  }
   TileType type = tileType(input);
   bool ofRows = reduce.getAxis() == tile::Axis::Rows;
   // Above the diagonal of a masked tile there are zeros.

@@ -63,7 +63,8 @@ void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTi
 bool KernelLowering::reduceByProducts(const Reduction &reduction,
                                       function_ref<void(Value, Value)> write) {
   if (!reduction.matrix || reduction.kind != ReduceKind::Add ||
-      placement.operandKind() != warp::OperandKind::BF16 || !matricesOf(reduction.matrix))
+      placement.operandKind() != warp::OperandKind::BF16 ||
+      !(matricesOf(reduction.matrix) || runsToForm(reduction.matrix)))
     return false;
   Product product;
   product.lhs = reduction.matrix;
@@ -140,11 +141,11 @@ KernelLowering::RowSums KernelLowering::rowSumsOf(DotOp product) {
 }
 
 KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
-  return rowSumsInto(reduce.getResult(), /*vector=*/Value(), /*initial=*/Value());
+  return rowSumsInto(reduce.getResult(), ColumnSum::of(reduce).weights, /*initial=*/Value());
 }
 
 AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
-  Value matrix = reduce.getInput();
+  auto [matrix, weights] = ColumnSum::of(reduce);
   if (placement.operandKind() != warp::OperandKind::BF16 || reduce.getLower() ||
       reduce.getKind() != ReduceKind::Add || reduce.getAxis() != tile::Axis::Columns ||
       tileType(matrix).getRows() % 16)
@@ -159,12 +160,13 @@ AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
       return last != reduce && last->isBeforeInBlock(reduce);
     });
   };
+  auto isThere = [&](Value value) { return !value || computed.contains(value); };
   for (Operation *user : matrix.getUsers()) {
     auto update = dyn_cast<AccumulateOp>(user);
     if (update && update->getBlock() == reduce->getBlock() && reduce->isBeforeInBlock(update) &&
         update.getLhs() == matrix && update.getBound() == reduce.getBound() &&
-        isMatrixProduct(update) && computed.contains(update.getRhs()) && !update.getFactor() &&
-        mayMove(update))
+        isMatrixProduct(update) && computed.contains(update.getRhs()) && isThere(weights) &&
+        isThere(update.getFactor()) && mayMove(update))
       return update;
   }
   return {};

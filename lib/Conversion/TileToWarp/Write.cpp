@@ -78,7 +78,7 @@ void KernelLowering::storeRun(const Storage &storage, Value address, ValueRange 
   if (storage.space == Space::Shared)
     warp::StoreSharedOp::create(e, word, address);
   else
-    warp::StoreGlobalOp::create(e, word, workspacePointer, e.toI64(address));
+    warp::StoreGlobalOp::create(e, word, workspacePointer, e.toI64Address(address));
 }
 
 void KernelLowering::storeElements(const Storage &storage, const Grid &grid, ValueRange values) {

@@ -166,9 +166,8 @@ void CallEmitter::replace(warp::ShuffleOp op) {
   Value value = op.getValue();
   if (value.getType() == f32)
     value = LLVM::BitcastOp::create(builder, i32, value);
-  value = call(
-      "shuffle",
-      {site(op), constant(static_cast<int64_t>(op.getMode())), constant(op.getLane()), value}, i32);
+  value = call("shuffle",
+               {site(op), constant(static_cast<int64_t>(op.getMode())), op.getLane(), value}, i32);
   if (op.getType() == f32)
     value = LLVM::BitcastOp::create(builder, f32, value);
   op.replaceAllUsesWith(value);
@@ -209,6 +208,9 @@ void CallEmitter::replaceNumber(Operation *op) {
           .Case([&](warp::PackOp op) {
             Value kind = constant(static_cast<int64_t>(op.getKind()));
             return call("pack", {kind, op.getLow(), op.getHigh()}, i32);
+          })
+          .Case([&](warp::MultiplyPairsOp op) {
+            return call("multiply_pairs", {op.getLhs(), op.getRhs()}, i32);
           })
           .Case([&](warp::RoundTf32Op op) { return call("round_tf32", op.getValue(), f32); })
           .Case([&](warp::LookupOp op) { return lookup(op); })

@@ -88,8 +88,8 @@ struct Shuffle : ConvertOpToLLVMPattern<warp::ShuffleOp> {
     }
     auto number = [&](int32_t value) { return createI32(rewriter, op.getLoc(), value); };
     rewriter.replaceOpWithNewOp<NVVM::ShflOp>(op, op.getType(), number(kWholeWarp),
-                                              adaptor.getValue(), number(op.getLane()),
-                                              number(limit), kind, UnitAttr());
+                                              adaptor.getValue(), adaptor.getLane(), number(limit),
+                                              kind, UnitAttr());
     return success();
   }
 };
@@ -111,6 +111,22 @@ private:
   static Value convert(warp::PackOp op, OpAdaptor adaptor, Type element, OpBuilder &builder) {
     return Op::create(builder, op.getLoc(), VectorType::get(2, element), adaptor.getHigh(),
                       adaptor.getLow(), /*random_bits=*/Value(), NVVM::FPRoundingMode::RN);
+  }
+};
+
+/// LLVM writes fma with -0, which rounds alike, for the chips that have no other product.
+struct MultiplyPairs : ConvertOpToLLVMPattern<warp::MultiplyPairsOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(warp::MultiplyPairsOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type pair = VectorType::get(2, rewriter.getBF16Type());
+    auto pairOf = [&](Value word) {
+      return LLVM::BitcastOp::create(rewriter, op.getLoc(), pair, word);
+    };
+    Value product = LLVM::FMulOp::create(rewriter, op.getLoc(), pairOf(adaptor.getLhs()),
+                                         pairOf(adaptor.getRhs()));
+    rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(op, op.getType(), product);
+    return success();
   }
 };
 
@@ -143,5 +159,5 @@ struct Opaque : ConvertOpToLLVMPattern<warp::OpaqueOp> {
 } // namespace
 
 void polyattn::populateFragmentPatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<Ldmatrix, MmaSync, Shuffle, Pack, RoundTf32, Opaque>(converter);
+  patterns.add<Ldmatrix, MmaSync, Shuffle, Pack, MultiplyPairs, RoundTf32, Opaque>(converter);
 }

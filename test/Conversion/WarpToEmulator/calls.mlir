@@ -72,7 +72,7 @@ gpu.module @kernels {
     // CHECK: llvm.bitcast {{.*}} : f32 to i32
     // CHECK: llvm.call @polyattn_emu_shuffle
     // CHECK: llvm.bitcast {{.*}} : i32 to f32
-    %y = warp.shuffle <xor> %d#0, 16 : f32
+    %y = warp.shuffle <xor> %d#0, %address : f32
     // CHECK: llvm.call @polyattn_emu_pack
     %r = warp.pack <f16> %y, %f
     // CHECK: llvm.call @polyattn_emu_round_tf32

@@ -89,21 +89,23 @@ gpu.module @kernels {
     %e:4 = warp.mma_sync <f16> (%a#0, %a#1, %a#2, %a#3) (%b#0, %b#1) (%f, %f, %f, %f)
     // CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>, {{.*}}k = 8>} : (i32, i32, f32)
     %g:4 = warp.mma_sync <tf32> (%a#0, %a#1, %a#2, %a#3) (%b#0, %b#1) (%f, %f, %f, %f)
-    // CHECK: %[[LANE:.*]] = llvm.mlir.constant(16 : i32) : i32
     // CHECK: %[[LIMIT:.*]] = llvm.mlir.constant(31 : i32) : i32
-    // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[F]], %[[LANE]], %[[LIMIT]] : f32 -> f32
-    %x = warp.shuffle <xor> %f, 16 : f32
-    // CHECK: nvvm.shfl.sync idx %{{.*}}, %[[A]], %{{.*}}, %{{.*}} : i32 -> i32
-    %i = warp.shuffle <index> %address, 3 : i32
+    // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[F]], %[[A]], %[[LIMIT]] : f32 -> f32
+    %x = warp.shuffle <xor> %f, %address : f32
+    // CHECK: nvvm.shfl.sync idx %{{.*}}, %[[A]], %[[A]], %{{.*}} : i32 -> i32
+    %i = warp.shuffle <index> %address, %address : i32
     // CHECK: %[[FIRST:.*]] = llvm.mlir.constant(0 : i32) : i32
-    // CHECK: nvvm.shfl.sync up %{{.*}}, %[[F]], %{{.*}}, %[[FIRST]] : f32 -> f32
-    %u = warp.shuffle <up> %f, 1 : f32
+    // CHECK: nvvm.shfl.sync up %{{.*}}, %[[F]], %[[A]], %[[FIRST]] : f32 -> f32
+    %u = warp.shuffle <up> %f, %address : f32
     // The first goes into the low half.
     // CHECK: %[[PAIR:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[H]], %[[F]] {rnd = #nvvm.fp_rnd_mode<rn>} : vector<2xbf16>
     // CHECK: llvm.bitcast %[[PAIR]] : vector<2xbf16> to i32
     %r = warp.pack <bf16> %f, %h
     // CHECK: nvvm.convert.f32x2.to.f16x2 %[[H]], %[[F]]
     %q = warp.pack <f16> %f, %h
+    // CHECK: %[[PRODUCT:.*]] = llvm.fmul %{{.*}}, %{{.*}} : vector<2xbf16>
+    // CHECK: llvm.bitcast %[[PRODUCT]] : vector<2xbf16> to i32
+    %s = warp.multiply_pairs %r, %q : i32
     // CHECK: nvvm.convert.float.to.tf32 %[[F]] {rnd = #nvvm.fp_rnd_mode<rna>}
     %z = warp.round_tf32 %f
     // CHECK: llvm.inline_asm has_side_effects "", "=r,0" %[[A]] : (i32) -> i32

@@ -29,14 +29,14 @@ TEST_F(DivergenceTest, LanesAtDifferentCollectives) {
   expectProblem(runBody(7, R"(scf.if %few {
       warp.sync // here
     } else {
-      %x = warp.shuffle <xor> %t, 1 : i32 // there
+      %x = warp.shuffle <xor> %t, %t : i32 // there
     })"),
                 Problem::DivergentCollective, "// there", "(warp.sync)");
 }
 
 TEST_F(DivergenceTest, LanesThatHaveEnded) {
   expectProblem(runBody(7, R"(scf.if %few {
-      %x = warp.shuffle <xor> %t, 1 : i32 // here
+      %x = warp.shuffle <xor> %t, %t : i32 // here
     })"),
                 Problem::DivergentCollective, "// here", "thread 7 has ended");
 }

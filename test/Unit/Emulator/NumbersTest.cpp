@@ -123,6 +123,70 @@ TEST_F(EmulatedRun, ShufflesReduceAndScan) {
   }
 }
 
+TEST_F(EmulatedRun, LanesAskDifferentOnes) {
+  // y[0] of lane l is the value of lane 7 l + 3, y[1] that of lane l xor l, y[2] that of lane l -
+  // l.
+  define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(
+    %three = arith.constant 3 : i32
+    %four = arith.constant 4 : i32
+    %seven = arith.constant 7 : i32
+    %t = warp.thread_id
+    %own = arith.muli %t, %four : i32
+    %own64 = arith.extui %own : i32 to i64
+    %v = warp.load_global %x[%own64] : i32
+    %seventh = arith.muli %t, %seven : i32
+    %from = arith.addi %seventh, %three : i32
+    %a = warp.shuffle <index> %v, %from : i32
+    %b = warp.shuffle <xor> %v, %t : i32
+    %c = warp.shuffle <up> %v, %t : i32
+    %row = arith.constant 128 : i64
+    %second = arith.addi %own64, %row : i64
+    %third = arith.addi %second, %row : i64
+    warp.store_global %a, %y[%own64] : i32
+    warp.store_global %b, %y[%second] : i32
+    warp.store_global %c, %y[%third] : i32)",
+         32, 0);
+  TestTensor<int32_t> x({32}), y({3, 32}, /*isResult=*/true);
+  for (int i = 0; i < 32; ++i)
+    x.data[i] = 100 + i;
+  auto report = run("kernel", {x, y});
+  ASSERT_TRUE(bool(report)) << toString(report.takeError());
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(y.data[i], 100 + (7 * i + 3) % 32);
+    EXPECT_EQ(y.data[32 + i], 100);
+    EXPECT_EQ(y.data[64 + i], 100);
+  }
+}
+
+TEST_F(EmulatedRun, PairsAreMultipliedByHalves) {
+  define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(
+    %eight = arith.constant 8 : i32
+    %four = arith.constant 4 : i32
+    %t = warp.thread_id
+    %in = arith.muli %t, %eight : i32
+    %in64 = arith.extui %in : i32 to i64
+    %v = warp.load_global %x[%in64] : vector<2xi32>
+    %a = vector.extract %v[0] : i32 from vector<2xi32>
+    %b = vector.extract %v[1] : i32 from vector<2xi32>
+    %c = warp.multiply_pairs %a, %b : i32
+    %own = arith.muli %t, %four : i32
+    %own64 = arith.extui %own : i32 to i64
+    warp.store_global %c, %y[%own64] : i32)",
+         32, 0);
+  TestTensor<uint16_t> x({32, 4}), y({32, 2}, /*isResult=*/true);
+  std::vector<float> numbers;
+  for (int i = 0; i < 128; ++i) {
+    numbers.push_back(float(1 + i % 9) / 8 * (i % 5 ? 1 : -1));
+    x.data[i] = bf16(numbers[i]);
+  }
+  auto report = run("kernel", {x, y});
+  ASSERT_TRUE(bool(report)) << toString(report.takeError());
+  for (int i = 0; i < 64; ++i) {
+    int first = i / 2 * 4 + i % 2;
+    EXPECT_EQ(y.data[i], bf16(numbers[first] * numbers[first + 2])) << i;
+  }
+}
+
 TEST_F(EmulatedRun, CopiesFillWithZeros) {
   // Lane l copies l % 17 bytes of its 16.
   define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(

@@ -104,7 +104,7 @@ TEST_F(RacesTest, NothingOrdersAWarp) {
 }
 
 TEST_F(RacesTest, ShuffleDoesNotOrderMemory) {
-  defineExchange("%s = warp.shuffle <xor> %t, 1 : i32", "1");
+  defineExchange("%s = warp.shuffle <xor> %t, %t : i32", "1");
   expectProblem(run("kernel", {}), Problem::ReadAfterWriteRace, "// read");
 }
 

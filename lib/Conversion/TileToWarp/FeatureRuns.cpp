@@ -1,0 +1,56 @@
+//===- FeatureRuns.cpp - features that lie as products of fragments do ----===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FeatureRuns.h"
+#include "Layout.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+static std::optional<FeatureRuns> runsOf(ArrayRef<int32_t> table, ArrayRef<double> weights,
+                                         int64_t lefts) {
+  FeatureRuns runs;
+  runs.lefts = lefts;
+  int64_t features = table.size() / 2;
+  if (features % runs.features())
+    return std::nullopt;
+  for (int64_t first = 0; first < features; first += runs.features()) {
+    int32_t left = table[2 * first], right = table[2 * first + 1];
+    double weight = weights.empty() ? 1 : weights[first];
+    if (left % lefts || right % 8)
+      return std::nullopt;
+    for (int64_t i = 0; i < runs.features(); ++i) {
+      int64_t feature = first + i;
+      if (table[2 * feature] != left + i / 8 || table[2 * feature + 1] != right + i % 8 ||
+          (!weights.empty() && weights[feature] != weight))
+        return std::nullopt;
+    }
+    runs.left.push_back(left);
+    runs.right.push_back(right);
+    runs.weights.push_back(weight);
+  }
+  if (llvm::all_of(runs.weights, [](double weight) { return weight == 1; }))
+    runs.weights.clear();
+  return runs;
+}
+
+std::optional<FeatureRuns> FeatureRuns::of(ExpandOp expand) {
+  if (cast<ShapedType>(expand.getTable().getType()).getDimSize(1) != 2)
+    return std::nullopt;
+  auto table = llvm::to_vector(expand.getTable().getValues<int32_t>());
+  ArrayRef<double> weights = expand.getWeights().value_or(ArrayRef<double>());
+  int64_t rows = expand.getResult().getType().getRows();
+  for (int64_t lefts : {8, 4, 2}) {
+    if (rows % (8 * lefts) || alignmentOf(expand.getFirst()) % (8 * lefts))
+      continue;
+    if (std::optional<FeatureRuns> runs = runsOf(table, weights, lefts))
+      return runs;
+  }
+  return std::nullopt;
+}

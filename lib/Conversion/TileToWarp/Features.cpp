@@ -1,0 +1,215 @@
+//===- Features.cpp - factors that are features, formed in registers ------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A register of a fragment has two neighbours of 16 bits, along the terms of the product. That of
+// features in runs (FeatureRuns.h) is the product of two registers: one of eight `right` numbers,
+// which all features of the run share, and one of a `left` number.
+//
+// Where features are the terms, a register has two `right` numbers of a position and twice the same
+// `left` number: half of a word that has two of these. Where positions are the terms, it has a
+// feature's numbers at two positions, and its `left` numbers are in another lane.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+std::optional<FeatureRuns> KernelLowering::runsToForm(Value factor) {
+  auto expand = factor.getDefiningOp<ExpandOp>();
+  if (!expand || computed.contains(factor) || !placement.isFormedByProducts(expand) ||
+      !matricesOf(expand.getSource()))
+    return std::nullopt;
+  return FeatureRuns::of(expand);
+}
+
+/// Whether rows of the tile that a window shows are lines of memory.
+static bool rowsAreLines(const Storage &storage, bool transposed) {
+  return storage.columnMajor == transposed;
+}
+
+Value KernelLowering::matrixAddress(const Window &window, Value row, Value column) {
+  row = e.add(row, window.transposed ? window.column : window.row);
+  column = e.add(column, window.transposed ? window.row : window.column);
+  bool byRows = rowsAreLines(window.storage, window.transposed);
+  Coordinates line, along;
+  line.base = e.add(byRows ? row : column, e.modulo(lane, 8));
+  along.base = byRows ? column : row;
+  return address(window.storage, line, along, 0, 0);
+}
+
+static ElementsAttr tableOf(Emitter &e, ArrayRef<int32_t> numbers) {
+  return DenseElementsAttr::get(RankedTensorType::get({int64_t(numbers.size())}, e.getI32Type()),
+                                numbers);
+}
+
+/// Two bf16 times a number, rounded again; the same where that is null.
+static Value scaledPair(Emitter &e, Value word, Value weight) {
+  if (!weight)
+    return word;
+  Value low = arith::MulFOp::create(e, e.fromBF16(word), weight);
+  Value high = arith::MulFOp::create(e, e.fromUpperBF16(word), weight);
+  return warp::PackOp::create(e, warp::OperandKind::BF16, low, high);
+}
+
+/// The lower or the upper half of a word, twice.
+static Value splat(Emitter &e, Value word, bool upper) {
+  Value sixteen = e.i32(16);
+  Value kept = arith::AndIOp::create(e, word, e.i32(upper ? int32_t(0xffff0000) : 0xffff));
+  Value moved = upper ? arith::ShRUIOp::create(e, word, sixteen).getResult()
+                      : arith::ShLIOp::create(e, word, sixteen).getResult();
+  return arith::OrIOp::create(e, kept, moved);
+}
+
+Value KernelLowering::weightOf(const FeatureRuns &runs, Value run) {
+  if (runs.weights.empty())
+    return {};
+  if (llvm::all_equal(runs.weights))
+    return e.f32(runs.weights[0]);
+  SmallVector<float> numbers(runs.weights.begin(), runs.weights.end());
+  auto type = RankedTensorType::get({int64_t(numbers.size())}, e.getF32Type());
+  return lookup(run, DenseElementsAttr::get(type, ArrayRef<float>(numbers)));
+}
+
+//===----------------------------------------------------------------------===//
+// Features as terms
+//===----------------------------------------------------------------------===//
+
+KernelLowering::RunFactors KernelLowering::loadRunFactors(const Product &product,
+                                                          const FeatureRuns &runs,
+                                                          const WarpTile &warpTile, Value term) {
+  auto expand = product.lhs.getDefiningOp<ExpandOp>();
+  Window source = *matricesOf(expand.getSource());
+  recordRead(source.storage, Grid());
+  Value run = e.divide(e.add(number(expand.getFirst()), term), runs.features());
+  Value left = lookup(e.known(run), tableOf(e, runs.left));
+  Value right = lookup(e.known(run), tableOf(e, runs.right));
+  Value weight = weightOf(runs, e.known(run));
+
+  RunFactors factors;
+  // A fragment has positions in its rows, 8 above 8.
+  bool byFeatures = rowsAreLines(source.storage, source.transposed);
+  Value firstPosition = warpTile.row;
+  auto eights = [&](Value feature) {
+    Values loaded;
+    for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; eight += 4) {
+      int64_t count = std::min<int64_t>(4, 2 * warpTile.rowTiles - eight);
+      Value matrix = e.modulo(e.divide(lane, 8), count);
+      Value position = e.add(e.add(firstPosition, e.multiply(matrix, 8)), 8 * eight);
+      SmallVector<Type> types(count, e.getI32Type());
+      auto load = warp::LdmatrixOp::create(e, types, matrixAddress(source, feature, position),
+                                           /*transposed=*/byFeatures);
+      llvm::append_range(loaded, load.getMatrices());
+    }
+    return loaded;
+  };
+  factors.right = eights(right);
+
+  // The left numbers of a position, two in a word.
+  int64_t words = runs.lefts / 2;
+  Values lefts;
+  if (byFeatures) {
+    Value firstLeft = e.modulo(left, 8);
+    lefts = eights(arith::SubIOp::create(e, left, firstLeft));
+    Value group = e.multiply(e.divide(lane, 4), 4), firstWord = e.divide(firstLeft, 2);
+    for (Value eight : lefts) {
+      Values own;
+      for (int64_t i = 0; i < words; ++i)
+        own.push_back(warp::ShuffleOp::create(e, warp::ShuffleMode::Index, eight,
+                                              e.add(e.add(group, firstWord), i)));
+      factors.left.push_back(own);
+    }
+  } else {
+    Coordinates line, along;
+    line.base = e.add(firstPosition, e.divide(lane, 4));
+    along.base = left;
+    line.base = e.add(line.base, source.transposed ? source.row : source.column);
+    along.base = e.add(along.base, source.transposed ? source.column : source.row);
+    Type element = source.storage.element;
+    for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; ++eight) {
+      Value loaded = warp::LoadSharedOp::create(e, e.runType(element, runs.lefts),
+                                                address(source.storage, line, along, 8 * eight, 0));
+      Values own;
+      for (int64_t i = 0; i < words; ++i)
+        own.push_back(words == 1 ? loaded : vector::ExtractOp::create(e, loaded, i).getResult());
+      factors.left.push_back(own);
+    }
+  }
+  for (Values &own : factors.left)
+    for (Value &word : own)
+      word = scaledPair(e, word, weight);
+  return factors;
+}
+
+KernelLowering::Fragments KernelLowering::formTerms(const RunFactors &factors, int64_t offset) {
+  Fragments fragments;
+  int64_t word = offset / 16; // of two left numbers, whose products are 16 terms
+  for (size_t eight = 0; eight < factors.right.size(); eight += 2) {
+    Values fragment;
+    for (bool upper : {false, true})
+      for (size_t half : {0, 1})
+        fragment.push_back(warp::MultiplyPairsOp::create(
+            e, factors.right[eight + half], splat(e, factors.left[eight + half][word], upper)));
+    fragments.high.push_back(fragment);
+  }
+  fragments.low.resize(fragments.high.size());
+  return fragments;
+}
+
+//===----------------------------------------------------------------------===//
+// Positions as terms
+//===----------------------------------------------------------------------===//
+
+KernelLowering::Fragments KernelLowering::formRows(const Product &product, const FeatureRuns &runs,
+                                                   const WarpTile &warpTile, Value term) {
+  auto expand = product.lhs.getDefiningOp<ExpandOp>();
+  Window source = *matricesOf(expand.getSource());
+  recordRead(source.storage, Grid());
+  Value first = e.known(e.add(number(expand.getFirst()), warpTile.row));
+  int64_t tilesOfRun = runs.lefts / 2;
+  int64_t known = std::max<int64_t>(alignmentOf(first) / 16, 1);
+  int64_t together = std::gcd(std::gcd(warpTile.rowTiles, tilesOfRun), known);
+  bool byFeatures = rowsAreLines(source.storage, source.transposed);
+
+  Fragments fragments;
+  for (int64_t tile = 0; tile < warpTile.rowTiles; tile += together) {
+    Value feature = e.known(e.add(first, 16 * tile));
+    Value run = e.divide(feature, runs.features());
+    Value left = lookup(run, tableOf(e, runs.left)), right = lookup(run, tableOf(e, runs.right));
+    Value weight = weightOf(runs, run);
+    Value inEight = e.modulo(left, 8), leftEight = arith::SubIOp::create(e, left, inEight);
+    // Lanes 0 to 15 name the right numbers of 16 positions, the others eight left ones.
+    Value matrix = e.divide(lane, 8);
+    Value row = e.select(e.less(matrix, 2), right, leftEight);
+    Value column = e.add(term, e.multiply(e.modulo(matrix, 2), 8));
+    SmallVector<Type> types(4, e.getI32Type());
+    Values loaded(warp::LdmatrixOp::create(e, types, matrixAddress(source, row, column),
+                                           /*transposed=*/!byFeatures)
+                      .getMatrices());
+    for (Value &word : MutableArrayRef<Value>(loaded).drop_front(2))
+      word = scaledPair(e, word, weight);
+    if (together < tilesOfRun)
+      inEight = e.add(inEight, e.multiply(e.divide(e.modulo(feature, runs.features()), 16), 2));
+    Value from = e.add(e.multiply(inEight, 4), e.modulo(lane, 4));
+    for (int64_t i = 0; i < together; ++i) {
+      Values fragment(4);
+      for (int64_t odd = 0; odd < 2; ++odd)
+        for (int64_t half = 0; half < 2; ++half) {
+          Value lefts = warp::ShuffleOp::create(e, warp::ShuffleMode::Index, loaded[2 + half],
+                                                e.add(from, 4 * (2 * i + odd)));
+          fragment[2 * half + odd] = warp::MultiplyPairsOp::create(e, loaded[half], lefts);
+        }
+      fragments.high.push_back(fragment);
+    }
+  }
+  fragments.low.resize(fragments.high.size());
+  return fragments;
+}
