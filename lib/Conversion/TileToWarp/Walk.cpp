@@ -35,6 +35,9 @@ bool KernelLowering::prefersColumns(Value value) {
     return known->second.columnMajor;
   if (auto load = value.getDefiningOp<LoadOp>())
     return load.getTransposed() && int64_t(load.getColDim()) != -1;
+  // Each element is read alone where these lie across.
+  if (auto expand = value.getDefiningOp<ExpandOp>())
+    return prefersColumns(expand.getSource());
   auto map = value.getDefiningOp<MapOp>();
   if (!map || placement.computesFromRegisters(value) || placement.countDotsInside(value))
     return false;
