@@ -57,6 +57,7 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
 void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   TileToWarpOptions kernels;
   kernels.sharedBytes = options.chip.sharedBytesPerBlock;
+  passes.addPass(createCarryStatesPass());
   passes.addPass(createTileToWarpPass(kernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

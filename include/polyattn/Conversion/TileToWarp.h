@@ -30,7 +30,12 @@ struct TileToWarpOptions {
 /// and all else are f32.
 std::unique_ptr<mlir::Pass> createTileToWarpPass(const TileToWarpOptions &options = {});
 
-/// Registers the pass --tile-to-warp.
+/// States that a loop over positions updates as a whole become tiles that it carries, in registers;
+/// products read a copy. The pass --tile-carry-states.
+std::unique_ptr<mlir::Pass> createCarryStatesPass();
+void registerCarryStatesPass();
+
+/// Registers the passes --tile-to-warp and --tile-carry-states.
 void registerTileToWarpPasses();
 
 } // namespace polyattn

@@ -92,9 +92,10 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
     if (!rowSums)
       return sums;
     Values vector = vectorFragment(rowSums->vector, term);
-    for (int64_t i = 0; i < warpTile.rowTiles; ++i)
-      multiplyPiece(lhs[0].high[i], vector,
-                    MutableArrayRef<Value>(sums).slice(perProduct + 4 * i, 4));
+    int64_t shares = warpTile.shares();
+    for (int64_t i = 0; i < warpTile.rowTiles; i += shares)
+      multiplyPiece(ownShare(lhs[0].high, i, warpTile), vector,
+                    MutableArrayRef<Value>(sums).slice(perProduct + 4 * (i / shares), 4));
     return sums;
   };
   auto termsOfTurn = [&](Value start, ValueRange carried) {
@@ -117,7 +118,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   for (const Values &own : accumulators)
     llvm::append_range(sums, own);
   if (rowSums)
-    sums.append(4 * warpTile.rowTiles, e.f32(0));
+    sums.append(4 * (warpTile.rowTiles / warpTile.shares()), e.f32(0));
   int64_t end = roundUp(first.terms, 16);
   if (end == turn) {
     sums = termsOfTurn(e.i32(0), sums);
@@ -155,9 +156,12 @@ Values KernelLowering::evaluateDot(DotOp dot, const Grid &grid) {
     return sums;
   }
   std::optional<RowSums> rowSums;
-  if (placement.of(dot.getResult()) == Place::Registers)
+  if (placement.of(dot.getResult()) == Place::Registers) {
     if (DotOp product = vectorProductBeside(dot))
       rowSums = rowSumsOf(product);
+    else if (ReduceOp reduce = columnSumBeside(dot))
+      rowSums = rowSumsOf(reduce);
+  }
   return multiply(productOf(dot), *grid.warpTile, initialSums(dot, grid),
                   rowSums ? &*rowSums : nullptr)
       .front();
@@ -232,7 +236,8 @@ void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp beside) {
   std::optional<RowSums> rowSums;
   if (beside)
     rowSums = rowSumsOf(beside);
-  auto update = [&](const Grid &grid) {
+  auto update = [&](Grid grid) {
+    grid.isMirrored = false; // these warps are not here
     Values sums = loadElements(storage, shifted(grid, row, {}));
     if (op.getFactor()) {
       Value factor = evaluateAt(op.getFactor(), {}, {});
@@ -243,6 +248,8 @@ void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp beside) {
     storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, Value());
   };
   ProductCount products;
+  // What comes from global memory is awaited in registers.
+  products.otherRegisters = storage.space == Space::Shared ? 0 : 16;
   // Warps without a part must not read another's while that is written.
   forAccumulators(rows, columns, products, /*whole=*/false, [&](const Grid &grid, Value condition) {
     e.when(condition, [&] { update(grid); });

@@ -14,6 +14,8 @@ using namespace polyattn::tile_to_warp;
 /// Accumulators that one thread may have at a time: of 255 registers, factors and addresses take
 /// the rest.
 static constexpr int64_t kMaxAccumulators = 112;
+/// The same with the states that loops carry.
+static constexpr int64_t kMaxWithStates = 160;
 
 static Coordinates consecutive(Value base, int64_t count) {
   Coordinates axis;
@@ -94,15 +96,33 @@ static std::pair<int64_t, int64_t> partOf(const WarpGrid &warps, int64_t limit, 
   return best;
 }
 
+/// Whether a loop carries this from a buffer through all of its turns (CarryStates.cpp), or will:
+/// such a state has registers of its own.
+static bool isCarriedState(Value value) {
+  auto isState = [](scf::ForOp loop, int64_t i) {
+    return i >= 0 && loop.getInitArgs()[i].getDefiningOp<tile::ReadOp>();
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return isState(loop, int64_t(argument.getArgNumber()) - loop.getNumInductionVars());
+  }
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    auto loop = dyn_cast<scf::ForOp>(use.getOwner()->getParentOp());
+    return loop && isa<scf::YieldOp>(use.getOwner()) && isState(loop, use.getOperandNumber());
+  });
+}
+
 void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const ProductCount &products,
                                      bool whole, GridBody body) {
   WarpGrid warps = WarpGrid::of(rows, columns, options.warps, products.together);
   int64_t rowTiles = warps.rowTiles, columnTiles = warps.columnTiles;
   if (!whole) {
-    int64_t live = 0;
+    int64_t live = 0, states = 0;
     for (auto &[value, accumulators] : registers)
-      live += accumulators.size();
-    int64_t pieces = (kMaxAccumulators - live) / 4 / std::max<int64_t>(products.all, 1);
+      (isCarriedState(value) ? states : live) += accumulators.size();
+    int64_t free =
+        std::min(kMaxAccumulators, kMaxWithStates - states) - live - products.otherRegisters;
+    int64_t pieces = free / 4 / std::max<int64_t>(products.all, 1);
     std::tie(rowTiles, columnTiles) = partOf(warps, pieces, products.together);
   }
   int64_t active = warps.rowWarps * warps.columnWarps;
@@ -112,6 +132,10 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
   WarpTile warpTile;
   warpTile.rowTiles = rowTiles;
   warpTile.columnTiles = columnTiles;
+  if (columnTiles == warps.columnTiles) {
+    warpTile.sharers = warps.columnWarps;
+    warpTile.sharer = columnWarp;
+  }
   Value firstRow = e.multiply(rowWarp, 16 * warps.rowTiles);
   Value firstColumn = e.multiply(columnWarp, 8 * warps.columnTiles);
   e.loop(warps.rowTiles / rowTiles, [&](Value i) {
@@ -123,6 +147,7 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
       grid.name =
           llvm::formatv("warps {0}x{1}/{2}x{3}", rows, columns, warps.rowWarps, warps.columnWarps)
               .str();
+      grid.isMirrored = bool(condition);
       body(grid, condition);
     });
   });

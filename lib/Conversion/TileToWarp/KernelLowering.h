@@ -81,6 +81,7 @@ private:
   Storage storageFor(mlir::Value value);
   Storage allocateFor(mlir::Value value);
   bool prefersColumns(mlir::Value value);
+  bool feedsTerms(mlir::Value value);
   void beginPhase();
   void bindThread();
   void recordRead(const Storage &storage, const Grid &grid);
@@ -97,6 +98,7 @@ private:
   /// factor.
   struct ProductCount {
     int64_t all = 1, together = 1;
+    int64_t otherRegisters = 0; // that the evaluation needs besides
   };
   /// The accumulators of a rows x columns result, piece by piece where those of all products take
   /// too many registers and `whole` is not set. Warps without any run `body`, too, on another's.
@@ -311,10 +313,15 @@ private:
                         llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
   /// The 16 x 8 right factor of a sum: a vector, in two columns that add up to it.
   Values vectorFragment(mlir::Value vector, mlir::Value term);
+  /// Of the fragments of 16 rows each from the first on, that whose sums this warp computes: warps
+  /// with the same rows share the work.
+  Values ownShare(llvm::ArrayRef<Values> fragments, int64_t first, const WarpTile &warpTile);
   void writeRowSums(const RowSums &rowSums, const WarpTile &warpTile,
                     llvm::ArrayRef<mlir::Value> sums);
   /// A later product of a vector with the transposed left factor of `dot`, or null.
   tile::DotOp vectorProductBeside(tile::DotOp dot);
+  /// A later sum over the columns of the left factor of `dot`, or null.
+  tile::ReduceOp columnSumBeside(tile::DotOp dot);
   /// A later update whose left factor `reduce` sums up, and that may as well come now; or null.
   tile::AccumulateOp updateBeside(tile::ReduceOp reduce);
   /// What these ops compute, into memory that is allocated for it.

@@ -58,8 +58,14 @@ struct Coordinates {
 struct WarpTile {
   mlir::Value row, column; // i32, of the first element; the same in all lanes
   int64_t rowTiles = 0, columnTiles = 0;
+  /// How many warps have these rows, each all of its columns at once, and this one's number: i32.
+  /// 1 and null where that is not known.
+  int64_t sharers = 1;
+  mlir::Value sharer;
 
   int64_t registers() const { return rowTiles * columnTiles * 4; }
+  /// Into how many parts such warps cut what they would compute alike for each row.
+  int64_t shares() const { return rowTiles % sharers ? 1 : sharers; }
 };
 
 /// The elements that a thread computes: all pairs of a row and a column, row by row.
@@ -69,6 +75,8 @@ struct Grid {
   std::optional<WarpTile> warpTile;
   /// Says which thread has which element: grids of one name have the same. Empty if not known.
   std::string name;
+  /// Some warps have no part of their own, and read another's.
+  bool isMirrored = false;
 
   int64_t size() const { return rows.size() * columns.size(); }
   Grid transposed() const {

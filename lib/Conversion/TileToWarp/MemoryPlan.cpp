@@ -41,9 +41,40 @@ static SmallVector<BufferOp> statesOf(KernelOp kernel) {
   return states;
 }
 
+/// The loop that carries a state (CarryStates.cpp), if one does.
+static scf::ForOp carryingLoop(BufferOp state) {
+  for (Operation *user : state->getUsers())
+    if (isa<ReadOp>(user) && user->hasOneUse())
+      if (auto loop = dyn_cast<scf::ForOp>(*user->user_begin()))
+        return loop;
+  return {};
+}
+
+bool polyattn::tile_to_warp::endsWhereLoopBegins(BufferOp state) {
+  scf::ForOp loop = carryingLoop(state);
+  return loop && llvm::none_of(state->getUsers(), [&](Operation *user) {
+           Operation *outside = loop->getBlock()->findAncestorOpInBlock(*user);
+           return !outside || loop->isBeforeInBlock(outside);
+         });
+}
+
+/// At most, of the weights that come before all loops.
+static int64_t weightBytesOf(KernelOp kernel) {
+  int64_t bytes = 0;
+  for (auto load : kernel.getBody().front().getOps<LoadOp>()) {
+    TileType type = load.getResult().getType();
+    Storage storage = Storage::of(type.getRows(), type.getColumns(), type.getElementType(),
+                                  /*columnMajor=*/false);
+    bytes += roundUp(storage.bytes, 128);
+  }
+  return bytes;
+}
+
 MemoryPlan MemoryPlan::least(KernelOp kernel, const TileToWarpOptions &options, bool copies) {
   MemoryPlan plan;
-  plan.distantStates.insert_range(statesOf(kernel));
+  for (BufferOp state : statesOf(kernel))
+    if (!endsWhereLoopBegins(state))
+      plan.distantStates.insert(state);
   if (!copies)
     return plan;
   Placement placement(kernel, options.warps, plan);
@@ -55,9 +86,12 @@ MemoryPlan MemoryPlan::least(KernelOp kernel, const TileToWarpOptions &options, 
 
 void MemoryPlan::giveOut(KernelOp kernel, int64_t bytes) {
   bytes = std::max<int64_t>(bytes, 0);
+  int64_t weights = weightBytesOf(kernel);
   for (BufferOp state : statesOf(kernel)) {
+    // What a loop carries is read and written once.
+    int64_t others = carryingLoop(state) ? weights : 0;
     int64_t needed = roundUp(bufferStorage(state).bytes, 128);
-    if (needed > bytes)
+    if (!distantStates.contains(state) || needed + others > bytes)
       continue;
     bytes -= needed;
     distantStates.erase(state);

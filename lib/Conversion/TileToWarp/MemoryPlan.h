@@ -35,6 +35,9 @@ struct MemoryPlan {
   void giveOut(tile::KernelOp kernel, int64_t bytes);
 };
 
+/// Whether nothing reads or writes a state after the loop that carries it has begun: what lies
+/// there from then on may be something else.
+bool endsWhereLoopBegins(tile::BufferOp state);
 /// Windows are read in whole pieces, also those at the end.
 Storage bufferStorage(tile::BufferOp buffer);
 Storage operandStorage(tile::BufferOp buffer);

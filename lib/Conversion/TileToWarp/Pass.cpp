@@ -154,4 +154,7 @@ std::unique_ptr<Pass> polyattn::createTileToWarpPass(const TileToWarpOptions &op
   return std::make_unique<TileToWarpPass>(options);
 }
 
-void polyattn::registerTileToWarpPasses() { PassRegistration<TileToWarpPass>(); }
+void polyattn::registerTileToWarpPasses() {
+  PassRegistration<TileToWarpPass>();
+  registerCarryStatesPass();
+}

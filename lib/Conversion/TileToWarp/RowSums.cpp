@@ -45,16 +45,32 @@ Values KernelLowering::vectorFragment(Value vector, Value term) {
   return words;
 }
 
+Values KernelLowering::ownShare(ArrayRef<Values> fragments, int64_t first,
+                                const WarpTile &warpTile) {
+  Values own = fragments[first];
+  for (int64_t other = 1; other < warpTile.shares(); ++other) {
+    Value isOther =
+        e.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, warpTile.sharer, e.i32(other));
+    for (auto [word, another] : llvm::zip(own, fragments[first + other]))
+      word = e.select(isOther, another, word);
+  }
+  return own;
+}
+
 void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTile,
                                   ArrayRef<Value> sums) {
-  // The first lane of four has the first two columns of rows l / 4 and l / 4 + 8. All warps of a
-  // row have the same sums.
+  // The first lane of four has the first two columns of rows l / 4 and l / 4 + 8. Where the warps
+  // of a row do not share them, all have the same sums.
   Value writes = e.less(e.modulo(lane, 4), 1);
-  if (warpTile.column)
+  int64_t shares = warpTile.shares();
+  if (warpTile.column && shares == 1)
     writes = e.both(writes, e.less(warpTile.column, 1));
-  for (int64_t half = 0; half < 2 * warpTile.rowTiles; ++half) {
+  Value first = e.add(warpTile.row, e.divide(lane, 4));
+  if (shares > 1)
+    first = e.add(first, e.multiply(warpTile.sharer, 16));
+  for (int64_t half = 0; half < 2 * warpTile.rowTiles / shares; ++half) {
     Value sum = arith::AddFOp::create(e, sums[2 * half], sums[2 * half + 1]);
-    Value row = e.add(e.add(warpTile.row, e.divide(lane, 4)), 8 * half);
+    Value row = e.add(first, 16 * shares * (half / 2) + 8 * (half % 2));
     Value exists = rowSums.rows % 16 ? e.less(row, rowSums.rows) : Value();
     e.when(e.both(writes, exists), [&] { rowSums.write(row, sum); });
   }
@@ -121,6 +137,31 @@ DotOp KernelLowering::vectorProductBeside(DotOp dot) {
   return {};
 }
 
+/// Whether the sums over columns come with a product that has their matrix as its left factor.
+static bool canComeBeside(ReduceOp reduce) {
+  return !reduce.getLower() && reduce.getKind() == ReduceKind::Add &&
+         reduce.getAxis() == tile::Axis::Columns &&
+         tileType(ColumnSum::of(reduce).matrix).getRows() % 16 == 0;
+}
+
+ReduceOp KernelLowering::columnSumBeside(DotOp dot) {
+  TileType type = dot.getResult().getType();
+  WarpGrid warps = WarpGrid::of(type.getRows(), type.getColumns(), options.warps);
+  if (placement.operandKind() != warp::OperandKind::BF16 || dot.getLhsTransposed() ||
+      warps.rowWarps * warps.columnWarps != options.warps)
+    return {};
+  for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    if (!reduce || computed.contains(reduce.getResult()) || !canComeBeside(reduce))
+      continue;
+    auto [matrix, weights] = ColumnSum::of(reduce);
+    if (matrix == dot.getLhs() && reduce.getBound() == dot.getBound() &&
+        (!weights || computed.contains(weights)))
+      return reduce;
+  }
+  return {};
+}
+
 KernelLowering::RowSums KernelLowering::rowSumsInto(Value result, Value vector, Value initial) {
   Storage storage = allocateFor(result);
   computed.insert(result);
@@ -146,9 +187,7 @@ KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
 
 AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
   auto [matrix, weights] = ColumnSum::of(reduce);
-  if (placement.operandKind() != warp::OperandKind::BF16 || reduce.getLower() ||
-      reduce.getKind() != ReduceKind::Add || reduce.getAxis() != tile::Axis::Columns ||
-      tileType(matrix).getRows() % 16)
+  if (placement.operandKind() != warp::OperandKind::BF16 || !canComeBeside(reduce))
     return {};
   // The update comes earlier than the program has it: nothing on the way may know its buffer.
   auto mayMove = [&](AccumulateOp update) {

@@ -29,6 +29,18 @@ Storage KernelLowering::allocate(Storage storage, bool inShared) {
 
 /// Where a load reads columns that lie together in the tensor, the tile lies as they do; what is
 /// computed element by element lies as what it is computed from.
+/// Whether products form features of this value in registers, as their terms.
+bool KernelLowering::feedsTerms(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto expand = dyn_cast<ExpandOp>(user);
+    return expand && placement.isFormedByProducts(expand) &&
+           llvm::any_of(expand.getResult().getUses(), [](OpOperand &use) {
+             auto dot = dyn_cast<DotOp>(use.getOwner());
+             return dot && use.getOperandNumber() == 0 && dot.getLhsTransposed();
+           });
+  });
+}
+
 bool KernelLowering::prefersColumns(Value value) {
   auto known = storages.find(value);
   if (known != storages.end())
@@ -38,6 +50,9 @@ bool KernelLowering::prefersColumns(Value value) {
   // Each element is read alone where these lie across.
   if (auto expand = value.getDefiningOp<ExpandOp>())
     return prefersColumns(expand.getSource());
+  // All numbers of a position at once, for features that are the terms of a product.
+  if (feedsTerms(value))
+    return true;
   auto map = value.getDefiningOp<MapOp>();
   if (!map || placement.computesFromRegisters(value) || placement.countDotsInside(value))
     return false;
@@ -101,7 +116,7 @@ void KernelLowering::bindThread() {
 }
 
 void KernelLowering::recordRead(const Storage &storage, const Grid &grid) {
-  barriers.access(storage, /*isWrite=*/false, grid.name);
+  barriers.access(storage, /*isWrite=*/false, grid.isMirrored ? "" : grid.name);
 }
 void KernelLowering::recordWrite(const Storage &storage, const Grid &grid) {
   barriers.access(storage, /*isWrite=*/true, grid.name);
@@ -254,6 +269,12 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       // The products of a deferred initial value are computed here.
       keepInRegisters(init, argument);
       llvm::append_range(initial, registers[argument]);
+      if (auto read = init.getDefiningOp<ReadOp>())
+        if (auto state = read.getBuffer().getDefiningOp<BufferOp>();
+            state && endsWhereLoopBegins(state)) {
+          const Storage &storage = storages[read.getBuffer()];
+          (storage.space == Space::Shared ? shared : workspace).free(storage.offset);
+        }
     } else {
       beginPhase();
       Storage storage = allocateFor(result);

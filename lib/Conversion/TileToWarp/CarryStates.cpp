@@ -1,0 +1,186 @@
+//===- CarryStates.cpp - states in registers ------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop over blocks of positions reads a state and adds to it in each turn. Where a turn does that
+// with the whole of it, the state becomes a tile that the loop carries, in accumulators; what
+// products of a turn read is a copy of it, rounded as their factors are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Placement.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include "polyattn/Conversion/TileToWarp.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile;
+using namespace polyattn::tile_to_warp;
+
+namespace {
+/// What a loop does with one buffer.
+struct CarriedState {
+  BufferOp buffer;
+  SmallVector<ReadOp> reads; // before the update
+  AccumulateOp update;
+  bool isUsedAfter = false;
+};
+} // namespace
+
+static bool isWhole(Value row, TileType tile, BufferType buffer) {
+  return isConstantIntValue(row, 0) && tile.getRows() == buffer.getRows();
+}
+
+/// None where the loop does anything else with the buffer.
+static std::optional<CarriedState> carriedBy(scf::ForOp loop, BufferOp buffer) {
+  CarriedState state;
+  state.buffer = buffer;
+  BufferType type = buffer.getResult().getType();
+  for (Operation *user : buffer->getUsers()) {
+    if (!loop->isProperAncestor(user)) {
+      Operation *outside = loop->getBlock()->findAncestorOpInBlock(*user);
+      state.isUsedAfter |= !outside || loop->isBeforeInBlock(outside);
+      continue;
+    }
+    if (user->getBlock() != loop.getBody())
+      return std::nullopt;
+    if (auto read = dyn_cast<ReadOp>(user)) {
+      if (!isWhole(read.getRow(), read.getResult().getType(), type))
+        return std::nullopt;
+      state.reads.push_back(read);
+      continue;
+    }
+    auto update = dyn_cast<AccumulateOp>(user);
+    if (!update || state.update || !isMatrixProduct(update) ||
+        !isWhole(update.getRow(), update.getLhs().getType(), type))
+      return std::nullopt;
+    state.update = update;
+  }
+  auto isLate = [&](ReadOp read) { return state.update->isBeforeInBlock(read); };
+  if (!state.update || llvm::any_of(state.reads, isLate))
+    return std::nullopt;
+  return state;
+}
+
+/// An element-wise function of one tile, or of one and a factor.
+static Value mapOf(OpBuilder &builder, Location loc, Value tile, Value factor = {}) {
+  SmallVector<Value> inputs = {tile};
+  if (factor)
+    inputs.push_back(factor);
+  auto map = MapOp::create(builder, loc, tile.getType(), inputs);
+  OpBuilder::InsertionGuard guard(builder);
+  Type element = cast<TileType>(tile.getType()).getElementType();
+  Block *body = builder.createBlock(&map.getBody(), {}, SmallVector<Type>(inputs.size(), element),
+                                    SmallVector<Location>(inputs.size(), loc));
+  Value value = body->getArgument(0);
+  if (factor)
+    value = arith::MulFOp::create(builder, loc, value, body->getArgument(1));
+  YieldOp::create(builder, loc, value);
+  return map.getResult();
+}
+
+/// The sum begins where all that it needs is there, so that what else needs its left factor can
+/// come with it.
+static void setEarliestPoint(OpBuilder &builder, AccumulateOp update, Block *body) {
+  Operation *last = nullptr;
+  for (Value operand : update->getOperands()) {
+    Operation *op = operand.getDefiningOp();
+    if (op && op->getBlock() == body && (!last || last->isBeforeInBlock(op)))
+      last = op;
+  }
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(body);
+}
+
+static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &state) {
+  Location loc = state.buffer.getLoc();
+  BufferType buffer = state.buffer.getResult().getType();
+  AccumulateOp update = state.update;
+  auto type = TileType::get(loop.getContext(), buffer.getRows(), buffer.getColumns(),
+                            update.getLhs().getType().getElementType());
+  rewriter.setInsertionPoint(loop);
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  Value initial = ReadOp::create(rewriter, loc, type, state.buffer, zero);
+  auto yields = [&](OpBuilder &builder, Location, ArrayRef<BlockArgument> added) {
+    Value state = added[0];
+    OpBuilder::InsertionGuard guard(builder);
+    setEarliestPoint(builder, update, update->getBlock());
+    if (update.getFactor())
+      state = mapOf(builder, update.getLoc(), state, update.getFactor());
+    auto sum = DotOp::create(builder, update.getLoc(), type, update.getLhs(), update.getRhs(),
+                             state, update.getBound(), /*lhs_transposed=*/false, /*lower=*/false,
+                             /*lower_lhs=*/false);
+    return SmallVector<Value>{sum.getResult()};
+  };
+  auto carried = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+      rewriter, initial, /*replaceInitOperandUsesInLoop=*/false, yields));
+  if (!state.reads.empty()) {
+    rewriter.setInsertionPointToStart(carried.getBody());
+    Value copy = mapOf(rewriter, loc, carried.getRegionIterArgs().back());
+    for (ReadOp read : state.reads)
+      rewriter.replaceOp(read, copy);
+  }
+  rewriter.eraseOp(update);
+  if (state.isUsedAfter) {
+    rewriter.setInsertionPointAfter(carried);
+    WriteOp::create(rewriter, loc, carried.getResults().back(), state.buffer, zero);
+  }
+  return carried;
+}
+
+namespace {
+struct CarryStatesPass : PassWrapper<CarryStatesPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryStatesPass)
+
+  CarryStatesPass() = default;
+  CarryStatesPass(const CarryStatesPass &other) : PassWrapper(other) { elements = other.elements; }
+
+  StringRef getArgument() const final { return "tile-carry-states"; }
+  StringRef getDescription() const final {
+    return "Let loops over positions carry the states that they update";
+  }
+
+  void runOnOperation() final {
+    getOperation().walk([&](KernelOp kernel) {
+      SmallVector<scf::ForOp> loops;
+      kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+      SmallVector<BufferOp> buffers;
+      kernel.walk([&](BufferOp buffer) { buffers.push_back(buffer); });
+      int64_t left = elements;
+      for (scf::ForOp loop : loops)
+        for (BufferOp buffer : buffers) {
+          BufferType type = buffer.getResult().getType();
+          int64_t size = type.getRows() * type.getColumns();
+          if (type.getColumns() == 1 || size > left || buffer.getPersistent())
+            continue;
+          std::optional<CarriedState> state = carriedBy(loop, buffer);
+          if (!state)
+            continue;
+          IRRewriter rewriter(loop);
+          loop = carry(rewriter, loop, *state);
+          left -= size;
+        }
+    });
+  }
+
+  /// By default 64 registers of each of 256 threads.
+  Option<int64_t> elements{*this, "elements",
+                           llvm::cl::desc("The most numbers that a kernel's loops carry so"),
+                           llvm::cl::init(64 * 256)};
+};
+} // namespace
+
+std::unique_ptr<Pass> polyattn::createCarryStatesPass() {
+  return std::make_unique<CarryStatesPass>();
+}
+
+void polyattn::registerCarryStatesPass() { PassRegistration<CarryStatesPass>(); }

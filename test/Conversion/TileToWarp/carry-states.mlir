@@ -1,0 +1,94 @@
+// RUN: polyattn-opt %s --tile-carry-states | FileCheck %s
+// RUN: polyattn-opt %s --tile-carry-states=elements=4095 | FileCheck %s --check-prefix=SMALL
+// RUN: polyattn-opt %s --tile-carry-states --tile-to-warp -o /dev/null
+
+// S <- g S + K^T V. The product comes as early as it can, before the sums of the same rows; what the
+// queries read is a copy; the buffer has the state before and after.
+// CHECK-LABEL: tile.kernel @whole
+// CHECK: %[[BUFFER:.*]] = buffer : <64x64>
+// CHECK: %[[BEFORE:.*]] = read %[[BUFFER]][%{{.*}}] : <64x64> -> <64x64xf32>
+// CHECK: %[[AFTER:.*]] = scf.for {{.*}} iter_args(%[[S:.*]] = %[[BEFORE]])
+// CHECK-NEXT: %[[COPY:.*]] = tile.map %[[S]] : !tile.tile<64x64xf32> -> <64x64xf32>
+// CHECK: %[[SCALED:.*]] = tile.map %[[S]], %{{.*}} : !tile.tile<64x64xf32>, !tile.tile<1x1xf32>
+// CHECK: arith.mulf
+// CHECK: %[[NEXT:.*]] = tile.dot %{{.*}}, %{{.*}} acc %[[SCALED]] : !tile.tile<64x64xf32> bound %{{.*}} :
+// CHECK: tile.dot %{{.*}}, %[[COPY]] {lhs_transposed}
+// CHECK: tile.reduce
+// CHECK-NOT: tile.accumulate
+// CHECK: scf.yield %[[NEXT]]
+// CHECK: write %[[AFTER]], %[[BUFFER]]
+// CHECK: read %[[BUFFER]]
+// SMALL-LABEL: tile.kernel @whole
+// SMALL-NOT: iter_args
+// SMALL: tile.accumulate
+tile.kernel @whole attributes {arg_names = ["q", "k", "g", "o", "s"], num_inputs = 3, query_tensor = 0, key_tensor = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %g: memref<1xf32>, %o: memref<?x?x?x64xbf16>,
+     %s: memref<64x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %n = memref.dim %q, %c1 : memref<?x?x?x64xbf16>
+  %state = tile.buffer : !tile.buffer<64x64>
+  %z = tile.buffer : !tile.buffer<64x1>
+  %factor = tile.load %g[%c0] {row_dim = 0, col_dim = -1} : memref<1xf32> -> !tile.tile<1x1xf32>
+  scf.for %t = %c0 to %n step %c64 {
+    %left = arith.subi %n, %t : index
+    %valid = arith.minsi %left, %c64 : index
+    %phi_q = tile.load %q[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    %phi_k = tile.load %k[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    %values = tile.load %k[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    %old = tile.read %state[%c0] : !tile.buffer<64x64> -> !tile.tile<64x64xf32>
+    %sum = tile.dot %phi_q, %old {lhs_transposed} : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+    tile.store %sum, %o[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xbf16>
+    %added = tile.reduce <add> <columns> %phi_k bound %valid : !tile.tile<64x64xf32> -> !tile.tile<64x1xf32>
+    tile.write %added, %z[%c0] : !tile.tile<64x1xf32>, !tile.buffer<64x1>
+    tile.accumulate %phi_k, %values, %state[%c0] bound %valid factor %factor : !tile.tile<1x1xf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32>, !tile.buffer<64x64>
+  }
+  %final = tile.read %state[%c0] : !tile.buffer<64x64> -> !tile.tile<64x64xf32>
+  tile.store %final, %s[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<64x64xf32>
+}
+
+// Half of a state in each turn of a loop inside.
+// CHECK-LABEL: tile.kernel @halves
+// CHECK-NOT: iter_args
+// CHECK: tile.accumulate
+tile.kernel @halves attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
+^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<64x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x64xbf16>
+  %state = tile.buffer : !tile.buffer<64x64>
+  scf.for %t = %c0 to %n step %c64 {
+    %phi_k = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    %values = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    scf.for %f = %c0 to %c64 step %c32 {
+      %half = tile.slice %phi_k[%f, %c0] : !tile.tile<64x64xf32> -> !tile.tile<32x64xf32>
+      tile.accumulate %half, %values, %state[%f] : !tile.tile<32x64xf32>, !tile.tile<64x64xf32>, !tile.buffer<64x64>
+    }
+  }
+  %final = tile.read %state[%c0] : !tile.buffer<64x64> -> !tile.tile<64x64xf32>
+  tile.store %final, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<64x64xf32>
+}
+
+// What a turn reads is what it has added itself.
+// CHECK-LABEL: tile.kernel @late
+// CHECK-NOT: iter_args
+// CHECK: tile.accumulate
+tile.kernel @late attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
+^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x64xbf16>
+  %state = tile.buffer : !tile.buffer<64x64>
+  scf.for %t = %c0 to %n step %c64 {
+    %phi_k = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    %values = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+    tile.accumulate %phi_k, %values, %state[%c0] : !tile.tile<64x64xf32>, !tile.tile<64x64xf32>, !tile.buffer<64x64>
+    %new = tile.read %state[%c0] : !tile.buffer<64x64> -> !tile.tile<64x64xf32>
+    %sum = tile.dot %phi_k, %new {lhs_transposed} : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+    tile.store %sum, %o[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xbf16>
+  }
+}
