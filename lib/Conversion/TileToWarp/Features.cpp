@@ -83,66 +83,65 @@ Value KernelLowering::weightOf(const FeatureRuns &runs, Value run) {
 // Features as terms
 //===----------------------------------------------------------------------===//
 
+/// Numbers `feature` to `feature` + 7 of a warp's positions, two in a register, in lane 4 i + j
+/// those of position i from 2 j on: a register for each eight positions.
+Values KernelLowering::loadEights(const Window &source, Value feature, const WarpTile &warpTile) {
+  bool byFeatures = rowsAreLines(source.storage, source.transposed);
+  Values loaded;
+  for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; eight += 4) {
+    int64_t count = std::min<int64_t>(4, 2 * warpTile.rowTiles - eight);
+    Value matrix = e.modulo(e.divide(lane, 8), count);
+    Value position = e.add(e.add(warpTile.row, e.multiply(matrix, 8)), 8 * eight);
+    SmallVector<Type> types(count, e.getI32Type());
+    auto load = warp::LdmatrixOp::create(e, types, matrixAddress(source, feature, position),
+                                         /*transposed=*/byFeatures);
+    llvm::append_range(loaded, load.getMatrices());
+  }
+  return loaded;
+}
+
+/// The `lefts` numbers from `left` on of each lane's position l / 4 of eight, two in a word.
+SmallVector<Values> KernelLowering::loadLefts(const Window &source, Value left, int64_t lefts,
+                                              const WarpTile &warpTile) {
+  int64_t words = lefts / 2;
+  SmallVector<Values> result;
+  if (rowsAreLines(source.storage, source.transposed)) {
+    // They are in the lanes that have the same position.
+    Value inEight = e.modulo(left, 8);
+    Value from = e.add(e.multiply(e.divide(lane, 4), 4), e.divide(inEight, 2));
+    for (Value eight : loadEights(source, arith::SubIOp::create(e, left, inEight), warpTile)) {
+      Values &own = result.emplace_back();
+      for (int64_t i = 0; i < words; ++i)
+        own.push_back(
+            warp::ShuffleOp::create(e, warp::ShuffleMode::Index, eight, e.known(e.add(from, i))));
+    }
+    return result;
+  }
+  Coordinates line, along;
+  line.base =
+      e.add(e.add(warpTile.row, e.divide(lane, 4)), source.transposed ? source.row : source.column);
+  along.base = e.add(left, source.transposed ? source.column : source.row);
+  for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; ++eight) {
+    Value loaded = warp::LoadSharedOp::create(e, e.runType(source.storage.element, lefts),
+                                              address(source.storage, line, along, 8 * eight, 0));
+    Values &own = result.emplace_back();
+    for (int64_t i = 0; i < words; ++i)
+      own.push_back(words == 1 ? loaded : vector::ExtractOp::create(e, loaded, i).getResult());
+  }
+  return result;
+}
+
 KernelLowering::RunFactors KernelLowering::loadRunFactors(const Product &product,
                                                           const FeatureRuns &runs,
                                                           const WarpTile &warpTile, Value term) {
   auto expand = product.lhs.getDefiningOp<ExpandOp>();
   Window source = *matricesOf(expand.getSource());
   recordRead(source.storage, Grid());
-  Value run = e.divide(e.add(number(expand.getFirst()), term), runs.features());
-  Value left = lookup(e.known(run), tableOf(e, runs.left));
-  Value right = lookup(e.known(run), tableOf(e, runs.right));
-  Value weight = weightOf(runs, e.known(run));
-
-  RunFactors factors;
-  // A fragment has positions in its rows, 8 above 8.
-  bool byFeatures = rowsAreLines(source.storage, source.transposed);
-  Value firstPosition = warpTile.row;
-  auto eights = [&](Value feature) {
-    Values loaded;
-    for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; eight += 4) {
-      int64_t count = std::min<int64_t>(4, 2 * warpTile.rowTiles - eight);
-      Value matrix = e.modulo(e.divide(lane, 8), count);
-      Value position = e.add(e.add(firstPosition, e.multiply(matrix, 8)), 8 * eight);
-      SmallVector<Type> types(count, e.getI32Type());
-      auto load = warp::LdmatrixOp::create(e, types, matrixAddress(source, feature, position),
-                                           /*transposed=*/byFeatures);
-      llvm::append_range(loaded, load.getMatrices());
-    }
-    return loaded;
-  };
-  factors.right = eights(right);
-
-  // The left numbers of a position, two in a word.
-  int64_t words = runs.lefts / 2;
-  Values lefts;
-  if (byFeatures) {
-    Value firstLeft = e.modulo(left, 8);
-    lefts = eights(arith::SubIOp::create(e, left, firstLeft));
-    Value group = e.multiply(e.divide(lane, 4), 4), firstWord = e.divide(firstLeft, 2);
-    for (Value eight : lefts) {
-      Values own;
-      for (int64_t i = 0; i < words; ++i)
-        own.push_back(warp::ShuffleOp::create(e, warp::ShuffleMode::Index, eight,
-                                              e.add(e.add(group, firstWord), i)));
-      factors.left.push_back(own);
-    }
-  } else {
-    Coordinates line, along;
-    line.base = e.add(firstPosition, e.divide(lane, 4));
-    along.base = left;
-    line.base = e.add(line.base, source.transposed ? source.row : source.column);
-    along.base = e.add(along.base, source.transposed ? source.column : source.row);
-    Type element = source.storage.element;
-    for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; ++eight) {
-      Value loaded = warp::LoadSharedOp::create(e, e.runType(element, runs.lefts),
-                                                address(source.storage, line, along, 8 * eight, 0));
-      Values own;
-      for (int64_t i = 0; i < words; ++i)
-        own.push_back(words == 1 ? loaded : vector::ExtractOp::create(e, loaded, i).getResult());
-      factors.left.push_back(own);
-    }
-  }
+  Value run = e.known(e.divide(e.add(number(expand.getFirst()), term), runs.features()));
+  Value left = lookup(run, tableOf(e, runs.left)), right = lookup(run, tableOf(e, runs.right));
+  Value weight = weightOf(runs, run);
+  RunFactors factors = {loadEights(source, right, warpTile),
+                        loadLefts(source, left, runs.lefts, warpTile)};
   for (Values &own : factors.left)
     for (Value &word : own)
       word = scaledPair(e, word, weight);

@@ -252,6 +252,9 @@ private:
     Values right;
     llvm::SmallVector<Values> left;
   };
+  Values loadEights(const Window &source, mlir::Value feature, const WarpTile &warpTile);
+  llvm::SmallVector<Values> loadLefts(const Window &source, mlir::Value left, int64_t lefts,
+                                      const WarpTile &warpTile);
   /// Of the run that begins at `term`.
   RunFactors loadRunFactors(const Product &product, const FeatureRuns &runs,
                             const WarpTile &warpTile, mlir::Value term);
