@@ -1,21 +1,22 @@
 // RUN: polyattn-opt %s --tile-to-warp --canonicalize --cse | FileCheck %s
 
 // A state S and its normalizer z: phi_q z comes with phi_q S, and phi_k 1 with phi_k V. Each of the
-// two has one loop over its terms, and one piece of 16 x 8 more for the sums in it.
+// two has one loop over its terms, and pieces of 16 x 8 more for the sums in it, of which the two warps
+// that have the same rows compute one each.
 
 // CHECK: gpu.func @normalized(
 // CHECK: scf.for
-// O = phi_q S, whose accumulators stay in registers: 2 x 4 pieces of each warp, and 2 for the sums.
+// O = phi_q S, whose accumulators stay in registers: 2 x 4 pieces of each warp, and 1 of the 2 for the sums.
 // CHECK: scf.for %{{.*}} -> (f32, f32, f32
-// CHECK-COUNT-10: warp.mma_sync <bf16>
+// CHECK-COUNT-9: warp.mma_sync <bf16>
 // CHECK-NOT: warp.mma_sync
 // CHECK: scf.yield
-// One lane of four has a sum, in the warps of the first columns.
+// One lane of four has a sum.
 // CHECK: scf.if
 // CHECK: warp.store_shared %{{.*}} : f32
 // S + phi_k V, where ones take no loads.
 // CHECK: scf.for %{{.*}} -> (f32, f32, f32
-// CHECK-COUNT-10: warp.mma_sync <bf16>
+// CHECK-COUNT-9: warp.mma_sync <bf16>
 // CHECK-NOT: warp.mma_sync
 // CHECK: scf.yield
 // CHECK: scf.if
