@@ -38,6 +38,14 @@ inline bool writesBuffersBetween(mlir::Operation *first, mlir::Operation *last) 
   return false;
 }
 
+/// Whether anything uses a value after `loop`, which stands in the value's block or deeper.
+inline bool isUsedAfter(mlir::Operation *loop, mlir::Value value) {
+  return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) {
+    mlir::Operation *near = loop->getBlock()->findAncestorOpInBlock(*user);
+    return !near || loop->isBeforeInBlock(near);
+  });
+}
+
 using ValuePredicate = llvm::function_ref<bool(mlir::Value)>;
 
 /// The last op in the block of `value` that reads its memory, in program order: where results that

@@ -30,7 +30,6 @@ struct CarriedState {
   BufferOp buffer;
   SmallVector<ReadOp> reads; // before the update
   AccumulateOp update;
-  bool isUsedAfter = false;
 };
 } // namespace
 
@@ -44,11 +43,8 @@ static std::optional<CarriedState> carriedBy(scf::ForOp loop, BufferOp buffer) {
   state.buffer = buffer;
   BufferType type = buffer.getResult().getType();
   for (Operation *user : buffer->getUsers()) {
-    if (!loop->isProperAncestor(user)) {
-      Operation *outside = loop->getBlock()->findAncestorOpInBlock(*user);
-      state.isUsedAfter |= !outside || loop->isBeforeInBlock(outside);
+    if (!loop->isProperAncestor(user))
       continue;
-    }
     if (user->getBlock() != loop.getBody())
       return std::nullopt;
     if (auto read = dyn_cast<ReadOp>(user)) {
@@ -130,7 +126,7 @@ static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &sta
       rewriter.replaceOp(read, copy);
   }
   rewriter.eraseOp(update);
-  if (state.isUsedAfter) {
+  if (isUsedAfter(carried, state.buffer.getResult())) {
     rewriter.setInsertionPointAfter(carried);
     WriteOp::create(rewriter, loc, carried.getResults().back(), state.buffer, zero);
   }

@@ -78,6 +78,18 @@ public:
     return createOrFold<mlir::arith::BitcastOp>(getI32Type(), value);
   }
 
+  /// Constants that `warp.lookup` finds, i32 or f32.
+  mlir::ElementsAttr table(llvm::ArrayRef<int32_t> numbers) {
+    return mlir::DenseElementsAttr::get(
+        mlir::RankedTensorType::get({int64_t(numbers.size())}, getI32Type()), numbers);
+  }
+  mlir::ElementsAttr table(llvm::ArrayRef<double> numbers) {
+    llvm::SmallVector<float> rounded(numbers.begin(), numbers.end());
+    return mlir::DenseElementsAttr::get(
+        mlir::RankedTensorType::get({int64_t(numbers.size())}, getF32Type()),
+        llvm::ArrayRef<float>(rounded));
+  }
+
   /// f32 of the bits of bf16, which are its upper half.
   mlir::Value fromBF16(mlir::Value bits) {
     if (bits.getType().isInteger(16))

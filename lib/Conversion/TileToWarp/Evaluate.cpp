@@ -130,15 +130,9 @@ Values KernelLowering::evaluatePositions(PositionsOp positions, const Grid &grid
   return values;
 }
 
-static ElementsAttr numbersTable(Emitter &e, ArrayRef<double> numbers) {
-  SmallVector<float> values(numbers.begin(), numbers.end());
-  return DenseElementsAttr::get(RankedTensorType::get({int64_t(values.size())}, e.getF32Type()),
-                                ArrayRef<float>(values));
-}
-
 Values KernelLowering::evaluateColumn(ColumnOp column, const Grid &grid) {
   ArrayRef<double> numbers = column.getValues();
-  ElementsAttr table = llvm::all_equal(numbers) ? ElementsAttr() : numbersTable(e, numbers);
+  ElementsAttr table = llvm::all_equal(numbers) ? ElementsAttr() : e.table(numbers);
   Values values;
   for (int64_t offset : grid.rows.offsets) {
     Value row = e.known(e.add(grid.rows.base, offset));
@@ -172,10 +166,9 @@ Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t>
     SmallVector<int32_t> column;
     for (int64_t r = 0; r < rows; ++r)
       column.push_back(table[r * factors + f]);
-    columns.push_back(DenseElementsAttr::get(RankedTensorType::get({rows}, e.getI32Type()),
-                                             ArrayRef<int32_t>(column)));
+    columns.push_back(e.table(column));
   }
-  ElementsAttr weightTable = weights.empty() ? ElementsAttr() : numbersTable(e, weights);
+  ElementsAttr weightTable = weights.empty() ? ElementsAttr() : e.table(weights);
   Values values;
   for (int64_t offset : grid.rows.offsets) {
     Value row = e.known(e.add(e.add(first, grid.rows.base), offset));

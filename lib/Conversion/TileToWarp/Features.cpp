@@ -25,8 +25,7 @@ using namespace polyattn::tile;
 
 std::optional<FeatureRuns> KernelLowering::runsToForm(Value factor) {
   auto expand = factor.getDefiningOp<ExpandOp>();
-  if (!expand || computed.contains(factor) || !placement.isFormedByProducts(expand) ||
-      !matricesOf(expand.getSource()))
+  if (!expand || computed.contains(factor) || !matricesOf(expand.getSource()))
     return std::nullopt;
   return FeatureRuns::of(expand);
 }
@@ -44,11 +43,6 @@ Value KernelLowering::matrixAddress(const Window &window, Value row, Value colum
   line.base = e.add(byRows ? row : column, e.modulo(lane, 8));
   along.base = byRows ? column : row;
   return address(window.storage, line, along, 0, 0);
-}
-
-static ElementsAttr tableOf(Emitter &e, ArrayRef<int32_t> numbers) {
-  return DenseElementsAttr::get(RankedTensorType::get({int64_t(numbers.size())}, e.getI32Type()),
-                                numbers);
 }
 
 /// Two bf16 times a number, rounded again; the same where that is null.
@@ -74,9 +68,7 @@ Value KernelLowering::weightOf(const FeatureRuns &runs, Value run) {
     return {};
   if (llvm::all_equal(runs.weights))
     return e.f32(runs.weights[0]);
-  SmallVector<float> numbers(runs.weights.begin(), runs.weights.end());
-  auto type = RankedTensorType::get({int64_t(numbers.size())}, e.getF32Type());
-  return lookup(run, DenseElementsAttr::get(type, ArrayRef<float>(numbers)));
+  return lookup(run, e.table(runs.weights));
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,7 +130,7 @@ KernelLowering::RunFactors KernelLowering::loadRunFactors(const Product &product
   Window source = *matricesOf(expand.getSource());
   recordRead(source.storage, Grid());
   Value run = e.known(e.divide(e.add(number(expand.getFirst()), term), runs.features()));
-  Value left = lookup(run, tableOf(e, runs.left)), right = lookup(run, tableOf(e, runs.right));
+  Value left = lookup(run, e.table(runs.left)), right = lookup(run, e.table(runs.right));
   Value weight = weightOf(runs, run);
   RunFactors factors = {loadEights(source, right, warpTile),
                         loadLefts(source, left, runs.lefts, warpTile)};
@@ -182,7 +174,7 @@ KernelLowering::Fragments KernelLowering::formRows(const Product &product, const
   for (int64_t tile = 0; tile < warpTile.rowTiles; tile += together) {
     Value feature = e.known(e.add(first, 16 * tile));
     Value run = e.divide(feature, runs.features());
-    Value left = lookup(run, tableOf(e, runs.left)), right = lookup(run, tableOf(e, runs.right));
+    Value left = lookup(run, e.table(runs.left)), right = lookup(run, e.table(runs.right));
     Value weight = weightOf(runs, run);
     Value inEight = e.modulo(left, 8), leftEight = arith::SubIOp::create(e, left, inEight);
     // Lanes 0 to 15 name the right numbers of 16 positions, the others eight left ones.

@@ -239,6 +239,14 @@ private:
                           mlir::Value term, int64_t first, int64_t count);
   bool loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile, mlir::Value term,
                     int64_t first, int64_t count, Fragments &fragments);
+  Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
+                        const Coordinates &terms);
+  /// One 16 x 8 piece: D += A B over the terms of a fragment.
+  void multiplyPiece(const Values &a, const Values &b, llvm::MutableArrayRef<mlir::Value> sums);
+  void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
+  /// With the sums over rows of its left factor that `beside` asks for, if it is there.
+  void lowerAccumulate(tile::AccumulateOp op, tile::ReduceOp beside = {});
+
   //===--- Features as factors (Features.cpp) -------------------------------===//
   /// How the features of a left factor are formed in registers; none where it is no such factor.
   std::optional<FeatureRuns> runsToForm(mlir::Value factor);
@@ -263,13 +271,6 @@ private:
   /// Features in rows, at the 16 positions from `term` on.
   Fragments formRows(const Product &product, const FeatureRuns &runs, const WarpTile &warpTile,
                      mlir::Value term);
-  Values evaluateFactor(const Product &product, bool isLhs, const Coordinates &outer,
-                        const Coordinates &terms);
-  /// One 16 x 8 piece: D += A B over the terms of a fragment.
-  void multiplyPiece(const Values &a, const Values &b, llvm::MutableArrayRef<mlir::Value> sums);
-  void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
-  /// With the sums over rows of its left factor that `beside` asks for, if it is there.
-  void lowerAccumulate(tile::AccumulateOp op, tile::ReduceOp beside = {});
 
   //===--- Sums (Reduce.cpp) ------------------------------------------------===//
   /// For each of some outputs i the sum or the largest of terms (i, k).
@@ -321,6 +322,7 @@ private:
   Values ownShare(llvm::ArrayRef<Values> fragments, int64_t first, const WarpTile &warpTile);
   void writeRowSums(const RowSums &rowSums, const WarpTile &warpTile,
                     llvm::ArrayRef<mlir::Value> sums);
+  bool canHaveRowSums(tile::DotOp dot);
   /// A later product of a vector with the transposed left factor of `dot`, or null.
   tile::DotOp vectorProductBeside(tile::DotOp dot);
   /// A later sum over the columns of the left factor of `dot`, or null.

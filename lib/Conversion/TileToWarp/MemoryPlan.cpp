@@ -52,10 +52,7 @@ static scf::ForOp carryingLoop(BufferOp state) {
 
 bool polyattn::tile_to_warp::endsWhereLoopBegins(BufferOp state) {
   scf::ForOp loop = carryingLoop(state);
-  return loop && llvm::none_of(state->getUsers(), [&](Operation *user) {
-           Operation *outside = loop->getBlock()->findAncestorOpInBlock(*user);
-           return !outside || loop->isBeforeInBlock(outside);
-         });
+  return loop && !isUsedAfter(loop, state.getResult());
 }
 
 /// At most, of the weights that come before all loops.

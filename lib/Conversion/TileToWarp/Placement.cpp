@@ -148,8 +148,7 @@ ColumnSum ColumnSum::of(ReduceOp reduce) {
   Value input = reduce.getInput();
   auto map = input.getDefiningOp<MapOp>();
   if (!map || !map->hasOneUse() || map->getBlock() != reduce->getBlock() ||
-      map.getInputs().size() != 2 || reduce.getKind() != ReduceKind::Add ||
-      reduce.getAxis() != tile::Axis::Columns)
+      map.getInputs().size() != 2 || !addsColumns(reduce))
     return {input, {}};
   Value matrix = map.getInputs()[0], weights = map.getInputs()[1];
   Block &body = map.getBody().front();
@@ -161,34 +160,37 @@ ColumnSum ColumnSum::of(ReduceOp reduce) {
   return multiplies && fits ? ColumnSum{matrix, weights} : ColumnSum{input, {}};
 }
 
+static bool isLeftFactor(OpOperand &use) {
+  auto dot = dyn_cast<DotOp>(use.getOwner());
+  auto update = dyn_cast<AccumulateOp>(use.getOwner());
+  return use.getOperandNumber() == 0 &&
+         ((dot && isMatrixProduct(dot)) || (update && isMatrixProduct(update)));
+}
+
+/// Whether the user of features forms them in registers, as a product or a sum does.
+static bool formsFeatures(OpOperand &use) {
+  Operation *user = use.getOwner();
+  // Features times weights are summed up, and nothing else.
+  if (auto map = dyn_cast<MapOp>(user); map && map->hasOneUse())
+    if (auto reduce = dyn_cast<ReduceOp>(*map->user_begin()))
+      return ColumnSum::of(reduce).matrix == use.get();
+  if (auto reduce = dyn_cast<ReduceOp>(user))
+    return addsColumns(reduce);
+  auto dot = dyn_cast<DotOp>(user);
+  if (dot && !isMatrixProduct(dot))
+    return use.getOperandNumber() == 1 && isVector(dot.getLhs());
+  return isLeftFactor(use);
+}
+
 bool Placement::isFormedByProducts(ExpandOp expand) {
-  Value features = expand.getResult(), source = expand.getSource();
-  if (kind != warp::OperandKind::BF16 || isVector(features) || of(source) != Place::Memory ||
-      !FeatureRuns::of(expand))
+  Value features = expand.getResult();
+  if (kind != warp::OperandKind::BF16 || isVector(features) ||
+      of(expand.getSource()) != Place::Memory || !FeatureRuns::of(expand))
     return false;
-  bool isFactor = false;
-  return llvm::all_of(features.getUses(),
-                      [&](OpOperand &use) {
-                        Operation *user = use.getOwner();
-                        if (user->getBlock() != expand->getBlock())
-                          return false;
-                        // Features times weights are summed up, and nothing else.
-                        if (auto map = dyn_cast<MapOp>(user); map && map->hasOneUse())
-                          if (auto reduce = dyn_cast<ReduceOp>(*map->user_begin()))
-                            if (ColumnSum::of(reduce).matrix == features)
-                              user = reduce;
-                        auto dot = dyn_cast<DotOp>(user);
-                        if (dot && !isMatrixProduct(dot))
-                          return use.getOperandNumber() == 1 && isVector(dot.getLhs());
-                        if (auto reduce = dyn_cast<ReduceOp>(user))
-                          return reduce.getKind() == ReduceKind::Add &&
-                                 reduce.getAxis() == tile::Axis::Columns && !reduce.getLower();
-                        auto update = dyn_cast<AccumulateOp>(user);
-                        bool isProduct = dot || (update && isMatrixProduct(update));
-                        isFactor |= isProduct;
-                        return isProduct && use.getOperandNumber() == 0;
-                      }) &&
-         isFactor;
+  auto isNear = [&](OpOperand &use) { return use.getOwner()->getBlock() == expand->getBlock(); };
+  return llvm::all_of(features.getUses(), isNear) &&
+         llvm::all_of(features.getUses(), formsFeatures) &&
+         llvm::any_of(features.getUses(), isLeftFactor);
 }
 
 bool Placement::isDeferrable(Value value) {

@@ -22,6 +22,12 @@ enum class Place {
   Memory,
 };
 
+/// Whether all elements of each row are added up.
+inline bool addsColumns(tile::ReduceOp reduce) {
+  return reduce.getKind() == tile::ReduceKind::Add && reduce.getAxis() == tile::Axis::Columns &&
+         !reduce.getLower();
+}
+
 /// A sum over the columns of a matrix, each times an element of a row vector where there is one.
 struct ColumnSum {
   mlir::Value matrix, weights; // weights may be null

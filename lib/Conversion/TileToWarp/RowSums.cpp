@@ -117,11 +117,16 @@ static bool isThereAt(Value value, Operation *point, const DenseSet<Value> &comp
   return read && (!row || row->getBlock() != point->getBlock() || row->isBeforeInBlock(point));
 }
 
-DotOp KernelLowering::vectorProductBeside(DotOp dot) {
+/// All warps have a part of the product, and so of the sums.
+bool KernelLowering::canHaveRowSums(DotOp dot) {
   TileType type = dot.getResult().getType();
   WarpGrid warps = WarpGrid::of(type.getRows(), type.getColumns(), options.warps);
-  if (placement.operandKind() != warp::OperandKind::BF16 || !dot.getLhsTransposed() ||
-      warps.rowWarps * warps.columnWarps != options.warps)
+  return placement.operandKind() == warp::OperandKind::BF16 &&
+         warps.rowWarps * warps.columnWarps == options.warps;
+}
+
+DotOp KernelLowering::vectorProductBeside(DotOp dot) {
+  if (!dot.getLhsTransposed() || !canHaveRowSums(dot))
     return {};
   for (Operation *user : dot.getLhs().getUsers()) {
     auto product = dyn_cast<DotOp>(user);
@@ -139,16 +144,11 @@ DotOp KernelLowering::vectorProductBeside(DotOp dot) {
 
 /// Whether the sums over columns come with a product that has their matrix as its left factor.
 static bool canComeBeside(ReduceOp reduce) {
-  return !reduce.getLower() && reduce.getKind() == ReduceKind::Add &&
-         reduce.getAxis() == tile::Axis::Columns &&
-         tileType(ColumnSum::of(reduce).matrix).getRows() % 16 == 0;
+  return addsColumns(reduce) && tileType(ColumnSum::of(reduce).matrix).getRows() % 16 == 0;
 }
 
 ReduceOp KernelLowering::columnSumBeside(DotOp dot) {
-  TileType type = dot.getResult().getType();
-  WarpGrid warps = WarpGrid::of(type.getRows(), type.getColumns(), options.warps);
-  if (placement.operandKind() != warp::OperandKind::BF16 || dot.getLhsTransposed() ||
-      warps.rowWarps * warps.columnWarps != options.warps)
+  if (dot.getLhsTransposed() || !canHaveRowSums(dot))
     return {};
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
     auto reduce = dyn_cast<ReduceOp>(op);

@@ -27,8 +27,6 @@ Storage KernelLowering::allocate(Storage storage, bool inShared) {
   return storage;
 }
 
-/// Where a load reads columns that lie together in the tensor, the tile lies as they do; what is
-/// computed element by element lies as what it is computed from.
 /// Whether products form features of this value in registers, as their terms.
 bool KernelLowering::feedsTerms(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -41,6 +39,8 @@ bool KernelLowering::feedsTerms(Value value) {
   });
 }
 
+/// Where a load reads columns that lie together in the tensor, the tile lies as they do; what is
+/// computed element by element lies as what it is computed from.
 bool KernelLowering::prefersColumns(Value value) {
   auto known = storages.find(value);
   if (known != storages.end())
