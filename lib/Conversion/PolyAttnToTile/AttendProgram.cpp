@@ -285,8 +285,8 @@ Value AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
   return blockDecay.total;
 }
 
-void AttendProgram::finish(TileBuilder &b, ValueRange finalStates, bool interleaved) {
-  if (finalStates.empty())
+void AttendProgram::finish(TileBuilder &b, const FinalTensors &tensors, bool interleaved) {
+  if (tensors.states.empty() && tensors.normalizers.empty())
     return;
   auto storeAll = [&](TileBuilder &b) {
     SmallVector<Value> none;
@@ -298,16 +298,17 @@ void AttendProgram::finish(TileBuilder &b, ValueRange finalStates, bool interlea
                        ? tile
                        : b.mul(tile, b.slice(b.column(storedWeights), first, count));
           };
-          Value row = rowOf(b, first);
-          Value rows = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, row);
-          tile::StoreOp::create(b, weighted(rows), finalStates[0],
-                                ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(),
-                                2, 3);
-          if (finalStates.size() > 1) {
-            Value column = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
-            tile::StoreOp::create(b, weighted(column), finalStates[1],
+          auto rowsOf = [&](Value buffer, int64_t columns) {
+            auto type = b.tileType(count, columns);
+            return weighted(tile::ReadOp::create(b, type, buffer, rowOf(b, first)));
+          };
+          for (Value tensor : tensors.states)
+            tile::StoreOp::create(b, rowsOf(state, valueWidth), tensor,
+                                  ValueRange{context.batch, stateHead(), first, b.index(0)},
+                                  Value(), 2, 3);
+          for (Value tensor : tensors.normalizers)
+            tile::StoreOp::create(b, rowsOf(normalizer, 1), tensor,
                                   ValueRange{context.batch, stateHead(), first}, Value(), 2, -1);
-          }
           return SmallVector<Value>();
         },
         none);

@@ -76,6 +76,11 @@ struct BlockPlace {
   mlir::Value start;    // where its run of blocks began, that of a local kernel
 };
 
+/// The tensors that one attend's state and its normalizer part go to, each to none or several.
+struct FinalTensors {
+  llvm::SmallVector<mlir::Value, 1> states, normalizers;
+};
+
 class AttendProgram {
 public:
   AttendProgram(AttendOp op, const Schedule &schedule, ProgramContext &context);
@@ -103,8 +108,8 @@ public:
   /// Adds the keys of one block to the state. Gives the logarithm of the block's decay, [1 x 1],
   /// null without one.
   mlir::Value update(TileBuilder &builder, const BlockPlace &place);
-  /// After the loops: writes the final state to the tensors given, the normalizer last.
-  void finish(TileBuilder &builder, mlir::ValueRange finalStates, bool interleaved);
+  /// After the loops: writes the final state to the tensors given.
+  void finish(TileBuilder &builder, const FinalTensors &tensors, bool interleaved);
 
   //===--- Segments of positions (AttendSegments.cpp) -----------------------===//
   /// Where the sums of segments are: to begin from, or to store this one's.

@@ -149,10 +149,7 @@ void KernelBuilder::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
     }
     return;
   }
-  Value tile = outputs.lookup(vector);
-  if (!tile)
-    tile = queries.natural(vector);
-  tile::StoreOp::create(b, tile, tensor,
+  tile::StoreOp::create(b, queries.natural(vector), tensor,
                         ValueRange{context->batch, place.position, context->head, column},
                         place.valid, /*row_dim=*/1, /*col_dim=*/3);
 }
@@ -165,18 +162,12 @@ VectorProgram KernelBuilder::queryProgram(TileBuilder &b, const BlockPlace &plac
 void KernelBuilder::storeResults(TileBuilder &b, MutableArrayRef<AttendProgram> programs,
                                  ArrayRef<AttendProgram::Sums> sums, VectorProgram &queries,
                                  const BlockPlace &place) {
-  outputs.clear();
   for (auto [attend, program, sum] : llvm::zip(attends, programs, sums))
-    outputs[attend.getOutput()] = program.normalize(b, sum, place);
+    queries.bind(attend.getOutput(), program.normalize(b, sum, place));
   queries.setBuilder(b);
-  for (auto [i, result] : llvm::enumerate(returned())) {
-    if (!isa<FeatureType>(result.getType()))
-      continue;
-    if (!outputs.count(result) && !result.getDefiningOp<ConcatOp>())
-      for (AttendOp attend : attends)
-        queries.bind(attend.getOutput(), b.transpose(outputs[attend.getOutput()]));
-    storeResult(b, queries, result, resultTensor(i), b.index(0), place);
-  }
+  for (auto [i, result] : llvm::enumerate(returned()))
+    if (isa<FeatureType>(result.getType()))
+      storeResult(b, queries, result, resultTensor(i), b.index(0), place);
 }
 
 void KernelBuilder::block(TileBuilder &b, MutableArrayRef<AttendProgram> programs,
@@ -187,9 +178,8 @@ void KernelBuilder::block(TileBuilder &b, MutableArrayRef<AttendProgram> program
     sums.push_back(program.block(b, queries, place));
   if (!context->hasCalls()) {
     sumOverCluster(b, sums);
-    inFirstOfCluster(b, *context, [&](TileBuilder &b) {
-      storeResults(b, programs, sums, queries, place);
-    });
+    inFirstOfCluster(b, *context,
+                     [&](TileBuilder &b) { storeResults(b, programs, sums, queries, place); });
     return;
   }
   Value alone =
@@ -282,12 +272,14 @@ void KernelBuilder::program(TileBuilder &b, bool quadratic) {
 void KernelBuilder::finish(TileBuilder &b, MutableArrayRef<AttendProgram> programs) {
   auto finishAll = [&](TileBuilder &b) {
     for (auto [attend, program] : llvm::zip(attends, programs)) {
-      SmallVector<Value> states;
-      for (Value state : attend.getFinalStates())
-        for (auto [i, result] : llvm::enumerate(returned()))
-          if (result == state)
-            states.push_back(resultTensor(i));
-      program.finish(b, states, interleaved);
+      FinalTensors tensors;
+      for (auto [i, result] : llvm::enumerate(returned())) {
+        if (result.getDefiningOp() != attend || result == attend.getOutput())
+          continue;
+        bool isState = result == attend.getFinalStates().front();
+        (isState ? tensors.states : tensors.normalizers).push_back(resultTensor(i));
+      }
+      program.finish(b, tensors, interleaved);
     }
   };
   bool given = llvm::any_of(attends, [](AttendOp attend) { return attend.getFinalState(); });

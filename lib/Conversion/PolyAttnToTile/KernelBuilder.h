@@ -102,7 +102,6 @@ private:
   bool statePerQuery = false; // some state belongs to a query head
   std::optional<WeightTiles> weights;
   std::optional<ProgramContext> context;
-  llvm::DenseMap<mlir::Value, mlir::Value> outputs; // an attend's output tile in this block
 };
 
 } // namespace polyattn

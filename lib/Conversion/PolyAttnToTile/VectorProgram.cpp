@@ -157,6 +157,7 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
     return elementwise(op, first, count);
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](ReadOp read) { return load(read, /*transposed=*/true); })
+      .Case([&](AttendOp attend) { return b->transpose(natural(attend.getOutput())); })
       .Case([&](ProjectOp op) { return project(op, first, count); })
       .Case([&](ConstantOp op) {
         return b->constant(op.getWidth(), columns, op.getValue().convertToDouble());

@@ -64,8 +64,8 @@ public:
   static bool isBlockable(mlir::Value vector);
   /// Computes now what `rows` will need of other vectors; called before a loop over rows.
   void prepare(mlir::Value vector);
-  /// A tile for a vector that this program does not compute.
-  void bind(mlir::Value vector, mlir::Value tile) { memo[vector] = tile; }
+  /// The natural tile of an attend's output, which this program does not compute.
+  void bind(mlir::Value output, mlir::Value tile) { naturals[output] = tile; }
   /// Where the next tiles are built.
   void setBuilder(TileBuilder &builder) { b = &builder; }
   int64_t getColumns() const { return columns; }
