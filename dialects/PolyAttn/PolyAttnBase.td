@@ -178,8 +178,11 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
                       `quadratic`: all pairs by scores, tile by tile (FPA's tiled form);
                       `both`: quadratic for fewer than `quadratic_below` positions
       diagonal        pairs of one block by the score form or by inner products of features
-      block           positions in a block
-      feature_block   features that are formed at a time
+      block           positions in a block, 1 to 1024; blocks of one entry are as long as the
+                      shortest of its attends', and no longer than a local kernel's
+      feature_block   features that are formed at a time, 1 or more
+
+    How features are stored is another decision: powers are symmetric with a schedule as without.
 
     Example: `#polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 128, quadratic_below = 0>`
   }];

@@ -157,7 +157,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a block has 1 to 1024 positions, not " << block;
   if (featureBlock < 1)
     return emitError() << "a feature block has at least one feature, not " << featureBlock;
-  if (quadraticBelow < 0 || (quadraticBelow > 0 && form != ScheduleForm::Both))
+  if (quadraticBelow < 0)
+    return emitError() << "quadratic_below is 0 or more, not " << quadraticBelow;
+  if (quadraticBelow > 0 && form != ScheduleForm::Both)
     return emitError() << "quadratic_below belongs to the form `both`";
   return success();
 }

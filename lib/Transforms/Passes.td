@@ -51,8 +51,9 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
     products flatten, equal vectors are computed once. A projection of a projection is one
     with the product of the weights, where that takes no more operations at a position.
 
-    Then, where an attention asks for no state and has no schedule yet, what keeps the
-    scores. Query and key are rewritten together:
+    Then, where an attention asks for no state, what keeps the scores. Query and key are
+    rewritten together, also where a schedule is given, which says nothing of how features are
+    stored:
 
       - a product of powers of equal vectors becomes one symmetric power, whose features
         are about p! times fewer: `tensor %a, %a`, `power` of `power`, `power` of `tensor`;
@@ -90,7 +91,7 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
     Symmetric powers of degree two become those of the same scores with a `block`: tuples of whole
     blocks, every product inside. They have more features, as some stand twice, but those of a
     tuple are an outer product: tensor cores' fragments of it are products of few registers.
-    Where an attention asks for a state, or has a schedule, its features stay as they are written.
+    Where an attention asks for a state, its features stay as they are written.
 
     Numeric contract: reassociating. Scores are equal up to rounding.
 

@@ -35,7 +35,7 @@ template <typename Op> static bool bothAre(Value query, Value key) {
 }
 
 bool polyattn::needsScoresOnly(AttendOp op) {
-  if (op.getInitialState() || op.getFinalState() || op.getSchedule())
+  if (op.getInitialState() || op.getFinalState())
     return false;
   auto isUsedByAttends = [&](Value vector) {
     return llvm::all_of(vector.getUses(), [&](OpOperand &use) {

@@ -14,8 +14,8 @@
 namespace polyattn {
 
 /// True where nothing but the scores of this op's queries and keys is asked for: no state,
-/// whose features are defined as written, no use of the vectors elsewhere, and no schedule
-/// that was made for the structure as it stands.
+/// whose features are defined as written, and no use of the vectors elsewhere. A schedule asks for
+/// a form and for blocks, not for how features are stored.
 bool needsScoresOnly(AttendOp op);
 
 /// A score: factor <query, key>, or the factor alone where there are no vectors.

@@ -324,3 +324,15 @@ polyattn.attention @commutative(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>
     : [4] x [4] x [4] x [4], [4] x [4] x [4] x [4], [4]
   return %o : [4]
 }
+
+// A schedule that is written by hand says how to compute, not how to store: symmetric powers too.
+// CHECK-LABEL: @scheduled
+// CHECK: attend {{.*}}block = 48{{.*}} : sym 2 [16], sym 2 [16], [16]
+polyattn.attention @scheduled(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = tensor %x, %x : [16], [16]
+  %o = attend query %p key %p value %x causal normalize <none>
+      {schedule = #polyattn.schedule<form = state, diagonal = scores, block = 48, feature_block = 64, quadratic_below = 0>}
+    : [16] x [16], [16] x [16], [16]
+  return %o : [16]
+}

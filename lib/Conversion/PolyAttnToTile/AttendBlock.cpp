@@ -123,6 +123,8 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         *value = values[next++];
   };
 
+  // Runs that are no multiple of the block, as where another attend asks for shorter ones.
+  bool ragged = !local && context.run % context.block != 0;
   Value step = b.index(context.block);
   Value length = arith::SubIOp::create(b, to, from);
   auto loop = scf::ForOp::create(
@@ -134,10 +136,15 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         Value distance = between;
         unpack(in, inner, distance);
         // Causal: the nearest block first, so that the decay between two blocks is a sum of
-        // few terms, and all blocks are whole.
+        // few terms, and all blocks are whole but the last one of a ragged range.
         Value position, valid = step, bound;
         if (causal()) {
-          position = arith::SubIOp::create(b, to, b.addIndex(offset, step));
+          Value end = arith::SubIOp::create(b, to, offset);
+          position = arith::SubIOp::create(b, end, step);
+          if (ragged) {
+            position = arith::MaxSIOp::create(b, position, from);
+            bound = valid = arith::SubIOp::create(b, end, position);
+          }
         } else {
           position = b.addIndex(from, offset);
           valid = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, position), step);
@@ -147,7 +154,7 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         Value values = keys.natural(op.getValue());
         PairDecay pair;
         if (blockDecay.row) {
-          BlockDecay theirs = decay(b, position, step);
+          BlockDecay theirs = decay(b, position, valid);
           distance = b.add(distance, theirs.total);
           pair.query = blockDecay.column;
           pair.key = b.map({theirs.row, distance},

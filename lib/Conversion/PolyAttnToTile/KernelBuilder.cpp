@@ -74,11 +74,6 @@ LogicalResult KernelBuilder::check() {
                << shape.features << " features is too large to compute with, the limit is "
                << kMaxMonomials;
     }
-    if (schedule.form != ScheduleForm::State && shape.localBlock &&
-        shape.localBlock % std::min(schedule.block, shape.localBlock))
-      return attend.emitError("without a state the local block must be a multiple of the "
-                              "schedule's block, ")
-             << schedule.block;
     if (shape.localBlock && run && shape.localBlock != run)
       return attend.emitError("local kernels of one attention must have the same block");
     run = shape.localBlock ? shape.localBlock : run;
