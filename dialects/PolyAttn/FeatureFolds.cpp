@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/IR/PatternMatch.h"
@@ -102,24 +103,28 @@ struct Peeled {
   }
 };
 
-/// f with op(c1 a1, c2 a2, ...) = f op(a1, a2, ...); none where there is no such number.
+/// f with op(c1 a1, c2 a2, ...) = f op(a1, a2, ...); none where there is no such number, or NaN.
+/// Of a `scale` its own factor is a part of f.
 std::optional<double> factorOutside(Operation *op, ArrayRef<double> factors) {
   using Factor = std::optional<double>;
   auto product = [&] {
     double result = 1;
     for (double factor : factors)
-      result *= factor;
+      result = multiplyFactors(result, factor);
     return result;
   };
   auto ifPositive = [&]() -> Factor { return factors[0] > 0 ? Factor(factors[0]) : std::nullopt; };
   return llvm::TypeSwitch<Operation *, Factor>(op)
-      .Case<HadamardOp, TensorOp, TriuOp, ScaleOp>([&](auto) { return product(); })
+      .Case<HadamardOp, TensorOp, TriuOp>([&](auto) { return product(); })
+      .Case([&](ScaleOp scale) {
+        return multiplyFactors(factors[0], scale.getFactor().convertToDouble());
+      })
       .Case<SelectOp, RopeOp, MulVecOp, DivVecOp>([&](auto) { return factors[0]; })
       .Case([&](ProjectOp project) -> Factor {
         return project.getBias() ? std::nullopt : Factor(factors[0]);
       })
       .Case([&](PowerOp power) -> Factor {
-        double factor = std::pow(factors[0], power.getDegree());
+        double factor = raiseFactor(factors[0], power.getDegree());
         return power.getAbs() ? std::fabs(factor) : factor;
       })
       .Case([&](PowOp pow) -> Factor {
@@ -127,9 +132,9 @@ std::optional<double> factorOutside(Operation *op, ArrayRef<double> factors) {
           return std::nullopt;
         double exponent = pow.getExponent()->convertToDouble();
         bool isWhole = exponent >= 0 && exponent == std::floor(exponent);
-        return isWhole ? Factor(std::pow(factors[0], exponent)) : std::nullopt;
+        return isWhole ? Factor(raiseFactor(factors[0], exponent)) : std::nullopt;
       })
-      .Case([&](SquaredNormOp) { return factors[0] * factors[0]; })
+      .Case([&](SquaredNormOp) { return multiplyFactors(factors[0], factors[0]); })
       .Case([&](AbsOp) { return std::fabs(factors[0]); })
       .Case<ReluOp, MaxOp>([&](auto) { return ifPositive(); })
       .Case<AddOp, ConcatOp>(
@@ -150,12 +155,13 @@ struct MoveFactorOut : RewritePattern {
     if (!peeled.any())
       return rewriter.notifyMatchFailure(op, "no operand is scaled");
     std::optional<double> factor = factorOutside(op, peeled.factors);
-    if (!factor || !std::isfinite(*factor))
+    if (!factor)
       return rewriter.notifyMatchFailure(op, "a factor does not pass through");
+    if (!isRepresentable(*factor))
+      return rewriter.notifyMatchFailure(op, "the factors' product is beyond the range of f32");
 
-    if (auto scale = dyn_cast<ScaleOp>(op)) {
-      rewriter.replaceOpWithNewOp<ScaleOp>(op, peeled.operands[0],
-                                           APFloat(*factor * scale.getFactor().convertToDouble()));
+    if (isa<ScaleOp>(op)) {
+      rewriter.replaceOpWithNewOp<ScaleOp>(op, peeled.operands[0], APFloat(*factor));
       return success();
     }
     rewriter.modifyOpInPlace(op, [&] { op->setOperands(peeled.operands); });
@@ -200,6 +206,11 @@ std::optional<double> elementOf(Operation *op, double c) {
         return 0.5 * c * (1 + inner);
       })
       .Case([&](SquaredNormOp op) { return c * c * widthOf(op.getInput()); })
+      .Case([&](LayerNormOp op) -> Element {
+        if (!op.getAffine().empty())
+          return std::nullopt;
+        return 0.0 / op.getEps().convertToDouble(); // the mean is c; no number where eps is zero
+      })
       .Case([&](L2NormOp op) {
         double length = std::fabs(c) * std::sqrt(double(widthOf(op.getInput())));
         return c / std::fmax(length, op.getEps().convertToDouble());
@@ -289,6 +300,8 @@ struct ConstantsApart : OpRewritePattern<Op> {
       return rewriter.notifyMatchFailure(op, "no constant, or the result's type needs it");
     double constant =
         std::accumulate(constants.begin() + 1, constants.end(), constants.front(), Combine());
+    if (!std::isfinite(constant))
+      return rewriter.notifyMatchFailure(op, "the constants together are no number");
     Value rest = Op::create(rewriter, op.getLoc(), *others);
     rewriter.template replaceOpWithNewOp<WithConstant>(op, rest, APFloat(constant));
     return success();

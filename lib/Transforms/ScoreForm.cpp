@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScoreForm.h"
-#include <cmath>
+#include "dialects/PolyAttn/Factors.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -18,11 +18,14 @@ constexpr int64_t kMaxDegree = 64;
 static double peel(Value &vector) {
   double factor = 1;
   while (auto scale = vector.getDefiningOp<ScaleOp>()) {
-    factor *= scale.getFactor().convertToDouble();
+    factor = multiplyFactors(factor, scale.getFactor().convertToDouble());
     vector = scale.getInput();
   }
   return factor;
 }
+
+/// Takes the factors off both.
+static double peel(Value &query, Value &key) { return multiplyFactors(peel(query), peel(key)); }
 
 static std::pair<const void *, const void *> pointersOf(Value query, Value key) {
   return {query.getAsOpaquePointer(), key.getAsOpaquePointer()};
@@ -81,14 +84,15 @@ static std::optional<double> constantScore(Value query, Value key) {
       return 0.0;
   if (!q || !k)
     return std::nullopt;
-  return q.getWidth() * q.getValue().convertToDouble() * k.getValue().convertToDouble();
+  double product = multiplyFactors(q.getValue().convertToDouble(), k.getValue().convertToDouble());
+  return q.getWidth() * product;
 }
 
 Scored ScoreForm::simplify(Value query, Value key) {
   std::pair<Value, Value> pair(query, key);
   if (auto it = known.find(pair); it != known.end())
     return it->second;
-  double factor = peel(query) * peel(key);
+  double factor = peel(query, key);
   Scored result{query, key, 1};
   if (isProduct(query, key))
     result = simplifyProduct(query, key);
@@ -98,7 +102,9 @@ Scored ScoreForm::simplify(Value query, Value key) {
     result = simplifyAbsolutePower(query.getDefiningOp<PowerOp>(), key.getDefiningOp<PowerOp>());
   else if (std::optional<double> constant = constantScore(query, key))
     result = {{}, {}, *constant};
-  result.factor *= factor;
+  result.factor = multiplyFactors(result.factor, factor);
+  if (!isRepresentable(result.factor)) // as it stands
+    result = {pair.first, pair.second, 1};
   return known[pair] = result;
 }
 
@@ -120,7 +126,7 @@ std::pair<Value, Value> ScoreForm::vectorsOf(const Scored &score, bool withFacto
 /// Multiplies a product by <query, key>^exponent.
 void ScoreForm::collectPowers(Value query, Value key, int64_t exponent, int64_t block,
                               SmallVectorImpl<Power> &powers, double &factor) {
-  factor *= std::pow(peel(query) * peel(key), exponent);
+  factor = multiplyFactors(factor, raiseFactor(peel(query, key), exponent));
   if (bothAre<TensorOp>(query, key)) {
     for (auto [q, k] :
          llvm::zip(query.getDefiningOp()->getOperands(), key.getDefiningOp()->getOperands()))
@@ -134,7 +140,7 @@ void ScoreForm::collectPowers(Value query, Value key, int64_t exponent, int64_t 
     return;
   }
   Scored base = simplify(query, key);
-  factor *= std::pow(base.factor, exponent);
+  factor = multiplyFactors(factor, raiseFactor(base.factor, exponent));
   if (!base.query)
     return;
   bool isNew = base.query != query || base.key != key;
@@ -193,7 +199,7 @@ Scored ScoreForm::simplifyProduct(Value query, Value key) {
 /// |<a, a'>|^p with an odd p: only factors move.
 Scored ScoreForm::simplifyAbsolutePower(PowerOp query, PowerOp key) {
   Scored base = simplify(query.getInput(), key.getInput());
-  double factor = std::pow(std::fabs(base.factor), query.getDegree());
+  double factor = raiseFactor(std::fabs(base.factor), query.getDegree());
   if (!base.query)
     return {{}, {}, factor};
   auto powerOf = [&](PowerOp power, Value input) -> Value {
@@ -210,7 +216,7 @@ Scored ScoreForm::simplifyAbsolutePower(PowerOp query, PowerOp key) {
 /// Adds factor <query, key> to a sum.
 void ScoreForm::collectTerms(Value query, Value key, double factor,
                              SmallVectorImpl<Scored> &terms) {
-  factor *= peel(query) * peel(key);
+  factor = multiplyFactors(factor, peel(query, key));
   if (bothAre<ConcatOp>(query, key)) {
     for (auto [q, k] :
          llvm::zip(query.getDefiningOp()->getOperands(), key.getDefiningOp()->getOperands()))
@@ -218,7 +224,7 @@ void ScoreForm::collectTerms(Value query, Value key, double factor,
     return;
   }
   Scored term = simplify(query, key);
-  term.factor *= factor;
+  term.factor = multiplyFactors(term.factor, factor);
   if (bothAre<ConcatOp>(term.query ? term.query : query, term.key ? term.key : key))
     return collectTerms(term.query, term.key, term.factor, terms);
   for (Scored &other : terms) {
@@ -233,6 +239,8 @@ void ScoreForm::collectTerms(Value query, Value key, double factor,
 Scored ScoreForm::simplifySum(Value query, Value key) {
   SmallVector<Scored> terms;
   collectTerms(query, key, /*factor=*/1, terms);
+  if (!llvm::all_of(terms, [](const Scored &term) { return isRepresentable(term.factor); }))
+    return {query, key, 1};
   llvm::erase_if(terms, [](const Scored &term) { return term.factor == 0; });
   if (terms.empty())
     return {{}, {}, 0};

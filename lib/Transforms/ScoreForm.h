@@ -31,7 +31,8 @@ struct Scored {
 ///
 /// A product is brought to powers of different pairs, each a symmetric power, a sum to
 /// different terms, each with one factor. Widths never grow; features do change, so the
-/// result serves where scores alone are asked for.
+/// result serves where scores alone are asked for. A pair whose factor would be beyond the range of
+/// f32 stays as it is.
 class ScoreForm {
 public:
   /// New ops are put where the builder stands; `loc` is that of vectors which have no other.

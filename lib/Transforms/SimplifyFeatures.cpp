@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScoreForm.h"
+#include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
@@ -42,8 +43,10 @@ static void simplifyScores(AttendOp op, ScoreForm &form) {
     local = form.simplify(op.getLocalQuery(), op.getLocalKey());
 
   // The scale multiplies both kinds of scores, before the normalizer sees them.
-  bool folds =
-      std::isfinite(score.factor) && score.factor != 0 && (!local || local->factor == score.factor);
+  bool folds = score.factor != 0 && (!local || local->factor == score.factor);
+  double scale = folds ? multiplyFactors(op.scoreScale(), score.factor) : op.scoreScale();
+  if (!isRepresentable(scale))
+    return;
   Pair pair = form.vectorsOf(score, /*withFactor=*/!folds), localPair;
   // Vectors that are not used after all fall to the next clean-up.
   if (!keepsSign({op.getQuery(), op.getKey()}, pair))
@@ -62,7 +65,6 @@ static void simplifyScores(AttendOp op, ScoreForm &form) {
     op.getLocalQueryMutable().assign(localPair.first);
     op.getLocalKeyMutable().assign(localPair.second);
   }
-  double scale = folds ? op.scoreScale() * score.factor : op.scoreScale();
   if (scale == 1)
     op.removeScoreScaleAttr();
   else

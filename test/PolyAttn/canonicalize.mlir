@@ -299,3 +299,19 @@ polyattn.feature_map @inner_used_twice(%x: [4], %w1: 4x8, %w2: 8x4) {
   %y = concat %p, %r : [8], [4]
   yield %y : [8] + [4]
 }
+
+// -----
+
+// The mean of a constant vector is its element; with an eps of zero there is no number.
+// CHECK-LABEL: @layer_norm_of_constant
+// CHECK-NEXT:    constant {value = 3.000000e+00 : f64, width = 4 : i64}
+// CHECK-NEXT:    layer_norm {{.*}}eps = 0.000000e+00
+// CHECK-NEXT:    add %x, {{.*}} : [4], [4]
+// CHECK-NEXT:    yield
+polyattn.feature_map @layer_norm_of_constant(%x: [4]) {
+  %c = constant {value = 3.0, width = 4}
+  %n = layer_norm %c {eps = 1.0e-5, eps_place = #polyattn.eps_place<inside>} : [4]
+  %none = layer_norm %c {eps = 0.0, eps_place = #polyattn.eps_place<outside>} : [4]
+  %y = add %x, %n, %none : [4], [4], [4]
+  yield %y : [4]
+}

@@ -77,7 +77,8 @@ bool Fusion::needsOnlyLower(Value value) {
 
 bool Fusion::containsDot(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || !isDeferred(value))
+  // Whether these are deferred is what their users are asked for.
+  if (!op || isa<ConstantOp, PositionsOp>(op) || !isDeferred(value))
     return false;
   return isa<DotOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
            return tileType(operand) && containsDot(operand);

@@ -81,3 +81,19 @@ tile.kernel @mapped attributes {arg_names = ["a", "b", "o", "s"], num_inputs = 2
   tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<32x64xf32>, memref<?x?xf32, #m>
   tile.store %sums, %s[%c0, %c0] {row_dim = 0, col_dim = -1} : !tile.tile<32x1xf32>, memref<?x?xf32, #m>
 }
+
+// A constant that a reduction reads: whether it is computed there does not depend on what it holds.
+// CHECK-LABEL: func.func @reduced_constant
+// CHECK: llvm.store
+tile.kernel @reduced_constant attributes {arg_names = ["o"], num_inputs = 0} {
+^bb0(%o: memref<?x?xf32, #m>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c = tile.constant 3.0 : !tile.tile<8x64xf32>
+  %s = tile.reduce <add> <rows> %c : !tile.tile<8x64xf32> -> !tile.tile<1x64xf32>
+  %d = tile.map %c, %s : !tile.tile<8x64xf32>, !tile.tile<1x64xf32> -> !tile.tile<8x64xf32> {
+  ^bb0(%x: f32, %n: f32):
+    %y = arith.divf %x, %n : f32
+    tile.yield %y : f32
+  }
+  tile.store %d, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x64xf32>, memref<?x?xf32, #m>
+}
