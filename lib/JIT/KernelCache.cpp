@@ -6,89 +6,107 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/JIT/KernelCache.h"
+#include "polyattn/Files/PrivateFolder.h"
+#include "polyattn/JIT/BuildIdentity.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Config/llvm-config.h"
-#include "llvm/Support/CachePruning.h"
 #include "llvm/Support/Endian.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
-#include <dlfcn.h>
+#include <cstdlib>
 
 using namespace polyattn;
 
-// A file is this header, the description as JSON, and the object.
-static constexpr llvm::StringLiteral kMagic = "polyattn kernel 1\n";
+// A file is this header, the key, the description as JSON, and the object.
+static constexpr llvm::StringLiteral kMagic = "polyattn kernel 2\n";
 namespace {
 struct Header {
-  llvm::support::ulittle64_t checksum, descriptionBytes, objectBytes;
+  llvm::support::ulittle64_t checksum, keyBytes, descriptionBytes, objectBytes;
 };
 } // namespace
 
+/// The second is what earlier versions wrote: they are pruned, and never read.
+static constexpr llvm::StringRef kPrefixes[] = {"kernel-", "llvmcache-"};
+static constexpr uint64_t kMaxCacheBytes = uint64_t(1) << 30;
+static constexpr uint64_t kMaxFileBytes = uint64_t(1) << 28;
+
+/// The value where it names one folder whatever the current one is. A program with more rights than
+/// its user does not take folders from that user.
+static std::optional<llvm::StringRef> absolutePathIn(const char *variable) {
+  const char *value = secure_getenv(variable);
+  if (!value || !llvm::sys::path::is_absolute(value))
+    return std::nullopt;
+  return llvm::StringRef(value);
+}
+
 std::string KernelCache::defaultDirectory() {
-  if (auto directory = llvm::sys::Process::GetEnv("POLYATTN_CACHE_DIR"); directory)
-    return *directory;
-  llvm::SmallString<128> path;
-  if (!llvm::sys::path::cache_directory(path)) // reads XDG_CACHE_HOME
+  const char *chosen = secure_getenv("POLYATTN_CACHE_DIR");
+  if (chosen && !*chosen)
     return "";
+  if (auto directory = absolutePathIn("POLYATTN_CACHE_DIR"))
+    return directory->str();
+  llvm::SmallString<128> path;
+  if (auto directory = absolutePathIn("XDG_CACHE_HOME")) {
+    path = *directory;
+  } else {
+    if (!llvm::sys::path::home_directory(path) || !llvm::sys::path::is_absolute(path))
+      return "";
+    llvm::sys::path::append(path, ".cache");
+  }
   llvm::sys::path::append(path, "polyattn");
   return path.str().str();
 }
 
-/// Identifies this build by the file that holds our code, as every build changes it.
-static std::string buildIdentity() {
-  std::string result = "LLVM " LLVM_VERSION_STRING;
-  Dl_info self;
-  llvm::sys::fs::file_status status;
-  if (dladdr(reinterpret_cast<const void *>(&buildIdentity), &self) && self.dli_fname &&
-      !llvm::sys::fs::status(self.dli_fname, status))
-    result += " " + std::to_string(status.getSize()) + " " +
-              std::to_string(status.getLastModificationTime().time_since_epoch().count());
+std::string KernelCache::key(llvm::ArrayRef<llvm::StringRef> parts) {
+  std::string result;
+  auto add = [&](llvm::StringRef part) {
+    // The length keeps ("ab", "c") apart from ("a", "bc").
+    result += std::to_string(part.size()) + ":";
+    result += part;
+  };
+  add(buildIdentity());
+  for (llvm::StringRef part : parts)
+    add(part);
   return result;
 }
 
-std::string KernelCache::key(llvm::ArrayRef<llvm::StringRef> parts) {
-  static const std::string identity = buildIdentity();
+std::string KernelCache::fileName(llvm::StringRef key) {
   llvm::SHA256 hash;
-  auto add = [&](llvm::StringRef part) {
-    // The length keeps ("ab", "c") apart from ("a", "bc").
-    hash.update(std::to_string(part.size()) + ":");
-    hash.update(part);
-  };
-  add(identity);
-  for (llvm::StringRef part : parts)
-    add(part);
-  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+  hash.update(key);
+  return (kPrefixes[0] + llvm::toHex(hash.final(), /*LowerCase=*/true)).str();
 }
 
-std::string KernelCache::pathOf(llvm::StringRef key) const {
-  // LLVM's pruning looks after files of this name.
-  llvm::SmallString<128> path(directory);
-  llvm::sys::path::append(path, "llvmcache-" + key);
-  return path.str().str();
+/// Takes `count` bytes off the front.
+static std::optional<llvm::StringRef> takeFront(llvm::StringRef &bytes, uint64_t count) {
+  if (count > bytes.size())
+    return std::nullopt;
+  llvm::StringRef front = bytes.take_front(count);
+  bytes = bytes.drop_front(count);
+  return front;
 }
 
 std::optional<KernelCache::Entry> KernelCache::find(llvm::StringRef key) const {
-  if (directory.empty())
-    return std::nullopt;
-  auto file = llvm::MemoryBuffer::getFile(pathOf(key), /*IsText=*/false,
-                                          /*RequiresNullTerminator=*/false);
+  auto folder = PrivateFolder::open(directory, /*create=*/false);
+  auto file = folder ? folder->read(fileName(key), kMaxFileBytes) : nullptr;
   if (!file)
     return std::nullopt;
-  llvm::StringRef bytes = (*file)->getBuffer();
+  llvm::StringRef bytes = file->getBuffer();
   if (!bytes.consume_front(kMagic) || bytes.size() < sizeof(Header))
     return std::nullopt;
   Header header;
   memcpy(&header, bytes.data(), sizeof header);
   bytes = bytes.drop_front(sizeof header);
-  if (header.descriptionBytes > bytes.size() ||
-      header.objectBytes != bytes.size() - header.descriptionBytes ||
-      header.checksum != llvm::xxh3_64bits(bytes))
+  if (header.checksum != llvm::xxh3_64bits(bytes))
     return std::nullopt;
-  auto json = llvm::json::parse(bytes.take_front(header.descriptionBytes));
+  // A file under another's name is whole, but not what was asked for.
+  std::optional<llvm::StringRef> foundKey = takeFront(bytes, header.keyBytes);
+  if (!foundKey || *foundKey != key)
+    return std::nullopt;
+  std::optional<llvm::StringRef> text = takeFront(bytes, header.descriptionBytes);
+  if (!text || header.objectBytes != bytes.size())
+    return std::nullopt;
+  auto json = llvm::json::parse(*text);
   if (!json) {
     llvm::consumeError(json.takeError());
     return std::nullopt;
@@ -100,36 +118,26 @@ std::optional<KernelCache::Entry> KernelCache::find(llvm::StringRef key) const {
   }
   // A copy: the object inside the file is not aligned.
   return Entry{std::move(*description),
-               llvm::MemoryBuffer::getMemBufferCopy(bytes.drop_front(header.descriptionBytes),
-                                                    "cached kernel")};
+               llvm::MemoryBuffer::getMemBufferCopy(bytes, "cached kernel")};
 }
 
 bool KernelCache::store(llvm::StringRef key, const KernelDescription &description,
                         llvm::StringRef object) const {
-  // Only the owner may write here: what lies in the folder gets executed.
-  if (directory.empty() || llvm::sys::fs::create_directories(directory, /*IgnoreExisting=*/true,
-                                                             llvm::sys::fs::owner_all))
+  auto folder = PrivateFolder::open(directory, /*create=*/true);
+  if (!folder)
     return false;
-  std::string payload;
-  llvm::raw_string_ostream(payload) << description.toJSON();
+  std::string payload = key.str();
+  llvm::raw_string_ostream stream(payload);
+  stream << description.toJSON();
   Header header;
-  header.descriptionBytes = payload.size();
+  header.keyBytes = key.size();
+  header.descriptionBytes = payload.size() - key.size();
   header.objectBytes = object.size();
-  payload += object;
+  stream << object;
   header.checksum = llvm::xxh3_64bits(llvm::StringRef(payload));
-  // writeToOutput renames a temporary file.
-  llvm::Error error = llvm::writeToOutput(pathOf(key), [&](llvm::raw_ostream &stream) {
-    stream << kMagic;
-    stream.write(reinterpret_cast<const char *>(&header), sizeof header);
-    stream << payload;
-    return llvm::Error::success();
-  });
-  if (error) {
-    llvm::consumeError(std::move(error));
+  llvm::StringRef headerBytes(reinterpret_cast<const char *>(&header), sizeof header);
+  if (!folder->write(fileName(key), {kMagic, headerBytes, payload}))
     return false;
-  }
-  llvm::CachePruningPolicy policy;
-  policy.MaxSizeBytes = uint64_t(1) << 30;
-  llvm::pruneCache(directory, policy);
+  folder->prune(kPrefixes, kMaxCacheBytes);
   return true;
 }

@@ -13,20 +13,24 @@
 
 namespace polyattn {
 
-/// A folder of objects with their descriptions. Any number of processes may use one folder:
-/// files appear whole, and a damaged one counts as absent. A cache never makes a compilation
-/// fail; it only saves time.
+/// A folder of objects with their descriptions. Any number of processes of one user may use one
+/// folder: files appear whole, and a damaged one counts as absent. So does a file, or the folder,
+/// that others could have written (polyattn/Files/PrivateFolder.h): what is found here gets
+/// executed. A cache never makes a compilation fail; it only saves time.
 class KernelCache {
 public:
   explicit KernelCache(std::string directory) : directory(std::move(directory)) {}
 
   /// $POLYATTN_CACHE_DIR, $XDG_CACHE_HOME/polyattn or ~/.cache/polyattn; empty where there is
-  /// none of these.
+  /// none of these. Values that are relative would mean another folder in every folder, and count
+  /// as absent.
   static std::string defaultDirectory();
 
-  /// The name of what `parts` (the spec's text, entry, options, machine, ...) determine,
-  /// together with the build of this compiler.
+  /// What `parts` (the spec's text, entry, options, machine, ...) and the build of this compiler
+  /// say, whole: the file is named after a hash of it, and has it inside.
   static std::string key(llvm::ArrayRef<llvm::StringRef> parts);
+  /// The name of the file that keeps what was compiled for `key`.
+  static std::string fileName(llvm::StringRef key);
 
   struct Entry {
     KernelDescription description;
@@ -38,7 +42,6 @@ public:
              llvm::StringRef object) const;
 
 private:
-  std::string pathOf(llvm::StringRef key) const;
   std::string directory;
 };
 

@@ -7,12 +7,21 @@
 
 #include "polyattn/JIT/KernelCache.h"
 #include "CopyKernel.h"
+#include "polyattn/Files/PrivateFolder.h"
+#include "polyattn/JIT/BuildIdentity.h"
 #include "polyattn/JIT/Compiler.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/BuildID.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 #include <atomic>
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace polyattn;
@@ -25,7 +34,11 @@ protected:
   }
   void TearDown() override { llvm::sys::fs::remove_directories(folder); }
   KernelCache cache() { return KernelCache((folder + "/below/it").str()); }
-  std::string fileOf(llvm::StringRef key) { return (folder + "/below/it/llvmcache-" + key).str(); }
+  std::string fileOf(llvm::StringRef key) {
+    return (folder + "/below/it/" + KernelCache::fileName(key)).str();
+  }
+  bool store(llvm::StringRef key) { return cache().store(key, test::copyDescription(), "object"); }
+  bool finds(llvm::StringRef key) { return cache().find(key).has_value(); }
   llvm::SmallString<128> folder;
 };
 } // namespace
@@ -34,6 +47,37 @@ TEST_F(Cache, KeysTellPartsApart) {
   EXPECT_EQ(KernelCache::key({"a", "b"}), KernelCache::key({"a", "b"}));
   EXPECT_NE(KernelCache::key({"ab", "c"}), KernelCache::key({"a", "bc"}));
   EXPECT_NE(KernelCache::key({"a"}), KernelCache::key({"a", ""}));
+}
+
+/// As `readelf -n` reads it.
+static std::string buildIdOf(llvm::StringRef path) {
+  auto file = llvm::object::ObjectFile::createObjectFile(path);
+  if (!file)
+    return llvm::toString(file.takeError());
+  return llvm::toHex(llvm::object::getBuildID(file->getBinary()), /*LowerCase=*/true);
+}
+
+TEST_F(Cache, KeysNameTheBuildWhateverTheProgramIsCalled) {
+  std::string own = buildIdOf("/proc/self/exe");
+  ASSERT_GE(own.size(), 16u) << own;
+  EXPECT_NE(buildIdentity().find(own), std::string::npos) << buildIdentity();
+  EXPECT_NE(KernelCache::key({"a"}).find(buildIdentity()), std::string::npos);
+}
+
+TEST_F(Cache, BuildsWithoutANoteAreToldApartByTheirCode) {
+  auto identityOf = [](const char *path) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(library, nullptr) << dlerror();
+    void *symbol = library ? dlsym(library, "polyattn_test_number") : nullptr;
+    return symbol ? imageIdentity(symbol) : "";
+  };
+  std::string one = identityOf(POLYATTN_WITHOUT_BUILD_ID_1);
+  std::string two = identityOf(POLYATTN_WITHOUT_BUILD_ID_2);
+  EXPECT_EQ(buildIdOf(POLYATTN_WITHOUT_BUILD_ID_1), "");
+  EXPECT_FALSE(one.empty());
+  EXPECT_FALSE(two.empty());
+  EXPECT_NE(one, two);
+  EXPECT_EQ(imageIdentity(nullptr), "");
 }
 
 TEST_F(Cache, FindsWhatWasStored) {
@@ -77,6 +121,117 @@ TEST_F(Cache, IgnoresDamagedFiles) {
   }
 }
 
+TEST_F(Cache, RefusesAnEntryUnderAnothersName) {
+  ASSERT_TRUE(store("one") && store("two"));
+  ASSERT_FALSE(llvm::sys::fs::rename(fileOf("one"), fileOf("two")));
+  EXPECT_FALSE(finds("two"));
+  EXPECT_FALSE(finds("one"));
+}
+
+TEST_F(Cache, IgnoresWhatOthersMayWrite) {
+  namespace fs = llvm::sys::fs;
+  std::string below = (folder + "/below/it").str();
+  ASSERT_TRUE(store("key") && finds("key"));
+  auto withMode = [&](const std::string &path, fs::perms mode, fs::perms usual) {
+    EXPECT_FALSE(fs::setPermissions(path, mode));
+    bool found = finds("key");
+    EXPECT_FALSE(fs::setPermissions(path, usual));
+    return found;
+  };
+  for (fs::perms others : {fs::group_write, fs::others_write, fs::all_write}) {
+    fs::perms file = fs::owner_read | fs::owner_write;
+    EXPECT_FALSE(withMode(fileOf("key"), file | others, file));
+    EXPECT_FALSE(withMode(below, fs::owner_all | others, fs::owner_all));
+  }
+  EXPECT_TRUE(finds("key"));
+  // Nothing is written into such a folder, either.
+  ASSERT_FALSE(fs::setPermissions(below, fs::all_all));
+  EXPECT_FALSE(store("other"));
+  EXPECT_FALSE(fs::exists(fileOf("other")));
+}
+
+TEST_F(Cache, OwnsWhatItMakes) {
+  ASSERT_TRUE(store("key"));
+  llvm::sys::fs::file_status status;
+  ASSERT_FALSE(llvm::sys::fs::status(fileOf("key"), status));
+  EXPECT_EQ(status.permissions(), llvm::sys::fs::owner_read | llvm::sys::fs::owner_write);
+  ASSERT_FALSE(llvm::sys::fs::status(folder + "/below/it", status));
+  EXPECT_EQ(status.permissions(), llvm::sys::fs::owner_all);
+}
+
+TEST_F(Cache, FollowsNoLinks) {
+  ASSERT_TRUE(store("key"));
+  std::string kept = (folder + "/kept").str();
+  ASSERT_FALSE(llvm::sys::fs::rename(fileOf("key"), kept));
+  ASSERT_FALSE(llvm::sys::fs::create_link(kept, fileOf("key")));
+  EXPECT_FALSE(finds("key"));
+  // Stored again, the link is replaced and what it named is left alone.
+  ASSERT_TRUE(store("key") && finds("key"));
+  EXPECT_TRUE(llvm::sys::fs::exists(kept));
+  ASSERT_FALSE(llvm::sys::fs::create_link(folder + "/below/it", folder + "/link"));
+  for (const char *name : {"/link", "/link/"}) {
+    KernelCache linked((folder + name).str());
+    EXPECT_FALSE(linked.find("key").has_value()) << name;
+    EXPECT_FALSE(linked.store("key", test::copyDescription(), "object")) << name;
+  }
+}
+
+TEST_F(Cache, DoesNotWaitForAPipe) {
+  ASSERT_TRUE(store("key"));
+  ASSERT_FALSE(llvm::sys::fs::remove(fileOf("key")));
+  ASSERT_EQ(mkfifo(fileOf("key").c_str(), 0600), 0);
+  EXPECT_FALSE(finds("key"));
+  ASSERT_TRUE(store("key"));
+  EXPECT_TRUE(finds("key"));
+  ASSERT_FALSE(llvm::sys::fs::remove(fileOf("key")));
+  ASSERT_FALSE(llvm::sys::fs::create_directory(fileOf("key")));
+  EXPECT_FALSE(finds("key"));
+  EXPECT_FALSE(store("key"));
+}
+
+TEST_F(Cache, LeavesNothingOnAFullDisk) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_TRUE(store("small"));
+  std::string object(1 << 20, 'x');
+  for (rlim_t limit : {rlim_t(0), rlim_t(10), rlim_t(1) << 16}) {
+    rlimit full = {limit, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+    bool stored = cache().store("key", test::copyDescription(), object);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_FALSE(stored) << limit;
+  }
+  std::error_code code;
+  std::vector<std::string> names;
+  for (llvm::sys::fs::directory_iterator file(folder + "/below/it", code), end; file != end;
+       file.increment(code))
+    names.push_back(llvm::sys::path::filename(file->path()).str());
+  EXPECT_EQ(names, std::vector<std::string>{KernelCache::fileName("small")});
+  EXPECT_TRUE(finds("small"));
+}
+
+TEST_F(Cache, KeepsTheNewestOfWhatIsTooMuch) {
+  ASSERT_TRUE(store("old") && store("new") && store("newest"));
+  auto age = [&](const std::string &path, time_t seconds) {
+    timespec times[2] = {{time(nullptr) - seconds, 0}, {time(nullptr) - seconds, 0}};
+    EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  };
+  age(fileOf("old"), 300);
+  age(fileOf("new"), 200);
+  std::string mine = (folder + "/below/it/notes.txt").str(), left = fileOf("old") + "-7-7.tmp";
+  std::ofstream(mine) << std::string(1000, 'x');
+  std::ofstream(left) << "x";
+  age(left, 4000);
+  auto opened = PrivateFolder::open((folder + "/below/it").str(), /*create=*/false);
+  ASSERT_TRUE(opened.has_value());
+  uint64_t bytes = 0;
+  ASSERT_FALSE(llvm::sys::fs::file_size(fileOf("new"), bytes));
+  opened->prune({"kernel-"}, 2 * bytes + 100);
+  EXPECT_FALSE(llvm::sys::fs::exists(left));
+  EXPECT_FALSE(finds("old"));
+  EXPECT_TRUE(finds("new") && finds("newest") && llvm::sys::fs::exists(mine));
+}
+
 TEST_F(Cache, TakesManyWriters) {
   std::vector<std::thread> writers;
   std::atomic<int> wrong{0};
@@ -96,7 +251,9 @@ TEST_F(Cache, TakesManyWriters) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(Cache, ReadsTheEnvironment) {
+TEST_F(Cache, ReadsTheEnvironmentButNoRelativeFolders) {
+  const char *home = getenv("HOME");
+  std::string homeBefore = home ? home : "";
   setenv("POLYATTN_CACHE_DIR", "/some/where", 1);
   EXPECT_EQ(KernelCache::defaultDirectory(), "/some/where");
   setenv("POLYATTN_CACHE_DIR", "", 1);
@@ -104,7 +261,19 @@ TEST_F(Cache, ReadsTheEnvironment) {
   unsetenv("POLYATTN_CACHE_DIR");
   setenv("XDG_CACHE_HOME", "/xdg", 1);
   EXPECT_EQ(KernelCache::defaultDirectory(), "/xdg/polyattn");
+  setenv("POLYATTN_CACHE_DIR", "relative", 1);
+  EXPECT_EQ(KernelCache::defaultDirectory(), "/xdg/polyattn");
+  unsetenv("POLYATTN_CACHE_DIR");
+  setenv("HOME", "/home/of", 1);
+  for (const char *nowhere : {"", "relative", "./relative"}) {
+    setenv("XDG_CACHE_HOME", nowhere, 1);
+    EXPECT_EQ(KernelCache::defaultDirectory(), "/home/of/.cache/polyattn") << nowhere;
+  }
   unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(KernelCache::defaultDirectory(), "/home/of/.cache/polyattn");
+  setenv("HOME", "relative", 1);
+  EXPECT_EQ(KernelCache::defaultDirectory(), "");
+  setenv("HOME", homeBefore.c_str(), 1);
 }
 
 TEST(CompileKernel, ReportsErrors) {
