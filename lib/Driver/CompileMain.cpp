@@ -10,11 +10,11 @@
 #include "Explain.h"
 #include "OutputFiles.h"
 #include "polyattn/Driver/Version.h"
+#include "polyattn/Files/InputFile.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -151,9 +151,9 @@ static llvm::Error compile(const Arguments &arguments) {
   if (arguments.direction != "forward")
     return llvm::createStringError("unknown --direction '" + arguments.direction +
                                    "', expected forward");
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(arguments.input);
+  auto file = readSpecFileOrStandardInput(arguments.input);
   if (!file)
-    return llvm::createStringError(arguments.input + ": " + file.getError().message());
+    return llvm::createStringError(arguments.input + ": " + llvm::toString(file.takeError()));
   return isGPU ? compileForGPU(arguments, (*file)->getBuffer(), *emit)
                : compileForCPU(arguments, (*file)->getBuffer(), *emit);
 }

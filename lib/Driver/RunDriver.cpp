@@ -9,11 +9,11 @@
 #include "Report.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Driver/Version.h"
+#include "polyattn/Files/InputFile.h"
 #include "polyattn/Numpy/Npy.h"
 #include "polyattn/Schedule/Cost.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
@@ -194,9 +194,9 @@ Error describeEntries(ModuleOp module, const RunOptions &options) {
 
 Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
               const TargetRegistry &targets) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.spec);
+  auto buffer = readSpecFileOrStandardInput(options.spec);
   if (!buffer)
-    return llvm::createStringError("'" + options.spec + "': " + buffer.getError().message());
+    return llvm::createStringError("'" + options.spec + "': " + llvm::toString(buffer.takeError()));
   // One entry is compiled: idle worker threads would only disturb what is measured.
   MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/JIT/Compiler.h"
+#include "polyattn/Files/InputFile.h"
 #include "polyattn/JIT/KernelCache.h"
 
 using namespace polyattn;
@@ -75,8 +76,8 @@ polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
 
 llvm::Expected<std::unique_ptr<CompiledKernel>>
 polyattn::compileKernelFromFile(llvm::StringRef path, const JITOptions &options) {
-  auto file = llvm::MemoryBuffer::getFile(path);
+  auto file = readSpecFile(path);
   if (!file)
-    return llvm::createStringError(path + ": " + file.getError().message());
+    return llvm::createStringError(path + ": " + llvm::toString(file.takeError()));
   return compileKernel((*file)->getBuffer(), path, options);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Numpy/Npy.h"
+#include "polyattn/Files/InputFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -192,9 +193,9 @@ static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layou
 }
 
 Expected<HostTensor> polyattn::readNpy(StringRef path, ElementType wanted, Layout layout) {
-  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  auto buffer = mapDataFile(path);
   if (!buffer)
-    return createStringError("'" + path + "': " + buffer.getError().message());
+    return inFile(path, buffer.takeError());
   Expected<HostTensor> tensor = readBytes((*buffer)->getBuffer(), wanted, layout);
   if (!tensor)
     return inFile(path, tensor.takeError());

@@ -9,6 +9,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "polyattn/Target/CPU.h"
+#include "polyattn/Target/CodegenDiagnostics.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
@@ -120,10 +122,24 @@ struct WithoutStrengthReduction : llvm::OptPassGate {
 };
 } // namespace
 
+/// No parser of assembly is linked, and LLVM ends the process where it would need one.
+static llvm::Error checkNoAssembly(const llvm::Module &module) {
+  bool hasAssembly = !module.getModuleInlineAsm().empty();
+  for (const llvm::Function &function : module)
+    for (const llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        hasAssembly |= call->isInlineAsm();
+  if (hasAssembly)
+    return llvm::createStringError("the module has assembly in it, which is not supported");
+  return llvm::Error::success();
+}
+
 llvm::Expected<llvm::SmallVector<char, 0>> polyattn::generateCode(llvm::Module &module,
                                                                   llvm::TargetMachine &target,
                                                                   CodeFile file,
                                                                   const CodegenOptions &options) {
+  if (llvm::Error error = checkNoAssembly(module))
+    return std::move(error);
   if (options.optimizeIR)
     optimize(module, target);
   llvm::SmallVector<char, 0> bytes;
@@ -134,10 +150,13 @@ llvm::Expected<llvm::SmallVector<char, 0>> polyattn::generateCode(llvm::Module &
   if (target.addPassesToEmitFile(passes, stream, nullptr, type))
     return llvm::createStringError("this LLVM cannot write code for " +
                                    target.getTargetTriple().str());
+  CodegenDiagnostics diagnostics(module.getContext());
   WithoutStrengthReduction gate;
   llvm::OptPassGate &usual = module.getContext().getOptPassGate();
   module.getContext().setOptPassGate(gate);
   passes.run(module);
   module.getContext().setOptPassGate(usual);
+  if (llvm::Error error = diagnostics.take())
+    return std::move(error);
   return std::move(bytes);
 }

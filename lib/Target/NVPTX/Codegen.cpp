@@ -11,6 +11,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "polyattn/Target/CodegenDiagnostics.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -130,7 +131,21 @@ static llvm::Error checkSelfContained(const llvm::Module &module) {
   return llvm::Error::success();
 }
 
+/// Printing a name that PTX cannot write ends the process.
+static llvm::Error checkNames(const llvm::Module &module) {
+  for (const llvm::Function &function : module)
+    for (char c : function.isIntrinsic() ? llvm::StringRef() : function.getName())
+      if (!llvm::isAlnum(c) && c != '_' && c != '$')
+        return llvm::createStringError(
+            "@" + function.getName() +
+            ": expected a name of letters, digits, _ and $, as PTX has no "
+            "others");
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::string> polyattn::generatePTX(GPUCode code) {
+  if (llvm::Error error = checkNames(*code.module))
+    return std::move(error);
   if (llvm::Error error = checkSelfContained(*code.module))
     return std::move(error);
   optimize(*code.module, *code.machine);
@@ -140,6 +155,9 @@ llvm::Expected<std::string> polyattn::generatePTX(GPUCode code) {
   if (code.machine->addPassesToEmitFile(passes, stream, nullptr,
                                         llvm::CodeGenFileType::AssemblyFile))
     return llvm::createStringError("this LLVM cannot write PTX");
+  CodegenDiagnostics diagnostics(code.module->getContext());
   passes.run(*code.module);
+  if (llvm::Error error = diagnostics.take())
+    return std::move(error);
   return text.str().str();
 }
