@@ -12,9 +12,12 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 
 using namespace polyattn;
 
@@ -77,26 +80,54 @@ static llvm::Error chooseEntries(mlir::ModuleOp module, llvm::StringRef fileName
   return llvm::Error::success();
 }
 
-llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::StringRef fileName,
-                                                    llvm::StringRef storage) {
+/// A context that can lower, where only what lowers needs the dialects.
+static std::unique_ptr<mlir::MLIRContext> makeContext() {
+  // Threads would take longer to start than a spec takes to compile.
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  // A spec's author has the line; the operation's generic form says no more.
+  context->printOpOnDiagnostic(false);
+  return context;
+}
+
+static void appendDialects(mlir::MLIRContext &context) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
+  context.appendDialectRegistry(registry);
+}
+
+llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::StringRef fileName,
+                                                    llvm::StringRef storage) {
   LoweredModule result;
-  // Threads would take longer to start than a spec takes to compile.
-  result.context =
-      std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
-  // A spec's author has the line; the operation's generic form says no more.
-  result.context->printOpOnDiagnostic(false);
+  result.context = makeContext();
   Diagnostics diagnostics(result.context.get());
-  // MLIR's lexer looks for the zero behind the text, which a caller's buffer need not have.
+  // A copy: MLIR's lexer looks for the zero behind the text, which a caller's need not have.
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, fileName), llvm::SMLoc());
+  result.module = parseSpecSource(sources, *result.context);
+  if (!result.module)
+    return diagnostics.take("the spec could not be parsed");
+  appendDialects(*result.context);
+  if (!storage.empty())
+    if (llvm::Error error = setStorage(*result.module, storage))
+      return std::move(error);
+  return std::move(result);
+}
+
+llvm::Expected<LoweredModule> polyattn::parseKernels(llvm::StringRef text,
+                                                     llvm::StringRef fileName) {
+  LoweredModule result;
+  result.context = makeContext();
+  appendDialects(*result.context);
+  Diagnostics diagnostics(result.context.get());
   std::string terminated = text.str();
   result.module = mlir::parseSourceString<mlir::ModuleOp>(
       terminated, mlir::ParserConfig(result.context.get()), fileName);
   if (!result.module)
-    return diagnostics.take("the spec could not be parsed");
-  if (!storage.empty())
-    if (llvm::Error error = setStorage(*result.module, storage))
-      return std::move(error);
+    return diagnostics.take("the kernels could not be parsed");
+  for (AttentionOp attention : result.module->getOps<AttentionOp>()) {
+    attention.emitError("a file has attentions or kernels of GPUs, not both");
+    return diagnostics.take("");
+  }
   return std::move(result);
 }
 

@@ -8,6 +8,7 @@
 #include "polyattn/Driver/CompileGPU.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -53,18 +54,21 @@ static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
 llvm::Expected<LoweredModule> polyattn::parseForGPU(llvm::StringRef text, llvm::StringRef fileName,
                                                     llvm::StringRef entry,
                                                     llvm::StringRef storage) {
-  llvm::Expected<LoweredModule> module = parseModule(text, fileName, storage);
-  if (!module)
-    return module.takeError();
-  bool isSpec = !module->module->getOps<AttentionOp>().empty();
-  llvm::Error error = llvm::Error::success();
-  if (isSpec || kernelsOf(*module->module).empty())
-    error = describeEntries(*module, fileName, entry);
-  else if (!entry.empty())
-    error = chooseKernel(*module->module, fileName, entry);
-  if (error)
-    return std::move(error);
-  return std::move(*module);
+  if (!holdsKernels(text)) {
+    llvm::Expected<LoweredModule> spec = parseModule(text, fileName, storage);
+    if (!spec)
+      return spec.takeError();
+    if (llvm::Error error = describeEntries(*spec, fileName, entry))
+      return std::move(error);
+    return std::move(*spec);
+  }
+  llvm::Expected<LoweredModule> kernels = parseKernels(text, fileName);
+  if (!kernels)
+    return kernels.takeError();
+  if (!entry.empty())
+    if (llvm::Error error = chooseKernel(*kernels->module, fileName, entry))
+      return std::move(error);
+  return std::move(*kernels);
 }
 
 llvm::Error polyattn::lowerForGPU(LoweredModule &module, const GPUDescription &gpu,

@@ -7,11 +7,11 @@
 
 #include "polyattn/Driver/RunDriver.h"
 #include "Report.h"
-#include "mlir/Parser/Parser.h"
 #include "polyattn/Driver/Version.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Numpy/Npy.h"
 #include "polyattn/Schedule/Cost.h"
+#include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -198,15 +198,16 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   if (!buffer)
     return llvm::createStringError("'" + options.spec + "': " + llvm::toString(buffer.takeError()));
   // One entry is compiled: idle worker threads would only disturb what is measured.
-  MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
+  MLIRContext context(MLIRContext::Threading::DISABLED);
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   std::string text = (*buffer)->getBuffer().str();
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSpecSource(sources, context);
   if (!module)
     return llvm::make_error<ReportedError>();
+  context.appendDialectRegistry(dialects);
   if (!options.storage.empty())
     if (Error error = setStorage(*module, options.storage))
       return error;

@@ -46,9 +46,12 @@ struct LoweredModule {
   std::vector<KernelDescription> kernels;
 };
 
-/// Parses and verifies any module. An error carries the located diagnostics.
+/// Parses and verifies a spec. An error carries the located diagnostics.
 llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName,
                                           llvm::StringRef storage);
+
+/// The same for a program of `gpu.module`s, whose ops may be of any dialect: its author is trusted.
+llvm::Expected<LoweredModule> parseKernels(llvm::StringRef text, llvm::StringRef fileName);
 
 /// Keeps the entry that was asked for, or all where `entry` is empty, and describes them.
 llvm::Error describeEntries(LoweredModule &module, llvm::StringRef fileName, llvm::StringRef entry);

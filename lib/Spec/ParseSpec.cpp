@@ -1,0 +1,164 @@
+//===- ParseSpec.cpp - a spec's text, which may come from anybody ---------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Spec/ParseSpec.h"
+#include "SpecText.h"
+#include "dialects/PolyAttn/PolyAttn.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+/// Whether the text may be given to the parser; says why where it may not.
+static LogicalResult checkText(const llvm::SourceMgr &sources, MLIRContext &context) {
+  unsigned buffer = sources.getMainFileID();
+  const llvm::MemoryBuffer *memory = sources.getMemoryBuffer(buffer);
+  std::optional<TextProblem> problem = findTextProblem(memory->getBuffer());
+  if (!problem)
+    return success();
+  auto [line, column] =
+      sources.getLineAndColumn(llvm::SMLoc::getFromPointer(problem->where), buffer);
+  return emitError(FileLineColLoc::get(&context, memory->getBufferIdentifier(), line, column),
+                   problem->message);
+}
+
+static LogicalResult countOne(Operation *op, int64_t newOperations, int64_t newOperands,
+                              int64_t &operations, int64_t &operands) {
+  operations += newOperations;
+  operands += newOperands;
+  if (operations > SpecLimits::kOperations)
+    return op->emitError("a spec has at most ")
+           << SpecLimits::kOperations << " ops, maps counted wherever they are applied";
+  if (operands > SpecLimits::kOperands)
+    return op->emitError("the ops of a spec have at most ")
+           << SpecLimits::kOperands << " operands, maps counted wherever they are applied";
+  return success();
+}
+
+static LogicalResult checkCounts(ModuleOp module) {
+  int64_t operations = 0, operands = 0;
+  return failure(module
+                     .walk([&](Operation *op) {
+                       return WalkResult(
+                           countOne(op, 1, op->getNumOperands(), operations, operands));
+                     })
+                     .wasInterrupted());
+}
+
+namespace {
+/// What a spec may hold is checked op by op, by kinds and by sizes.
+class OperationsCheck {
+public:
+  LogicalResult check(ModuleOp module) {
+    if (failed(checkAttributes(module)))
+      return failure();
+    for (Operation &op : *module.getBody()) {
+      if (!isa<AttentionOp, FeatureMapOp>(op))
+        return op.emitError("a spec has polyattn.attention and polyattn.feature_map only, not '")
+               << op.getName() << "'";
+      if (op.walk([&](Operation *inner) { return WalkResult(checkOne(inner)); }).wasInterrupted())
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult checkOne(Operation *op) {
+    if (!isa_and_present<PolyAttnDialect>(op->getDialect()))
+      return op->emitError("a spec has ops of the polyattn dialect only, not '")
+             << op->getName() << "'";
+    if (failed(checkAttributes(op)) || failed(checkWidths(op)))
+      return failure();
+    return count(op);
+  }
+
+  /// Attributes that no op of ours has asked for are instructions to other dialects.
+  LogicalResult checkAttributes(Operation *op) {
+    for (NamedAttribute attribute : op->getDiscardableAttrs())
+      return op->emitError("a spec has no attribute '") << attribute.getName().getValue() << "'";
+    return success();
+  }
+
+  LogicalResult checkWidths(Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (failed(checkWidth(op, type)))
+        return failure();
+    for (Region &region : op->getRegions())
+      for (Type type : region.getArgumentTypes())
+        if (failed(checkWidth(op, type)))
+          return failure();
+    // These need the structure of a vector; all others its numbers, whatever its structure.
+    if (isa<TensorOp, ConcatOp, PowerOp, ScaleOp, ApplyOp, YieldOp, AttendOp>(op))
+      return success();
+    for (Type type : op->getOperandTypes())
+      if (auto feature = dyn_cast<FeatureType>(type))
+        if (failed(checkNumbers(op, feature)))
+          return failure();
+    return success();
+  }
+
+  LogicalResult checkNumbers(Operation *op, FeatureType type) {
+    if (type.getWidth() <= SpecLimits::kWidth)
+      return success();
+    return op->emitError("a vector whose numbers are computed has at most ")
+           << SpecLimits::kWidth << " of them, this one has " << type.getWidth();
+  }
+
+  LogicalResult checkWidth(Operation *op, Type type) {
+    if (auto feature = dyn_cast<FeatureType>(type))
+      return feature.getStructure().kind() == Structure::Kind::Vector ? checkNumbers(op, feature)
+                                                                      : success();
+    auto weight = dyn_cast<WeightType>(type);
+    int64_t elements = 1;
+    for (int64_t size : weight ? weight.getShape() : ArrayRef<int64_t>())
+      elements = saturatingMul(elements, size);
+    if (elements > SpecLimits::kWeightElements)
+      return op->emitError("a weight has at most ")
+             << SpecLimits::kWeightElements << " numbers, this one has " << elements;
+    return success();
+  }
+
+  /// An application counts as all of its map.
+  LogicalResult count(Operation *op) {
+    int64_t newOperations = 1, newOperands = op->getNumOperands();
+    if (auto apply = dyn_cast<ApplyOp>(op)) {
+      auto map = symbols.lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
+      auto [size, isNew] = maps.try_emplace(map);
+      if (isNew)
+        for (Operation &inner : map.getBody().front()) {
+          size->second.first += 1;
+          size->second.second += inner.getNumOperands();
+        }
+      newOperations += size->second.first;
+      newOperands += size->second.second;
+    }
+    return countOne(op, newOperations, newOperands, operations, operands);
+  }
+
+  int64_t operations = 0, operands = 0;
+  SymbolTableCollection symbols;
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> maps;
+};
+} // namespace
+
+OwningOpRef<ModuleOp> polyattn::parseSpecSource(const llvm::SourceMgr &sources,
+                                                MLIRContext &context) {
+  context.getOrLoadDialect<PolyAttnDialect>();
+  if (failed(checkText(sources, context)))
+    return {};
+  // What is too large is not even verified.
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
+  if (!module || failed(checkCounts(*module)) || failed(verify(*module)) ||
+      failed(OperationsCheck().check(*module)))
+    return {};
+  return module;
+}

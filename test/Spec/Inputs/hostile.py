@@ -1,0 +1,127 @@
+"""Writes specs that must be refused and runs the tools on them: hostile.py FOLDER.
+
+A tool passes with status 1 and the expected words; a crash or an accepted spec fails."""
+
+import os
+import random
+import subprocess
+import sys
+
+folder = sys.argv[1]
+os.makedirs(folder, exist_ok=True)
+random.seed()
+
+TENSOR = "tensor<?x?x?x8xf32>"
+HEAD = f"""polyattn.attention @a(%q: {TENSOR}, %k: {TENSOR}, %v: {TENSOR}) -> (o: {TENSOR}) {{
+  %x = read %q : {TENSOR} -> [8]
+  %y = read %k : {TENSOR} -> [8]
+  %w = read %v : {TENSOR} -> [8]
+"""
+
+
+def spec(body="", query="%x", extra="", last=""):
+    return (f"{HEAD}{body}  %o = attend query {query} key %y value %w causal normalize <none> "
+            f"{{grouping = #polyattn.grouping<block>{extra}}} : [8], [8], [8]\n"
+            f"  return %o : [8]\n}}\n{last}")
+
+
+def nested(opening, inner, closing, count):
+    return opening * count + inner + closing * count
+
+
+def wide(width):
+    return spec().replace("8xf32", f"{width}xf32").replace("[8]", f"[{width}]")
+
+
+def power_norm():
+    return spec("  %f = power %x {degree = 20, symmetric} : [8]\n"
+                "  %g = tensor %f, %f : sym 20 [8], sym 20 [8]\n"
+                "  %n = squared_norm %g : sym 20 [8] x sym 20 [8]\n")
+
+
+def maps(ops, uses):
+    body = "".join(f"  %r{i} = tanh %x : [8]\n" for i in range(ops))
+    return (f"polyattn.feature_map @m(%x: [8]) {{\n{body}  yield %r0 : [8]\n}}\n" +
+            spec("".join(f"  %r{i} = apply @m(%x) : [8] -> [8]\n" for i in range(uses))))
+
+
+deep = random.randint(65, 8000)
+CASES = {
+    "brackets of attributes": (spec(extra=", x = " + nested("[", "", "]", deep)), "brackets are nested"),
+    "brackets of types": (spec("  %z = relu %x : " + nested("tuple<", "i1", ">", deep)),
+                          "brackets are nested"),
+    "brackets of structures": (spec("  %z = relu %x : " + nested("(", "[8]", ")", deep)),
+                               "brackets are nested"),
+    "brackets of structures of few tokens": (spec("  %z = relu %x : " + "sym 1 " * 8000 + "[8]"),
+                                             "nested too deeply"),
+    "open brackets": ("{" * deep, "brackets are nested"),
+    "closing brackets that close nothing": ("[})>" * deep, "brackets are nested"),
+    "regions": ('"a"()({' * deep, "brackets are nested"),
+    "locations": (spec("  %z = relu %x : [8] loc(" + nested("callsite(", '"a"', ' at "b")', deep)),
+                  "no locations"),
+    "a location": (spec(last='#l = loc("elsewhere":1:1)\n'), "no aliases"),
+    "affine expressions": (spec(extra=", x = affine_map<(d0) -> (" + "-" * 100000 + "d0)>"),
+                           "no affine maps"),
+    "aliases": ("#a0 = [1]\n" + "".join(f"#a{i + 1} = [#a{i}, #a{i}]\n" for i in range(64)) +
+                spec(extra=", x = #a64"), "no aliases"),
+    "an alias of a type": ("!t = tensor<?x?x?x8xf32>\n" + spec(), "no aliases"),
+    "resources": (spec(last='{-# dialect_resources: { builtin: { a: "0x08000000" } } #-}\n'),
+                  "no resources"),
+    "native code": (spec(last="llvm.func @polyattn_rt_run() { llvm.return }\n"),
+                    "Dialect `llvm' not found"),
+    "native code in generic form": (spec(last='"llvm.func"() ({}) {sym_name = "x"} : () -> ()\n'),
+                                    "unregistered dialect"),
+    "native code inside": (spec('  llvm.inline_asm "ud2", "" : () -> ()\n'), "llvm"),
+    "an unregistered op": ('"foo.bar"() : () -> ()\n' + spec(), "unregistered dialect"),
+    "an attribute of the module": ('module attributes {llvm.data_layout = "x"} {\n' + spec() + "}\n",
+                                   "no attribute 'llvm.data_layout'"),
+    "an attribute of an attention": (spec().replace(") {\n", ") attributes {llvm.emit_c_interface} {\n", 1),
+                                     "llvm.emit_c_interface"),
+    "a module in a module": ("module { module @b {\n" + spec() + "} }\n", "not 'builtin.module'"),
+    "a cast": (spec('  %c = "builtin.unrealized_conversion_cast"(%x) : '
+                    "(!polyattn.feature<[8]>) -> !polyattn.feature<[8]>\n", query="%c"),
+               "ops of the polyattn dialect only"),
+    "bytecode": (b"ML\xefR\x0d\x01", "this is MLIR bytecode"),
+    "a zero byte": (spec(last="\0"), "a zero byte"),
+    "a wide vector": (wide(random.randint(65537, 2**31 - 1)), "at most 65536"),
+    "the numbers of many features": (power_norm(), "at most 65536"),
+    "a large weight": (spec("  %m = read %q : tensor<?x?x?x8xf32> -> [8]\n").replace(
+        f"%v: {TENSOR}", f"%big: tensor<60000x60000xf32>, %v: {TENSOR}").replace(
+            "  %m = read %q : tensor<?x?x?x8xf32> -> [8]\n",
+            "  %m = read %big : tensor<60000x60000xf32> -> 60000x60000\n"), "a weight has at most"),
+    "many ops": (spec("".join(f"  %r{i} = tanh %x : [8]\n" for i in range(30001))),
+                 "at most 30000 ops"),
+    "many ops of maps": (maps(200, 200), "at most 30000 ops"),
+    "many operands": (spec("".join(
+        f"  %r{i} = add {', '.join(['%x'] * 200)} : {', '.join(['[8]'] * 200)}\n"
+        for i in range(501))), "at most 100000 operands"),
+    "a long name": (spec().replace("@a", "@" + "a" * 1025), "more than 1024 characters"),
+    "a long string": (spec(extra=', x = "' + "a" * 1025 + '"'), "more than 1024 characters"),
+    "a long text": ("//" + "x" * (4 << 20) + "\n" + spec(), "at most 4194304 bytes"),
+}
+
+
+def run(name, *command):
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=300)
+    return result.returncode, result.stdout + result.stderr
+
+
+failures = 0
+path = os.path.join(folder, "spec.mlir")
+commands = [
+    ["polyattn-run", path, "--random", "B=1,T=3,H=2"],
+    ["polyattn-compile", path, "--emit", "tile", "-o", "/dev/null"],
+    ["polyattn-compile", path, "--target", "sm_90", "--emit", "tile", "-o", "/dev/null"],
+]
+cases = {"a spec that may pass": (spec(), "")} | CASES
+for name, (text, words) in cases.items():
+    with open(path, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    for command in commands:
+        status, said = run(name, *command)
+        located = not words or ": error: " in said or ":1: error: " in said
+        if status != (1 if words else 0) or words not in said or not located:
+            failures += 1
+            print(f"{name}: {command[0]} ended with {status}: {said[:300]}")
+print(f"{len(cases)} specs, {failures} failures")
+sys.exit(failures != 0)
