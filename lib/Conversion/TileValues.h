@@ -13,6 +13,7 @@
 #define POLYATTN_LIB_CONVERSION_TILEVALUES_H
 
 #include "dialects/Tile/Tile.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace polyattn {
 
@@ -38,12 +39,23 @@ inline bool writesBuffersBetween(mlir::Operation *first, mlir::Operation *last) 
   return false;
 }
 
-/// Whether anything uses a value after `loop`, which stands in the value's block or deeper.
+/// Whether anything uses a value when `loop`, which stands in the value's block or deeper, has
+/// ended: after it, or in the next turn of a loop around it.
 inline bool isUsedAfter(mlir::Operation *loop, mlir::Value value) {
-  return llvm::any_of(value.getUsers(), [&](mlir::Operation *user) {
-    mlir::Operation *near = loop->getBlock()->findAncestorOpInBlock(*user);
-    return !near || loop->isBeforeInBlock(near);
-  });
+  for (mlir::Operation *op = loop;; op = op->getParentOp()) {
+    auto isAfter = [&](mlir::Operation *user) {
+      mlir::Operation *near = op->getBlock()->findAncestorOpInBlock(*user);
+      return near && op->isBeforeInBlock(near);
+    };
+    if (llvm::any_of(value.getUsers(), isAfter))
+      return true;
+    if (op->getBlock() == value.getParentBlock())
+      return false;
+    mlir::Operation *around = op->getParentOp();
+    auto isInside = [&](mlir::Operation *user) { return around->isProperAncestor(user); };
+    if (llvm::isa<mlir::LoopLikeOpInterface>(around) && llvm::any_of(value.getUsers(), isInside))
+      return true;
+  }
 }
 
 using ValuePredicate = llvm::function_ref<bool(mlir::Value)>;

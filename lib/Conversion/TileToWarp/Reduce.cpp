@@ -149,8 +149,9 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
   }
   TileType type = tileType(input);
   bool ofRows = reduce.getAxis() == tile::Axis::Rows;
-  // Above the diagonal of a masked tile there are zeros.
-  bool lower = reduce.getLower() && !input.getDefiningOp<CausalMaskOp>();
+  // Above the diagonal of a masked tile there are zeros, which change no sum.
+  bool isMaskedSum = reduce.getKind() == ReduceKind::Add && input.getDefiningOp<CausalMaskOp>();
+  bool lower = reduce.getLower() && !isMaskedSum;
   beginPhase();
   Reduction reduction;
   reduction.length = ofRows ? type.getRows() : type.getColumns();

@@ -92,3 +92,31 @@ tile.kernel @late attributes {arg_names = ["k", "o"], num_inputs = 1, query_tens
     tile.store %sum, %o[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xbf16>
   }
 }
+
+// A loop over runs of blocks comes to the loop that carries a state again and again: the buffer has
+// what each run has left, though nothing after the inner loop reads it.
+// CHECK-LABEL: tile.kernel @runs
+// CHECK: scf.for
+// CHECK: %[[BEFORE:.*]] = tile.read %[[BUFFER:.*]][%{{.*}}] : <64x64> -> <64x64xf32>
+// CHECK: %[[AFTER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[BEFORE]])
+// CHECK: tile.write %[[AFTER]], %[[BUFFER]][%{{.*}}] : <64x64xf32>, <64x64>
+tile.kernel @runs attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
+^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x64xbf16>
+  %state = tile.buffer : !tile.buffer<64x64>
+  scf.for %start = %c0 to %n step %c128 {
+    %end = arith.addi %start, %c128 : index
+    scf.for %t = %start to %end step %c64 {
+      %phi_k = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+      %values = tile.load %k[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+      %old = tile.read %state[%c0] : !tile.buffer<64x64> -> !tile.tile<64x64xf32>
+      %sum = tile.dot %phi_k, %old {lhs_transposed} : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+      tile.store %sum, %o[%batch, %t, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xbf16>
+      tile.accumulate %phi_k, %values, %state[%c0] : !tile.tile<64x64xf32>, !tile.tile<64x64xf32>, !tile.buffer<64x64>
+    }
+  }
+}
