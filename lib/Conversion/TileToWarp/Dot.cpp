@@ -236,9 +236,12 @@ void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp beside) {
   std::optional<RowSums> rowSums;
   if (beside)
     rowSums = rowSumsOf(beside);
+  bool isWhole = rows == op.getBuffer().getType().getRows();
+  int64_t limit = rows % 16 && !isWhole ? rows : 0;
   auto update = [&](Grid grid) {
     grid.isMirrored = false; // these warps are not here
-    Values sums = loadElements(storage, shifted(grid, row, {}));
+    // Behind the window are rows of others, who may be at work on them.
+    Values sums = loadRows(storage, grid, row, limit);
     if (op.getFactor()) {
       Value factor = evaluateAt(op.getFactor(), {}, {});
       for (Value &sum : sums)

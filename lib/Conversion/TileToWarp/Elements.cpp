@@ -98,6 +98,20 @@ Values KernelLowering::loadElements(const Storage &storage, const Grid &grid) {
   return values;
 }
 
+Values KernelLowering::loadRows(const Storage &storage, const Grid &grid, Value shift,
+                                int64_t limit) {
+  if (!limit)
+    return loadElements(storage, shifted(grid, shift, {}));
+  Values values;
+  for (int64_t r = 0; r < grid.rows.size(); ++r) {
+    Value inside = e.less(e.add(grid.rows.base, grid.rows.offsets[r]), limit);
+    Grid line = shifted(grid.row(r), shift, {});
+    llvm::append_range(values, e.when(inside, Values(line.size(), e.f32(0)),
+                                      [&] { return loadElements(storage, line); }));
+  }
+  return values;
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors and tables
 //===----------------------------------------------------------------------===//

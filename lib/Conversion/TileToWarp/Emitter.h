@@ -161,16 +161,16 @@ public:
     body();
   }
   /// What `body` computes under a condition, else `otherwise`.
-  mlir::Value when(mlir::Value condition, mlir::Value otherwise,
-                   llvm::function_ref<mlir::Value()> body) {
+  mlir::ValueRange when(mlir::Value condition, mlir::ValueRange otherwise,
+                        llvm::function_ref<llvm::SmallVector<mlir::Value>()> body) {
     auto branch =
-        mlir::scf::IfOp::create(*this, otherwise.getType(), condition, /*withElseRegion=*/true);
+        mlir::scf::IfOp::create(*this, otherwise.getTypes(), condition, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(*this);
     setInsertionPointToStart(branch.thenBlock());
     mlir::scf::YieldOp::create(*this, body());
     setInsertionPointToStart(branch.elseBlock());
     mlir::scf::YieldOp::create(*this, otherwise);
-    return branch.getResult(0);
+    return branch.getResults();
   }
   /// for (i = 0; i < count; ++i) body(i), straight where there is one turn only.
   void loop(int64_t count, llvm::function_ref<void(mlir::Value)> body) {

@@ -72,7 +72,12 @@ std::optional<KernelLowering::Window> KernelLowering::matricesOf(Value value) {
 
 bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const WarpTile &warpTile,
                                   Value term, int64_t first, int64_t count, Fragments &fragments) {
-  std::optional<Window> window = matricesOf(isLhs ? product.lhs : product.rhs);
+  // A fragment takes in the neighbours of one row or column. Behind a row of a buffer there are
+  // always others, and a left factor with one term has zeros where these would be.
+  Value factor = isLhs ? product.lhs : product.rhs;
+  if (isVector(factor) && (isLhs || !factor.getDefiningOp<ReadOp>()))
+    return false;
+  std::optional<Window> window = matricesOf(factor);
   if (!window)
     return false;
   const Storage &storage = window->storage;

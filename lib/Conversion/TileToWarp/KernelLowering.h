@@ -113,6 +113,8 @@ private:
   /// Evaluates `value` and writes it from row `firstRow` on, with zeros up to the given extent.
   void writeTile(mlir::Value value, const Storage &storage, int64_t firstRow, int64_t paddedRows,
                  int64_t paddedColumns);
+  /// The same of a window that leaves its source: what is behind the window is not read.
+  void writeWindow(tile::SliceOp window, const Storage &storage);
   bool readsWideElements(mlir::Value value);
   /// Evaluates `value` on the accumulators of `owner`, which has its shape.
   void keepInRegisters(mlir::Value value, mlir::Value owner);
@@ -183,6 +185,8 @@ private:
   using RunBody = llvm::function_ref<void(mlir::Value address, llvm::ArrayRef<int64_t> elements)>;
   void forRuns(const Storage &storage, const Grid &grid, RunBody body);
   Values loadElements(const Storage &storage, const Grid &grid);
+  /// The same with the rows shifted; zeros for rows from `limit` on where that is not zero.
+  Values loadRows(const Storage &storage, const Grid &grid, mlir::Value shift, int64_t limit);
   void loadRun(const Storage &storage, mlir::Value address, int64_t run, Values &elements);
   /// The byte address of an element of a grid, with what depends on the thread computed once.
   mlir::Value address(const Storage &storage, const Coordinates &line, const Coordinates &along,

@@ -79,6 +79,13 @@ struct Grid {
   bool isMirrored = false;
 
   int64_t size() const { return rows.size() * columns.size(); }
+  /// Its elements of one row.
+  Grid row(int64_t r) const {
+    Grid result = *this;
+    result.rows.offsets = {rows.offsets[r]};
+    result.rows.run = 1;
+    return result;
+  }
   Grid transposed() const {
     Grid result;
     result.rows = columns;

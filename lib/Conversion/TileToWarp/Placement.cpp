@@ -17,6 +17,9 @@ using namespace polyattn::tile;
 /// Accumulators of one value: more would leave too few registers for its factors.
 static constexpr int64_t kMaxRegisters = 64;
 
+/// What memory has of a dimension, and grids cover.
+static int64_t withPadding(int64_t size) { return size == 1 ? 1 : roundUp(size, 16); }
+
 /// Kept by nobody: an offset into, or another order of, what is somewhere else.
 static bool isView(Operation *op) {
   return isa_and_nonnull<SliceOp, TransposeOp, ReadOp, SelectRowsOp>(op);
@@ -75,7 +78,8 @@ Place Placement::decide(Value value) {
     return decideCarried(loop, cast<OpResult>(value).getResultNumber());
   if (isTrivial(op))
     return Place::Deferred;
-  if (isa<SliceOp>(op) && distantWeights.contains(op->getOperand(0).getDefiningOp()))
+  if (auto slice = dyn_cast<SliceOp>(op);
+      slice && (distantWeights.contains(slice.getSource().getDefiningOp()) || leavesSource(slice)))
     return Place::Memory;
   if (auto read = dyn_cast<ReadOp>(op); read && needsStaging(read))
     return Place::Memory;
@@ -296,6 +300,18 @@ bool Placement::needsStaging(ReadOp read) {
   return kind == warp::OperandKind::BF16 && !isVector(read.getResult()) &&
          isOperand(read.getResult()) &&
          !plan.operandCopies.contains(read.getBuffer().getDefiningOp());
+}
+
+bool Placement::leavesSource(SliceOp slice) {
+  TileType source = slice.getSource().getType(), window = slice.getResult().getType();
+  auto leaves = [](Value start, int64_t size, int64_t whole) {
+    int64_t multiple = alignmentOf(start), last = (whole - size) / multiple * multiple;
+    if (auto constant = getConstantIntValue(start))
+      last = *constant;
+    return last + withPadding(size) > withPadding(whole);
+  };
+  return leaves(slice.getRow(), window.getRows(), source.getRows()) ||
+         leaves(slice.getColumn(), window.getColumns(), source.getColumns());
 }
 
 bool Placement::isReadByProducts(BufferOp buffer) {

@@ -62,6 +62,9 @@ public:
   /// The same of computing a value that will then be kept.
   bool computesFromRegisters(mlir::Value value);
   int64_t countDotsInside(mlir::Value value);
+  /// Whether whole pieces that cover a window read more than its source has with its padding: such
+  /// a window is kept, in memory of its own.
+  bool leavesSource(tile::SliceOp slice);
   /// The last op in the block of `value` that reads its memory, in program order.
   mlir::Operation *lastUse(mlir::Value value);
 

@@ -27,9 +27,16 @@ Values KernelLowering::vectorFragment(Value vector, Value term) {
   k.base = e.add(e.multiply(e.modulo(lane, 4), 2), term);
   k.offsets = {0, 1, 8, 9};
   k.run = 2;
+  TileType type = tileType(vector);
   Grid grid;
-  (tileType(vector).getRows() == 1 ? grid.columns : grid.rows) = k;
+  if (type.getColumns() > 1)
+    grid.columns = k;
+  else if (type.getRows() > 1)
+    grid.rows = k;
   Values elements = evaluate(vector, grid);
+  // One number has no neighbours.
+  if (elements.size() == 1)
+    elements = {e.select(e.less(k.base, 1), elements[0], e.f32(0)), e.f32(0), e.f32(0), e.f32(0)};
   auto pack = [&](Value a, Value b) -> Value {
     return warp::PackOp::create(e, warp::OperandKind::BF16, a, b);
   };

@@ -372,7 +372,7 @@ void KernelLowering::replaceCarried(Value argument, Value value,
     grid.name = vectorGridName(length, 1);
     Value condition = e.less(thread, length);
     Value element =
-        e.when(condition, e.f32(0), [&] { return padded(value, grid, evaluate(value, grid))[0]; });
+        e.when(condition, e.f32(0), [&] { return padded(value, grid, evaluate(value, grid)); })[0];
     writes.push_back([=] {
       beginPhase();
       e.when(condition, [&] {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace polyattn;
@@ -14,6 +15,9 @@ using namespace polyattn::tile;
 
 void KernelLowering::writeTile(Value value, const Storage &storage, int64_t firstRow,
                                int64_t paddedRows, int64_t paddedColumns) {
+  if (auto slice = value.getDefiningOp<SliceOp>();
+      slice && !computed.contains(value) && placement.leavesSource(slice))
+    return writeWindow(slice, storage);
   TileType type = tileType(value);
   // Accumulators cover whole pieces, which may be more than there is place for.
   bool tooMany = roundUp(type.getRows(), 16) > paddedRows;
@@ -28,6 +32,24 @@ void KernelLowering::writeTile(Value value, const Storage &storage, int64_t firs
   int64_t bytes = readsWideElements(value) ? 4 : storage.elementBytes();
   int64_t run = storage.isVector() ? 1 : 16 / bytes;
   forCopyGrids(paddedRows, paddedColumns, storage.columnMajor, run, body);
+}
+
+void KernelLowering::writeWindow(SliceOp window, const Storage &storage) {
+  TileType type = window.getResult().getType();
+  int64_t lines = storage.columnMajor ? type.getColumns() : type.getRows();
+  int64_t along = storage.columnMajor ? type.getRows() : type.getColumns();
+  // Each run of elements is inside or behind the window, as a whole.
+  int64_t run = std::gcd<int64_t>(along, storage.isVector() ? 1 : 16 / storage.elementBytes());
+  forCopyGrids(storage.rows, storage.columns, storage.columnMajor, run,
+               [&](const Grid &grid, Value condition) {
+                 const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
+                 const Coordinates &inLine = storage.columnMajor ? grid.rows : grid.columns;
+                 Value inside = e.both(e.less(line.base, lines), e.less(inLine.base, along));
+                 Values values = e.when(inside, Values(grid.size(), e.f32(0)),
+                                        [&] { return evaluate(window.getResult(), grid); });
+                 recordWrite(storage, grid);
+                 e.when(condition, [&] { storeElements(storage, grid, values); });
+               });
 }
 
 /// Whether f32 in memory is read for it: 16 bytes at a time then are four elements, and the next
@@ -97,9 +119,7 @@ void KernelLowering::storeRows(const Storage &storage, const Grid &grid, ValueRa
     return;
   }
   for (auto [r, offset] : llvm::enumerate(grid.rows.offsets)) {
-    Grid line = grid;
-    line.rows.offsets = {offset};
-    line.rows.run = 1;
+    Grid line = grid.row(r);
     Value inside = e.less(e.add(grid.rows.base, offset), limit);
     ValueRange part = values.slice(r * grid.columns.size(), grid.columns.size());
     e.when(e.both(condition, inside),
