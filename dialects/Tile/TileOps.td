@@ -288,10 +288,19 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 }
 
 def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResultType]> {
-  let summary = "running sums of a row vector";
+  let summary = "running sums of a row vector, each in two numbers";
+  let description = [{
+    `high` is the sum rounded to f32 and `low` what that took from it, so that
+    (high_i - high_j) + (low_i - low_j), the sum of what lies between i and j, has the digits of its
+    own size and not of the size of all that came before.
+
+    ```mlir
+    %high, %low = tile.cumulative_sum %x : !tile.tile<1x64xf32>
+    ```
+  }];
   let arguments = (ins Tile_TileType:$input);
-  let results = (outs Tile_TileType:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let results = (outs Tile_TileType:$high, Tile_TileType:$low);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
 def Tile_ExpandOp : Tile_Op<"expand", [Pure]> {

@@ -42,20 +42,16 @@ int64_t Evaluator::kvHeadOf(AttendOp op, int64_t head) const {
   return head / (sizes.heads / sizes.kvHeads);
 }
 
-std::vector<double> Evaluator::cumulativeDecay(AttendOp op, int64_t batch, int64_t head,
-                                               int64_t kvHead) {
+std::vector<double> Evaluator::gates(AttendOp op, int64_t batch, int64_t head, int64_t kvHead) {
   int64_t gate = op.getGateHeads() == GateHeads::Q ? head : kvHead;
   std::vector<double> result(sizes.keys, 0.0);
-  double sum = 0;
   for (int64_t i = 0; i < sizes.keys && op.hasDecay(); ++i) {
     if (op.getDecayFactors()) {
-      ArrayRef<double> factors = *op.getDecayFactors();
-      sum += std::log(factors[gate]);
+      result[i] = std::log((*op.getDecayFactors())[gate]);
     } else {
       const Array &decay = argument(op.getDecay());
-      sum += decay.rank() == 1 ? decay.at({gate}) : decay.at({batch, i, gate});
+      result[i] = decay.rank() == 1 ? decay.at({gate}) : decay.at({batch, i, gate});
     }
-    result[i] = sum;
   }
   return result;
 }
@@ -77,7 +73,7 @@ HeadVectors Evaluator::gather(AttendOp op, int64_t batch, int64_t head) {
     if (op.getLocalKey())
       vectors.localKey.push_back(at(op.getLocalKey(), site));
   }
-  vectors.cumulativeDecay = cumulativeDecay(op, batch, head, kvHead);
+  vectors.gates = gates(op, batch, head, kvHead);
   return vectors;
 }
 
@@ -102,17 +98,16 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
   Row row;
   row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
   bool causal = op.getMask() == Mask::Causal;
-  const std::vector<double> &decay = vectors.cumulativeDecay;
   int64_t visible = causal ? i + 1 : sizes.keys;
+  std::vector<double> decays = vectors.decaysTo(visible - 1);
   for (int64_t j = 0; j < visible; ++j) {
     bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
     double kappa = local ? score(vectors.localQuery[i], vectors.localKey[j])
                          : score(vectors.query[i], vectors.key[j]);
-    double decayed = causal && op.hasDecay() ? std::exp(decay[i] - decay[j]) : 1.0;
-    row.add(op.scoreScale() * kappa * decayed, vectors.value[j]);
+    row.add(op.scoreScale() * kappa * decays[j], vectors.value[j]);
   }
   if (initial)
-    initial->read(expand(vectors.query[i]), op.scoreScale() * std::exp(decay[i]), row);
+    initial->read(expand(vectors.query[i]), op.scoreScale() * vectors.decay(0, visible - 1), row);
   return row;
 }
 
@@ -121,12 +116,11 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
                               std::vector<Row> &rows) {
   bool causal = op.getMask() == Mask::Causal;
   size_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
-  const std::vector<double> &decay = vectors.cumulativeDecay;
   if (!causal)
     for (int64_t j = 0; j < sizes.keys; ++j)
       state.add(expand(vectors.key[j]), vectors.value[j]);
   State blockStart = state;
-  double blockDecay = 0;
+  int64_t block = 0; // where the local block began
   for (int64_t i = 0; i < sizes.queries; ++i) {
     Row row;
     row.numerator.assign(valueWidth, 0.0);
@@ -139,18 +133,17 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
     }
     if (op.getLocalQuery() && i % *op.getBlock() == 0) {
       blockStart = state;
-      blockDecay = i ? decay[i - 1] : 0;
+      block = i;
     }
-    double step = i ? decay[i] - decay[i - 1] : decay[i];
     if (op.hasDecay())
-      state.decay(std::exp(step));
+      state.decay(vectors.decay(i, i));
     state.add(expand(vectors.key[i]), vectors.value[i]);
     if (op.getLocalQuery()) {
-      for (int64_t j = i / *op.getBlock() * *op.getBlock(); j <= i; ++j)
-        row.add(op.scoreScale() * score(vectors.localQuery[i], vectors.localKey[j]) *
-                    std::exp(decay[i] - decay[j]),
+      std::vector<double> decays = vectors.decaysTo(i);
+      for (int64_t j = block; j <= i; ++j)
+        row.add(op.scoreScale() * score(vectors.localQuery[i], vectors.localKey[j]) * decays[j],
                 vectors.value[j]);
-      blockStart.read(query, op.scoreScale() * std::exp(decay[i] - blockDecay), row);
+      blockStart.read(query, op.scoreScale() * vectors.decay(block, i), row);
     } else {
       state.read(query, op.scoreScale(), row);
     }
@@ -170,11 +163,9 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
 
 void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                                 int64_t head) {
-  double previous = 0;
   for (int64_t j = 0; j < sizes.keys; ++j) {
     if (op.hasDecay())
-      state.decay(std::exp(vectors.cumulativeDecay[j] - previous));
-    previous = vectors.cumulativeDecay[j];
+      state.decay(vectors.decay(j, j));
     state.add(expand(vectors.key[j]), vectors.value[j]);
   }
   for (auto [f, row] : llvm::enumerate(state.sums))

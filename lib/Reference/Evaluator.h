@@ -10,6 +10,7 @@
 #include "FeatureProgram.h"
 #include "polyattn/Reference/Evaluate.h"
 #include <cmath>
+#include <numeric>
 
 namespace polyattn::reference {
 
@@ -22,7 +23,21 @@ struct Site {
 struct HeadVectors {
   std::vector<FeatureValue> query, key, localQuery, localKey;
   std::vector<std::vector<double>> value;
-  std::vector<double> cumulativeDecay; // c_i = log g_0 + ... + log g_i
+  std::vector<double> gates; // log g_i, zeros without a decay
+
+  /// g_first ... g_i, 1 where first > i. What lies between is summed: a difference of two sums
+  /// from the first position on would keep the digits of the strongest gate only.
+  double decay(int64_t first, int64_t i) const {
+    return std::exp(std::accumulate(gates.begin() + first, gates.begin() + i + 1, 0.0));
+  }
+  /// Entry j is the decay from key j to row i: g_{j+1} ... g_i.
+  std::vector<double> decaysTo(int64_t i) const {
+    std::vector<double> decays(i + 1, 1.0);
+    double logarithm = 0;
+    for (int64_t j = i; j > 0; --j)
+      decays[j - 1] = std::exp(logarithm += gates[j]);
+    return decays;
+  }
 };
 
 /// Numerator, denominator and largest score of one row.
@@ -87,7 +102,7 @@ private:
   // Attend.cpp: rows and states of one attend.
   mlir::LogicalResult attend(AttendOp op);
   HeadVectors gather(AttendOp op, int64_t batch, int64_t head);
-  std::vector<double> cumulativeDecay(AttendOp op, int64_t batch, int64_t head, int64_t kvHead);
+  std::vector<double> gates(AttendOp op, int64_t batch, int64_t head, int64_t kvHead);
   int64_t kvHeadOf(AttendOp op, int64_t head) const;
   State initialState(AttendOp op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);

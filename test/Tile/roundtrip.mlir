@@ -44,8 +44,8 @@ tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
   %sum = tile.reduce <add> <rows> %y : !tile.tile<4x8xf32> -> !tile.tile<1x8xf32>
   // CHECK: reduce <max> <columns> %{{.*}} bound %{{.*}} {lower} : <4x4xf32> -> <4x1xf32>
   %max = tile.reduce <max> <columns> %s bound %c1 {lower} : !tile.tile<4x4xf32> -> !tile.tile<4x1xf32>
-  // CHECK: cumulative_sum %{{.*}} : <1x4xf32> -> <1x4xf32>
-  %running = tile.cumulative_sum %positions : !tile.tile<1x4xf32> -> !tile.tile<1x4xf32>
+  // CHECK: cumulative_sum %{{.*}} : <1x4xf32>
+  %running, %rest = tile.cumulative_sum %positions : !tile.tile<1x4xf32>
   // CHECK: expand %{{.*}}[%{{.*}}] {table = dense<{{.*}}> : tensor<3x2xi32>, weights = array<f64: {{.*}}>} : <8x4xf32> -> <2x4xf32>
   %phi = tile.expand %b[%c1] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>, weights = array<f64: 1.0, 2.0, 1.0>} : !tile.tile<8x4xf32> -> !tile.tile<2x4xf32>
   // CHECK: slice %{{.*}}[%{{.*}}, %{{.*}}] : <4x8xf32> -> <2x4xf32>

@@ -21,7 +21,7 @@ AttendProgram::Sums AttendProgram::zeroSums(TileBuilder &b) {
 }
 
 Value AttendProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, bool local,
-                            bool diagonal, PairDecay decay) {
+                            bool diagonal, const PairDecay &decay) {
   return buildScores(b, local ? op.getLocalQuery() : op.getQuery(),
                      local ? op.getLocalKey() : op.getKey(), queries, keys, op.scoreScale(),
                      diagonal, decay);
@@ -153,12 +153,15 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         VectorProgram keys = keyProgram(b, position, valid);
         Value values = keys.natural(op.getValue());
         PairDecay pair;
-        if (blockDecay.row) {
+        if (blockDecay) {
           BlockDecay theirs = decay(b, position, valid);
-          distance = b.add(distance, theirs.total);
-          pair.query = blockDecay.column;
-          pair.key = b.map({theirs.row, distance},
-                           [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
+          // All that lies between: the gates after the key, those of blocks, those up to the query.
+          pair.query.high = blockDecay.upTo(b);
+          pair.key.high =
+              b.map({theirs.afterRow(b), distance}, [](ElementBuilder &e, ValueRange in) {
+                return e.sub(e.number(0), e.add(in[0], in[1]));
+              });
+          distance = b.add(distance, theirs.total(b));
         }
         queries.setBuilder(b);
         addPairs(b, inner, scores(b, queries, keys, local, /*diagonal=*/false, pair), values,
@@ -180,7 +183,8 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
       b, place.start, place.position, step, ValueRange{b.constant(1, 1, 0)},
       [&](OpBuilder &builder, Location loc, Value position, ValueRange in) {
         TileBuilder inside(loc, builder);
-        scf::YieldOp::create(builder, loc, inside.add(in[0], decay(inside, position, step).total));
+        scf::YieldOp::create(builder, loc,
+                             inside.add(in[0], decay(inside, position, step).total(inside)));
       });
   return loop.getResult(0);
 }
@@ -189,15 +193,14 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
 void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorProgram &keys,
                                  Value values, Value diagonal, const BlockPlace &place,
                                  const BlockDecay &blockDecay, Sums &sums) {
-  Value between = blockDecay.row ? b.constant(1, 1, 0) : Value();
+  Value between = blockDecay ? b.constant(1, 1, 0) : Value();
   if (isLocal() && runsAreLong())
     addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
   if (!usesState())
     addBlocks(b, queries, b.index(0), isLocal() && runsAreLong() ? place.start : place.position,
               /*local=*/false, blockDecay, between, sums);
-  PairDecay pair{blockDecay.column, blockDecay.row};
-  diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, pair)
-                      : scores(b, queries, keys, isLocal(), /*diagonal=*/true, pair);
+  diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, blockDecay.pairs())
+                      : scores(b, queries, keys, isLocal(), /*diagonal=*/true, blockDecay.pairs());
   addPairs(b, sums, diagonal, values, /*diagonal=*/true, Value());
 }
 
@@ -221,13 +224,11 @@ AttendProgram::Sums AttendProgram::block(TileBuilder &b, VectorProgram &queries,
   Value diagonal;
   if (usesState()) {
     sums = throughState(b, queries, keys, values, place, blockDecay, diagonal);
-    if (blockDecay.row) {
-      Value logarithm = blockDecay.column;
+    if (blockDecay) {
+      Value logarithm = blockDecay.upTo(b);
       if (updatesAfterRun())
         logarithm = b.add(logarithm, runDecay(b, place));
-      Value factor = b.map(logarithm, [](ElementBuilder &e, ValueRange in) -> Value {
-        return math::ExpOp::create(e, in[0]);
-      });
+      Value factor = expOf(b, logarithm);
       sums.numerator = b.mul(sums.numerator, factor);
       if (sums.denominator)
         sums.denominator = b.mul(sums.denominator, factor);

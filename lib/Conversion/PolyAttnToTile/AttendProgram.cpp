@@ -43,41 +43,27 @@ VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value va
 // Decay
 //===----------------------------------------------------------------------===//
 
-/// c_j for the positions of a block, and the sum over the positions that exist.
-Value AttendProgram::decayRow(TileBuilder &b, Value position, Value valid, Value &total) {
+/// Of the positions of a block, `valid` of which are there.
+BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) {
+  if (!op.hasDecay() || !causal())
+    return BlockDecay();
   int64_t columns = context.block;
-  auto multiples = [&](Value logarithm) {
-    auto times = [&](Value counts) { return b.mul(counts, logarithm); };
-    total = times(tile::PositionsOp::create(b, b.tileType(1, 1), valid));
-    return times(tile::PositionsOp::create(b, b.tileType(1, columns), b.index(1)));
-  };
+  auto equal = [&](Value gate) { return BlockDecay::ofEqualGates(b, gate, columns, valid); };
   if (std::optional<ArrayRef<double>> factors = op.getDecayFactors()) {
     SmallVector<double> logarithms;
     for (double factor : *factors)
       logarithms.push_back(std::log(factor));
-    return multiples(b.slice(b.column(logarithms), gateHead(), 1));
+    return equal(b.slice(b.column(logarithms), gateHead(), 1));
   }
   Value tensor = context.kernel.getTensor(cast<BlockArgument>(op.getDecay()).getArgNumber());
   int64_t rank = cast<MemRefType>(tensor.getType()).getRank();
   if (rank == 1)
-    return multiples(tile::LoadOp::create(b, b.tileType(1, 1), tensor, gateHead(), Value(), -1, -1,
-                                          /*transposed=*/false));
-  Value logarithms = tile::LoadOp::create(b, b.tileType(1, columns), tensor,
-                                          ValueRange{context.batch, position, gateHead()}, valid,
-                                          /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false);
-  Value row = tile::CumulativeSumOp::create(b, b.tileType(1, columns), logarithms);
-  // Rows past the end are read as zeros, so the last sum is that of the valid ones.
-  total = tile::SliceOp::create(b, b.tileType(1, 1), row, b.index(0), b.index(columns - 1));
-  return row;
-}
-
-AttendProgram::BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) {
-  BlockDecay decay;
-  if (!op.hasDecay() || !causal())
-    return decay;
-  decay.row = decayRow(b, position, valid, decay.total);
-  decay.column = b.transpose(decay.row);
-  return decay;
+    return equal(tile::LoadOp::create(b, b.tileType(1, 1), tensor, gateHead(), Value(), -1, -1,
+                                      /*transposed=*/false));
+  return BlockDecay::ofGates(
+      b, tile::LoadOp::create(b, b.tileType(1, columns), tensor,
+                              ValueRange{context.batch, position, gateHead()}, valid,
+                              /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false));
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,16 +144,11 @@ void AttendProgram::forFeatureBlocks(
 void AttendProgram::updateRows(TileBuilder &b, Value rows, Value values, Value first, Value valid,
                                const BlockDecay &decay) {
   Value factor;
-  if (decay.row) {
-    auto remaining = [](ElementBuilder &e, ValueRange in) -> Value {
-      return math::ExpOp::create(e, e.sub(in[1], in[0]));
-    };
-    factor = b.map(decay.total, [](ElementBuilder &e, ValueRange in) -> Value {
-      return math::ExpOp::create(e, in[0]);
-    });
-    values = b.mul(values, b.map({decay.column, decay.total}, remaining));
+  if (decay) {
+    factor = expOf(b, decay.total(b));
+    values = b.mul(values, expOf(b, decay.afterColumn(b)));
     if (normalizer)
-      decayedSums(b, rows, b.map({decay.row, decay.total}, remaining), factor, first, valid);
+      decayedSums(b, rows, expOf(b, decay.afterRow(b)), factor, first, valid);
   } else if (normalizer) {
     decayedSums(b, rows, Value(), Value(), first, valid);
   }
@@ -282,7 +263,7 @@ Value AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
         return SmallVector<Value>();
       },
       none);
-  return blockDecay.total;
+  return blockDecay ? blockDecay.total(b) : Value();
 }
 
 void AttendProgram::finish(TileBuilder &b, const FinalTensors &tensors, bool interleaved) {

@@ -123,12 +123,6 @@ public:
   void storeSums(TileBuilder &builder, mlir::Value decay);
 
 private:
-  /// Logarithms of the decay inside one block.
-  struct BlockDecay {
-    mlir::Value row;    // [1 x C], c_j: the sum up to and with j
-    mlir::Value column; // [C x 1], the same
-    mlir::Value total;  // [1 x 1]
-  };
   bool causal() const { return context.causal; }
   bool isLocal() const { return bool(op.getLocalQuery()); }
   /// A local kernel's block has several blocks of the program.
@@ -141,8 +135,6 @@ private:
   }
   VectorProgram keyProgram(TileBuilder &builder, mlir::Value position, mlir::Value valid);
   BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid);
-  mlir::Value decayRow(TileBuilder &builder, mlir::Value position, mlir::Value valid,
-                       mlir::Value &total);
   void makeBuffers(TileBuilder &builder);
   void fillState(TileBuilder &builder);
   void addSegmentsBefore(TileBuilder &builder, mlir::Value first, mlir::Value &rows,
@@ -175,7 +167,7 @@ private:
   void addBlocks(TileBuilder &builder, VectorProgram &queries, mlir::Value from, mlir::Value to,
                  bool local, const BlockDecay &decay, mlir::Value &between, Sums &sums);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
-                     bool diagonal, PairDecay decay);
+                     bool diagonal, const PairDecay &decay);
   mlir::Value gateHead() const;
   mlir::Value stateHead() const;
 

@@ -32,13 +32,9 @@ void AttendProgram::addSegmentsBefore(TileBuilder &b, Value first, Value &rows, 
         const SegmentSums &sums = *segmentSums;
         Value factor;
         if (sums.decays)
-          factor = b.map(tile::LoadOp::create(b, b.tileType(1, 1), sums.decays,
-                                              ValueRange{segment, context.batch, sums.head},
-                                              Value(), -1, -1, /*transposed=*/false)
-                             .getResult(),
-                         [](ElementBuilder &e, ValueRange in) -> Value {
-                           return math::ExpOp::create(e, in[0]);
-                         });
+          factor = expOf(b, tile::LoadOp::create(b, b.tileType(1, 1), sums.decays,
+                                                 ValueRange{segment, context.batch, sums.head},
+                                                 Value(), -1, -1, /*transposed=*/false));
         auto add = [&](Value gathered, Value sum) {
           if (!factor)
             return b.add(gathered, sum);
@@ -69,8 +65,9 @@ void AttendProgram::storeSums(TileBuilder &b, Value decay) {
   const SegmentSums &sums = *segmentSums;
   Value segment = context.segment->segment;
   if (sums.decays && !decay)
-    decayRow(b, context.segment->begin,
-             arith::SubIOp::create(b, context.segment->end, context.segment->begin), decay);
+    decay = this->decay(b, context.segment->begin,
+                        arith::SubIOp::create(b, context.segment->end, context.segment->begin))
+                .total(b);
   if (sums.decays)
     inFirstOfCluster(b, context, [&](TileBuilder &b) {
       tile::StoreOp::create(b, decay, sums.decays, ValueRange{segment, context.batch, sums.head},

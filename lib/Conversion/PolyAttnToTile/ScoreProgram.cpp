@@ -87,12 +87,9 @@ private:
 
 } // namespace
 
-Value polyattn::decayAndMask(TileBuilder &b, Value scores, bool diagonal, PairDecay decay) {
-  if (decay.query)
-    scores = b.map({scores, decay.query, decay.key}, [](ElementBuilder &e, ValueRange in) {
-      Value factor = math::ExpOp::create(e, e.sub(in[1], in[2]));
-      return e.mul(in[0], factor);
-    });
+Value polyattn::decayAndMask(TileBuilder &b, Value scores, bool diagonal, const PairDecay &decay) {
+  if (decay)
+    scores = decay.apply(b, scores);
   // The mask chooses, it does not multiply: above the diagonal exp may be infinite.
   if (diagonal)
     scores = tile::CausalMaskOp::create(b, scores.getType(), scores);
@@ -107,7 +104,8 @@ void polyattn::prepareScores(Value query, Value key, VectorProgram &queries) {
 }
 
 Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgram &queries,
-                            VectorProgram &keys, double factor, bool diagonal, PairDecay decay) {
+                            VectorProgram &keys, double factor, bool diagonal,
+                            const PairDecay &decay) {
   ScorePolynomial polynomial;
   polynomial.collect(query, key);
   SmallVector<Value> inputs;

@@ -7,16 +7,10 @@
 #ifndef POLYATTN_CONVERSION_SCOREPROGRAM_H
 #define POLYATTN_CONVERSION_SCOREPROGRAM_H
 
+#include "BlockDecay.h"
 #include "VectorProgram.h"
 
 namespace polyattn {
-
-/// The logarithms of a decay for a pair of blocks: entry (i, j) of the scores is
-/// multiplied by exp(query_i - key_j). Null without a decay.
-struct PairDecay {
-  mlir::Value query; // [C x 1]
-  mlir::Value key;   // [1 x C]
-};
 
 /// Computes now the query leaves that `buildScores` will need; called before a loop over keys.
 void prepareScores(mlir::Value query, mlir::Value key, VectorProgram &queries);
@@ -26,10 +20,11 @@ void prepareScores(mlir::Value query, mlir::Value key, VectorProgram &queries);
 /// j <= i is computed and the rest is zero.
 mlir::Value buildScores(TileBuilder &builder, mlir::Value query, mlir::Value key,
                         VectorProgram &queries, VectorProgram &keys, double factor, bool diagonal,
-                        PairDecay decay);
+                        const PairDecay &decay);
 
 /// A tile of scores that is already there, times the decay, masked on the diagonal.
-mlir::Value decayAndMask(TileBuilder &builder, mlir::Value scores, bool diagonal, PairDecay decay);
+mlir::Value decayAndMask(TileBuilder &builder, mlir::Value scores, bool diagonal,
+                         const PairDecay &decay);
 
 } // namespace polyattn
 

@@ -188,16 +188,24 @@ LogicalResult KernelLowering::lowerReduce(ReduceOp reduce) {
   return success();
 }
 
+/// Sums in f64, whose upper and lower digits are two f32.
 void KernelLowering::lowerCumulativeSum(CumulativeSumOp sum) {
-  if (sum.getResult().use_empty())
+  if (sum.getHigh().use_empty() && sum.getLow().use_empty())
     return;
-  Storage source = storageOf(sum.getInput()), destination = allocateFor(sum.getResult());
-  TileType type = sum.getResult().getType();
+  Storage source = storageOf(sum.getInput());
+  Storage high = allocateFor(sum.getHigh()), low = allocateFor(sum.getLow());
+  TileType type = sum.getInput().getType();
+  Type f64 = e.getF64Type(), element = type.getElementType();
+  auto widened = [&](Value x) -> Value { return arith::ExtFOp::create(e, f64, x); };
+  auto rounded = [&](Value x) -> Value { return arith::TruncFOp::create(e, element, x); };
   e.loop(0, type.getRows(), 1, [&](Offset row) {
-    Value zero = e.constant(cast<TypedAttr>(e.getZeroAttr(type.getElementType())));
+    Value zero = e.constant(e.getF64FloatAttr(0));
     e.loop(0, type.getColumns(), 1, ValueRange{zero}, [&](Offset column, ValueRange carried) {
-      Value total = arith::AddFOp::create(e, carried[0], loadElement(source, row, column));
-      e.store(total, destination.base, address(destination, row, column));
+      Value total = arith::AddFOp::create(e, carried[0], widened(loadElement(source, row, column)));
+      Value upper = rounded(total);
+      Value lower = rounded(arith::SubFOp::create(e, total, widened(upper)));
+      e.store(upper, high.base, address(high, row, column));
+      e.store(lower, low.base, address(low, row, column));
       return Vectors{total};
     });
   });

@@ -306,6 +306,8 @@ private:
   void lowerReduce(tile::ReduceOp reduce);
   void lowerVectorProduct(tile::DotOp dot);
   void lowerVectorAccumulate(tile::AccumulateOp op);
+
+  //===--- Running sums (CumulativeSum.cpp) ---------------------------------===//
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
 
   //===--- Sums of rows on the tensor cores (RowSums.cpp) -------------------===//

@@ -122,7 +122,7 @@ bool Placement::accepts(OpOperand &use, Value producer) {
     return sameShape(producer, map.getResult());
   if (isa<CausalMaskOp, StoreOp, ConcatOp, ClusterSumOp, scf::ForOp, scf::YieldOp>(user))
     return true;
-  if (isa<ReduceOp>(user))
+  if (isa<ReduceOp, CumulativeSumOp>(user))
     return !needsWarpGrid(producer);
   if (isa<WriteOp>(user))
     return !readsBuffer(producer);

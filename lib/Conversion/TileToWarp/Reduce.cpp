@@ -244,19 +244,3 @@ void KernelLowering::lowerVectorAccumulate(AccumulateOp op) {
     storeElements(storage, grid, arith::AddFOp::create(e, old, sum).getResult());
   });
 }
-
-void KernelLowering::lowerCumulativeSum(CumulativeSumOp sum) {
-  TileType type = sum.getResult().getType();
-  beginPhase();
-  Reduction reduction;
-  reduction.length = type.getColumns();
-  reduction.terms = [&](Value i, const Coordinates &k) {
-    Grid grid;
-    grid.columns = k;
-    Values values = evaluate(sum.getInput(), grid);
-    for (auto [offset, value] : llvm::enumerate(values))
-      value = e.select(e.less(i, e.add(k.base, offset)), e.f32(0), value);
-    return values;
-  };
-  reduceInto(sum.getResult(), reduction, [](Value, Value result) { return result; });
-}

@@ -156,7 +156,6 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
     }
     return TypeSwitch<Operation *, LogicalResult>(&op)
         .Case([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
-        .Case([&](CumulativeSumOp sum) { return lowerCumulativeSum(sum), success(); })
         .Case([&](ConcatOp concat) { return lowerConcat(concat), success(); })
         .Case([&](ClusterSumOp sum) { return lowerClusterSum(sum); })
         .Default([&](Operation *) {
@@ -175,6 +174,11 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](BufferOp buffer) { return lowerBuffer(buffer), success(); })
       .Case([&](WriteOp write) { return lowerWrite(write), success(); })
+      .Case([&](CumulativeSumOp sum) {
+        if (!sum->use_empty())
+          lowerCumulativeSum(sum);
+        return success();
+      })
       .Case([&](AccumulateOp update) {
         if (!early.contains(update))
           lowerAccumulate(update);

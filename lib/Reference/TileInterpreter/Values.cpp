@@ -101,11 +101,20 @@ LogicalResult reference::run(Machine &machine, tile::ReduceOp op) {
   });
 }
 
+// Sums in f64 have nothing left over: `low` is zero.
 LogicalResult reference::run(Machine &machine, tile::CumulativeSumOp op) {
   const Matrix &input = machine.tile(op.getInput());
-  double sum = 0;
-  return bindEntries(machine, op,
-                     [&](int64_t r, int64_t c) { return sum = (c ? sum : 0) + input.at(r, c); });
+  Matrix sums(op.getHigh().getType()), rest(op.getLow().getType());
+  for (int64_t r = 0; r < sums.rows; ++r) {
+    double sum = 0;
+    for (int64_t c = 0; c < sums.columns; ++c) {
+      sums.at(r, c) = sum += input.at(r, c);
+      rest.at(r, c) = 0;
+    }
+  }
+  if (failed(machine.bindTile(op.getHigh(), {std::move(sums)})))
+    return failure();
+  return machine.bindTile(op.getLow(), {std::move(rest)});
 }
 
 LogicalResult reference::run(Machine &machine, tile::ExpandOp op) {

@@ -43,6 +43,7 @@ struct Case {
   const char *result; // its structure
   const char *attend; // what follows `value %values`, up to the types
   const char *types;  // more operand types
+  bool strongGates = false;
 };
 
 std::string specOf(const Case &c) {
@@ -90,6 +91,9 @@ TEST_P(ReadingsTest, ScoresAgreeWithState) {
       randomArray({kBatch, kTokens, kKvHeads, 5}, 3), randomArray({4, 3}, 4)};
   if (text.find("%g: ") != std::string::npos)
     arguments.push_back(randomArray({kBatch, kTokens, kKvHeads}, 5, -2, 0));
+  if (GetParam().strongGates)
+    for (size_t i = 0; i < arguments.back().data.size(); i += 3)
+      arguments.back().data[i] = i % 2 ? -std::pow(10.0, i) : -INFINITY;
   if (text.find("%s0: ") != std::string::npos) {
     arguments.push_back(randomArray({kBatch, kKvHeads, 3, 5}, 6));
     arguments.push_back(randomArray({kBatch, kKvHeads, 3}, 7));
@@ -100,6 +104,39 @@ TEST_P(ReadingsTest, ScoresAgreeWithState) {
   ASSERT_TRUE(succeeded(scores) && succeeded(recurrent));
   for (size_t i = 0; i < scores->size(); ++i)
     EXPECT_LT(relativeError((*scores)[i], (*recurrent)[i]), 1e-12);
+}
+
+// exp(-1e5) and exp(-inf) are 0, and nothing of what lies before them is left in the third row.
+TEST(Readings, GatesAfterAStrongOneKeepTheirDigits) {
+  MLIRContext context;
+  context.loadDialect<PolyAttnDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"mlir(
+    polyattn.attention @a(%q: tensor<?x?x?x1xf32>, %k: tensor<?x?x?x1xf32>,
+                          %v: tensor<?x?x?x1xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x1x1xf32>)
+        -> (o: tensor<?x?x?x1xf32>, final: tensor<?x?x1x1xf32>) {
+      %x = read %q : tensor<?x?x?x1xf32> -> [1]
+      %y = read %k : tensor<?x?x?x1xf32> -> [1]
+      %z = read %v : tensor<?x?x?x1xf32> -> [1]
+      %o:2 = attend query %x key %y value %z decay %g initial %s causal normalize <none> {final_state}
+        : [1], [1], [1], tensor<?x?x?xf32>, tensor<?x?x1x1xf32>
+      return %o#0, %o#1 : [1], tensor<?x?x1x1xf32>
+    })mlir",
+                                                             &context);
+  ASSERT_TRUE(module);
+  auto attention = *module->getOps<AttentionOp>().begin();
+  Array ones({1, 3, 1, 1}), gates({1, 3, 1}), state({1, 1, 1, 1});
+  llvm::fill(ones.data, 1.0);
+  state.data = {1e300};
+  for (double strong : {-1e5, -1e8, -1e30, -INFINITY})
+    for (Reading reading : {Reading::Scores, Reading::Recurrent}) {
+      gates.data = {0, strong, -0.3};
+      auto results =
+          evaluate(attention, {ones, ones, ones, gates, state}, {1, 3, 3, 1, 1}, reading);
+      ASSERT_TRUE(succeeded(results));
+      EXPECT_EQ((*results)[0].data[1], 1) << strong;
+      EXPECT_NEAR((*results)[0].data[2], 1 + std::exp(-0.3), 1e-15) << strong;
+      EXPECT_NEAR((*results)[1].data[0], 1 + std::exp(-0.3), 1e-15) << strong;
+    }
 }
 
 const char *kProject = "%y = project %x, %w : [4], 4x3";
@@ -122,6 +159,11 @@ INSTANTIATE_TEST_SUITE_P(
              "[1] + [4] + pow 2 [4]", "causal normalize <sum, eps = 1.0e-6> {signed_scores}", ""},
         Case{"decay", "%y = elu_plus_one %x : [4]", "[4]",
              "decay %g causal normalize <sum, eps = 1.0e-6>", ", tensor<?x?x?xf32>"},
+        Case{"strongGates", "%y = elu_plus_one %x : [4]", "[4]",
+             "decay %g causal normalize <sum, eps = 1.0e-6>", ", tensor<?x?x?xf32>", true},
+        Case{"strongGatesBesideLocalBlocks", "%y = elu_plus_one %x : [4]", "[4]",
+             "local %a, %b decay %g causal normalize <sum, eps = 1.0e-6> {block = 5}",
+             ", [4], [4], tensor<?x?x?xf32>", true},
         Case{"factors", kProject, "[3]",
              "causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}", ""},
         Case{"interleaved", kProject, "[3]",
