@@ -7,12 +7,86 @@
 
 #include "dialects/Tile/Tile.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 using namespace polyattn::tile;
 
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Rows of buffers are values of the moment
+//===----------------------------------------------------------------------===//
+
+/// Whether two ranges of rows, from indices on, may have a row in common.
+static bool mayOverlap(Value row, int64_t rows, Value other, int64_t otherRows) {
+  std::optional<int64_t> a = getConstantIntValue(row), b = getConstantIntValue(other);
+  return !a || !b || (*a < *b + otherRows && *b < *a + rows);
+}
+
+/// Whether an op writes rows that `read` may have read.
+static bool writesRowsOf(ReadOp read, Operation *op) {
+  int64_t rows = read.getResult().getType().getRows();
+  if (auto write = dyn_cast<WriteOp>(op))
+    return write.getBuffer() == read.getBuffer() &&
+           mayOverlap(read.getRow(), rows, write.getRow(), write.getTile().getType().getRows());
+  auto update = dyn_cast<AccumulateOp>(op);
+  return update && update.getBuffer() == read.getBuffer() &&
+         mayOverlap(read.getRow(), rows, update.getRow(), update.getLhs().getType().getRows());
+}
+
+/// Whether `write` may run after `read` and before `use`, which `read` dominates.
+static bool mayRunBetween(Operation *read, Operation *write, Operation *use) {
+  Operation *nearWrite = read->getBlock()->findAncestorOpInBlock(*write);
+  if (!nearWrite || !read->isBeforeInBlock(nearWrite))
+    return false;
+  // The ops of one block around both, from the outermost on: in a loop that uses the value in each
+  // turn a write stands before the use of the next one, wherever it is.
+  Operation *nearUse = read->getBlock()->findAncestorOpInBlock(*use);
+  while (nearWrite == nearUse && nearUse != use && nearWrite != write) {
+    if (isa<LoopLikeOpInterface>(nearUse))
+      return true;
+    Block *block = nullptr;
+    for (Region &region : nearUse->getRegions())
+      for (Block &inside : region)
+        if (inside.findAncestorOpInBlock(*write) && inside.findAncestorOpInBlock(*use))
+          block = &inside;
+    if (!block)
+      return false;
+    nearWrite = block->findAncestorOpInBlock(*write);
+    nearUse = block->findAncestorOpInBlock(*use);
+  }
+  return nearWrite != nearUse && nearWrite->isBeforeInBlock(nearUse);
+}
+
+/// What uses the rows themselves: the users of the value, and of views of it.
+static void collectUsers(Value rows, SmallVectorImpl<Operation *> &users) {
+  for (Operation *user : rows.getUsers()) {
+    users.push_back(user);
+    if (isa<SliceOp, TransposeOp, SelectRowsOp>(user))
+      collectUsers(user->getResult(0), users);
+  }
+}
+
+/// Lowerings read rows where they are used, so that no write may come before that.
+static LogicalResult verifyMoment(ReadOp read) {
+  SmallVector<Operation *> users;
+  collectUsers(read.getResult(), users);
+  for (Operation *write : read.getBuffer().getUsers()) {
+    if (!writesRowsOf(read, write))
+      continue;
+    for (Operation *user : users)
+      if (mayRunBetween(read, write, user)) {
+        InFlightDiagnostic error =
+            user->emitOpError("uses rows of a buffer that are written after they were read");
+        error.attachNote(read.getLoc()) << "read here";
+        error.attachNote(write->getLoc()) << "written here";
+        return error;
+      }
+  }
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -55,6 +129,8 @@ LogicalResult KernelOp::verifyRegions() {
       return op->emitOpError("stores to an input");
     if (isa<ClusterRankOp, ClusterSumOp>(op) && !getCluster())
       return op->emitOpError("belongs into a kernel with `cluster`");
+    if (auto read = dyn_cast<ReadOp>(op); read && failed(verifyMoment(read)))
+      return WalkResult::interrupt();
     return WalkResult::advance();
   });
   return failure(ops.wasInterrupted());
@@ -197,8 +273,8 @@ LogicalResult ExpandOp::verify() {
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
-  bool isWhole = getSource().getType() == getType() && isZeroInteger(getRow()) &&
-                 isZeroInteger(getColumn());
+  bool isWhole =
+      getSource().getType() == getType() && isZeroInteger(getRow()) && isZeroInteger(getColumn());
   return isWhole ? getSource() : Value();
 }
 

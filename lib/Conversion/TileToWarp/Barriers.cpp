@@ -23,9 +23,27 @@ void Barriers::beginPhase(mlir::Operation *barrier, bool isNeeded) {
   phase->needed = isNeeded;
 }
 
+/// Whether the same elements of a tile are at the same bytes.
+static bool sameTile(const Barriers::Access &a, const Barriers::Access &b) {
+  return a.begin == b.begin && a.end == b.end && a.element == b.element && a.pitch == b.pitch &&
+         a.columnMajor == b.columnMajor;
+}
+
 static bool same(const Barriers::Access &a, const Barriers::Access &b) {
-  return a.space == b.space && a.begin == b.begin && a.end == b.end && a.isWrite == b.isWrite &&
-         a.grid == b.grid && a.isCopy == b.isCopy;
+  return a.space == b.space && sameTile(a, b) && a.isWrite == b.isWrite && a.layout == b.layout &&
+         a.isCopy == b.isCopy;
+}
+
+static Barriers::Access accessTo(const Storage &storage, bool isWrite) {
+  Barriers::Access access;
+  access.space = storage.space;
+  access.begin = storage.offset;
+  access.end = storage.offset + storage.bytes;
+  access.isWrite = isWrite;
+  access.element = storage.element;
+  access.pitch = storage.pitch;
+  access.columnMajor = storage.columnMajor && !storage.isVector();
+  return access;
 }
 
 static void add(std::vector<Barriers::Access> &accesses, const Barriers::Access &access) {
@@ -39,14 +57,17 @@ static void add(std::vector<Barriers::Access> &accesses,
     add(accesses, access);
 }
 
-void Barriers::access(const Storage &storage, bool isWrite, llvm::StringRef grid) {
-  add(phase->accesses,
-      {storage.space, storage.offset, storage.offset + storage.bytes, isWrite, grid.str()});
+void Barriers::access(const Storage &storage, bool isWrite,
+                      const std::optional<ThreadLayout> &layout) {
+  Access access = accessTo(storage, isWrite);
+  access.layout = layout;
+  add(phase->accesses, access);
 }
 
 void Barriers::copy(const Storage &storage) {
-  add(phase->accesses, {storage.space, storage.offset, storage.offset + storage.bytes,
-                        /*isWrite=*/true, /*grid=*/"", /*isCopy=*/true});
+  Access access = accessTo(storage, /*isWrite=*/true);
+  access.isCopy = true;
+  add(phase->accesses, access);
 }
 
 void Barriers::beginLoop(const Stages &stages) {
@@ -79,8 +100,7 @@ void Barriers::endBranch() { endLoop(); }
 static bool conflict(const Barriers::Access &a, const Barriers::Access &b) {
   if (a.space != b.space || a.end <= b.begin || b.end <= a.begin || !(a.isWrite || b.isWrite))
     return false;
-  bool samePlace = a.begin == b.begin && a.end == b.end;
-  return !(samePlace && !a.grid.empty() && a.grid == b.grid);
+  return !(sameTile(a, b) && a.layout && a.layout == b.layout);
 }
 
 void Barriers::visitPhase(Node &node, Pending &pending) {
@@ -114,7 +134,7 @@ static void tradePlaces(std::vector<Barriers::Access> &accesses, const Stages &s
     }
     access.begin = std::min(access.begin, stages.offset);
     access.end = std::max(access.end, stages.end());
-    access.grid.clear();
+    access.layout.reset();
   }
 }
 

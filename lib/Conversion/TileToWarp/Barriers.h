@@ -24,12 +24,15 @@ namespace polyattn::tile_to_warp {
 class Barriers {
 public:
   struct Access {
-    Space space;
-    int64_t begin, end; // bytes
-    bool isWrite;
-    /// The grid's name: each thread has its own elements, and two accesses by one grid of one
-    /// place need no barrier.
-    std::string grid;
+    Space space = Space::Shared;
+    int64_t begin = 0, end = 0; // bytes
+    bool isWrite = false;
+    /// How the bytes are a tile: equal tiles have their elements at equal bytes.
+    mlir::Type element;
+    int64_t pitch = 0;
+    bool columnMajor = false;
+    /// Each thread has its own elements: two accesses to one tile by one layout need no barrier.
+    std::optional<ThreadLayout> layout;
     /// The bytes come some time after the phase, unless their threads wait for them.
     bool isCopy = false;
   };
@@ -38,7 +41,7 @@ public:
   ~Barriers();
   /// A new phase behind `barrier`, which stays if something before needs it, or in any case.
   void beginPhase(mlir::Operation *barrier, bool isNeeded = false);
-  void access(const Storage &storage, bool isWrite, llvm::StringRef grid);
+  void access(const Storage &storage, bool isWrite, const std::optional<ThreadLayout> &layout);
   /// The phase starts asynchronous copies into memory: the barrier of the first phase that touches
   /// it waits for them, and barriers before do not.
   void copy(const Storage &storage);

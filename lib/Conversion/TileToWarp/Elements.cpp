@@ -43,8 +43,30 @@ static Coordinates shiftedAxis(Emitter &e, Coordinates axis, Value shift) {
   return axis;
 }
 
+/// Where a layout of `size` rows or columns begins that `shift` moves, modulo these; none where
+/// that is not known.
+static std::optional<int64_t> shiftedPhase(int64_t phase, int64_t size, Value shift) {
+  if (!shift)
+    return phase;
+  if (std::optional<int64_t> constant = getConstantIntValue(shift))
+    return (phase + *constant) % size;
+  return alignmentOf(shift) % size ? std::optional<int64_t>() : phase;
+}
+
+static std::optional<ThreadLayout> shiftedLayout(ThreadLayout layout, Value row, Value column) {
+  std::optional<int64_t> rowPhase = shiftedPhase(layout.rowPhase, layout.rows, row);
+  std::optional<int64_t> columnPhase = shiftedPhase(layout.columnPhase, layout.columns, column);
+  if (!rowPhase || !columnPhase)
+    return std::nullopt;
+  layout.rowPhase = *rowPhase;
+  layout.columnPhase = *columnPhase;
+  return layout;
+}
+
 Grid KernelLowering::shifted(const Grid &grid, Value row, Value column) {
   Grid result = grid;
+  if (grid.layout)
+    result.layout = shiftedLayout(*grid.layout, row, column);
   result.rows = shiftedAxis(e, grid.rows, row);
   result.columns = shiftedAxis(e, grid.columns, column);
   return result;

@@ -8,6 +8,7 @@
 #define POLYATTN_LIB_CONVERSION_TILETOWARP_EMITTER_H
 
 #include "dialects/Warp/Warp.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace polyattn::tile_to_warp {

@@ -84,7 +84,7 @@ Values KernelLowering::evaluateMap(MapOp map, const Grid &grid) {
     if (oneColumn)
       own.columns = Coordinates();
     if (oneRow || oneColumn)
-      own.name.clear();
+      own.layout.reset();
     Values values = evaluate(input, own), repeated;
     for (int64_t r = 0; r < grid.rows.size(); ++r)
       for (int64_t c = 0; c < grid.columns.size(); ++c)
@@ -179,7 +179,7 @@ Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t>
       Grid line = grid;
       line.rows = Coordinates();
       line.rows.base = lookup(row, column);
-      line.name.clear();
+      line.layout.reset();
       line.warpTile.reset();
       Values next = evaluate(source, line);
       if (products.empty())

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Grids.h"
 #include "KernelLowering.h"
 
 using namespace mlir;
@@ -25,41 +26,33 @@ static Coordinates consecutive(Value base, int64_t count) {
   return axis;
 }
 
-std::string polyattn::tile_to_warp::vectorGridName(int64_t length, int64_t run) {
-  return llvm::formatv("vector {0}/{1}", length, run).str();
+//===----------------------------------------------------------------------===//
+// From a layout
+//===----------------------------------------------------------------------===//
+
+Grid polyattn::tile_to_warp::gridOfRuns(Emitter &e, const ThreadLayout &layout, Value number) {
+  int64_t perLine = layout.lineLength() / layout.run;
+  Coordinates line;
+  line.base = e.divide(number, perLine);
+  Coordinates inside = consecutive(e.multiply(e.modulo(number, perLine), layout.run), layout.run);
+  Grid grid;
+  grid.rows = layout.columnMajor ? inside : line;
+  grid.columns = layout.columnMajor ? line : inside;
+  grid.layout = layout;
+  return grid;
 }
 
-void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run,
-                                  GridBody body) {
-  int64_t along = columnMajor ? rows : columns, lines = columnMajor ? columns : rows;
-  while (along % run)
-    run /= 2;
-  int64_t threads = 32 * options.warps, runs = along / run, total = runs * lines;
-  e.loop((total + threads - 1) / threads, [&](Value pass) {
-    Value number = e.add(thread, e.multiply(pass, threads));
-    Grid grid;
-    Coordinates line;
-    line.base = e.divide(number, runs);
-    Coordinates inside = consecutive(e.multiply(e.modulo(number, runs), run), run);
-    grid.rows = columnMajor ? inside : line;
-    grid.columns = columnMajor ? line : inside;
-    // Vectors of one length are cut alike whether they stand or lie.
-    grid.name = lines == 1 ? vectorGridName(along, run)
-                           : llvm::formatv("copy {0}x{1}{2}/{3}", rows, columns,
-                                           columnMajor ? "t" : "", run)
-                                 .str();
-    Value condition = total % threads ? e.less(number, total) : Value();
-    e.when(condition, [&] { body(grid, {}); });
-  });
-}
-
-void KernelLowering::forCopyGrids(const Storage &storage, GridBody body) {
-  forCopyGrids(storage.rows, storage.columns, storage.columnMajor,
-               storage.isVector() ? 1 : 16 / storage.elementBytes(), body);
+std::pair<Value, Value> polyattn::tile_to_warp::firstAccumulator(Emitter &e,
+                                                                 const ThreadLayout &layout,
+                                                                 const WarpGrid &warps,
+                                                                 Value warp) {
+  Value rowWarp = e.modulo(e.divide(warp, layout.columnWarps), layout.rowWarps);
+  Value columnWarp = e.modulo(warp, layout.columnWarps);
+  return {e.multiply(rowWarp, 16 * warps.rowTiles), e.multiply(columnWarp, 8 * warps.columnTiles)};
 }
 
 // Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next of each 16 x 8 piece.
-Grid KernelLowering::accumulatorGrid(const WarpTile &warpTile) {
+Grid polyattn::tile_to_warp::gridOfAccumulators(Emitter &e, const WarpTile &warpTile, Value lane) {
   Grid grid;
   grid.warpTile = warpTile;
   grid.rows.base = e.add(warpTile.row, e.divide(lane, 4));
@@ -72,6 +65,43 @@ Grid KernelLowering::accumulatorGrid(const WarpTile &warpTile) {
     grid.columns.offsets.append({8 * j, 8 * j + 1});
   grid.columns.run = 2;
   return grid;
+}
+
+LaneSum polyattn::tile_to_warp::laneSumOf(Emitter &e, const ThreadLayout &layout, Value number,
+                                          Value lane) {
+  if (layout.neighbours)
+    return {e.divide(number, layout.lanes), e.modulo(number, layout.lanes)};
+  int64_t perWarp = 32 / layout.lanes;
+  Value element = e.add(e.multiply(e.divide(number, 32), perWarp), e.modulo(lane, perWarp));
+  return {element, e.divide(lane, perWarp)};
+}
+
+Value polyattn::tile_to_warp::rowSumOf(Emitter &e, Value firstRow, Value lane) {
+  return e.add(firstRow, e.divide(lane, 4));
+}
+
+//===----------------------------------------------------------------------===//
+// One after another
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run,
+                                  GridBody body) {
+  int64_t along = columnMajor ? rows : columns, lines = columnMajor ? columns : rows;
+  while (along % run)
+    run /= 2;
+  ThreadLayout layout = ThreadLayout::runs(options.warps, rows, columns, columnMajor, run);
+  int64_t threads = layout.threads(), total = along / run * lines;
+  e.loop((total + threads - 1) / threads, [&](Value pass) {
+    Value number = e.add(thread, e.multiply(pass, threads));
+    Grid grid = gridOfRuns(e, layout, number);
+    Value condition = total % threads ? e.less(number, total) : Value();
+    e.when(condition, [&] { body(grid, {}); });
+  });
+}
+
+void KernelLowering::forCopyGrids(const Storage &storage, GridBody body) {
+  forCopyGrids(storage.rows, storage.columns, storage.columnMajor,
+               storage.isVector() ? 1 : 16 / storage.elementBytes(), body);
 }
 
 Grid KernelLowering::accumulatorGrid(int64_t rows, int64_t columns) {
@@ -127,26 +157,23 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
   }
   int64_t active = warps.rowWarps * warps.columnWarps;
   Value condition = active < options.warps ? e.less(warp, active) : Value();
-  Value rowWarp = e.modulo(e.divide(warp, warps.columnWarps), warps.rowWarps);
-  Value columnWarp = e.modulo(warp, warps.columnWarps);
+  // Pieces do not change who has what, the number of warps along each side does.
+  auto layout =
+      ThreadLayout::accumulators(options.warps, rows, columns, warps.rowWarps, warps.columnWarps);
+  auto [firstRow, firstColumn] = firstAccumulator(e, layout, warps, warp);
   WarpTile warpTile;
   warpTile.rowTiles = rowTiles;
   warpTile.columnTiles = columnTiles;
   if (columnTiles == warps.columnTiles) {
     warpTile.sharers = warps.columnWarps;
-    warpTile.sharer = columnWarp;
+    warpTile.sharer = e.modulo(warp, warps.columnWarps);
   }
-  Value firstRow = e.multiply(rowWarp, 16 * warps.rowTiles);
-  Value firstColumn = e.multiply(columnWarp, 8 * warps.columnTiles);
-  e.loop(warps.rowTiles / rowTiles, [&](Value i) {
+  e.loop(warps.rowTiles / rowTiles, [&, firstRow = firstRow, firstColumn = firstColumn](Value i) {
     e.loop(warps.columnTiles / columnTiles, [&](Value j) {
       warpTile.row = e.add(firstRow, e.multiply(i, 16 * rowTiles));
       warpTile.column = e.add(firstColumn, e.multiply(j, 8 * columnTiles));
-      Grid grid = accumulatorGrid(warpTile);
-      // Pieces do not change who has what, the number of warps along each side does.
-      grid.name =
-          llvm::formatv("warps {0}x{1}/{2}x{3}", rows, columns, warps.rowWarps, warps.columnWarps)
-              .str();
+      Grid grid = gridOfAccumulators(e, warpTile, lane);
+      grid.layout = layout;
       grid.isMirrored = bool(condition);
       body(grid, condition);
     });

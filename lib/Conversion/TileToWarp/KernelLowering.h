@@ -22,7 +22,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Conversion/TileToWarp.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <functional>
 
 namespace polyattn::tile_to_warp {
@@ -31,9 +30,6 @@ using Values = llvm::SmallVector<mlir::Value>;
 
 /// Of everything in memory: once around the banks.
 inline constexpr int64_t kAlignment = 128;
-
-/// The grid of a vector in which thread t has the elements from t * run on, and so on.
-std::string vectorGridName(int64_t length, int64_t run);
 
 class KernelLowering {
 public:
@@ -106,7 +102,6 @@ private:
                        GridBody body);
   /// The same for a value whose evaluation has products; false for others.
   bool forProducts(mlir::Value value, GridBody body);
-  Grid accumulatorGrid(const WarpTile &warpTile);
   Grid accumulatorGrid(int64_t rows, int64_t columns);
 
   //===--- Writing (Write.cpp) ----------------------------------------------===//
@@ -291,9 +286,10 @@ private:
     mlir::Value matrix, vector;
     bool transposed = false;
   };
-  /// Each output by several lanes; `write` runs in one of them.
-  void reduceEach(const Reduction &reduction,
-                  llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
+  using WriteSum =
+      llvm::function_ref<void(mlir::Value i, mlir::Value result, const ThreadLayout &layout)>;
+  /// Each output by several lanes; `write` runs in one of them, which the layout names.
+  void reduceEach(const Reduction &reduction, WriteSum write);
   /// The same as `reduceEach` into a vector, with zeros in its padding. `finish` is applied to each
   /// result.
   void reduceInto(mlir::Value vector, Reduction reduction,
@@ -319,8 +315,7 @@ private:
     std::function<void(mlir::Value row, mlir::Value sum)> write;
   };
   /// The same as `reduceEach` where the matrix can be read by ldmatrix; else false.
-  bool reduceByProducts(const Reduction &reduction,
-                        llvm::function_ref<void(mlir::Value i, mlir::Value result)> write);
+  bool reduceByProducts(const Reduction &reduction, WriteSum write);
   /// The 16 x 8 right factor of a sum: a vector, in two columns that add up to it.
   Values vectorFragment(mlir::Value vector, mlir::Value term);
   /// Of the fragments of 16 rows each from the first on, that whose sums this warp computes: warps

@@ -7,9 +7,10 @@
 #ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_LAYOUT_H
 #define POLYATTN_LIB_CONVERSION_TILETOWARP_LAYOUT_H
 
+#include "ThreadLayout.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
-#include <string>
+#include <optional>
 
 namespace polyattn::tile_to_warp {
 
@@ -73,8 +74,8 @@ struct Grid {
   Coordinates rows, columns;
   /// Set where these are accumulators of a product.
   std::optional<WarpTile> warpTile;
-  /// Says which thread has which element: grids of one name have the same. Empty if not known.
-  std::string name;
+  /// Which thread has which element; none if that is not known.
+  std::optional<ThreadLayout> layout;
   /// Some warps have no part of their own, and read another's.
   bool isMirrored = false;
 

@@ -114,7 +114,7 @@ Value KernelLowering::startNextCopies(Pipeline &pipeline, scf::ForOp loop, scf::
     ahead.second.shift = back;
     ahead.second.offset += pipeline.stages.bytes;
     // This turn's copies are there before others start: to wait for all is to wait for these.
-    barriers.access(tile.second, /*isWrite=*/false, "");
+    barriers.access(tile.second, /*isWrite=*/false, /*layout=*/std::nullopt);
   }
   Value position =
       arith::AddIOp::create(e, lowered.getInductionVar(), lowered.getStep()).getResult();

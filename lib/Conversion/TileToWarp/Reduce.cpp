@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Grids.h"
 #include "KernelLowering.h"
 
 using namespace mlir;
@@ -31,8 +32,7 @@ static double neutralOf(ReduceKind kind) {
 
 // Where terms lie together the lanes of an output are neighbours, and each reads a run of terms;
 // else neighbours have neighbouring outputs.
-void KernelLowering::reduceEach(const Reduction &reduction,
-                                function_ref<void(Value, Value)> write) {
+void KernelLowering::reduceEach(const Reduction &reduction, WriteSum write) {
   if (reduceByProducts(reduction, write))
     return;
   int64_t outputs = reduction.outputs, threads = 32 * options.warps, lanes = 32;
@@ -41,19 +41,15 @@ void KernelLowering::reduceEach(const Reduction &reduction,
   int64_t run = 1;
   while (reduction.alongLines && run < kMostTerms && 2 * run * lanes <= reduction.length)
     run *= 2;
+  auto layout =
+      ThreadLayout::laneSums(options.warps, outputs, lanes, /*neighbours=*/reduction.alongLines);
   int64_t total = outputs * lanes, perWarp = 32 / lanes;
   Value end = reduction.bound ? reduction.bound : e.i32(reduction.length);
   bool ragged = run > 1 && (reduction.bound || reduction.length % (run * lanes));
   Value neutral = e.f32(neutralOf(reduction.kind));
   e.loop((total + threads - 1) / threads, [&](Value pass) {
-    Value number = e.add(thread, e.multiply(pass, threads)), i, part;
-    if (reduction.alongLines) {
-      i = e.divide(number, lanes);
-      part = e.modulo(number, lanes);
-    } else {
-      i = e.add(e.multiply(e.divide(number, 32), perWarp), e.modulo(lane, perWarp));
-      part = e.divide(lane, perWarp);
-    }
+    Value number = e.add(thread, e.multiply(pass, threads));
+    auto [i, part] = laneSumOf(e, layout, number, lane);
     // Threads without an output take part in the last one, for all lanes must shuffle.
     bool spare = total % threads;
     Value own = spare ? e.createOrFold<arith::MinSIOp>(i, e.i32(outputs - 1)) : i;
@@ -82,7 +78,7 @@ void KernelLowering::reduceEach(const Reduction &reduction,
     Value writes = spare ? e.less(i, outputs) : Value();
     if (lanes > 1)
       writes = e.both(writes, e.less(part, 1));
-    e.when(writes, [&] { write(i, sum); });
+    e.when(writes, [&, i = i] { write(i, sum, layout); });
   });
 }
 
@@ -115,7 +111,7 @@ void KernelLowering::reduceInto(Value vector, Reduction reduction,
   reduction.outputs = outputs;
   auto terms = reduction.terms;
   reduction.terms = [&](Value i, const Coordinates &k) { return terms(inside(i), k); };
-  reduceEach(reduction, [&](Value i, Value result) {
+  reduceEach(reduction, [&](Value i, Value result, const ThreadLayout &) {
     result = finish(inside(i), result);
     if (outputs != length)
       result = e.select(e.less(i, length), result, e.f32(0));
@@ -233,10 +229,11 @@ void KernelLowering::lowerVectorAccumulate(AccumulateOp op) {
   beginPhase();
   Reduction reduction =
       productReduction(op.getLhs(), /*transposed=*/false, op.getRhs(), number(op.getBound()));
-  reduceEach(reduction, [&](Value i, Value sum) {
+  reduceEach(reduction, [&](Value i, Value sum, const ThreadLayout &layout) {
     Grid grid;
-    grid.rows.base = e.add(i, row);
-    grid.name = llvm::formatv("sums {0}", reduction.outputs).str();
+    grid.rows.base = i;
+    grid.layout = layout;
+    grid = shifted(grid, row, {});
     Value old = loadElements(storage, grid)[0];
     if (op.getFactor())
       old = arith::MulFOp::create(e, old, evaluateAt(op.getFactor(), {}, {}));

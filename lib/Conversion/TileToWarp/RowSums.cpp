@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Grids.h"
 #include "KernelLowering.h"
 
 using namespace mlir;
@@ -72,7 +73,7 @@ void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTi
   int64_t shares = warpTile.shares();
   if (warpTile.column && shares == 1)
     writes = e.both(writes, e.less(warpTile.column, 1));
-  Value first = e.add(warpTile.row, e.divide(lane, 4));
+  Value first = rowSumOf(e, warpTile.row, lane);
   if (shares > 1)
     first = e.add(first, e.multiply(warpTile.sharer, 16));
   for (int64_t half = 0; half < 2 * warpTile.rowTiles / shares; ++half) {
@@ -83,8 +84,7 @@ void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTi
   }
 }
 
-bool KernelLowering::reduceByProducts(const Reduction &reduction,
-                                      function_ref<void(Value, Value)> write) {
+bool KernelLowering::reduceByProducts(const Reduction &reduction, WriteSum write) {
   if (!reduction.matrix || reduction.kind != ReduceKind::Add ||
       placement.operandKind() != warp::OperandKind::BF16 ||
       !(matricesOf(reduction.matrix) || runsToForm(reduction.matrix)))
@@ -97,7 +97,9 @@ bool KernelLowering::reduceByProducts(const Reduction &reduction,
   // Kept tiles have zeros in their padding; windows of them have what comes next.
   if (!product.bound && reduction.length % 16 && !computed.contains(reduction.matrix))
     product.bound = e.i32(reduction.length);
-  RowSums rowSums{reduction.vector, reduction.outputs, write};
+  auto layout = ThreadLayout::rowSums(options.warps, reduction.outputs);
+  RowSums rowSums{reduction.vector, reduction.outputs,
+                  [&](Value row, Value sum) { write(row, sum, layout); }};
   int64_t tiles = roundUp(reduction.outputs, 16) / 16;
   e.loop((tiles + options.warps - 1) / options.warps, [&](Value pass) {
     Value tile = e.add(warp, e.multiply(pass, options.warps));

@@ -116,10 +116,11 @@ void KernelLowering::bindThread() {
 }
 
 void KernelLowering::recordRead(const Storage &storage, const Grid &grid) {
-  barriers.access(storage, /*isWrite=*/false, grid.isMirrored ? "" : grid.name);
+  barriers.access(storage, /*isWrite=*/false,
+                  grid.isMirrored ? std::optional<ThreadLayout>() : grid.layout);
 }
 void KernelLowering::recordWrite(const Storage &storage, const Grid &grid) {
-  barriers.access(storage, /*isWrite=*/true, grid.name);
+  barriers.access(storage, /*isWrite=*/true, grid.layout);
 }
 
 //===----------------------------------------------------------------------===//
@@ -373,7 +374,8 @@ void KernelLowering::replaceCarried(Value argument, Value value,
     beginPhase();
     Grid grid;
     (storage.rows == 1 ? grid.columns : grid.rows).base = thread;
-    grid.name = vectorGridName(length, 1);
+    grid.layout = ThreadLayout::runs(options.warps, storage.rows, storage.columns,
+                                     storage.columnMajor, /*run=*/1);
     Value condition = e.less(thread, length);
     Value element =
         e.when(condition, e.f32(0), [&] { return padded(value, grid, evaluate(value, grid)); })[0];

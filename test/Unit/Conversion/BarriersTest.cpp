@@ -25,13 +25,14 @@ protected:
     module = ModuleOp::create(builder.getUnknownLoc());
     builder.setInsertionPointToEnd(module->getBody());
   }
-  void phase(std::initializer_list<std::pair<char, Storage>> accesses, StringRef grid = "") {
+  void phase(std::initializer_list<std::pair<char, Storage>> accesses,
+             const std::optional<ThreadLayout> &layout = {}) {
     barriers.beginPhase(warp::BarrierOp::create(builder, builder.getUnknownLoc()));
     for (auto [kind, storage] : accesses) {
       if (kind == 'c')
         barriers.copy(storage);
       else
-        barriers.access(storage, kind == 'w', grid);
+        barriers.access(storage, kind == 'w', layout);
     }
     warp::SyncOp::create(builder, builder.getUnknownLoc());
   }
@@ -55,6 +56,7 @@ protected:
   OwningOpRef<ModuleOp> module;
   Barriers barriers;
   Storage a = bytes(0, 64), b = bytes(64, 64), overlapsA = bytes(32, 64);
+  ThreadLayout layout = ThreadLayout::runs(/*warps=*/4, 16, 16, /*columnMajor=*/false, /*run=*/4);
 };
 
 TEST_F(BarriersTest, ReadersWaitForWriters) {
@@ -79,14 +81,29 @@ TEST_F(BarriersTest, SpacesAreApart) {
 }
 
 TEST_F(BarriersTest, ThreadsReadWhatTheyWrote) {
-  phase({{'w', a}}, "grid");
-  phase({{'r', a}, {'w', a}}, "grid");
+  phase({{'w', a}}, layout);
+  phase({{'r', a}, {'w', a}}, layout);
   EXPECT_EQ(finish(), "..");
 }
 
-TEST_F(BarriersTest, OneGridOfTwoPlacesIsNoExcuse) {
-  phase({{'w', a}}, "grid");
-  phase({{'r', overlapsA}}, "grid");
+TEST_F(BarriersTest, OtherLayoutsGiveElementsToOtherThreads) {
+  phase({{'r', a}, {'w', a}}, ThreadLayout::laneSums(4, 32, 4, /*neighbours=*/true));
+  phase({{'r', a}, {'w', a}}, ThreadLayout::laneSums(4, 32, 4, /*neighbours=*/false));
+  EXPECT_EQ(finish(), ".b.");
+}
+
+TEST_F(BarriersTest, AnotherTileOfTheSameBytesHasItsElementsElsewhere) {
+  Storage lying = a;
+  lying.columnMajor = true;
+  a.rows = a.columns = lying.rows = lying.columns = 16;
+  phase({{'w', a}}, layout);
+  phase({{'w', lying}}, layout);
+  EXPECT_EQ(finish(), ".b.");
+}
+
+TEST_F(BarriersTest, OneLayoutOfTwoPlacesIsNoExcuse) {
+  phase({{'w', a}}, layout);
+  phase({{'r', overlapsA}}, layout);
   EXPECT_EQ(finish(), ".b.");
 }
 
@@ -150,7 +167,7 @@ TEST_F(BarriersTest, OneStageIsReadWhileTheOtherIsWritten) {
 TEST_F(BarriersTest, WhatAStageHeldTwoTurnsAgoIsInNobodysWay) {
   Storage c = bytes(128, 64);
   barriers.beginLoop({0, 64});
-  phase({{'r', a}, {'w', c}}, "grid");
+  phase({{'r', a}, {'w', c}}, layout);
   phase({{'w', b}});
   phase({{'r', c}});
   barriers.endLoop();

@@ -302,7 +302,7 @@ TEST(Tile, Buffers) {
                            "tile.write %x, %b[%c1] : !tile.tile<2x3xf32>, !tile.buffer<4x3>")
                       .str(),
                   2, 3),
-              "read from a buffer whose rows were written since");
+              "uses rows of a buffer that are written after they were read");
   expectNumbers(
       run((start + "%y = tile.read %b[%c1] : !tile.buffer<4x3> -> !tile.tile<2x3xf32>\n"
                    "%r = tile.slice %x[%c0, %c0] : !tile.tile<2x3xf32> -> !tile.tile<1x3xf32>\n"
