@@ -2,10 +2,12 @@
 PRESET ?= release
 BUILD := build
 FUZZ_BUILD := build-fuzz
-# How long `make fuzz` runs; an hour before a release.
+# How long `make fuzz` and `make random` run; an hour before a release.
 SECONDS := 60
+# Which random programs `make random` begins with.
+SEED := 0
 
-.PHONY: build test bench demo deps clean fuzz fuzzer mutants
+.PHONY: build test bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -31,6 +33,9 @@ fuzzer: deps $(FUZZ_BUILD)/build.ninja
 
 fuzz: fuzzer
 	@scripts/fuzz $(FUZZ_BUILD) $(SECONDS)
+
+random: build
+	@scripts/random $(BUILD) $(SECONDS) $(SEED)
 
 mutants: build
 	@scripts/mutants $(BUILD)

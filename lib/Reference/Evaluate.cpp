@@ -15,9 +15,9 @@ using namespace polyattn;
 using namespace polyattn::reference;
 
 Evaluator::Evaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
-                     Reading reading, const Selection &selection)
+                     Reading reading, const Selection &selection, const Rounding &rounding)
     : attention(attention), arguments(arguments), sizes(sizes), reading(reading),
-      heads(selection.heads), rows(selection.rows) {
+      rounding(rounding), heads(selection.heads), rows(selection.rows) {
   if (heads.empty())
     for (int64_t b = 0; b < sizes.batch; ++b)
       for (int64_t h = 0; h < sizes.heads; ++h)
@@ -75,6 +75,7 @@ FeatureValue Evaluator::applyMap(ApplyOp apply, const Site &site, Environment &o
   auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
   Environment inner;
   inner.position = site.position;
+  inner.rounding = rounding;
   for (auto [input, parameter] : llvm::zip(apply.getInputs(), map.getBody().getArguments())) {
     if (isa<RankedTensorType>(input.getType()))
       bindRead(input, parameter, parameter.getType(), site, inner);
@@ -91,6 +92,7 @@ FeatureValue Evaluator::applyMap(ApplyOp apply, const Site &site, Environment &o
 FeatureValue Evaluator::at(Value value, const Site &site) {
   Environment environment;
   environment.position = site.position;
+  environment.rounding = rounding;
   auto bindComputed = [&](Value operand) {
     auto it = computed.find(operand);
     if (it == computed.end() || !isa<FeatureType>(operand.getType()))
@@ -109,7 +111,20 @@ FeatureValue Evaluator::at(Value value, const Site &site) {
     else
       evaluateFeatureOp(op, environment);
   }
-  return environment.features[value];
+  return rounded(std::move(environment.features[value]));
+}
+
+/// A running state sees the features themselves, each of which is rounded.
+FeatureValue Evaluator::rounded(FeatureValue value) const {
+  if (!rounding)
+    return value;
+  if (reading == Reading::Recurrent)
+    value = FeatureValue::vector(expand(value));
+  for (double &x : value.numbers)
+    x = rounding(x);
+  for (FeatureValue &part : value.parts)
+    part = rounded(std::move(part));
+  return value;
 }
 
 FailureOr<std::vector<Array>> Evaluator::run() {
@@ -149,6 +164,7 @@ bool polyattn::canSelect(AttentionOp attention) {
 
 FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention, ArrayRef<Array> arguments,
                                                  const CallSizes &sizes, Reading reading,
-                                                 const Selection &selection) {
-  return Evaluator(attention, arguments, sizes, reading, selection).run();
+                                                 const Selection &selection,
+                                                 const Rounding &rounding) {
+  return Evaluator(attention, arguments, sizes, reading, selection, rounding).run();
 }

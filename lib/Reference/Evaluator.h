@@ -87,13 +87,14 @@ struct State {
 class Evaluator {
 public:
   Evaluator(AttentionOp attention, llvm::ArrayRef<Array> arguments, const CallSizes &sizes,
-            Reading reading, const Selection &selection);
+            Reading reading, const Selection &selection, const Rounding &rounding);
 
   mlir::FailureOr<std::vector<Array>> run();
 
 private:
   // Evaluate.cpp: vectors of one site.
   FeatureValue at(mlir::Value value, const Site &site);
+  FeatureValue rounded(FeatureValue value) const;
   void bindRead(mlir::Value tensor, mlir::Value result, mlir::Type type, const Site &site,
                 Environment &environment);
   FeatureValue applyMap(ApplyOp apply, const Site &site, Environment &outer);
@@ -119,6 +120,7 @@ private:
   llvm::ArrayRef<Array> arguments;
   CallSizes sizes;
   Reading reading;
+  const Rounding &rounding;
   std::vector<std::pair<int64_t, int64_t>> heads; // batch and query head
   std::vector<int64_t> rows;                      // query positions
   llvm::DenseMap<mlir::Value, Array> computed;    // results of attends

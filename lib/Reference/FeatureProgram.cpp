@@ -25,6 +25,7 @@ struct Rule {
   const Numbers &weight(Value value) const {
     return environment.weights.find(value)->second.numbers;
   }
+  double rounded(double x) const { return environment.rounding ? environment.rounding(x) : x; }
   const FeatureValue &structured(Value value) const {
     return environment.features.find(value)->second;
   }
@@ -36,10 +37,11 @@ template <typename F> Numbers mapElements(Numbers numbers, F f) {
   return numbers;
 }
 
-double sum(const Numbers &numbers) {
+/// Terms are rounded, as each step of a sum is by about as much.
+double sum(const Rule &rule, const Numbers &numbers) {
   double total = 0;
   for (double x : numbers)
-    total += x;
+    total += rule.rounded(x);
   return total;
 }
 
@@ -71,7 +73,7 @@ Numbers project(const Rule &rule, ProjectOp op) {
   Numbers y(columns, 0.0);
   for (size_t i = 0; i < x.size(); ++i)
     for (size_t j = 0; j < columns; ++j)
-      y[j] += w[i * columns + j] * x[i];
+      y[j] += rule.rounded(w[i * columns + j] * x[i]);
   if (op.getBias())
     for (size_t j = 0; j < columns; ++j)
       y[j] += rule.weight(op.getBias())[j];
@@ -102,7 +104,7 @@ Numbers triu(const Rule &rule, TriuOp op) {
 
 Numbers layerNorm(const Rule &rule, LayerNormOp op) {
   Numbers x = rule.of(op.getInput());
-  double mean = sum(x) / x.size(), variance = 0;
+  double mean = sum(rule, x) / x.size(), variance = 0;
   for (double a : x)
     variance += (a - mean) * (a - mean) / x.size();
   double eps = op.getEps().convertToDouble();
@@ -236,7 +238,7 @@ Numbers evaluateVector(const Rule &rule, Operation *op) {
         return elementwise([&](double x) { return length == 0 ? 0 : target / length * x; });
       })
       .Case([&](SumNormOp op) {
-        double divisor = sum(input()) + op.getEps().convertToDouble();
+        double divisor = sum(rule, input()) + op.getEps().convertToDouble();
         return elementwise([&](double x) { return x / divisor; });
       })
       .Case([&](SoftmaxOp op) { return softmax(rule, op); })
@@ -265,6 +267,8 @@ void reference::evaluateFeatureOp(Operation *op, Environment &environment) {
     result.structure = cast<FeatureType>(op->getResult(0).getType()).getStructure();
   } else {
     result = FeatureValue::vector(evaluateVector(rule, op));
+    for (double &x : result.numbers)
+      x = rule.rounded(x);
   }
   environment.features[op->getResult(0)] = std::move(result);
 }

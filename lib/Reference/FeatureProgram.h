@@ -8,7 +8,7 @@
 #define POLYATTN_LIB_REFERENCE_FEATUREPROGRAM_H
 
 #include "FeatureValue.h"
-#include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Reference/Evaluate.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace polyattn::reference {
@@ -21,6 +21,7 @@ struct WeightValue {
 /// The values of one batch, position and head. `position` is what rope rotates by.
 struct Environment {
   int64_t position = 0;
+  Rounding rounding;
   llvm::DenseMap<mlir::Value, FeatureValue> features;
   llvm::DenseMap<mlir::Value, WeightValue> weights;
 };

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Experiment.h"
-#include "Processes.h"
 #include "polyattn/Target/NVPTX.h"
+#include "test/Support/Processes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -223,11 +223,11 @@ Verdict Experiment::run(int number) {
 
 std::vector<Verdict> Experiment::judge(ArrayRef<int> numbers, unsigned jobs) {
   std::vector<Verdict> verdicts(numbers.size());
-  forEachInProcess(
-      numbers.size(), jobs, sizeof(Verdict),
+  test::forEachInProcess(
+      [&](size_t i) { return i < numbers.size(); }, jobs, sizeof(Verdict), {},
       [&](size_t i, void *answer) { *static_cast<Verdict *>(answer) = run(numbers[i]); },
-      [&](size_t i, const void *answer) {
-        if (answer)
+      [&](size_t i, const void *answer, const test::ProcessEnd &end) {
+        if (end.empty())
           verdicts[i] = *static_cast<const Verdict *>(answer);
         else
           verdicts[i].kind = Verdict::Crashed;

@@ -15,6 +15,7 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "polyattn/Entry/CallSizes.h"
 #include "polyattn/Reference/Array.h"
+#include <functional>
 
 namespace polyattn {
 
@@ -37,6 +38,11 @@ struct Selection {
   bool all() const { return heads.empty() && rows.empty(); }
 };
 
+/// What arithmetic other than f64 makes of a number, called for each that a vector consists of,
+/// with each op that computes one; exact where empty. Two evaluations that differ in it alone tell
+/// how well the numbers of an attention are determined.
+using Rounding = std::function<double(double)>;
+
 /// True where rows can be evaluated alone: no attend reads what another one gives.
 bool canSelect(AttentionOp attention);
 
@@ -47,7 +53,8 @@ bool canSelect(AttentionOp attention);
 /// same.
 mlir::FailureOr<std::vector<Array>> evaluate(AttentionOp attention, llvm::ArrayRef<Array> arguments,
                                              const CallSizes &sizes, Reading reading,
-                                             const Selection &selection = {});
+                                             const Selection &selection = {},
+                                             const Rounding &rounding = {});
 
 } // namespace polyattn
 

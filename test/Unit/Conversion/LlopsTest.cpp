@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 // test/Tile/llops.mlir for lengths around the block, two heads of queries on one of keys.
 
-#include "KernelRunner.h"
+#include "test/Support/KernelRunner.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <fstream>

@@ -7,7 +7,7 @@
 // Every op family is compiled for each vector width and compared with loops in f64. Inputs end
 // at a page that must not be touched; outputs and scratch memory are poisoned.
 
-#include "KernelRunner.h"
+#include "test/Support/KernelRunner.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_TEST_UNIT_CONVERSION_KERNELRUNNER_H
-#define POLYATTN_TEST_UNIT_CONVERSION_KERNELRUNNER_H
+#ifndef POLYATTN_TEST_SUPPORT_KERNELRUNNER_H
+#define POLYATTN_TEST_SUPPORT_KERNELRUNNER_H
 
 #include "polyattn/Target/MachineDescription.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -70,4 +70,4 @@ private:
 
 } // namespace polyattn::test
 
-#endif // POLYATTN_TEST_UNIT_CONVERSION_KERNELRUNNER_H
+#endif // POLYATTN_TEST_SUPPORT_KERNELRUNNER_H

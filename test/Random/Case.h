@@ -1,0 +1,50 @@
+//===- Case.h - one program, its inputs and who runs it ---------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TEST_RANDOM_CASE_H
+#define POLYATTN_TEST_RANDOM_CASE_H
+
+#include "polyattn/Entry/CallSizes.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace polyattn::random {
+
+/// A program and a call. It is written as a file that can be edited and run again: a comment,
+/// `// case: NAME=VALUE ...`, and the program.
+struct Case {
+  /// A spec, or a kernel of the tile dialect.
+  std::string text;
+  bool isTile = false;
+  /// Sizes as they were chosen; those that the entry ties to others follow them.
+  CallSizes sizes;
+  /// Of the numbers of the inputs.
+  uint64_t seed = 0;
+  /// What the inputs are: `normal`, `mixed` in magnitude, `small` whole numbers and zeros, gates of
+  /// all magnitudes (`resets`), or `empty`, all zeros.
+  std::string inputs = "normal";
+  /// Gaps between rows.
+  bool padded = false;
+  int64_t threads = 1;
+  /// 0 for the target's own choice.
+  int64_t segments = 0;
+  std::vector<std::string> targets;
+  /// The program must be refused.
+  bool isInvalid = false;
+
+  std::string format() const;
+  static llvm::Expected<Case> parse(llvm::StringRef text);
+};
+
+class Choices;
+
+/// A random spec, now and then one that must be refused.
+Case makeSpec(Choices &choices);
+
+} // namespace polyattn::random
+
+#endif // POLYATTN_TEST_RANDOM_CASE_H

@@ -1,0 +1,78 @@
+//===- Judge.h - how far a result may be from the oracle's ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A random program may lose all digits where it subtracts what is nearly equal, in any arithmetic.
+// So the oracle says itself how well each row is determined: it evaluates the program again while
+// every number that it computes is changed by about as much as arithmetic changes it. What a
+// target's row may differ by is some times what these rows differ by.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TEST_RANDOM_JUDGE_H
+#define POLYATTN_TEST_RANDOM_JUDGE_H
+
+#include "polyattn/Entry/Signature.h"
+#include "polyattn/Reference/Evaluate.h"
+#include <random>
+
+namespace polyattn::random {
+
+/// What a number becomes when it is computed.
+struct Arithmetic {
+  /// The largest relative change, the largest finite number, the least normal one.
+  double unit, largest, least;
+
+  static Arithmetic of(ElementType type);
+};
+
+/// An arithmetic that changes every number that it is given, at random.
+class Disturbance {
+public:
+  Disturbance(const Arithmetic &arithmetic, uint64_t seed) : arithmetic(arithmetic), engine(seed) {}
+  double operator()(double x);
+
+private:
+  Arithmetic arithmetic;
+  std::mt19937_64 engine;
+};
+
+/// The rows of right results with the errors that they may have.
+class Judge {
+public:
+  static Judge of(const Arithmetic &arithmetic, std::vector<Array> reference);
+  /// Asks the oracle for the rows and how well they are determined. Fails, with the context's
+  /// diagnostic, where it refuses the program.
+  static llvm::Expected<Judge> ask(AttentionOp attention, llvm::ArrayRef<HostTensor> arguments,
+                                   const CallSizes &sizes, const Arithmetic &arithmetic);
+
+  /// The same rows by another arithmetic.
+  void addSample(llvm::ArrayRef<Array> sample);
+
+  struct Verdict {
+    /// The first row that is wrong; empty where none is.
+    std::string failure;
+    /// The worst error as a part of what is allowed.
+    double worst = 0;
+    /// Rows that were compared, and those that the arithmetic does not determine.
+    int64_t compared = 0, undetermined = 0;
+  };
+  /// Judges the rows of one tensor, `reference[number]`, which are held in `type`.
+  void judge(size_t number, llvm::StringRef name, ElementType type, const Array &result,
+             Verdict &verdict) const;
+
+private:
+  void judgeRow(size_t number, size_t row, llvm::StringRef name, ElementType type,
+                const Array &result, Verdict &verdict) const;
+
+  Arithmetic arithmetic;
+  std::vector<Array> reference;
+  /// The largest difference of a sample's row, for each result and row; infinite where a sample is.
+  std::vector<std::vector<double>> spread;
+};
+
+} // namespace polyattn::random
+
+#endif // POLYATTN_TEST_RANDOM_JUDGE_H

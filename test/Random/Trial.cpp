@@ -1,0 +1,229 @@
+//===- Trial.cpp - one case on its targets --------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Trial.h"
+#include "Judge.h"
+#include "lib/Driver/Inputs.h"
+#include "mlir/Parser/Parser.h"
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::random;
+
+static void copyTo(char *to, size_t size, StringRef text) {
+  size_t length = std::min(size - 1, text.size());
+  std::memcpy(to, text.data(), length);
+  to[length] = 0;
+}
+
+TrialReport::Entry &polyattn::random::addEntry(TrialReport &report, StringRef target) {
+  copyTo(report.stage, sizeof(report.stage), target);
+  TrialReport::Entry &entry = report.entries[report.count++];
+  copyTo(entry.target, sizeof(entry.target), target);
+  return entry;
+}
+
+void polyattn::random::conclude(TrialReport::Entry &entry, Outcome outcome, StringRef message) {
+  entry.outcome = outcome;
+  copyTo(entry.message, sizeof(entry.message), message.rtrim());
+}
+
+void polyattn::random::disturb(const Case &trial, const TensorSignature &signature,
+                               const HostTensor &tensor) {
+  std::mt19937_64 engine(trial.seed + 17);
+  auto uniform = [&] { return double(engine() >> 11) * 0x1p-53; };
+  auto changed = [&](double x) -> double {
+    if (signature.role == Role::Decay) {
+      if (trial.inputs != "resets")
+        return x;
+      double kind = uniform();
+      return kind < 0.5 ? x : kind < 0.55 ? -HUGE_VAL : -std::pow(10.0, 34 * uniform() - 4);
+    }
+    if (trial.inputs == "empty")
+      return 0;
+    if (signature.role == Role::Frequencies || signature.role == Role::Gain)
+      return x;
+    if (trial.inputs == "small")
+      return std::round(x);
+    if (trial.inputs == "mixed" && signature.role != Role::Weight)
+      return x * std::pow(10.0, 4 * uniform() - 3);
+    return x;
+  };
+  tensor.forEach([&](int64_t, void *address) {
+    storeElement(tensor.type, address, changed(loadElement(tensor.type, address)));
+  });
+}
+
+namespace {
+
+class SpecTrial {
+public:
+  SpecTrial(const Case &trial, const TargetRegistry &targets, AttentionOp attention,
+            std::string &diagnostics, TrialReport &report)
+      : trial(trial), targets(targets), attention(attention), diagnostics(diagnostics),
+        report(report) {}
+
+  void run() {
+    TrialReport::Entry &oracle = addEntry(report, "oracle");
+    if (llvm::Error error = prepare())
+      return conclude(oracle, Outcome::Refused, messageOf(std::move(error)));
+    if (!judgeFor(ElementType::F32))
+      return conclude(oracle, diagnostics.empty() ? Outcome::Wrong : Outcome::Refused, diagnostics);
+    oracle.outcome = Outcome::Right;
+    for (const std::string &target : trial.targets)
+      runOn(target, addEntry(report, target));
+  }
+
+private:
+  std::string messageOf(llvm::Error error) {
+    bool reported = error.isA<ReportedError>();
+    std::string text = llvm::toString(std::move(error));
+    return reported ? diagnostics : text;
+  }
+
+  /// Sizes that the entry ties together, inputs, poisoned results.
+  llvm::Error prepare() {
+    llvm::Expected<Signature> made = signatureOf(attention);
+    if (!made)
+      return made.takeError();
+    signature = std::move(*made);
+    sizes = trial.sizes;
+    if (signature.samePositions)
+      sizes.keys = sizes.queries;
+    sizes.kvHeads = signature.fixedKvHeads.value_or(sizes.kvHeads);
+    sizes.heads = signature.fixedHeads.value_or(sizes.heads);
+    if (signature.sameHeads)
+      sizes.kvHeads = sizes.heads;
+    if (sizes.kvHeads == 0 || sizes.heads % sizes.kvHeads != 0)
+      sizes.heads = sizes.kvHeads;
+    Layout layout = trial.padded ? Layout::Padded : Layout::Contiguous;
+    auto add = [&](const TensorSignature &tensor, std::vector<HostTensor> &list) -> llvm::Error {
+      auto allocated = allocateTensor(tensor.type, shapeOf(tensor, sizes), layout);
+      if (!allocated)
+        return allocated.takeError();
+      list.push_back(std::move(*allocated));
+      return llvm::Error::success();
+    };
+    for (const TensorSignature &argument : signature.arguments) {
+      if (llvm::Error error = add(argument, arguments))
+        return error;
+      driver::fillRandom(argument, trial.seed, arguments.back());
+      random::disturb(trial, argument, arguments.back());
+    }
+    for (const TensorSignature &result : signature.results)
+      if (llvm::Error error = add(result, results))
+        return error;
+    return llvm::Error::success();
+  }
+
+  /// Numbers in products of a GPU have the type that tensors hold; elsewhere all are f32.
+  const Judge *judgeFor(ElementType type) {
+    std::optional<Judge> &judge = judges[static_cast<int>(type)];
+    if (!judge) {
+      auto asked = Judge::ask(attention, arguments, sizes, Arithmetic::of(type));
+      if (!asked) {
+        llvm::consumeError(asked.takeError());
+        return nullptr;
+      }
+      judge = std::move(*asked);
+    }
+    return &*judge;
+  }
+
+  void runOn(StringRef name, TrialReport::Entry &entry) {
+    diagnostics.clear();
+    auto target = targets.create(name);
+    if (!target)
+      return conclude(entry, Outcome::Wrong, messageOf(target.takeError()));
+    auto executable = (*target)->compile({attention, trial.text, "random.mlir", ""});
+    if (!executable)
+      return refuse(entry, messageOf(executable.takeError()));
+    Call call{arguments, results, sizes, int(trial.threads),
+              (*target)->hasSegments() ? trial.segments : 0};
+    for (const HostTensor &result : results)
+      result.poison();
+    llvm::Error error = (*executable)->run(call);
+    if (error && call.segments) { // of an entry whose positions are not cut
+      llvm::consumeError(std::move(error));
+      call.segments = 0;
+      error = (*executable)->run(call);
+    }
+    if (error)
+      return conclude(entry, Outcome::Wrong, messageOf(std::move(error)));
+    bool gpu = name.starts_with("emulator");
+    const Judge *judge = judgeFor(gpu ? storageType() : ElementType::F32);
+    Judge::Verdict verdict;
+    for (auto [i, tensor] : llvm::enumerate(signature.results))
+      judge->judge(i, tensor.name, tensor.type, toArray(results[i]), verdict);
+    entry.worst = verdict.worst;
+    entry.compared = verdict.compared;
+    entry.undetermined = verdict.undetermined;
+    if (verdict.failure.empty() &&
+        !llvm::all_of(results, [](const HostTensor &result) { return result.paddingIsPoison(); }))
+      verdict.failure = "memory between rows of a result was written";
+    conclude(entry, verdict.failure.empty() ? Outcome::Right : Outcome::Wrong, verdict.failure);
+  }
+
+  /// A refusal needs words, and of a pass that gives up in the middle they are not about the spec.
+  void refuse(TrialReport::Entry &entry, StringRef message) {
+    bool internal = message.trim().empty();
+    for (StringRef words : {"failed to legalize", "does not dominate", "unrealized_conversion",
+                            "operand #", "'llvm.", "'vector.", "'memref."})
+      internal |= message.contains(words);
+    conclude(entry, internal ? Outcome::Wrong : Outcome::Refused,
+             internal ? ("an error that is not about the spec: " + message).str() : message.str());
+  }
+
+  ElementType storageType() const {
+    for (const TensorSignature &argument : signature.arguments)
+      if (argument.type != ElementType::F32)
+        return argument.type;
+    return ElementType::F32;
+  }
+
+  const Case &trial;
+  const TargetRegistry &targets;
+  AttentionOp attention;
+  std::string &diagnostics;
+  TrialReport &report;
+  Signature signature;
+  CallSizes sizes;
+  std::vector<HostTensor> arguments, results;
+  std::optional<Judge> judges[3];
+};
+
+} // namespace
+
+void polyattn::random::runTrial(const Case &trial, const DialectRegistry &dialects,
+                                const TargetRegistry &targets, TrialReport &report) {
+  MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false);
+  std::string diagnostics;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    llvm::raw_string_ostream stream(diagnostics);
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      stream << diagnostic.getLocation() << ": " << diagnostic << "\n";
+    return success();
+  });
+  TrialReport::Entry &verifier = addEntry(report, "verifier");
+  ParserConfig config(&context);
+  auto module = parseSourceString<ModuleOp>(trial.text, config, "random.mlir");
+  if (!module)
+    return conclude(verifier, diagnostics.empty() ? Outcome::Wrong : Outcome::Refused,
+                    diagnostics.empty() ? "an error without words" : diagnostics);
+  if (trial.isInvalid)
+    return conclude(verifier, Outcome::Wrong, "an invalid program is accepted");
+  verifier.outcome = Outcome::Right;
+  if (trial.isTile)
+    return runTileTrial(trial, *module, diagnostics, report);
+  SmallVector<AttentionOp> entries(module->getOps<AttentionOp>());
+  if (entries.size() == 1)
+    SpecTrial(trial, targets, entries[0], diagnostics, report).run();
+}
