@@ -127,7 +127,7 @@ TEST(Readings, GatesAfterAStrongOneKeepTheirDigits) {
   Array ones({1, 3, 1, 1}), gates({1, 3, 1}), state({1, 1, 1, 1});
   llvm::fill(ones.data, 1.0);
   state.data = {1e300};
-  for (double strong : {-1e5, -1e8, -1e30, -INFINITY})
+  for (double strong : {-1e5, -1e8, -1e30, double(-INFINITY)})
     for (Reading reading : {Reading::Scores, Reading::Recurrent}) {
       gates.data = {0, strong, -0.3};
       auto results =
