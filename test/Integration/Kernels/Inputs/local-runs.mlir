@@ -1,12 +1,11 @@
 // Attends of which one has a state between the local blocks of the other.
 
-!seq = tensor<?x?x?x8xf32>
-
 // The first attend's state goes on through the runs of blocks that the second one's local blocks are.
-polyattn.attention @beside_local(%q: !seq, %k: !seq, %v: !seq) -> (o: tensor<?x?x?x16xf32>) {
-  %a = read %q : !seq -> [8]
-  %b = read %k : !seq -> [8]
-  %c = read %v : !seq -> [8]
+polyattn.attention @beside_local(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x8xf32>)
+    -> (o: tensor<?x?x?x16xf32>) {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
   %ea = elu_plus_one %a : [8]
   %eb = elu_plus_one %b : [8]
   %o1 = attend query %ea key %eb value %c causal normalize <sum, eps = 1.0e-6>
@@ -20,10 +19,11 @@ polyattn.attention @beside_local(%q: !seq, %k: !seq, %v: !seq) -> (o: tensor<?x?
 }
 
 // The same beside an attend without a state, whose blocks are long.
-polyattn.attention @beside_largest(%q: !seq, %k: !seq, %v: !seq) -> (o: tensor<?x?x?x16xf32>) {
-  %a = read %q : !seq -> [8]
-  %b = read %k : !seq -> [8]
-  %c = read %v : !seq -> [8]
+polyattn.attention @beside_largest(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x8xf32>)
+    -> (o: tensor<?x?x?x16xf32>) {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
   %ea = elu_plus_one %a : [8]
   %eb = elu_plus_one %b : [8]
   %o1 = attend query %ea key %eb value %c causal normalize <sum, eps = 1.0e-6>

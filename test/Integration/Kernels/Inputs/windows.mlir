@@ -1,14 +1,11 @@
 // Vectors of which a kernel reads parts that begin behind a multiple of 16, or end before one.
 
-!seq4 = tensor<?x?x?x4xf32>
-!seq8 = tensor<?x?x?x8xf32>
-!seq40 = tensor<?x?x?x40xf32>
-
 // The last two numbers of four.
-polyattn.attention @selected(%q: !seq4, %k: !seq4, %v: !seq8) -> (o: !seq8) {
-  %a = read %q : !seq4 -> [4]
-  %b = read %k : !seq4 -> [4]
-  %c = read %v : !seq8 -> [8]
+polyattn.attention @selected(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>)
+    -> (o: tensor<?x?x?x8xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
   %sq = select %a {indices = array<i64: 2, 3>} : [4]
   %sk = select %b {indices = array<i64: 2, 3>} : [4]
   %eq = relu %sq : [2]
@@ -19,10 +16,11 @@ polyattn.attention @selected(%q: !seq4, %k: !seq4, %v: !seq8) -> (o: !seq8) {
 }
 
 // Two groups of four numbers.
-polyattn.attention @groups(%q: !seq8, %k: !seq8, %v: !seq8) -> (o: !seq8) {
-  %a = read %q : !seq8 -> [8]
-  %b = read %k : !seq8 -> [8]
-  %c = read %v : !seq8 -> [8]
+polyattn.attention @groups(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x8xf32>)
+    -> (o: tensor<?x?x?x8xf32>) {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
   %sq = softmax %a {groups = 2} : [8]
   %sk = softmax %b {groups = 2} : [8]
   %o = attend query %sq key %sk value %c causal normalize <sum, eps = 1.0e-6>
@@ -31,10 +29,11 @@ polyattn.attention @groups(%q: !seq8, %k: !seq8, %v: !seq8) -> (o: !seq8) {
 }
 
 // Values are cut in halves.
-polyattn.attention @halves(%q: !seq8, %k: !seq8, %v: !seq40) -> (o: !seq40) {
-  %a = read %q : !seq8 -> [8]
-  %b = read %k : !seq8 -> [8]
-  %c = read %v : !seq40 -> [40]
+polyattn.attention @halves(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x40xf32>)
+    -> (o: tensor<?x?x?x40xf32>) {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x40xf32> -> [40]
   %ea = elu_plus_one %a : [8]
   %eb = elu_plus_one %b : [8]
   %left = select %c {indices = array<i64: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19>} : [40]
