@@ -31,10 +31,10 @@ static Value circle(Formula &f, Value x, int32_t quarters) {
   // Errors below 1e-9 for |r| < 0.85.
   Value sine =
       f.polynomial(square, {-0.1666666666, 0.00833333102, -0.0001983966036, 2.719887705e-6});
-  sine = f.fma(f.mul(r, square), sine, r);
+  sine = f.multiplyAdd(f.mul(r, square), sine, r);
   Value cosine =
       f.polynomial(square, {-0.5, 0.04166666666, -0.001388888756, 2.480032226e-5, -2.726298681e-7});
-  cosine = f.fma(square, cosine, f.number(1));
+  cosine = f.multiplyAdd(square, cosine, f.number(1));
 
   Value quadrant = f.bits(rounded);
   if (quarters)

@@ -24,6 +24,7 @@ struct ExpandMathPass : polyattn::impl::ExpandMathBase<ExpandMathPass> {
     RewritePatternSet patterns(&getContext());
     polyattn::populateExponentialFormulas(patterns);
     polyattn::populateLogarithmFormulas(patterns);
+    polyattn::populatePowerFormulas(patterns);
     polyattn::populateCircleFormulas(patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     // No formula leaves an op that has one.

@@ -30,6 +30,10 @@ public:
   Value mul(Value x, Value y) { return make<mlir::arith::MulFOp>(x, y); }
   /// x y + z with one rounding: what follows relies on it.
   Value fma(Value x, Value y, Value z) { return make<mlir::math::FmaOp>(x, y, z); }
+  /// x y + z with one rounding or two, as the machine likes it.
+  Value multiplyAdd(Value x, Value y, Value z) {
+    return mlir::math::FmaOp::create(b, x, y, z, mlir::arith::FastMathFlags::contract);
+  }
   /// A quotient whose last two bits may be wrong.
   Value roughDiv(Value x, Value y) {
     return mlir::arith::DivFOp::create(b, x, y, mlir::arith::FastMathFlags::afn);
@@ -47,7 +51,7 @@ public:
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) {
     Value sum = number(coefficients.back());
     for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      sum = fma(sum, x, number(coefficient));
+      sum = multiplyAdd(sum, x, number(coefficient));
     return sum;
   }
 
@@ -110,8 +114,10 @@ void addFormula(mlir::RewritePatternSet &patterns, mlir::Value (*function)(Formu
 
 /// exp, expm1, tanh, erf.
 void populateExponentialFormulas(mlir::RewritePatternSet &patterns);
-/// log, log2, log1p, powf.
+/// log, log2, log1p.
 void populateLogarithmFormulas(mlir::RewritePatternSet &patterns);
+/// powf.
+void populatePowerFormulas(mlir::RewritePatternSet &patterns);
 /// sin, cos.
 void populateCircleFormulas(mlir::RewritePatternSet &patterns);
 

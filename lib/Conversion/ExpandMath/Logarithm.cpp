@@ -39,7 +39,7 @@ static Parts split(Formula &f, Value x) {
   Value tail = f.polynomial(fraction,
                             {0.3333333333, -0.2499994419, 0.1999994835, -0.1667331625, 0.1429186718,
                              -0.1228872161, 0.1091565479, -0.1242220058, 0.1133061739});
-  Value rest = f.mul(f.mul(fraction, fraction), f.fma(fraction, tail, f.number(-0.5)));
+  Value rest = f.mul(f.mul(fraction, fraction), f.multiplyAdd(fraction, tail, f.number(-0.5)));
   return {f.add(f.toFloat(exponent), bias), fraction, rest};
 }
 
@@ -95,7 +95,7 @@ static Value magnitudeOfPower(Formula &f, Value x, Value y) {
   // Elsewhere the result is 0 or infinite, and the rest may be neither.
   Value inside = f.less(f.abs(power), f.number(192));
   rest = f.select(inside, rest, f.number(0));
-  return f.mul(f.exp2(power), f.fma(rest, f.number(kLn2), f.number(1)));
+  return f.mul(f.exp2(power), f.multiplyAdd(rest, f.number(kLn2), f.number(1)));
 }
 
 /// As C's pow: a negative base has a power where the exponent is whole, and then its sign where
@@ -120,5 +120,8 @@ void polyattn::populateLogarithmFormulas(RewritePatternSet &patterns) {
   addFormula<math::LogOp>(patterns, expand);
   addFormula<math::Log2Op>(patterns, expand);
   addFormula<math::Log1pOp>(patterns, expand);
+}
+
+void polyattn::populatePowerFormulas(RewritePatternSet &patterns) {
   addFormula<math::PowFOp>(patterns, expand);
 }

@@ -185,28 +185,28 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
       .Case([&](LayerNormOp op) { return layerNorm(op); })
       .Case([&](L2NormOp op) {
         double eps = op.getEps().convertToDouble();
-        Value x = full(op.getInput());
-        Value inverse = b->map(squaredNorm(x), [&](ElementBuilder &e, ValueRange in) {
-          Value length = math::SqrtOp::create(e, in[0]);
-          Value floor = e.number(eps);
+        auto [scaled, scale, squares] = scaledNorm(full(op.getInput()));
+        Value inverse = b->map({squares, scale}, [&](ElementBuilder &e, ValueRange in) {
+          Value length = math::SqrtOp::create(e, in[0]), floor = e.mul(e.number(eps), in[1]);
           return e.div(e.number(1), e.select(e.less(length, floor), floor, length));
         });
-        return b->map({x, inverse},
-                      [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
+        return b->mul(scaled, inverse);
       })
       .Case([&](L2RescaleOp op) {
-        Value x = full(op.getInput());
-        Value ratio = b->map({squaredNorm(x), squaredNorm(full(op.getReference()))},
-                             [](ElementBuilder &e, ValueRange in) -> Value {
-                               Value zero = e.number(0);
-                               Value isZero =
-                                   arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, in[0], zero);
-                               Value length = math::SqrtOp::create(e, in[0]);
-                               Value target = math::SqrtOp::create(e, in[1]);
-                               return e.select(isZero, zero, e.div(target, length));
-                             });
-        return b->map({x, ratio},
-                      [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
+        auto [scaled, scale, squares] = scaledNorm(full(op.getInput()));
+        auto [reference, targetScale, target] = scaledNorm(full(op.getReference()));
+        // The direction first, which is at most 1: no product on the way is too large.
+        Value inverse = b->map(squares, [](ElementBuilder &e, ValueRange in) -> Value {
+          Value zero = e.number(0);
+          Value isZero = arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, in[0], zero);
+          return e.select(isZero, zero, e.div(e.number(1), math::SqrtOp::create(e, in[0])));
+        });
+        Value length = b->map({target, targetScale}, [](ElementBuilder &e, ValueRange in) {
+          return e.div(math::SqrtOp::create(e, in[0]), in[1]);
+        });
+        return b->map({scaled, inverse, length}, [](ElementBuilder &e, ValueRange in) {
+          return e.mul(e.mul(in[0], in[1]), in[2]);
+        });
       })
       .Case([&](SumNormOp op) {
         Value x = full(op.getInput());
@@ -224,6 +224,23 @@ Value VectorProgram::squaredNorm(Value tile) {
       b->map(tile, [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[0]); }));
 }
 
+/// Powers of two that bring the largest element between 2^-50 and 2^50: nothing is rounded, and
+/// what its square loses below 2^-126 is nothing beside the largest.
+VectorProgram::ScaledNorm VectorProgram::scaledNorm(Value tile) {
+  Value magnitudes = b->map(tile, [](ElementBuilder &e, ValueRange in) -> Value {
+    return math::AbsFOp::create(e, in[0]);
+  });
+  Value largest = b->reduceRows(magnitudes, tile::ReduceKind::Max);
+  Value scale = b->map(largest, [](ElementBuilder &e, ValueRange in) {
+    auto power = [&](int exponent) { return e.number(std::ldexp(1.0, exponent)); };
+    Value small = e.select(e.less(in[0], power(-100)), power(120), power(75));
+    Value scale = e.select(e.less(in[0], power(-50)), small, power(0));
+    return e.select(e.less(power(50), in[0]), power(-90), scale);
+  });
+  Value scaled = b->mul(tile, scale);
+  return {scaled, scale, squaredNorm(scaled)};
+}
+
 /// W^T X: the weight's columns are the result's rows.
 Value VectorProgram::project(ProjectOp op, Value first, int64_t count) {
   Value w = weight(op.getWeight());
@@ -239,10 +256,9 @@ Value VectorProgram::project(ProjectOp op, Value first, int64_t count) {
                 [](ElementBuilder &e, ValueRange in) { return e.add(in[0], in[1]); });
 }
 
-/// x^y by a function the vector unit has; the base is not negative where y is no integer.
+/// x^y as C's pow has it: a negative base has a power where y is whole, 0^0 is 1.
 static Value powElement(ElementBuilder &e, Value x, Value y) {
-  Value logarithm = math::LogOp::create(e, x);
-  return math::ExpOp::create(e, e.mul(y, logarithm));
+  return math::PowFOp::create(e, x, y);
 }
 
 static Value powElement(ElementBuilder &e, Value x, double exponent) {

@@ -83,6 +83,12 @@ private:
   mlir::Value select(SelectOp op);
   mlir::Value expanded(mlir::Value vector);
   mlir::Value squaredNorm(mlir::Value tile);
+  /// The elements times a power of two, that power, and the sum of their squares, which neither
+  /// overflows nor vanishes.
+  struct ScaledNorm {
+    mlir::Value scaled, scale, squares;
+  };
+  ScaledNorm scaledNorm(mlir::Value tile);
 
   TileBuilder *b;
   WeightTiles &weights;

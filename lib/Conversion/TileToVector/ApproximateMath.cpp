@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ApproximateMath.h"
+#include "lib/Conversion/ExpandMath/Formula.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,30 +34,28 @@ static bool isAtMost(Value x, double limit) {
          splat.getSplatValue<APFloat>().convertToDouble() <= limit;
 }
 
-/// exp(x) = 2^n exp(r), n whole and |r| <= ln 2 / 2; half the instructions of MLIR's expansion.
-/// Adding 1.5 * 2^23 + 126 to x / ln 2 rounds it and leaves n + 126 in the low bits, the exponent
-/// of 2^(n - 1); the polynomial is that of 2 exp(r), so that n = 128 does not overflow. What is
-/// below 2^-126 becomes 0. Errors stay below one unit in the last place.
-struct ExpAsPolynomial : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!type || !type.getElementType().isF32())
-      return rewriter.notifyMatchFailure(op, "not a vector of f32");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto number = [&](double x) -> Value {
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(type, float(x)));
-    };
-    auto fma = [&](Value x, Value y, Value z) -> Value { return math::FmaOp::create(b, x, y, z); };
-    auto bits = type.clone(b.getI32Type());
+/// e^r 2^n where |r| <= ln 2 / 2 and `rounded` is n + kMagic.
+class PowerOfTwo {
+public:
+  /// Adding 1.5 * 2^23 + 126 to x rounds it to n and leaves n + 126 in the low bits, the exponent
+  /// of 2^(n - 1).
+  static constexpr double kMagic = 12582912 + 126;
 
-    Value x = op.getOperand();
-    Value magic = number(12582912 + 126);
-    Value rounded = fma(x, number(1.4426950408889634), magic);
-    Value n = arith::SubFOp::create(b, rounded, magic);
-    // ln 2 in two pieces, the first of which has few bits: its product with n is exact.
-    Value r = fma(n, number(-0.693359375), x);
-    r = fma(n, number(2.12194440054690583e-4), r);
+  PowerOfTwo(Operation *op, PatternRewriter &rewriter)
+      : b(op->getLoc(), rewriter), type(cast<VectorType>(op->getResult(0).getType())) {}
+
+  Value number(double x) {
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, float(x)));
+  }
+  /// Rounded once or twice.
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, x, y, z, arith::FastMathFlags::contract);
+  }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+
+  /// The polynomial is that of 2 e^r, so that n = 128 does not overflow.
+  Value result(Value r, Value rounded) {
     // Interpolates 2 exp at the Chebyshev nodes: relative error 2.6e-9.
     const double coefficients[] = {2.0,
                                    2.000000075659228,
@@ -68,45 +67,90 @@ struct ExpAsPolynomial : OpRewritePattern<math::ExpOp> {
     Value sum = number(coefficients[6]);
     for (int i = 5; i >= 0; --i)
       sum = fma(sum, r, number(coefficients[i]));
+    auto bits = type.clone(b.getI32Type());
     Value shift = arith::ConstantOp::create(b, DenseElementsAttr::get(bits, int32_t(23)));
     Value power = arith::ShLIOp::create(b, arith::BitcastOp::create(b, bits, rounded), shift);
-    Value result = arith::MulFOp::create(b, sum, arith::BitcastOp::create(b, type, power));
-    // Comparisons with NaN are false: it stays.
-    auto where = [&](arith::CmpFPredicate predicate, double limit, double value) {
-      Value outside = arith::CmpFOp::create(b, predicate, x, number(limit));
-      result = arith::SelectOp::create(b, outside, number(value), result);
-    };
-    where(arith::CmpFPredicate::OLT, -87.3, 0);
+    return mul(sum, arith::BitcastOp::create(b, type, power));
+  }
+  /// `value` where x is outside. Comparisons with NaN are false: it stays.
+  Value where(arith::CmpFPredicate predicate, Value x, double limit, double value, Value result) {
+    Value outside = arith::CmpFOp::create(b, predicate, x, number(limit));
+    return arith::SelectOp::create(b, outside, number(value), result);
+  }
+
+private:
+  ImplicitLocOpBuilder b;
+  VectorType type;
+};
+
+template <typename Op> bool isVectorOfF32(Op op) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  return type && type.getElementType().isF32();
+}
+
+constexpr double kInfinity = std::numeric_limits<float>::infinity();
+
+/// exp(x) = 2^n exp(r), n whole and |r| <= ln 2 / 2; half the instructions of MLIR's expansion.
+/// What is below 2^-126 becomes 0. Errors stay below one unit in the last place.
+struct ExpAsPolynomial : OpRewritePattern<math::ExpOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    if (!isVectorOfF32(op))
+      return rewriter.notifyMatchFailure(op, "not a vector of f32");
+    PowerOfTwo p(op, rewriter);
+    Value x = op.getOperand(), magic = p.number(PowerOfTwo::kMagic);
+    Value rounded = p.fma(x, p.number(1.4426950408889634), magic);
+    Value n = p.sub(rounded, magic);
+    // ln 2 in two pieces, the first of which has few bits: its product with n is exact.
+    Value r = p.fma(n, p.number(-0.693359375), x);
+    r = p.fma(n, p.number(2.12194440054690583e-4), r);
+    Value result = p.where(arith::CmpFPredicate::OLT, x, -87.3, 0, p.result(r, rounded));
     constexpr double largest = 89;
     if (!isAtMost(x, largest))
-      where(arith::CmpFPredicate::OGT, largest, std::numeric_limits<float>::infinity());
+      result = p.where(arith::CmpFPredicate::OGT, x, largest, kInfinity, result);
     rewriter.replaceOp(op, result);
     return success();
   }
 };
 
-/// exp2(x) = exp(x ln 2), for which there is an approximation.
-struct Exp2AsExp : OpRewritePattern<math::Exp2Op> {
+/// exp2(x) in the same way; n and what is left of x are exact.
+struct Exp2AsPolynomial : OpRewritePattern<math::Exp2Op> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    TypedAttr ln2 = rewriter.getFloatAttr(getElementTypeOrSelf(type), 0.69314718055994530942);
-    if (auto vector = dyn_cast<VectorType>(type))
-      ln2 = DenseElementsAttr::get(vector, Attribute(ln2));
-    Value factor = arith::ConstantOp::create(rewriter, op.getLoc(), ln2);
-    Value scaled = arith::MulFOp::create(rewriter, op.getLoc(), op.getOperand(), factor);
-    rewriter.replaceOpWithNewOp<math::ExpOp>(op, scaled);
+    if (!isVectorOfF32(op))
+      return rewriter.notifyMatchFailure(op, "not a vector of f32");
+    PowerOfTwo p(op, rewriter);
+    Value x = op.getOperand(), magic = p.number(PowerOfTwo::kMagic);
+    Value rounded = arith::AddFOp::create(rewriter, op.getLoc(), x, magic);
+    Value r = p.mul(p.sub(x, p.sub(rounded, magic)), p.number(0.69314718055994530942));
+    Value result = p.where(arith::CmpFPredicate::OLT, x, -126, 0, p.result(r, rounded));
+    result = p.where(arith::CmpFPredicate::OGT, x, 128.5, kInfinity, result);
+    rewriter.replaceOp(op, result);
     return success();
   }
 };
 
 /// A fused multiply-add where the machine has one, two operations where it would be a call.
+/// Registers of four lanes may belong to a machine that has none: where one rounding matters the
+/// sum is made in f64, which holds the product of two f32.
 struct FmaAsMultiplyAdd : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
-    if (!isa<VectorType>(op.getType()))
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type)
       return rewriter.notifyMatchFailure(op, "not a vector");
-    rewriter.replaceOpWithNewOp<vector::FMAOp>(op, op.getA(), op.getB(), op.getC());
+    bool mayRoundTwice = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::contract);
+    if (mayRoundTwice || type.getNumElements() > 4 || !type.getElementType().isF32()) {
+      rewriter.replaceOpWithNewOp<vector::FMAOp>(op, op.getA(), op.getB(), op.getC());
+      return success();
+    }
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto wide = [&](Value x) -> Value {
+      return arith::ExtFOp::create(b, type.clone(b.getF64Type()), x);
+    };
+    Value product = arith::MulFOp::create(b, wide(op.getA()), wide(op.getB()));
+    Value sum = arith::AddFOp::create(b, product, wide(op.getC()));
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, sum);
     return success();
   }
 };
@@ -160,11 +204,19 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
     if (!hasFunctions())
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpAsPolynomial, Exp2AsExp, FloorOfFourLanes, FmaAsMultiplyAdd>(&getContext());
+    patterns.add<ExpAsPolynomial, Exp2AsPolynomial, FloorOfFourLanes, FmaAsMultiplyAdd>(
+        &getContext());
+    // What MLIR's own expansions lose is too much: sine and cosine of large angles, powers of
+    // negative bases.
+    polyattn::populateCircleFormulas(patterns);
+    polyattn::populatePowerFormulas(patterns);
     // 1 / sqrt is exact and as fast as a vector; its expansion does not take vectors.
     auto wanted = [](StringRef name) {
-      return name != math::ExpOp::getOperationName() && name != math::Exp2Op::getOperationName() &&
-             name != math::RsqrtOp::getOperationName();
+      return !llvm::is_contained({math::ExpOp::getOperationName(), math::Exp2Op::getOperationName(),
+                                  math::RsqrtOp::getOperationName(),
+                                  math::SinOp::getOperationName(), math::CosOp::getOperationName(),
+                                  math::PowFOp::getOperationName()},
+                                 name);
     };
     populateMathF32ExpansionPatterns(patterns, wanted);
     populateMathPolynomialApproximationPatterns(patterns, wanted);
