@@ -16,7 +16,7 @@ using namespace polyattn::reference;
 static void normalize(Row &row, NormalizerAttr normalizer) {
   double denominator = row.denominator, unit = 1;
   if (normalizer.getReduce() == Reduce::Mean)
-    unit = 1.0 / row.count;
+    unit = row.count ? 1.0 / row.count : 0;
   if (normalizer.getKind() == NormalizerKind::None) {
     for (double &x : row.numerator)
       x *= unit;
@@ -155,7 +155,9 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
 void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &computedRows) {
   Array &output = computed[op.getOutput()];
   for (auto [i, row] : llvm::zip(rows, computedRows)) {
-    normalize(row, op.getNormalizer());
+    // A row that sees nothing is zero, whatever the normalizer would divide by.
+    if (row.count || op.getInitialState())
+      normalize(row, op.getNormalizer());
     for (auto [v, x] : llvm::enumerate(row.numerator))
       output.at({batch, i, head, int64_t(v)}) = x;
   }

@@ -282,7 +282,7 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
   SmallVector<Value> inputs;
   if (sums.denominator)
     inputs.push_back(sums.denominator);
-  if (mean) { // the number of keys that a row sees
+  if (mean || !causal()) { // the number of keys that a row sees
     Value count;
     if (causal())
       count = b.transpose(tile::PositionsOp::create(
@@ -297,7 +297,11 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
   Value factor = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
     size_t next = 0;
     Value denominator = sums.denominator ? in[next++] : Value();
-    Value unit = mean ? e.div(e.number(1), in[next++]) : Value();
+    // Without keys a row is zero, whatever the normalizer would divide by.
+    Value isEmpty = causal() ? Value() : e.less(in[next], e.number(1));
+    auto orZero = [&](Value x) { return isEmpty ? e.select(isEmpty, e.number(0), x) : x; };
+    Value unit = mean ? orZero(e.div(e.number(1), in[next])) : Value();
+    next += mean || !causal();
     if (!denominator)
       return unit;
     auto scaledByUnit = [&](Value x) { return unit ? e.mul(x, unit) : x; };
@@ -322,7 +326,8 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
       Value signedFloor = e.select(e.less(total, e.number(0)), e.number(-floor), e.number(floor));
       total = e.select(small, signedFloor, total);
     }
-    return e.div(unit ? unit : e.number(1), total);
+    Value factor = e.div(unit ? unit : e.number(1), total);
+    return op.getInitialState() ? factor : orZero(factor);
   });
   return b.mul(sums.numerator, factor);
 }

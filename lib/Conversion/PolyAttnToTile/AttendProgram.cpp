@@ -210,11 +210,22 @@ void AttendProgram::begin(TileBuilder &b) {
                      });
 }
 
+/// Rows of the initial state and normalizer as the caller has them.
+Value AttendProgram::givenState(TileBuilder &b, Value first, int64_t count) {
+  Value tensor = context.kernel.getTensor(cast<BlockArgument>(op.getInitialState()).getArgNumber());
+  return tile::LoadOp::create(b, b.tileType(count, valueWidth), tensor,
+                              ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2,
+                              3, false);
+}
+Value AttendProgram::givenNormalizer(TileBuilder &b, Value first, int64_t count) {
+  Value argument = op.getInitialNormalizer();
+  Value tensor = context.kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
+  return tile::LoadOp::create(b, b.tileType(count, 1), tensor,
+                              ValueRange{context.batch, stateHead(), first}, Value(), 2, -1, false);
+}
+
 /// The initial state, or zeros, and the segments before this program's.
 void AttendProgram::fillState(TileBuilder &b) {
-  auto tensorOf = [&](Value argument) {
-    return context.kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
-  };
   std::vector<double> inverse;
   for (double weight : storedWeights)
     inverse.push_back(1 / weight);
@@ -227,16 +238,12 @@ void AttendProgram::fillState(TileBuilder &b) {
         };
         Value rows = b.constant(count, valueWidth, 0), column = b.constant(count, 1, 0);
         if (op.getInitialState())
-          rows = unweighted(tile::LoadOp::create(
-              b, b.tileType(count, valueWidth), tensorOf(op.getInitialState()),
-              ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2, 3, false));
+          rows = unweighted(givenState(b, first, count));
         Value row = rowOf(b, first);
         if (!context.segment)
           tile::WriteOp::create(b, rows, state, row);
         if (op.getInitialNormalizer())
-          column = unweighted(tile::LoadOp::create(
-              b, b.tileType(count, 1), tensorOf(op.getInitialNormalizer()),
-              ValueRange{context.batch, stateHead(), first}, Value(), 2, -1, false));
+          column = unweighted(givenNormalizer(b, first, count));
         if (context.segment) {
           addSegmentsBefore(b, first, rows, column);
           tile::WriteOp::create(b, rows, state, row);
@@ -269,7 +276,7 @@ Value AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
 void AttendProgram::finish(TileBuilder &b, const FinalTensors &tensors, bool interleaved) {
   if (tensors.states.empty() && tensors.normalizers.empty())
     return;
-  auto storeAll = [&](TileBuilder &b) {
+  auto store = [&](TileBuilder &b, bool given) {
     SmallVector<Value> none;
     forFeatureBlocks(
         b, {},
@@ -284,15 +291,30 @@ void AttendProgram::finish(TileBuilder &b, const FinalTensors &tensors, bool int
             return weighted(tile::ReadOp::create(b, type, buffer, rowOf(b, first)));
           };
           for (Value tensor : tensors.states)
-            tile::StoreOp::create(b, rowsOf(state, valueWidth), tensor,
-                                  ValueRange{context.batch, stateHead(), first, b.index(0)},
-                                  Value(), 2, 3);
+            tile::StoreOp::create(
+                b, given ? givenState(b, first, count) : rowsOf(state, valueWidth), tensor,
+                ValueRange{context.batch, stateHead(), first, b.index(0)}, Value(), 2, 3);
           for (Value tensor : tensors.normalizers)
-            tile::StoreOp::create(b, rowsOf(normalizer, 1), tensor,
-                                  ValueRange{context.batch, stateHead(), first}, Value(), 2, -1);
+            tile::StoreOp::create(
+                b, given ? givenNormalizer(b, first, count) : rowsOf(normalizer, 1), tensor,
+                ValueRange{context.batch, stateHead(), first}, Value(), 2, -1);
           return SmallVector<Value>();
         },
         none);
+  };
+  auto storeAll = [&](TileBuilder &b) {
+    if (!op.getInitialState() || storedWeights.empty())
+      return store(b, /*given=*/false);
+    // Divided by the weights and multiplied again a state would not be what it was.
+    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.keys, b.index(0));
+    auto branch = [&](bool given) {
+      return [&, given](OpBuilder &builder, Location loc) {
+        TileBuilder inside(loc, builder);
+        store(inside, given);
+        scf::YieldOp::create(builder, loc);
+      };
+    };
+    scf::IfOp::create(b, isEmpty, branch(true), branch(false));
   };
   if (op.getGateHeads() == GateHeads::Q)
     return storeAll(b);

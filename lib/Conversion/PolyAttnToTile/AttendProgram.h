@@ -137,6 +137,8 @@ private:
   BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid);
   void makeBuffers(TileBuilder &builder);
   void fillState(TileBuilder &builder);
+  mlir::Value givenState(TileBuilder &builder, mlir::Value first, int64_t count);
+  mlir::Value givenNormalizer(TileBuilder &builder, mlir::Value first, int64_t count);
   void addSegmentsBefore(TileBuilder &builder, mlir::Value first, mlir::Value &rows,
                          mlir::Value &column);
   void
