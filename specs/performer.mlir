@@ -82,7 +82,7 @@ polyattn.attention @performer_guarded(
   %phi_k = apply @favor_eps(%k, %w) : tensor<?x?x?x64xf32>, tensor<64x256xf32> -> [256]
   %values = read %v : tensor<?x?x?x64xf32> -> [64]
   %o = attend query %phi_q key %phi_k value %values
-      causal normalize <sum, guard_below = 1.0e-6, guard_add = 2.0e-6>
+      causal normalize <sum, eps = 0.0, guard_below = 1.0e-6, guard_add = 2.0e-6>
       {grouping = #polyattn.grouping<block>}
     : [256], [256], [64]
   return %o : [64]

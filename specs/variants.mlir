@@ -35,8 +35,9 @@ polyattn.attention @dpfp_attention(
   return %o : [64]
 }
 
-// ReBased: a learned gain and bias, then the upper triangle of x (x) x with unweighted products,
-// which is no power of an inner product and keeps its features.
+// A learned gain and bias, then the upper triangle of x (x) x with unweighted products, which is no
+// power of an inner product and keeps its features. ReBased (Aksenov et al. 2024) has the root of 2
+// off the diagonal: there `triu {weights = sqrt2}` is the score's square, `power {symmetric}`.
 polyattn.feature_map @triangle(%x: [16], %gamma: 16, %beta: 16) {
   %y = layer_norm %x, %gamma, %beta {eps = 1.0e-5, eps_place = #polyattn.eps_place<inside>}
     : [16], 16, 16
@@ -135,5 +136,42 @@ polyattn.attention @lightning_attention(
       causal normalize <none>
       {gate_heads = #polyattn.gate_heads<kv>, grouping = #polyattn.grouping<block>}
     : [64], [64], [64], tensor<?xf32>
+  return %o : [64]
+}
+
+// eps added to every sum of keys, o = phi_q^T S / (phi_q^T (z + eps)), as linear attentions of vision
+// models have it: phi_q^T z is an attention over the constant 1, and eps adds eps times the sum of the
+// query's features, a projection by ones.
+polyattn.feature_map @ones() {
+  %one = constant {value = 1.0, width = 1}
+  yield %one : [1]
+}
+
+polyattn.feature_map @exponential(%x: [16]) {
+  %phi = exp %x : [16]
+  yield %phi : [16]
+}
+
+polyattn.attention @eps_on_sums(
+    %q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x64xf32>,
+    %sum: tensor<16x1xf32>) -> (o: tensor<?x?x?x64xf32>) {
+  %phi_q = apply @exponential(%q) : tensor<?x?x?x16xf32> -> [16]
+  %phi_k = apply @exponential(%k) : tensor<?x?x?x16xf32> -> [16]
+  %values = read %v : tensor<?x?x?x64xf32> -> [64]
+  %one = apply @ones() : -> [1]
+  %ones = read %sum : tensor<16x1xf32> -> 16x1
+  %n = attend query %phi_q key %phi_k value %values
+      causal normalize <none>
+      {grouping = #polyattn.grouping<block>}
+    : [16], [16], [64]
+  %z = attend query %phi_q key %phi_k value %one
+      causal normalize <none>
+      {grouping = #polyattn.grouping<block>}
+    : [16], [16], [1]
+  %total = project %phi_q, %ones : [16], 16x1
+  %e = scale %total {factor = 1.0e-6} : [1]
+  %d = add %z, %e : [1], [1]
+  %inverse = pow %d {exponent = -1.0} : [1]
+  %o = hadamard %n, %inverse : [64], [1]
   return %o : [64]
 }

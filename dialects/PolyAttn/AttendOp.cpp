@@ -150,7 +150,8 @@ static LogicalResult verifyStates(AttendOp op) {
   if (!state && !normalizer && !op.getFinalState())
     return success();
   if (op.getMask() != Mask::Causal)
-    return op.emitOpError("C10: a state needs the causal mask");
+    return op.emitOpError("C10: a state needs the causal mask: it is what the keys before a query "
+                          "say, and under the full mask a query sees all keys");
   if (!state && normalizer)
     return op.emitOpError("C8: an initial normalizer needs an initial state");
   if (!state)
@@ -206,8 +207,13 @@ LogicalResult AttendOp::verify() {
 
 /// The constraints that look into the applied maps, which are known to be well-formed here.
 LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
-  bool scoresSigned = !scoresNonNegative(getQuery(), getKey());
+  if (!absoluteScoresMatch(getQuery(), getKey()))
+    return emitOpError("C14: query and key must take |score| at the same places: it is a power of "
+                       "their score, not of one of them");
+  bool scoresSigned = !scoresNonNegative(getQuery(), getKey(), scoreScale());
   if (getLocalQuery()) {
+    if (!absoluteScoresMatch(getLocalQuery(), getLocalKey()))
+      return emitOpError("C14: local query and key must take |score| at the same places");
     for (auto [exact, other] :
          {std::pair{getLocalQuery(), getQuery()}, {getLocalKey(), getKey()}}) {
       std::optional<int64_t> local = factsOf(exact).degree, degree = factsOf(other).degree;
@@ -215,7 +221,7 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
         return emitOpError("C4: the local scores have degree ")
                << *local << ", the scores degree " << *degree;
     }
-    scoresSigned |= !scoresNonNegative(getLocalQuery(), getLocalKey());
+    scoresSigned |= !scoresNonNegative(getLocalQuery(), getLocalKey(), scoreScale());
   }
   if (getNormalizer().getKind() != NormalizerKind::None && scoresSigned && !getSignedScores())
     return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "

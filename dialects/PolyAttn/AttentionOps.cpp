@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
@@ -96,7 +97,7 @@ LogicalResult FeatureMapOp::verifyRegions() {
       return emitOpError("C1: argument ") << name << " is neither a feature vector nor a weight";
   if (getBody().front().empty() || !isa<YieldOp>(getBody().front().back()))
     return emitOpError("C2: the body must end in `yield`");
-  return success();
+  return verifyAbsoluteScores(getBody().front());
 }
 
 Value FeatureMapOp::getFeatures() {
@@ -264,16 +265,30 @@ LogicalResult AttentionOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
-// ReadOp, ApplyOp
+// ReadOp, ApplyOp, ReturnOp
 //===----------------------------------------------------------------------===//
+
+/// Says what [T, 1, d] is where somebody took it for a weight [1, d] of each head.
+static void noteOneRow(InFlightDiagnostic &error, Type tensor, Type wanted) {
+  auto weight = dyn_cast<WeightType>(wanted);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor).getShape();
+  if (weight && weight.getShape().size() == 2 && weight.getShape()[0] == 1 && shape.size() == 3 &&
+      shape[1] == 1)
+    error << ": it is a vector for each position; a weight of one row for each head is a vector, "
+          << RankedTensorType::get({ShapedType::kDynamic, shape[2]},
+                                   cast<RankedTensorType>(tensor).getElementType());
+}
 
 LogicalResult ReadOp::verify() {
   if (!isa<BlockArgument>(getTensor()))
     return emitOpError("C2: the tensor must be an argument of the attention");
   Type expected = readTypeOf(cast<RankedTensorType>(getTensor().getType()));
-  if (expected != getResult().getType())
-    return emitOpError("C1: ") << getTensor().getType() << " cannot be read as "
-                               << getResult().getType();
+  if (expected != getResult().getType()) {
+    InFlightDiagnostic error = emitOpError("C1: ") << getTensor().getType() << " cannot be read as "
+                                                   << getResult().getType();
+    noteOneRow(error, getTensor().getType(), getResult().getType());
+    return error;
+  }
   return success();
 }
 
@@ -293,13 +308,23 @@ LogicalResult ApplyOp::verifySymbolUses(SymbolTableCollection &symbols) {
         return emitOpError("C4: a tensor must be an argument of the attention");
       type = readTypeOf(tensor);
     }
-    if (type != argument.getType())
-      return emitOpError("C2: argument ") << name << " of " << getMapAttr() << " is "
-                                          << argument.getType() << ", got " << input.getType();
+    if (type != argument.getType()) {
+      InFlightDiagnostic error = emitOpError("C2: argument ")
+                                 << name << " of " << getMapAttr() << " is " << argument.getType()
+                                 << ", got " << input.getType();
+      if (isa<RankedTensorType>(input.getType()))
+        noteOneRow(error, input.getType(), argument.getType());
+      return error;
+    }
   }
   auto yield = body.front().empty() ? YieldOp() : dyn_cast<YieldOp>(body.front().back());
   if (yield && yield.getFeatures().getType() != getResult().getType())
     return emitOpError("C3: ") << getMapAttr() << " gives " << yield.getFeatures().getType()
                                << ", not " << getResult().getType();
   return success();
+}
+
+/// What no single attend can check of an attention, the maps being known to be well-formed here.
+LogicalResult ReturnOp::verifySymbolUses(SymbolTableCollection &) {
+  return verifyAbsoluteScores(*(*this)->getBlock());
 }

@@ -7,7 +7,7 @@
 #ifndef POLYATTN_ATTENTION_OPS
 #define POLYATTN_ATTENTION_OPS
 
-def PolyAttn_FeatureMapOp : Op<PolyAttn_Dialect, "feature_map",
+def PolyAttn_FeatureMapOp : PolyAttn_Op<"feature_map",
     [Symbol, IsolatedFromAbove, SingleBlock,
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a named feature map: a small program over one vector";
@@ -39,14 +39,14 @@ def PolyAttn_FeatureMapOp : Op<PolyAttn_Dialect, "feature_map",
   }];
 }
 
-def PolyAttn_YieldOp : Op<PolyAttn_Dialect, "yield",
+def PolyAttn_YieldOp : PolyAttn_Op<"yield",
     [Terminator, Pure, HasParent<"::polyattn::FeatureMapOp">]> {
   let summary = "the result of a feature map";
   let arguments = (ins PolyAttn_FeatureType:$features);
   let assemblyFormat = "$features attr-dict `:` custom<FeatureType>(type($features))";
 }
 
-def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
+def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     [Symbol, IsolatedFromAbove, SingleBlock,
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>, HasParent<"::mlir::ModuleOp">]> {
   let summary = "an entry point: the tensors of one attention and what is computed from them";
@@ -58,6 +58,7 @@ def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
       tensor<64x256xf32>    a weight shared by all heads;  tensor<?x64x256xf32>: one per head
       tensor<64xf32>        a vector, likewise;            tensor<?x64xf32>: one per head
       tensor<?x?x64xf32>    a vector per position and head [T, H, d];  tensor<?x1x64xf32>: per position
+                            (never a weight of one row per head)
 
     C1: every tensor has one of these shapes, or that of a decay or a state.
     C2: arguments have one storage type, f32, bf16 or f16; decays and states are f32.
@@ -71,7 +72,8 @@ def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
       %phi_k = apply @elu(%k) : tensor<?x?x?x64xf32> -> [64]
       %values = read %v : tensor<?x?x?x64xf32> -> [64]
       %o = attend query %phi_q key %phi_k value %values
-      causal normalize <sum, eps = 1.0e-6>
+          causal normalize <sum, eps = 1.0e-6>
+          {grouping = #polyattn.grouping<block>}
         : [64], [64], [64]
       return %o : [64]
     }
@@ -89,7 +91,7 @@ def PolyAttn_AttentionOp : Op<PolyAttn_Dialect, "attention",
   }];
 }
 
-def PolyAttn_ReadOp : Op<PolyAttn_Dialect, "read",
+def PolyAttn_ReadOp : PolyAttn_Op<"read",
     [Pure, HasParent<"::polyattn::AttentionOp">]> {
   let summary = "the vector of this token and head, or the weight of this head";
   let description = [{
@@ -106,12 +108,12 @@ def PolyAttn_ReadOp : Op<PolyAttn_Dialect, "read",
   let hasVerifier = 1;
 }
 
-def PolyAttn_ApplyOp : Op<PolyAttn_Dialect, "apply",
+def PolyAttn_ApplyOp : PolyAttn_Op<"apply",
     [Pure, HasParent<"::polyattn::AttentionOp">,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a feature map applied to vectors and weights";
   let description = [{
-    Tensors are read as `polyattn.read` does.
+    Tensors are read as `polyattn.read` does. A map without arguments is a constant vector.
 
     C1: the symbol names a feature map.
     C2: the operands are as many as the map's arguments and fit them.
@@ -128,7 +130,7 @@ def PolyAttn_ApplyOp : Op<PolyAttn_Dialect, "apply",
   }];
 }
 
-def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
+def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "attention from feature vectors";
@@ -147,7 +149,7 @@ def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
     head [Hg]; `decay_factors` is a list of g itself, one number per head. Hg is the
     number of key heads, or of query heads with `gate_heads = q`. `grouping` says which
     key head serves a query head h where the numbers of heads differ: h / (H / Hkv)
-    (`block`) or h mod Hkv (`interleaved`).
+    (`block`) or h mod Hkv (`interleaved`). Without it they may not differ.
 
     `initial` gives S and z before position 0, `final_state` asks for them after the
     last one, in the order in which the key's structure lists its features.
@@ -156,18 +158,21 @@ def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
     C2: local vectors come as a pair of equal structures, with the causal mask and a block.
     C3: a block is positive.
     C4: the local scores have the degree of the scores, where both are polynomials.
-    C5: with `sum` or `bias` the scores are known not to be negative, or `signed_scores`
-        says that the denominator may vanish or change its sign.
+    C5: with `sum` or `bias` the scores, `score_scale` included, are known not to be negative, or
+        `signed_scores` says that the denominator may vanish or change its sign.
     C6: a decay needs the causal mask; it is a tensor or a list, not both.
     C7: a decay is f32 of shape [B, T, H] or [H]; factors are in (0, 1].
     C8: a state is f32 of shape [B, H, D, dv], its normalizer part [B, H, D]; the latter is
         given where, and only where, there is a normalizer.
     C9: a state is asked for only where D is small enough to hold one (at most 2^24
         features) and the scores are an inner product of features.
-    C10: a state needs the causal mask.
+    C10: a state needs the causal mask: it is what the keys before a query say.
     C11: `score_scale` is finite.
     C12: decays and initial states are arguments of the attention.
     C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
+    C14: odd powers of |score| stand in the query and in the key at the same places, in the operands
+        of `tensor`, `concat`, `power` and `scale` only. They have scores and no features, so that no
+        other op takes them, nor a value or a result.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -193,8 +198,9 @@ def PolyAttn_AttendOp : Op<PolyAttn_Dialect, "attend",
   }];
 }
 
-def PolyAttn_ReturnOp : Op<PolyAttn_Dialect, "return",
-    [Terminator, Pure, HasParent<"::polyattn::AttentionOp">]> {
+def PolyAttn_ReturnOp : PolyAttn_Op<"return",
+    [Terminator, Pure, HasParent<"::polyattn::AttentionOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the results of an attention";
   let arguments = (ins Variadic<AnyType>:$results);
   let assemblyFormat = "$results attr-dict `:` custom<FeatureTypes>(type($results))";

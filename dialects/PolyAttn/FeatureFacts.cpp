@@ -7,15 +7,13 @@
 
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Features/ScorePolynomial.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
 
-/// The map that an `apply` applies; null for other values and where it has no result.
-static FeatureMapOp appliedMap(Value value) {
+FeatureMapOp polyattn::appliedMap(Value value) {
   auto apply = value.getDefiningOp<ApplyOp>();
   if (!apply)
     return {};
@@ -239,19 +237,21 @@ private:
 
 } // namespace
 
-/// The sum or the product of the parts' polynomials, where all have one base.
+/// The sum or the product of the parts' polynomials, where all have one base; else the whole is a
+/// score of which no more is known, and itself the base of what is built from it.
 PolynomialOfBase ScoreFacts::combineParts(Operation *query, Operation *key, bool product) {
+  PolynomialOfBase itself{ScorePolynomial::variable(), {query->getResult(0), key->getResult(0)}};
   PolynomialOfBase result{ScorePolynomial::constant(product ? 1.0 : 0.0), {}};
   for (auto [a, b] : llvm::zip(query->getOperands(), key->getOperands())) {
     PolynomialOfBase part = polynomial(a, b);
     if (!part.polynomial || (part.base.first && result.base.first && part.base != result.base))
-      return {};
+      return itself;
     if (part.base.first)
       result.base = part.base;
     result.polynomial = product ? result.polynomial->times(*part.polynomial)
                                 : *result.polynomial + *part.polynomial;
     if (!result.polynomial)
-      return {};
+      return itself;
   }
   return result;
 }
@@ -344,8 +344,8 @@ bool ScoreFacts::partsNonNegative(Value query, Value key) {
   return false;
 }
 
-bool polyattn::scoresNonNegative(Value query, Value key) {
-  return ScoreFacts().nonNegative(query, key);
+bool polyattn::scoresNonNegative(Value query, Value key, double scale) {
+  return scale == 0 || (scale > 0 && ScoreFacts().nonNegative(query, key));
 }
 
 ProjectOp polyattn::mergeableInput(ProjectOp project) {
@@ -356,22 +356,4 @@ ProjectOp polyattn::mergeableInput(ProjectOp project) {
   // Sizes are below 2^31, so that the sum of two products fits 64 bits without a sign.
   uint64_t in = widthOf(inner.getInput()), between = widthOf(inner), out = widthOf(project);
   return in * out <= in * between + between * out ? inner : ProjectOp();
-}
-
-bool polyattn::hasAbsoluteScore(Value value) {
-  SmallVector<Value> worklist = {value};
-  llvm::DenseSet<Value> seen;
-  while (!worklist.empty()) {
-    Value next = throughApply(worklist.pop_back_val());
-    Operation *op = next.getDefiningOp();
-    if (!op || !seen.insert(next).second)
-      continue;
-    if (auto power = dyn_cast<PowerOp>(op))
-      if (power.getAbs() && power.getDegree() % 2 != 0)
-        return true;
-    for (Value operand : op->getOperands())
-      if (isa<FeatureType>(operand.getType()))
-        worklist.push_back(operand);
-  }
-  return false;
 }

@@ -23,17 +23,25 @@ struct FeatureFacts {
 
 FeatureFacts factsOf(mlir::Value value);
 
-/// True where <query, key> is never negative: both vectors are non-negative, the
-/// structure is built from even powers by sums and products, or the score is a
+/// True where scale <query, key> is never negative: the scale is not, and both vectors are
+/// non-negative, the structure is built from even powers by sums and products, or the score is a
 /// polynomial of one smaller score that has no negative value (BASED).
-bool scoresNonNegative(mlir::Value query, mlir::Value key);
+bool scoresNonNegative(mlir::Value query, mlir::Value key, double scale);
 
 /// The projection without bias whose result goes into this one alone, where one projection with
 /// the product of the weights takes no more multiply-adds than the two; null otherwise.
 ProjectOp mergeableInput(ProjectOp project);
 
+/// The map that an `apply` applies; null for other values and where it has no result.
+FeatureMapOp appliedMap(mlir::Value value);
+
 /// True where some power in the program takes |score|, which features cannot give.
 bool hasAbsoluteScore(mlir::Value value);
+
+/// Attend, C14, in a map's or an attention's body: what takes |score| is a part of scores.
+mlir::LogicalResult verifyAbsoluteScores(mlir::Block &body);
+/// Attend, C14: what takes |score| stands in both vectors at the same places.
+bool absoluteScoresMatch(mlir::Value query, mlir::Value key);
 
 } // namespace polyattn
 

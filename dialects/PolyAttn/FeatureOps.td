@@ -17,7 +17,7 @@
 class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
                          int maxWeights = minWeights, string weightsMayBeVectors = "false",
                          list<Trait> traits = []>
-    : Op<PolyAttn_Dialect, mnemonic, !listconcat([Pure, InferTypeOpAdaptor], traits)> {
+    : PolyAttn_Op<mnemonic, !listconcat([Pure, InferTypeOpAdaptor], traits)> {
   let extraClassDeclaration = "static constexpr OperandKinds kOperandKinds = {" # features # ", "
                               # minWeights # ", " # maxWeights # ", " # weightsMayBeVectors
                               # "};";

@@ -7,6 +7,7 @@
 #ifndef POLYATTN_DIALECTS_POLYATTN_H
 #define POLYATTN_DIALECTS_POLYATTN_H
 
+#include "dialects/Attributes/KnownAttributes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -7,6 +7,7 @@
 #ifndef POLYATTN_BASE
 #define POLYATTN_BASE
 
+include "dialects/Attributes/KnownAttributes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
@@ -28,6 +29,9 @@ def PolyAttn_Dialect : Dialect {
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }
+
+class PolyAttn_Op<string mnemonic, list<Trait> traits = []>
+    : Op<PolyAttn_Dialect, mnemonic, !listconcat([KnownAttributes], traits)>;
 
 class PolyAttn_Type<string name, string typeMnemonic> : TypeDef<PolyAttn_Dialect, name> {
   let mnemonic = typeMnemonic;
@@ -134,9 +138,9 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
       sum, eps = e               o = N / (Z + e)              (primer; FLA; BASED)
       bias, bias = b             o = N / (b + Z)              (PolySketchFormer: b = 1)
 
-    `eps_mode = row_max` adds e times the row's largest score instead of e (retention,
+    eps of `sum` and bias of `bias` have no default. `eps_mode = row_max` adds e times the row's largest score instead of e (retention,
     FPA). `reduce = mean` divides N and Z by the number of visible keys first (FLatten,
-    PolaFormer). `guard_below = t, guard_add = a` adds a where |Z| <= t (Performer).
+    PolaFormer). `guard_below = t, guard_add = a`, both or none, adds a where |Z| <= t (Performer).
     `min_denom = m` is a floor on the denominator's magnitude; its sign is kept.
 
     Example: `#polyattn.normalizer<sum, eps = 1.000000e-06>`

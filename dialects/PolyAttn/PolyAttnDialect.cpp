@@ -9,6 +9,7 @@
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -59,12 +60,29 @@ static ParseResult parseEnum(AsmParser &parser, std::optional<Enum> (*symbolize)
   return success();
 }
 
+/// What changes numbers has no default.
+static LogicalResult checkGiven(AsmParser &parser, llvm::SMLoc loc, NormalizerKind kind,
+                                const llvm::StringSet<> &given) {
+  auto fail = [&](const Twine &message) -> LogicalResult { return parser.emitError(loc, message); };
+  if (kind == NormalizerKind::Sum && !given.contains("eps"))
+    return fail(
+        "a normalizer `sum` says its eps, which has no default: `<sum, eps = 0.0>` for none");
+  if (kind == NormalizerKind::Bias && !given.contains("bias"))
+    return fail("a normalizer `bias` says its bias, which has no default: `<bias, bias = 1.0>`");
+  if (given.contains("eps_mode") && !given.contains("eps"))
+    return fail("eps_mode says what eps is relative to, and there is no eps");
+  if (given.contains("guard_below") != given.contains("guard_add"))
+    return fail("guard_below and guard_add are given together");
+  return success();
+}
+
 Attribute NormalizerAttr::parse(AsmParser &parser, Type) {
   llvm::SMLoc start = parser.getCurrentLocation();
   NormalizerKind kind = NormalizerKind::None;
   EpsMode epsMode = EpsMode::Absolute;
   Reduce reduce = Reduce::Sum;
   double eps = 0, bias = 0, guardBelow = 0, guardAdd = 0, minDenom = 0;
+  llvm::StringSet<> given;
   if (parser.parseLess() ||
       parseEnum<NormalizerKind>(parser, symbolizeNormalizerKind, "normalizer", kind))
     return {};
@@ -73,6 +91,10 @@ Attribute NormalizerAttr::parse(AsmParser &parser, Type) {
     StringRef field;
     if (parser.parseKeyword(&field) || parser.parseEqual())
       return {};
+    if (!given.insert(field).second) {
+      parser.emitError(loc) << "a normalizer's " << field << " is given twice";
+      return {};
+    }
     double *number = llvm::StringSwitch<double *>(field)
                          .Case("eps", &eps)
                          .Case("bias", &bias)
@@ -93,11 +115,16 @@ Attribute NormalizerAttr::parse(AsmParser &parser, Type) {
       if (parseEnum<Reduce>(parser, symbolizeReduce, "reduce", reduce))
         return {};
     } else {
-      parser.emitError(loc) << "unknown field '" << field << "' of a normalizer";
+      InFlightDiagnostic error = parser.emitError(loc)
+                                 << "unknown field '" << field << "' of a normalizer";
+      StringRef nearest = nearestName(
+          field, {"eps", "bias", "guard_below", "guard_add", "min_denom", "eps_mode", "reduce"});
+      if (!nearest.empty())
+        error << "; did you mean '" << nearest << "'?";
       return {};
     }
   }
-  if (parser.parseGreater())
+  if (parser.parseGreater() || failed(checkGiven(parser, start, kind, given)))
     return {};
   return parser.getChecked<NormalizerAttr>(
       start, parser.getContext(), kind, llvm::APFloat(eps), epsMode, llvm::APFloat(bias), reduce,
@@ -106,20 +133,22 @@ Attribute NormalizerAttr::parse(AsmParser &parser, Type) {
 
 void NormalizerAttr::print(AsmPrinter &printer) const {
   printer << "<" << stringifyNormalizerKind(getKind());
-  auto number = [&](StringRef name, const llvm::APFloat &value) {
-    if (!value.isZero()) {
+  auto number = [&](StringRef name, const llvm::APFloat &value, bool always = false) {
+    if (always || !value.isZero()) {
       printer << ", " << name << " = ";
       printer.printFloat(value);
     }
   };
-  number("eps", getEps());
+  number("eps", getEps(),
+         /*always=*/getKind() == NormalizerKind::Sum || getEpsMode() != EpsMode::Absolute);
   if (getEpsMode() != EpsMode::Absolute)
     printer << ", eps_mode = " << stringifyEpsMode(getEpsMode());
-  number("bias", getBias());
+  number("bias", getBias(), /*always=*/getKind() == NormalizerKind::Bias);
   if (getReduce() != Reduce::Sum)
     printer << ", reduce = " << stringifyReduce(getReduce());
-  number("guard_below", getGuardBelow());
-  number("guard_add", getGuardAdd());
+  bool guarded = !getGuardBelow().isZero() || !getGuardAdd().isZero();
+  number("guard_below", getGuardBelow(), guarded);
+  number("guard_add", getGuardAdd(), guarded);
   number("min_denom", getMinDenom());
   printer << ">";
 }

@@ -141,6 +141,9 @@ void polyattn::printFeatureType(AsmPrinter &printer, Type type) {
 }
 
 ParseResult polyattn::parseFeatureTypes(AsmParser &parser, SmallVectorImpl<Type> &types) {
+  // `apply @constant() : -> [4]` has none before the arrow.
+  if (*parser.getCurrentLocation().getPointer() == '-')
+    return success();
   return parser.parseCommaSeparatedList(
       [&] { return parseFeatureType(parser, types.emplace_back()); });
 }

@@ -112,6 +112,25 @@ void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
     setName(segment, "segment");
 }
 
+/// The attributes that say which head of keys serves a head of queries.
+static LogicalResult verifyHeads(KernelOp kernel) {
+  for (auto [name, number] : {std::pair("query_tensor", kernel.getQueryTensor()),
+                              std::pair("key_tensor", kernel.getKeyTensor())})
+    if (number && (*number >= kernel.getNumTensors() ||
+                   cast<MemRefType>(kernel.getTensor(*number).getType()).getRank() != 4))
+      return kernel.emitOpError() << name << " must be the number of a tensor [B, T, H, d], not "
+                                  << int64_t(*number);
+  std::optional<StringRef> grouping = kernel.getGrouping();
+  if (!grouping || *grouping == "block" || *grouping == "interleaved")
+    return success();
+  InFlightDiagnostic error = kernel.emitOpError("a grouping is \"block\" or \"interleaved\", not ");
+  error << kernel.getGroupingAttr();
+  StringRef nearest = polyattn::nearestName(*grouping, {"block", "interleaved"});
+  if (!nearest.empty())
+    error << "; did you mean \"" << nearest << "\"?";
+  return error;
+}
+
 LogicalResult KernelOp::verifyRegions() {
   Region &body = getBody();
   unsigned indices = getSegments() ? 5 : 4;
@@ -121,6 +140,8 @@ LogicalResult KernelOp::verifyRegions() {
   for (auto [i, argument] : llvm::enumerate(body.getArguments()))
     if (i < getNumTensors() ? !isa<MemRefType>(argument.getType()) : !argument.getType().isIndex())
       return emitOpError("argument ") << i << " has the wrong kind of type";
+  if (failed(verifyHeads(*this)))
+    return failure();
   int64_t cluster = getClusterSize();
   if (getCluster() && (cluster < 2 || cluster > 8 || !llvm::isPowerOf2_64(cluster)))
     return emitOpError("a cluster has 2, 4 or 8 programs, not ") << cluster;

@@ -13,7 +13,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+class Tile_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Tile_Dialect, mnemonic, !listconcat([KnownAttributes], traits)>;
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -34,6 +35,11 @@ def Tile_KernelOp : Tile_Op<"kernel",
     that see each other's memory: `tile.cluster_rank` tells them apart, and `tile.cluster_sum` adds
     what they have.
 
+    `query_tensor` and `key_tensor` are the numbers of tensors [B, T, H, d] that give the heads of
+    queries and of keys, the first tensor and the second where they are not given. `grouping`, which
+    is "block" or "interleaved", says which head of keys serves a head h of queries: h / G or
+    h mod Hkv.
+
     With `segments = k` the positions of a batch and head are cut: there are S + k programs for
     each, S being what a launch chooses, and a fifth index is the program's number among them.
 
@@ -45,7 +51,9 @@ def Tile_KernelOp : Tile_Op<"kernel",
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$num_inputs,
-                       OptionalAttr<I64Attr>:$segments, OptionalAttr<I64Attr>:$cluster);
+                       OptionalAttr<I64Attr>:$segments, OptionalAttr<I64Attr>:$cluster,
+                       OptionalAttr<I64Attr>:$query_tensor, OptionalAttr<I64Attr>:$key_tensor,
+                       OptionalAttr<StrAttr>:$grouping);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -60,6 +68,8 @@ def Tile_KernelOp : Tile_Op<"kernel",
     ::mlir::Value getGroup() { return getBody().getArgument(getNumTensors() + 3); }
     /// Programs of a cluster, 1 where there are none.
     int64_t getClusterSize() { return getCluster().value_or(1); }
+    /// Whether head h of queries is served by head h mod Hkv of keys.
+    bool isInterleaved() { return getGrouping() == "interleaved"; }
     /// Null where positions are not cut.
     ::mlir::Value getSegment() {
       return getSegments() ? getBody().getArgument(getNumTensors() + 4) : ::mlir::Value();

@@ -7,6 +7,7 @@
 #ifndef POLYATTN_DIALECTS_WARP_H
 #define POLYATTN_DIALECTS_WARP_H
 
+#include "dialects/Attributes/KnownAttributes.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -7,6 +7,7 @@
 #ifndef WARP_BASE
 #define WARP_BASE
 
+include "dialects/Attributes/KnownAttributes.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"

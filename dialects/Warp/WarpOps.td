@@ -12,7 +12,8 @@ include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-class Warp_Op<string mnemonic, list<Trait> traits = []> : Op<Warp_Dialect, mnemonic, traits>;
+class Warp_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Warp_Dialect, mnemonic, !listconcat([KnownAttributes], traits)>;
 
 def Warp_GlobalPointer : LLVM_PointerInAddressSpace<1>;
 

@@ -100,8 +100,11 @@ static Object describeParameters(const LaunchDescription &launch, const KernelDe
   Array tensors;
   for (const TensorDescription &tensor : entry->tensors) {
     Array shape;
-    for (int64_t size : tensor.sizes)
+    for (int64_t size : tensor.sizes) {
+      if (size < 0 && entry->fixedSizes[-size - 1] >= 0)
+        size = entry->fixedSizes[-size - 1];
       shape.push_back(size < 0 ? llvm::json::Value(sizeToString(size)) : size);
+    }
     tensors.push_back(Object{{"name", tensor.name},
                              {"dtype", toString(tensor.dtype)},
                              {"shape", std::move(shape)},

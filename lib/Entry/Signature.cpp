@@ -39,6 +39,15 @@ Dim::Kind Signature::canonical(Dim::Kind kind) const {
   return kind;
 }
 
+std::optional<int64_t> Signature::fixedSize(const Dim &dim) const {
+  if (dim.kind == Dim::Fixed)
+    return dim.size;
+  Dim::Kind kind = canonical(dim.kind);
+  if (kind == Dim::Heads)
+    return fixedHeads;
+  return kind == Dim::KvHeads ? fixedKvHeads : std::nullopt;
+}
+
 static const TensorSignature *find(const std::vector<TensorSignature> &tensors, StringRef name) {
   auto it = llvm::find_if(tensors, [&](const TensorSignature &t) { return t.name == name; });
   return it == tensors.end() ? nullptr : &*it;
@@ -99,6 +108,7 @@ private:
   void visitAttend(AttendOp attend) {
     attends.push_back(attend);
     samePositions |= attend.getMask() == Mask::Causal;
+    sameHeads |= !attend.getGrouping();
     bool perQueryHead = attend.getGateHeads() == GateHeads::Q;
     for (Value value : {attend.getQuery(), attend.getLocalQuery()})
       markSide(value, Side::Query);
@@ -307,14 +317,14 @@ SmallVector<int64_t, 4> polyattn::shapeOf(const TensorSignature &tensor, const C
 }
 
 llvm::json::Object polyattn::toJson(const Signature &signature) {
-  auto tensors = [](const std::vector<TensorSignature> &list) {
+  auto tensors = [&](const std::vector<TensorSignature> &list) {
     llvm::json::Array array;
     for (const TensorSignature &tensor : list) {
       llvm::json::Array shape, dims;
       for (const Dim &dim : tensor.dims) {
-        bool fixed = dim.kind == Dim::Fixed;
-        shape.push_back(fixed ? llvm::json::Value(dim.size) : llvm::json::Value(nullptr));
-        dims.push_back(fixed ? llvm::json::Value(dim.size) : llvm::json::Value(dim.str()));
+        std::optional<int64_t> size = signature.fixedSize(dim);
+        shape.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(nullptr));
+        dims.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(dim.str()));
       }
       array.push_back(llvm::json::Object{{"name", tensor.name},
                                          {"shape", std::move(shape)},

@@ -49,8 +49,7 @@ LogicalResult polyattn::evaluateTile(tile::KernelOp kernel, MutableArrayRef<Arra
     return kernel.emitError("the query heads, ")
            << heads << ", are no multiple of the key heads, " << kvHeads;
 
-  auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
-  bool interleaved = grouping && grouping.getValue() == "interleaved";
+  bool interleaved = kernel.isInterleaved();
   int64_t group = heads / kvHeads;
   int64_t segments = kernel.getSegments() ? options.segments + *kernel.getSegments() : 1;
   for (int64_t segment = 0; segment < segments; ++segment) {

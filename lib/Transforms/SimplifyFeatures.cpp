@@ -24,9 +24,9 @@ namespace polyattn {
 using Pair = std::pair<Value, Value>;
 
 /// True where it is known of the new scores too that they are not negative, if it was.
-static bool keepsSign(Pair old, Pair rewritten) {
-  return !scoresNonNegative(old.first, old.second) ||
-         scoresNonNegative(rewritten.first, rewritten.second);
+static bool keepsSign(Pair old, double oldScale, Pair rewritten, double scale) {
+  return !scoresNonNegative(old.first, old.second, oldScale) ||
+         scoresNonNegative(rewritten.first, rewritten.second, scale);
 }
 
 /// AttendOp, C4. A part with the factor zero has a degree as long as it stands there.
@@ -49,11 +49,11 @@ static void simplifyScores(AttendOp op, ScoreForm &form) {
     return;
   Pair pair = form.vectorsOf(score, /*withFactor=*/!folds), localPair;
   // Vectors that are not used after all fall to the next clean-up.
-  if (!keepsSign({op.getQuery(), op.getKey()}, pair))
+  if (!keepsSign({op.getQuery(), op.getKey()}, op.scoreScale(), pair, scale))
     return;
   if (local) {
     localPair = form.vectorsOf(*local, /*withFactor=*/!folds);
-    if (!keepsSign({op.getLocalQuery(), op.getLocalKey()}, localPair) ||
+    if (!keepsSign({op.getLocalQuery(), op.getLocalKey()}, op.scoreScale(), localPair, scale) ||
         !haveOneDegree(pair.first, localPair.first) ||
         !haveOneDegree(pair.second, localPair.second))
       return;

@@ -61,3 +61,58 @@ polyattn.attention @applied(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
   %o = attend query %a key %a value %v causal normalize <sum, eps = 1.0e-6> : [4], [4], [4]
   return %o : [4]
 }
+
+// 1 + s + s^2/2 with s = s1 + s2, the score of a concatenation, which is one variable.
+polyattn.feature_map @taylor_of_sum(%x: [4], %y: [2]) {
+  %s = concat %x, %y : [4], [2]
+  %one = constant {value = 1.0, width = 1}
+  %ss = power %s {degree = 2, symmetric} : [4] + [2]
+  %half = scale %ss {factor = 0.70710678118654757} : sym 2 ([4] + [2])
+  %phi = concat %one, %s, %half : [1], [4] + [2], sym 2 ([4] + [2])
+  yield %phi : [1] + ([4] + [2]) + sym 2 ([4] + [2])
+}
+
+// The same of a product of two scores, times a square of another one.
+polyattn.feature_map @taylor_of_product(%x: [4], %y: [2]) {
+  %s = tensor %x, %y : [4], [2]
+  %one = constant {value = 1.0, width = 1}
+  %ss = power %s {degree = 2, symmetric} : [4] x [2]
+  %half = scale %ss {factor = 0.70710678118654757} : sym 2 ([4] x [2])
+  %sum = concat %one, %s, %half : [1], [4] x [2], sym 2 ([4] x [2])
+  %yy = power %y {degree = 2} : [2]
+  %phi = tensor %sum, %yy : [1] + [4] x [2] + sym 2 ([4] x [2]), pow 2 [2]
+  yield %phi : ([1] + [4] x [2] + sym 2 ([4] x [2])) x pow 2 [2]
+}
+
+// CHECK-LABEL: polyattn.attention @sums
+polyattn.attention @sums(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = apply @taylor_of_sum(%q, %r) : tensor<?x?x?x4xf32>, tensor<?x?x?x2xf32>
+    -> [1] + ([4] + [2]) + sym 2 ([4] + [2])
+  %v = read %q : tensor<?x?x?x4xf32> -> [4]
+  // CHECK: attend query
+  %o = attend query %a key %a value %v causal normalize <sum, eps = 1.0e-6>
+    : [1] + ([4] + [2]) + sym 2 ([4] + [2]), [1] + ([4] + [2]) + sym 2 ([4] + [2]), [4]
+  return %o : [4]
+}
+
+// CHECK-LABEL: polyattn.attention @products
+polyattn.attention @products(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = apply @taylor_of_product(%q, %r) : tensor<?x?x?x4xf32>, tensor<?x?x?x2xf32>
+    -> ([1] + [4] x [2] + sym 2 ([4] x [2])) x pow 2 [2]
+  %v = read %q : tensor<?x?x?x4xf32> -> [4]
+  // CHECK: attend query
+  %o = attend query %a key %a value %v causal normalize <sum, eps = 1.0e-6>
+    : ([1] + [4] x [2] + sym 2 ([4] x [2])) x pow 2 [2],
+      ([1] + [4] x [2] + sym 2 ([4] x [2])) x pow 2 [2], [4]
+  return %o : [4]
+}
+
+// No score is negative where all are zero.
+// CHECK-LABEL: polyattn.attention @scaled_to_zero
+polyattn.attention @scaled_to_zero(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %v = read %q : tensor<?x?x?x4xf32> -> [4]
+  // CHECK: attend query
+  %o = attend query %v key %v value %v causal normalize <sum, eps = 1.0e-6> {score_scale = 0.0}
+    : [4], [4], [4]
+  return %o : [4]
+}

@@ -307,7 +307,7 @@ polyattn.attention @apply_c2_none(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf3
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{expected}}
+  // expected-error@+1 {{C2: @id takes 1 arguments, got 0}}
   %o = apply @id() : -> [4]
   return %o : [4]
 }

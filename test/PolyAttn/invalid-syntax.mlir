@@ -83,7 +83,37 @@ polyattn.feature_map @weight_large(%w: 4294967296x4294967296) {}
 // -----
 
 // expected-error@+1 {{only a normalizer `bias` has a bias}}
-#n = #polyattn.normalizer<sum, bias = 1.0>
+#n = #polyattn.normalizer<sum, eps = 0.0, bias = 1.0>
+
+// -----
+
+// expected-error@+1 {{unknown field 'esp' of a normalizer; did you mean 'eps'?}}
+#n = #polyattn.normalizer<sum, esp = 1.0>
+
+// -----
+
+// expected-error@+1 {{a normalizer `sum` says its eps, which has no default: `<sum, eps = 0.0>` for none}}
+#n = #polyattn.normalizer<sum>
+
+// -----
+
+// expected-error@+1 {{a normalizer `bias` says its bias, which has no default}}
+#n = #polyattn.normalizer<bias, eps = 1.0>
+
+// -----
+
+// expected-error@+1 {{eps_mode says what eps is relative to, and there is no eps}}
+#n = #polyattn.normalizer<bias, bias = 1.0, eps_mode = row_max>
+
+// -----
+
+// expected-error@+1 {{guard_below and guard_add are given together}}
+#n = #polyattn.normalizer<sum, eps = 0.0, guard_below = 1.0>
+
+// -----
+
+// expected-error@+1 {{a normalizer's eps is given twice}}
+#n = #polyattn.normalizer<sum, eps = 0.0, eps = 1.0>
 
 // -----
 

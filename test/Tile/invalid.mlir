@@ -284,3 +284,40 @@ tile.kernel @alone attributes {arg_names = ["o"], num_inputs = 0} {
   // expected-error @below {{belongs into a kernel with `cluster`}}
   %rank = tile.cluster_rank : index
 }
+
+// -----
+
+// expected-error @below {{a grouping is "block" or "interleaved", not "interleavd"; did you mean "interleaved"?}}
+tile.kernel @grouping attributes {arg_names = ["x"], num_inputs = 1, grouping = "interleavd"} {
+^bb0(%x: memref<?x?x?x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+}
+
+// -----
+
+// expected-error @below {{'tile.kernel' op has no attribute 'groupin'; did you mean 'grouping'?}}
+tile.kernel @unknown attributes {arg_names = ["x"], num_inputs = 1, groupin = "block"} {
+^bb0(%x: memref<?x?x?x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+}
+
+// -----
+
+// expected-error @below {{query_tensor must be the number of a tensor [B, T, H, d], not 1}}
+tile.kernel @query_tensor attributes {arg_names = ["x"], num_inputs = 1, query_tensor = 1} {
+^bb0(%x: memref<?x?x?x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+}
+
+// -----
+
+// expected-error @below {{key_tensor must be the number of a tensor [B, T, H, d], not 0}}
+tile.kernel @key_tensor attributes {arg_names = ["x"], num_inputs = 1, key_tensor = 0} {
+^bb0(%x: memref<4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+}
+
+// -----
+
+tile.kernel @unknown_in_op attributes {arg_names = ["x"], num_inputs = 1, polyattn.hidden = []} {
+^bb0(%x: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %i = arith.constant 0 : index
+  // expected-error @below {{'tile.load' op has no attribute 'transpose'; did you mean 'transposed'?}}
+  %t = tile.load %x[%i, %i] {row_dim = 0, col_dim = 1, transpose} : memref<4x4xf32> -> !tile.tile<4x4xf32>
+}

@@ -128,3 +128,13 @@ gpu.module @kernels {
 // expected-error @+1 {{has 'warp.cluster', which is for kernels}}
 gpu.module @kernels attributes {warp.cluster = 2 : i64} {
 }
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%x: f32) kernel {
+    // expected-error @+1 {{'warp.pack' op has no attribute 'round'}}
+    %a = warp.pack <bf16> %x, %x {round = "up"}
+    gpu.return
+  }
+}

@@ -79,7 +79,7 @@ struct Signature {
   std::vector<TensorSignature> arguments, results;
   /// T = Tk: a causal mask, or one tensor on both sides.
   bool samePositions = false;
-  /// H = Hkv: a tensor or a per-head weight on both sides.
+  /// H = Hkv: an attend without a grouping, a tensor or a per-head weight on both sides.
   bool sameHeads = false;
   /// Heads that the spec itself fixes, by its list of decay factors.
   std::optional<int64_t> fixedHeads, fixedKvHeads;
@@ -87,6 +87,8 @@ struct Signature {
 
   /// The symbol that stands for `kind` here: Tk becomes T and Hkv H where they are the same.
   Dim::Kind canonical(Dim::Kind kind) const;
+  /// The size where the spec gives it, in a type or by a list of decay factors.
+  std::optional<int64_t> fixedSize(const Dim &dim) const;
   const TensorSignature *findArgument(llvm::StringRef name) const;
   const TensorSignature *findResult(llvm::StringRef name) const;
 };

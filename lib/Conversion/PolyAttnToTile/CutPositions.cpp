@@ -41,13 +41,13 @@ SmallVector<HiddenArgument> KernelBuilder::segmentTensors() {
 
 /// The attribute `polyattn.hidden`: all begin with [S - 1, B, Hs].
 ArrayAttr KernelBuilder::segmentSizes(ArrayRef<HiddenArgument> tensors) {
-  auto size = [&](Value tensor, int64_t dimension) {
-    return b.getI64ArrayAttr({numberOf(tensor), dimension});
+  auto size = [&](int64_t tensor, int64_t dimension) {
+    return b.getI64ArrayAttr({tensor, dimension});
   };
   SmallVector<Attribute> all;
   for (const HiddenArgument &tensor : tensors) {
-    SmallVector<Attribute> sizes = {b.getI64ArrayAttr({-1}), size(queryTensor(), 0),
-                                    size(statePerQuery ? queryTensor() : keyTensor(), 2)};
+    SmallVector<Attribute> sizes = {b.getI64ArrayAttr({-1}), size(*queryTensor, 0),
+                                    size(statePerQuery ? *queryTensor : *keyTensor, 2)};
     for (int64_t fixed : tensor.type.getShape().drop_front(3))
       sizes.push_back(b.getI64IntegerAttr(fixed));
     all.push_back(b.getArrayAttr(sizes));
@@ -66,16 +66,16 @@ DictionaryAttr KernelBuilder::segmentRule(int64_t quadraticBelow) {
   auto number = [&](StringRef name, int64_t value) {
     return b.getNamedAttr(name, b.getI64IntegerAttr(value));
   };
-  auto size = [&](StringRef name, Value tensor, int64_t dimension) {
-    return b.getNamedAttr(name, b.getI64ArrayAttr({numberOf(tensor), dimension}));
+  auto size = [&](StringRef name, int64_t tensor, int64_t dimension) {
+    return b.getNamedAttr(name, b.getI64ArrayAttr({tensor, dimension}));
   };
   return b.getDictionaryAttr(
       {b.getNamedAttr("states", b.getStringAttr(attention.getSymName() + "__states")),
        number("block", context->block), number("unit", std::max(context->block, context->run)),
        number("whole_below", quadraticBelow),
        number("states_percent", std::llround(100 * sums / all)), number("pieces", options.pieces),
-       size("positions", queryTensor(), 1),
-       size("state_heads", statePerQuery ? queryTensor() : keyTensor(), 2)});
+       size("positions", *queryTensor, 1),
+       size("state_heads", statePerQuery ? *queryTensor : *keyTensor, 2)});
 }
 
 /// Gives the attends of a program their hidden tensors.

@@ -35,11 +35,24 @@ static bool dependsOnAttend(Value vector) {
   return op && (isa<AttendOp>(op) || llvm::any_of(op->getOperands(), dependsOnAttend));
 }
 
-Value KernelBuilder::queryTensor() { return sequenceTensor(attends[0].getQuery()); }
-
-Value KernelBuilder::keyTensor() {
-  Value tensor = sequenceTensor(attends[0].getValue());
-  return tensor ? tensor : sequenceTensor(attends[0].getKey());
+void KernelBuilder::findSequences() {
+  auto number = [](Value vector) -> std::optional<int64_t> {
+    Value tensor = sequenceTensor(vector);
+    return tensor ? std::optional(cast<BlockArgument>(tensor).getArgNumber()) : std::nullopt;
+  };
+  // A query that is read from no tensor has the positions and heads of the results.
+  queryTensor = number(attends[0].getQuery());
+  for (auto [i, result] : llvm::enumerate(returned()))
+    if (!queryTensor && isa<FeatureType>(result.getType()))
+      queryTensor = attention.getArgNames().size() + i;
+  keyTensor = number(attends[0].getValue());
+  if (!keyTensor)
+    keyTensor = number(attends[0].getKey());
+  bool hasEqualSides = sameHeads && attends[0].getMask() == Mask::Causal;
+  if (hasEqualSides && !keyTensor)
+    keyTensor = queryTensor;
+  if (hasEqualSides && !queryTensor)
+    queryTensor = keyTensor;
 }
 
 /// What one block program can hold.
@@ -51,19 +64,24 @@ LogicalResult KernelBuilder::check() {
   llvm::append_range(attends, attention.getBody().front().getOps<AttendOp>());
   if (attends.empty())
     return attention.emitError("there is no `attend` in this attention");
+  findSequences();
+  if (!queryTensor)
+    return attends[0].emitError("no tensor [B, T, H, d], read for the query or returned, says how "
+                                "many positions and heads of queries there are");
+  if (!keyTensor)
+    return attends[0].emitError("neither key nor value is read from a tensor [B, T, H, d], which "
+                                "would say how many positions and heads of keys there are");
   for (AttendOp attend : attends) {
     if (attend.getMask() != attends[0].getMask())
-      return attend.emitError("attends of one attention must have the same mask");
+      return attend.emitError("attends of one attention must have the same mask: one program goes "
+                              "over the positions once, for all of them");
     if (attend.getGrouping() != attends[0].getGrouping())
-      return attend.emitError("attends of one attention must have the same grouping");
+      return attend.emitError("attends of one attention must have the same grouping: one program "
+                              "reads the keys of one head, for all of them");
     for (Value operand : attend.getOperands())
       if (dependsOnAttend(operand))
         return attend.emitError("an attend of what another attend computes needs an entry of its "
                                 "own: the first one's blocks are not all there yet");
-    if (!sequenceTensor(attend.getQuery()))
-      return attend.emitError("the query is read from no tensor [B, T, H, d]");
-    if (!sequenceTensor(attend.getValue()) && !sequenceTensor(attend.getKey()))
-      return attend.emitError("neither key nor value is read from a tensor [B, T, H, d]");
     Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
     AttentionShape shape = AttentionShape::of(attend);
     if (schedule.form != ScheduleForm::Quadratic) {
@@ -102,8 +120,12 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
     segments = b.getI64IntegerAttr(*programs.segments);
   if (clusterSize > 1)
     cluster = b.getI64IntegerAttr(clusterSize);
+  int64_t key = *keyTensor, query = programs.keyHeads ? key : *queryTensor;
+  interleaved = attends[0].getGrouping() == Grouping::Interleaved;
   kernel = tile::KernelOp::create(b, b.getStringAttr(name), b.getArrayAttr(names),
-                                  b.getI64IntegerAttr(inputs), segments, cluster);
+                                  b.getI64IntegerAttr(inputs), segments, cluster,
+                                  b.getI64IntegerAttr(query), b.getI64IntegerAttr(key),
+                                  b.getStringAttr(interleaved ? "interleaved" : "block"));
   Block *body = b.createBlock(&kernel.getBody());
   for (Type type : tensors)
     body->addArgument(memrefOf(cast<RankedTensorType>(type)), b.getLoc());
@@ -111,16 +133,10 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
     body->addArgument(b.getIndexType(), b.getLoc());
   b.setInsertionPointToEnd(body);
 
-  Value key = keyTensor(), query = programs.keyHeads ? key : queryTensor();
-  kernel->setAttr("query_tensor", b.getI64IntegerAttr(numberOf(query)));
-  kernel->setAttr("key_tensor", b.getI64IntegerAttr(numberOf(key)));
-  interleaved = attends[0].getGrouping() == Grouping::Interleaved;
-  kernel->setAttr("grouping", b.getStringAttr(interleaved ? "interleaved" : "block"));
-
   weights.emplace(kernel, attention);
   Value one = b.index(1);
-  Value queries = memref::DimOp::create(b, kernel.getTensor(numberOf(query)), one);
-  Value keys = memref::DimOp::create(b, kernel.getTensor(numberOf(key)), one);
+  Value queries = memref::DimOp::create(b, kernel.getTensor(query), one);
+  Value keys = memref::DimOp::create(b, kernel.getTensor(key), one);
   int64_t blockLength = INT64_MAX;
   for (const Schedule &schedule : schedules)
     blockLength = std::min(blockLength, schedule.block);

@@ -51,12 +51,8 @@ private:
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,
                    mlir::Value tensor, mlir::Value column, const BlockPlace &place);
   mlir::Value resultTensor(unsigned i) { return kernel.getTensor(kernel.getNumInputs() + i); }
-  /// The tensors of the attention that give positions and heads.
-  mlir::Value queryTensor();
-  mlir::Value keyTensor();
-  static int64_t numberOf(mlir::Value tensor) {
-    return mlir::cast<mlir::BlockArgument>(tensor).getArgNumber();
-  }
+  /// The numbers of the kernel's tensors that give positions and heads.
+  void findSequences();
   auto returned() {
     return mlir::cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
   }
@@ -94,8 +90,9 @@ private:
   llvm::SmallVector<Schedule> schedules;
   bool interleaved = false;
   bool sameHeads = false; // H = Hkv, whatever the call
-  int64_t run = 0;        // the block of the local kernels, 0 without
-  int64_t maxSplits = 1;  // into how many programs a head can be cut by features
+  std::optional<int64_t> queryTensor, keyTensor;
+  int64_t run = 0;       // the block of the local kernels, 0 without
+  int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
   int64_t clusterSize = 1;    // programs that share a head's features
   bool hasSegments = false;   // whether positions can be cut

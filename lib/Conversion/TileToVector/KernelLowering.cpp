@@ -108,8 +108,7 @@ void KernelLowering::bindProgram(Value program) {
   }
   Value batch = divide(program, h), head = modulo(program, h);
   Value group = e.value(e.max(divide(h, keys), 1));
-  auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
-  bool interleaved = grouping && grouping.getValue() == "interleaved";
+  bool interleaved = kernel.isInterleaved();
   Value kvHead = interleaved ? modulo(head, keys) : divide(head, group);
   mapping.map(kernel.getBatch(), e.toIndex(batch));
   mapping.map(kernel.getHead(), e.toIndex(head));

@@ -159,8 +159,7 @@ void KernelLowering::bindProgram() {
   }
   Value batch = divide(program, heads), head = modulo(program, heads);
   Value group = divide(heads, keyHeads);
-  auto grouping = kernel->getAttrOfType<StringAttr>("grouping");
-  bool interleaved = grouping && grouping.getValue() == "interleaved";
+  bool interleaved = kernel.isInterleaved();
   Value kvHead = interleaved ? modulo(head, keyHeads) : divide(head, group);
   programIndices = {
       {kernel.getBatch(), batch}, {kernel.getHead(), head}, {kernel.getKvHead(), kvHead}};

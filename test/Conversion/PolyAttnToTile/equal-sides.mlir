@@ -18,7 +18,7 @@ polyattn.attention @one_tensor(%x: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x16xf32
   %a = apply @phi(%x, %w) : tensor<?x?x?x16xf32>, tensor<?x16x8xf32> -> [8]
   %b = apply @phi(%x, %w) : tensor<?x?x?x16xf32>, tensor<?x16x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x16xf32> -> [16]
-  %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-6> : [8], [8], [16]
+  %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-6> {grouping = #polyattn.grouping<block>} : [8], [8], [16]
   return %o : [16]
 }
 
@@ -30,6 +30,6 @@ polyattn.attention @two_tensors(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf3
   %a = apply @phi(%q, %w) : tensor<?x?x?x16xf32>, tensor<16x8xf32> -> [8]
   %b = apply @phi(%k, %w) : tensor<?x?x?x16xf32>, tensor<16x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x16xf32> -> [16]
-  %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-6> : [8], [8], [16]
+  %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-6> {grouping = #polyattn.grouping<block>} : [8], [8], [16]
   return %o : [16]
 }

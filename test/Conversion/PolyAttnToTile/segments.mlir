@@ -98,7 +98,7 @@ polyattn.attention @gated(
   %b = relu %y : [16]
   %c = read %v : tensor<?x?x?x32xf32> -> [32]
   %o:3 = attend query %a key %b value %c decay %g initial %s initial_normalizer %z
-      causal normalize <bias, bias = 1.0> {final_state}
+      causal normalize <bias, bias = 1.0> {final_state, grouping = #polyattn.grouping<block>}
     : [16], [16], [32], tensor<?x?x?xf32>, tensor<?x?x16x32xf32>, tensor<?x?x16xf32>
   return %o#0, %o#1, %o#2 : [32], tensor<?x?x16x32xf32>, tensor<?x?x16xf32>
 }
@@ -125,7 +125,7 @@ polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32
   %b = read %k : tensor<?x?x?x16xf32> -> [16]
   %c = read %v : tensor<?x?x?x16xf32> -> [16]
   %o = attend query %a key %b value %c decay %g causal normalize <none>
-      {gate_heads = #polyattn.gate_heads<q>}
+      {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}
     : [16], [16], [16], tensor<?xf32>
   return %o : [16]
 }
@@ -143,7 +143,7 @@ polyattn.attention @local(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
   %c = read %v : tensor<?x?x?x16xf32> -> [16]
   %o = attend query %a key %b value %c local %a, %b
       causal normalize <none>
-      {block = 256, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 16, quadratic_below = 0>}
+      {block = 256, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 16, quadratic_below = 0>, grouping = #polyattn.grouping<block>}
     : [16], [16], [16], [16], [16]
   return %o : [16]
 }
@@ -157,6 +157,6 @@ polyattn.attention @full(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
   %a = read %q : tensor<?x?x?x16xf32> -> [16]
   %b = read %k : tensor<?x?x?x16xf32> -> [16]
   %c = read %v : tensor<?x?x?x16xf32> -> [16]
-  %o = attend query %a key %b value %c full normalize <none> : [16], [16], [16]
+  %o = attend query %a key %b value %c full normalize <none> {grouping = #polyattn.grouping<block>} : [16], [16], [16]
   return %o : [16]
 }

@@ -20,7 +20,7 @@ polyattn.attention @shared(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
   %phi_q = apply @two(%q, %w1, %w2) : tensor<?x?x?x8xf32>, tensor<8x6xf32>, tensor<6x12xf32> -> [12]
   %phi_k = apply @two(%k, %w1, %w2) : tensor<?x?x?x8xf32>, tensor<8x6xf32>, tensor<6x12xf32> -> [12]
   %values = read %v : tensor<?x?x?x4xf32> -> [4]
-  %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
+  %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6> {grouping = #polyattn.grouping<block>}
     : [12], [12], [4]
   return %o : [4]
 }
@@ -32,7 +32,7 @@ polyattn.attention @mixed(%q: tensor<?x?x?x8xbf16>, %k: tensor<?x?x?x8xbf16>,
   %phi_q = apply @two(%q, %w1, %u) : tensor<?x?x?x8xbf16>, tensor<8x6xbf16>, tensor<?x6x12xbf16> -> [12]
   %phi_k = apply @two(%k, %w1, %z) : tensor<?x?x?x8xbf16>, tensor<8x6xbf16>, tensor<?x6x12xbf16> -> [12]
   %values = read %v : tensor<?x?x?x4xbf16> -> [4]
-  %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
+  %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6> {grouping = #polyattn.grouping<block>}
     : [12], [12], [4]
   return %o : [4]
 }
@@ -43,7 +43,7 @@ polyattn.attention @per_head(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
   %phi_q = apply @two(%q, %w1, %w2) : tensor<?x?x?x8xf32>, tensor<?x8x6xf32>, tensor<?x6x12xf32> -> [12]
   %phi_k = apply @two(%k, %w1, %w2) : tensor<?x?x?x8xf32>, tensor<?x8x6xf32>, tensor<?x6x12xf32> -> [12]
   %values = read %v : tensor<?x?x?x4xf32> -> [4]
-  %o = attend query %phi_q key %phi_k value %values full normalize <sum, eps = 1.0e-6>
+  %o = attend query %phi_q key %phi_k value %values full normalize <sum, eps = 1.0e-6> {grouping = #polyattn.grouping<block>}
     : [12], [12], [4]
   return %o : [4]
 }
@@ -54,7 +54,7 @@ polyattn.attention @asked_for(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
   %phi_q = apply @product(%q, %w1, %w2, %b) : tensor<?x?x?x8xf32>, tensor<8x6xf32>, tensor<?x6x12xf32>, tensor<12xf32> -> [12]
   %phi_k = apply @product(%k, %w1, %w2, %b) : tensor<?x?x?x8xf32>, tensor<8x6xf32>, tensor<?x6x12xf32>, tensor<12xf32> -> [12]
   %values = read %v : tensor<?x?x?x4xf32> -> [4]
-  %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6>
+  %o = attend query %phi_q key %phi_k value %values causal normalize <sum, eps = 1.0e-6> {grouping = #polyattn.grouping<block>}
     : [12], [12], [4]
   return %o : [4]
 }

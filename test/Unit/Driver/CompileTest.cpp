@@ -18,7 +18,7 @@ polyattn.attention @one(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
   %b = read %k : tensor<?x?x?x8xf32> -> [8]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %o = attend query %a key %b value %c full normalize <none> : [8], [8], [4]
+  %o = attend query %a key %b value %c full normalize <none> {grouping = #polyattn.grouping<block>} : [8], [8], [4]
   return %o : [4]
 }
 )";

@@ -8,6 +8,7 @@
 #include "polyattn/Entry/Signature.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -54,8 +55,29 @@ protected:
   OwningOpRef<ModuleOp> module;
 };
 
+constexpr const char *kGrouped = " {grouping = #polyattn.grouping<block>}";
+
+TEST_F(SignatureTest, WithoutGroupingHeadsAreAsMany) {
+  for (std::string mask : {"causal", "full"}) {
+    Signature signature = plain(mask + " normalize <none>");
+    EXPECT_EQ(signature.findArgument("k")->dims[2].str(), "H");
+    EXPECT_EQ(signature.findArgument("v")->dims[2].str(), "H");
+    EXPECT_NE(bindError(signature, {{1, 3, 4, 4}, {1, 3, 2, 4}, {1, 3, 2, 4}})
+                  .find("with H = 4 (from argument 'q'), got [1, 3, 2, 4]"),
+              std::string::npos);
+  }
+}
+
+TEST_F(SignatureTest, DecayFactorsAreSizes) {
+  Signature signature = plain("causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}");
+  std::string json = llvm::formatv("{0}", llvm::json::Value(toJson(signature)));
+  EXPECT_NE(json.find(R"("dims":["B","T",2,4])"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("shape":[null,null,2,4])"), std::string::npos) << json;
+  EXPECT_EQ(json.find("Hkv"), std::string::npos) << json;
+}
+
 TEST_F(SignatureTest, CausalMaskTiesPositionsNotHeads) {
-  Signature signature = plain("causal normalize <none>");
+  Signature signature = plain(std::string("causal normalize <none>") + kGrouped);
   EXPECT_EQ(dims(signature, "q"), "[B, T, H, 4]");
   EXPECT_EQ(dims(signature, "k"), "[B, T, Hkv, 4]");
   EXPECT_EQ(dims(signature, "v"), "[B, T, Hkv, 4]");
@@ -65,7 +87,7 @@ TEST_F(SignatureTest, CausalMaskTiesPositionsNotHeads) {
 }
 
 TEST_F(SignatureTest, FullMaskLeavesKeysTheirOwnLength) {
-  Signature signature = plain("full normalize <none>");
+  Signature signature = plain(std::string("full normalize <none>") + kGrouped);
   EXPECT_EQ(dims(signature, "k"), "[B, Tk, Hkv, 4]");
   CallSizes sizes;
   ASSERT_FALSE(
@@ -93,7 +115,8 @@ TEST_F(SignatureTest, WeightPerHeadOnBothSidesTiesHeads) {
 TEST_F(SignatureTest, SharedWeightTiesNothing) {
   Signature signature =
       attention(", %g: tensor<4xf32>", ", %m: 4) {\n%y = mul_vec %x, %m : [4], 4\nyield %y : [4]\n",
-                ", %g) : tensor<?x?x?x4xf32>, tensor<4xf32> -> [4]", "causal normalize <none>");
+                ", %g) : tensor<?x?x?x4xf32>, tensor<4xf32> -> [4]",
+                std::string("causal normalize <none>") + kGrouped);
   EXPECT_EQ(dims(signature, "k"), "[B, T, Hkv, 4]");
   EXPECT_EQ(signature.findArgument("g")->role, Role::Gain);
 }
@@ -103,19 +126,21 @@ TEST_F(SignatureTest, DecayAndStates) {
   std::string more = ", %g: tensor<?x?x?xf32>, %s: tensor<?x?x4x4xf32>";
   std::string types = ", tensor<?x?x?xf32>, tensor<?x?x4x4xf32>";
   std::string attend = "decay %g initial %s causal normalize <none>";
-  Signature signature = attention(more, identity, apply, attend, types);
+  Signature signature = attention(more, identity, apply, attend + kGrouped, types);
   EXPECT_EQ(dims(signature, "g"), "[B, T, Hkv]");
   EXPECT_EQ(dims(signature, "s"), "[B, Hkv, 4, 4]");
   EXPECT_EQ(signature.findArgument("g")->role, Role::Decay);
   EXPECT_EQ(signature.findArgument("s")->role, Role::State);
   signature =
-      attention(more, identity, apply, attend + " {gate_heads = #polyattn.gate_heads<q>}", types);
+      attention(more, identity, apply, attend + " {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}",
+                        types);
   EXPECT_EQ(dims(signature, "g"), "[B, T, H]");
   EXPECT_EQ(dims(signature, "s"), "[B, H, 4, 4]");
 }
 
 TEST_F(SignatureTest, DecayFactorsFixHeads) {
-  Signature signature = plain("causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}");
+  Signature signature = plain("causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>, "
+                              "grouping = #polyattn.grouping<block>}");
   EXPECT_EQ(bindError(signature, {{1, 3, 4, 4}, {1, 3, 2, 4}, {1, 3, 2, 4}}), "");
   EXPECT_NE(bindError(signature, {{1, 3, 4, 4}, {1, 3, 4, 4}, {1, 3, 4, 4}})
                 .find("with Hkv = 2 (from the spec's decay factors), got [1, 3, 4, 4]"),
@@ -123,7 +148,7 @@ TEST_F(SignatureTest, DecayFactorsFixHeads) {
 }
 
 TEST_F(SignatureTest, ErrorsNameArgumentExpectedAndGot) {
-  Signature signature = plain("causal normalize <none>");
+  Signature signature = plain(std::string("causal normalize <none>") + kGrouped);
   EXPECT_EQ(bindError(signature, {{1, 3, 4, 5}, {1, 3, 4, 4}, {1, 3, 4, 4}}),
             "argument 'q': expected [B, T, H, 4], got [1, 3, 4, 5]");
   EXPECT_EQ(bindError(signature, {{3, 4, 4}, {1, 3, 4, 4}, {1, 3, 4, 4}}),

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"square_floor", kSquare, "[4] x [4]",
              "causal normalize <sum, eps = 1.0e-6, min_denom = 0.3> {score_scale = 3.0}"},
         Case{"square_guard", kSquare, "[4] x [4]",
-             "causal normalize <sum, guard_below = 0.1, guard_add = 0.2>"},
+             "causal normalize <sum, eps = 0.0, guard_below = 0.1, guard_add = 0.2>"},
         Case{"square_decay", kSquare, "[4] x [4]",
              "causal normalize <bias, bias = 1.0> {decay_factors = array<f64: 0.5, 0.9>}"},
         Case{"local_other_factor", kSquare, "[4] x [4]",

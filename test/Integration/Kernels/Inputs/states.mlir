@@ -31,7 +31,7 @@ polyattn.attention @power_states(
   %phi_k = apply @square(%k) : tensor<?x?x?x12xf32> -> sym 2 [12]
   %values = read %v : tensor<?x?x?x20xf32> -> [20]
   %o:2 = attend query %phi_q key %phi_k value %values initial %s
-      causal normalize <none> {final_state}
+      causal normalize <none> {final_state, grouping = #polyattn.grouping<block>}
     : sym 2 [12], sym 2 [12], [20], tensor<?x?x78x20xf32>
   return %o#0, %o#1 : [20], tensor<?x?x78x20xf32>
 }
@@ -44,7 +44,7 @@ polyattn.attention @taylor_states(
   %phi_k = apply @taylor(%k) : tensor<?x?x?x12xf32> -> [1] + [12] + pow 2 [12]
   %values = read %v : tensor<?x?x?x12xf32> -> [12]
   %o:3 = attend query %phi_q key %phi_k value %values decay %g initial %s initial_normalizer %z
-      causal normalize <bias, bias = 30.0> {final_state}
+      causal normalize <bias, bias = 30.0> {final_state, grouping = #polyattn.grouping<block>}
     : [1] + [12] + pow 2 [12], [1] + [12] + pow 2 [12], [12], tensor<?xf32>,
       tensor<?x?x157x12xf32>, tensor<?x?x157xf32>
   return %o#0, %o#1, %o#2 : [12], tensor<?x?x157x12xf32>, tensor<?x?x157xf32>
@@ -62,7 +62,7 @@ polyattn.attention @local_states(
   %exact_k = apply @square(%k) : tensor<?x?x?x12xf32> -> sym 2 [12]
   %values = read %v : tensor<?x?x?x8xf32> -> [8]
   %o:2 = attend query %phi_q key %phi_k value %values local %exact_q, %exact_k initial %s
-      causal normalize <none> {final_state, block = 32}
+      causal normalize <none> {final_state, block = 32, grouping = #polyattn.grouping<block>}
     : [5], [5], [8], sym 2 [12], sym 2 [12], tensor<?x?x5x8xf32>
   return %o#0, %o#1 : [8], tensor<?x?x5x8xf32>
 }
@@ -79,7 +79,7 @@ polyattn.attention @gated_local_states(
   %exact_k = apply @square(%k) : tensor<?x?x?x12xf32> -> sym 2 [12]
   %values = read %v : tensor<?x?x?x8xf32> -> [8]
   %o:2 = attend query %phi_q key %phi_k value %values local %exact_q, %exact_k decay %g initial %s
-      causal normalize <none> {final_state, block = 32}
+      causal normalize <none> {final_state, block = 32, grouping = #polyattn.grouping<block>}
     : [5], [5], [8], sym 2 [12], sym 2 [12], tensor<?x?x?xf32>, tensor<?x?x5x8xf32>
   return %o#0, %o#1 : [8], tensor<?x?x5x8xf32>
 }

@@ -1,0 +1,233 @@
+// Options of ops that mean nothing, and what would mean something else than it says.
+// RUN: polyattn-opt %s -split-input-file -verify-diagnostics
+
+polyattn.attention @decay_factor(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{'polyattn.attend' op has no attribute 'decay_factor'; did you mean 'decay_factors'?}}
+  %o = attend query %a key %b value %b causal normalize <none> {decay_factor = array<f64: 0.5>}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @final_stat(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{has no attribute 'final_stat'; did you mean 'final_state'?}}
+  %o:2 = attend query %a key %b value %b causal normalize <none> {final_stat} : [4], [4], [4]
+  return %o#0 : [4]
+}
+
+// -----
+
+polyattn.attention @signed_score(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{has no attribute 'signed_score'; did you mean 'signed_scores'?}}
+  %o = attend query %a key %b value %b causal normalize <sum, eps = 1.0e-6> {signed_score}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @with_prefix(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{has no attribute 'polyattn.signed_score'; did you mean 'signed_scores'?}}
+  %o = attend query %a key %b value %b causal normalize <none> {polyattn.signed_score}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @nothing_near(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  // expected-error-re@+1 {{has no attribute 'heads'{{$}}}}
+  %o = attend query %a key %b value %b causal normalize <none> {heads = 4} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @feature_op(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{'polyattn.layer_norm' op has no attribute 'esp'; did you mean 'eps'?}}
+  %n = layer_norm %a {esp = 1.0e-5, eps_place = #polyattn.eps_place<inside>} : [4]
+  %o = attend query %n key %b value %b causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{'polyattn.feature_map' op has no attribute 'sym_visibility'}}
+polyattn.feature_map @map(%x: [4]) attributes {sym_visibility = "private"} {
+  yield %x : [4]
+}
+
+// -----
+
+// expected-error@+1 {{'polyattn.attention' op has no attribute 'grouping'}}
+polyattn.attention @attention(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
+    attributes {grouping = #polyattn.grouping<block>} {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// An attribute of another dialect is that dialect's.
+polyattn.attention @foreign(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q {tile.note = 1 : i64} : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @negative_scale(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %ra = relu %a : [4]
+  %rb = relu %b : [4]
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %ra key %rb value %b causal normalize <sum, eps = 1.0e-6> {score_scale = -1.0}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @negative_scale_of_square(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 2, symmetric} : [4]
+  %bb = power %b {degree = 2, symmetric} : [4]
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %aa key %bb value %b causal normalize <bias, bias = 1.0> {score_scale = -0.5}
+    : sym 2 [4], sym 2 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @abs_one_side(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 3, symmetric, abs} : [4]
+  %bb = power %b {degree = 3, symmetric} : [4]
+  // expected-error@+1 {{C14: query and key must take |score| at the same places}}
+  %o = attend query %aa key %bb value %b causal normalize <none> : sym 3 [4], sym 3 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @abs_other_term(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 1, abs} : [4]
+  %pa = power %a {degree = 1} : [4]
+  %bb = power %b {degree = 1, abs} : [4]
+  %pb = power %b {degree = 1} : [4]
+  %s = concat %aa, %pa : pow 1 [4], pow 1 [4]
+  %t = concat %pb, %bb : pow 1 [4], pow 1 [4]
+  // expected-error@+1 {{C14: query and key must take |score| at the same places}}
+  %o = attend query %s key %t value %b causal normalize <none>
+    : pow 1 [4] + pow 1 [4], pow 1 [4] + pow 1 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @abs_local(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 1, abs} : [4]
+  %bb = power %b {degree = 1} : [4]
+  // expected-error@+1 {{C14: local query and key must take |score| at the same places}}
+  %o = attend query %bb key %bb value %b local %aa, %bb causal normalize <none> {block = 4}
+    : pow 1 [4], pow 1 [4], [4], pow 1 [4], pow 1 [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @abs_below_tanh(%x: [4]) {
+  %p = power %x {degree = 3, symmetric, abs} : [4]
+  %s = scale %p {factor = 2.0} : sym 3 [4]
+  // expected-error@+1 {{'polyattn.tanh' op C14: takes the features of an odd power of |score|, which has none}}
+  %y = tanh %s : sym 3 [4]
+  yield %y : [20]
+}
+
+// -----
+
+polyattn.feature_map @abs(%x: [4]) {
+  %p = power %x {degree = 1, abs} : [4]
+  yield %p : pow 1 [4]
+}
+polyattn.feature_map @id(%x: pow 1 [4]) {
+  yield %x : pow 1 [4]
+}
+polyattn.attention @abs_applied(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %p = apply @abs(%q) : tensor<?x?x?x4xf32> -> pow 1 [4]
+  // expected-error@+1 {{'polyattn.apply' op C14: takes the features of an odd power of |score|}}
+  %y = apply @id(%p) : pow 1 [4] -> pow 1 [4]
+  %o = attend query %y key %y value %b causal normalize <none> : pow 1 [4], pow 1 [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @abs_value(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %p = power %b {degree = 1, abs} : [4]
+  // expected-error@+1 {{C14: takes the features of an odd power of |score|}}
+  %o = attend query %a key %b value %p causal normalize <none> : [4], [4], pow 1 [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @abs_returned(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %b causal normalize <none> : [4], [4], [4]
+  %p = power %o {degree = 1, abs} : [4]
+  // expected-error@+1 {{C14: takes the features of an odd power of |score|}}
+  return %p : pow 1 [4]
+}
+
+// -----
+
+polyattn.attention @one_row(%q: tensor<?x?x?x1xf32>, %w: tensor<?x1x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x1xf32> -> [1]
+  // expected-error@+1 {{C1: 'tensor<?x1x4xf32>' cannot be read as '!polyattn.weight<1x4>': it is a vector for each position; a weight of one row for each head is a vector, 'tensor<?x4xf32>'}}
+  %weight = read %w : tensor<?x1x4xf32> -> 1x4
+  %p = project %a, %weight : [1], 1x4
+  %o = attend query %p key %p value %p causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.feature_map @row(%x: [1], %w: 1x4) {
+  %y = project %x, %w : [1], 1x4
+  yield %y : [4]
+}
+polyattn.attention @one_row_applied(%q: tensor<?x?x?x1xf32>, %w: tensor<?x1x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  // expected-error@+1 {{a weight of one row for each head is a vector, 'tensor<?x4xf32>'}}
+  %p = apply @row(%q, %w) : tensor<?x?x?x1xf32>, tensor<?x1x4xf32> -> [4]
+  %o = attend query %p key %p value %p causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
