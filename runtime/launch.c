@@ -37,9 +37,9 @@ int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
 }
 
 int polyattn_rt_run_stage(const polyattn_rt_stage_rule *stage, void *const *tensors, int64_t count,
-                          int threads) {
+                          const polyattn_rt_team *team) {
   launch work = {stage->function, tensors};
-  return polyattn_rt_parallel(run_range, &work, count, threads, stage->scratch_bytes);
+  return polyattn_rt_parallel(run_range, &work, count, team, stage->scratch_bytes);
 }
 
 /* Code for a newer processor would end in an illegal instruction. */
@@ -62,11 +62,12 @@ static int check_cpu(const char *cpu) {
 }
 
 static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                      void *const *descriptors, int threads, char *error, size_t error_size) {
+                      void *const *descriptors, const polyattn_rt_team *team, char *error,
+                      size_t error_size) {
   for (int64_t i = 0; i < kernel->num_stages; ++i) {
     const polyattn_rt_stage_rule *stage = &kernel->stages[i];
     int64_t count = polyattn_rt_count_programs(stage, sizes, 1);
-    if (polyattn_rt_run_stage(stage, descriptors, count, threads) != 0) {
+    if (polyattn_rt_run_stage(stage, descriptors, count, team) != 0) {
       snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of scratch", kernel->name,
                stage->scratch_bytes);
       return 1;
@@ -75,15 +76,17 @@ static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes 
   return 0;
 }
 
-int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
-                    int64_t num_tensors, int threads, char *error, size_t error_size) {
+int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                       int64_t num_tensors, const polyattn_rt_team *team, char *error,
+                       size_t error_size) {
   polyattn_rt_sizes sizes;
   if (!error)
     error_size = 0;
   if (polyattn_rt_check(kernel, tensors, num_tensors, &sizes, error, error_size) != 0)
     return 1;
-  if (threads < 1) {
-    snprintf(error, error_size, "%s: expected at least 1 thread, got %d", kernel->name, threads);
+  if (team->threads < 1) {
+    snprintf(error, error_size, "%s: expected at least 1 thread, got %d", kernel->name,
+             team->threads);
     return 1;
   }
   if (check_cpu(kernel->cpu) != 0) {
@@ -116,16 +119,31 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
   }
   int status = 0;
   if (kernel->split.max_parts > 1) {
-    status = polyattn_rt_run_split(kernel, &sizes, descriptors, threads);
+    status = polyattn_rt_run_split(kernel, &sizes, descriptors, team);
     if (status != 0)
       snprintf(error, error_size, "%s: no memory for the parts of a head", kernel->name);
   } else if (kernel->segments.num_sums > 0) {
-    status = polyattn_rt_run_segments(kernel, &sizes, pointers, threads);
+    status = polyattn_rt_run_segments(kernel, &sizes, pointers, team);
     if (status != 0)
       snprintf(error, error_size, "%s: no memory for the segments of a head", kernel->name);
   } else {
-    status = run_stages(kernel, &sizes, pointers, threads, error, error_size);
+    status = run_stages(kernel, &sizes, pointers, team, error, error_size);
   }
   free(memory);
   return status;
+}
+
+int polyattn_rt_run_with(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                         int64_t num_tensors, const polyattn_call_options *options, char *error,
+                         size_t error_size) {
+  polyattn_rt_team team;
+  if (polyattn_rt_read_options(options, &team, error, error_size) != 0)
+    return 1;
+  return polyattn_rt_run_on(kernel, tensors, num_tensors, &team, error, error_size);
+}
+
+int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                    int64_t num_tensors, int threads, char *error, size_t error_size) {
+  polyattn_rt_team team = polyattn_rt_team_of(threads);
+  return polyattn_rt_run_on(kernel, tensors, num_tensors, &team, error, error_size);
 }

@@ -7,18 +7,17 @@
 /* One pool per copy of the runtime. A call is a *job* on the caller's stack; idle workers join
  * jobs that still want threads. The caller works on its own job and, at the end, waits only
  * for workers that have joined it. So no call ever waits for a thread to become free,
- * and a child process after fork, which has no workers, still computes. */
+ * and a child process after fork, which has no workers, still computes.
+ *
+ * An application's own threads join in the same way: each task of its parallel loop takes
+ * pieces until none is left, so a task that starts late finds less to do, or nothing. */
 #include "runtime.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 #define MAX_WORKERS 1023
-/* About 10 us on current machines: longer than the gap between two launches of a decoding
- * loop, shorter than what a sleeping colleague would notice. */
-#define SPINS 300
 
 typedef struct job {
   polyattn_rt_range function;
@@ -29,6 +28,8 @@ typedef struct job {
   _Atomic int64_t next;  /* the first program that nobody has taken */
   _Atomic int working;   /* workers that have joined and not yet left */
   int wanted;            /* workers that may still join; under the mutex */
+  pthread_t caller;
+  void *scratch;         /* the caller's */
   struct job *following; /* under the mutex */
 } job;
 
@@ -39,17 +40,12 @@ static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 static job *jobs;               /* jobs that may still want workers */
 static _Atomic unsigned posted; /* counts posted jobs: what idle workers watch */
 static int sleeping;            /* workers inside pthread_cond_wait */
+static int watching;            /* workers that wait without sleeping; under the mutex */
+static int last_threads;        /* of the last job; under the mutex */
+static _Atomic int processors;  /* what this process may use, when a worker last looked */
 static int num_workers;
 static bool stopping;
 static pthread_t workers[MAX_WORKERS];
-
-static inline void relax(void) {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
 
 /* Takes the next piece: half of an equal share of what is left, so that pieces are few and
  * the last ones are small. */
@@ -91,25 +87,36 @@ static job *join_job(void) {
   return NULL;
 }
 
+static int was_posted(const void *seen) {
+  return atomic_load_explicit(&posted, memory_order_acquire) != *(const unsigned *)seen;
+}
+
+/* Returns when there may be a job; called with the mutex held. */
+static void wait_for_job(void) {
+  unsigned seen = atomic_load_explicit(&posted, memory_order_relaxed);
+  /* More threads than processors: whoever spins takes the time of one that has work. */
+  bool fits = last_threads <= atomic_load_explicit(&processors, memory_order_relaxed);
+  if (fits) {
+    ++watching;
+    pthread_mutex_unlock(&mutex);
+    (void)polyattn_rt_wait_awake(was_posted, &seen);
+    pthread_mutex_lock(&mutex);
+    --watching;
+  }
+  while (!stopping && !was_posted(&seen)) {
+    ++sleeping;
+    pthread_cond_wait(&job_arrived, &mutex);
+    --sleeping;
+  }
+}
+
 static void *worker_main(void *unused) {
   (void)unused;
   pthread_mutex_lock(&mutex);
   while (!stopping) {
     job *work = join_job();
     if (!work) {
-      unsigned seen = atomic_load_explicit(&posted, memory_order_relaxed);
-      pthread_mutex_unlock(&mutex);
-      for (int i = 0; i < SPINS; ++i) {
-        if (atomic_load_explicit(&posted, memory_order_acquire) != seen)
-          break;
-        relax();
-      }
-      pthread_mutex_lock(&mutex);
-      while (!stopping && atomic_load_explicit(&posted, memory_order_relaxed) == seen) {
-        ++sleeping;
-        pthread_cond_wait(&job_arrived, &mutex);
-        --sleeping;
-      }
+      wait_for_job();
       continue;
     }
     pthread_mutex_unlock(&mutex);
@@ -117,6 +124,7 @@ static void *worker_main(void *unused) {
     (void)work_on(work);
     /* The job may be gone after this: it lies on the caller's stack. */
     bool last = atomic_fetch_sub_explicit(&work->working, 1, memory_order_acq_rel) == 1;
+    atomic_store_explicit(&processors, polyattn_rt_processors(), memory_order_relaxed);
     pthread_mutex_lock(&mutex);
     if (last)
       pthread_cond_broadcast(&worker_left);
@@ -131,6 +139,7 @@ static void reset_child(void) {
   /* The workers and their jobs stayed in the parent. */
   jobs = NULL;
   sleeping = 0;
+  watching = 0;
   num_workers = 0;
   pthread_cond_init(&job_arrived, NULL);
   pthread_cond_init(&worker_left, NULL);
@@ -166,16 +175,17 @@ __attribute__((destructor)) static void stop_workers(void) {
 static void post(job *work) {
   pthread_once(&fork_handler, install_fork_handler);
   pthread_mutex_lock(&mutex);
+  if (num_workers == 0)
+    atomic_store_explicit(&processors, polyattn_rt_processors(), memory_order_relaxed);
   grow(work->wanted);
+  last_threads = (int)work->threads;
   work->following = jobs;
   jobs = work;
   atomic_fetch_add_explicit(&posted, 1, memory_order_release);
-  if (sleeping > 0) {
-    if (work->wanted == 1)
-      pthread_cond_signal(&job_arrived);
-    else
-      pthread_cond_broadcast(&job_arrived);
-  }
+  /* Those who watch come by themselves. */
+  int missing = work->wanted - watching;
+  for (int i = 0; i < missing && i < sleeping; ++i)
+    pthread_cond_signal(&job_arrived);
   pthread_mutex_unlock(&mutex);
 }
 
@@ -190,51 +200,73 @@ static void withdraw(job *work) {
   pthread_mutex_unlock(&mutex);
 }
 
+static int has_left(const void *context) {
+  return atomic_load_explicit(&((const job *)context)->working, memory_order_acquire) == 0;
+}
+
 static void wait_for_workers(job *work) {
-  for (int i = 0; i < SPINS; ++i) {
-    if (atomic_load_explicit(&work->working, memory_order_acquire) == 0)
-      return;
-    relax();
-  }
+  if (has_left(work) || (work->threads <= atomic_load_explicit(&processors, memory_order_relaxed) &&
+                         polyattn_rt_wait_awake(has_left, work)))
+    return;
   pthread_mutex_lock(&mutex);
-  while (atomic_load_explicit(&work->working, memory_order_acquire) != 0)
+  while (!has_left(work))
     pthread_cond_wait(&worker_left, &mutex);
   pthread_mutex_unlock(&mutex);
 }
 
-int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count, int threads,
-                         int64_t scratch_bytes) {
+/* Runs pieces on the calling thread, whose scratch there is. */
+static void work_as_caller(job *work) {
+  int64_t begin, end;
+  while (take(work, &begin, &end))
+    work->function(work->context, begin, end, work->scratch);
+}
+
+/* One of the tasks that an application's parallel loop runs. */
+static void run_task(void *context, int64_t index) {
+  job *work = context;
+  (void)index;
+  if (pthread_equal(pthread_self(), work->caller))
+    work_as_caller(work);
+  else
+    (void)work_on(work);
+}
+
+static void run_on_workers(job *work) {
+  work->wanted = (int)work->threads - 1;
+  post(work);
+  work_as_caller(work);
+  withdraw(work);
+  wait_for_workers(work);
+}
+
+int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
+                         const polyattn_rt_team *team, int64_t scratch_bytes) {
   if (count <= 0)
     return 0;
+  int64_t threads = team->threads < 1                 ? 1
+                    : team->threads > MAX_WORKERS + 1 ? MAX_WORKERS + 1
+                                                      : team->threads;
   job work = {.function = function,
               .context = context,
               .count = count,
-              .threads = threads < 1                 ? 1
-                         : threads > MAX_WORKERS + 1 ? MAX_WORKERS + 1
-                                                     : threads,
-              .scratch_bytes = scratch_bytes};
-  if (work.threads > count)
-    work.threads = count;
-  if (work.threads == 1) {
-    /* One piece: compiled code may prepare something per call. */
-    polyattn_rt_buffer scratch;
-    if (polyattn_rt_scratch_acquire(scratch_bytes, &scratch) != 0)
-      return 1;
-    function(context, 0, count, scratch.data);
-    polyattn_rt_scratch_release(scratch);
-    return 0;
-  }
-  work.wanted = (int)work.threads - 1;
+              .threads = threads < count ? threads : count,
+              .scratch_bytes = scratch_bytes,
+              .caller = pthread_self()};
   /* The caller's own memory first: a job that has been posted must be finished. */
   polyattn_rt_buffer scratch;
   if (polyattn_rt_scratch_acquire(scratch_bytes, &scratch) != 0)
     return 1;
-  post(&work);
-  int64_t begin, end;
-  while (take(&work, &begin, &end))
-    function(context, begin, end, scratch.data);
+  work.scratch = scratch.data;
+  if (work.threads == 1) {
+    /* One piece: compiled code may prepare something per call. */
+    function(context, 0, count, scratch.data);
+  } else if (team->parallel_for) {
+    team->parallel_for(team->user, work.threads, run_task, &work);
+    /* What tasks without memory for scratch have left. */
+    work_as_caller(&work);
+  } else {
+    run_on_workers(&work);
+  }
   polyattn_rt_scratch_release(scratch);
-  withdraw(&work);
-  wait_for_workers(&work);
   return 0;
 }

@@ -10,13 +10,14 @@
 #ifndef POLYATTN_RUNTIME_H
 #define POLYATTN_RUNTIME_H
 
+#include "polyattn-c/parallel.h"
 #include "polyattn-c/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 3
+#define POLYATTN_RT_VERSION 4
 #define POLYATTN_RT_MAX_FACTORS 4
 
 /* A size that the caller's tensors decide. Sizes below zero are these names; every tensor
@@ -124,21 +125,51 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
                       int64_t num_tensors, polyattn_rt_sizes *sizes, char *error,
                       size_t error_size);
 
-/* Checks, then runs every stage on `threads` threads, the caller's included. Results do not
- * depend on the number of threads, but for the rounding of sums where it decides into how many
+/* The threads of one call: how many, the caller's included, and whose. */
+typedef struct polyattn_rt_team {
+  int threads;
+  polyattn_parallel_for parallel_for; /* NULL: workers of the runtime's own */
+  void *user;
+} polyattn_rt_team;
+
+/* What calls without a parallel_for of their own use from now on; NULL: the runtime's workers. */
+void polyattn_rt_set_parallel_for(polyattn_parallel_for parallel_for, void *user);
+/* So many threads of what has been set. */
+polyattn_rt_team polyattn_rt_team_of(int threads);
+/* Returns 0, or 1 and one line in `error`. */
+int polyattn_rt_read_options(const polyattn_call_options *options, polyattn_rt_team *team,
+                             char *error, size_t error_size);
+
+/* Checks, then runs every stage on the team. Results do not depend on whose threads these are,
+ * nor on their number but for the rounding of sums where it decides into how many
  * segments positions are cut. Any number of host threads may call at once. Returns 0, or
  * 1 and one line in `error`, and then nothing has been computed. */
+int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                       int64_t num_tensors, const polyattn_rt_team *team, char *error,
+                       size_t error_size);
+/* The same with what a caller gives. */
+int polyattn_rt_run_with(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                         int64_t num_tensors, const polyattn_call_options *options, char *error,
+                         size_t error_size);
 int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                     int64_t num_tensors, int threads, char *error, size_t error_size);
 
-/* Runs [0, count) on the process's pool, in pieces that get smaller towards the end, so that
+/* Runs [0, count) on the team, in pieces that get smaller towards the end, so that
  * unequal programs balance. The calling thread takes part and makes progress even when no
  * other thread is free: calls may come from many threads and from within `function`.
  * Every thread that takes part has `scratch_bytes` of its own, 64-byte aligned. Returns 0, or 1
  * where there is no memory for the caller's scratch; nothing has run then. */
 typedef void (*polyattn_rt_range)(void *context, int64_t begin, int64_t end, void *scratch);
-int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count, int threads,
-                         int64_t scratch_bytes);
+int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
+                         const polyattn_rt_team *team, int64_t scratch_bytes);
+
+/* Waits for something that other threads do, for about 200 us at most and without sleeping.
+ * Returns whether it has happened. */
+typedef int (*polyattn_rt_condition)(const void *context);
+int polyattn_rt_wait_awake(polyattn_rt_condition happened, const void *context);
+
+/* How many processors the calling thread may use. */
+int polyattn_rt_processors(void);
 
 /* MLIR's strided memref, with room for any rank: sizes, then strides, without a gap. */
 typedef struct polyattn_rt_memref {
@@ -165,14 +196,14 @@ int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
 
 /* Runs the programs [0, count) of a stage. Returns 0, or 1 where there is no memory. */
 int polyattn_rt_run_stage(const polyattn_rt_stage_rule *stage, void *const *tensors, int64_t count,
-                          int threads);
+                          const polyattn_rt_team *team);
 
 /* Runs a kernel with a split rule, or with a rule of segments, on checked tensors. Returns 0, or 1
  * where there is no memory. */
 int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                          const polyattn_rt_memref *descriptors, int threads);
+                          const polyattn_rt_memref *descriptors, const polyattn_rt_team *team);
 int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                             void *const *descriptors, int threads);
+                             void *const *descriptors, const polyattn_rt_team *team);
 
 /* Into how many segments positions are cut for so many threads. */
 int64_t polyattn_rt_choose_segments(const polyattn_rt_kernel *kernel,

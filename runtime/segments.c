@@ -89,8 +89,8 @@ static int64_t shape_of(const polyattn_rt_kernel *kernel, const polyattn_rt_size
 }
 
 int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                             void *const *descriptors, int threads) {
-  int64_t segments = polyattn_rt_choose_segments(kernel, sizes, threads);
+                             void *const *descriptors, const polyattn_rt_team *team) {
+  int64_t segments = polyattn_rt_choose_segments(kernel, sizes, team->threads);
   int64_t count = (segments - 1) * kernel->segments.pieces, num_sums = kernel->segments.num_sums;
   int64_t pointer_bytes =
       polyattn_rt_round_up((kernel->num_tensors + num_sums) * (int64_t)sizeof(void *));
@@ -117,7 +117,7 @@ int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt
     int64_t times = i ? segments : count;
     int64_t programs = polyattn_rt_count_programs(&kernel->stages[i], sizes, times);
     if (times > 0)
-      status = polyattn_rt_run_stage(&kernel->stages[i], pointers, programs, threads);
+      status = polyattn_rt_run_stage(&kernel->stages[i], pointers, programs, team);
   }
   free(memory);
   return status;

@@ -132,7 +132,7 @@ static void bind_parts(const polyattn_rt_kernel *kernel, const workspace *space,
 /* The positions [start, start + length), all stages. */
 static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                        const polyattn_rt_memref *descriptors, const workspace *space, int64_t parts,
-                       int64_t start, int64_t length, int threads) {
+                       int64_t start, int64_t length, const polyattn_rt_team *team) {
   int64_t batch = polyattn_rt_size(sizes, POLYATTN_RT_B), heads = polyattn_rt_size(sizes, POLYATTN_RT_H);
   int64_t all[5] = {parts, batch, length, heads, kernel->split.columns};
   int64_t part_elements = batch * length * heads * kernel->split.columns;
@@ -146,7 +146,7 @@ static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes
   int64_t scratch = polyattn_rt_round_up(kernel->stages[0].scratch_bytes);
   split_work work = {kernel->stages[0].function, space->parts, parts,
                      parts > 1 ? space->scratch : NULL, scratch};
-  if (polyattn_rt_parallel(run_parts, &work, batch * heads * parts, threads,
+  if (polyattn_rt_parallel(run_parts, &work, batch * heads * parts, team,
                            parts > 1 ? 0 : scratch) != 0)
     return 1;
   if (parts == 1)
@@ -155,12 +155,12 @@ static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes
     polyattn_rt_describe_dense(space->sums, 5, all, &space->parts[part].sums);
   work.function = kernel->stages[1].function;
   work.scratch = NULL;
-  return polyattn_rt_parallel(run_parts, &work, batch * heads * parts, threads,
+  return polyattn_rt_parallel(run_parts, &work, batch * heads * parts, team,
                               kernel->stages[1].scratch_bytes);
 }
 
 int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                          const polyattn_rt_memref *descriptors, int threads) {
+                          const polyattn_rt_memref *descriptors, const polyattn_rt_team *team) {
   int64_t programs = polyattn_rt_size(sizes, POLYATTN_RT_B) * polyattn_rt_size(sizes, POLYATTN_RT_H);
   int64_t positions = polyattn_rt_size(sizes, POLYATTN_RT_T);
   int64_t parts = choose_parts(&kernel->split, programs, positions);
@@ -179,7 +179,7 @@ int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_si
   /* Once even where there are no positions: the final state is then the initial one. */
   do {
     int64_t left = positions - start, count = left < length ? left : length;
-    status = run_segment(kernel, sizes, descriptors, &space, parts, start, count, threads);
+    status = run_segment(kernel, sizes, descriptors, &space, parts, start, count, team);
     start += count;
   } while (status == 0 && start < positions);
   free(memory);

@@ -19,6 +19,7 @@
 #ifndef POLYATTN_C_POLYATTN_H
 #define POLYATTN_C_POLYATTN_H
 
+#include "polyattn-c/parallel.h"
 #include "polyattn-c/tensor.h"
 
 #if defined(__GNUC__)
@@ -32,7 +33,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 1
+#define POLYATTN_API_VERSION 2
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -47,8 +48,17 @@ typedef struct polyattn_compile_options {
   const char *target;          /* null is "native"; or x86-64, x86-64-v3, x86-64-v4, aarch64 */
   const char *cache_directory; /* null: the user's; "": compile always */
   int32_t optimize_ir;         /* 1: LLVM's -O2 pipeline before code generation */
+  /* Since version 2: */
+  const char *storage; /* what tensors hold, f32, bf16 or f16; null: what the spec says */
+  int32_t invariant;   /* 1: cut no head into parts; see polyattn_kernel_run */
 } polyattn_compile_options;
-#define POLYATTN_COMPILE_OPTIONS_INIT {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0}
+#ifdef __cplusplus
+#define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
+  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0}
+#else
+#define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
+  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0}
+#endif
 
 /* One compiled entry. */
 typedef struct polyattn_kernel polyattn_kernel;
@@ -93,13 +103,28 @@ POLYATTN_EXPORT int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t
 /* Everything about the kernel as JSON; lives as long as the kernel. */
 POLYATTN_EXPORT const char *polyattn_kernel_json(const polyattn_kernel *kernel);
 
-/* Computes the results from the arguments on `threads` threads, the caller's included; the
- * numbers do not depend on it. `tensors` has the order of polyattn_kernel_tensor. Returns 0, or 1
- * with an error that names the argument, what was expected and what came; nothing has been
- * computed then. */
+/* Computes the results from the arguments on `threads` threads, the caller's included. The
+ * numbers do not depend on it but where positions are cut into segments: there (few heads and
+ * features, at least twice as many threads as heads) the number of segments follows from the
+ * threads, and sums are rounded by segment. With the option `invariant` nothing is cut: a
+ * sequence's bits depend neither on threads, the machine's processors and its batch, nor on where a
+ * prefill is cut at multiples of a block. `tensors` has the order of polyattn_kernel_tensor.
+ * Returns 0, or 1 with an error that names the argument, what was expected and what came; nothing
+ * has been computed then. */
 POLYATTN_EXPORT int polyattn_kernel_run(const polyattn_kernel *kernel,
                                         const polyattn_tensor *tensors, size_t num_tensors,
                                         int threads, polyattn_error **error);
+
+/* The same with options: how many threads, and whose. Since version 2. */
+POLYATTN_EXPORT int polyattn_kernel_run_with(const polyattn_kernel *kernel,
+                                             const polyattn_tensor *tensors, size_t num_tensors,
+                                             const polyattn_call_options *options,
+                                             polyattn_error **error);
+
+/* The application's own threads for all calls of this process that give none of their own: its
+ * workers are not disturbed by others then, nor these by them. Null: threads of the library's, the
+ * default. Not while calls are running. Since version 2. */
+POLYATTN_EXPORT void polyattn_set_parallel_for(polyattn_parallel_for parallel_for, void *user);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@ using namespace polyattn;
 static_assert(POLYATTN_SIZE_B == kBatch && POLYATTN_SIZE_T == kPositions &&
               POLYATTN_SIZE_TK == kKeyPositions && POLYATTN_SIZE_H == kHeads &&
               POLYATTN_SIZE_HKV == kKeyHeads);
+static_assert(offsetof(polyattn_compile_options, storage) >= 40, "the struct of version 1");
 static_assert(sizeof(polyattn_tensor) == 16 + 16 * POLYATTN_MAX_RANK);
 static_assert(sizeof(polyattn_tensor_info) == 24 + 8 * POLYATTN_MAX_RANK);
 
@@ -72,6 +73,12 @@ static llvm::Expected<JITOptions> readOptions(const polyattn_compile_options *gi
   if (given->cache_directory)
     result.cacheDirectory = given->cache_directory;
   result.codegen.optimizeIR = given->optimize_ir != 0;
+  // A field begins behind the whole struct of the version before: its padding is not set.
+  auto has = [&](size_t end) { return given->struct_size >= end; };
+  if (has(offsetof(polyattn_compile_options, storage) + sizeof(char *)) && given->storage)
+    result.storage = given->storage;
+  if (has(offsetof(polyattn_compile_options, invariant) + sizeof(int32_t)))
+    result.invariant = given->invariant != 0;
   return result;
 }
 
@@ -153,18 +160,30 @@ const char *polyattn_kernel_json(const polyattn_kernel *kernel) {
 
 int polyattn_kernel_run(const polyattn_kernel *kernel, const polyattn_tensor *tensors,
                         size_t num_tensors, int threads, polyattn_error **error) {
+  polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
+  options.threads = threads;
+  return polyattn_kernel_run_with(kernel, tensors, num_tensors, &options, error);
+}
+
+int polyattn_kernel_run_with(const polyattn_kernel *kernel, const polyattn_tensor *tensors,
+                             size_t num_tensors, const polyattn_call_options *options,
+                             polyattn_error **error) {
   // Not `{}` as for the others: an exception is a failure.
   int status = 1;
   guarded(error, [&]() -> int {
-    if (!kernel || (!tensors && num_tensors != 0)) {
-      report(error, kernel ? "tensors is null" : "kernel is null");
+    if (!kernel || !options || (!tensors && num_tensors != 0)) {
+      report(error, !kernel ? "kernel is null" : !options ? "options is null" : "tensors is null");
       return 1;
     }
-    llvm::Error failure = kernel->code->run(llvm::ArrayRef(tensors, num_tensors), threads);
+    llvm::Error failure = kernel->code->run(llvm::ArrayRef(tensors, num_tensors), *options);
     status = failure ? 1 : 0;
     if (failure)
       report(error, llvm::toString(std::move(failure)));
     return status;
   });
   return status;
+}
+
+void polyattn_set_parallel_for(polyattn_parallel_for parallel_for, void *user) {
+  polyattn_rt_set_parallel_for(parallel_for, user);
 }

@@ -143,9 +143,9 @@ static Error orderLaunches(std::vector<LaunchDescription> &launches) {
 
 Expected<std::unique_ptr<GPUKernel>>
 GPUKernel::compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
-                   llvm::StringRef storage, std::shared_ptr<CUDADevice> device) {
+                   llvm::StringRef storage, std::shared_ptr<CUDADevice> device, bool invariant) {
   const GPUDescription &gpu = device->getDescription();
-  Expected<LoweredModule> module = parseForGPU(text, fileName, entry, storage);
+  Expected<LoweredModule> module = parseForGPU(text, fileName, entry, storage, invariant);
   if (!module)
     return module.takeError();
   if (module->kernels.size() != 1)

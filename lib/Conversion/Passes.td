@@ -30,6 +30,9 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     the sizes with [-1] are. Numeric
     contract: reassociating, the sums over positions.
 
+    In a module with the attribute `polyattn.invariant` no launch cuts anything: a head is computed by
+    one program in one order.
+
     With `cluster-size = N` the features of a head may be shared by up to N programs that run as a
     cluster, where its state and weights are more than one of them keeps: `tile.cluster_sum` adds
     their shares of O and Z, and the first stores the results. Numeric contract: reassociating, the

@@ -42,6 +42,7 @@ public:
     options.entry = attention.getSymName().str();
     options.target = machine.str();
     options.storage = source.storage.str();
+    options.invariant = source.invariant;
     auto kernel = compileKernel(source.text, source.fileName, options);
     if (!kernel)
       return kernel.takeError();

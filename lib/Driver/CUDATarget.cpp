@@ -158,7 +158,7 @@ public:
       return device.takeError();
     AttentionOp attention = source.attention;
     auto kernel = GPUKernel::compile(source.text, source.fileName, attention.getSymName(),
-                                     source.storage, *device);
+                                     source.storage, *device, source.invariant);
     if (!kernel)
       return kernel.takeError();
     return std::make_unique<CUDAExecutable>(std::move(*device), std::move(*kernel));

@@ -12,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/IR/LLVMContext.h"
@@ -96,7 +97,7 @@ static void appendDialects(mlir::MLIRContext &context) {
 }
 
 llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::StringRef fileName,
-                                                    llvm::StringRef storage) {
+                                                    llvm::StringRef storage, bool invariant) {
   LoweredModule result;
   result.context = makeContext();
   Diagnostics diagnostics(result.context.get());
@@ -110,6 +111,8 @@ llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::
   if (!storage.empty())
     if (llvm::Error error = setStorage(*result.module, storage))
       return std::move(error);
+  if (invariant)
+    setInvariant(*result.module);
   return std::move(result);
 }
 
@@ -147,7 +150,8 @@ llvm::Error polyattn::describeEntries(LoweredModule &module, llvm::StringRef fil
 
 llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::StringRef fileName,
                                                   const CompileOptions &options) {
-  llvm::Expected<LoweredModule> module = parseModule(text, fileName, options.storage);
+  llvm::Expected<LoweredModule> module =
+      parseModule(text, fileName, options.storage, options.invariant);
   if (!module)
     return module.takeError();
   if (llvm::Error error = describeEntries(*module, fileName, options.entry))

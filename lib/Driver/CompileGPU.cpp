@@ -52,10 +52,10 @@ static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
 }
 
 llvm::Expected<LoweredModule> polyattn::parseForGPU(llvm::StringRef text, llvm::StringRef fileName,
-                                                    llvm::StringRef entry,
-                                                    llvm::StringRef storage) {
+                                                    llvm::StringRef entry, llvm::StringRef storage,
+                                                    bool invariant) {
   if (!holdsKernels(text)) {
-    llvm::Expected<LoweredModule> spec = parseModule(text, fileName, storage);
+    llvm::Expected<LoweredModule> spec = parseModule(text, fileName, storage, invariant);
     if (!spec)
       return spec.takeError();
     if (llvm::Error error = describeEntries(*spec, fileName, entry))

@@ -68,6 +68,11 @@ struct Arguments {
       "storage",
       llvm::cl::desc("What tensors hold: f32, bf16 or f16 (default: what the spec says)"),
       llvm::cl::value_desc("TYPE"), llvm::cl::cat(what)};
+  llvm::cl::opt<bool> invariant{
+      "invariant",
+      llvm::cl::desc("Cut no head into parts: a sequence's bits depend neither on its batch nor on "
+                     "threads, nor on where a prefill is cut at multiples of a block"),
+      llvm::cl::cat(what)};
   llvm::cl::opt<std::string> direction{"direction", llvm::cl::desc("forward, the only one so far"),
                                        llvm::cl::init("forward"), llvm::cl::value_desc("NAME"),
                                        llvm::cl::cat(what)};
@@ -102,6 +107,7 @@ static llvm::Error compileForCPU(const Arguments &arguments, llvm::StringRef spe
   CompileOptions options;
   options.entry = arguments.entry;
   options.storage = arguments.storage;
+  options.invariant = arguments.invariant;
   options.codegen.optimizeIR = arguments.optimizeIR;
   llvm::Expected<MachineDescription> machine = findMachine(arguments.target);
   if (!machine)
@@ -127,7 +133,7 @@ static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spe
   if (!gpu)
     return gpu.takeError();
   llvm::Expected<LoweredModule> module =
-      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage);
+      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage, arguments.invariant);
   if (!module)
     return module.takeError();
   if (llvm::Error error = lowerForGPU(
@@ -137,7 +143,7 @@ static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spe
   if (error || !arguments.explain)
     return error;
   llvm::Expected<LoweredModule> scheduled =
-      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage);
+      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage, arguments.invariant);
   if (!scheduled)
     return scheduled.takeError();
   return explainForGPU(llvm::errs(), *module, *scheduled, *gpu);

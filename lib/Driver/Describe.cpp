@@ -7,6 +7,7 @@
 
 #include "Describe.h"
 #include "polyattn/Entry/Signature.h"
+#include "polyattn/Schedule/Invariant.h"
 
 using namespace polyattn;
 
@@ -65,6 +66,7 @@ llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention)
   result.featureDimension = signature->facts.featureDim;
   result.degree = signature->facts.degree;
   result.scoreForm = signature->facts.scoreForm;
+  result.invariant = isInvariant(attention->getParentOfType<mlir::ModuleOp>());
   StageDescription stage;
   stage.function = result.entry;
   result.stages.push_back(stage);

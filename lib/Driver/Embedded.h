@@ -13,8 +13,8 @@ namespace polyattn {
 
 /// The runtime as a static archive for this machine's architecture.
 llvm::StringRef embeddedRuntime();
-/// The text of polyattn-c/tensor.h.
-llvm::StringRef embeddedTensorHeader();
+/// The text of polyattn-c/tensor.h and polyattn-c/parallel.h.
+llvm::StringRef embeddedHeaders();
 
 } // namespace polyattn
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryPoints.h"
+#include "polyattn/Driver/Version.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -79,10 +80,64 @@ private:
 };
 } // namespace
 
-void polyattn::addEntryPoints(llvm::Module &module, llvm::ArrayRef<KernelDescription> kernels) {
-  llvm::LLVMContext &context = module.getContext();
+/// A function of the runtime, which is linked into the same library.
+static llvm::FunctionCallee runtimeFunction(llvm::Module &module, llvm::StringRef name,
+                                            llvm::Type *result,
+                                            llvm::ArrayRef<llvm::Type *> parameters) {
+  llvm::FunctionCallee callee =
+      module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
+  llvm::cast<llvm::Function>(callee.getCallee())
+      ->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  return callee;
+}
+
+static llvm::Function *beginFunction(llvm::IRBuilder<> &builder, llvm::Module &module,
+                                     llvm::StringRef name, llvm::Type *result,
+                                     llvm::ArrayRef<llvm::Type *> parameters) {
+  auto *function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                                          llvm::GlobalValue::ExternalLinkage, name, module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(module.getContext(), "", function));
+  return function;
+}
+
+/// A C function of one kernel: its tensors, `how` to run (threads or options), and where the error
+/// goes, handed to `run` with the kernel's table.
+static void addEntryPoint(llvm::IRBuilder<> &builder, llvm::Module &module, llvm::StringRef name,
+                          llvm::Constant *table, size_t numTensors, llvm::Type *how,
+                          llvm::FunctionCallee run) {
+  llvm::Type *pointer = builder.getPtrTy();
+  llvm::SmallVector<llvm::Type *> parameters(numTensors, pointer);
+  parameters.append({how, pointer, builder.getInt64Ty()});
+  llvm::Function *function = beginFunction(builder, module, name, builder.getInt32Ty(), parameters);
+  llvm::Type *pointers = llvm::ArrayType::get(pointer, numTensors);
+  llvm::Value *tensors = builder.CreateAlloca(pointers);
+  for (size_t i = 0; i < numTensors; ++i)
+    builder.CreateStore(function->getArg(i),
+                        builder.CreateConstInBoundsGEP2_64(pointers, tensors, 0, i));
+  builder.CreateRet(builder.CreateCall(
+      run, {table, tensors, builder.getInt64(numTensors), function->getArg(numTensors),
+            function->getArg(numTensors + 1), function->getArg(numTensors + 2)}));
+}
+
+/// The functions of the whole library.
+static void addLibraryFunctions(llvm::IRBuilder<> &builder, llvm::Module &module,
+                                llvm::StringRef stem) {
+  llvm::Type *pointer = builder.getPtrTy(), *none = builder.getVoidTy();
+  llvm::FunctionCallee set =
+      runtimeFunction(module, "polyattn_rt_set_parallel_for", none, {pointer, pointer});
+  llvm::Function *setter =
+      beginFunction(builder, module, setterName(stem), none, {pointer, pointer});
+  builder.CreateCall(set, {setter->getArg(0), setter->getArg(1)});
+  builder.CreateRetVoid();
+  beginFunction(builder, module, versionName(stem), pointer, {});
+  builder.CreateRet(builder.CreateGlobalString(version() + ", interface " +
+                                               std::to_string(POLYATTN_ABI_VERSION)));
+}
+
+void polyattn::addEntryPoints(llvm::Module &module, llvm::StringRef stem,
+                              llvm::ArrayRef<KernelDescription> kernels) {
   Tables tables(module);
-  llvm::IRBuilder<> builder(context);
+  llvm::IRBuilder<> builder(module.getContext());
   llvm::Type *pointer = builder.getPtrTy(), *i32 = builder.getInt32Ty(),
              *i64 = builder.getInt64Ty();
   llvm::SmallVector<llvm::Constant *> kernelTables;
@@ -92,25 +147,14 @@ void polyattn::addEntryPoints(llvm::Module &module, llvm::ArrayRef<KernelDescrip
     if (!function.isDeclaration())
       function.setLinkage(llvm::GlobalValue::InternalLinkage);
 
-  llvm::FunctionCallee run = module.getOrInsertFunction(
-      "polyattn_rt_run",
-      llvm::FunctionType::get(i32, {pointer, pointer, i64, i32, pointer, i64}, false));
-  llvm::cast<llvm::Function>(run.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  llvm::FunctionCallee run =
+      runtimeFunction(module, "polyattn_rt_run", i32, {pointer, pointer, i64, i32, pointer, i64});
+  llvm::FunctionCallee runWith = runtimeFunction(module, "polyattn_rt_run_with", i32,
+                                                 {pointer, pointer, i64, pointer, pointer, i64});
   for (auto [kernel, table] : llvm::zip_equal(kernels, kernelTables)) {
     size_t count = kernel.tensors.size();
-    llvm::SmallVector<llvm::Type *> parameters(count, pointer);
-    parameters.append({i32, pointer, i64});
-    auto *function = llvm::Function::Create(llvm::FunctionType::get(i32, parameters, false),
-                                            llvm::GlobalValue::ExternalLinkage,
-                                            "polyattn_" + kernel.entry, module);
-    builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
-    llvm::Type *pointers = llvm::ArrayType::get(pointer, count);
-    llvm::Value *tensors = builder.CreateAlloca(pointers);
-    for (size_t i = 0; i < count; ++i)
-      builder.CreateStore(function->getArg(i),
-                          builder.CreateConstInBoundsGEP2_64(pointers, tensors, 0, i));
-    builder.CreateRet(
-        builder.CreateCall(run, {table, tensors, builder.getInt64(count), function->getArg(count),
-                                 function->getArg(count + 1), function->getArg(count + 2)}));
+    addEntryPoint(builder, module, functionName(kernel), table, count, i32, run);
+    addEntryPoint(builder, module, optionsFunctionName(kernel), table, count, pointer, runWith);
   }
+  addLibraryFunctions(builder, module, stem);
 }

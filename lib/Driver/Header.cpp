@@ -7,6 +7,7 @@
 
 #include "Embedded.h"
 #include "EntryPoints.h"
+#include "polyattn/Driver/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -17,28 +18,60 @@ static bool isIdentifier(llvm::StringRef name) {
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
-llvm::Error polyattn::checkCNames(llvm::ArrayRef<KernelDescription> kernels) {
-  for (const KernelDescription &kernel : kernels)
+/// A library's file may have a name that C does not allow.
+static std::string nameOfLibrary(llvm::StringRef stem, llvm::StringRef suffix) {
+  std::string name = "polyattn_" + stem.str() + suffix.str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return name;
+}
+
+std::string polyattn::setterName(llvm::StringRef stem) {
+  return nameOfLibrary(stem, "_set_parallel_for");
+}
+
+std::string polyattn::versionName(llvm::StringRef stem) { return nameOfLibrary(stem, "_version"); }
+
+std::string polyattn::functionName(const KernelDescription &kernel) {
+  return "polyattn_" + kernel.entry;
+}
+
+std::string polyattn::optionsFunctionName(const KernelDescription &kernel) {
+  return functionName(kernel) + "_with";
+}
+
+llvm::Error polyattn::checkCNames(llvm::StringRef stem, llvm::ArrayRef<KernelDescription> kernels) {
+  llvm::StringSet<> names;
+  names.insert(setterName(stem));
+  names.insert(versionName(stem));
+  for (const KernelDescription &kernel : kernels) {
     if (!isIdentifier("_" + kernel.entry))
       return llvm::createStringError("@" + kernel.entry +
                                      ": expected an entry whose name can be part of a C name");
+    for (const std::string &name : {functionName(kernel), optionsFunctionName(kernel)})
+      if (!names.insert(name).second)
+        return llvm::createStringError("@" + kernel.entry +
+                                       ": the library would have two functions " + name);
+  }
   return llvm::Error::success();
 }
 
 /// Words that a parameter in a header for C and C++ cannot be called.
 static bool isReserved(llvm::StringRef name) {
   static const llvm::StringSet<> words = {
-      "alignas",  "alignof",  "and",       "asm",      "auto",     "bitand",     "bitor",
-      "bool",     "break",    "case",      "catch",    "char",     "class",      "compl",
-      "concept",  "const",    "constexpr", "continue", "decltype", "default",    "delete",
-      "do",       "double",   "else",      "enum",     "error",    "error_size", "explicit",
-      "export",   "extern",   "false",     "float",    "for",      "friend",     "goto",
-      "if",       "inline",   "int",       "long",     "mutable",  "namespace",  "new",
-      "noexcept", "not",      "nullptr",   "operator", "or",       "private",    "protected",
-      "public",   "register", "requires",  "restrict", "return",   "short",      "signed",
-      "sizeof",   "static",   "struct",    "switch",   "template", "this",       "threads",
-      "throw",    "true",     "try",       "typedef",  "typeid",   "typename",   "union",
-      "unsigned", "using",    "virtual",   "void",     "volatile", "while",      "xor"};
+      "alignas",   "alignof",  "and",       "asm",      "auto",     "bitand",     "bitor",
+      "bool",      "break",    "case",      "catch",    "char",     "class",      "compl",
+      "concept",   "const",    "constexpr", "continue", "decltype", "default",    "delete",
+      "do",        "double",   "else",      "enum",     "error",    "error_size", "explicit",
+      "export",    "extern",   "false",     "float",    "for",      "friend",     "goto",
+      "if",        "inline",   "int",       "long",     "mutable",  "namespace",  "new",
+      "noexcept",  "not",      "nullptr",   "operator", "options",  "or",         "private",
+      "protected", "public",   "register",  "requires", "restrict", "return",     "short",
+      "signed",    "sizeof",   "static",    "struct",   "switch",   "template",   "this",
+      "threads",   "throw",    "true",      "try",      "typedef",  "typeid",     "typename",
+      "union",     "unsigned", "using",     "virtual",  "void",     "volatile",   "while",
+      "xor"};
   return words.contains(name);
 }
 
@@ -69,10 +102,15 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
                           [&](int64_t size) { stream << sizeToString(size); });
     stream << "]\n";
   }
-  stream << " */\nint polyattn_" << kernel.entry << "(";
-  for (const std::string &name : names)
-    stream << "const polyattn_tensor *" << name << ", ";
-  stream << "int threads, char *error, size_t error_size);\n";
+  stream << " */\n";
+  auto function = [&](llvm::StringRef called, llvm::StringRef how) {
+    stream << "int " << called << "(";
+    for (const std::string &name : names)
+      stream << "const polyattn_tensor *" << name << ", ";
+    stream << how << ", char *error, size_t error_size);\n";
+  };
+  function(functionName(kernel), "int threads");
+  function(optionsFunctionName(kernel), "const polyattn_call_options *options");
 }
 
 std::string polyattn::writeHeader(llvm::StringRef stem, llvm::ArrayRef<KernelDescription> kernels) {
@@ -82,15 +120,24 @@ std::string polyattn::writeHeader(llvm::StringRef stem, llvm::ArrayRef<KernelDes
       c = '_';
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "/* Attention kernels, written by polyattn-compile. C99 and C++.\n"
+  stream << "/* Attention kernels, written by " << version()
+         << ". C99 and C++.\n"
             " *\n"
             " * Each function checks its tensors, computes the results on `threads` threads, the\n"
             " * caller's included, and returns 0. Any number of threads may call at once. A wrong\n"
             " * call returns 1, writes one line to `error` (which may be null) that names the\n"
-            " * argument, what was expected and what came, and computes nothing. Sizes:\n"
+            " * argument, what was expected and what came, and computes nothing. A name that ends\n"
+            " * in _with is the same function with options. Sizes:\n"
             " * B batch, T positions, Tk positions of the keys, H heads, Hkv key heads. */\n"
          << "#ifndef " << guard << "\n#define " << guard << "\n\n"
-         << embeddedTensorHeader() << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
+         << embeddedHeaders() << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
+  stream << "\n/* Which compiler wrote the library, and for which version of this interface. */\n"
+            "const char *"
+         << versionName(stem) << "(void);\n";
+  stream << "\n/* The application's threads for all calls of this library that give none of their "
+            "own;\n"
+            " * null: threads of the library's. */\nvoid "
+         << setterName(stem) << "(polyattn_parallel_for parallel_for, void *user);\n";
   for (const KernelDescription &kernel : kernels)
     declare(stream, kernel);
   stream << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* " << guard << " */\n";

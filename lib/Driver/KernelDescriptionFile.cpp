@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
+#include "polyattn/Driver/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 
@@ -111,6 +112,7 @@ static Object describeParameters(const LaunchDescription &launch, const KernelDe
                              {"result", tensor.isResult}});
   }
   result["entry"] = entry->entry;
+  result["invariant"] = entry->invariant;
   result["tensors"] = std::move(tensors);
   return result;
 }
@@ -136,6 +138,8 @@ llvm::json::Value polyattn::describeKernelFile(const LaunchDescription &launch,
       {"global_scratch_align", 128},
       {"profile_scratch_size", 0},
       {"profile_scratch_align", 1},
+      {"compiler", version()},
+      {"interface", POLYATTN_ABI_VERSION},
       {"polyattn", describeParameters(launch, entry)}};
   if (!code.empty()) {
     auto bytes = llvm::ArrayRef(reinterpret_cast<const uint8_t *>(code.data()), code.size());

@@ -80,6 +80,8 @@ struct CommandLine {
       {kWhat, "entry", "NAME", "the attention to run; needed where a spec has several"},
       {kWhat, "target", "NAME", "what runs it (default cpu), see below"},
       {kWhat, "storage", "TYPE", "what tensors hold: f32, bf16, f16 (default: what the spec says)"},
+      {kWhat, "invariant", "",
+       "cut no head into parts: bits depend neither on the batch nor on threads"},
       {kWhat, "direction", "NAME", "forward, the only one so far"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kWhat, "segments", "N",
@@ -185,6 +187,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   options.json = line.flag("json");
   options.describe = line.flag("describe");
   options.padded = line.flag("padded");
+  options.invariant = line.flag("invariant");
   auto inputs = parseFiles("input", line.option("input").given);
   if (!inputs)
     return inputs.takeError();

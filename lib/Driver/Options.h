@@ -28,7 +28,8 @@ struct RunOptions {
   std::optional<std::vector<RandomSize>> random;
   uint64_t seed = 0;
   int threads = 1;
-  bool help = false, version = false, check = false, describe = false, json = false, padded = false;
+  bool help = false, version = false, check = false, describe = false, json = false, padded = false,
+       invariant = false;
   std::optional<double> tolerance;
   /// 0 for the target's own choice.
   int64_t segments = 0;

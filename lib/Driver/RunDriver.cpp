@@ -11,6 +11,7 @@
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Numpy/Npy.h"
 #include "polyattn/Schedule/Cost.h"
+#include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/Support/FileSystem.h"
@@ -123,8 +124,8 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   }
 
   auto start = std::chrono::steady_clock::now();
-  auto executable =
-      (*target)->compile({attention, text, options.spec, options.storage, options.profile});
+  auto executable = (*target)->compile(
+      {attention, text, options.spec, options.storage, options.profile, options.invariant});
   if (!executable)
     return executable.takeError();
   RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}, {}};
@@ -211,6 +212,8 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   if (!options.storage.empty())
     if (Error error = setStorage(*module, options.storage))
       return error;
+  if (options.invariant)
+    setInvariant(*module);
   if (options.describe)
     return describeEntries(*module, options);
   auto entry = chooseEntry(*module, options.entry);

@@ -9,6 +9,7 @@
 #include "EntryPoints.h"
 #include "OutputFiles.h"
 #include "polyattn/Driver/CompileMain.h"
+#include "polyattn/Driver/Version.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -48,13 +49,13 @@ static llvm::Error link(llvm::ArrayRef<llvm::StringRef> arguments, llvm::StringR
 }
 
 static llvm::Expected<llvm::SmallVector<char, 0>>
-compileWithEntryPoints(LoweredModule &module, const CompileOptions &options) {
+compileWithEntryPoints(LoweredModule &module, const CompileOptions &options, llvm::StringRef stem) {
   llvm::SmallVector<char, 0> object;
   llvm::Error error =
       withLLVMIR(module, options, [&](llvm::Module &code, llvm::TargetMachine &target) {
-        if (llvm::Error error = checkCNames(module.kernels))
+        if (llvm::Error error = checkCNames(stem, module.kernels))
           return error;
-        addEntryPoints(code, module.kernels);
+        addEntryPoints(code, stem, module.kernels);
         return generateCode(code, target, CodeFile::Object, options.codegen).moveInto(object);
       });
   if (error)
@@ -69,7 +70,7 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
         "--emit lib needs the runtime of the target's architecture, and this compiler carries "
         "only its own; --emit obj works for target '" +
         options.machine.name + "'");
-  auto object = compileWithEntryPoints(module, options);
+  auto object = compileWithEntryPoints(module, options, stem);
   if (!object)
     return object.takeError();
   auto linker = findLinker();
@@ -101,8 +102,11 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
   llvm::json::Array entries;
   for (const KernelDescription &kernel : module.kernels)
     entries.push_back(kernel.toJSON());
-  llvm::json::Value description = llvm::json::Object{
-      {"library", library}, {"header", (stem + ".h").str()}, {"entries", std::move(entries)}};
+  llvm::json::Value description = llvm::json::Object{{"library", library},
+                                                     {"header", (stem + ".h").str()},
+                                                     {"compiler", version()},
+                                                     {"interface", POLYATTN_ABI_VERSION},
+                                                     {"entries", std::move(entries)}};
   if (llvm::Error error = files.add(base + ".h", writeHeader(stem, module.kernels)))
     return error;
   if (llvm::Error error = files.add(base + ".json", llvm::formatv("{0:2}\n", description).str()))

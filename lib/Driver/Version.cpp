@@ -8,6 +8,8 @@
 #include "polyattn/Driver/Version.h"
 #include "llvm/Config/llvm-config.h"
 
-void polyattn::printVersion(llvm::raw_ostream &stream) {
-  stream << "polyattn " POLYATTN_VERSION " (LLVM " LLVM_VERSION_STRING ")\n";
+std::string polyattn::version() {
+  return "polyattn " POLYATTN_VERSION " (LLVM " LLVM_VERSION_STRING ")";
 }
+
+void polyattn::printVersion(llvm::raw_ostream &stream) { stream << version() << '\n'; }

@@ -41,12 +41,19 @@ CompiledKernel::load(KernelDescription description, std::unique_ptr<llvm::Memory
 }
 
 llvm::Error CompiledKernel::run(llvm::ArrayRef<polyattn_tensor> tensors, int threads) const {
+  polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
+  options.threads = threads;
+  return run(tensors, options);
+}
+
+llvm::Error CompiledKernel::run(llvm::ArrayRef<polyattn_tensor> tensors,
+                                const polyattn_call_options &options) const {
   llvm::SmallVector<const polyattn_tensor *> pointers;
   for (const polyattn_tensor &tensor : tensors)
     pointers.push_back(&tensor);
   char message[512] = "";
-  if (polyattn_rt_run(&code->kernel->get(), pointers.data(), pointers.size(), threads, message,
-                      sizeof message) != 0)
+  if (polyattn_rt_run_with(&code->kernel->get(), pointers.data(), pointers.size(), &options,
+                           message, sizeof message) != 0)
     return llvm::createStringError(llvm::Twine(message));
   return llvm::Error::success();
 }

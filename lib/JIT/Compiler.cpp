@@ -18,9 +18,9 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
   llvm::raw_string_ostream(numbers)
       << machine.vectorWidth << ' ' << machine.vectorRegisters << ' ' << machine.l1Bytes << ' '
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
-      << options.codegen.optimizeIR;
-  return KernelCache::key(
-      {text, options.entry, options.storage, machine.name, machine.triple, machine.cpu, machine.features, numbers});
+      << options.codegen.optimizeIR << ' ' << options.invariant;
+  return KernelCache::key({text, options.entry, options.storage, machine.name, machine.triple,
+                           machine.cpu, machine.features, numbers});
 }
 
 static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::StringRef fileName,
@@ -45,6 +45,7 @@ polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
   CompileOptions options;
   options.entry = jitOptions.entry;
   options.storage = jitOptions.storage;
+  options.invariant = jitOptions.invariant;
   options.codegen = jitOptions.codegen;
   llvm::Expected<MachineDescription> machine = findMachine(jitOptions.target);
   if (!machine)

@@ -88,7 +88,8 @@ llvm::json::Value KernelDescription::toJSON() const {
                             {"cpu_level", cpuLevel},
                             {"feature_dim", featureDimension},
                             {"degree", degree},
-                            {"score_form", scoreForm}};
+                            {"score_form", scoreForm},
+                            {"invariant", invariant}};
 }
 
 static bool readSizes(const llvm::json::Array *array, std::vector<int64_t> &sizes) {
@@ -224,6 +225,7 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
   result.featureDimension = object->getInteger("feature_dim");
   result.degree = object->getInteger("degree");
   result.scoreForm = object->getString("score_form").value_or("").str();
+  result.invariant = object->getBoolean("invariant").value_or(false);
   return result;
 }
 

@@ -65,7 +65,7 @@ public:
   /// one; tensors hold `storage`, or what the spec says where it is empty.
   static llvm::Expected<std::unique_ptr<GPUKernel>>
   compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
-          llvm::StringRef storage, std::shared_ptr<CUDADevice> device);
+          llvm::StringRef storage, std::shared_ptr<CUDADevice> device, bool invariant = false);
   ~GPUKernel();
 
   const KernelDescription &getDescription() const;

@@ -34,6 +34,8 @@ struct CompileOptions {
   std::string entry;
   /// What tensors hold, f32, bf16 or f16; what the spec says where empty.
   std::string storage;
+  /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
+  bool invariant = false;
   MachineDescription machine;
   CodegenOptions codegen;
 };
@@ -48,7 +50,7 @@ struct LoweredModule {
 
 /// Parses and verifies a spec. An error carries the located diagnostics.
 llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName,
-                                          llvm::StringRef storage);
+                                          llvm::StringRef storage, bool invariant = false);
 
 /// The same for a program of `gpu.module`s, whose ops may be of any dialect: its author is trusted.
 llvm::Expected<LoweredModule> parseKernels(llvm::StringRef text, llvm::StringRef fileName);

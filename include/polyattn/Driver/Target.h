@@ -65,6 +65,8 @@ struct EntrySource {
   /// Where a target that counts what a kernel's parts cost writes its block program with the costs
   /// of each line; nowhere if empty.
   llvm::StringRef profile = {};
+  /// The attention's module says so, too.
+  bool invariant = false;
 };
 
 class Target {

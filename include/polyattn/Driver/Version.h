@@ -8,10 +8,13 @@
 #define POLYATTN_DRIVER_VERSION_H
 
 #include "llvm/Support/raw_ostream.h"
+#include <string>
 
 namespace polyattn {
 
-/// "polyattn 0.1.0 (LLVM 22.1.0)" and a newline.
+/// "polyattn 0.1.0 (LLVM 22.1.0)", in every artifact.
+std::string version();
+/// The same and a newline.
 void printVersion(llvm::raw_ostream &stream);
 
 } // namespace polyattn

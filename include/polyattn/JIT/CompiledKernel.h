@@ -27,6 +27,9 @@ public:
   /// results on `threads` threads, the caller's included. An error is one line that names the
   /// argument, what was expected and what came; nothing has been computed then.
   llvm::Error run(llvm::ArrayRef<polyattn_tensor> tensors, int threads) const;
+  /// The same on the caller's threads.
+  llvm::Error run(llvm::ArrayRef<polyattn_tensor> tensors,
+                  const polyattn_call_options &options) const;
 
 private:
   struct Code;

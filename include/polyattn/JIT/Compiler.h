@@ -19,6 +19,8 @@ struct JITOptions {
   std::string target = "native";
   /// What tensors hold, f32, bf16 or f16; what the spec says where empty.
   std::string storage;
+  /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
+  bool invariant = false;
   CodegenOptions codegen;
   /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
   std::optional<std::string> cacheDirectory;

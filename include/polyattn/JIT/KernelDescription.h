@@ -78,6 +78,8 @@ struct KernelDescription {
   /// are polynomials, and the structure whose score form spares the features, or nothing.
   std::optional<int64_t> featureDimension, degree;
   std::string scoreForm;
+  /// Whether a head is computed by one program in one order.
+  bool invariant = false;
 
   llvm::json::Value toJSON() const;
   /// Rejects whatever the runtime could not take: the text may come from a damaged file.

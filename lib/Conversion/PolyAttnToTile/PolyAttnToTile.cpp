@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "polyattn/Schedule/Invariant.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_CONVERTPOLYATTNTOTILE
@@ -31,8 +32,9 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
         return WalkResult::interrupt();
       });
       ConvertPolyAttnToTileOptions options;
-      options.cutHeads = cutHeads;
-      options.cutPositions = cutPositions;
+      bool invariant = isInvariant(getOperation());
+      options.cutHeads = cutHeads && !invariant;
+      options.cutPositions = cutPositions && !invariant;
       options.pieces = pieces;
       options.clusterSize = clusterSize;
       options.sharedBytes = sharedBytes;

@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "../JIT/CopyKernel.h"
+#include "lib/Driver/EntryPoints.h"
 #include "polyattn/Driver/CompileMain.h"
+#include "polyattn/Driver/Version.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 #include <dlfcn.h>
@@ -65,6 +68,106 @@ TEST_F(SharedLibrary, RunsAndReportsErrors) {
   EXPECT_EQ(copy(&query, nullptr, 3, nullptr, 0), 1);
   // Ends the library's threads.
   EXPECT_EQ(dlclose(library), 0);
+}
+
+TEST_F(SharedLibrary, RunsOnTheCallersThreads) {
+  LoweredModule module = test::copyModule();
+  llvm::Error error = emitSharedLibrary(module, test::nativeOptions(), folder, "my-kernels");
+  ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  void *library = dlopen(inFolder("libmy-kernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(library) << dlerror();
+  using CopyWith = int (*)(const polyattn_tensor *, const polyattn_tensor *,
+                           const polyattn_call_options *, char *, size_t);
+  auto copy = reinterpret_cast<CopyFunction>(dlsym(library, "polyattn_copy"));
+  auto copyWith = reinterpret_cast<CopyWith>(dlsym(library, "polyattn_copy_with"));
+  auto set = reinterpret_cast<void (*)(polyattn_parallel_for, void *)>(
+      dlsym(library, "polyattn_my_kernels_set_parallel_for"));
+  ASSERT_TRUE(copy && copyWith && set);
+
+  int64_t sizes[] = {2, 30, 3, 4};
+  std::vector<float> q(2 * 30 * 3 * 4), o(q.size());
+  std::iota(q.begin(), q.end(), 0.0f);
+  polyattn_tensor query = polyattn_dense(q.data(), POLYATTN_F32, 4, sizes);
+  polyattn_tensor output = polyattn_dense(o.data(), POLYATTN_F32, 4, sizes);
+  auto loop = [](void *user, int64_t count, polyattn_task task, void *context) {
+    *static_cast<int64_t *>(user) += count;
+    for (int64_t i = 0; i < count; ++i)
+      task(context, i);
+  };
+  int64_t common = 0, own = 0;
+  set(loop, &common);
+  EXPECT_EQ(copy(&query, &output, 3, nullptr, 0), 0);
+  EXPECT_EQ(common, 3);
+  EXPECT_EQ(q, o);
+  polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
+  options.threads = 5;
+  options.parallel_for = loop;
+  options.user = &own;
+  std::fill(o.begin(), o.end(), -1.0f);
+  EXPECT_EQ(copyWith(&query, &output, &options, nullptr, 0), 0);
+  EXPECT_EQ(own, 5);
+  EXPECT_EQ(common, 3);
+  EXPECT_EQ(q, o);
+  set(nullptr, nullptr);
+  EXPECT_EQ(copy(&query, &output, 3, nullptr, 0), 0);
+  EXPECT_EQ(common, 3);
+  char message[200] = "";
+  EXPECT_EQ(copyWith(&query, &output, nullptr, message, sizeof message), 1);
+  EXPECT_STREQ(message, "options is null");
+  EXPECT_EQ(dlclose(library), 0);
+}
+
+TEST_F(SharedLibrary, SaysWhoWroteItAndForWhichInterface) {
+  LoweredModule module = test::copyModule();
+  llvm::Error error = emitSharedLibrary(module, test::nativeOptions(), folder, "kernels");
+  ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  void *library = dlopen(inFolder("libkernels.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(library) << dlerror();
+  auto versionOf = reinterpret_cast<const char *(*)()>(dlsym(library, "polyattn_kernels_version"));
+  ASSERT_TRUE(versionOf);
+  EXPECT_EQ(versionOf(), version() + ", interface " + std::to_string(POLYATTN_ABI_VERSION));
+  EXPECT_EQ(dlclose(library), 0);
+  auto textOf = [&](llvm::StringRef name) {
+    auto file = llvm::MemoryBuffer::getFile(inFolder(name));
+    return file ? (*file)->getBuffer().str() : "";
+  };
+  EXPECT_NE(textOf("kernels.h").find("written by " + version()), std::string::npos);
+  auto json = llvm::json::parse(textOf("kernels.json"));
+  ASSERT_TRUE(bool(json));
+  EXPECT_EQ(json->getAsObject()->getString("compiler"), llvm::StringRef(version()));
+  EXPECT_EQ(json->getAsObject()->getInteger("interface"), POLYATTN_ABI_VERSION);
+}
+
+TEST_F(SharedLibrary, IsTheSameWhereverAndWheneverItIsMade) {
+  llvm::SmallString<128> other;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("polyattn-elsewhere", other));
+  for (llvm::StringRef directory : {folder.str(), other.str()}) {
+    LoweredModule module = test::copyModule();
+    llvm::Error error = emitSharedLibrary(module, test::nativeOptions(), directory, "kernels");
+    ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  }
+  for (const char *name : {"libkernels.so", "kernels.h", "kernels.json"}) {
+    auto one = llvm::MemoryBuffer::getFile(folder + "/" + name);
+    auto two = llvm::MemoryBuffer::getFile(other + "/" + name);
+    ASSERT_TRUE(one && two);
+    EXPECT_TRUE((*one)->getBuffer() == (*two)->getBuffer()) << name;
+  }
+  llvm::sys::fs::remove_directories(other);
+}
+
+TEST(SharedLibraryNames, NoTwoFunctionsHaveOneName) {
+  auto check = [](llvm::StringRef stem, std::vector<const char *> entries) {
+    std::vector<KernelDescription> kernels;
+    for (const char *entry : entries)
+      kernels.emplace_back().entry = entry;
+    return llvm::toString(checkCNames(stem, kernels));
+  };
+  EXPECT_EQ(check("kernels", {"copy", "copy_2"}), "");
+  EXPECT_EQ(check("kernels", {"copy", "copy_with"}),
+            "@copy_with: the library would have two functions polyattn_copy_with");
+  EXPECT_EQ(
+      check("my.kernels", {"my_kernels_version"}),
+      "@my_kernels_version: the library would have two functions polyattn_my_kernels_version");
 }
 
 TEST_F(SharedLibrary, LeavesNothingBehindOnFailure) {

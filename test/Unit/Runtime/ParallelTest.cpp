@@ -7,11 +7,14 @@
 
 #include "runtime/runtime.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <sys/wait.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 #include <vector>
 
@@ -30,6 +33,12 @@ struct Counters {
 };
 } // namespace
 
+static int parallel(polyattn_rt_range function, void *context, int64_t count, int threads,
+                    int64_t scratchBytes) {
+  polyattn_rt_team team = {threads, nullptr, nullptr};
+  return polyattn_rt_parallel(function, context, count, &team, scratchBytes);
+}
+
 static void count(void *context, int64_t begin, int64_t end, void *scratch) {
   auto *counters = static_cast<Counters *>(context);
   if (counters->scratchBytes) {
@@ -47,7 +56,7 @@ TEST(Parallel, RunsEveryProgramOnce) {
     for (int64_t programs : {0, 1, 2, 7, 1000}) {
       Counters counters(programs);
       counters.scratchBytes = 100;
-      EXPECT_EQ(polyattn_rt_parallel(count, &counters, programs, threads, 100), 0);
+      EXPECT_EQ(parallel(count, &counters, programs, threads, 100), 0);
       EXPECT_TRUE(counters.allOnce()) << threads << " threads, " << programs << " programs";
       EXPECT_EQ(counters.badScratch, 0);
     }
@@ -56,7 +65,7 @@ TEST(Parallel, RunsEveryProgramOnce) {
 TEST(Parallel, SurvivesManyDispatches) {
   for (int round = 0; round < 20000; ++round) {
     Counters counters(3);
-    polyattn_rt_parallel(count, &counters, 3, 3, 0);
+    parallel(count, &counters, 3, 3, 0);
     ASSERT_TRUE(counters.allOnce()) << round;
   }
 }
@@ -69,8 +78,8 @@ TEST(Parallel, ServesManyCallersAtOnce) {
       for (int round = 0; round < 500; ++round) {
         Counters counters(1 + (caller + round) % 17);
         counters.scratchBytes = 64 * (1 + round % 9);
-        if (polyattn_rt_parallel(count, &counters, counters.runs.size(), 1 + caller % 5,
-                                 counters.scratchBytes) != 0 ||
+        if (parallel(count, &counters, counters.runs.size(), 1 + caller % 5,
+                     counters.scratchBytes) != 0 ||
             !counters.allOnce() || counters.badScratch != 0)
           ++wrong;
       }
@@ -90,7 +99,7 @@ TEST(Parallel, MayBeNested) {
     for (int64_t i = begin; i < end; ++i) {
       Counters counters(11);
       counters.scratchBytes = 256;
-      polyattn_rt_parallel(count, &counters, 11, 4, 256);
+      parallel(count, &counters, 11, 4, 256);
       if (!counters.allOnce() || counters.badScratch != 0)
         ++static_cast<Outer *>(context)->wrong;
     }
@@ -99,7 +108,7 @@ TEST(Parallel, MayBeNested) {
         ++static_cast<Outer *>(context)->wrong;
   };
   for (int round = 0; round < 50; ++round)
-    polyattn_rt_parallel(body, &outer, 20, 4, 256);
+    parallel(body, &outer, 20, 4, 256);
   EXPECT_EQ(outer.wrong, 0);
 }
 
@@ -117,15 +126,15 @@ TEST(Parallel, BalancesUnequalPrograms) {
         for (int wait = 0; wait < 2000 && state->done < 7; ++wait)
           std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
-  EXPECT_EQ(polyattn_rt_parallel(body, &state, 8, 2, 0), 0);
+  EXPECT_EQ(parallel(body, &state, 8, 2, 0), 0);
   EXPECT_EQ(state.done, 7);
 }
 
 TEST(Parallel, ReportsMissingMemory) {
   Counters counters(4);
   for (int threads : {1, 2})
-    EXPECT_EQ(polyattn_rt_parallel(count, &counters, 4, threads, INT64_MAX / 4), 1);
-  EXPECT_EQ(polyattn_rt_parallel(count, &counters, 4, 2, INT64_MAX), 1);
+    EXPECT_EQ(parallel(count, &counters, 4, threads, INT64_MAX / 4), 1);
+  EXPECT_EQ(parallel(count, &counters, 4, 2, INT64_MAX), 1);
   EXPECT_EQ(counters.runs[0], 0);
 }
 
@@ -136,17 +145,197 @@ TEST(Parallel, WorksInAForkedChild) {
 #endif
 #endif
   Counters before(10);
-  polyattn_rt_parallel(count, &before, 10, 4, 0); // The parent's threads exist.
+  parallel(count, &before, 10, 4, 0); // The parent's threads exist.
   pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     Counters counters(100);
-    polyattn_rt_parallel(count, &counters, 100, 4, 64);
+    parallel(count, &counters, 100, 4, 64);
     _exit(counters.allOnce() ? 0 : 1);
   }
   int status = 1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+namespace {
+/// An application's parallel loop in its three kinds.
+struct Loop {
+  enum Kind { OneAfterAnother, Threads, Reversed } kind;
+  std::atomic<int> calls{0};
+  std::atomic<int64_t> tasks{0};
+};
+} // namespace
+
+static void runLoop(void *user, int64_t count, polyattn_task task, void *context) {
+  auto *loop = static_cast<Loop *>(user);
+  ++loop->calls;
+  loop->tasks += count;
+  if (loop->kind != Loop::Threads) {
+    for (int64_t i = 0; i < count; ++i)
+      task(context, loop->kind == Loop::Reversed ? count - 1 - i : i);
+    return;
+  }
+  std::vector<std::thread> threads;
+  for (int64_t i = 1; i < count; ++i)
+    threads.emplace_back([=] { task(context, i); });
+  task(context, 0);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(CallersThreads, RunEveryProgramOnce) {
+  for (Loop::Kind kind : {Loop::OneAfterAnother, Loop::Threads, Loop::Reversed})
+    for (int threads : {1, 2, 5})
+      for (int64_t programs : {0, 1, 2, 7, 1000}) {
+        Loop loop{kind};
+        polyattn_rt_team team = {threads, runLoop, &loop};
+        Counters counters(programs);
+        counters.scratchBytes = 100;
+        EXPECT_EQ(polyattn_rt_parallel(count, &counters, programs, &team, 100), 0);
+        EXPECT_TRUE(counters.allOnce()) << kind << ", " << threads << ", " << programs;
+        EXPECT_EQ(counters.badScratch, 0);
+        // One thread is the caller's own, which needs no loop.
+        bool parallel = threads > 1 && programs > 1;
+        EXPECT_EQ(loop.calls, parallel ? 1 : 0);
+        EXPECT_EQ(loop.tasks, parallel ? std::min<int64_t>(threads, programs) : 0);
+      }
+}
+
+TEST(CallersThreads, AreTheOnlyOnes) {
+  Loop loop{Loop::OneAfterAnother};
+  polyattn_rt_team team = {4, runLoop, &loop};
+  std::set<std::thread::id> seen;
+  auto body = [](void *context, int64_t, int64_t, void *) {
+    static_cast<std::set<std::thread::id> *>(context)->insert(std::this_thread::get_id());
+  };
+  for (int round = 0; round < 100; ++round)
+    polyattn_rt_parallel(body, &seen, 50, &team, 0);
+  EXPECT_EQ(seen, std::set<std::thread::id>{std::this_thread::get_id()});
+}
+
+TEST(CallersThreads, ThatDoNothingAreNoHarm) {
+  auto lazy = [](void *, int64_t, polyattn_task, void *) {};
+  polyattn_rt_team team = {4, lazy, nullptr};
+  Counters counters(100);
+  EXPECT_EQ(polyattn_rt_parallel(count, &counters, 100, &team, 64), 0);
+  EXPECT_TRUE(counters.allOnce());
+}
+
+TEST(CallersThreads, MayCallFromInside) {
+  struct Outer {
+    Loop loop{Loop::Threads};
+    std::atomic<int> wrong{0};
+  } outer;
+  auto body = [](void *context, int64_t begin, int64_t end, void *scratch) {
+    auto *outer = static_cast<Outer *>(context);
+    memset(scratch, 7, 256);
+    for (int64_t i = begin; i < end; ++i) {
+      Loop inner{Loop::OneAfterAnother};
+      polyattn_rt_team team = {4, runLoop, &inner};
+      Counters counters(11);
+      counters.scratchBytes = 256;
+      polyattn_rt_parallel(count, &counters, 11, &team, 256);
+      outer->wrong += !counters.allOnce() || counters.badScratch != 0;
+    }
+    for (int i = 0; i < 256; ++i)
+      outer->wrong += static_cast<char *>(scratch)[i] != 7;
+  };
+  polyattn_rt_team team = {3, runLoop, &outer.loop};
+  for (int round = 0; round < 20; ++round)
+    polyattn_rt_parallel(body, &outer, 20, &team, 256);
+  EXPECT_EQ(outer.wrong, 0);
+}
+
+TEST(CallersThreads, AreSetForAllCallsOrForOne) {
+  Loop common{Loop::OneAfterAnother}, own{Loop::OneAfterAnother};
+  EXPECT_EQ(polyattn_rt_team_of(3).parallel_for, nullptr);
+  polyattn_rt_set_parallel_for(runLoop, &common);
+  polyattn_rt_team team = polyattn_rt_team_of(3);
+  EXPECT_EQ(team.threads, 3);
+  EXPECT_EQ(team.user, &common);
+  polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
+  ASSERT_EQ(polyattn_rt_read_options(&options, &team, nullptr, 0), 0);
+  EXPECT_EQ(team.threads, 1);
+  EXPECT_EQ(team.user, &common);
+  options.parallel_for = runLoop;
+  options.user = &own;
+  ASSERT_EQ(polyattn_rt_read_options(&options, &team, nullptr, 0), 0);
+  EXPECT_EQ(team.user, &own);
+  polyattn_rt_set_parallel_for(nullptr, nullptr);
+  EXPECT_EQ(polyattn_rt_team_of(3).parallel_for, nullptr);
+  char error[128] = "";
+  options.struct_size = 8;
+  EXPECT_EQ(polyattn_rt_read_options(&options, &team, error, sizeof error), 1);
+  EXPECT_STREQ(error, "options: struct_size is not that of any version; start from "
+                      "POLYATTN_CALL_OPTIONS_INIT");
+  EXPECT_EQ(polyattn_rt_read_options(nullptr, &team, error, sizeof error), 1);
+  EXPECT_STREQ(error, "options is null");
+}
+
+TEST(CallersThreads, ChangeAsAWhole) {
+  // Each loop expects itself as its user.
+  static std::atomic<int> wrong{0};
+  static Loop first{Loop::OneAfterAnother}, second{Loop::OneAfterAnother};
+  auto one = [](void *user, int64_t, polyattn_task, void *) { wrong += user != &first; };
+  auto two = [](void *user, int64_t, polyattn_task, void *) { wrong += user != &second; };
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    while (!done) {
+      polyattn_rt_team team = polyattn_rt_team_of(2);
+      if (team.parallel_for)
+        team.parallel_for(team.user, 0, nullptr, nullptr);
+    }
+  });
+  for (int i = 0; i < 20000; ++i) {
+    polyattn_rt_set_parallel_for(one, &first);
+    polyattn_rt_set_parallel_for(two, &second);
+  }
+  done = true;
+  reader.join();
+  polyattn_rt_set_parallel_for(nullptr, nullptr);
+  EXPECT_EQ(wrong, 0);
+}
+
+static double processorSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec + time.tv_nsec * 1e-9;
+}
+
+TEST(Workers, SleepSoonAfterTheLastJob) {
+  Counters counters(100);
+  parallel(count, &counters, 100, 4, 0);
+  double before = processorSeconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  // Three workers that spun all the time would have taken 600 ms where there are processors.
+  EXPECT_LT(processorSeconds() - before, 0.02);
+}
+
+TEST(Workers, DoNotSpinWithMoreThreadsThanProcessors) {
+  int processors = polyattn_rt_processors();
+  ASSERT_GE(processors, 1);
+  auto timeOf = [](int threads) {
+    double before = processorSeconds();
+    for (int round = 0; round < 200; ++round) {
+      Counters counters(threads);
+      parallel(count, &counters, threads, threads, 0);
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+    }
+    return (processorSeconds() - before) / 200;
+  };
+  // Each that spun would have added up to 200 us a round.
+  EXPECT_LT(timeOf(4 * processors) / (4 * processors), 80e-6);
+}
+
+TEST(Workers, AwakeWaitEndsWithItsCondition) {
+  std::atomic<int> happened{0};
+  auto condition = [](const void *context) {
+    return int(static_cast<const std::atomic<int> *>(context)->load());
+  };
+  EXPECT_EQ(polyattn_rt_wait_awake(condition, &happened), 0);
+  happened = 1;
+  EXPECT_EQ(polyattn_rt_wait_awake(condition, &happened), 1);
 }
 
 TEST(Scratch, IsKeptAndGrows) {
