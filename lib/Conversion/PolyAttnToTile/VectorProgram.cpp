@@ -185,16 +185,20 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
       .Case([&](LayerNormOp op) { return layerNorm(op); })
       .Case([&](L2NormOp op) {
         double eps = op.getEps().convertToDouble();
-        auto [scaled, scale, squares] = scaledNorm(full(op.getInput()));
+        Value x = full(op.getInput());
+        auto [scale, squares] = scaledNorm(x);
         Value inverse = b->map({squares, scale}, [&](ElementBuilder &e, ValueRange in) {
           Value length = math::SqrtOp::create(e, in[0]), floor = e.mul(e.number(eps), in[1]);
           return e.div(e.number(1), e.select(e.less(length, floor), floor, length));
         });
-        return b->mul(scaled, inverse);
+        return b->map({x, scale, inverse}, [](ElementBuilder &e, ValueRange in) {
+          return e.mul(e.mul(in[0], in[1]), in[2]);
+        });
       })
       .Case([&](L2RescaleOp op) {
-        auto [scaled, scale, squares] = scaledNorm(full(op.getInput()));
-        auto [reference, targetScale, target] = scaledNorm(full(op.getReference()));
+        Value x = full(op.getInput());
+        auto [scale, squares] = scaledNorm(x);
+        auto [targetScale, target] = scaledNorm(full(op.getReference()));
         // The direction first, which is at most 1: no product on the way is too large.
         Value inverse = b->map(squares, [](ElementBuilder &e, ValueRange in) -> Value {
           Value zero = e.number(0);
@@ -204,8 +208,8 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
         Value length = b->map({target, targetScale}, [](ElementBuilder &e, ValueRange in) {
           return e.div(math::SqrtOp::create(e, in[0]), in[1]);
         });
-        return b->map({scaled, inverse, length}, [](ElementBuilder &e, ValueRange in) {
-          return e.mul(e.mul(in[0], in[1]), in[2]);
+        return b->map({x, scale, inverse, length}, [](ElementBuilder &e, ValueRange in) {
+          return e.mul(e.mul(e.mul(in[0], in[1]), in[2]), in[3]);
         });
       })
       .Case([&](SumNormOp op) {
@@ -224,21 +228,20 @@ Value VectorProgram::squaredNorm(Value tile) {
       b->map(tile, [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[0]); }));
 }
 
-/// Powers of two that bring the largest element between 2^-50 and 2^50: nothing is rounded, and
-/// what its square loses below 2^-126 is nothing beside the largest.
+/// Powers of two that bring the largest element between 2^-60 and 2^50: nothing is rounded, and
+/// what a smaller one's square loses below 2^-126 is nothing beside it. The sum of magnitudes says
+/// as well as their maximum how large that is, and an addition is quicker; infinite it may be.
 VectorProgram::ScaledNorm VectorProgram::scaledNorm(Value tile) {
   Value magnitudes = b->map(tile, [](ElementBuilder &e, ValueRange in) -> Value {
     return math::AbsFOp::create(e, in[0]);
   });
-  Value largest = b->reduceRows(magnitudes, tile::ReduceKind::Max);
-  Value scale = b->map(largest, [](ElementBuilder &e, ValueRange in) {
+  Value scale = b->map(b->reduceRows(magnitudes), [](ElementBuilder &e, ValueRange in) {
     auto power = [&](int exponent) { return e.number(std::ldexp(1.0, exponent)); };
     Value small = e.select(e.less(in[0], power(-100)), power(120), power(75));
     Value scale = e.select(e.less(in[0], power(-50)), small, power(0));
     return e.select(e.less(power(50), in[0]), power(-90), scale);
   });
-  Value scaled = b->mul(tile, scale);
-  return {scaled, scale, squaredNorm(scaled)};
+  return {scale, squaredNorm(b->mul(tile, scale))};
 }
 
 /// W^T X: the weight's columns are the result's rows.

@@ -83,10 +83,10 @@ private:
   mlir::Value select(SelectOp op);
   mlir::Value expanded(mlir::Value vector);
   mlir::Value squaredNorm(mlir::Value tile);
-  /// The elements times a power of two, that power, and the sum of their squares, which neither
+  /// A power of two, and the sum of the squares of the elements times that, which neither
   /// overflows nor vanishes.
   struct ScaledNorm {
-    mlir::Value scaled, scale, squares;
+    mlir::Value scale, squares; // [1 x C]
   };
   ScaledNorm scaledNorm(mlir::Value tile);
 
