@@ -33,6 +33,11 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     In a module with the attribute `polyattn.invariant` no launch cuts anything: a head is computed by
     one program in one order.
 
+    With `skip-idle-state` the bounds of products with the state are 0 terms in the first block, where
+    the state is zero, and those of its update in the last block, where nobody asks for it. With
+    `short-block = N` calls of at most N positions, where no state is asked for, are one block of that
+    length without a state. Numeric contract: exact, but for the form of such short calls.
+
     With `cluster-size = N` the features of a head may be shared by up to N programs that run as a
     cluster, where its state and weights are more than one of them keeps: `tile.cluster_sum` adds
     their shares of O and Z, and the first stores the results. Numeric contract: reassociating, the
@@ -50,6 +55,12 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
            "one is, and with two pieces as many programs do that as compute the results">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",
            "The most programs that may share a head's features as a cluster, a power of two">,
+    Option<"shortBlock", "short-block", "int64_t", "0",
+           "Calls of at most so many positions are one block of that length, where a schedule's are "
+           "longer: pairs by scores, no state; 0 for none">,
+    Option<"skipIdleState", "skip-idle-state", "bool", "false",
+           "Products with a state into which no key has come, and updates of a state that nobody will "
+           "read, sum no terms">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "232448",
            "What each of them may keep of states and weights and compute with, in bytes">,
   ];

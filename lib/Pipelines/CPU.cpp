@@ -15,6 +15,9 @@
 
 using namespace polyattn;
 
+/// One vector of the widest machines: shorter blocks take as long.
+static constexpr int64_t kShortBlock = 16;
+
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
@@ -26,6 +29,8 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   ConvertPolyAttnToTileOptions blockPrograms;
   blockPrograms.cutPositions = true;
   blockPrograms.pieces = 2;
+  blockPrograms.skipIdleState = true;
+  blockPrograms.shortBlock = kShortBlock;
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

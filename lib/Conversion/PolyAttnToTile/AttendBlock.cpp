@@ -65,6 +65,10 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
   if (featuresOnDiagonal() && causal())
     carried.push_back(b.constant(context.block, context.block, 0));
 
+  Value filled = isStateFilled(b, place), valid = place.valid;
+  if (updates)
+    if (Value isRead = isStateReadAfter(b, b.addIndex(place.position, b.index(context.block))))
+      valid = arith::SelectOp::create(b, isRead, valid, b.index(0));
   SmallVector<Value> results;
   forFeatureBlocks(
       b, carried,
@@ -76,18 +80,24 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
                                : LhsTile{queryBlocks.block(b, queries, first, count)};
         Value row = rowOf(b, first);
         Value s = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, row);
-        out.push_back(b.dot(phiQ.tile, s, in[0], phiQ.transposed));
+        Value terms;
+        if (filled)
+          terms = arith::SelectOp::create(b, filled, b.index(count), b.index(0));
+        auto product = [&](Value lhs, Value rhs, Value acc, bool lhsTransposed) {
+          return b.dot(lhs, rhs, acc, lhsTransposed, /*lower=*/false, /*lowerLhs=*/false, terms);
+        };
+        out.push_back(product(phiQ.tile, s, in[0], phiQ.transposed));
         if (normalizer) {
           Value z = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
-          out.push_back(natural ? b.dot(phiQ.tile, z, in[1], /*lhsTransposed=*/phiQ.transposed)
-                                : b.dot(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
+          out.push_back(natural ? product(phiQ.tile, z, in[1], phiQ.transposed)
+                                : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
         }
         if (!updates)
           return out;
         Value phiK = keyBlocks.block(b, keys, first, count);
         if (featuresOnDiagonal())
           out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, /*lower=*/true));
-        updateRows(b, phiK, values, first, place.valid, decay);
+        updateRows(b, phiK, values, first, valid, decay);
         return out;
       },
       results);
@@ -194,9 +204,9 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
                                  Value values, Value diagonal, const BlockPlace &place,
                                  const BlockDecay &blockDecay, Sums &sums) {
   Value between = blockDecay ? b.constant(1, 1, 0) : Value();
-  if (isLocal() && runsAreLong())
+  if (isLocal() && runsAreLong() && !place.isOnly)
     addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
-  if (!usesState())
+  if (!usesState() && !place.isOnly)
     addBlocks(b, queries, b.index(0), isLocal() && runsAreLong() ? place.start : place.position,
               /*local=*/false, blockDecay, between, sums);
   diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, blockDecay.pairs())

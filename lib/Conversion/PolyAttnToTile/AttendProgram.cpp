@@ -155,6 +155,27 @@ void AttendProgram::updateRows(TileBuilder &b, Value rows, Value values, Value f
   tile::AccumulateOp::create(b, rows, values, state, rowOf(b, first), valid, factor);
 }
 
+/// Whether keys have come into the state that this block reads; null where that is not asked.
+Value AttendProgram::isStateFilled(TileBuilder &b, const BlockPlace &place) const {
+  if (!context.skipsIdleState || !causal() || op.getInitialState())
+    return {};
+  Value position = updatesAfterRun() ? place.start : place.position;
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, context.globalPosition(b, position),
+                               b.index(0));
+}
+
+Value AttendProgram::isStateReadAfter(TileBuilder &b, Value end) const {
+  if (!context.skipsIdleState || !causal() || op.getFinalState())
+    return {};
+  Value last = context.segment ? context.segment->end : context.queries;
+  Value isRead = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, end, last);
+  if (!context.hasCalls())
+    return isRead;
+  Value several =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, context.split->splits, b.index(1));
+  return arith::OrIOp::create(b, isRead, several);
+}
+
 /// z <- g z + sum of the block's features, each times its weight.
 void AttendProgram::decayedSums(TileBuilder &b, Value rows, Value weights, Value factor,
                                 Value first, Value valid) {

@@ -57,6 +57,8 @@ struct ProgramContext {
   std::optional<SplitContext> split;                    // none where the features cannot be cut
   std::optional<SegmentContext> segment = std::nullopt; // none where positions are not cut
   int64_t cluster = 1; // programs that share the features and run together, `split` says which
+  bool skipsIdleState =
+      false; // products with a state that is zero, or that nobody reads, are empty
 
   /// The features are cut as a launch asks, and not by a cluster.
   bool hasCalls() const { return split && cluster == 1; }
@@ -74,6 +76,7 @@ struct BlockPlace {
   mlir::Value position; // of its first row
   mlir::Value valid;    // how many of its C rows exist
   mlir::Value start;    // where its run of blocks began, that of a local kernel
+  bool isOnly = false;  // no key comes before it
 };
 
 /// The tensors that one attend's state and its normalizer part go to, each to none or several.
@@ -105,6 +108,9 @@ public:
   int64_t maxSplits() const;
   /// True where the state takes in a whole run of blocks at its end.
   bool updatesAfterRun() const { return usesState() && causal() && isLocal() && runsAreLong(); }
+  /// Whether this program, the call after it or a caller reads the state once positions up to `end`
+  /// are in it; null where that is not asked.
+  mlir::Value isStateReadAfter(TileBuilder &builder, mlir::Value end) const;
   /// Adds the keys of one block to the state. Gives the logarithm of the block's decay, [1 x 1],
   /// null without one.
   mlir::Value update(TileBuilder &builder, const BlockPlace &place);
@@ -154,6 +160,7 @@ private:
   mlir::Value rowOf(TileBuilder &builder, mlir::Value feature);
   void updateRows(TileBuilder &builder, mlir::Value features, mlir::Value values, mlir::Value first,
                   mlir::Value valid, const BlockDecay &decay);
+  mlir::Value isStateFilled(TileBuilder &builder, const BlockPlace &place) const;
   void decayedSums(TileBuilder &builder, mlir::Value features, mlir::Value weights,
                    mlir::Value factor, mlir::Value first, mlir::Value valid);
   mlir::Value runDecay(TileBuilder &builder, const BlockPlace &place);

@@ -63,7 +63,7 @@ void KernelBuilder::storePartial(TileBuilder &b, MutableArrayRef<AttendProgram> 
 void KernelBuilder::combine() {
   beginKernel((attention.getSymName() + "__combine").str(), partTensors(/*rank=*/5));
   bindPart();
-  std::vector<AttendProgram> programs = makePrograms(/*quadratic=*/false);
+  std::vector<AttendProgram> programs = makePrograms(Variant::State);
   Value parts = memref::DimOp::create(b, partialTensor(), b.index(0));
   Value length = b.index(context->block);
   Value first = arith::MulIOp::create(b, context->split->split, length);

@@ -134,7 +134,7 @@ void KernelBuilder::sumSegments() {
               {/*segments=*/-1, /*keyHeads=*/!statePerQuery});
   kernel->setAttr("polyattn.hidden", segmentSizes(hidden));
   context->segment = segmentOf(b, /*isSums=*/true);
-  std::vector<AttendProgram> programs = makePrograms(/*quadratic=*/false);
+  std::vector<AttendProgram> programs = makePrograms(Variant::State);
   SmallVector<Value> decays;
   for (AttendProgram &program : programs) {
     program.beginSums(b);

@@ -146,6 +146,7 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
                                  kernel.getGroup(), queries, keys,
                                  run ? std::min(blockLength, run) : blockLength, run,
                                  attends[0].getMask() == Mask::Causal, std::nullopt});
+  context->skipsIdleState = options.skipIdleState;
   bindCluster();
 }
 
@@ -209,12 +210,14 @@ void KernelBuilder::block(TileBuilder &b, MutableArrayRef<AttendProgram> program
       });
 }
 
-std::vector<AttendProgram> KernelBuilder::makePrograms(bool quadratic) {
+std::vector<AttendProgram> KernelBuilder::makePrograms(Variant variant) {
   std::vector<AttendProgram> programs;
   for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
     Schedule chosen = schedule;
     if (chosen.form == ScheduleForm::Both)
-      chosen.form = quadratic ? ScheduleForm::Quadratic : ScheduleForm::State;
+      chosen.form = variant == Variant::Quadratic ? ScheduleForm::Quadratic : ScheduleForm::State;
+    if (variant == Variant::OneBlock)
+      chosen.form = ScheduleForm::Quadratic;
     programs.emplace_back(attend, chosen, *context);
   }
   if (context->segment)
@@ -237,8 +240,23 @@ static void forBlocks(TileBuilder &b, Value from, Value to, int64_t length, Bloc
                      });
 }
 
+/// Where updates with the run [start, end) end: at its start where nobody reads the state after it.
+static Value endOfUpdates(TileBuilder &b, ArrayRef<AttendProgram> programs, Value start,
+                          Value end) {
+  Value isRead;
+  for (const AttendProgram &program : programs) {
+    if (!program.updatesAfterRun())
+      continue;
+    isRead = program.isStateReadAfter(b, end);
+    if (!isRead)
+      return end;
+  }
+  return isRead ? arith::SelectOp::create(b, isRead, end, start) : end;
+}
+
 /// The loops over blocks, in one of the two forms where there is a choice.
-void KernelBuilder::program(TileBuilder &b, bool quadratic) {
+void KernelBuilder::program(TileBuilder &b, Variant variant) {
+  bool quadratic = variant == Variant::Quadratic;
   // The quadratic form has no features to cut.
   std::optional<SplitContext> split = context->split;
   if (quadratic)
@@ -247,7 +265,7 @@ void KernelBuilder::program(TileBuilder &b, bool quadratic) {
   std::optional<SegmentContext> segment = context->segment;
   if (quadratic)
     context->segment.reset();
-  std::vector<AttendProgram> programs = makePrograms(quadratic);
+  std::vector<AttendProgram> programs = makePrograms(variant);
   for (AttendProgram &program : programs)
     program.begin(b);
 
@@ -264,7 +282,8 @@ void KernelBuilder::program(TileBuilder &b, bool quadratic) {
                          Value end =
                              arith::MinSIOp::create(inside, inside.addIndex(start, length), to);
                          forBlocks(inside, start, end, context->block, perBlock);
-                         forBlocks(inside, start, end, context->block,
+                         Value updated = endOfUpdates(inside, programs, start, end);
+                         forBlocks(inside, start, updated, context->block,
                                    [&](TileBuilder &b, const BlockPlace &place) {
                                      for (AttendProgram &program : programs)
                                        if (program.updatesAfterRun())
@@ -306,6 +325,67 @@ void KernelBuilder::finish(TileBuilder &b, MutableArrayRef<AttendProgram> progra
   });
 }
 
+/// The length of the one block that calls of few positions have, 0 where they are as the others.
+/// A block costs as much as if it were full.
+int64_t KernelBuilder::shortBlock() {
+  int64_t positions =
+      cast<MemRefType>(kernel.getTensor(numberOf(queryTensor())).getType()).getDimSize(1);
+  bool isKnownLong = !ShapedType::isDynamic(positions) && positions > options.shortBlock;
+  bool needsState =
+      llvm::any_of(attends, [](AttendOp attend) { return AttentionShape::of(attend).needsState; });
+  return context->causal && !needsState && !isKnownLong && context->block > options.shortBlock
+             ? options.shortBlock
+             : 0;
+}
+
+/// A call whose positions fit one block: all pairs by scores, no state and no loops.
+void KernelBuilder::oneBlock(TileBuilder &b, int64_t length) {
+  ProgramContext outside = *context;
+  context->block = length;
+  context->run = std::min(context->run, length);
+  context->split.reset();
+  context->segment.reset();
+  std::vector<AttendProgram> programs = makePrograms(Variant::OneBlock);
+  Value zero = b.index(0);
+  block(b, programs, BlockPlace{zero, context->queries, zero, /*isOnly=*/true});
+  context.emplace(outside);
+}
+
+/// Emits `few` for calls of fewer keys than `limit` whose heads are not cut, `many` for the others.
+void KernelBuilder::branch(TileBuilder &b, int64_t limit, function_ref<void(TileBuilder &)> few,
+                           function_ref<void(TileBuilder &)> many) {
+  auto equal = [&](Value a, int64_t number) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, a, b.index(number));
+  };
+  Value isShort =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, context->keys, b.index(limit));
+  if (context->split) {
+    Value isFirst = equal(context->split->base, 0), alone = equal(context->split->splits, 1);
+    isShort = arith::AndIOp::create(b, isShort, arith::AndIOp::create(b, isFirst, alone));
+  }
+  if (context->segment)
+    isShort = arith::AndIOp::create(b, isShort, equal(context->segment->segments, 1));
+  auto region = [](function_ref<void(TileBuilder &)> body) {
+    return [body](OpBuilder &builder, Location loc) {
+      TileBuilder inside(loc, builder);
+      body(inside);
+      scf::YieldOp::create(builder, loc);
+    };
+  };
+  scf::IfOp::create(b, isShort, region(few), region(many));
+}
+
+/// The form with a state, and the quadratic one for calls that are shorter than `quadraticBelow`.
+void KernelBuilder::programs(TileBuilder &b, int64_t quadraticBelow) {
+  auto of = [&](Variant variant) {
+    return [this, variant](TileBuilder &b) { program(b, variant); };
+  };
+  if (quadraticBelow)
+    branch(b, quadraticBelow, of(Variant::Quadratic), of(Variant::State));
+  else
+    program(b, Variant::State);
+}
+
 LogicalResult KernelBuilder::build() {
   if (failed(check()))
     return failure();
@@ -323,30 +403,12 @@ LogicalResult KernelBuilder::build() {
   if (maxSplits > 1)
     combine();
   beginMain(below);
-  if (!below) {
-    program(b, /*quadratic=*/false);
-  } else {
-    Value isShort =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, context->keys, b.index(below));
-    auto equal = [&](Value a, int64_t number) -> Value {
-      return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, a, b.index(number));
-    };
-    if (context->split) {
-      Value isFirst = equal(context->split->base, 0);
-      Value alone = equal(context->split->splits, 1);
-      isShort = arith::AndIOp::create(b, isShort, arith::AndIOp::create(b, isFirst, alone));
-    }
-    if (context->segment)
-      isShort = arith::AndIOp::create(b, isShort, equal(context->segment->segments, 1));
-    auto branch = [&](bool quadratic) {
-      return [this, quadratic](OpBuilder &builder, Location loc) {
-        TileBuilder inside(loc, builder);
-        program(inside, quadratic);
-        scf::YieldOp::create(builder, loc);
-      };
-    };
-    scf::IfOp::create(b, isShort, branch(true), branch(false));
-  }
+  int64_t length = shortBlock();
+  auto all = [&](TileBuilder &b) { programs(b, below); };
+  if (length)
+    branch(b, length + 1, [&](TileBuilder &b) { oneBlock(b, length); }, all);
+  else
+    all(b);
   narrowWeights();
   if (hasSegments) {
     sumSegments();

@@ -39,9 +39,17 @@ private:
   void beginKernel(llvm::StringRef name, llvm::ArrayRef<HiddenArgument> hidden = {},
                    const KernelPrograms &programs = {});
   void beginMain(int64_t quadraticBelow);
-  void program(TileBuilder &builder, bool quadratic);
+  /// What a part of the kernel computes: the form with a state, the quadratic one where there is a
+  /// choice, or a call of one block.
+  enum class Variant { State, Quadratic, OneBlock };
+  void program(TileBuilder &builder, Variant variant);
+  void oneBlock(TileBuilder &builder, int64_t length);
+  void programs(TileBuilder &builder, int64_t quadraticBelow);
+  void branch(TileBuilder &builder, int64_t limit, llvm::function_ref<void(TileBuilder &)> few,
+              llvm::function_ref<void(TileBuilder &)> many);
+  int64_t shortBlock();
   void finish(TileBuilder &builder, llvm::MutableArrayRef<AttendProgram> programs);
-  std::vector<AttendProgram> makePrograms(bool quadratic);
+  std::vector<AttendProgram> makePrograms(Variant variant);
   VectorProgram queryProgram(TileBuilder &builder, const BlockPlace &place);
   void block(TileBuilder &builder, llvm::MutableArrayRef<AttendProgram> programs,
              const BlockPlace &place);
