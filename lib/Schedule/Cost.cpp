@@ -52,19 +52,24 @@ int64_t polyattn::cheapestWidth(Value features) {
   return width;
 }
 
-/// One operation per product that is formed.
-static double expansionFlops(Value features) {
+/// One operation per product that is formed, each once.
+static double expansionFlops(Value features, llvm::DenseSet<Operation *> &seen) {
   Operation *op = definition(features);
-  if (!isa_and_nonnull<PowerOp, TensorOp, ConcatOp, ScaleOp>(op))
+  if (!isa_and_nonnull<PowerOp, TensorOp, ConcatOp, ScaleOp>(op) || !seen.insert(op).second)
     return 0;
   bool products = isa<PowerOp>(op) || (isa<TensorOp>(op) && op->getNumOperands() > 1);
   double flops = products ? double(cheapestWidth(op->getResult(0))) : 0;
   for (Value operand : op->getOperands()) {
-    flops += expansionFlops(operand);
+    flops += expansionFlops(operand, seen);
     if (isSelfProduct(op))
       break;
   }
   return flops;
+}
+
+static double expansionFlops(Value features) {
+  llvm::DenseSet<Operation *> seen;
+  return expansionFlops(features, seen);
 }
 
 /// What an op is computed from: a projection of a projection is one where that is less.
@@ -147,9 +152,67 @@ static double trianglePairs(double tokens, double block) {
   return whole * block * (block + 1) / 2 + rest * (rest + 1) / 2;
 }
 
-static double pairFlops(Value query, double valueWidth) {
-  Structure structure = cast<FeatureType>(query.getType()).getStructure();
-  return 2.0 * std::min(structure.leafWidth(), structure.width()) + 2 * valueWidth;
+namespace {
+/// The inner products of a score, each once however often its polynomial has it.
+struct LeafPairs {
+  /// A vector inside maps that are applied one in another, and outside of all of them in the end.
+  struct Place {
+    Value value;
+    SmallVector<ApplyOp> maps;
+
+    /// Where the vector is computed: not a map's argument or result.
+    Place definition() const {
+      Place place = *this;
+      while (true) {
+        while (auto scale = place.value.getDefiningOp<ScaleOp>())
+          place.value = scale.getInput();
+        if (auto apply = place.value.getDefiningOp<ApplyOp>()) {
+          place.maps.push_back(apply);
+          place.value = mapOf(apply).getFeatures();
+          continue;
+        }
+        auto argument = dyn_cast<BlockArgument>(place.value);
+        if (!argument || place.maps.empty())
+          return place;
+        place.value = place.maps.pop_back_val()->getOperand(argument.getArgNumber());
+      }
+    }
+    Place operand(unsigned i) const { return {value.getDefiningOp()->getOperand(i), maps}; }
+    bool operator==(const Place &other) const { return value == other.value && maps == other.maps; }
+  };
+  SmallVector<std::pair<Place, Place>> seen;
+  int64_t width = 0;
+
+  void visit(Place query, Place key) {
+    // A map may be applied to a tensor, which stands for the vectors in it.
+    int64_t leafWidth = widthOf(query.value);
+    query = query.definition(), key = key.definition();
+    Operation *q = query.value.getDefiningOp(), *k = key.value.getDefiningOp();
+    bool alike = q && k && q->getName() == k->getName() &&
+                 TypeRange(q->getOperandTypes()) == TypeRange(k->getOperandTypes());
+    if (llvm::is_contained(seen, std::pair(query, key)))
+      return;
+    seen.push_back({query, key});
+    if (alike && isa<ConstantOp>(q))
+      return;
+    if (alike && isa<PowerOp, TensorOp, ConcatOp>(q)) {
+      for (unsigned i = 0; i < q->getNumOperands(); ++i)
+        visit(query.operand(i), key.operand(i));
+      return;
+    }
+    width += leafWidth;
+  }
+};
+} // namespace
+
+int64_t polyattn::scoreLeafWidth(Value query, Value key) {
+  LeafPairs leaves;
+  leaves.visit({query, {}}, {key, {}});
+  return std::min(leaves.width, widthOf(query));
+}
+
+static double pairFlops(Value query, Value key, double valueWidth) {
+  return 2.0 * scoreLeafWidth(query, key) + 2 * valueWidth;
 }
 
 /// Pairs, expansion and state of one attend.
@@ -159,9 +222,10 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   double stateHeads = statePerQuery ? queryHeads : double(sizes.batch) * sizes.kvHeads;
   double queries = sizes.queries, keys = sizes.keys, valueWidth = widthOf(attend.getValue());
   bool causal = attend.getMask() == Mask::Causal;
-  double onePair = pairFlops(attend.getQuery(), valueWidth);
-  double localPair =
-      attend.getLocalQuery() ? pairFlops(attend.getLocalQuery(), valueWidth) : onePair;
+  double onePair = pairFlops(attend.getQuery(), attend.getKey(), valueWidth);
+  double localPair = attend.getLocalQuery()
+                         ? pairFlops(attend.getLocalQuery(), attend.getLocalKey(), valueWidth)
+                         : onePair;
   double localPairs = causal ? trianglePairs(queries, block) : 0;
 
   ForwardCost quadratic;

@@ -17,7 +17,8 @@
 //              element and operand beyond the first; layer_norm 5, rope 3, softmax 4, the norms 2
 //              or 3 per element.
 //   pairs      2 min(leaf width, D) + 2 dv for every pair inside a block of C positions:
-//              (C + 1) / 2 per token in a full block.
+//              (C + 1) / 2 per token in a full block. A leaf that a score has several times, as
+//              in 1 + s + s^2 / 2, counts once.
 //   expansion  1 per product of a power or tensor feature, for each query that reads the
 //              state and each key that enters it.
 //   state      read 2 D dv per query beyond the first block, update 2 D dv per key before
@@ -53,6 +54,9 @@ ForwardCost forwardCost(AttentionOp attention, const CallSizes &sizes,
 
 /// The number of features with every power stored symmetrically, kHuge where it overflows.
 int64_t cheapestWidth(mlir::Value features);
+
+/// The terms of all inner products from which one score is computed, each product once.
+int64_t scoreLeafWidth(mlir::Value query, mlir::Value key);
 
 /// The operations of one vector's program, without expansions.
 double programFlops(mlir::Value features);

@@ -85,6 +85,24 @@ TEST_F(CostTest, PowersCountSymmetrically) {
   EXPECT_EQ(cost.expansion, 2.0 * 136 * (4096 - 64));
 }
 
+TEST_F(CostTest, SharedLeavesAndProductsCountOnce) {
+  // The score of 1 + s + s^2 / 2 is one inner product of 16 numbers.
+  AttentionOp attention = parse(
+      "%one = constant {value = 1.0, width = 1}\n%xx = power %x {degree = 2, symmetric} : [16]\n"
+      "%y = concat %one, %x, %xx : [1], [16], sym 2 [16]",
+      "[1] + [16] + sym 2 [16]");
+  EXPECT_EQ(forwardCost(attention, {1, 64, 64, 1, 1}).pairs, 64.0 * 65 / 2 * (2 * 16 + 2 * 64));
+  // So is the score of a polynomial of a polynomial, whose inner products are formed once, too.
+  attention =
+      parse("%a = power %x {degree = 2, symmetric} : [16]\n"
+            "%b = concat %x, %a : [16], sym 2 [16]\n%c = tensor %x, %b : [16], [16] + sym 2 [16]\n"
+            "%y = concat %b, %c : [16] + sym 2 [16], [16] x ([16] + sym 2 [16])",
+            "([16] + sym 2 [16]) + ([16] x ([16] + sym 2 [16]))");
+  EXPECT_EQ(forwardCost(attention, {1, 64, 64, 1, 1}).pairs, 64.0 * 65 / 2 * (2 * 16 + 2 * 64));
+  ForwardCost cost = forwardCost(attention, {1, 1 << 20, 1 << 20, 1, 1});
+  EXPECT_EQ(cost.expansion, 2.0 * (136 + 16 * 152) * ((1 << 20) - 64));
+}
+
 TEST_F(CostTest, HugeFeaturesAreQuadratic) {
   AttentionOp attention = parse("%y = power %x {degree = 16, symmetric} : [16]", "sym 16 [16]");
   ForwardCost cost = forwardCost(attention, {1, 100000, 100000, 1, 1});
