@@ -19,6 +19,7 @@ class Settings:
         self.compiles = 2 if quick else 15
         self.long = 1 << 16 if quick else LONG
         self.lengths = [1 << p for p in range(9, 13 if quick else 17)]
+        self.form_lengths = [1 << p for p in range(0, 8 if quick else 17, 3 if quick else 1)]
         self.softmax_limit_seconds = 2.0 if quick else 60.0
 
     def asdict(self):

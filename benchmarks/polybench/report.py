@@ -150,6 +150,28 @@ def long_table(results):
                   "memory beyond arguments, MiB (aim 64)"], rows)
 
 
+def forms_table(results):
+    """The chosen form's time over the best forced one's, and which that is where it is far away."""
+    measured = {entry: row for entry, row in results.get("forms", {}).items() if row}
+    if not measured:
+        return MISSING.capitalize() + "."
+    lengths = list(next(iter(measured.values())))
+    rows = []
+    for entry, row in measured.items():
+        cells = [f"`{entry}`"]
+        for length in lengths:
+            best = dict(row.get(length, {}))
+            chosen = best.pop("chosen", None)
+            if not chosen or not best:
+                cells.append("")
+                continue
+            name = min(best, key=best.get)
+            ratio = chosen / best[name]
+            cells.append(f"{ratio:.2f}" + (f" ({name})" if ratio > 1.1 else ""))
+        rows.append(cells)
+    return table(["entry"] + [f"T = {int(length):,}" for length in lengths], rows)
+
+
 def machine_line(results):
     if "machine" not in results:
         return MISSING.capitalize() + "."
@@ -172,7 +194,7 @@ def plots(results):
 
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
-          "long": long_table, "plots": plots}
+          "long": long_table, "forms": forms_table, "plots": plots}
 
 
 def fill(text, results, tables=TABLES):

@@ -95,8 +95,8 @@ def local_block(entry):
     return int(block.group(1)) if block else None
 
 
-def run_json(what, command, extra_environment=None):
-    """What a program prints as JSON."""
+def run_text(what, command, extra_environment=None):
+    """What a program prints."""
     environment = dict(os.environ, **(extra_environment or {}))
     try:
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
@@ -105,8 +105,13 @@ def run_json(what, command, extra_environment=None):
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
         raise Failure(what, lines[-1])
+    return done.stdout
+
+
+def run_json(what, command, extra_environment=None):
+    """What a program prints as JSON."""
     try:
-        return json.loads(done.stdout)
+        return json.loads(run_text(what, command, extra_environment))
     except ValueError as error:
         raise Failure(what, f"the output is not JSON: {error}") from error
 
@@ -130,6 +135,7 @@ class Tools:
 
     def __init__(self, build, target):
         self.runner = os.path.join(build, "bin", "polyattn-run")
+        self.opt = os.path.join(build, "bin", "polyattn-opt")
         self.peers_program = os.path.join(build, "bin", "polyattn-peers")
         self.target = target
         # Not the user's own folder of kernels.
@@ -140,9 +146,10 @@ class Tools:
     def has_peers(self):
         return os.access(self.peers_program, os.X_OK)
 
-    def ours(self, entry, tokens, heads=4, threads=1, seconds=None, cache=None):
+    def ours(self, entry, tokens, heads=4, threads=1, seconds=None, cache=None,
+             spec=None):
         """One process of polyattn-run. Without seconds it only compiles and runs once."""
-        command = [self.runner, SPEC, "--entry", entry, "--random",
+        command = [self.runner, spec or SPEC, "--entry", entry, "--random",
                    f"B=1,T={tokens},H={heads}", "--threads", str(threads), "--target",
                    self.target, "--json"]
         if seconds is not None:
