@@ -54,9 +54,11 @@ static void run_parts(void *context, int64_t begin, int64_t end, void *scratch) 
 
 static int64_t choose_parts(const polyattn_rt_split_rule *rule, int64_t programs,
                             int64_t positions) {
+  if (positions < rule->from || positions < 4 * rule->segment || programs < 1)
+    return 1;
+  /* Asked last: the answer comes from a file, which takes as long as a short call. */
   int64_t processors = sysconf(_SC_NPROCESSORS_ONLN);
-  if (positions < rule->from || positions < 4 * rule->segment || programs < 1 ||
-      processors <= programs)
+  if (processors <= programs)
     return 1;
   int64_t parts = (processors + programs - 1) / programs;
   if (parts > rule->max_parts)

@@ -115,7 +115,7 @@ namespace {
 /// Sums over the ops that a vector needs, each once however often it is used.
 struct ProgramCounter {
   llvm::DenseSet<Operation *> seen;
-  double flops = 0;
+  double flops = 0, functions = 0; // the elements that are functions like exp
 
   void visit(Value value) {
     Operation *op = value.getDefiningOp();
@@ -128,9 +128,13 @@ struct ProgramCounter {
       ProgramCounter inner;
       inner.visit(mapOf(apply).getFeatures());
       flops += inner.flops;
+      functions += inner.functions;
       return;
     }
     flops += opFlops(op);
+    if (isa<EluPlusOneOp, ExpOp, SoftmaxOp, SigmoidOp, SiluOp, SoftplusOp, GeluOp, TanhOp, SinOp,
+            CosOp, PowOp>(op))
+      functions += widthOf(op->getResult(0));
     // An op that needs numbers, not a structure, expands its operands.
     if (!isa<PowerOp, TensorOp, ConcatOp, ScaleOp, ReadOp>(op))
       for (Value operand : operandsOf(op))
@@ -144,6 +148,14 @@ double polyattn::programFlops(Value features) {
   ProgramCounter counter;
   counter.visit(features);
   return counter.flops;
+}
+
+double polyattn::programMultiplyAdds(Value features) {
+  if (!features)
+    return 0;
+  ProgramCounter counter;
+  counter.visit(features);
+  return counter.flops / 2 + 20 * counter.functions;
 }
 
 /// Pairs (i, j), j <= i, of one block: whole blocks and the last, shorter one.

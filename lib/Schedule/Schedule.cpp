@@ -31,8 +31,13 @@ AttentionShape AttentionShape::of(AttendOp attend) {
     auto tensor = cast<RankedTensorType>(read.getTensor().getType());
     return tensor.getRank() != 4 || tensor.getElementType().isBF16();
   });
+  shape.queryLeaves = programMultiplyAdds(attend.getQuery());
+  shape.keyLeaves = programMultiplyAdds(attend.getKey());
   return shape;
 }
+
+/// What a block costs by itself: its loops, transpositions and sums over rows.
+static constexpr double kBlockMultiplyAdds = 25000;
 
 ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   double values = shape.valueWidth, features = shape.features;
@@ -47,10 +52,31 @@ ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   costs.diagonalByFeatures = pairs * costs.featurePair;
   costs.quadraticPerPosition = costs.scorePair / (shape.causal ? 2 : 1);
   // Measured with blocks of 32 and 64: a block takes the state through the caches, loads and
-  // stores it, as long as 2.5 multiply-adds a number; its loops, transpositions and sums over rows
-  // take as long as 25,000.
-  costs.block = (2.5 * costs.state + 25000) / block;
+  // stores it, as long as 2.5 multiply-adds a number.
+  costs.block = (2.5 * costs.state + kBlockMultiplyAdds) / block;
   return costs;
+}
+
+FormTimes FormTimes::of(const AttentionShape &shape, const Schedule &schedule, int64_t positions) {
+  // Measured with five families at 64 to 8,192 positions: 0.81 and 0.88 of the peak.
+  constexpr double quadraticRate = 100.0 / 108;
+  double length = schedule.block, blocks = std::ceil(positions / length);
+  double product = double(shape.features) * shape.valueWidth;
+  ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
+  bool byScores = schedule.diagonal == ScheduleDiagonal::Scores;
+  double pairs = byScores ? costs.diagonalByScores : costs.diagonalByFeatures;
+  FormTimes times;
+  // The first block reads no state, the last one updates none.
+  times.state = 2 * (blocks - 1) * length * product +
+                blocks * length * (pairs + shape.queryLeaves + shape.keyLeaves) +
+                blocks * kBlockMultiplyAdds;
+  // Keys are formed again for each block of queries.
+  double tiles = blocks * (blocks + 1) / 2;
+  double needed = length * length * tiles - length * (length - 1) / 2 * blocks;
+  times.quadratic = (needed * costs.scorePair + positions * shape.queryLeaves +
+                     length * tiles * shape.keyLeaves) /
+                    quadraticRate;
+  return times;
 }
 
 PositionCosts PositionCosts::of(AttendOp attend, const Schedule &schedule) {
@@ -130,6 +156,21 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
   return cost(schedule.block / 2) < cost(schedule.block) ? schedule.block / 2 : schedule.block;
 }
 
+/// The number of positions from which on the state is faster on a processor; 0 where the quadratic
+/// form is not worth its code at any length.
+static int64_t stateFrom(const AttentionShape &shape, const Schedule &schedule) {
+  constexpr int64_t mostBlocks = 1 << 20;
+  double gain = 1;
+  for (int64_t blocks = 2; blocks < mostBlocks; ++blocks) {
+    FormTimes times = FormTimes::of(shape, schedule, blocks * schedule.block);
+    gain = std::max(gain, times.state / times.quadratic);
+    if (times.quadratic > times.state)
+      // Two forms are twice the code to compile.
+      return gain < 1.3 ? 0 : (blocks - 1) * schedule.block + 1;
+  }
+  return mostBlocks * schedule.block;
+}
+
 Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine) {
   Schedule schedule;
   schedule.block = hasFarState(shape, machine) ? 128 : blockFor(shape.localBlock);
@@ -145,11 +186,16 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMac
   bool scores =
       shape.localBlock || scoresCheaper || fewFeatures || schedule.form == ScheduleForm::Quadratic;
   schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;
-  // The state is worth its cost from the T on where all pairs cost as much as the state and the
-  // pairs of a block. Leaves of keys are formed again for each block of queries, so the quadratic
-  // form must win by half before it is taken.
-  if (schedule.form == ScheduleForm::State && scoresCheaper && !shape.needsState &&
-      !shape.localBlock) {
+  bool mayBeQuadratic =
+      schedule.form == ScheduleForm::State && !shape.needsState && !shape.localBlock;
+  if (mayBeQuadratic && !machine.tensorCores && shape.causal) {
+    if (int64_t from = stateFrom(shape, schedule)) {
+      schedule.form = ScheduleForm::Both;
+      schedule.quadraticBelow = from;
+    }
+  } else if (mayBeQuadratic && scoresCheaper) {
+    // On tensor cores, and where every query sees every key: the state is worth its cost from the T
+    // on where all pairs cost as much as the state and the pairs of a block.
     int64_t below = schedule.block + int64_t(costs.state / costs.quadraticPerPosition * 2 / 3);
     // Two forms are twice the code to compile: worth it where many lengths want the other one.
     if (below > 8 * schedule.block) {

@@ -61,6 +61,10 @@ int64_t scoreLeafWidth(mlir::Value query, mlir::Value key);
 /// The operations of one vector's program, without expansions.
 double programFlops(mlir::Value features);
 
+/// What computing one vector takes on a processor, in the time of multiply-adds: functions like exp
+/// are polynomials.
+double programMultiplyAdds(mlir::Value features);
+
 } // namespace polyattn
 
 #endif // POLYATTN_SCHEDULE_COST_H

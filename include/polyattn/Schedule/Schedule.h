@@ -23,6 +23,8 @@ struct AttentionShape {
   int64_t localBlock = 0;      // the block of a local kernel, 0 without
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
   bool isBF16 = false;         // all sequences are
+  double queryLeaves = 0;      // multiply-adds of forming one query,
+  double keyLeaves = 0;        // and one key
 
   static AttentionShape of(AttendOp attend);
 };
@@ -53,6 +55,14 @@ struct ScheduleCosts {
   double block;                // what a block costs by itself, its share of a position
 
   static ScheduleCosts of(const AttentionShape &shape, int64_t block);
+};
+
+/// How long a call takes on a processor: multiply-adds over the rate at which each form does them,
+/// relative to that of the form with a state.
+struct FormTimes {
+  double state, quadratic;
+
+  static FormTimes of(const AttentionShape &shape, const Schedule &schedule, int64_t positions);
 };
 
 /// Multiply-adds of one position of a query head: its vectors, the state and its pairs. `sums` are

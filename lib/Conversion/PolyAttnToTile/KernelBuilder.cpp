@@ -325,17 +325,15 @@ void KernelBuilder::finish(TileBuilder &b, MutableArrayRef<AttendProgram> progra
   });
 }
 
-/// The length of the one block that calls of few positions have, 0 where they are as the others.
-/// A block costs as much as if it were full.
+/// The length of the shortest block that calls of few positions have, 0 where they are as the
+/// others. A block costs as much as if it were full.
 int64_t KernelBuilder::shortBlock() {
   int64_t positions =
       cast<MemRefType>(kernel.getTensor(numberOf(queryTensor())).getType()).getDimSize(1);
   bool isKnownLong = !ShapedType::isDynamic(positions) && positions > options.shortBlock;
   bool needsState =
       llvm::any_of(attends, [](AttendOp attend) { return AttentionShape::of(attend).needsState; });
-  return context->causal && !needsState && !isKnownLong && context->block > options.shortBlock
-             ? options.shortBlock
-             : 0;
+  return context->causal && !needsState && !isKnownLong ? options.shortBlock : 0;
 }
 
 /// A call whose positions fit one block: all pairs by scores, no state and no loops.
@@ -349,6 +347,16 @@ void KernelBuilder::oneBlock(TileBuilder &b, int64_t length) {
   Value zero = b.index(0);
   block(b, programs, BlockPlace{zero, context->queries, zero, /*isOnly=*/true});
   context.emplace(outside);
+}
+
+/// One block of `length` positions, or of twice as many, for calls that it is long
+/// enough for.
+void KernelBuilder::shortOrLong(TileBuilder &b, int64_t length, int64_t quadraticBelow) {
+  if (length > 2 * shortBlock())
+    return programs(b, quadraticBelow);
+  branch(
+      b, length + 1, [&](TileBuilder &b) { oneBlock(b, length); },
+      [&](TileBuilder &b) { shortOrLong(b, 2 * length, quadraticBelow); });
 }
 
 /// Emits `few` for calls of fewer keys than `limit` whose heads are not cut, `many` for the others.
@@ -403,12 +411,10 @@ LogicalResult KernelBuilder::build() {
   if (maxSplits > 1)
     combine();
   beginMain(below);
-  int64_t length = shortBlock();
-  auto all = [&](TileBuilder &b) { programs(b, below); };
-  if (length)
-    branch(b, length + 1, [&](TileBuilder &b) { oneBlock(b, length); }, all);
+  if (int64_t length = shortBlock())
+    shortOrLong(b, length, below);
   else
-    all(b);
+    programs(b, below);
   narrowWeights();
   if (hasSegments) {
     sumSegments();

@@ -44,6 +44,7 @@ private:
   enum class Variant { State, Quadratic, OneBlock };
   void program(TileBuilder &builder, Variant variant);
   void oneBlock(TileBuilder &builder, int64_t length);
+  void shortOrLong(TileBuilder &builder, int64_t length, int64_t quadraticBelow);
   void programs(TileBuilder &builder, int64_t quadraticBelow);
   void branch(TileBuilder &builder, int64_t limit, llvm::function_ref<void(TileBuilder &)> few,
               llvm::function_ref<void(TileBuilder &)> many);
