@@ -1,5 +1,6 @@
 import os
 import platform
+import subprocess
 import sys
 
 import lit.formats
@@ -38,6 +39,12 @@ if platform.machine() == "x86_64":
     with open("/proc/cpuinfo") as processors:
         if "avx2" in processors.read():
             config.available_features.add("x86-64-v3")
+
+# A compiler with an OpenMP runtime; sanitizers want programs by their own compiler.
+if not sanitize and subprocess.run(
+        ["sh", "-c", "echo 'int main(void) { return 0; }' | gcc -fopenmp -x c - -o /dev/null"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("openmp")
 
 # Built by a target of their own, because their link takes long.
 if os.path.exists(os.path.join(config.polyattn_build, "static", "polyattn-run")):
