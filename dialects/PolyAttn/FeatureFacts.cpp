@@ -48,6 +48,24 @@ public:
     return lookup(value);
   }
 
+  /// The same from `limit` ops that the value depends on, those that are next to it.
+  FeatureFacts nearby(Value value, size_t limit) {
+    SmallVector<Operation *> ops;
+    SmallVector<Value> pending = {value};
+    llvm::DenseSet<Operation *> seen;
+    for (size_t next = 0; next < pending.size() && ops.size() < limit; ++next) {
+      Operation *op = pending[next].getDefiningOp();
+      if (!op || op->getBlock() != value.getParentBlock() || !seen.insert(op).second)
+        continue;
+      ops.push_back(op);
+      llvm::append_range(pending, op->getOperands());
+    }
+    llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *op : ops)
+      visit(op);
+    return lookup(value);
+  }
+
 private:
   void visit(Operation *op);
   FeatureFacts compute(Operation *op);
@@ -180,6 +198,11 @@ FeatureFacts ElementFacts::compute(Operation *op) {
 }
 
 FeatureFacts polyattn::factsOf(Value value) { return ElementFacts().of(value); }
+
+bool polyattn::isNonNegativeNearby(Value value) {
+  constexpr size_t kNearby = 32;
+  return ElementFacts().nearby(value, kNearby).nonNegative;
+}
 
 //===----------------------------------------------------------------------===//
 // Sign of the scores

@@ -23,6 +23,10 @@ struct FeatureFacts {
 
 FeatureFacts factsOf(mlir::Value value);
 
+/// Whether the few ops before a vector, which folds look at again and again, tell that it is not
+/// negative. What `factsOf` finds in a long program may stay unknown here.
+bool isNonNegativeNearby(mlir::Value value);
+
 /// True where scale <query, key> is never negative: the scale is not, and both vectors are
 /// non-negative, the structure is built from even powers by sums and products, or the score is a
 /// polynomial of one smaller score that has no negative value (BASED).

@@ -63,15 +63,15 @@ OpFoldResult PowOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult ReluOp::fold(FoldAdaptor) {
-  return factsOf(getInput()).nonNegative ? sameType(*this, getInput()) : OpFoldResult();
+  return isNonNegativeNearby(getInput()) ? sameType(*this, getInput()) : OpFoldResult();
 }
 
 OpFoldResult AbsOp::fold(FoldAdaptor) {
-  return factsOf(getInput()).nonNegative ? sameType(*this, getInput()) : OpFoldResult();
+  return isNonNegativeNearby(getInput()) ? sameType(*this, getInput()) : OpFoldResult();
 }
 
 OpFoldResult ClampMinOp::fold(FoldAdaptor) {
-  bool isIdentity = factsOf(getInput()).nonNegative && getValue().convertToDouble() <= 0;
+  bool isIdentity = isNonNegativeNearby(getInput()) && getValue().convertToDouble() <= 0;
   return isIdentity ? sameType(*this, getInput()) : OpFoldResult();
 }
 

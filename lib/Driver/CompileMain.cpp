@@ -11,6 +11,7 @@
 #include "OutputFiles.h"
 #include "polyattn/Driver/Version.h"
 #include "polyattn/Files/InputFile.h"
+#include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -178,7 +179,11 @@ int polyattn::compileMain(int argc, char **argv) {
     llvm::errs() << llvm::StringRef(problems).split('\n').first << '\n';
     return 1;
   }
-  llvm::Error error = compile(arguments);
+  llvm::Error error = llvm::Error::success();
+  onLargeStack([&] {
+    if (!error)
+      error = compile(arguments);
+  });
   if (!error)
     return 0;
   bool isLocated = error.isA<SpecError>();

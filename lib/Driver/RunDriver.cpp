@@ -12,6 +12,7 @@
 #include "polyattn/Numpy/Npy.h"
 #include "polyattn/Schedule/Cost.h"
 #include "polyattn/Schedule/Invariant.h"
+#include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/Support/FileSystem.h"
@@ -239,7 +240,7 @@ int polyattn::runMain(int argc, char **argv, const DialectRegistry &dialects,
   if (!error) {
     // The oracle keeps the vectors of a head in standard containers, which throw.
     try {
-      error = runSpec(*options, dialects, targets);
+      onLargeStack([&] { error = runSpec(*options, dialects, targets); });
     } catch (const std::bad_alloc &) {
       llvm::errs() << "polyattn-run: error: there is not enough memory for this run\n";
       return 1;

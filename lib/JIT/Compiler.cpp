@@ -8,6 +8,7 @@
 #include "polyattn/JIT/Compiler.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/JIT/KernelCache.h"
+#include "polyattn/Spec/LargeStack.h"
 
 using namespace polyattn;
 
@@ -65,7 +66,9 @@ polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
     // An object that does not link is as good as none.
     llvm::consumeError(kernel.takeError());
   }
-  llvm::Expected<CompiledObject> compiled = compileOne(text, fileName, options);
+  std::optional<llvm::Expected<CompiledObject>> result;
+  onLargeStack([&] { result.emplace(compileOne(text, fileName, options)); });
+  llvm::Expected<CompiledObject> &compiled = *result;
   if (!compiled)
     return compiled.takeError();
   llvm::StringRef object(compiled->object.data(), compiled->object.size());

@@ -152,11 +152,13 @@ bool polyattn::canSelect(AttentionOp attention) {
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
     // Whatever an attend's output leads to, it must not be another attend.
     SmallVector<Value> pending = {attend.getOutput()};
+    llvm::DenseSet<Operation *> seen;
     while (!pending.empty())
       for (Operation *user : pending.pop_back_val().getUsers()) {
         if (isa<AttendOp>(user))
           return false;
-        llvm::append_range(pending, user->getResults());
+        if (seen.insert(user).second)
+          llvm::append_range(pending, user->getResults());
       }
     return true;
   });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "Dependencies.h"
 #include "polyattn/Entry/Signature.h"
 
 using namespace mlir;
@@ -20,19 +21,23 @@ static MemRefType memrefOf(RankedTensorType tensor) {
 
 /// The first tensor [B, T, H, d] that a vector is read from.
 static Value sequenceTensor(Value vector) {
-  if (auto read = vector.getDefiningOp<ReadOp>())
-    return cast<RankedTensorType>(read.getTensor().getType()).getRank() == 4 ? read.getTensor()
-                                                                             : Value();
-  if (Operation *op = vector.getDefiningOp())
-    for (Value operand : op->getOperands())
-      if (Value tensor = sequenceTensor(operand))
-        return tensor;
-  return {};
+  Value tensor;
+  walkDependencies(vector, [&](Value value) {
+    auto read = value.getDefiningOp<ReadOp>();
+    if (!read)
+      return WalkResult::advance();
+    if (cast<RankedTensorType>(read.getTensor().getType()).getRank() != 4)
+      return WalkResult::skip();
+    tensor = read.getTensor();
+    return WalkResult::interrupt();
+  });
+  return tensor;
 }
 
 static bool dependsOnAttend(Value vector) {
-  Operation *op = vector.getDefiningOp();
-  return op && (isa<AttendOp>(op) || llvm::any_of(op->getOperands(), dependsOnAttend));
+  return walkDependencies(vector, [](Value value) {
+    return value.getDefiningOp<AttendOp>() ? WalkResult::interrupt() : WalkResult::advance();
+  });
 }
 
 void KernelBuilder::findSequences() {

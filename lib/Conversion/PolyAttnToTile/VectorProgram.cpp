@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "VectorProgram.h"
+#include "Dependencies.h"
 #include "FeatureBlocks.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -100,23 +101,27 @@ static bool isElementwise(Operation *op) {
 }
 
 bool VectorProgram::isNatural(Value vector) {
-  Operation *op = vector.getDefiningOp();
-  if (isa<ReadOp>(op))
-    return true;
-  return isElementwise(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isa<FeatureType>(operand.getType()) && widthOf(operand) == widthOf(vector) &&
-                  isNatural(operand);
-         });
+  return !walkDependencies(vector, [&](Value value) {
+    if (!isa<FeatureType>(value.getType()) || widthOf(value) != widthOf(vector))
+      return WalkResult::interrupt();
+    Operation *op = value.getDefiningOp();
+    if (isa<ReadOp>(op))
+      return WalkResult::skip();
+    return isElementwise(op) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+}
+
+/// An operand that the rows of a blockable vector need as a whole.
+static bool isNeededWhole(Value operand) {
+  return isa<WeightType>(operand.getType()) || widthOf(operand) == 1;
 }
 
 bool VectorProgram::isBlockable(Value vector) {
-  Operation *op = vector.getDefiningOp();
-  if (isa<ProjectOp>(op))
-    return true;
-  if (!isElementwise(op))
-    return false;
-  return llvm::all_of(op->getOperands(), [](Value operand) {
-    return isa<WeightType>(operand.getType()) || widthOf(operand) == 1 || isBlockable(operand);
+  return !walkDependencies(vector, [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (isa<ProjectOp>(op) || (value != vector && isNeededWhole(value)))
+      return WalkResult::skip();
+    return isElementwise(op) ? WalkResult::advance() : WalkResult::interrupt();
   });
 }
 
@@ -133,22 +138,45 @@ void VectorProgram::prepare(Value vector) {
     full(vector);
     return;
   }
-  for (Value operand : vector.getDefiningOp()->getOperands()) {
-    if (isa<WeightType>(operand.getType()))
-      weight(operand);
-    else if (isa<ProjectOp>(vector.getDefiningOp()) || widthOf(operand) == 1)
-      full(operand);
-    else
-      prepare(operand);
-  }
+  walkDependencies(vector, [&](Value value) {
+    if (isa<WeightType>(value.getType())) {
+      weight(value);
+      return WalkResult::skip();
+    }
+    if (value != vector && widthOf(value) == 1) {
+      full(value);
+      return WalkResult::skip();
+    }
+    auto project = value.getDefiningOp<ProjectOp>();
+    if (!project)
+      return WalkResult::advance();
+    for (Value operand : project->getOperands())
+      isa<WeightType>(operand.getType()) ? weight(operand) : full(operand);
+    return WalkResult::skip();
+  });
 }
 
 Value VectorProgram::rows(Value vector, Value first, int64_t count) {
   if (count == widthOf(vector))
     return full(vector);
-  if (isBlockable(vector) && !memo.lookup(vector))
-    return compute(vector.getDefiningOp(), first, count);
-  return b->slice(full(vector), first, count);
+  if (memo.lookup(vector) || !isBlockable(vector))
+    return b->slice(full(vector), first, count);
+  // What is computed here stands where it can be used again for these rows only.
+  llvm::DenseMap<Value, Value> outer;
+  std::swap(outer, blockRows);
+  Value result = rowsOfBlockable(vector, first, count);
+  std::swap(outer, blockRows);
+  return result;
+}
+
+Value VectorProgram::rowsOfBlockable(Value vector, Value first, int64_t count) {
+  if (memo.lookup(vector))
+    return b->slice(full(vector), first, count);
+  if (Value known = blockRows.lookup(vector))
+    return known;
+  Value result = compute(vector.getDefiningOp(), first, count);
+  blockRows[vector] = result;
+  return result;
 }
 
 /// Rows [first, first + count) of the op's result; all of them where `first` is null.
@@ -358,7 +386,7 @@ Value VectorProgram::elementwise(Operation *op, Value first, int64_t count) {
     if (isa<WeightType>(operand.getType()))
       inputs.push_back(first ? weightRows(operand, first, count) : weight(operand));
     else
-      inputs.push_back(first && widthOf(operand) != 1 ? rows(operand, first, count)
+      inputs.push_back(first && widthOf(operand) != 1 ? rowsOfBlockable(operand, first, count)
                                                       : full(operand));
   }
   return b->map(inputs, [&](ElementBuilder &e, ValueRange in) { return element(e, op, in); });

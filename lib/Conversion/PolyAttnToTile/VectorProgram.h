@@ -72,6 +72,7 @@ public:
 
 private:
   mlir::Value compute(mlir::Operation *op, mlir::Value first, int64_t count);
+  mlir::Value rowsOfBlockable(mlir::Value vector, mlir::Value first, int64_t count);
   mlir::Value load(ReadOp read, bool transposed);
   mlir::Value weight(mlir::Value value);
   mlir::Value weightRows(mlir::Value value, mlir::Value first, int64_t count);
@@ -95,6 +96,8 @@ private:
   mlir::Value batch, head, position, globalPosition, valid;
   int64_t columns;
   llvm::DenseMap<mlir::Value, mlir::Value> memo, naturals;
+  /// Of the rows that `rows` computes just now: what a vector is needed for twice is computed once.
+  llvm::DenseMap<mlir::Value, mlir::Value> blockRows;
 };
 
 } // namespace polyattn
