@@ -171,39 +171,129 @@ static int check_memory(const report *where, const polyattn_tensor *tensor) {
   return 0;
 }
 
-typedef struct byte_range {
-  uintptr_t first, last; /* of element 0 and of the one farthest from it, when one walks forwards */
-  uintptr_t begin, end;
-  bool dense; /* no byte between them is another's */
-} byte_range;
+/* Offsets of two tensors and their differences, without overflow. */
+__extension__ typedef __int128 wide;
 
-/* Sizes and strides are known to fit. */
-static byte_range range_of(const polyattn_tensor *tensor) {
-  int64_t bytes = dtype_bytes(tensor->dtype), low = 0, high = 0, count = 1;
-  for (int32_t i = 0; i < tensor->rank; ++i) {
-    int64_t reach = tensor->strides[i] * (tensor->sizes[i] - 1);
-    *(reach < 0 ? &low : &high) += reach;
-    count *= tensor->sizes[i];
+/* Of tensor a's bytes and tensor b's: a run of elements at every sum of steps. They share memory
+ * where the steps of a minus those of b land on less than a run, which is
+ *
+ *   low <= sum of size * index <= high,  0 <= index < count,
+ *
+ * over the dimensions of both, b's turned round so that all sizes are positive. */
+typedef struct step {
+  wide size, count;
+} step;
+typedef struct offsets {
+  step steps[2 * POLYATTN_MAX_RANK];   /* from the largest size to the smallest, all different */
+  wide reach[2 * POLYATTN_MAX_RANK];   /* what all steps from this one on can sum up to */
+  wide divisor[2 * POLYATTN_MAX_RANK]; /* and what divides them */
+  int num_steps;
+  int budget;
+} offsets;
+
+static wide greatest_divisor(wide a, wide b) {
+  while (b != 0) {
+    wide rest = a % b;
+    a = b;
+    b = rest;
   }
-  uintptr_t data = (uintptr_t)tensor->data;
-  byte_range range = {data, data + (uintptr_t)((low + high) * bytes),
-                      data + (uintptr_t)(low * bytes), data + (uintptr_t)((high + 1) * bytes),
-                      high - low + 1 == count && is_injective(tensor)};
-  return range;
+  return a;
 }
 
-/* Whether two tensors certainly share memory. Views that interleave, as those of one packed
- * buffer, are told from shared ones only where it is cheap. */
+/* Equal sizes become one step that takes their counts together; that is the same set of sums. */
+static void add_step(offsets *all, wide size, wide count) {
+  int at = 0;
+  while (at < all->num_steps && all->steps[at].size > size)
+    ++at;
+  if (at < all->num_steps && all->steps[at].size == size) {
+    all->steps[at].count += count - 1;
+    return;
+  }
+  for (int i = all->num_steps++; i > at; --i)
+    all->steps[i] = all->steps[i - 1];
+  all->steps[at] = (step){size, count};
+}
+
+static void finish_steps(offsets *all) {
+  wide reach = 0, divisor = 0;
+  for (int i = all->num_steps; i-- > 0;) {
+    reach += all->steps[i].size * (all->steps[i].count - 1);
+    divisor = greatest_divisor(all->steps[i].size, divisor);
+    all->reach[i] = reach;
+    all->divisor[i] = divisor;
+  }
+}
+
+static wide floor_divide(wide a, wide b) { return a / b - (a % b < 0); }
+
+/* Whether steps from `first` on reach [low, high]. Steps of views of one buffer contain one
+ * another, so that one or two indices of each are left to try; where strides have been made up and
+ * there are more than a budget of them, the answer is yes. */
+static bool reaches(offsets *all, int first, wide low, wide high) {
+  if (low <= 0 && high >= 0)
+    return true;
+  if (first == all->num_steps || high < 0 || low > all->reach[first])
+    return false;
+  if (floor_divide(high, all->divisor[first]) * all->divisor[first] < low)
+    return false;
+  const step *own = &all->steps[first];
+  wide rest = first + 1 < all->num_steps ? all->reach[first + 1] : 0;
+  wide from = -floor_divide(rest - low, own->size), to = floor_divide(high, own->size);
+  if (from < 0)
+    from = 0;
+  if (to > own->count - 1)
+    to = own->count - 1;
+  for (wide index = from; index <= to; ++index) {
+    if (all->budget-- <= 0)
+      return true;
+    if (reaches(all, first + 1, low - index * own->size, high - index * own->size))
+      return true;
+  }
+  return false;
+}
+
+typedef struct layout {
+  wide start; /* the lowest byte */
+  wide run;   /* bytes that lie without a gap */
+  wide reach; /* from the first run to the last */
+} layout;
+
+/* Adds the steps of a tensor's dimensions, in bytes, but for those that are inside of its runs. */
+static layout add_tensor(offsets *all, const polyattn_tensor *tensor) {
+  wide bytes = dtype_bytes(tensor->dtype);
+  layout result = {(wide)(uintptr_t)tensor->data, bytes, 0};
+  bool in_run[POLYATTN_MAX_RANK] = {false};
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (int32_t i = 0; i < tensor->rank; ++i)
+      if (!in_run[i] && tensor->sizes[i] > 1 &&
+          (wide)magnitude(tensor->strides[i]) * bytes == result.run) {
+        result.run *= tensor->sizes[i];
+        in_run[i] = grew = true;
+      }
+  }
+  for (int32_t i = 0; i < tensor->rank; ++i) {
+    wide size = (wide)magnitude(tensor->strides[i]) * bytes, last = tensor->sizes[i] - 1;
+    if (tensor->strides[i] < 0)
+      result.start -= size * last;
+    if (in_run[i] || size == 0 || last == 0)
+      continue;
+    add_step(all, size, last + 1);
+    result.reach += size * last;
+  }
+  return result;
+}
+
+/* Whether two tensors share memory. Views that interleave, as those of one packed buffer, do not.
+ */
 static bool overlap(const polyattn_tensor *a, const polyattn_tensor *b) {
   if (is_empty(a) || is_empty(b))
     return false;
-  byte_range x = range_of(a), y = range_of(b);
-  if (x.first == y.first)
-    return true;
-  return (x.dense && ((y.first >= x.begin && y.first < x.end) ||
-                      (y.last >= x.begin && y.last < x.end))) ||
-         (y.dense && ((x.first >= y.begin && x.first < y.end) ||
-                      (x.last >= y.begin && x.last < y.end)));
+  offsets all = {.budget = 10000};
+  layout x = add_tensor(&all, a), y = add_tensor(&all, b);
+  finish_steps(&all);
+  wide between = y.start - x.start + y.reach;
+  return reaches(&all, 0, between - x.run + 1, between + y.run - 1);
 }
 
 int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TENSORS_ON_STACK 32
 
@@ -42,22 +41,15 @@ int polyattn_rt_run_stage(const polyattn_rt_stage_rule *stage, void *const *tens
   return polyattn_rt_parallel(run_range, &work, count, team, stage->scratch_bytes);
 }
 
-/* Code for a newer processor would end in an illegal instruction. */
-static int check_cpu(const char *cpu) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (!cpu)
-    return 0;
-  __builtin_cpu_init();
-  if (strcmp(cpu, "x86-64-v3") == 0)
-    return !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-             __builtin_cpu_supports("bmi2"));
-  if (strcmp(cpu, "x86-64-v4") == 0)
-    return !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl"));
-#else
-  (void)cpu;
-#endif
+/* Whether there is anything to compute: of no positions there may be any number of programs. */
+static int has_results(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors) {
+  for (int64_t i = 0; i < kernel->num_tensors; ++i) {
+    int empty = !kernel->tensors[i].is_result;
+    for (int32_t d = 0; d < tensors[i]->rank; ++d)
+      empty |= tensors[i]->sizes[d] == 0;
+    if (!empty)
+      return 1;
+  }
   return 0;
 }
 
@@ -89,11 +81,15 @@ int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *
              team->threads);
     return 1;
   }
-  if (check_cpu(kernel->cpu) != 0) {
-    snprintf(error, error_size, "%s: the code is for %s, and this processor is older", kernel->name,
-             kernel->cpu);
+  /* Code for another processor would end in an illegal instruction. */
+  const char *missing = polyattn_rt_missing_cpu_feature(&kernel->cpu_features);
+  if (missing) {
+    snprintf(error, error_size, "%s: the code is for %s, and this processor has no %s",
+             kernel->name, kernel->cpu ? kernel->cpu : "another processor", missing);
     return 1;
   }
+  if (!has_results(kernel, tensors))
+    return 0;
   for (int64_t i = 0; i < kernel->num_stages; ++i)
     if (polyattn_rt_count_programs(&kernel->stages[i], &sizes, 1) < 0) {
       snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);

@@ -88,6 +88,12 @@ typedef struct polyattn_rt_segment_rule {
   int64_t pieces;       /* of a segment in the first stage */
 } polyattn_rt_segment_rule;
 
+/* A set of what processors can have, or need not. */
+#define POLYATTN_RT_FEATURE_WORDS 2
+typedef struct polyattn_rt_cpu_features {
+  uint64_t bits[POLYATTN_RT_FEATURE_WORDS];
+} polyattn_rt_cpu_features;
+
 /* One entry point. */
 typedef struct polyattn_rt_kernel {
   const char *name;
@@ -95,10 +101,11 @@ typedef struct polyattn_rt_kernel {
   int64_t num_tensors;
   const polyattn_rt_stage_rule *stages;
   int64_t num_stages;
-  const char *cpu; /* the x86-64 level that the code needs, for instance "x86-64-v4"; or NULL */
+  const char *cpu; /* what the code was compiled for, "x86-64-v4" or "native"; or NULL */
   int64_t fixed[-POLYATTN_RT_LAST]; /* values of named sizes that the entry fixes, -1 where free */
   polyattn_rt_split_rule split;
   polyattn_rt_segment_rule segments;
+  polyattn_rt_cpu_features cpu_features; /* all that its instructions need */
 } polyattn_rt_kernel;
 
 #if defined(__cplusplus)
@@ -112,7 +119,20 @@ POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 16 + 8 * POLYATTN_RT_MAX_FA
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_split_rule) == 32, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_sum_shape) == 24, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_segment_rule) == 56, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32 + 56, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32 + 56 + 16, "layout");
+
+/* Adds a feature under LLVM's name. Returns 1 where this runtime knows no such feature. */
+int polyattn_rt_add_cpu_feature(const char *name, size_t length, polyattn_rt_cpu_features *to);
+/* The name of one that this processor, or its operating system, lacks; NULL where there is none. */
+const char *polyattn_rt_missing_cpu_feature(const polyattn_rt_cpu_features *needed);
+
+/* Conversions of f16 under the names that code generators call where processors have none; no
+ * names where the runtime has none. */
+typedef struct polyattn_rt_named_function {
+  const char *name;
+  void (*function)(void);
+} polyattn_rt_named_function;
+extern const polyattn_rt_named_function polyattn_rt_half_functions[2];
 
 /* Values of the named sizes, at index -name - 1; -1 where no tensor has the size. */
 typedef struct polyattn_rt_sizes {

@@ -235,6 +235,7 @@ llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileO
   for (KernelDescription &kernel : module.kernels) {
     kernel.target = options.machine.name;
     kernel.cpuLevel = options.machine.level;
+    kernel.cpuFeatures = options.machine.needed;
     StageDescription sums, main;
     main.function = kernel.entry;
     kernel.stages = {main};
@@ -282,17 +283,27 @@ polyattn::withLLVMIR(LoweredModule &module, const CompileOptions &options,
   return use(**translated, **target);
 }
 
+std::vector<KernelDescription>
+polyattn::withKernelSymbols(llvm::ArrayRef<KernelDescription> kernels) {
+  std::vector<KernelDescription> result(kernels);
+  for (KernelDescription &kernel : result)
+    for (StageDescription &stage : kernel.stages)
+      stage.function = kernelSymbol(stage.function);
+  return result;
+}
+
 llvm::Expected<CompiledObject> polyattn::compileLowered(LoweredModule &module,
                                                         const CompileOptions &options) {
   CompiledObject result;
   llvm::Error error =
       withLLVMIR(module, options, [&](llvm::Module &code, llvm::TargetMachine &target) {
+        useKernelSymbols(code);
         return generateCode(code, target, CodeFile::Object, options.codegen)
             .moveInto(result.object);
       });
   if (error)
     return std::move(error);
-  result.kernels = module.kernels;
+  result.kernels = withKernelSymbols(module.kernels);
   return std::move(result);
 }
 

@@ -13,6 +13,7 @@
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Target/NVPTX.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -29,6 +30,22 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
   return files.commit();
 }
 
+/// An object file's symbols are the names of its entries, and whoever links it has C's library,
+/// too.
+static llvm::Error checkSymbols(const llvm::Module &code) {
+  llvm::TargetLibraryInfoImpl library(code.getTargetTriple());
+  for (const llvm::Function &function : code) {
+    llvm::LibFunc known;
+    llvm::StringRef name = function.getName();
+    if (!function.isDeclaration() &&
+        (library.getLibFunc(name, known) || name == "main" || name.starts_with("polyattn_rt_")))
+      return llvm::createStringError("@" + name +
+                                     ": an object file would define a function of that name for "
+                                     "the whole program; --emit lib does not");
+  }
+  return llvm::Error::success();
+}
+
 static llvm::Error emitText(LoweredModule &module, const CompileOptions &options, Emit emit,
                             llvm::StringRef output) {
   if (emit == Emit::Tile) {
@@ -43,6 +60,8 @@ static llvm::Error emitText(LoweredModule &module, const CompileOptions &options
           llvm::raw_string_ostream(text) << code;
           return writeFile(output, text);
         }
+        if (llvm::Error error = checkSymbols(code))
+          return error;
         CodeFile file = emit == Emit::Assembly ? CodeFile::Assembly : CodeFile::Object;
         auto bytes = generateCode(code, target, file, options.codegen);
         if (!bytes)

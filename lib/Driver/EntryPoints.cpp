@@ -36,17 +36,16 @@ public:
     for (llvm::ArrayRef<int64_t> sizes : segments.sums)
       sums.push_back(anonymous(
           {number(sizes.size()), numbers(sizes, std::size(polyattn_rt_sum_shape().sizes), 0)}));
-    return global(
-        anonymous({string(kernel.entry), array(tensors), number(tensors.size()), array(stages),
-                   number(stages.size()),
-                   kernel.cpuLevel.empty() ? llvm::ConstantPointerNull::get(pointer)
-                                           : string(kernel.cpuLevel),
-                   numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
-                   anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
-                              number(kernel.split.segment), number(kernel.split.from)}),
-                   anonymous({array(sums), number(sums.size()), number(segments.block),
-                              number(segments.unit), number(segments.from),
-                              number(segments.sumsPercent), number(segments.pieces)})}));
+    return global(anonymous(
+        {string(kernel.entry), array(tensors), number(tensors.size()), array(stages),
+         number(stages.size()), string(kernel.target),
+         numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
+         anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
+                    number(kernel.split.segment), number(kernel.split.from)}),
+         anonymous({array(sums), number(sums.size()), number(segments.block), number(segments.unit),
+                    number(segments.from), number(segments.sumsPercent), number(segments.pieces)}),
+         llvm::ConstantDataArray::get(
+             context, llvm::ArrayRef<uint64_t>(cpuFeatureBits(kernel.cpuFeatures).bits))}));
   }
 
 private:

@@ -13,9 +13,13 @@
 
 using namespace polyattn;
 
-static bool isIdentifier(llvm::StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+/// Whether polyattn_NAME is something else in the headers that a program may include beside, or is
+/// of one of their families, which grow.
+static bool isTaken(llvm::StringRef name) {
+  static constexpr llvm::StringLiteral kFamilies[] = {"api",   "call",  "compile", "cuda",
+                                                      "dense", "error", "kernel",  "parallel",
+                                                      "rt",    "set",   "task",    "tensor"};
+  return llvm::is_contained(kFamilies, name.take_until([](char c) { return c == '_'; }));
 }
 
 /// A library's file may have a name that C does not allow.
@@ -42,13 +46,17 @@ std::string polyattn::optionsFunctionName(const KernelDescription &kernel) {
 }
 
 llvm::Error polyattn::checkCNames(llvm::StringRef stem, llvm::ArrayRef<KernelDescription> kernels) {
+  auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
   llvm::StringSet<> names;
   names.insert(setterName(stem));
   names.insert(versionName(stem));
   for (const KernelDescription &kernel : kernels) {
-    if (!isIdentifier("_" + kernel.entry))
+    if (kernel.entry.empty() || !llvm::all_of(kernel.entry, isPart))
       return llvm::createStringError("@" + kernel.entry +
                                      ": expected an entry whose name can be part of a C name");
+    if (isTaken(kernel.entry))
+      return llvm::createStringError("@" + kernel.entry + ": its C function would be polyattn_" +
+                                     kernel.entry + ", which is polyattn's own");
     for (const std::string &name : {functionName(kernel), optionsFunctionName(kernel)})
       if (!names.insert(name).second)
         return llvm::createStringError("@" + kernel.entry +
@@ -57,46 +65,19 @@ llvm::Error polyattn::checkCNames(llvm::StringRef stem, llvm::ArrayRef<KernelDes
   return llvm::Error::success();
 }
 
-/// Words that a parameter in a header for C and C++ cannot be called.
-static bool isReserved(llvm::StringRef name) {
-  static const llvm::StringSet<> words = {
-      "alignas",   "alignof",  "and",       "asm",      "auto",     "bitand",     "bitor",
-      "bool",      "break",    "case",      "catch",    "char",     "class",      "compl",
-      "concept",   "const",    "constexpr", "continue", "decltype", "default",    "delete",
-      "do",        "double",   "else",      "enum",     "error",    "error_size", "explicit",
-      "export",    "extern",   "false",     "float",    "for",      "friend",     "goto",
-      "if",        "inline",   "int",       "long",     "mutable",  "namespace",  "new",
-      "noexcept",  "not",      "nullptr",   "operator", "options",  "or",         "private",
-      "protected", "public",   "register",  "requires", "restrict", "return",     "short",
-      "signed",    "sizeof",   "static",    "struct",   "switch",   "template",   "this",
-      "threads",   "throw",    "true",      "try",      "typedef",  "typeid",     "typename",
-      "union",     "unsigned", "using",     "virtual",  "void",     "volatile",   "while",
-      "xor"};
-  return words.contains(name);
-}
-
-/// Parameter names: the spec's own wherever C allows, and no two alike.
+/// Parameter names: the spec's, behind an end that no keyword and no macro has.
 static llvm::SmallVector<std::string> parameterNames(const KernelDescription &kernel) {
   llvm::SmallVector<std::string> names;
-  for (const TensorDescription &tensor : kernel.tensors) {
-    std::string name = tensor.name;
-    for (char &c : name)
-      if (!llvm::isAlnum(c) && c != '_')
-        c = '_';
-    if (!isIdentifier(name))
-      name = "_" + name;
-    while (isReserved(name) || llvm::is_contained(names, name))
-      name += '_';
-    names.push_back(name);
-  }
+  for (const TensorDescription &tensor : kernel.tensors)
+    names.push_back(tensor.name + "_view");
   return names;
 }
 
 static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) {
   llvm::SmallVector<std::string> names = parameterNames(kernel);
   stream << "\n/* @" << kernel.entry << ", for " << kernel.target << ":\n";
-  for (auto [name, tensor] : llvm::zip_equal(names, kernel.tensors)) {
-    stream << " *   " << name << (tensor.isResult ? " (result)" : "") << ": "
+  for (const TensorDescription &tensor : kernel.tensors) {
+    stream << " *   " << tensor.name << (tensor.isResult ? " (result)" : "") << ": "
            << toString(tensor.dtype) << " [";
     llvm::interleaveComma(tensor.sizes, stream,
                           [&](int64_t size) { stream << sizeToString(size); });

@@ -55,7 +55,8 @@ compileWithEntryPoints(LoweredModule &module, const CompileOptions &options, llv
       withLLVMIR(module, options, [&](llvm::Module &code, llvm::TargetMachine &target) {
         if (llvm::Error error = checkCNames(stem, module.kernels))
           return error;
-        addEntryPoints(code, stem, module.kernels);
+        useKernelSymbols(code);
+        addEntryPoints(code, stem, withKernelSymbols(module.kernels));
         return generateCode(code, target, CodeFile::Object, options.codegen).moveInto(object);
       });
   if (error)

@@ -80,6 +80,7 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> generateObject(ModuleOp mod
   auto translated = translateToLLVMIR(module, context, **target);
   if (!translated)
     return translated.takeError();
+  useKernelSymbols(**translated);
   auto bytes = generateCode(**translated, **target, CodeFile::Object, options);
   if (!bytes)
     return bytes.takeError();
@@ -123,7 +124,7 @@ Expected<std::unique_ptr<EmulatedKernel>> EmulatedKernel::compile(ModuleOp modul
   if (!linked)
     return linked.takeError();
   code->object = std::move(*linked);
-  auto address = code->object->lookup(name);
+  auto address = code->object->lookup(kernelSymbol(name));
   if (!address)
     return address.takeError();
   code->function = reinterpret_cast<emulator::Kernel>(*address);

@@ -86,6 +86,7 @@ llvm::json::Value KernelDescription::toJSON() const {
                             {"fixed_sizes", llvm::json::Array(fixedSizes)},
                             {"target", target},
                             {"cpu_level", cpuLevel},
+                            {"cpu_features", cpuFeatures},
                             {"feature_dim", featureDimension},
                             {"degree", degree},
                             {"score_form", scoreForm},
@@ -222,11 +223,23 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
   result.entry = entry->str();
   result.target = object->getString("target").value_or("").str();
   result.cpuLevel = object->getString("cpu_level").value_or("").str();
+  result.cpuFeatures = object->getString("cpu_features").value_or("").str();
   result.featureDimension = object->getInteger("feature_dim");
   result.degree = object->getInteger("degree");
   result.scoreForm = object->getString("score_form").value_or("").str();
   result.invariant = object->getBoolean("invariant").value_or(false);
   return result;
+}
+
+polyattn_rt_cpu_features polyattn::cpuFeatureBits(llvm::StringRef names) {
+  polyattn_rt_cpu_features bits = {};
+  llvm::SmallVector<llvm::StringRef> list;
+  names.split(list, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (llvm::StringRef name : list)
+    // Nobody has what this runtime does not know.
+    if (polyattn_rt_add_cpu_feature(name.data(), name.size(), &bits) != 0)
+      bits.bits[POLYATTN_RT_FEATURE_WORDS - 1] |= uint64_t(1) << 63;
+  return bits;
 }
 
 RuntimeKernel::RuntimeKernel(const KernelDescription &description,
@@ -256,11 +269,12 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
             static_cast<int64_t>(tensors.size()),
             stages.data(),
             static_cast<int64_t>(stages.size()),
-            description.cpuLevel.empty() ? nullptr : description.cpuLevel.c_str(),
+            description.target.empty() ? nullptr : description.target.c_str(),
             {},
             {description.split.maxParts, description.split.columns, description.split.segment,
              description.split.from},
             {sums.data(), static_cast<int64_t>(sums.size()), segments.block, segments.unit,
-             segments.from, segments.sumsPercent, segments.pieces}};
+             segments.from, segments.sumsPercent, segments.pieces},
+            cpuFeatureBits(description.cpuFeatures)};
   llvm::copy(description.fixedSizes, kernel.fixed);
 }

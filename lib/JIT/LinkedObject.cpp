@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/JIT/LinkedObject.h"
+#include "runtime/runtime.h"
 #include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -66,6 +67,9 @@ static llvm::Error defineExternals(orc::ExecutionSession &session, orc::JITDylib
   define("rintf", static_cast<Unary>(&rintf));
   define("powf", static_cast<Binary>(&powf));
   define("fmodf", static_cast<Binary>(&fmodf));
+  for (const polyattn_rt_named_function &conversion : polyattn_rt_half_functions)
+    if (conversion.name)
+      define(conversion.name, conversion.function);
   for (auto [name, address] : externals)
     define(name, address);
   if (llvm::Error error = library.define(orc::absoluteSymbols(std::move(symbols))))

@@ -11,6 +11,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -64,6 +65,8 @@ public:
       if (!isa<AttentionOp, FeatureMapOp>(op))
         return op.emitError("a spec has polyattn.attention and polyattn.feature_map only, not '")
                << op.getName() << "'";
+      if (auto attention = dyn_cast<AttentionOp>(op); attention && failed(checkName(attention)))
+        return failure();
       if (op.walk([&](Operation *inner) { return WalkResult(checkOne(inner)); }).wasInterrupted())
         return failure();
     }
@@ -71,6 +74,17 @@ public:
   }
 
 private:
+  /// Files, C functions, symbols of objects and kernels of PTX are called as entries are, and what
+  /// belongs to an entry has two underscores behind its name.
+  LogicalResult checkName(AttentionOp attention) {
+    StringRef name = attention.getSymName();
+    auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+    if (!name.empty() && llvm::all_of(name, isPart) && !name.contains("__"))
+      return success();
+    return attention.emitError("expected an entry whose name can be part of a C name: letters, "
+                               "digits and single underscores");
+  }
+
   LogicalResult checkOne(Operation *op) {
     if (!isa_and_present<PolyAttnDialect>(op->getDialect()))
       return op->emitError("a spec has ops of the polyattn dialect only, not '")

@@ -87,6 +87,10 @@ struct CompiledObject {
 llvm::Error withLLVMIR(LoweredModule &module, const CompileOptions &options,
                        llvm::function_ref<llvm::Error(llvm::Module &, llvm::TargetMachine &)> use);
 
+/// The descriptions of kernels whose functions have the symbols of code that only we link
+/// (useKernelSymbols).
+std::vector<KernelDescription> withKernelSymbols(llvm::ArrayRef<KernelDescription> kernels);
+
 /// From a module in the LLVM dialect; tests start here.
 llvm::Expected<CompiledObject> compileLowered(LoweredModule &module, const CompileOptions &options);
 

@@ -74,6 +74,8 @@ struct KernelDescription {
   std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1};
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
   std::string target, cpuLevel;
+  /// What a processor must have for it, LLVM's names, "avx2,fma"; empty where that is not checked.
+  std::string cpuFeatures;
   /// Facts for people: features per key where the number fits, degree of the scores where they
   /// are polynomials, and the structure whose score form spares the features, or nothing.
   std::optional<int64_t> featureDimension, degree;
@@ -101,6 +103,9 @@ private:
   std::vector<polyattn_rt_sum_shape> sums;
   polyattn_rt_kernel kernel;
 };
+
+/// The runtime's form of a list of features.
+polyattn_rt_cpu_features cpuFeatureBits(llvm::StringRef names);
 
 /// "f32", "f16", "bf16".
 llvm::StringRef toString(DataType type);

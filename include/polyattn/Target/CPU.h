@@ -57,6 +57,13 @@ llvm::Expected<llvm::SmallVector<char, 0>> generateCode(llvm::Module &module,
                                                         llvm::TargetMachine &target, CodeFile file,
                                                         const CodegenOptions &options = {});
 
+/// The symbol of a kernel in code that only we link: its own name might be that of a function which
+/// code generation calls, or which the program has already.
+std::string kernelSymbol(llvm::StringRef name);
+
+/// Gives the functions that a module defines these symbols.
+void useKernelSymbols(llvm::Module &module);
+
 } // namespace polyattn
 
 #endif // POLYATTN_TARGET_CPU_H

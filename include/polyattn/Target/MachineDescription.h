@@ -32,6 +32,9 @@ struct MachineDescription {
   std::string features;
   /// The x86-64 level that code for it needs, "x86-64-v3" or "x86-64-v4", or empty.
   std::string level;
+  /// What of `features` and of that level a processor may lack, "avx2,fma": code for it is not run
+  /// where one of them is missing.
+  std::string needed;
 
   /// Registers that a micro-kernel may use as accumulators: the rest holds a row of B, one
   /// broadcast element of A and temporaries of the epilogue.

@@ -97,6 +97,14 @@ polyattn::translateToLLVMIR(mlir::ModuleOp module, llvm::LLVMContext &context,
   return std::move(result);
 }
 
+std::string polyattn::kernelSymbol(llvm::StringRef name) { return ("polyattn_code_" + name).str(); }
+
+void polyattn::useKernelSymbols(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.setName(kernelSymbol(function.getName()));
+}
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

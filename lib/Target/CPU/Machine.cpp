@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Target/CPU.h"
+#include "runtime/runtime.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -30,6 +31,18 @@ static const NamedMachine kMachines[] = {
     {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", 4, 32, 64 << 10, 512 << 10},
 };
 
+#define POLYATTN_X86_64_V2 "cx16,popcnt,sahf,sse3,sse4.1,sse4.2,ssse3"
+#define POLYATTN_X86_64_V3 POLYATTN_X86_64_V2 ",avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,xsave"
+
+/// What a level has beyond the one before it, as the psABI lists it.
+static llvm::StringRef featuresOfLevel(llvm::StringRef level) {
+  if (level == "x86-64-v3")
+    return POLYATTN_X86_64_V3;
+  if (level == "x86-64-v4")
+    return POLYATTN_X86_64_V3 ",avx512bw,avx512cd,avx512dq,avx512f,avx512vl";
+  return "";
+}
+
 static MachineDescription describe(const NamedMachine &machine) {
   MachineDescription result;
   result.vectorWidth = machine.vectorWidth;
@@ -42,6 +55,7 @@ static MachineDescription describe(const NamedMachine &machine) {
   result.features = machine.features.str();
   if (machine.name.starts_with("x86-64-v"))
     result.level = machine.name.str();
+  result.needed = featuresOfLevel(result.level).str();
   return result;
 }
 
@@ -49,6 +63,13 @@ static MachineDescription describe(const NamedMachine &machine) {
 static int64_t cacheBytes(int name, int64_t fallback) {
   long bytes = sysconf(name);
   return bytes > 0 ? bytes : fallback;
+}
+
+/// Whether this processor has a feature in the eyes of what checks it before kernels run.
+static bool isCheckedFeature(llvm::StringRef name) {
+  polyattn_rt_cpu_features feature = {};
+  return polyattn_rt_add_cpu_feature(name.data(), name.size(), &feature) == 0 &&
+         !polyattn_rt_missing_cpu_feature(&feature);
 }
 
 static MachineDescription describeHost() {
@@ -73,10 +94,21 @@ static MachineDescription describeHost() {
   result.l2Bytes = cacheBytes(_SC_LEVEL2_CACHE_SIZE, result.l2Bytes);
 #endif
   // Sorted: the text is part of the cache's key.
-  std::vector<std::string> names;
-  for (const auto &feature : features)
-    if (feature.getKey() != "prefer-256-bit")
-      names.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
+  std::vector<std::string> names, needed;
+  for (const auto &feature : features) {
+    llvm::StringRef name = feature.getKey();
+    bool has = feature.getValue();
+    // Code may use what the runtime can ask for, wherever the code gets.
+    if (has && triple.isX86() && name != "prefer-256-bit") {
+      has = isCheckedFeature(name);
+      if (has)
+        needed.push_back(name.str());
+    }
+    if (name != "prefer-256-bit")
+      names.push_back((has ? "+" : "-") + name.str());
+  }
+  llvm::sort(needed);
+  result.needed = llvm::join(needed, ",");
   llvm::sort(names);
   if (triple.isX86())
     names.push_back("-prefer-256-bit");

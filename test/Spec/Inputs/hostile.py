@@ -95,13 +95,19 @@ CASES = {
     "many operands": (spec("".join(
         f"  %r{i} = add {', '.join(['%x'] * 200)} : {', '.join(['[8]'] * 200)}\n"
         for i in range(501))), "at most 100000 operands"),
+    "a name with a quote": (spec().replace("@a", '@"a\\22, b"'), "can be part of a C name"),
+    "a name that is a path": (spec().replace("@a", '@"../a"'), "can be part of a C name"),
+    "a name with a line": (spec().replace("@a", '@"a\\0Ab"'), "can be part of a C name"),
+    "no name": (spec().replace("@a", '@""'), "can be part of a C name"),
+    "a name with a dot": (spec().replace("@a", "@llvm.memcpy"), "can be part of a C name"),
+    "the name of a stage": (spec().replace("@a", "@a__states"), "can be part of a C name"),
     "a long name": (spec().replace("@a", "@" + "a" * 1025), "more than 1024 characters"),
     "a long string": (spec(extra=', x = "' + "a" * 1025 + '"'), "more than 1024 characters"),
     "a long text": ("//" + "x" * (4 << 20) + "\n" + spec(), "at most 4194304 bytes"),
 }
 
 
-def run(name, *command):
+def run(*command):
     result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=300)
     return result.returncode, result.stdout + result.stderr
 
@@ -118,7 +124,7 @@ for name, (text, words) in cases.items():
     with open(path, "wb") as file:
         file.write(text if isinstance(text, bytes) else text.encode())
     for command in commands:
-        status, said = run(name, *command)
+        status, said = run(*command)
         located = not words or ": error: " in said or ":1: error: " in said
         if status != (1 if words else 0) or words not in said or not located:
             failures += 1

@@ -7,6 +7,10 @@
 
 #include "runtime/runtime.h"
 #include "gtest/gtest.h"
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -19,7 +23,7 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_HKV, 16}},
 };
 const polyattn_rt_kernel kKernel = {
-    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}};
+    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}, {}};
 
 /// A correct call; tests spoil it.
 class Check : public testing::Test {
@@ -193,6 +197,175 @@ TEST_F(Check, BackwardsViewsOverlapToo) {
   tensors[3].data = static_cast<float *>(tensors[0].data) + 2 * 3 * 4 * 8;
   EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
 }
+
+TEST_F(Check, ResultsThatInterleaveWithSharedElements) {
+  // Rows of 8 at every 24th number: every third row of the argument is a row of the result.
+  tensors[3].sizes[1] = tensors[0].sizes[1];
+  tensors[3].strides[2] = 24;
+  tensors[3].strides[1] = 4 * 24;
+  tensors[3].strides[0] = 3 * 4 * 24;
+  tensors[3].data = static_cast<float *>(tensors[0].data) + 16;
+  EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
+  // With a gap in the argument's rows, too, there is room between them, or not.
+  tensors[0].strides[2] = 12;
+  tensors[0].strides[1] = 4 * 12;
+  tensors[0].strides[0] = 3 * 4 * 12;
+  EXPECT_EQ(check(), "entry: result 'o': expected memory of its own, got that of argument 'q'");
+}
+
+/// The addresses of a tensor's bytes.
+static std::vector<uintptr_t> bytesOf(const polyattn_tensor &tensor) {
+  std::vector<uintptr_t> offsets = {reinterpret_cast<uintptr_t>(tensor.data)};
+  for (int32_t i = 0; i < tensor.rank; ++i) {
+    std::vector<uintptr_t> next;
+    for (uintptr_t offset : offsets)
+      for (int64_t j = 0; j < tensor.sizes[i]; ++j)
+        next.push_back(offset + 4 * j * tensor.strides[i]);
+    offsets = std::move(next);
+  }
+  std::vector<uintptr_t> bytes;
+  for (uintptr_t offset : offsets)
+    for (int byte = 0; byte < 4; ++byte)
+      bytes.push_back(offset + byte);
+  return bytes;
+}
+
+// A result and an argument of random sizes, strides and distance against all of their bytes.
+TEST(Overlap, IsExactForViews) {
+  const polyattn_rt_tensor_rule rules[] = {
+      {"q", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H}},
+      {"o", 1, POLYATTN_F32, 3, {POLYATTN_RT_HKV, POLYATTN_RT_TK, 2}},
+  };
+  polyattn_rt_kernel kernel = {};
+  kernel.name = "entry";
+  kernel.tensors = rules;
+  kernel.num_tensors = 2;
+  std::fill(std::begin(kernel.fixed), std::end(kernel.fixed), -1);
+  std::mt19937 random(std::random_device{}());
+  auto below = [&](int64_t n) { return int64_t(random() % n); };
+  char *memory = reinterpret_cast<char *>(uintptr_t(1) << 40);
+  int shared = 0, apart = 0;
+  for (int i = 0; i < 20000; ++i) {
+    polyattn_tensor q = {memory, 3, POLYATTN_F32, {1 + below(3), 1 + below(4), 1 + below(3)}, {}};
+    q.strides[0] = below(40) - 10;
+    q.strides[1] = below(20);
+    q.strides[2] = 1;
+    polyattn_tensor o = {memory + 4 * (below(120) - 60),
+                         3,
+                         POLYATTN_F32,
+                         {q.sizes[2] * (1 + below(2)), 1 + below(3), 2},
+                         {}};
+    if (q.sizes[2] != o.sizes[0])
+      q.sizes[2] = o.sizes[0]; // heads divide one another
+    o.strides[0] = (2 + below(12)) * (below(4) ? 1 : -1);
+    o.strides[1] = (2 + below(40)) * (below(4) ? 1 : -1);
+    o.strides[2] = 1;
+    const polyattn_tensor *tensors[] = {&q, &o};
+    char message[200] = "";
+    polyattn_rt_sizes sizes;
+    polyattn_rt_check(&kernel, tensors, 2, &sizes, message, sizeof message);
+    if (std::string(message).find("elements that do not overlap") != std::string::npos)
+      continue; // the result has folds of its own
+    std::vector<uintptr_t> mine = bytesOf(o), others = bytesOf(q), both;
+    std::sort(mine.begin(), mine.end());
+    std::sort(others.begin(), others.end());
+    std::set_intersection(mine.begin(), mine.end(), others.begin(), others.end(),
+                          std::back_inserter(both));
+    std::string expected =
+        both.empty() ? ""
+                     : "entry: result 'o': expected memory of its own, got that of argument 'q'";
+    ASSERT_EQ(message, expected) << "strides " << q.strides[0] << ", " << q.strides[1] << " and "
+                                 << o.strides[0] << ", " << o.strides[1];
+    ++(both.empty() ? apart : shared);
+  }
+  EXPECT_GT(shared, 100);
+  EXPECT_GT(apart, 100);
+}
+
+// Of no positions there is nothing to compute, however many block programs there would be.
+TEST(Launch, ManyBatchesOfNothingEndAtOnce) {
+  static std::atomic<int64_t> programs;
+  const polyattn_rt_tensor_rule rules[] = {
+      {"q", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 8}},
+      {"o", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 8}},
+  };
+  const polyattn_rt_stage_rule stage = {
+      [](void *const *, int64_t begin, int64_t end, void *) { programs += end - begin; },
+      {POLYATTN_RT_B, 1, 1, 1},
+      0};
+  polyattn_rt_kernel kernel = {};
+  kernel.name = "entry";
+  kernel.tensors = rules;
+  kernel.num_tensors = 2;
+  kernel.stages = &stage;
+  kernel.num_stages = 1;
+  kernel.split.max_parts = 1;
+  std::fill(std::begin(kernel.fixed), std::end(kernel.fixed), -1);
+  const int64_t sizes[3] = {int64_t(1) << 40, 0, 8};
+  polyattn_tensor tensor = polyattn_dense(nullptr, POLYATTN_F32, 3, sizes);
+  const polyattn_tensor *tensors[] = {&tensor, &tensor};
+  char message[200] = "";
+  EXPECT_EQ(polyattn_rt_run(&kernel, tensors, 2, 2, message, sizeof message), 0) << message;
+  EXPECT_EQ(programs, 0);
+}
+
+TEST(Launch, ChecksEveryFeatureOfTheProcessor) {
+  polyattn_rt_kernel kernel = {};
+  kernel.name = "entry";
+  kernel.cpu = "native";
+  char message[200] = "";
+  EXPECT_EQ(polyattn_rt_run(&kernel, nullptr, 0, 1, message, sizeof message), 0) << message;
+  kernel.cpu_features.bits[POLYATTN_RT_FEATURE_WORDS - 1] = uint64_t(1) << 63;
+#if defined(__x86_64__)
+  EXPECT_EQ(polyattn_rt_run(&kernel, nullptr, 0, 1, message, sizeof message), 1);
+  EXPECT_STREQ(message, "entry: the code is for native, and this processor has no a feature of a "
+                        "later version");
+  int missing = 0, present = 0;
+  for (const char *name : {"sse2", "avx2", "avx512f", "avx512bf16", "amx-int8", "xop", "sm4"}) {
+    polyattn_rt_cpu_features feature = {};
+    if (polyattn_rt_add_cpu_feature(name, strlen(name), &feature) != 0) {
+      EXPECT_STREQ(name, "sm4"); // no kernel has any use for it
+      continue;
+    }
+    const char *lacks = polyattn_rt_missing_cpu_feature(&feature);
+    ++(lacks ? missing : present);
+    if (lacks)
+      EXPECT_STREQ(lacks, name);
+  }
+  EXPECT_GT(present, 0);
+#endif
+}
+
+#if defined(__x86_64__) && defined(__FLT16_MAX__)
+// Against the compiler's own conversions.
+TEST(Half, ConvertsAsProcessorsDo) {
+  auto extend = reinterpret_cast<float (*)(_Float16)>(polyattn_rt_half_functions[0].function);
+  auto truncate = reinterpret_cast<_Float16 (*)(float)>(polyattn_rt_half_functions[1].function);
+  auto bitsOf = [](auto number) {
+    uint32_t bits = 0;
+    memcpy(&bits, &number, sizeof number);
+    return bits;
+  };
+  for (uint32_t i = 0; i < 0x10000; ++i) {
+    uint16_t bits = i;
+    _Float16 half;
+    memcpy(&half, &bits, sizeof half);
+    ASSERT_EQ(bitsOf(extend(half)), bitsOf(static_cast<float>(half))) << i;
+  }
+  std::mt19937 random(std::random_device{}());
+  for (int i = 0; i < 1000000; ++i) {
+    // Mostly numbers that an f16 is near to.
+    uint32_t bits = random();
+    if (i % 4)
+      bits = (bits & 0x8fffffff) | 0x30000000 | (random() & 0x1f000000);
+    if (i % 8 == 0)
+      bits &= 0xfffff000; // ties
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    ASSERT_EQ(bitsOf(truncate(number)), bitsOf(static_cast<_Float16>(number))) << number;
+  }
+}
+#endif
 
 TEST_F(Check, Overflow) {
   tensors[1].strides[0] = INT64_MAX / 2;

@@ -27,7 +27,8 @@ struct Tensors {
       : x(static_cast<const polyattn_rt_memref *>(tensors[0])),
         o(static_cast<const polyattn_rt_memref *>(tensors[1])),
         sums(static_cast<const polyattn_rt_memref *>(tensors[2])), batches(x->dimensions[0]),
-        positions(x->dimensions[1]), heads(x->dimensions[2]), segments(sums->dimensions[0] / pieces + 1) {
+        positions(x->dimensions[1]), heads(x->dimensions[2]),
+        segments(sums->dimensions[0] / pieces + 1) {
     int64_t units = (positions + kUnit - 1) / kUnit;
     length = (units + segments - 1) / segments * kUnit;
   }
@@ -83,8 +84,15 @@ struct Kernel {
   polyattn_rt_stage_rule stages[2] = {{sumSegments, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, 64},
                                       {compute, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, 64}};
   polyattn_rt_sum_shape sums = {0, {}};
-  polyattn_rt_kernel kernel = {"prefix", tensors,       2, stages, 2, nullptr, {-1, -1, -1, -1, -1},
-                               {1, 0, 0, 0}, {&sums, 1, 2, kUnit,  0, 40, pieces}};
+  polyattn_rt_kernel kernel = {"prefix",
+                               tensors,
+                               2,
+                               stages,
+                               2,
+                               nullptr,
+                               {-1, -1, -1, -1, -1},
+                               {1, 0, 0, 0},
+                               {&sums, 1, 2, kUnit, 0, 40, pieces}};
 
   int64_t choose(int64_t batches, int64_t positions, int64_t heads, int64_t threads) {
     polyattn_rt_sizes sizes = {{batches, positions, -1, heads, -1}};
@@ -150,7 +158,8 @@ static void checkPrefix() {
       const polyattn_tensor *tensors[2] = {&in, &out};
       char error[100];
       ASSERT_EQ(polyattn_rt_run(&k.kernel, tensors, 2, threads, error, sizeof error), 0) << error;
-      EXPECT_EQ(lastSegments, k.choose(batches, positions, heads, threads));
+      if (positions > 0) // else nothing runs
+        EXPECT_EQ(lastSegments, k.choose(batches, positions, heads, threads));
       for (int64_t b = 0; b < batches; ++b) {
         float sum = 0;
         for (int64_t i = 0; i < positions; ++i) {
