@@ -22,6 +22,8 @@ config.substitutions.append(("%examples", os.path.join(config.polyattn_source, "
 config.substitutions.append(("%include", os.path.join(config.polyattn_source, "include")))
 config.substitutions.append(("%runtime", os.path.join(config.polyattn_source, "runtime")))
 config.substitutions.append(("%scripts", os.path.join(config.polyattn_source, "scripts")))
+config.substitutions.append(("%llvm_library",
+                             os.path.join(config.llvm_tools, "..", "lib", "libLLVM.so")))
 config.substitutions.append(("%lib", config.polyattn_lib))
 # Tests may not leave kernels in the user's cache, nor find any there.
 config.environment["POLYATTN_CACHE_DIR"] = ""

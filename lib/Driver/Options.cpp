@@ -53,6 +53,9 @@ static Expected<std::vector<RandomSize>> parseRandom(StringRef text) {
   return sizes;
 }
 
+/// A day: a measurement that never ends is a typing error.
+static constexpr int kMostBenchSeconds = 24 * 60 * 60;
+
 static Expected<double> parsePositive(StringRef option, StringRef text) {
   double number;
   if (text.getAsDouble(number) || !(number > 0) || !std::isfinite(number))
@@ -225,6 +228,9 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
     auto number = bench->empty() ? Expected<double>(2.0) : parsePositive("bench", *bench);
     if (!number)
       return number.takeError();
+    if (*number > kMostBenchSeconds)
+      return createStringError("--bench: expected at most " + Twine(kMostBenchSeconds) +
+                               " seconds, got '" + *bench + "'");
     options.bench = *number;
   }
   return options;

@@ -8,29 +8,21 @@
 #define POLYATTN_LIB_DRIVER_OUTPUTFILES_H
 
 #include "polyattn/Files/OutputFile.h"
-#include <deque>
+#include <vector>
 
 namespace polyattn {
 
 /// Files that are renamed together at the end; whatever was not renamed is removed.
 class OutputFiles {
 public:
-  /// A temporary file for `path`; its name stays valid until the end.
-  llvm::Expected<llvm::StringRef> add(const llvm::Twine &path);
-  llvm::Error add(const llvm::Twine &path, llvm::StringRef content);
-  /// A file that is only needed while others are made.
-  llvm::Expected<llvm::StringRef> addScratch(const llvm::Twine &path, llvm::StringRef content);
+  /// What is a program may be executed.
+  llvm::Error add(const llvm::Twine &path, llvm::StringRef content, bool isProgram = false);
 
   /// Gives all files their names.
   llvm::Error commit();
 
 private:
-  llvm::Expected<OutputFile *> create(const llvm::Twine &path, bool keep);
-  struct File {
-    OutputFile file;
-    bool keep;
-  };
-  std::deque<File> files; // names stay where they are as it grows
+  std::vector<OutputFile> files;
 };
 
 } // namespace polyattn

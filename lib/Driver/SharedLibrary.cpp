@@ -10,6 +10,8 @@
 #include "OutputFiles.h"
 #include "polyattn/Driver/CompileMain.h"
 #include "polyattn/Driver/Version.h"
+#include "polyattn/Files/ScratchFolder.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -34,18 +36,41 @@ static llvm::Expected<std::string> findLinker() {
                                  "clang-22, gcc is in PATH; POLYATTN_LINKER may name one");
 }
 
-/// Runs the linker; what it said goes into the error, on one line.
-static llvm::Error link(llvm::ArrayRef<llvm::StringRef> arguments, llvm::StringRef messages) {
+/// What a program said, on one line.
+static std::string wordsOf(llvm::StringRef file) {
+  constexpr size_t kMost = 2000;
+  auto said = llvm::MemoryBuffer::getFile(file);
+  llvm::SmallVector<llvm::StringRef> lines;
+  if (said)
+    (*said)->getBuffer().split(lines, '\n', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  std::string words = llvm::join(lines, "; ");
+  if (words.size() > kMost)
+    words = words.substr(0, kMost) + " ...";
+  return words;
+}
+
+/// Runs the linker and gives what it wrote; what it said goes into the error.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+link(llvm::ArrayRef<llvm::StringRef> arguments, llvm::StringRef output, llvm::StringRef messages) {
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), messages, messages};
   std::string problem;
   int status = llvm::sys::ExecuteAndWait(arguments.front(), arguments, std::nullopt, redirects,
                                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &problem);
-  if (status == 0)
-    return llvm::Error::success();
-  if (auto said = llvm::MemoryBuffer::getFile(messages); said && !(*said)->getBuffer().empty())
-    problem = (*said)->getBuffer().trim().split('\n').first.str();
+  std::string words = wordsOf(messages);
+  for (std::string *text : {&words, &problem})
+    if (!text->empty())
+      text->insert(0, ": ");
+  if (status != 0)
+    return llvm::createStringError(llvm::formatv(
+        "{0} failed with status {1}{2}{3}", arguments.front(), status, problem,
+        words.empty() && problem.empty() ? llvm::StringRef(" and said nothing") : words));
+  auto library = llvm::MemoryBuffer::getFile(output, /*IsText=*/false,
+                                             /*RequiresNullTerminator=*/false);
+  if (library && (*library)->getBuffer().starts_with("\x7f"
+                                                     "ELF"))
+    return std::move(*library);
   return llvm::createStringError(
-      llvm::formatv("{0} failed with status {1}: {2}", arguments.front(), status, problem));
+      llvm::formatv("{0} ended well but wrote no library{1}", arguments.front(), words));
 }
 
 static llvm::Expected<llvm::SmallVector<char, 0>>
@@ -64,6 +89,33 @@ compileWithEntryPoints(LoweredModule &module, const CompileOptions &options, llv
   return std::move(object);
 }
 
+/// A second entry of a spec would take the place of the first one's library, which has its name.
+static llvm::Error checkReplaced(const std::string &description,
+                                 llvm::ArrayRef<KernelDescription> kernels) {
+  auto file = llvm::MemoryBuffer::getFile(description);
+  if (!file)
+    return llvm::Error::success();
+  auto old = llvm::json::parse((*file)->getBuffer());
+  const llvm::json::Object *object = old ? old->getAsObject() : nullptr;
+  const llvm::json::Array *entries = object ? object->getArray("entries") : nullptr;
+  std::string lost;
+  for (const llvm::json::Value &entry : entries ? *entries : llvm::json::Array()) {
+    const llvm::json::Object *one = entry.getAsObject();
+    llvm::StringRef name = one ? one->getString("entry").value_or("") : "";
+    if (!name.empty() && llvm::none_of(kernels, [&](const KernelDescription &kernel) {
+          return kernel.entry == name;
+        }))
+      lost += (lost.empty() ? "" : ", ") + name.str();
+  }
+  if (!old)
+    llvm::consumeError(old.takeError());
+  if (lost.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(description + ": the library there has " + lost +
+                                 ", which the new one would not have: compile all entries "
+                                 "together, or give each a folder");
+}
+
 llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOptions &options,
                                         llvm::StringRef directory, llvm::StringRef stem) {
   if (!isHostArchitecture(options.machine))
@@ -79,27 +131,31 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
     return linker.takeError();
   if (std::error_code code = llvm::sys::fs::create_directories(directory))
     return llvm::createStringError(directory + ": " + code.message());
-
   std::string base = (directory + "/" + stem).str(), library = ("lib" + stem + ".so").str();
-  OutputFiles files;
-  auto objectFile = files.addScratch(base + ".o", llvm::StringRef(object->data(), object->size()));
-  if (!objectFile)
-    return objectFile.takeError();
-  auto runtime = files.addScratch(base + ".a", embeddedRuntime());
-  if (!runtime)
-    return runtime.takeError();
-  auto messages = files.addScratch(base + ".log", "");
-  if (!messages)
-    return messages.takeError();
-  auto output = files.add(directory + "/" + library);
-  if (!output)
-    return output.takeError();
-  std::string outputName = output->str(), name = "-Wl,-soname," + library;
-  if (llvm::Error error = link({*linker, "-shared", "-o", outputName, *objectFile, *runtime, name,
-                                "-Wl,-z,defs", "-Wl,-z,noexecstack", "-lpthread", "-lm"},
-                               *messages))
+  if (llvm::Error error = checkReplaced(base + ".json", module.kernels))
     return error;
 
+  // A linker that outlives us must not write into the folder of the results.
+  llvm::Expected<ScratchFolder> scratch = ScratchFolder::create();
+  if (!scratch)
+    return scratch.takeError();
+  auto objectFile = scratch->write("kernels.o", llvm::StringRef(object->data(), object->size()));
+  if (!objectFile)
+    return objectFile.takeError();
+  auto runtime = scratch->write("runtime.a", embeddedRuntime());
+  if (!runtime)
+    return runtime.takeError();
+  std::string outputFile = scratch->path("library.so"), name = "-Wl,-soname," + library;
+  auto linked = link({*linker, "-shared", "-o", outputFile, *objectFile, *runtime, name,
+                      "-Wl,-z,defs", "-Wl,-z,noexecstack", "-lpthread", "-lm"},
+                     outputFile, scratch->path("messages"));
+  if (!linked)
+    return linked.takeError();
+
+  OutputFiles files;
+  if (llvm::Error error =
+          files.add(directory + "/" + library, (*linked)->getBuffer(), /*isProgram=*/true))
+    return error;
   llvm::json::Array entries;
   for (const KernelDescription &kernel : module.kernels)
     entries.push_back(kernel.toJSON());

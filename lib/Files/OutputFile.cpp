@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Files/OutputFile.h"
+#include <cerrno>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace polyattn;
 namespace fs = llvm::sys::fs;
 
-llvm::Expected<OutputFile> OutputFile::open(llvm::StringRef path) {
+llvm::Expected<OutputFile> OutputFile::open(llvm::StringRef path, bool isProgram) {
   OutputFile file(path);
   if (path == "-") {
     file.descriptor = STDOUT_FILENO;
@@ -33,8 +35,11 @@ llvm::Expected<OutputFile> OutputFile::open(llvm::StringRef path) {
     llvm::SmallString<128> target;
     if (!fs::real_path(path, target))
       file.target = target.str().str();
+    file.mode = status.permissions() & fs::all_all;
   }
-  auto temporary = fs::TempFile::create(file.target + "-%%%%%%%%.tmp");
+  // Nobody may read while it is written what they may not read then.
+  unsigned created = file.mode.value_or(isProgram ? fs::all_all : fs::all_read | fs::all_write);
+  auto temporary = fs::TempFile::create(file.target + "-%%%%%%%%.tmp", created | fs::owner_write);
   if (!temporary)
     return temporary.takeError();
   file.temporary = std::move(*temporary);
@@ -43,7 +48,7 @@ llvm::Expected<OutputFile> OutputFile::open(llvm::StringRef path) {
 
 OutputFile::OutputFile(OutputFile &&other)
     : path(std::move(other.path)), target(std::move(other.target)),
-      temporary(std::move(other.temporary)), descriptor(other.descriptor) {
+      temporary(std::move(other.temporary)), mode(other.mode), descriptor(other.descriptor) {
   other.temporary.reset();
   other.descriptor = -1;
 }
@@ -68,11 +73,10 @@ llvm::Error OutputFile::write(llvm::function_ref<void(llvm::raw_ostream &)> cont
 llvm::Error OutputFile::commit() {
   if (!temporary)
     return llvm::Error::success();
+  // The umask has taken some of it away.
+  if (mode && ::fchmod(temporary->FD, *mode) != 0)
+    return llvm::errorCodeToError(std::error_code(errno, std::generic_category()));
   llvm::Error error = temporary->keep(target);
   temporary.reset();
   return error;
-}
-
-llvm::StringRef OutputFile::name() const {
-  return temporary ? llvm::StringRef(temporary->TmpName) : llvm::StringRef(path);
 }

@@ -22,16 +22,16 @@ namespace polyattn {
 /// error of a write and not a signal.
 class OutputFile {
 public:
-  /// What cannot be written fails here, before the work. Errors do not repeat the path.
-  static llvm::Expected<OutputFile> open(llvm::StringRef path);
+  /// What cannot be written fails here, before the work. Errors do not repeat the path. A file that
+  /// is replaced keeps its mode; a new one has what the umask leaves, for `isProgram` with
+  /// execution.
+  static llvm::Expected<OutputFile> open(llvm::StringRef path, bool isProgram = false);
   OutputFile(OutputFile &&other);
   ~OutputFile();
 
   llvm::Error write(llvm::function_ref<void(llvm::raw_ostream &)> content);
   llvm::Error commit();
 
-  /// The name of the file until it is committed.
-  llvm::StringRef name() const;
   const std::string &getPath() const { return path; }
 
 private:
@@ -39,6 +39,7 @@ private:
 
   std::string path, target; // as given, and without links
   std::optional<llvm::sys::fs::TempFile> temporary;
+  std::optional<unsigned> mode; // of the file that is replaced
   int descriptor = -1;
 };
 
