@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/PolyAttn.h"
-#include "polyattn/Driver/Compile.h"
+#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Target/NVPTX.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 #include <cstdlib>
 
 using namespace polyattn;
@@ -38,25 +40,55 @@ static bool isSmall(mlir::ModuleOp module) {
               .wasInterrupted();
 }
 
-/// From text through parser and verifiers to the LLVM dialect. What is refused must be refused with
-/// words; what is accepted must be lowered, or refused with words, too.
+/// Whether there was an error, which must have words.
+static bool failed(llvm::Error error) {
+  bool hasError = bool(error);
+  std::string message = llvm::toString(std::move(error));
+  if (hasError && message.empty()) {
+    llvm::errs() << "an error without words\n";
+    std::abort();
+  }
+  return hasError;
+}
+
+/// To an object.
+static void compileForProcessor(llvm::StringRef text, llvm::StringRef machine) {
+  CompileOptions options;
+  options.machine = llvm::cantFail(findMachine(machine));
+  llvm::Expected<LoweredModule> module = parseSpec(text, "spec.mlir", options);
+  if (failed(module.takeError()) || !isSmall(*module->module) || failed(lower(*module, options)))
+    return;
+  failed(compileLowered(*module, options).takeError());
+}
+
+/// To PTX.
+static void compileForGPU(llvm::StringRef text, llvm::StringRef chip) {
+  GPUDescription gpu = llvm::cantFail(findGPU(chip));
+  llvm::Expected<LoweredModule> module =
+      parseForGPU(text, "spec.mlir", /*entry=*/"", /*storage=*/"");
+  if (failed(module.takeError()) || !isSmall(*module->module) ||
+      failed(lowerForGPU(*module, gpu, GPUPipelinePhase::Warp)))
+    return;
+  failed(emitKernelPTX(*module, /*kernel=*/"", gpu).takeError());
+}
+
+/// From text through parser and verifiers to code. What is refused must be refused with words; what
+/// is accepted must be compiled, or refused with words, too. Each input goes one way, which its
+/// text decides: all ways take the same passes first, and code takes most of the time.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
-  CompileOptions options;
-  options.machine = llvm::cantFail(findMachine("x86-64-v3"));
-  auto check = [](llvm::Error error) {
-    bool failed = bool(error);
-    std::string message = llvm::toString(std::move(error));
-    if (failed && message.empty()) {
-      llvm::errs() << "an error without words\n";
-      std::abort();
-    }
-    return failed;
-  };
-  llvm::Expected<LoweredModule> module = parseSpec(text, "spec.mlir", options);
-  if (check(module.takeError()))
-    return 0;
-  if (isSmall(*module->module))
-    check(lower(*module, options));
+  switch (llvm::xxh3_64bits(text) % 4) {
+  case 0:
+    compileForProcessor(text, "x86-64-v3");
+    break;
+  case 1:
+    compileForProcessor(text, "x86-64");
+    break;
+  case 2:
+    compileForGPU(text, "sm_80");
+    break;
+  default:
+    compileForGPU(text, "sm_90");
+  }
   return 0;
 }
