@@ -333,8 +333,7 @@ void KernelBuilder::finish(TileBuilder &b, MutableArrayRef<AttendProgram> progra
 /// The length of the shortest block that calls of few positions have, 0 where they are as the
 /// others. A block costs as much as if it were full.
 int64_t KernelBuilder::shortBlock() {
-  int64_t positions =
-      cast<MemRefType>(kernel.getTensor(numberOf(queryTensor())).getType()).getDimSize(1);
+  int64_t positions = cast<MemRefType>(kernel.getTensor(*queryTensor).getType()).getDimSize(1);
   bool isKnownLong = !ShapedType::isDynamic(positions) && positions > options.shortBlock;
   bool needsState =
       llvm::any_of(attends, [](AttendOp attend) { return AttentionShape::of(attend).needsState; });
