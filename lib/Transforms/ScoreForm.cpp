@@ -213,11 +213,36 @@ Scored ScoreForm::simplifyAbsolutePower(PowerOp query, PowerOp key) {
 // Sums
 //===----------------------------------------------------------------------===//
 
+/// Notes the sums that a sum's terms are powers or products of: 1 + s + s^2 is a polynomial of s as
+/// long as s, itself a sum, is one term.
+void ScoreForm::collectBases(Value query, Value key) {
+  SmallVector<std::pair<Value, Value>> worklist = {{query, key}};
+  llvm::DenseSet<std::pair<Value, Value>> seen;
+  while (!worklist.empty()) {
+    std::pair<Value, Value> pair = worklist.pop_back_val();
+    peel(pair.first, pair.second);
+    if (!seen.insert(pair).second)
+      continue;
+    bool isSum = bothAre<ConcatOp>(pair.first, pair.second);
+    if (!isSum && !isProduct(pair.first, pair.second))
+      continue;
+    for (auto [q, k] : llvm::zip(pair.first.getDefiningOp()->getOperands(),
+                                 pair.second.getDefiningOp()->getOperands())) {
+      std::pair<Value, Value> part(q, k);
+      peel(part.first, part.second);
+      if (!isSum && bothAre<ConcatOp>(part.first, part.second))
+        bases.insert(part);
+      worklist.push_back(part);
+    }
+  }
+}
+
 /// Adds factor <query, key> to a sum.
 void ScoreForm::collectTerms(Value query, Value key, double factor,
                              SmallVectorImpl<Scored> &terms) {
   factor = multiplyFactors(factor, peel(query, key));
-  if (bothAre<ConcatOp>(query, key)) {
+  bool isBase = bases.contains({query, key});
+  if (bothAre<ConcatOp>(query, key) && !isBase) {
     for (auto [q, k] :
          llvm::zip(query.getDefiningOp()->getOperands(), key.getDefiningOp()->getOperands()))
       collectTerms(q, k, factor, terms);
@@ -225,7 +250,7 @@ void ScoreForm::collectTerms(Value query, Value key, double factor,
   }
   Scored term = simplify(query, key);
   term.factor = multiplyFactors(term.factor, factor);
-  if (bothAre<ConcatOp>(term.query ? term.query : query, term.key ? term.key : key))
+  if (!isBase && term.query && bothAre<ConcatOp>(term.query, term.key))
     return collectTerms(term.query, term.key, term.factor, terms);
   for (Scored &other : terms) {
     if (other.query != term.query || other.key != term.key)
@@ -238,7 +263,10 @@ void ScoreForm::collectTerms(Value query, Value key, double factor,
 
 Scored ScoreForm::simplifySum(Value query, Value key) {
   SmallVector<Scored> terms;
-  collectTerms(query, key, /*factor=*/1, terms);
+  collectBases(query, key);
+  for (auto [q, k] :
+       llvm::zip(query.getDefiningOp()->getOperands(), key.getDefiningOp()->getOperands()))
+    collectTerms(q, k, /*factor=*/1, terms);
   if (!llvm::all_of(terms, [](const Scored &term) { return isRepresentable(term.factor); }))
     return {query, key, 1};
   llvm::erase_if(terms, [](const Scored &term) { return term.factor == 0; });

@@ -9,6 +9,7 @@
 
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 #include <map>
 
 namespace polyattn {
@@ -55,6 +56,7 @@ private:
   Scored simplifyAbsolutePower(PowerOp query, PowerOp key);
   void collectPowers(mlir::Value query, mlir::Value key, int64_t exponent, int64_t block,
                      llvm::SmallVectorImpl<Power> &powers, double &factor);
+  void collectBases(mlir::Value query, mlir::Value key);
   void collectTerms(mlir::Value query, mlir::Value key, double factor,
                     llvm::SmallVectorImpl<Scored> &terms);
   std::pair<mlir::Value, mlir::Value> buildProduct(llvm::ArrayRef<Power> powers);
@@ -64,6 +66,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, Scored> known;
+  llvm::DenseSet<std::pair<mlir::Value, mlir::Value>> bases; // sums that stay a term of others
   // What was built from the same parts, in whatever order, so that equal terms are one value.
   std::map<std::vector<std::tuple<Pointers, int64_t, int64_t>>, std::pair<mlir::Value, mlir::Value>>
       products;

@@ -336,3 +336,31 @@ polyattn.attention @scheduled(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf
     : [16] x [16], [16] x [16], [16]
   return %o : [16]
 }
+
+// -----
+
+// A sum that other terms are powers of stays one vector, so that the sign of 1 + s + s^2/2 shows and
+// s is formed once; the nested sum that nothing is a power of goes up.
+// CHECK-LABEL: polyattn.attention @polynomial_of_sum
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[Y:%.*]] = read %r
+// CHECK:         [[S:%.*]] = concat [[X]], [[Y]] : [4], [2]
+// CHECK:         [[SS:%.*]] = power [[S]] {degree = 2 : i64, symmetric} : [4] + [2]
+// CHECK:         attend {{.*}} normalize <sum, eps = 0.000000e+00> : [1] + ([4] + [2]) + sym 2 ([4] + [2]),
+// CHECK:         attend {{.*}} : [4] + [2] + [1], [4] + [2] + [1], [4]
+polyattn.attention @polynomial_of_sum(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %r : tensor<?x?x?x2xf32> -> [2]
+  %s = concat %x, %y : [4], [2]
+  %one = constant {value = 1.0, width = 1}
+  %ss = tensor %s, %s : [4] + [2], [4] + [2]
+  %half = scale %ss {factor = 0.70710678118654757} : ([4] + [2]) x ([4] + [2])
+  %phi = concat %one, %s, %half : [1], [4] + [2], ([4] + [2]) x ([4] + [2])
+  %o = attend query %phi key %phi value %x causal normalize <sum, eps = 0.0>
+    : [1] + ([4] + [2]) + ([4] + [2]) x ([4] + [2]), [1] + ([4] + [2]) + ([4] + [2]) x ([4] + [2]), [4]
+  %t = concat %s, %one : [4] + [2], [1]
+  %p = attend query %t key %t value %x causal normalize <none>
+    : ([4] + [2]) + [1], ([4] + [2]) + [1], [4]
+  return %o, %p : [4], [4]
+}
