@@ -44,14 +44,22 @@ static const char *dtype_name(int32_t dtype) {
     return "f16";
   case POLYATTN_BF16:
     return "bf16";
+  case POLYATTN_I32:
+    return "i32";
+  case POLYATTN_I64:
+    return "i64";
   }
   return "an unknown element type";
 }
 
-static int64_t dtype_bytes(int32_t dtype) { return dtype == POLYATTN_F32 ? 4 : 2; }
+static int64_t dtype_bytes(int32_t dtype) {
+  if (dtype == POLYATTN_I64)
+    return 8;
+  return dtype == POLYATTN_F32 || dtype == POLYATTN_I32 ? 4 : 2;
+}
 
 static const char *size_name(int64_t size) {
-  static const char *const names[] = {"B", "T", "Tk", "H", "Hkv"};
+  static const char *const names[] = {"B", "T", "Tk", "H", "Hkv", "L"};
   return names[-size - 1];
 }
 
@@ -343,5 +351,51 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
         return fail(&where, "expected memory of its own, got that of %s '%s'",
                     kernel->tensors[j].is_result ? "result" : "argument", kernel->tensors[j].name);
     }
+  return 0;
+}
+
+static int64_t element(const polyattn_tensor *vector, int64_t i) {
+  i *= vector->strides[0];
+  return vector->dtype == POLYATTN_I64 ? ((const int64_t *)vector->data)[i]
+                                       : ((const int32_t *)vector->data)[i];
+}
+
+/* Whether calls can begin where the entry's tensor says: kernels read tables of positions from
+ * there on without a further look. */
+int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
+                             const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
+                             char *error, size_t error_size) {
+  int64_t unit = kernel->first.unit;
+  if (unit == 0)
+    return 0;
+  const polyattn_tensor *first = tensors[kernel->first.tensor];
+  const report where = {kernel, &kernel->tensors[kernel->first.tensor], error, error_size};
+  int64_t length = polyattn_rt_size(sizes, POLYATTN_RT_T);
+  int64_t keys = polyattn_rt_size(sizes, POLYATTN_RT_TK);
+  int64_t rows = polyattn_rt_size(sizes, POLYATTN_RT_L);
+  if (keys > length)
+    length = keys;
+  int64_t limit = rows >= 0 ? rows : POLYATTN_RT_MAX_POSITION;
+  for (int64_t batch = 0; batch < first->sizes[0]; ++batch) {
+    int64_t value = element(first, batch);
+    if (value < 0)
+      return fail(&where, "expected a position of at least 0, got %" PRId64 " for batch %" PRId64,
+                  value, batch);
+    if (value % unit != 0)
+      return fail(&where,
+                  "expected a multiple of the local block, %" PRId64 ", got %" PRId64
+                  " for batch %" PRId64,
+                  unit, value, batch);
+    if (length > limit)
+      return fail(&where,
+                  "expected tables of at least %" PRId64 " rows, they have L = %" PRId64
+                  ", got %" PRId64 " for batch %" PRId64,
+                  length, limit, value, batch);
+    if (value > limit - length)
+      return fail(&where,
+                  "expected at most %" PRId64 ", so that %" PRId64 " rows end within %s%" PRId64
+                  " positions, got %" PRId64 " for batch %" PRId64,
+                  limit - length, length, rows >= 0 ? "the tables' L = " : "", limit, value, batch);
+  }
   return 0;
 }

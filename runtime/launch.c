@@ -74,7 +74,8 @@ int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *
   polyattn_rt_sizes sizes;
   if (!error)
     error_size = 0;
-  if (polyattn_rt_check(kernel, tensors, num_tensors, &sizes, error, error_size) != 0)
+  if (polyattn_rt_check(kernel, tensors, num_tensors, &sizes, error, error_size) != 0 ||
+      polyattn_rt_check_values(kernel, tensors, &sizes, error, error_size) != 0)
     return 1;
   if (team->threads < 1) {
     snprintf(error, error_size, "%s: expected at least 1 thread, got %d", kernel->name,

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 4
+#define POLYATTN_RT_VERSION 5
 #define POLYATTN_RT_MAX_FACTORS 4
 
 /* A size that the caller's tensors decide. Sizes below zero are these names; every tensor
@@ -28,7 +28,8 @@ enum {
   POLYATTN_RT_TK = -3,  /* positions of the keys, where the mask lets them differ */
   POLYATTN_RT_H = -4,   /* query heads */
   POLYATTN_RT_HKV = -5, /* key heads */
-  POLYATTN_RT_LAST = -5
+  POLYATTN_RT_L = -6,   /* rows of tables of positions, where calls begin at any position */
+  POLYATTN_RT_LAST = -6
 };
 
 /* What an entry wants of one tensor. */
@@ -74,10 +75,10 @@ typedef struct polyattn_rt_sum_shape {
 
 /* How a head's positions are cut into S segments where there are fewer heads than threads and
  * nothing to cut by features. The first stage's function sums up the keys of all segments but the
- * last, each in pieces: (S - 1) pieces times as many programs as its factors say. The second stage's
- * computes the results, S times as many. Both take the sums after the entry's tensors; their batch
- * and heads are the first stage's first two factors. With S = 1 the first stage does not run.
- * `num_sums` is 0 where positions are not cut and no such tensors. */
+ * last, each in pieces: (S - 1) pieces times as many programs as its factors say. The second
+ * stage's computes the results, S times as many. Both take the sums after the entry's tensors;
+ * their batch and heads are the first stage's first two factors. With S = 1 the first stage does
+ * not run. `num_sums` is 0 where positions are not cut and no such tensors. */
 typedef struct polyattn_rt_segment_rule {
   const polyattn_rt_sum_shape *sums;
   int64_t num_sums;
@@ -94,6 +95,15 @@ typedef struct polyattn_rt_cpu_features {
   uint64_t bits[POLYATTN_RT_FEATURE_WORDS];
 } polyattn_rt_cpu_features;
 
+/* Where calls begin in their sequences. */
+typedef struct polyattn_rt_first_rule {
+  int64_t tensor; /* i32 or i64 [B], the position of row 0 */
+  int64_t unit;   /* calls begin at multiples of this, the local block; 0 without such a tensor */
+} polyattn_rt_first_rule;
+
+/* Positions are numbers of f64, too: a call that would go beyond this one is refused. */
+#define POLYATTN_RT_MAX_POSITION ((int64_t)1 << 53)
+
 /* One entry point. */
 typedef struct polyattn_rt_kernel {
   const char *name;
@@ -106,6 +116,7 @@ typedef struct polyattn_rt_kernel {
   polyattn_rt_split_rule split;
   polyattn_rt_segment_rule segments;
   polyattn_rt_cpu_features cpu_features; /* all that its instructions need */
+  polyattn_rt_first_rule first;
 } polyattn_rt_kernel;
 
 #if defined(__cplusplus)
@@ -119,7 +130,7 @@ POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 16 + 8 * POLYATTN_RT_MAX_FA
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_split_rule) == 32, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_sum_shape) == 24, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_segment_rule) == 56, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 5 + 32 + 56 + 16, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 6 + 32 + 56 + 16 + 16, "layout");
 
 /* Adds a feature under LLVM's name. Returns 1 where this runtime knows no such feature. */
 int polyattn_rt_add_cpu_feature(const char *name, size_t length, polyattn_rt_cpu_features *to);
@@ -144,6 +155,12 @@ typedef struct polyattn_rt_sizes {
 int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                       int64_t num_tensors, polyattn_rt_sizes *sizes, char *error,
                       size_t error_size);
+
+/* Of tensors that are the entry's: looks at the values that decide what memory is read, where calls
+ * begin in their sequences. Their memory is this process's, not a GPU's. */
+int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
+                             const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
+                             char *error, size_t error_size);
 
 /* The threads of one call: how many, the caller's included, and whose. */
 typedef struct polyattn_rt_team {

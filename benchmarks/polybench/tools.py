@@ -118,8 +118,8 @@ def run_json(what, command, extra_environment=None):
 
 def argument_bytes(description, tokens, heads, storage=None):
     """Bytes of all arguments and results of a described entry, f32 held as `storage`; B is 1."""
-    bytes_of = {"f32": 4, "bf16": 2, "f16": 2}
-    sizes = {"B": 1, "T": tokens, "Tk": tokens, "H": heads, "Hkv": heads}
+    bytes_of = {"f32": 4, "bf16": 2, "f16": 2, "i32": 4, "i64": 8}
+    sizes = {"B": 1, "T": tokens, "Tk": tokens, "H": heads, "Hkv": heads, "L": tokens}
     total = 0
     for tensor in description["arguments"] + description["results"]:
         count = 1

@@ -110,6 +110,9 @@ Value FeatureMapOp::getFeatures() {
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
+/// The keyword and the attribute.
+static constexpr llvm::StringLiteral kFirstPosition = "first_position";
+
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   if (parseHeader(parser, result, arguments) || parser.parseArrow())
@@ -128,6 +131,18 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addAttribute("result_names", parser.getBuilder().getArrayAttr(names));
   result.addAttribute("result_types", parser.getBuilder().getArrayAttr(types));
+  if (succeeded(parser.parseOptionalKeyword(kFirstPosition))) {
+    OpAsmParser::UnresolvedOperand first;
+    if (parser.parseOperand(first))
+      return failure();
+    auto it = llvm::find_if(arguments, [&](const OpAsmParser::Argument &argument) {
+      return argument.ssaName.name == first.name && argument.ssaName.number == first.number;
+    });
+    if (it == arguments.end())
+      return parser.emitError(first.location, "C5: there is no argument ") << first.name;
+    result.addAttribute(kFirstPosition,
+                        parser.getBuilder().getI64IntegerAttr(it - arguments.begin()));
+  }
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
   return parser.parseRegion(*result.addRegion(), arguments);
@@ -140,8 +155,13 @@ void AttentionOp::print(OpAsmPrinter &printer) {
     printer << cast<StringAttr>(std::get<0>(pair)).getValue() << ": " << std::get<1>(pair);
   });
   printer << ")";
+  if (BlockArgument first = getFirstPositionArgument()) {
+    printer << " " << kFirstPosition << " ";
+    printer.printOperand(first);
+  }
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"sym_name", "arg_names", "result_names", "result_types"});
+      (*this)->getAttrs(),
+      {"sym_name", "arg_names", "result_names", "result_types", kFirstPosition});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -190,6 +210,32 @@ bool AttentionOp::isDecayOrState(BlockArgument argument) {
   });
 }
 
+BlockArgument AttentionOp::getFirstPositionArgument() {
+  std::optional<uint64_t> index = getFirstPosition();
+  return index && *index < getBody().getNumArguments() ? getBody().getArgument(*index)
+                                                       : BlockArgument();
+}
+
+static LogicalResult verifyFirstPosition(AttentionOp op) {
+  if (!op.getFirstPosition())
+    return success();
+  BlockArgument first = op.getFirstPositionArgument();
+  if (!first)
+    return op.emitOpError("C5: there is no argument ") << *op.getFirstPosition();
+  auto name = op.getArgNames()[first.getArgNumber()];
+  auto tensor = dyn_cast<RankedTensorType>(first.getType());
+  bool isVector = tensor && tensor.getRank() == 1 && tensor.isDynamicDim(0);
+  if (!isVector || !(tensor.getElementType().isSignlessInteger(32) ||
+                     tensor.getElementType().isSignlessInteger(64)))
+    return op.emitOpError("C5: argument ")
+           << name << " is the first position and must be tensor<?xi64> or tensor<?xi32>, not "
+           << first.getType();
+  if (!first.use_empty())
+    return op.emitOpError("C5: argument ")
+           << name << " is the first position, but the body uses it";
+  return success();
+}
+
 /// Generated headers and tools name the tensors: identifiers of C, all different.
 static LogicalResult verifyIdentifiers(AttentionOp op) {
   llvm::StringSet<> seen;
@@ -211,11 +257,18 @@ LogicalResult AttentionOp::verifyRegions() {
     return failure();
   if (getResultNames().size() != getResultTypes().size())
     return emitOpError("has result names and result types of different numbers");
+  if (failed(verifyFirstPosition(*this)))
+    return failure();
   Type storage;
   for (auto [argument, name] : llvm::zip(getBody().getArguments(), getArgNames())) {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     if (!tensor)
       return emitOpError("C1: argument ") << name << " is not a tensor";
+    if (argument == getFirstPositionArgument())
+      continue;
+    if (tensor.getElementType().isInteger())
+      return emitOpError("C5: argument ")
+             << name << " holds whole numbers, but no `first_position` names it: " << tensor;
     if (isDecayOrState(argument)) {
       if (!tensor.getElementType().isF32())
         return emitOpError("C2: argument ") << name << " is a decay or a state and must be f32";

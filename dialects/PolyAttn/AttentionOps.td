@@ -60,10 +60,20 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
       tensor<?x?x64xf32>    a vector per position and head [T, H, d];  tensor<?x1x64xf32>: per position
                             (never a weight of one row per head)
 
+    `first_position %first` names an argument `tensor<?xi64>` or `tensor<?xi32>`, [B]: the position
+    that the first row of a call has in its sequence, 0 without it. It is for calls that continue
+    from a state, and everything that counts positions counts from there: `rope`, tables
+    [T, H, d], which then have any number of rows L and are read from row `first` on,
+    `reduce = mean`, whose row i has seen first + i + 1 keys under the causal mask, and local
+    blocks, at whose multiples calls begin. One clause serves the whole entry, as one call has one
+    place in its sequence; maps need no argument for it.
+
     C1: every tensor has one of these shapes, or that of a decay or a state.
     C2: arguments have one storage type, f32, bf16 or f16; decays and states are f32.
     C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
+    C5: the argument that `first_position` names is `tensor<?xi64>` or `tensor<?xi32>`, and the body
+        does not use it; no other argument holds whole numbers.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -80,7 +90,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names,
-                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types);
+                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types,
+                       OptionalAttr<I64Attr>:$first_position);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
@@ -88,6 +99,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     static ::llvm::StringRef getDefaultDialect() { return "polyattn"; }
     /// Whether an argument is a decay or a state, which are f32 whatever else holds.
     static bool isDecayOrState(::mlir::BlockArgument argument);
+    /// The argument that `first_position` names; null without.
+    ::mlir::BlockArgument getFirstPositionArgument();
   }];
 }
 

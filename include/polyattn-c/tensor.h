@@ -21,7 +21,7 @@
 #define POLYATTN_ABI_VERSION 1
 
 /* Element types. */
-enum { POLYATTN_F32 = 1, POLYATTN_F16 = 2, POLYATTN_BF16 = 3 };
+enum { POLYATTN_F32 = 1, POLYATTN_F16 = 2, POLYATTN_BF16 = 3, POLYATTN_I32 = 4, POLYATTN_I64 = 5 };
 
 /* A view of the caller's memory; polyattn never owns or keeps it.
  * Element (i0, i1, ...) lies at data + i0 * strides[0] + i1 * strides[1] + ..., counted in

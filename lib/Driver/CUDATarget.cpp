@@ -128,7 +128,9 @@ public:
 
   std::optional<DataSheet> getDataSheet() const override {
     const GPUDescription &gpu = device->getDescription();
-    bool isSingle = kernel->getDescription().tensors.front().dtype == DataType::F32;
+    bool isSingle =
+        llvm::none_of(kernel->getDescription().tensors,
+                      [](const TensorDescription &tensor) { return byteWidth(tensor.dtype) < 4; });
     return DataSheet{device->getProperties().name, gpu.name,
                      isSingle ? gpu.tf32FlopsPerSecond : gpu.bf16FlopsPerSecond};
   }

@@ -158,7 +158,7 @@ Comparison compare(const TensorSignature &tensor, const HostTensor &result, cons
 double defaultTolerance(const Signature &signature) {
   for (const auto *list : {&signature.arguments, &signature.results})
     for (const TensorSignature &tensor : *list)
-      if (tensor.type != ElementType::F32)
+      if (bytesOf(tensor.type) < 4)
         return 1e-2;
   return 1e-5;
 }

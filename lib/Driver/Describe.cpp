@@ -19,6 +19,10 @@ static DataType dataTypeOf(ElementType type) {
     return DataType::BF16;
   case ElementType::F16:
     return DataType::F16;
+  case ElementType::I32:
+    return DataType::I32;
+  case ElementType::I64:
+    return DataType::I64;
   }
   return DataType::F32;
 }
@@ -35,6 +39,8 @@ static int64_t sizeOf(const Dim &dim) {
     return kHeads;
   case Dim::KvHeads:
     return kKeyHeads;
+  case Dim::Rows:
+    return kTableRows;
   case Dim::Fixed:
     return dim.size;
   }
@@ -58,6 +64,8 @@ llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention)
     result.tensors.push_back(describe(tensor, false));
   for (const TensorSignature &tensor : signature->results)
     result.tensors.push_back(describe(tensor, true));
+  if (signature->firstPosition)
+    result.firstPosition = {*signature->firstPosition, signature->positionUnit};
   if (signature->fixedHeads)
     result.fixedSizes[-kHeads - 1] = *signature->fixedHeads;
   if (signature->fixedKvHeads)

@@ -45,7 +45,9 @@ public:
          anonymous({array(sums), number(sums.size()), number(segments.block), number(segments.unit),
                     number(segments.from), number(segments.sumsPercent), number(segments.pieces)}),
          llvm::ConstantDataArray::get(
-             context, llvm::ArrayRef<uint64_t>(cpuFeatureBits(kernel.cpuFeatures).bits))}));
+             context, llvm::ArrayRef<uint64_t>(cpuFeatureBits(kernel.cpuFeatures).bits)),
+         anonymous({number(kernel.firstPosition ? kernel.firstPosition->tensor : 0),
+                    number(kernel.firstPosition ? kernel.firstPosition->unit : 0)})}));
   }
 
 private:

@@ -83,6 +83,13 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
                           [&](int64_t size) { stream << sizeToString(size); });
     stream << "]\n";
   }
+  if (kernel.firstPosition) {
+    stream << " * " << names[kernel.firstPosition->tensor]
+           << " has the position of each batch's first row in its sequence: at least 0";
+    if (kernel.firstPosition->unit > 1)
+      stream << ", a multiple of " << kernel.firstPosition->unit;
+    stream << ".\n";
+  }
   stream << " */\n";
   auto function = [&](llvm::StringRef called, llvm::StringRef how) {
     stream << "int " << called << "(";
@@ -109,7 +116,8 @@ std::string polyattn::writeHeader(llvm::StringRef stem, llvm::ArrayRef<KernelDes
             " * call returns 1, writes one line to `error` (which may be null) that names the\n"
             " * argument, what was expected and what came, and computes nothing. A name that ends\n"
             " * in _with is the same function with options. Sizes:\n"
-            " * B batch, T positions, Tk positions of the keys, H heads, Hkv key heads. */\n"
+            " * B batch, T positions, Tk positions of the keys, H heads, Hkv key heads, L rows of\n"
+            " * tables of positions. */\n"
          << "#ifndef " << guard << "\n#define " << guard << "\n\n"
          << embeddedHeaders() << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
   stream << "\n/* Which compiler wrote the library, and for which version of this interface. */\n"

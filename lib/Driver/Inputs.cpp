@@ -73,6 +73,20 @@ static Error checkMemory(const Signature &signature, const CallSizes &sizes,
   return createStringError(text);
 }
 
+/// Tables that no file gives have the rows that the call reads, where it begins given or at random.
+static int64_t rowsOfTables(const Signature &signature, const CallSizes &sizes,
+                            const std::optional<HostTensor> &first) {
+  int64_t last = lastRandomPosition(signature), rows;
+  if (first) {
+    last = 0;
+    first->forEach(
+        [&](int64_t, void *address) { last = std::max(last, loadInteger(first->type, address)); });
+  }
+  return __builtin_add_overflow(last, std::max(sizes.queries, sizes.keys), &rows)
+             ? std::numeric_limits<int64_t>::max()
+             : rows;
+}
+
 Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptions &options) {
   if (Error error = checkNames(signature, options))
     return std::move(error);
@@ -109,6 +123,14 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
   Expected<CallSizes> sizes = binder.finish();
   if (!sizes)
     return sizes.takeError();
+  if (signature.firstPosition) {
+    const std::optional<HostTensor> &first = given[*signature.firstPosition];
+    if (!binder.isBound(Dim::Rows))
+      sizes->rows = rowsOfTables(signature, *sizes, first);
+    if (first)
+      if (Error error = checkFirstPosition(signature, *sizes, *first))
+        return std::move(error);
+  }
   if (Error error = checkMemory(signature, *sizes, options))
     return std::move(error);
   Inputs inputs;
@@ -118,10 +140,14 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
       auto made = allocateTensor(argument.type, shapeOf(argument, *sizes), layout);
       if (!made)
         return createStringError("argument '" + argument.name + "': " + toString(made.takeError()));
-      fillRandom(argument, options.seed, *made);
+      fillRandom(signature, argument, *sizes, options.seed, *made);
       tensor = std::move(*made);
     }
     inputs.arguments.push_back(std::move(*tensor));
   }
+  if (signature.firstPosition)
+    if (Error error =
+            checkFirstPosition(signature, inputs.sizes, inputs.arguments[*signature.firstPosition]))
+      return std::move(error);
   return inputs;
 }

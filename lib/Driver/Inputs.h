@@ -21,8 +21,13 @@ llvm::Expected<Inputs> gatherInputs(const Signature &signature, const RunOptions
 
 /// Fills a tensor with numbers fit for its role: activations standard normal, weights normal
 /// with variance 1 / rows, gains around 1, decays the logarithm of a uniform number in (0.9, 1),
-/// states small. The same seed gives the same numbers on every machine, up to libm.
-void fillRandom(const TensorSignature &argument, uint64_t seed, const HostTensor &tensor);
+/// states small; where calls begin, a few multiples of the local block that tables have rows for.
+/// The same seed gives the same numbers on every machine, up to libm.
+void fillRandom(const Signature &signature, const TensorSignature &argument, const CallSizes &sizes,
+                uint64_t seed, const HostTensor &tensor);
+
+/// Random calls begin at no later position than this, where nothing gives a table's length.
+int64_t lastRandomPosition(const Signature &signature);
 
 } // namespace polyattn::driver
 

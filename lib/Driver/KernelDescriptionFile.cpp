@@ -111,6 +111,9 @@ static Object describeParameters(const LaunchDescription &launch, const KernelDe
                              {"shape", std::move(shape)},
                              {"result", tensor.isResult}});
   }
+  if (entry->firstPosition)
+    result["first_position"] =
+        Object{{"tensor", entry->firstPosition->tensor}, {"unit", entry->firstPosition->unit}};
   result["entry"] = entry->entry;
   result["invariant"] = entry->invariant;
   result["tensors"] = std::move(tensors);

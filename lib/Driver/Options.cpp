@@ -39,7 +39,7 @@ static Expected<std::vector<RandomSize>> parseRandom(StringRef text) {
       if (Dim{static_cast<Dim::Kind>(kind), 0}.str() == name)
         symbol = static_cast<Dim::Kind>(kind);
     if (!symbol)
-      return createStringError("--random: expected sizes of B, T, Tk, H or Hkv as in B=1,T=128,"
+      return createStringError("--random: expected sizes of B, T, Tk, H, Hkv or L as in B=1,T=128,"
                                "H=8, got '" +
                                item + "'");
     int64_t size;

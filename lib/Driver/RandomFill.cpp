@@ -40,13 +40,27 @@ private:
 
 } // namespace
 
-void driver::fillRandom(const TensorSignature &argument, uint64_t seed, const HostTensor &tensor) {
+int64_t driver::lastRandomPosition(const Signature &signature) {
+  constexpr int64_t kFew = 1024, kLongestBlock = 1 << 20;
+  int64_t unit = signature.positionUnit;
+  return unit > kLongestBlock ? 0 : std::max(kFew / unit, int64_t(4)) * unit;
+}
+
+void driver::fillRandom(const Signature &signature, const TensorSignature &argument,
+                        const CallSizes &sizes, uint64_t seed, const HostTensor &tensor) {
   // A name's numbers do not depend on which other arguments are random.
   Numbers numbers(seed + llvm::xxh3_64bits(argument.name));
   int64_t last = tensor.sizes.empty() ? 1 : std::max<int64_t>(1, tensor.sizes.back());
   int64_t rows = tensor.rank() < 2 ? 1 : std::max<int64_t>(1, tensor.sizes[tensor.rank() - 2]);
-  auto next = [&](int64_t linear) {
+  int64_t lastPosition = lastRandomPosition(signature);
+  if (sizes.rows)
+    lastPosition = std::min(lastPosition, sizes.rows - std::max(sizes.queries, sizes.keys));
+  auto next = [&](int64_t linear) -> double {
     switch (argument.role) {
+    case Role::First: {
+      double multiples = double(std::max<int64_t>(lastPosition, 0) / signature.positionUnit);
+      return double(signature.positionUnit) * std::floor(numbers.uniform() * (multiples + 1));
+    }
     case Role::Weight:
       return numbers.normal() / std::sqrt(double(rows));
     case Role::Vector:

@@ -50,9 +50,7 @@ static json::Object runToJson(const RunReport &report) {
                       {"H", sizes.heads},
                       {"Hkv", sizes.kvHeads},
                       {"threads", report.options.threads},
-                      {"dtype", report.signature.arguments.empty()
-                                    ? "f32"
-                                    : nameOf(report.signature.arguments.front().type)},
+                      {"dtype", nameOf(report.signature.storage())},
                       {"compile_ms", number(report.compileMs)},
                       {"flops", number(report.flops)}};
   if (report.measurement) {

@@ -12,13 +12,27 @@
 
 namespace polyattn::driver {
 
+inline int32_t dtypeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return POLYATTN_F32;
+  case ElementType::F16:
+    return POLYATTN_F16;
+  case ElementType::BF16:
+    return POLYATTN_BF16;
+  case ElementType::I32:
+    return POLYATTN_I32;
+  case ElementType::I64:
+    return POLYATTN_I64;
+  }
+  return 0;
+}
+
 inline polyattn_tensor viewOf(const HostTensor &tensor) {
   polyattn_tensor view = {};
   view.data = tensor.data;
   view.rank = tensor.rank();
-  view.dtype = tensor.type == ElementType::F32   ? POLYATTN_F32
-               : tensor.type == ElementType::F16 ? POLYATTN_F16
-                                                 : POLYATTN_BF16;
+  view.dtype = dtypeOf(tensor.type);
   llvm::copy(tensor.sizes, view.sizes);
   llvm::copy(tensor.strides, view.strides);
   return view;

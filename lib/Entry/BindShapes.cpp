@@ -80,6 +80,7 @@ Expected<CallSizes> SizeBinder::finish() const {
   sizes.keys = value(Dim::Keys).value_or(sizes.queries);
   sizes.heads = *value(Dim::Heads);
   sizes.kvHeads = value(Dim::KvHeads).value_or(sizes.heads);
+  sizes.rows = value(Dim::Rows).value_or(0);
   if (sizes.heads % sizes.kvHeads != 0)
     return createStringError("expected H to be a multiple of Hkv, got H = " + Twine(sizes.heads) +
                              " (from " + bindings[Dim::Heads]->source +

@@ -25,11 +25,38 @@ StringRef polyattn::nameOf(ElementType type) {
     return "bf16";
   case ElementType::F16:
     return "f16";
+  case ElementType::I32:
+    return "i32";
+  case ElementType::I64:
+    return "i64";
   }
   return "";
 }
 
-int64_t polyattn::bytesOf(ElementType type) { return type == ElementType::F32 ? 4 : 2; }
+int64_t polyattn::bytesOf(ElementType type) {
+  switch (type) {
+  case ElementType::BF16:
+  case ElementType::F16:
+    return 2;
+  case ElementType::F32:
+  case ElementType::I32:
+    return 4;
+  case ElementType::I64:
+    return 8;
+  }
+  return 0;
+}
+
+/// The nearest whole number that the type holds; zero for NaN.
+static int64_t wholeNumber(ElementType type, double value) {
+  bool isWide = type == ElementType::I64;
+  double limit = isWide ? 0x1p63 : 0x1p31; // the first that is too large
+  if (std::isnan(value))
+    return 0;
+  if (value >= limit)
+    return isWide ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int32_t>::max();
+  return static_cast<int64_t>(std::max(std::nearbyint(value), -limit));
+}
 
 /// Rounds to `precision` significant bits, ties to even, with subnormals below 2^minExponent.
 /// Done in one step from f64: going through f32 would round twice.
@@ -53,6 +80,9 @@ double polyattn::roundTo(ElementType type, double value) {
     return roundToPrecision(value, 8, -126, 3.3895313892515355e38);
   case ElementType::F16:
     return roundToPrecision(value, 11, -14, 65504.0);
+  case ElementType::I32:
+  case ElementType::I64:
+    return static_cast<double>(wholeNumber(type, value));
   }
   return value;
 }
@@ -85,7 +115,18 @@ static uint16_t encodeHalf(double value) {
          static_cast<uint16_t>(std::ldexp(fraction, 11) - 1024);
 }
 
+int64_t polyattn::loadInteger(ElementType type, const void *address) {
+  assert(isInteger(type));
+  int64_t wide;
+  int32_t narrow;
+  bool isWide = type == ElementType::I64;
+  std::memcpy(isWide ? static_cast<void *>(&wide) : &narrow, address, bytesOf(type));
+  return isWide ? wide : narrow;
+}
+
 double polyattn::loadElement(ElementType type, const void *address) {
+  if (isInteger(type))
+    return static_cast<double>(loadInteger(type, address));
   if (type == ElementType::F32) {
     float value;
     std::memcpy(&value, address, sizeof(value));
@@ -102,6 +143,12 @@ double polyattn::loadElement(ElementType type, const void *address) {
 }
 
 void polyattn::storeElement(ElementType type, void *address, double value) {
+  if (isInteger(type)) {
+    // Little-endian: the lower bytes are those of a narrower number.
+    int64_t number = wholeNumber(type, value);
+    std::memcpy(address, &number, bytesOf(type));
+    return;
+  }
   if (type == ElementType::F16) {
     uint16_t bits = encodeHalf(value);
     std::memcpy(address, &bits, sizeof(bits));
@@ -145,12 +192,13 @@ void HostTensor::forEach(function_ref<void(int64_t, void *)> visit) const {
   }
 }
 
-/// A NaN that no rounding makes: its payload tells unwritten memory from a computed NaN.
+/// A NaN that no rounding makes: its payload tells unwritten memory from a computed NaN. As a whole
+/// number it is no position of a sequence that fits into memory.
 static void poisonElements(ElementType type, void *data, int64_t count) {
   static constexpr uint32_t kSingle = 0x7fc0beef;
   static constexpr uint16_t kBrain = 0x7fd5, kHalf = 0x7ed5;
-  if (type == ElementType::F32)
-    std::fill_n(static_cast<uint32_t *>(data), count, kSingle);
+  if (bytesOf(type) >= 4)
+    std::fill_n(static_cast<uint32_t *>(data), count * bytesOf(type) / 4, kSingle);
   else
     std::fill_n(static_cast<uint16_t *>(data), count, type == ElementType::BF16 ? kBrain : kHalf);
 }

@@ -8,19 +8,20 @@
 #include "polyattn/Entry/Signature.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "llvm/ADT/StringSet.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace polyattn;
 
 std::string Dim::str() const {
-  static constexpr const char *kNames[] = {"B", "T", "Tk", "H", "Hkv"};
+  static constexpr const char *kNames[] = {"B", "T", "Tk", "H", "Hkv", "L"};
   return kind == Fixed ? std::to_string(size) : kNames[kind];
 }
 
 StringRef polyattn::nameOf(Role role) {
-  static constexpr const char *kNames[] = {"query",  "key",    "value", "positional",
-                                           "weight", "vector", "gain",  "frequencies",
-                                           "decay",  "state",  "output"};
+  static constexpr const char *kNames[] = {"query",  "key",    "value",          "positional",
+                                           "weight", "vector", "gain",           "frequencies",
+                                           "decay",  "state",  "first_position", "output"};
   return kNames[static_cast<int>(role)];
 }
 
@@ -55,6 +56,13 @@ static const TensorSignature *find(const std::vector<TensorSignature> &tensors, 
 const TensorSignature *Signature::findArgument(StringRef name) const {
   return find(arguments, name);
 }
+ElementType Signature::storage() const {
+  auto isSequence = [](const TensorSignature &tensor) {
+    return tensor.role == Role::Query || tensor.role == Role::Key || tensor.role == Role::Value;
+  };
+  auto it = llvm::find_if(arguments, isSequence);
+  return it == arguments.end() ? ElementType::F32 : it->type;
+}
 const TensorSignature *Signature::findResult(StringRef name) const { return find(results, name); }
 
 namespace {
@@ -66,6 +74,7 @@ struct Uses {
   bool decay = false, state = false;
   bool gateHeads = false; // a decay or state of query heads
   bool gain = false, frequencies = false;
+  bool first = false; // the first position
 };
 
 /// [T, H, d] or [T, 1, d], not a weight per head.
@@ -87,19 +96,21 @@ public:
       for (OpOperand &operand : op.getOpOperands())
         visitWeightUse(operand);
     }
+    if (BlockArgument first = attention.getFirstPositionArgument())
+      uses[first.getArgNumber()].first = hasFirstPosition = true;
     // Arguments that both sides read tie the symbols that index them.
     for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses)) {
       if (!use.query || !use.key)
         continue;
       ArrayRef<int64_t> shape = cast<RankedTensorType>(argument.getType()).getShape();
       bool positional = isPositional(shape);
-      samePositions |= shape.size() == 4 || positional;
+      samePositions |= shape.size() == 4 || (positional && !hasFirstPosition);
       sameHeads |= shape.size() == 4 || ShapedType::isDynamic(shape[positional ? 1 : 0]);
     }
   }
 
   std::vector<Uses> uses;
-  bool samePositions = false, sameHeads = false;
+  bool samePositions = false, sameHeads = false, hasFirstPosition = false;
   SmallVector<AttendOp> attends;
 
 private:
@@ -181,6 +192,8 @@ private:
 };
 
 ElementType elementTypeOf(Type type) {
+  if (type.isInteger())
+    return type.isInteger(64) ? ElementType::I64 : ElementType::I32;
   if (type.isBF16())
     return ElementType::BF16;
   return type.isF16() ? ElementType::F16 : ElementType::F32;
@@ -197,7 +210,10 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   Dim::Kind heads = signature.canonical(querySide ? Dim::Heads : Dim::KvHeads);
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<Dim::Kind, 4> symbols;
-  if (use.decay) {
+  if (use.first) {
+    tensor.role = Role::First;
+    symbols = {Dim::Batch};
+  } else if (use.decay) {
     tensor.role = Role::Decay;
     symbols = {Dim::Batch, positions, heads};
     if (shape.size() == 1)
@@ -210,7 +226,7 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
     symbols = {Dim::Batch, positions, heads};
   } else if (isPositional(shape)) {
     tensor.role = Role::Positional;
-    symbols = {positions, heads};
+    symbols = {signature.firstPosition ? Dim::Rows : positions, heads};
   } else {
     symbols = {heads};
     size_t rank = shape.size() - (ShapedType::isDynamic(shape[0]) ? 1 : 0);
@@ -248,6 +264,14 @@ EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
   return facts;
 }
 
+/// The largest number there is where it does not fit: calls then begin at 0.
+int64_t leastCommonMultiple(int64_t a, int64_t b) {
+  int64_t result;
+  return __builtin_mul_overflow(a / std::gcd(a, b), b, &result)
+             ? std::numeric_limits<int64_t>::max()
+             : result;
+}
+
 /// The spec fixes a number of heads by its list of decay factors.
 llvm::Error fixHeads(Signature &signature, ArrayRef<AttendOp> attends) {
   for (AttendOp attend : attends) {
@@ -272,6 +296,11 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
   signature.name = attention.getSymName().str();
   signature.samePositions = analysis.samePositions;
   signature.sameHeads = analysis.sameHeads;
+  if (BlockArgument first = attention.getFirstPositionArgument())
+    signature.firstPosition = first.getArgNumber();
+  for (AttendOp attend : analysis.attends)
+    if (attend.getLocalQuery())
+      signature.positionUnit = leastCommonMultiple(signature.positionUnit, *attend.getBlock());
   if (llvm::Error error = fixHeads(signature, analysis.attends))
     return std::move(error);
 
@@ -309,7 +338,8 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
 }
 
 SmallVector<int64_t, 4> polyattn::shapeOf(const TensorSignature &tensor, const CallSizes &sizes) {
-  const int64_t bound[] = {sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads};
+  const int64_t bound[] = {sizes.batch, sizes.queries, sizes.keys,
+                           sizes.heads, sizes.kvHeads, sizes.rows};
   SmallVector<int64_t, 4> shape;
   for (const Dim &dim : tensor.dims)
     shape.push_back(dim.kind == Dim::Fixed ? dim.size : bound[dim.kind]);

@@ -18,6 +18,10 @@ llvm::StringRef polyattn::toString(DataType type) {
     return "f16";
   case DataType::BF16:
     return "bf16";
+  case DataType::I32:
+    return "i32";
+  case DataType::I64:
+    return "i64";
   }
   return "";
 }
@@ -27,12 +31,18 @@ std::optional<DataType> polyattn::parseDataType(llvm::StringRef name) {
       .Case("f32", DataType::F32)
       .Case("f16", DataType::F16)
       .Case("bf16", DataType::BF16)
+      .Case("i32", DataType::I32)
+      .Case("i64", DataType::I64)
       .Default(std::nullopt);
 }
 
-int64_t polyattn::byteWidth(DataType type) { return type == DataType::F32 ? 4 : 2; }
+int64_t polyattn::byteWidth(DataType type) {
+  if (type == DataType::I64)
+    return 8;
+  return type == DataType::F32 || type == DataType::I32 ? 4 : 2;
+}
 
-static constexpr llvm::StringLiteral kSizeNames[] = {"B", "T", "Tk", "H", "Hkv"};
+static constexpr llvm::StringLiteral kSizeNames[] = {"B", "T", "Tk", "H", "Hkv", "L"};
 static_assert(std::size(kSizeNames) == -POLYATTN_RT_LAST);
 
 std::string polyattn::sizeToString(int64_t size) {
@@ -63,6 +73,13 @@ static llvm::json::Object segmentsToJSON(const SegmentDescription &segments) {
                             {"pieces", segments.pieces}};
 }
 
+static llvm::json::Value firstToJSON(const KernelDescription &kernel) {
+  if (!kernel.firstPosition)
+    return nullptr;
+  return llvm::json::Object{{"argument", kernel.tensors[kernel.firstPosition->tensor].name},
+                            {"unit", kernel.firstPosition->unit}};
+}
+
 llvm::json::Value KernelDescription::toJSON() const {
   llvm::json::Array arguments, results, stageList;
   for (const TensorDescription &tensor : tensors)
@@ -84,6 +101,7 @@ llvm::json::Value KernelDescription::toJSON() const {
                                                          {"from", split.from}}},
                             {"segments", segmentsToJSON(segments)},
                             {"fixed_sizes", llvm::json::Array(fixedSizes)},
+                            {"first_position", firstToJSON(*this)},
                             {"target", target},
                             {"cpu_level", cpuLevel},
                             {"cpu_features", cpuFeatures},
@@ -207,6 +225,24 @@ static bool readFixed(const llvm::json::Array *array,
   return true;
 }
 
+/// Nothing, or an argument of whole numbers [B].
+static bool readFirst(const llvm::json::Value *value, KernelDescription &kernel) {
+  if (!value || value->kind() == llvm::json::Value::Null)
+    return value;
+  const llvm::json::Object *object = value->getAsObject();
+  std::optional<llvm::StringRef> name = object ? object->getString("argument") : std::nullopt;
+  std::optional<int64_t> unit = object ? object->getInteger("unit") : std::nullopt;
+  auto tensor = llvm::find_if(kernel.tensors, [&](const TensorDescription &t) {
+    return name && t.name == *name && !t.isResult;
+  });
+  if (!unit || *unit < 1 || tensor == kernel.tensors.end() || tensor->sizes.size() != 1 ||
+      tensor->sizes[0] != kBatch ||
+      (tensor->dtype != DataType::I32 && tensor->dtype != DataType::I64))
+    return false;
+  kernel.firstPosition = FirstDescription{tensor - kernel.tensors.begin(), *unit};
+  return true;
+}
+
 llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::Value &value) {
   KernelDescription result;
   const llvm::json::Object *object = value.getAsObject();
@@ -217,6 +253,7 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
       !readSplit(object->getObject("split"), result.split) ||
       !readSegments(object->getObject("segments"), result.segments) ||
       !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
+      !readFirst(object->get("first_position"), result) ||
       (result.split.maxParts > 1 && (result.stages.size() != 2 || result.split.segment < 1)) ||
       (!result.segments.sums.empty() && !hasStagesOfSegments(result)))
     return llvm::createStringError("not a kernel description");
@@ -275,6 +312,9 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
              description.split.from},
             {sums.data(), static_cast<int64_t>(sums.size()), segments.block, segments.unit,
              segments.from, segments.sumsPercent, segments.pieces},
-            cpuFeatureBits(description.cpuFeatures)};
+            cpuFeatureBits(description.cpuFeatures),
+            {}};
+  if (description.firstPosition)
+    kernel.first = {description.firstPosition->tensor, description.firstPosition->unit};
   llvm::copy(description.fixedSizes, kernel.fixed);
 }

@@ -124,19 +124,33 @@ Expected<std::pair<Header, StringRef>> splitFile(StringRef bytes) {
   return std::make_pair(std::move(*header), bytes.drop_front(start + length));
 }
 
-/// Bytes of one number in a file that may be read as `wanted`; 0 where it may not.
-int64_t numberBytes(StringRef descr, ElementType wanted) {
-  if (descr == "<f8")
-    return 8;
-  if (wanted == ElementType::F32)
-    return descr == "<f4" ? 4 : 0;
-  if (wanted == ElementType::F16)
-    return descr == "<f2" ? 2 : 0;
-  return descr == "<V2" || descr == "|V2" || descr == "V2" || descr == "<u2" ? 2 : 0;
+StringRef descrOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return "<f4";
+  case ElementType::F16:
+    return "<f2";
+  case ElementType::BF16:
+    return "<V2";
+  case ElementType::I32:
+    return "<i4";
+  case ElementType::I64:
+    return "<i8";
+  }
+  return "";
 }
 
-StringRef descrOf(ElementType type) {
-  return type == ElementType::F32 ? "<f4" : type == ElementType::F16 ? "<f2" : "<V2";
+/// Bytes of one number in a file that may be read as `wanted`; 0 where it may not.
+int64_t numberBytes(StringRef descr, ElementType wanted) {
+  if (descr == descrOf(wanted))
+    return bytesOf(wanted);
+  if (isInteger(wanted))
+    return 0;
+  if (descr == "<f8")
+    return 8;
+  if (wanted == ElementType::BF16 && (descr == "|V2" || descr == "V2" || descr == "<u2"))
+    return 2;
+  return 0;
 }
 
 } // namespace
@@ -150,7 +164,8 @@ static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layou
   int64_t size = numberBytes(header.descr, wanted);
   if (!size)
     return createStringError("expected numbers of type '" + descrOf(wanted) + "' (" +
-                             nameOf(wanted) + ") or '<f8', got '" + header.descr + "'");
+                             nameOf(wanted) + ")" + (isInteger(wanted) ? "" : " or '<f8'") +
+                             ", got '" + header.descr + "'");
   __int128 promised = size;
   for (int64_t extent : header.shape)
     if (extent != 0)
@@ -181,7 +196,7 @@ static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layou
   };
   tensor->forEach([&](int64_t linear, void *address) {
     const char *number = data.data() + position(linear) * size;
-    if (size != 8) {
+    if (header.descr != "<f8") {
       std::memcpy(address, number, size);
       return;
     }

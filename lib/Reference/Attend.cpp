@@ -13,10 +13,11 @@ using namespace polyattn;
 using namespace polyattn::reference;
 
 /// o = N over the denominator that the normalizer builds (NormalizerAttr).
-static void normalize(Row &row, NormalizerAttr normalizer) {
+/// `before` is the number of keys that an initial state stands for.
+static void normalize(Row &row, NormalizerAttr normalizer, int64_t before) {
   double denominator = row.denominator, unit = 1;
   if (normalizer.getReduce() == Reduce::Mean)
-    unit = row.count ? 1.0 / row.count : 0;
+    unit = before + row.count ? 1.0 / double(before + row.count) : 0;
   if (normalizer.getKind() == NormalizerKind::None) {
     for (double &x : row.numerator)
       x *= unit;
@@ -101,6 +102,7 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
   int64_t visible = causal ? i + 1 : sizes.keys;
   std::vector<double> decays = vectors.decaysTo(visible - 1);
   for (int64_t j = 0; j < visible; ++j) {
+    // A call begins at a multiple of the block.
     bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
     double kappa = local ? score(vectors.localQuery[i], vectors.localKey[j])
                          : score(vectors.query[i], vectors.key[j]);
@@ -154,10 +156,11 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
 
 void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &computedRows) {
   Array &output = computed[op.getOutput()];
+  int64_t before = op.getMask() == Mask::Causal ? firstPosition(batch) : 0;
   for (auto [i, row] : llvm::zip(rows, computedRows)) {
     // A row that sees nothing is zero, whatever the normalizer would divide by.
     if (row.count || op.getInitialState())
-      normalize(row, op.getNormalizer());
+      normalize(row, op.getNormalizer(), before);
     for (auto [v, x] : llvm::enumerate(row.numerator))
       output.at({batch, i, head, int64_t(v)}) = x;
   }

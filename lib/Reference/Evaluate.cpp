@@ -56,7 +56,7 @@ void Evaluator::bindRead(Value tensor, Value result, Type type, const Site &site
     if (array.rank() == 4)
       index = {site.batch, site.position, site.head};
     else
-      index = {site.position, array.shape[1] == 1 ? 0 : site.head};
+      index = {firstPosition(site.batch) + site.position, array.shape[1] == 1 ? 0 : site.head};
     ArrayRef<double> row = array.row(index, feature.getWidth());
     environment.features[result] = FeatureValue::vector({row.begin(), row.end()});
     return;
@@ -74,7 +74,7 @@ void Evaluator::bindRead(Value tensor, Value result, Type type, const Site &site
 FeatureValue Evaluator::applyMap(ApplyOp apply, const Site &site, Environment &outer) {
   auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
   Environment inner;
-  inner.position = site.position;
+  inner.position = outer.position;
   inner.rounding = rounding;
   for (auto [input, parameter] : llvm::zip(apply.getInputs(), map.getBody().getArguments())) {
     if (isa<RankedTensorType>(input.getType()))
@@ -91,7 +91,7 @@ FeatureValue Evaluator::applyMap(ApplyOp apply, const Site &site, Environment &o
 
 FeatureValue Evaluator::at(Value value, const Site &site) {
   Environment environment;
-  environment.position = site.position;
+  environment.position = firstPosition(site.batch) + site.position;
   environment.rounding = rounding;
   auto bindComputed = [&](Value operand) {
     auto it = computed.find(operand);

@@ -112,6 +112,11 @@ private:
   void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                        int64_t head);
 
+  /// Where the call's row 0 is in its sequence.
+  int64_t firstPosition(int64_t batch) {
+    mlir::BlockArgument first = attention.getFirstPositionArgument();
+    return first ? int64_t(argument(first).at({batch})) : 0;
+  }
   const Array &argument(mlir::Value value) const {
     return arguments[mlir::cast<mlir::BlockArgument>(value).getArgNumber()];
   }

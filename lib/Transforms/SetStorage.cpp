@@ -33,7 +33,8 @@ static RankedTensorType holding(RankedTensorType tensor, Type element) {
 static void setStorage(AttentionOp attention, Type element) {
   llvm::DenseSet<Type> before;
   for (BlockArgument argument : attention.getBody().getArguments()) {
-    if (!AttentionOp::isDecayOrState(argument)) {
+    bool holdsNumbers = argument != attention.getFirstPositionArgument();
+    if (holdsNumbers && !AttentionOp::isDecayOrState(argument)) {
       auto tensor = cast<RankedTensorType>(argument.getType());
       before.insert(tensor.getElementType());
       argument.setType(holding(tensor, element));

@@ -805,3 +805,49 @@ polyattn.attention @attend_c13(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,
   "polyattn.return"() : () -> ()
 }) {sym_name = "attention_c3_nothing", arg_names = [], result_names = [], result_types = []}
   : () -> ()
+
+// -----
+
+// expected-error@+1 {{C5: argument "first" is the first position and must be tensor<?xi64> or tensor<?xi32>, not 'tensor<?xf32>'}}
+polyattn.attention @attention_c5_type(%q: tensor<?x?x?x4xf32>, %first: tensor<?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) first_position %first {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C5: argument "first" is the first position and must be tensor<?xi64> or tensor<?xi32>, not 'tensor<4xi64>'}}
+polyattn.attention @attention_c5_shape(%q: tensor<?x?x?x4xf32>, %first: tensor<4xi64>)
+    -> (o: tensor<?x?x?x4xf32>) first_position %first {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C5: argument "first" holds whole numbers, but no `first_position` names it}}
+polyattn.attention @attention_c5_unnamed(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+polyattn.attention @attention_c5_name(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi64>)
+    // expected-error@+1 {{C5: there is no argument %last}}
+    -> (o: tensor<?x?x?x4xf32>) first_position %last {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C5: there is no argument 7}}
+"polyattn.attention"() ({
+^bb0(%q: tensor<?x?x?x4xf32>):
+  %a = "polyattn.read"(%q) : (tensor<?x?x?x4xf32>) -> !polyattn.feature<[4]>
+  "polyattn.return"(%a) : (!polyattn.feature<[4]>) -> ()
+}) {sym_name = "attention_c5_index", arg_names = ["q"], result_names = ["o"],
+    result_types = [tensor<?x?x?x4xf32>], first_position = 7 : i64} : () -> ()

@@ -26,3 +26,10 @@ polyattn.attention @based_attention(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x6
     : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [32]
   return %o : [32]
 }
+
+// CHECK-LABEL: polyattn.attention @continued(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi32>) -> (o: tensor<?x?x?x4xf32>) first_position %first {
+polyattn.attention @continued(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>) first_position %first {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}

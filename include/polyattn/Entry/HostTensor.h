@@ -22,18 +22,22 @@
 
 namespace polyattn {
 
-/// The storage types of tensors.
-enum class ElementType { F32, BF16, F16 };
+/// The storage types of tensors; the whole numbers are for positions.
+enum class ElementType { F32, BF16, F16, I32, I64 };
 
 llvm::StringRef nameOf(ElementType type);
 int64_t bytesOf(ElementType type);
+inline bool isInteger(ElementType type) {
+  return type == ElementType::I32 || type == ElementType::I64;
+}
 
 /// The nearest number of the type, ties to even; what storing and loading gives.
 double roundTo(ElementType type, double value);
 
-/// Loads or stores one element.
+/// Loads or stores one element. A double holds whole numbers up to 2^53; `loadInteger` loads all.
 double loadElement(ElementType type, const void *address);
 void storeElement(ElementType type, void *address, double value);
+int64_t loadInteger(ElementType type, const void *address);
 
 /// A tensor in host memory. Copies share the storage.
 struct HostTensor {

@@ -24,13 +24,13 @@ namespace polyattn {
 
 /// One size of a tensor: a number, or a symbol that the call binds.
 struct Dim {
-  enum Kind { Batch, Queries, Keys, Heads, KvHeads, Fixed };
-  static constexpr int kSymbols = 5;
+  enum Kind { Batch, Queries, Keys, Heads, KvHeads, Rows, Fixed };
+  static constexpr int kSymbols = 6;
 
   Kind kind = Fixed;
   int64_t size = 0; // of Fixed
 
-  /// `B`, `T`, `Tk`, `H`, `Hkv` or the number.
+  /// `B`, `T`, `Tk`, `H`, `Hkv`, `L` or the number.
   std::string str() const;
   bool operator==(const Dim &other) const { return kind == other.kind && size == other.size; }
 };
@@ -40,13 +40,14 @@ enum class Role {
   Query,       // [B, T, H, d], read on the query side (perhaps on the key side, too)
   Key,         // [B, Tk, Hkv, d], reaches an attend as key
   Value,       // [B, Tk, Hkv, d], reaches an attend as value only
-  Positional,  // [T, H, d], or [T, 1, d] for all heads
+  Positional,  // [T, H, d], or [T, 1, d] for all heads; L rows where there is a first position
   Weight,      // a matrix, perhaps per head
   Vector,      // a vector, perhaps per head: a bias, a shift
   Gain,        // a vector that multiplies or divides: around 1
   Frequencies, // of a rotary embedding
   Decay,       // log g
   State,       // S or z
+  First,       // [B], the position of the first row
   Output,      // a result [B, T, H, dv]
 };
 llvm::StringRef nameOf(Role role);
@@ -83,6 +84,10 @@ struct Signature {
   bool sameHeads = false;
   /// Heads that the spec itself fixes, by its list of decay factors.
   std::optional<int64_t> fixedHeads, fixedKvHeads;
+  /// The argument that has the first positions; calls begin at multiples of `positionUnit`, the
+  /// least common one of the local blocks.
+  std::optional<unsigned> firstPosition;
+  int64_t positionUnit = 1;
   EntryFacts facts;
 
   /// The symbol that stands for `kind` here: Tk becomes T and Hkv H where they are the same.
@@ -91,6 +96,8 @@ struct Signature {
   std::optional<int64_t> fixedSize(const Dim &dim) const;
   const TensorSignature *findArgument(llvm::StringRef name) const;
   const TensorSignature *findResult(llvm::StringRef name) const;
+  /// What sequences hold.
+  ElementType storage() const;
 };
 
 /// Fails where names repeat or the spec leaves no consistent reading of the sizes.
@@ -106,7 +113,8 @@ public:
   /// Binds the symbols of one argument from its shape.
   llvm::Error bind(const TensorSignature &argument, llvm::ArrayRef<int64_t> shape);
   bool isBound(Dim::Kind symbol) const;
-  /// All sizes: Tk and Hkv that nothing binds are T and H. Fails where a symbol stays open.
+  /// All sizes: Tk and Hkv that nothing binds are T and H, and L is 0. Fails where another symbol
+  /// stays open.
   llvm::Expected<CallSizes> finish() const;
 
 private:
@@ -122,6 +130,14 @@ private:
 /// the argument, what was expected and what came.
 llvm::Error bindShapes(const Signature &signature,
                        llvm::ArrayRef<llvm::SmallVector<int64_t, 4>> shapes, CallSizes &sizes);
+
+/// Positions are numbers of f64 and of memory: no sequence has as many.
+inline constexpr int64_t kPositionLimit = int64_t(1) << 53;
+
+/// Whether the calls of these sizes can begin where the argument `first` says: at no negative
+/// position, at multiples of the local block, and with rows enough in tables behind it.
+llvm::Error checkFirstPosition(const Signature &signature, const CallSizes &sizes,
+                               const HostTensor &first);
 
 /// The shape of an argument or a result in a call. Sizes are bound.
 llvm::SmallVector<int64_t, 4> shapeOf(const TensorSignature &tensor, const CallSizes &sizes);

@@ -23,7 +23,13 @@
 
 namespace polyattn {
 
-enum class DataType : int32_t { F32 = POLYATTN_F32, F16 = POLYATTN_F16, BF16 = POLYATTN_BF16 };
+enum class DataType : int32_t {
+  F32 = POLYATTN_F32,
+  F16 = POLYATTN_F16,
+  BF16 = POLYATTN_BF16,
+  I32 = POLYATTN_I32,
+  I64 = POLYATTN_I64,
+};
 
 /// A size of a tensor: a number, or where negative a name that the caller's tensors decide.
 enum SizeName : int64_t {
@@ -32,6 +38,7 @@ enum SizeName : int64_t {
   kKeyPositions = POLYATTN_RT_TK,
   kHeads = POLYATTN_RT_H,
   kKeyHeads = POLYATTN_RT_HKV,
+  kTableRows = POLYATTN_RT_L,
 };
 
 struct TensorDescription {
@@ -62,6 +69,11 @@ struct SegmentDescription {
   int64_t block = 0, unit = 0, from = 0, sumsPercent = 0, pieces = 1;
 };
 
+/// Which tensor says where calls begin in their sequences, and of what that is a multiple.
+struct FirstDescription {
+  int64_t tensor = 0, unit = 1;
+};
+
 struct KernelDescription {
   std::string entry;
   /// Arguments in the spec's order, then results.
@@ -71,7 +83,9 @@ struct KernelDescription {
   SplitDescription split;
   SegmentDescription segments;
   /// Values of named sizes that the spec fixes, by -name - 1; -1 where free.
-  std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1};
+  std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1, -1};
+  /// None where calls begin at position 0.
+  std::optional<FirstDescription> firstPosition;
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
   std::string target, cpuLevel;
   /// What a processor must have for it, LLVM's names, "avx2,fma"; empty where that is not checked.

@@ -10,6 +10,7 @@
 //   '<f4' f32    '<f2' f16    '<f8' any type, rounded to it
 //   '<V2' bf16, which NumPy has no type for; '|V2' and '<u2' (a view of the bits) are
 //         read, too. This is what ml_dtypes.bfloat16 saves.
+//   '<i4' i32    '<i8' i64
 //
 // Other types are refused: a silent conversion would hide that a file is not what the
 // spec asks for. Fortran order is read and put in C order.

@@ -287,6 +287,9 @@ AttendProgram::Sums AttendProgram::block(TileBuilder &b, VectorProgram &queries,
 Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlace &place) {
   NormalizerAttr attr = op.getNormalizer();
   bool mean = attr.getReduce() == Reduce::Mean;
+  Value keysBefore; // those that an initial state stands for
+  if (mean && causal() && context.firstPosition)
+    keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.firstPosition);
   if (!sums.denominator && !mean)
     return sums.numerator;
   SmallVector<Value> inputs;
@@ -295,9 +298,9 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
   if (mean || !causal()) { // the number of keys that a row sees
     Value count;
     if (causal())
-      count = b.transpose(tile::PositionsOp::create(
-          b, b.tileType(1, context.block),
-          context.globalPosition(b, b.addIndex(place.position, b.index(1)))));
+      count = b.transpose(
+          tile::PositionsOp::create(b, b.tileType(1, context.block),
+                                    context.rowOfCall(b, b.addIndex(place.position, b.index(1)))));
     else
       count = tile::PositionsOp::create(b, b.tileType(1, 1), context.keys);
     inputs.push_back(count);
@@ -310,7 +313,8 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
     // Without keys a row is zero, whatever the normalizer would divide by.
     Value isEmpty = causal() ? Value() : e.less(in[next], e.number(1));
     auto orZero = [&](Value x) { return isEmpty ? e.select(isEmpty, e.number(0), x) : x; };
-    Value unit = mean ? orZero(e.div(e.number(1), in[next])) : Value();
+    auto keys = [&](Value here) { return keysBefore ? e.add(here, keysBefore) : here; };
+    Value unit = mean ? orZero(e.div(e.number(1), keys(in[next]))) : Value();
     next += mean || !causal();
     if (!denominator)
       return unit;

@@ -35,8 +35,8 @@ Value AttendProgram::gateHead() const {
 Value AttendProgram::stateHead() const { return gateHead(); }
 
 VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value valid) {
-  return VectorProgram(b, context.weights, context.batch, context.kvHead, position,
-                       context.globalPosition(b, position), valid, context.block);
+  return VectorProgram(b, context.weights, context.batch, context.kvHead,
+                       context.rows(b, position, valid), context.block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +160,7 @@ Value AttendProgram::isStateFilled(TileBuilder &b, const BlockPlace &place) cons
   if (!context.skipsIdleState || !causal() || op.getInitialState())
     return {};
   Value position = updatesAfterRun() ? place.start : place.position;
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, context.globalPosition(b, position),
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, context.rowOfCall(b, position),
                                b.index(0));
 }
 

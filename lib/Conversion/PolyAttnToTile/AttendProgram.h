@@ -59,11 +59,16 @@ struct ProgramContext {
   int64_t cluster = 1; // programs that share the features and run together, `split` says which
   bool skipsIdleState =
       false; // products with a state that is zero, or that nobody reads, are empty
+  mlir::Value firstPosition = {}; // i64: of row 0 in its sequence; null where that is always 0
 
   /// The features are cut as a launch asks, and not by a cluster.
   bool hasCalls() const { return split && cluster == 1; }
-  mlir::Value globalPosition(TileBuilder &builder, mlir::Value position) const {
+  /// The row of the entry's call, which a launch may cut into several.
+  mlir::Value rowOfCall(TileBuilder &builder, mlir::Value position) const {
     return split ? builder.addIndex(position, split->base) : position;
+  }
+  BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
+    return {position, rowOfCall(builder, position), firstPosition, valid};
   }
 };
 

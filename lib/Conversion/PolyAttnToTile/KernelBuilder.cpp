@@ -152,7 +152,18 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
                                  run ? std::min(blockLength, run) : blockLength, run,
                                  attends[0].getMask() == Mask::Causal, std::nullopt});
   context->skipsIdleState = options.skipIdleState;
+  bindFirstPosition();
   bindCluster();
+}
+
+/// Where the call begins in the sequence of this program's batch.
+void KernelBuilder::bindFirstPosition() {
+  BlockArgument first = attention.getFirstPositionArgument();
+  if (!first)
+    return;
+  Value number =
+      memref::LoadOp::create(b, kernel.getTensor(first.getArgNumber()), kernel.getBatch());
+  context->firstPosition = b.createOrFold<arith::ExtSIOp>(b.getI64Type(), number);
 }
 
 /// Writes a result in natural orientation; a concatenation is written part by part.
@@ -172,8 +183,8 @@ void KernelBuilder::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
 }
 
 VectorProgram KernelBuilder::queryProgram(TileBuilder &b, const BlockPlace &place) {
-  return VectorProgram(b, *weights, context->batch, context->head, place.position,
-                       context->globalPosition(b, place.position), place.valid, context->block);
+  return VectorProgram(b, *weights, context->batch, context->head,
+                       context->rows(b, place.position, place.valid), context->block);
 }
 
 void KernelBuilder::storeResults(TileBuilder &b, MutableArrayRef<AttendProgram> programs,

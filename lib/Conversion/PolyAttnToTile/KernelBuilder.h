@@ -39,6 +39,7 @@ private:
   void beginKernel(llvm::StringRef name, llvm::ArrayRef<HiddenArgument> hidden = {},
                    const KernelPrograms &programs = {});
   void beginMain(int64_t quadraticBelow);
+  void bindFirstPosition();
   /// What a part of the kernel computes: the form with a state, the quadratic one where there is a
   /// choice, or a call of one block.
   enum class Variant { State, Quadratic, OneBlock };

@@ -75,17 +75,27 @@ Value VectorProgram::weightRows(Value value, Value first, int64_t count) {
 // Loads
 //===----------------------------------------------------------------------===//
 
+/// Tables of positions have the rows of the whole sequence where calls begin anywhere in it, and
+/// are not cut with a launch then.
+Value VectorProgram::firstRow(bool isTable) {
+  if (!isTable || !place.firstPosition)
+    return place.position;
+  Value first = arith::IndexCastOp::create(*b, b->getIndexType(), place.firstPosition);
+  return b->addIndex(first, place.rowOfCall);
+}
+
 Value VectorProgram::load(ReadOp read, bool transposed) {
   Value tensor = weights.tensorOf(read);
   int64_t rank = cast<MemRefType>(tensor.getType()).getRank(), width = widthOf(read);
   Value zero = b->index(0);
   SmallVector<Value> indices;
+  Value row = firstRow(/*isTable=*/rank == 3);
   if (rank == 4)
-    indices = {batch, position, head, zero};
+    indices = {batch, row, head, zero};
   else
-    indices = {position, cast<MemRefType>(tensor.getType()).getDimSize(1) == 1 ? zero : head, zero};
+    indices = {row, cast<MemRefType>(tensor.getType()).getDimSize(1) == 1 ? zero : head, zero};
   auto type = transposed ? b->tileType(width, columns) : b->tileType(columns, width);
-  return tile::LoadOp::create(*b, type, tensor, indices, valid, /*row_dim=*/rank - 3,
+  return tile::LoadOp::create(*b, type, tensor, indices, place.valid, /*row_dim=*/rank - 3,
                               /*col_dim=*/rank - 1, transposed);
 }
 
@@ -478,14 +488,19 @@ Value VectorProgram::rope(RopeOp op) {
   int64_t dims = op.getDims(), half = dims / 2, width = widthOf(op.getInput());
   double scale = op.getScale().convertToDouble(), offset = op.getOffset().convertToDouble();
   auto positionType = tile::TileType::get(b->getContext(), 1, columns, b->getF64Type());
-  Value positions = tile::PositionsOp::create(*b, positionType, globalPosition);
+  Value positions = tile::PositionsOp::create(*b, positionType, place.rowOfCall);
+  // Beside the rows, which are numbers of 32 bits on a GPU.
+  Value start;
+  if (place.firstPosition)
+    start = arith::SIToFPOp::create(*b, b->getF64Type(), place.firstPosition);
   Value angle =
       b->map({weight(op.getFreqs()), positions}, [&](ElementBuilder &e, ValueRange in) -> Value {
         auto number = [&](double value) -> Value {
           return arith::ConstantOp::create(e, e.getF64FloatAttr(value));
         };
         Value frequency = arith::ExtFOp::create(e, e.getF64Type(), in[0]);
-        Value turned = e.mul(e.mul(e.add(in[1], number(offset)), number(scale)), frequency);
+        Value position = start ? e.add(in[1], start) : in[1];
+        Value turned = e.mul(e.mul(e.add(position, number(offset)), number(scale)), frequency);
         Value turns = math::RoundEvenOp::create(e, e.mul(turned, number(0.5 / M_PI)));
         Value reduced = e.sub(turned, e.mul(turns, number(2 * M_PI)));
         return arith::TruncFOp::create(e, e.getF32Type(), reduced);

@@ -39,16 +39,21 @@ struct LhsTile {
   bool transposed = true;
 };
 
+/// Rows of one side, queries or keys.
+struct BlockRows {
+  mlir::Value position;      // index: the first one in the tensors of this launch
+  mlir::Value rowOfCall;     // index: in those of the entry's call
+  mlir::Value firstPosition; // i64: where row 0 of the call is in its sequence; null for 0
+  mlir::Value valid;         // index: how many there are
+};
+
 /// Computes vectors of one side, queries or keys, for a run of `columns` positions.
 /// Every vector is a transposed tile, [width] x [columns], unless it is asked for otherwise.
 class VectorProgram {
 public:
-  /// `position` is the first row in the tensors of this call, `globalPosition` in the sequence.
   VectorProgram(TileBuilder &builder, WeightTiles &weights, mlir::Value batch, mlir::Value head,
-                mlir::Value position, mlir::Value globalPosition, mlir::Value valid,
-                int64_t columns)
-      : b(&builder), weights(weights), batch(batch), head(head), position(position),
-        globalPosition(globalPosition), valid(valid), columns(columns) {}
+                const BlockRows &place, int64_t columns)
+      : b(&builder), weights(weights), batch(batch), head(head), place(place), columns(columns) {}
 
   /// All rows of a vector.
   mlir::Value full(mlir::Value vector);
@@ -74,6 +79,7 @@ private:
   mlir::Value compute(mlir::Operation *op, mlir::Value first, int64_t count);
   mlir::Value rowsOfBlockable(mlir::Value vector, mlir::Value first, int64_t count);
   mlir::Value load(ReadOp read, bool transposed);
+  mlir::Value firstRow(bool isTable);
   mlir::Value weight(mlir::Value value);
   mlir::Value weightRows(mlir::Value value, mlir::Value first, int64_t count);
   mlir::Value project(ProjectOp op, mlir::Value first, int64_t count);
@@ -93,7 +99,8 @@ private:
 
   TileBuilder *b;
   WeightTiles &weights;
-  mlir::Value batch, head, position, globalPosition, valid;
+  mlir::Value batch, head;
+  BlockRows place;
   int64_t columns;
   llvm::DenseMap<mlir::Value, mlir::Value> memo, naturals;
   /// Of the rows that `rows` computes just now: what a vector is needed for twice is computed once.

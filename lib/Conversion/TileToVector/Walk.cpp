@@ -225,11 +225,12 @@ LogicalResult KernelLowering::lowerScalar(Operation &op) {
   }
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
     auto tensor = tensors.find(load.getMemRef());
+    Type type = load.getType();
     if (tensor == tensors.end() || load.getIndices().size() != 1 ||
-        !op.getResult(0).getType().isInteger(64))
+        !(type.isInteger(32) || type.isInteger(64)))
       return op.emitError("expected a whole number of a vector among the kernel's tensors");
     Offset place = scalar(load.getIndices()[0]);
-    mapping.map(load.getResult(), e.load(e.getI64Type(), tensor->second.base, place));
+    mapping.map(load.getResult(), e.load(type, tensor->second.base, place));
     return success();
   }
   if (op.getNumRegions() != 0 || !isa<arith::ArithDialect, math::MathDialect>(op.getDialect()))

@@ -68,6 +68,7 @@ private:
   void replaceCarried(mlir::Value argument, mlir::Value value,
                       llvm::SmallVectorImpl<std::function<void()>> &writes);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult lowerNumber(mlir::memref::LoadOp load);
   void lowerBuffer(tile::BufferOp buffer);
   void lowerWrite(tile::WriteOp write);
   void lowerConcat(tile::ConcatOp concat);

@@ -197,13 +197,35 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
                     arith::IndexCastOp::create(e, e.getIndexType(), size).getResult());
         return success();
       })
+      .Case([&](memref::LoadOp load) { return lowerNumber(load); })
       .Default([&](Operation *other) -> LogicalResult {
-        if (other->getNumRegions() || isa<memref::LoadOp>(other) ||
-            isa<TileDialect>(other->getDialect()))
+        if (other->getNumRegions() || isa<TileDialect>(other->getDialect()))
           return other->emitError("cannot be lowered to a GPU");
         e.clone(*other, mapping);
         return success();
       });
+}
+
+/// A whole number of a vector, for index arithmetic.
+LogicalResult KernelLowering::lowerNumber(memref::LoadOp load) {
+  auto tensor = tensors.find(load.getMemRef());
+  bool isWide = load.getType().isInteger(64);
+  if (tensor == tensors.end() || load.getIndices().size() != 1 ||
+      !(isWide || load.getType().isInteger(32)))
+    return load.emitError("expected a whole number of a vector among the kernel's tensors");
+  Value offset = tensorOffset(tensor->second, load.getIndices());
+  Type word = e.getI32Type(), type = isWide ? Type(VectorType::get(2, word)) : word;
+  Value loaded = warp::LoadGlobalOp::create(e, type, tensor->second.base, offset,
+                                            /*read_only=*/true);
+  if (isWide) {
+    Value words[] = {vector::ExtractOp::create(e, loaded, 0),
+                     vector::ExtractOp::create(e, loaded, 1)};
+    Value low = arith::ExtUIOp::create(e, e.getI64Type(), words[0]);
+    Value high = arith::ExtUIOp::create(e, e.getI64Type(), words[1]);
+    loaded = arith::OrIOp::create(e, low, arith::ShLIOp::create(e, high, e.i64(32)));
+  }
+  mapping.map(load.getResult(), loaded);
+  return success();
 }
 
 void KernelLowering::lowerBuffer(BufferOp buffer) {

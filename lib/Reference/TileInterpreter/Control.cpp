@@ -118,7 +118,7 @@ bool reference::runIndex(Machine &machine, Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     const APInt &value = cast<IntegerAttr>(constant.getValue()).getValue();
     result = value.getBitWidth() == 1 ? int64_t(value.getZExtValue()) : value.getSExtValue();
-  } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
+  } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp>(op)) {
     result = machine.index(op->getOperand(0));
   } else if (op->getNumOperands() == 2) {
     result = combine(op, machine.index(op->getOperand(0)), machine.index(op->getOperand(1)));

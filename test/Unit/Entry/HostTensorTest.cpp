@@ -79,4 +79,26 @@ TEST(HostTensorTest, EmptyTensor) {
   tensor->forEach([](int64_t, void *) { FAIL(); });
 }
 
+TEST(HostTensorTest, WholeNumbers) {
+  EXPECT_EQ(bytesOf(ElementType::I32), 4);
+  EXPECT_EQ(bytesOf(ElementType::I64), 8);
+  auto tensor = allocateTensor(ElementType::I64, {3}, Layout::Padded);
+  ASSERT_TRUE(bool(tensor));
+  auto *numbers = static_cast<int64_t *>(tensor->data);
+  const double given[] = {-3.0, 0x1p53, 1e300};
+  tensor->forEach([&](int64_t i, void *at) { storeElement(ElementType::I64, at, given[i]); });
+  EXPECT_EQ(numbers[0], -3);
+  EXPECT_EQ(numbers[1], int64_t(1) << 53);
+  EXPECT_EQ(numbers[2], INT64_MAX);
+  EXPECT_EQ(loadInteger(ElementType::I64, &numbers[2]), INT64_MAX);
+  EXPECT_EQ(loadElement(ElementType::I64, &numbers[1]), 0x1p53);
+  int32_t narrow[2] = {0, 77};
+  storeElement(ElementType::I32, narrow, -1e300);
+  EXPECT_EQ(narrow[0], INT32_MIN);
+  EXPECT_EQ(narrow[1], 77);
+  EXPECT_EQ(loadInteger(ElementType::I32, narrow), INT32_MIN);
+  storeElement(ElementType::I32, narrow, std::nan(""));
+  EXPECT_EQ(narrow[0], 0);
+}
+
 } // namespace

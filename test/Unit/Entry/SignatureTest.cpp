@@ -191,4 +191,27 @@ TEST_F(SignatureTest, Facts) {
   EXPECT_EQ(json.getArray("arguments")->size(), 3u);
 }
 
+TEST_F(SignatureTest, FirstPositionFreesTheLengthOfTables) {
+  Signature signature = parse(R"(
+    polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %p: tensor<?x1x4xf32>, %first: tensor<?xi64>)
+        -> (o: tensor<?x?x?x4xf32>) first_position %first {
+      %x = read %q : tensor<?x?x?x4xf32> -> [4]
+      %r = read %p : tensor<?x1x4xf32> -> [4]
+      %a = add %x, %r : [4], [4]
+      %o = attend query %a key %a value %x local %a, %a causal normalize <none> {block = 48}
+        : [4], [4], [4], [4], [4]
+      return %o : [4]
+    })");
+  EXPECT_EQ(dims(signature, "p"), "[L, 1, 4]");
+  EXPECT_EQ(dims(signature, "first"), "[B]");
+  EXPECT_EQ(signature.findArgument("first")->type, ElementType::I64);
+  EXPECT_EQ(signature.firstPosition, 2u);
+  EXPECT_EQ(signature.positionUnit, 48);
+  CallSizes sizes;
+  EXPECT_EQ(llvm::toString(bindShapes(signature, {{2, 7, 3, 4}, {100, 1, 4}, {2}}, sizes)), "");
+  EXPECT_EQ(sizes.rows, 100);
+  EXPECT_EQ(bindError(signature, {{2, 7, 3, 4}, {100, 1, 4}, {3}}),
+            "argument 'first': expected [B] with B = 2 (from argument 'q'), got [3]");
+}
+
 } // namespace

@@ -146,3 +146,26 @@ TEST(KernelDescription, BecomesTheRuntimesTables) {
   EXPECT_EQ(runtime.get().stages[1].factors[3], 1);
   EXPECT_STREQ(runtime.get().cpu, "native");
 }
+
+TEST(KernelDescription, FirstPosition) {
+  KernelDescription kernel = example();
+  kernel.tensors.insert(kernel.tensors.begin() + 1, {"first", false, DataType::I64, {kBatch}});
+  kernel.firstPosition = {1, 64};
+  auto again = parse(text(kernel));
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(text(*again), text(kernel));
+  EXPECT_EQ(again->firstPosition->tensor, 1);
+  EXPECT_EQ(again->firstPosition->unit, 64);
+  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) {
+    expectSpoiled(text(kernel), from, to);
+  };
+  spoil(R"({"argument":"first","unit":64})", R"({"argument":"first","unit":0})");
+  spoil(R"({"argument":"first","unit":64})", R"({"argument":"q","unit":64})");
+  spoil(R"({"argument":"first","unit":64})", R"({"argument":"none","unit":64})");
+  spoil(R"({"argument":"first","unit":64})", R"({"unit":64})");
+  spoil(R"({"argument":"first","unit":64})", R"([])");
+  spoil(R"("dtype":"i64")", R"("dtype":"f32")");
+  spoil(R"("dtype":"i64","name":"first","shape":["B"])",
+        R"("dtype":"i64","name":"first","shape":["T"])");
+  spoil(R"("first_position")", R"("last_position")");
+}

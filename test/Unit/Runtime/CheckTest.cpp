@@ -383,3 +383,66 @@ TEST_F(Check, ShortBufferIsTerminated) {
   EXPECT_EQ(polyattn_rt_check(&kKernel, pointers.data(), 4, &sizes, nullptr, 0), 1);
   EXPECT_EQ(polyattn_rt_check(&kKernel, pointers.data(), 5, &sizes, message, sizeof message), 1);
 }
+
+/// Calls that begin at multiples of 16, with tables of so many rows, or none where that is
+/// negative.
+static std::string checkFirst(std::vector<int64_t> first, int64_t rows, int32_t dtype) {
+  bool hasTable = rows >= 0;
+  const polyattn_rt_tensor_rule rules[] = {
+      {"q", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 1}},
+      {"p", 0, POLYATTN_F32, 2, {hasTable ? int64_t(POLYATTN_RT_L) : 1, 1}},
+      {"first", 0, dtype, 1, {POLYATTN_RT_B}},
+  };
+  const polyattn_rt_kernel kernel = {
+      "entry", rules, 3, nullptr, 0, nullptr, {-1, -1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}, {2, 16}};
+  std::vector<float> memory(4096);
+  std::vector<int32_t> narrow(first.begin(), first.end());
+  int64_t batch = first.size(), q[] = {batch, 20, 1}, p[] = {hasTable ? rows : 1, 1};
+  void *positions = dtype == POLYATTN_I64 ? static_cast<void *>(first.data()) : narrow.data();
+  polyattn_tensor tensors[] = {polyattn_dense(memory.data(), POLYATTN_F32, 3, q),
+                               polyattn_dense(memory.data(), POLYATTN_F32, 2, p),
+                               polyattn_dense(positions, dtype, 1, &batch)};
+  const polyattn_tensor *pointers[] = {&tensors[0], &tensors[1], &tensors[2]};
+  polyattn_rt_sizes sizes;
+  char message[300] = "";
+  EXPECT_EQ(polyattn_rt_check(&kernel, pointers, 3, &sizes, message, sizeof message), 0) << message;
+  int status = polyattn_rt_check_values(&kernel, pointers, &sizes, message, sizeof message);
+  EXPECT_EQ(status != 0, message[0] != 0);
+  return message;
+}
+static std::string checkWide(std::vector<int64_t> first, int64_t rows = 100) {
+  return checkFirst(std::move(first), rows, POLYATTN_I64);
+}
+static std::string checkNarrow(std::vector<int64_t> first) {
+  return checkFirst(std::move(first), 100, POLYATTN_I32);
+}
+
+TEST(CheckFirstPosition, InsideTheTables) {
+  EXPECT_EQ(checkWide({0, 80, 16}), "");
+  EXPECT_EQ(checkNarrow({0, 80, 16}), "");
+  EXPECT_EQ(
+      checkWide({0, 96}),
+      "entry: argument 'first': expected at most 80, so that 20 rows end within the tables' L "
+      "= 100 positions, got 96 for batch 1");
+  EXPECT_EQ(
+      checkNarrow({INT32_MAX / 16 * 16}),
+      "entry: argument 'first': expected at most 80, so that 20 rows end within the tables' L "
+      "= 100 positions, got 2147483632 for batch 0");
+  EXPECT_EQ(checkWide({0}, 19), "entry: argument 'first': expected tables of at least 20 rows, "
+                                "they have L = 19, got 0 for batch 0");
+}
+
+TEST(CheckFirstPosition, WithoutTables) {
+  EXPECT_EQ(checkWide({POLYATTN_RT_MAX_POSITION - 32}, -1), "");
+  EXPECT_NE(checkWide({POLYATTN_RT_MAX_POSITION - 16}, -1), "");
+  EXPECT_NE(checkWide({INT64_MAX / 16 * 16}, -1), "");
+}
+
+TEST(CheckFirstPosition, NegativeOrInsideALocalBlock) {
+  EXPECT_EQ(checkWide({16, -16}), "entry: argument 'first': expected a position of at least 0, "
+                                  "got -16 for batch 1");
+  EXPECT_NE(checkWide({INT64_MIN}), "");
+  EXPECT_NE(checkNarrow({INT32_MIN}), "");
+  EXPECT_EQ(checkWide({24}), "entry: argument 'first': expected a multiple of the local block, "
+                             "16, got 24 for batch 0");
+}

@@ -1,6 +1,7 @@
 """Runs an entry on a whole sequence and on two pieces of it, the second from the state that the
 first ended in, and compares: `carry_state.py SPEC ENTRY CUT T -- OPTIONS` cuts before position CUT.
 Results that states come out of are called after the arguments they go into, final_... for ....
+Where the entry has a first position the second piece is told where it begins.
 """
 import json
 import math
@@ -58,6 +59,10 @@ def main():
                 if "T" in argument["dims"]:
                     given = path(f"{piece}-{name}")
                     npy.write(given, tensor.cut(argument["dims"].index("T"), begin, end))
+                elif piece == 1 and argument["role"] == "first_position":
+                    given = path("1-" + name)
+                    later = [first + cut for first in tensor.numbers]
+                    npy.write(given, npy.Array(tensor.shape, later, tensor.numbers.typecode))
                 elif piece == 1 and name in states:
                     given = path("0-out-" + finals[states.index(name)])
                 inputs[piece].append(f"--input={name}={given}")

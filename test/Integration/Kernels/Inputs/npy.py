@@ -1,13 +1,16 @@
-"""Reads and writes row-major .npy files of f32 with Python's own library."""
+"""Reads and writes row-major .npy files of f32, i32 and i64 with Python's own library."""
 import array
 import ast
 import math
 
 
+CODES = {"<f4": "f", "<i4": "i", "<i8": "q"}
+
+
 class Array:
-    def __init__(self, shape, numbers):
+    def __init__(self, shape, numbers, code="f"):
         self.shape = tuple(shape)
-        self.numbers = array.array("f", numbers)
+        self.numbers = array.array(code, numbers)
         assert len(self.numbers) == math.prod(self.shape)
 
     def block(self, axis):
@@ -18,10 +21,11 @@ class Array:
     def cut(self, axis, begin, end):
         inner, outer = self.block(axis)
         size = self.shape[axis] * inner
-        numbers = array.array("f")
+        numbers = array.array(self.numbers.typecode)
         for i in range(outer):
             numbers += self.numbers[i * size + begin * inner:i * size + end * inner]
-        return Array(self.shape[:axis] + (end - begin,) + self.shape[axis + 1:], numbers)
+        return Array(self.shape[:axis] + (end - begin,) + self.shape[axis + 1:], numbers,
+                     numbers.typecode)
 
     def at(self, *index):
         """The numbers under leading indices: a row where all but the last are given."""
@@ -44,14 +48,15 @@ def read(path):
     assert content[:8] == b"\x93NUMPY\x01\x00"
     start = 10 + int.from_bytes(content[8:10], "little")
     header = ast.literal_eval(content[10:start].decode())
-    assert header["descr"] == "<f4" and not header["fortran_order"]
-    numbers = array.array("f")
+    assert not header["fortran_order"]
+    numbers = array.array(CODES[header["descr"]])
     numbers.frombytes(content[start:])
-    return Array(header["shape"], numbers)
+    return Array(header["shape"], numbers, numbers.typecode)
 
 
 def write(path, value):
-    header = repr({"descr": "<f4", "fortran_order": False, "shape": value.shape}).encode()
+    descr = {code: descr for descr, code in CODES.items()}[value.numbers.typecode]
+    header = repr({"descr": descr, "fortran_order": False, "shape": value.shape}).encode()
     header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
