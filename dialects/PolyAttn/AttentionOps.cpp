@@ -252,6 +252,22 @@ static LogicalResult verifyIdentifiers(AttentionOp op) {
   return success();
 }
 
+/// What the sequences [B, T, H, d] hold; without any, what is not f32 holds.
+static Type storageOf(AttentionOp op) {
+  Type result;
+  for (BlockArgument argument : op.getBody().getArguments()) {
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    if (!tensor || argument == op.getFirstPositionArgument() ||
+        AttentionOp::isDecayOrState(argument))
+      continue;
+    if (tensor.getRank() == 4)
+      return tensor.getElementType();
+    if (!result || result.isF32())
+      result = tensor.getElementType();
+  }
+  return result;
+}
+
 LogicalResult AttentionOp::verifyRegions() {
   if (failed(verifyNames(*this, getArgNames(), getBody())) || failed(verifyIdentifiers(*this)))
     return failure();
@@ -259,7 +275,7 @@ LogicalResult AttentionOp::verifyRegions() {
     return emitOpError("has result names and result types of different numbers");
   if (failed(verifyFirstPosition(*this)))
     return failure();
-  Type storage;
+  Type storage = storageOf(*this);
   for (auto [argument, name] : llvm::zip(getBody().getArguments(), getArgNames())) {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     if (!tensor)
@@ -280,10 +296,11 @@ LogicalResult AttentionOp::verifyRegions() {
     if (!isStorageType(tensor.getElementType()))
       return emitOpError("C2: argument ")
              << name << " must hold f32, bf16 or f16, not " << tensor.getElementType();
-    if (storage && storage != tensor.getElementType())
+    bool isSequence = tensor.getRank() == 4;
+    if (tensor.getElementType() != storage && (isSequence || !tensor.getElementType().isF32()))
       return emitOpError("C2: argument ")
-             << name << " holds " << tensor.getElementType() << " where others hold " << storage;
-    storage = tensor.getElementType();
+             << name << " holds " << tensor.getElementType() << " where "
+             << (isSequence ? "other sequences" : "sequences") << " hold " << storage;
   }
   auto returnOp =
       getBody().front().empty() ? ReturnOp() : dyn_cast<ReturnOp>(getBody().front().back());
@@ -306,7 +323,7 @@ LogicalResult AttentionOp::verifyRegions() {
         return emitOpError("C3: a result of width ")
                << feature.getWidth() << " does not fit " << tensor;
       if (tensor.getElementType() != storage && !tensor.getElementType().isF32())
-        return emitOpError("C2: a result must hold f32 or the arguments' storage type, not ")
+        return emitOpError("C2: a result must hold f32 or the sequences' storage type, not ")
                << tensor.getElementType();
     } else if (value.getType() != type) {
       return emitOpError("C3: a result ") << type << " is given a " << value.getType();

@@ -69,7 +69,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     place in its sequence; maps need no argument for it.
 
     C1: every tensor has one of these shapes, or that of a decay or a state.
-    C2: arguments have one storage type, f32, bf16 or f16; decays and states are f32.
+    C2: sequences [B, T, H, d] have one storage type, f32, bf16 or f16; every other argument holds
+        that type or f32. Decays and states are f32.
     C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
     C5: the argument that `first_position` names is `tensor<?xi64>` or `tensor<?xi32>`, and the body

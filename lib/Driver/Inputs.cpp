@@ -104,9 +104,14 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
                                  argument.name + "=FILE.npy or --random, got neither");
       continue;
     }
-    Expected<HostTensor> tensor = readNpy(file->path, argument.type, layout);
+    NpyRounding rounding;
+    Expected<HostTensor> tensor = readNpy(file->path, argument.type, layout, &rounding);
     if (!tensor)
       return createStringError("argument '" + argument.name + "': " + toString(tensor.takeError()));
+    if (rounding.numbers > 0)
+      errs() << "polyattn-run: note: argument '" << argument.name << "': " << rounding.numbers
+             << " of " << tensor->count() << " numbers of type '" << rounding.descr
+             << "' are rounded to " << nameOf(argument.type) << "\n";
     if (Error error = binder.bind(argument, tensor->sizes))
       return std::move(error);
     given[i] = std::move(*tensor);

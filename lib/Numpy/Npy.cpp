@@ -10,6 +10,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 #include <cstring>
 
 using namespace llvm;
@@ -146,8 +147,8 @@ int64_t numberBytes(StringRef descr, ElementType wanted) {
     return bytesOf(wanted);
   if (isInteger(wanted))
     return 0;
-  if (descr == "<f8")
-    return 8;
+  if (descr == "<f8" || (descr == "<f4" && wanted != ElementType::F32))
+    return descr == "<f8" ? 8 : 4;
   if (wanted == ElementType::BF16 && (descr == "|V2" || descr == "V2" || descr == "<u2"))
     return 2;
   return 0;
@@ -155,7 +156,8 @@ int64_t numberBytes(StringRef descr, ElementType wanted) {
 
 } // namespace
 
-static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layout layout) {
+static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layout layout,
+                                      NpyRounding &rounding) {
   auto split = splitFile(bytes);
   if (!split)
     return split.takeError();
@@ -164,7 +166,10 @@ static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layou
   int64_t size = numberBytes(header.descr, wanted);
   if (!size)
     return createStringError("expected numbers of type '" + descrOf(wanted) + "' (" +
-                             nameOf(wanted) + ")" + (isInteger(wanted) ? "" : " or '<f8'") +
+                             nameOf(wanted) + ")" +
+                             (isInteger(wanted)            ? ""
+                              : wanted == ElementType::F32 ? " or '<f8'"
+                                                           : ", '<f4' or '<f8'") +
                              ", got '" + header.descr + "'");
   __int128 promised = size;
   for (int64_t extent : header.shape)
@@ -194,24 +199,33 @@ static Expected<HostTensor> readBytes(StringRef bytes, ElementType wanted, Layou
     }
     return at;
   };
+  rounding = {0, header.descr};
   tensor->forEach([&](int64_t linear, void *address) {
     const char *number = data.data() + position(linear) * size;
-    if (header.descr != "<f8") {
+    if (size == bytesOf(wanted)) {
       std::memcpy(address, number, size);
       return;
     }
     double value;
-    std::memcpy(&value, number, sizeof(value));
+    if (size == 8)
+      std::memcpy(&value, number, sizeof(value));
+    else
+      value = loadElement(ElementType::F32, number);
     storeElement(wanted, address, value);
+    double stored = loadElement(wanted, address);
+    rounding.numbers += stored != value && !(std::isnan(stored) && std::isnan(value));
   });
   return tensor;
 }
 
-Expected<HostTensor> polyattn::readNpy(StringRef path, ElementType wanted, Layout layout) {
+Expected<HostTensor> polyattn::readNpy(StringRef path, ElementType wanted, Layout layout,
+                                       NpyRounding *rounding) {
+  NpyRounding unasked;
   auto buffer = mapDataFile(path);
   if (!buffer)
     return inFile(path, buffer.takeError());
-  Expected<HostTensor> tensor = readBytes((*buffer)->getBuffer(), wanted, layout);
+  Expected<HostTensor> tensor =
+      readBytes((*buffer)->getBuffer(), wanted, layout, rounding ? *rounding : unasked);
   if (!tensor)
     return inFile(path, tensor.takeError());
   return tensor;

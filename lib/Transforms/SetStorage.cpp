@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Transforms/SetStorage.h"
-#include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Entry/Signature.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -30,15 +30,31 @@ static RankedTensorType holding(RankedTensorType tensor, Type element) {
   return RankedTensorType::get(tensor.getShape(), element, tensor.getEncoding());
 }
 
-static void setStorage(AttentionOp attention, Type element) {
+/// What an argument holds from here on.
+static Type elementFor(const TensorSignature &argument, Type before, Type element) {
+  switch (argument.role) {
+  case Role::First:
+  case Role::Decay:
+  case Role::State:
+    return before;
+  case Role::Frequencies:
+    return Float32Type::get(before.getContext());
+  default:
+    return element;
+  }
+}
+
+static llvm::Error setStorage(AttentionOp attention, Type element) {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return signature.takeError();
   llvm::DenseSet<Type> before;
-  for (BlockArgument argument : attention.getBody().getArguments()) {
-    bool holdsNumbers = argument != attention.getFirstPositionArgument();
-    if (holdsNumbers && !AttentionOp::isDecayOrState(argument)) {
-      auto tensor = cast<RankedTensorType>(argument.getType());
+  for (auto [argument, described] :
+       llvm::zip(attention.getBody().getArguments(), signature->arguments)) {
+    auto tensor = cast<RankedTensorType>(argument.getType());
+    if (tensor.getRank() == 4 && !AttentionOp::isDecayOrState(argument))
       before.insert(tensor.getElementType());
-      argument.setType(holding(tensor, element));
-    }
+    argument.setType(holding(tensor, elementFor(described, tensor.getElementType(), element)));
   }
   auto returned = cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
   SmallVector<Attribute> results;
@@ -51,6 +67,7 @@ static void setStorage(AttentionOp attention, Type element) {
     results.push_back(TypeAttr::get(tensor));
   }
   attention.setResultTypesAttr(ArrayAttr::get(attention.getContext(), results));
+  return llvm::Error::success();
 }
 
 llvm::Error polyattn::setStorage(ModuleOp module, StringRef name) {
@@ -58,7 +75,8 @@ llvm::Error polyattn::setStorage(ModuleOp module, StringRef name) {
   if (!element)
     return llvm::createStringError("unknown storage '" + name + "', expected f32, bf16 or f16");
   for (AttentionOp attention : module.getOps<AttentionOp>())
-    ::setStorage(attention, element);
+    if (llvm::Error error = ::setStorage(attention, element))
+      return error;
   return llvm::Error::success();
 }
 

@@ -89,7 +89,7 @@ polyattn.attention @attention_c1_type(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x
 
 // -----
 
-// expected-error@+1 {{C2: argument "w" holds 'bf16' where others hold 'f32'}}
+// expected-error@+1 {{C2: argument "w" holds 'bf16' where sequences hold 'f32'}}
 polyattn.attention @attention_c2_mixed(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
     tensor<?x?x?x4xf32>, %w: tensor<4x4xbf16>)
     -> (o: tensor<?x?x?x4xf32>) {
@@ -129,7 +129,7 @@ polyattn.attention @attention_c2_decay(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?
 
 // -----
 
-// expected-error@+1 {{C2: a result must hold f32 or the arguments' storage type, not 'bf16'}}
+// expected-error@+1 {{C2: a result must hold f32 or the sequences' storage type, not 'bf16'}}
 polyattn.attention @attention_c2_result(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
     tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xbf16>) {
@@ -851,3 +851,22 @@ polyattn.attention @attention_c5_name(%q: tensor<?x?x?x4xf32>, %first: tensor<?x
   "polyattn.return"(%a) : (!polyattn.feature<[4]>) -> ()
 }) {sym_name = "attention_c5_index", arg_names = ["q"], result_names = ["o"],
     result_types = [tensor<?x?x?x4xf32>], first_position = 7 : i64} : () -> ()
+
+// -----
+
+// expected-error@+1 {{C2: argument "k" holds 'f32' where other sequences hold 'bf16'}}
+polyattn.attention @attention_c2_sequences(%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xbf16> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C2: argument "w" holds 'f16' where sequences hold 'bf16'}}
+polyattn.attention @attention_c2_weight(%w: tensor<4x4xf16>, %q: tensor<?x?x?x4xbf16>,
+    %u: tensor<4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xbf16> -> [4]
+  return %a : [4]
+}

@@ -25,4 +25,25 @@ polyattn.attention @stateful(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
   return %o#0, %o#1 : [4], tensor<?x?x8x4xf32>
 }
 
+polyattn.feature_map @turned(%x: [16], %f: 4) {
+  %phi = rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 8, offset = 0.0, scale = 1.0}
+    : [16], 4
+  yield %phi : [16]
+}
+
+// Nor do rotary frequencies, shared or per head, and positions; tables do.
+// CHECK-LABEL: attention @rotary
+// CHECK-SAME: %q: tensor<?x?x?x16xbf16>, %f: tensor<4xf32>, %fh: tensor<?x4xf32>, %p: tensor<?x1x16xbf16>, %first: tensor<?xi64>)
+polyattn.attention @rotary(%q: tensor<?x?x?x16xf32>, %f: tensor<4xf32>, %fh: tensor<?x4xf32>,
+    %p: tensor<?x1x16xf32>, %first: tensor<?xi64>)
+    -> (o: tensor<?x?x?x16xf32>) first_position %first {
+  %a = apply @turned(%q, %f) : tensor<?x?x?x16xf32>, tensor<4xf32> -> [16]
+  %b = apply @turned(%q, %fh) : tensor<?x?x?x16xf32>, tensor<?x4xf32> -> [16]
+  %c = read %p : tensor<?x1x16xf32> -> [16]
+  %d = add %a, %c : [16], [16]
+  %o = attend query %d key %b value %a causal normalize <none>
+    {grouping = #polyattn.grouping<block>} : [16], [16], [16]
+  return %o : [16]
+}
+
 // UNKNOWN: error: unknown storage 'f64', expected f32, bf16 or f16

@@ -7,7 +7,7 @@
 //
 // Versions 1, 2 and 3 of the format, little-endian:
 //
-//   '<f4' f32    '<f2' f16    '<f8' any type, rounded to it
+//   '<f4' f32    '<f2' f16    '<f8' and '<f4' any narrower type, rounded to it
 //   '<V2' bf16, which NumPy has no type for; '|V2' and '<u2' (a view of the bits) are
 //         read, too. This is what ml_dtypes.bfloat16 saves.
 //   '<i4' i32    '<i8' i64
@@ -24,10 +24,17 @@
 
 namespace polyattn {
 
+/// What reading has changed.
+struct NpyRounding {
+  int64_t numbers = 0; // that are not what the file has
+  std::string descr;   // the file's type
+};
+
 /// Reads a file as a tensor of the wanted type. Errors name the file and what is wrong with it,
 /// or what type was expected and what came.
 llvm::Expected<HostTensor> readNpy(llvm::StringRef path, ElementType wanted,
-                                   Layout layout = Layout::Contiguous);
+                                   Layout layout = Layout::Contiguous,
+                                   NpyRounding *rounding = nullptr);
 
 /// A file to be written: opened early, so that a path that cannot be written fails before the
 /// work, and put in place whole by `commit`. Without it nothing is left behind.

@@ -13,7 +13,8 @@
 namespace polyattn {
 
 /// Lets the queries, keys, values, weights and outputs of all attentions hold `type`, which is f32,
-/// bf16 or f16. Decays and states stay f32. Fails with one line for other types.
+/// bf16 or f16. Decays, states and rotary frequencies are f32 whatever the type: angles grow with
+/// the position, and so does the error of a rounded frequency. Fails with one line for other types.
 llvm::Error setStorage(mlir::ModuleOp module, llvm::StringRef type);
 
 } // namespace polyattn

@@ -10,6 +10,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -100,6 +101,34 @@ TEST_F(NpyTest, FortranOrderIsPutInOrder) {
   EXPECT_EQ(numbers(*tensor), (std::vector<double>{0, 1, 2, 3, 4, 5}));
 }
 
+TEST_F(NpyTest, RoundingIsCounted) {
+  auto rounded = [&](const char *descr, const std::string &data, ElementType type) {
+    NpyRounding rounding;
+    auto tensor =
+        readNpy(write(1, header(descr, "(4,)"), data), type, Layout::Contiguous, &rounding);
+    EXPECT_TRUE(bool(tensor));
+    EXPECT_EQ(rounding.descr, descr);
+    return rounding.numbers;
+  };
+  double nan = std::nan("");
+  EXPECT_EQ(rounded("<f8", bytes<double>({1, 1.5, nan, -0.0}), ElementType::F32), 0);
+  EXPECT_EQ(rounded("<f8", bytes<double>({0.1, 1e300, nan, 3}), ElementType::F32), 2);
+  EXPECT_EQ(rounded("<f4", bytes<float>({1, 1.5, 0.1f, 257}), ElementType::BF16), 2);
+  EXPECT_EQ(rounded("<f4", bytes<float>({1, 1.5, 1e-8f, 257}), ElementType::F16), 1);
+  EXPECT_EQ(rounded("<f4", bytes<float>({0.1f, 1, 2, 3}), ElementType::F32), 0);
+}
+
+TEST_F(NpyTest, WholeNumbers) {
+  std::string data = bytes<int64_t>({-1, int64_t(1) << 53, INT64_MAX});
+  auto tensor = readNpy(write(1, header("<i8", "(3,)"), data), ElementType::I64);
+  ASSERT_TRUE(bool(tensor));
+  EXPECT_EQ(std::memcmp(tensor->data, data.data(), data.size()), 0);
+  auto narrow =
+      readNpy(write(1, header("<i4", "(2,)"), bytes<int32_t>({7, INT32_MIN})), ElementType::I32);
+  ASSERT_TRUE(bool(narrow));
+  EXPECT_EQ(numbers(*narrow), (std::vector<double>{7, -0x1p31}));
+}
+
 TEST_F(NpyTest, DoublesAreRounded) {
   std::string data = bytes<double>({1.0 + 0x1p-30, 3});
   for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F16}) {
@@ -123,7 +152,10 @@ TEST_F(NpyTest, WrongTypes) {
   contains(failure(1, header("<i8", "(1,)"), data), "expected numbers of type '<f4' (f32)");
   contains(failure(1, header("<f2", "(4,)"), data), "got '<f2'");
   contains(failure(1, header(">f4", "(2,)"), data), "got '>f4'");
-  contains(failure(1, header("<f4", "(2,)"), data, ElementType::BF16), "(bf16)");
+  contains(failure(1, header("<f2", "(4,)"), data, ElementType::BF16), "(bf16)");
+  contains(failure(1, header("<i4", "(2,)"), data, ElementType::I64),
+           "expected numbers of type '<i8' (i64), got '<i4'");
+  contains(failure(1, header("<f8", "(1,)"), data, ElementType::I64), "got '<f8'");
   contains(failure(1, header("<u2", "(4,)"), data, ElementType::F16), "got '<u2'");
 }
 

@@ -1,4 +1,5 @@
-"""Reads and writes row-major .npy files of f32, i32 and i64 with Python's own library."""
+"""Reads and writes row-major .npy files of f32, i32 and i64 with Python's own library, and reads
+bf16."""
 import array
 import ast
 import math
@@ -49,8 +50,13 @@ def read(path):
     start = 10 + int.from_bytes(content[8:10], "little")
     header = ast.literal_eval(content[10:start].decode())
     assert not header["fortran_order"]
-    numbers = array.array(CODES[header["descr"]])
-    numbers.frombytes(content[start:])
+    if header["descr"] == "<V2":  # bf16: the upper half of an f32
+        halves = content[start:]
+        words = b"".join(b"\0\0" + halves[i:i + 2] for i in range(0, len(halves), 2))
+        numbers = array.array("f", words)
+    else:
+        numbers = array.array(CODES[header["descr"]])
+        numbers.frombytes(content[start:])
     return Array(header["shape"], numbers, numbers.typecode)
 
 
