@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 #include <cstdlib>
+#include <sys/auxv.h>
 
 using namespace polyattn;
 
@@ -31,17 +32,19 @@ static constexpr llvm::StringRef kPrefixes[] = {"kernel-", "llvmcache-"};
 static constexpr uint64_t kMaxCacheBytes = uint64_t(1) << 30;
 static constexpr uint64_t kMaxFileBytes = uint64_t(1) << 28;
 
-/// The value where it names one folder whatever the current one is. A program with more rights than
-/// its user does not take folders from that user.
+/// The value where it names one folder whatever the current one is.
 static std::optional<llvm::StringRef> absolutePathIn(const char *variable) {
-  const char *value = secure_getenv(variable);
+  const char *value = getenv(variable);
   if (!value || !llvm::sys::path::is_absolute(value))
     return std::nullopt;
   return llvm::StringRef(value);
 }
 
 std::string KernelCache::defaultDirectory() {
-  const char *chosen = secure_getenv("POLYATTN_CACHE_DIR");
+  // A program with more rights than its user takes no folder from that user, nor from its HOME.
+  if (getauxval(AT_SECURE))
+    return "";
+  const char *chosen = getenv("POLYATTN_CACHE_DIR");
   if (chosen && !*chosen)
     return "";
   if (auto directory = absolutePathIn("POLYATTN_CACHE_DIR"))

@@ -7,6 +7,7 @@
 
 #include "polyattn/JIT/Compiler.h"
 #include "gtest/gtest.h"
+#include <map>
 #include <random>
 
 using namespace polyattn;
@@ -31,16 +32,26 @@ struct Tensor {
   }
 };
 
-/// A kernel and what it is called with: batch 3, one head.
-class Call {
-public:
-  Call(llvm::StringRef file, llvm::StringRef entry, int64_t positions, bool invariant) {
+/// Compiled for the first test that wants it.
+const CompiledKernel *compileOnce(llvm::StringRef file, llvm::StringRef entry, bool invariant) {
+  static std::map<std::pair<std::string, bool>, std::unique_ptr<CompiledKernel>> kernels;
+  std::unique_ptr<CompiledKernel> &kernel = kernels[{entry.str(), invariant}];
+  if (!kernel) {
     JITOptions options;
     options.entry = entry.str();
     options.cacheDirectory = "";
     options.invariant = invariant;
     kernel =
         llvm::cantFail(compileKernelFromFile((POLYATTN_SPECS "/" + file + ".mlir").str(), options));
+  }
+  return kernel.get();
+}
+
+/// A kernel and what it is called with: batch 3, one head.
+class Call {
+public:
+  Call(llvm::StringRef file, llvm::StringRef entry, int64_t positions, bool invariant) {
+    kernel = compileOnce(file, entry, invariant);
     std::mt19937 random(7);
     std::normal_distribution<float> normal;
     for (const TensorDescription &tensor : kernel->getDescription().tensors) {
@@ -110,7 +121,7 @@ public:
     return results();
   }
 
-  std::unique_ptr<CompiledKernel> kernel;
+  const CompiledKernel *kernel;
 
 private:
   static constexpr int64_t kSequences = 3;
