@@ -77,9 +77,11 @@ double norm(ArrayRef<double> a) {
 
 } // namespace
 
-Judge Judge::of(const Arithmetic &arithmetic, std::vector<Array> reference) {
+Judge Judge::of(const Arithmetic &arithmetic, std::vector<Array> reference, int64_t terms) {
   Judge judge;
   judge.arithmetic = arithmetic;
+  // Samples disturb the terms of a sum; its partial sums, which code rounds, grow with their root.
+  judge.timesSpread = kTimesSpread * std::max(1.0, std::sqrt(double(terms)) / 4);
   judge.reference = std::move(reference);
   for (const Array &array : judge.reference)
     judge.spread.emplace_back(widthOf(array) ? array.data.size() / widthOf(array) : 0, 0.0);
@@ -103,7 +105,7 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
   auto exact = evaluate(attention, arguments, sizes, Reading::Scores);
   if (failed(exact))
     return llvm::make_error<ReportedError>();
-  Judge judge = of(arithmetic, std::move(*exact));
+  Judge judge = of(arithmetic, std::move(*exact), sizes.keys);
   bool recurrent = hasQuickRecurrentReading(attention, sizes);
   for (int sample = 0; sample < kSamples * (1 + recurrent); ++sample) {
     Disturbance disturbance(arithmetic, sample);
@@ -135,7 +137,7 @@ void Judge::judgeRow(size_t number, size_t row, StringRef name, ElementType type
   auto expected = ArrayRef(reference[number].data).slice(row * width, width);
   auto got = ArrayRef(result.data).slice(row * width, width);
   double size = norm(expected), difference = distance(expected, got);
-  double allowed = kTimesSpread * spread[number][row] + kTimesUnit * arithmetic.unit * size +
+  double allowed = timesSpread * spread[number][row] + kTimesUnit * arithmetic.unit * size +
                    storageError(type, size, width) + 1e-36;
   bool outOfRange = !std::isfinite(allowed) || llvm::any_of(expected, [&](double x) {
     return !std::isfinite(roundTo(type, 1.01 * x));

@@ -42,7 +42,8 @@ private:
 /// The rows of right results with the errors that they may have.
 class Judge {
 public:
-  static Judge of(const Arithmetic &arithmetic, std::vector<Array> reference);
+  /// Rows are sums over `terms` keys, each step of which is rounded.
+  static Judge of(const Arithmetic &arithmetic, std::vector<Array> reference, int64_t terms);
   /// Asks the oracle for the rows and how well they are determined. Fails, with the context's
   /// diagnostic, where it refuses the program.
   static llvm::Expected<Judge> ask(AttentionOp attention, llvm::ArrayRef<HostTensor> arguments,
@@ -68,6 +69,7 @@ private:
                 const Array &result, Verdict &verdict) const;
 
   Arithmetic arithmetic;
+  double timesSpread = 0;
   std::vector<Array> reference;
   /// The largest difference of a sample's row, for each result and row; infinite where a sample is.
   std::vector<std::vector<double>> spread;

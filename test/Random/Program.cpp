@@ -61,6 +61,15 @@ size_t Program::addWeight(std::vector<int64_t> shape, bool isFrequencies) {
   return weights.size() - 1;
 }
 
+size_t Program::addWeightProduct(size_t lhs, size_t rhs) {
+  Op op{
+      "weight_product",        "", {}, {lhs, rhs}, weights[lhs].type() + ", " + weights[rhs].type(),
+      /*isWeightProduct=*/true};
+  ops.push_back(std::move(op));
+  products.push_back({{weights[lhs].shape[0], weights[rhs].shape[1]}});
+  return kProduct + products.size() - 1;
+}
+
 bool Program::add(std::string mnemonic, std::vector<size_t> operands, std::string attributes,
                   Structure structure, bool nonNegative, std::vector<size_t> weightOperands) {
   Op op{std::move(mnemonic), std::move(attributes), std::move(operands), std::move(weightOperands),
@@ -68,7 +77,7 @@ bool Program::add(std::string mnemonic, std::vector<size_t> operands, std::strin
   for (size_t operand : op.vectors)
     op.types += (op.types.empty() ? "" : ", ") + vectors[operand].structure.str();
   for (size_t weight : op.weights)
-    op.types += (op.types.empty() ? "" : ", ") + weights[weight].type();
+    op.types += (op.types.empty() ? "" : ", ") + weightOf(weight).type();
   ops.push_back(std::move(op));
   vectors.push_back({std::move(structure), nonNegative});
   return true;
@@ -86,15 +95,18 @@ size_t Program::another(Choices &choices, int64_t wanted) {
 std::string Program::write(std::string &text, const std::vector<std::string> &inputNames,
                            const std::vector<std::string> &weightNames,
                            const std::string &prefix) const {
-  std::vector<std::string> names = inputNames;
+  std::vector<std::string> names = inputNames, productNames;
   for (const Op &op : ops) {
-    names.push_back("%" + prefix + std::to_string(names.size()));
-    text += "  " + names.back() + " = " + op.mnemonic;
+    std::vector<std::string> &defined = op.isWeightProduct ? productNames : names;
+    defined.push_back("%" + prefix + (op.isWeightProduct ? "w" : "") +
+                      std::to_string(defined.size()));
+    text += "  " + defined.back() + " = " + op.mnemonic;
     std::string operands;
     for (size_t vector : op.vectors)
       operands += (operands.empty() ? " " : ", ") + names[vector];
     for (size_t weight : op.weights)
-      operands += (operands.empty() ? " " : ", ") + weightNames[weight];
+      operands += (operands.empty() ? " " : ", ") +
+                  (weight < kProduct ? weightNames[weight] : productNames[weight - kProduct]);
     text += operands;
     if (!op.attributes.empty())
       text += " {" + op.attributes + "}";

@@ -70,9 +70,12 @@ private:
   struct Op {
     std::string mnemonic, attributes;
     std::vector<size_t> vectors;
+    /// Those that come from outside; from kProduct on the products of two.
     std::vector<size_t> weights;
     std::string types;
+    bool isWeightProduct = false;
   };
+  static constexpr size_t kProduct = size_t(1) << 32;
 
   // ProgramOps.cpp: one random op of each family.
   void addOp(Choices &choices, int64_t maxFeatures);
@@ -86,13 +89,17 @@ private:
 
   size_t another(Choices &choices, int64_t width);
   size_t addWeight(std::vector<int64_t> shape, bool isFrequencies = false);
+  size_t addWeightProduct(size_t lhs, size_t rhs);
+  const Weight &weightOf(size_t number) const {
+    return number < kProduct ? weights[number] : products[number - kProduct];
+  }
   bool add(std::string mnemonic, std::vector<size_t> operands, std::string attributes,
            Structure structure, bool nonNegative, std::vector<size_t> weightOperands = {});
   int64_t width(size_t vector) const { return vectors[vector].structure.width(); }
   bool nonNegative(size_t vector) const { return vectors[vector].nonNegative; }
 
   std::vector<Input> inputs;
-  std::vector<Weight> weights;
+  std::vector<Weight> weights, products;
   std::vector<Vector> vectors;
   std::vector<Op> ops;
   size_t result = 0;

@@ -45,9 +45,12 @@ void Program::addOp(Choices &choices, int64_t maxFeatures) {
 
 bool Program::addLinear(Choices &choices, size_t x) {
   int64_t columns = anyWidth(choices);
-  if (choices.chance(15)) { // a weight that is a product of two
+  if (choices.chance(15)) { // two weights, one after the other
     int64_t depth = anyWidth(choices);
     size_t first = addWeight({width(x), depth}), second = addWeight({depth, columns});
+    if (choices.chance(50))
+      return add("project", {x}, "", Structure::vector(columns), false,
+                 {addWeightProduct(first, second)});
     add("project", {x}, "", Structure::vector(depth), false, {first});
     return add("project", {vectors.size() - 1}, "", Structure::vector(columns), false, {second});
   }

@@ -157,21 +157,21 @@ int Session::run() {
   auto start = std::chrono::steady_clock::now();
   size_t cases = 0;
   std::vector<std::pair<size_t, Failure>> found;
-  test::forEachInProcess([&](size_t i) { return i < options.count && secondsSince(start) < options.seconds; },
-                         options.jobs, sizeof(TrialReport), kLimits,
-                         [&](size_t i, void *report) {
-                           size_t number = options.first + i;
-                           Choices choices(options.seed * 0x9e3779b97f4a7c15 + number);
-                           runTrial(makeCase(number, choices), dialects, targets,
-                                    *static_cast<TrialReport *>(report));
-                         },
-                         [&](size_t i, const void *memory, const ProcessEnd &end) {
-                           const auto &report = *static_cast<const TrialReport *>(memory);
-                           ++cases;
-                           count(report);
-                           for (Failure &failure : failuresOf(report, end))
-                             found.push_back({options.first + i, std::move(failure)});
-                         });
+  test::forEachInProcess(
+      [&](size_t i) { return i < options.count && secondsSince(start) < options.seconds; },
+      options.jobs, sizeof(TrialReport), kLimits,
+      [&](size_t i, void *report) {
+        size_t number = options.first + i;
+        Choices choices(options.seed * 0x9e3779b97f4a7c15 + number);
+        runTrial(makeCase(number, choices), dialects, targets, *static_cast<TrialReport *>(report));
+      },
+      [&](size_t i, const void *memory, const ProcessEnd &end) {
+        const auto &report = *static_cast<const TrialReport *>(memory);
+        ++cases;
+        count(report);
+        for (Failure &failure : failuresOf(report, end))
+          found.push_back({options.first + i, std::move(failure)});
+      });
   double seconds = secondsSince(start);
   llvm::sort(found, [](const auto &a, const auto &b) { return a.first < b.first; });
   for (const auto &[number, failure] : found)

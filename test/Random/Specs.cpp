@@ -201,9 +201,10 @@ std::string SpecWriter::normalizer(bool isSigned, bool hasStates) {
   bool bias = kind == 3;
   std::string text = bias ? "bias, bias = " + number(choices.oneOf({1.0, 0.5, 3.0, -0.5, 1e-3}))
                           : "sum, eps = " + number(choices.oneOf({1e-6, 1e-3, 1.0, 0.1}));
-  if (bias && choices.chance(30))
+  bool eps = !bias || choices.chance(30);
+  if (bias && eps)
     text += ", eps = " + number(1e-3);
-  if (!hasStates && choices.chance(20))
+  if (eps && !hasStates && choices.chance(20))
     text += ", eps_mode = row_max";
   if (choices.chance(15))
     text += ", reduce = mean";

@@ -166,7 +166,17 @@ void TileWriter::reduce() {
   std::string bound =
       !isMax && (rows ? a.rows : a.columns) == block && choices.chance(30) ? " bound %valid" : "";
   if (a.rows == 1 && choices.chance(30)) {
-    add(1, a.columns, "tile.cumulative_sum " + a.name + " : " + a.type() + " -> ");
+    Tile high{fresh(), 1, a.columns}, low{fresh(), 1, a.columns}, sum{fresh(), 1, a.columns};
+    line(
+        formatv("{0}, {1} = tile.cumulative_sum {2} : {3}", high.name, low.name, a.name, a.type()));
+    // Which part is in which depends on the order of the sum.
+    line(formatv("{0} = tile.map {1}, {2} : {3}, {3} -> {3} {{", sum.name, high.name, low.name,
+                 sum.type()));
+    line("^bb0(%u: f32, %v: f32):");
+    line("  %r = arith.addf %u, %v : f32");
+    line("  tile.yield %r : f32");
+    line("}");
+    tiles.push_back(sum);
     return;
   }
   std::string lower = a.rows == a.columns && choices.chance(20) ? " {lower}" : "";

@@ -49,7 +49,7 @@ public:
       diagnostics.clear();
       bool gpu = StringRef(target).starts_with("emulator");
       ElementType type = gpu ? types[0] : ElementType::F32;
-      Judge judge = Judge::of(Arithmetic::of(type), exact);
+      Judge judge = Judge::of(Arithmetic::of(type), exact, trial.sizes.queries);
       addSamples(judge, type);
       if (gpu)
         runOnEmulator(StringRef(target).split('-').second, judge, entry);

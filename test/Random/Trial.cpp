@@ -174,8 +174,9 @@ private:
   /// A refusal needs words, and of a pass that gives up in the middle they are not about the spec.
   void refuse(TrialReport::Entry &entry, StringRef message) {
     bool internal = message.trim().empty();
-    for (StringRef words : {"failed to legalize", "does not dominate", "unrealized_conversion",
-                            "operand #", "'llvm.", "'vector.", "'memref."})
+    for (StringRef words :
+         {"failed to legalize", "does not dominate", "unrealized_conversion", "operand #",
+          "op requires", "'tile.", "'warp.", "'llvm.", "'vector.", "'memref."})
       internal |= message.contains(words);
     conclude(entry, internal ? Outcome::Wrong : Outcome::Refused,
              internal ? ("an error that is not about the spec: " + message).str() : message.str());

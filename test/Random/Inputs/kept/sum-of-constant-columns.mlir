@@ -1,0 +1,27 @@
+// A sum over the columns of a constant crashed the compiler.
+// case: B=1 T=3 Tk=3 H=1 Hkv=1 seed=0 inputs=normal padded=0 threads=1 segments=0 tile=1 invalid=0 targets=x86-64-v3,emulator-sm_80,emulator-sm_90
+tile.kernel @kernel attributes {arg_names = ["x", "y", "w", "o", "z0", "z1", "z2", "s0"], num_inputs = 3 : i64, query_tensor = 0 : i64, key_tensor = 1 : i64} {
+^bb0(%x: memref<?x?x?x4xf32>, %y: memref<?x?x?x1xf32>, %w: memref<4x2xf32>, %o: memref<?x?x?x1xf32>, %z0: memref<?x?x4x1xf32>, %z1: memref<?x?x4x1xf32>, %z2: memref<?x?x4x1xf32>, %s0: memref<?x?x4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %block = arith.constant 16 : index
+  %length = memref.dim %x, %c1 : memref<?x?x?x4xf32>
+  %t0 = tile.buffer : !tile.buffer<4x4>
+  %t1 = tile.load %w[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<4x2xf32> -> !tile.tile<4x2xf32>
+  scf.for %t = %c0 to %length step %block {
+    %left = arith.subi %length, %t : index
+    %valid = arith.minsi %left, %block : index
+    %t2 = tile.load %x[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x4xf32> -> !tile.tile<4x16xf32>
+    %t3 = tile.load %y[%batch, %t, %kv_head, %c0] valid %valid {row_dim = 1, col_dim = 3} : memref<?x?x?x1xf32> -> !tile.tile<16x1xf32>
+    %t4 = tile.constant 5.000000e-01 : !tile.tile<4x2xf32>
+    %t5 = tile.dot %t2, %t3 bound %valid : !tile.tile<4x16xf32>, !tile.tile<16x1xf32> -> !tile.tile<4x1xf32>
+    %t6 = tile.reduce <add> <columns> %t5 : !tile.tile<4x1xf32> -> !tile.tile<4x1xf32>
+    %t7 = tile.reduce <add> <columns> %t4 : !tile.tile<4x2xf32> -> !tile.tile<4x1xf32>
+    tile.store %t3, %o[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : !tile.tile<16x1xf32>, memref<?x?x?x1xf32>
+    tile.store %t7, %z0[%batch, %head, %c0, %c0] {row_dim = 2, col_dim = 3} : !tile.tile<4x1xf32>, memref<?x?x4x1xf32>
+    tile.store %t6, %z1[%batch, %head, %c0, %c0] {row_dim = 2, col_dim = 3} : !tile.tile<4x1xf32>, memref<?x?x4x1xf32>
+    tile.store %t5, %z2[%batch, %head, %c0, %c0] {row_dim = 2, col_dim = 3} : !tile.tile<4x1xf32>, memref<?x?x4x1xf32>
+  }
+  %e0 = tile.read %t0[%c0] : !tile.buffer<4x4> -> !tile.tile<4x4xf32>
+  tile.store %e0, %s0[%batch, %head, %c0, %c0] {row_dim = 2, col_dim = 3} : !tile.tile<4x4xf32>, memref<?x?x4x4xf32>
+}
