@@ -114,7 +114,7 @@ private:
     for (const TensorSignature &argument : signature.arguments) {
       if (llvm::Error error = add(argument, arguments))
         return error;
-      driver::fillRandom(argument, trial.seed, arguments.back());
+      driver::fillRandom(signature, argument, sizes, trial.seed, arguments.back());
       random::disturb(trial, argument, arguments.back());
     }
     for (const TensorSignature &result : signature.results)
