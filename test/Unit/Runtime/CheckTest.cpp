@@ -23,7 +23,7 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_HKV, 16}},
 };
 const polyattn_rt_kernel kKernel = {
-    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}, {}};
+    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}, {}, {}};
 
 /// A correct call; tests spoil it.
 class Check : public testing::Test {
@@ -394,7 +394,8 @@ static std::string checkFirst(std::vector<int64_t> first, int64_t rows, int32_t 
       {"first", 0, dtype, 1, {POLYATTN_RT_B}},
   };
   const polyattn_rt_kernel kernel = {
-      "entry", rules, 3, nullptr, 0, nullptr, {-1, -1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}, {2, 16}};
+      "entry",      rules, 3,  nullptr, 0, nullptr, {-1, -1, -1, -1, -1, -1},
+      {1, 0, 0, 0}, {},    {}, {2, 16}};
   std::vector<float> memory(4096);
   std::vector<int32_t> narrow(first.begin(), first.end());
   int64_t batch = first.size(), q[] = {batch, 20, 1}, p[] = {hasTable ? rows : 1, 1};

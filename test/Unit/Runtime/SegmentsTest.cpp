@@ -90,12 +90,14 @@ struct Kernel {
                                stages,
                                2,
                                nullptr,
-                               {-1, -1, -1, -1, -1},
+                               {-1, -1, -1, -1, -1, -1},
                                {1, 0, 0, 0},
-                               {&sums, 1, 2, kUnit, 0, 40, pieces}};
+                               {&sums, 1, 2, kUnit, 0, 40, pieces},
+                               {},
+                               {}};
 
   int64_t choose(int64_t batches, int64_t positions, int64_t heads, int64_t threads) {
-    polyattn_rt_sizes sizes = {{batches, positions, -1, heads, -1}};
+    polyattn_rt_sizes sizes = {{batches, positions, -1, heads, -1, -1}};
     return polyattn_rt_choose_segments(&kernel, &sizes, threads);
   }
 };
