@@ -84,7 +84,7 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
     stream << "]\n";
   }
   if (kernel.firstPosition) {
-    stream << " * " << names[kernel.firstPosition->tensor]
+    stream << " * " << kernel.tensors[kernel.firstPosition->tensor].name
            << " has the position of each batch's first row in its sequence: at least 0";
     if (kernel.firstPosition->unit > 1)
       stream << ", a multiple of " << kernel.firstPosition->unit;
