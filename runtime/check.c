@@ -52,12 +52,6 @@ static const char *dtype_name(int32_t dtype) {
   return "an unknown element type";
 }
 
-static int64_t dtype_bytes(int32_t dtype) {
-  if (dtype == POLYATTN_I64)
-    return 8;
-  return dtype == POLYATTN_F32 || dtype == POLYATTN_I32 ? 4 : 2;
-}
-
 static const char *size_name(int64_t size) {
   static const char *const names[] = {"B", "T", "Tk", "H", "Hkv", "L"};
   return names[-size - 1];
@@ -145,6 +139,11 @@ static bool is_injective(const polyattn_tensor *tensor) {
   return true;
 }
 
+static int fail_rows(const report *where, const polyattn_tensor *tensor) {
+  return fail(where, "expected an innermost stride of 1, got %" PRId64,
+              tensor->strides[tensor->rank - 1]);
+}
+
 /* Memory: pointer, alignment, strides. */
 static int check_memory(const report *where, const polyattn_tensor *tensor) {
   const polyattn_rt_tensor_rule *rule = where->rule;
@@ -152,7 +151,7 @@ static int check_memory(const report *where, const polyattn_tensor *tensor) {
     return 0;
   if (!tensor->data)
     return fail(where, "the data pointer is null");
-  int64_t bytes = dtype_bytes(rule->dtype);
+  int64_t bytes = polyattn_rt_dtype_bytes(rule->dtype);
   if ((uintptr_t)tensor->data % (uintptr_t)bytes != 0)
     return fail(where, "expected data aligned to %" PRId64 " bytes, got address %p", bytes,
                 tensor->data);
@@ -165,10 +164,8 @@ static int check_memory(const report *where, const polyattn_tensor *tensor) {
         __builtin_add_overflow(step < 0 ? low : high, step, step < 0 ? &low : &high))
       return fail(where, "sizes and strides exceed the address space");
   }
-  int64_t innermost = rule->rank - 1;
-  if (rule->rank > 0 && tensor->sizes[innermost] > 1 && tensor->strides[innermost] != 1)
-    return fail(where, "expected an innermost stride of 1, got %" PRId64,
-                tensor->strides[innermost]);
+  if (!polyattn_rt_has_rows(tensor) && !polyattn_rt_is_weight(rule))
+    return fail_rows(where, tensor);
   if (rule->is_result && !is_injective(tensor)) {
     for (int32_t i = 0; i < tensor->rank; ++i)
       if (tensor->strides[i] == 0 && tensor->sizes[i] > 1)
@@ -268,7 +265,7 @@ typedef struct layout {
 
 /* Adds the steps of a tensor's dimensions, in bytes, but for those that are inside of its runs. */
 static layout add_tensor(offsets *all, const polyattn_tensor *tensor) {
-  wide bytes = dtype_bytes(tensor->dtype);
+  wide bytes = polyattn_rt_dtype_bytes(tensor->dtype);
   layout result = {(wide)(uintptr_t)tensor->data, bytes, 0};
   bool in_run[POLYATTN_MAX_RANK] = {false};
   for (bool grew = true; grew;) {
@@ -351,6 +348,16 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
         return fail(&where, "expected memory of its own, got that of %s '%s'",
                     kernel->tensors[j].is_result ? "result" : "argument", kernel->tensors[j].name);
     }
+  return 0;
+}
+
+int polyattn_rt_check_rows(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                           char *error, size_t error_size) {
+  for (int64_t i = 0; i < kernel->num_tensors; ++i) {
+    const report where = {kernel, &kernel->tensors[i], error, error_size};
+    if (!is_empty(tensors[i]) && !polyattn_rt_has_rows(tensors[i]))
+      return fail_rows(&where, tensors[i]);
+  }
   return 0;
 }
 

@@ -68,6 +68,24 @@ static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes 
   return 0;
 }
 
+static int run_described(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
+                         const polyattn_rt_memref *descriptors, void *const *pointers,
+                         const polyattn_rt_team *team, char *error, size_t error_size) {
+  int status = 0;
+  if (kernel->split.max_parts > 1) {
+    status = polyattn_rt_run_split(kernel, sizes, descriptors, team);
+    if (status != 0)
+      snprintf(error, error_size, "%s: no memory for the parts of a head", kernel->name);
+  } else if (kernel->segments.num_sums > 0) {
+    status = polyattn_rt_run_segments(kernel, sizes, pointers, team);
+    if (status != 0)
+      snprintf(error, error_size, "%s: no memory for the segments of a head", kernel->name);
+  } else {
+    status = run_stages(kernel, sizes, pointers, team, error, error_size);
+  }
+  return status;
+}
+
 int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                        int64_t num_tensors, const polyattn_rt_team *team, char *error,
                        size_t error_size) {
@@ -114,18 +132,11 @@ int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *
     polyattn_rt_describe(tensors[i], &descriptors[i]);
     pointers[i] = &descriptors[i];
   }
-  int status = 0;
-  if (kernel->split.max_parts > 1) {
-    status = polyattn_rt_run_split(kernel, &sizes, descriptors, team);
-    if (status != 0)
-      snprintf(error, error_size, "%s: no memory for the parts of a head", kernel->name);
-  } else if (kernel->segments.num_sums > 0) {
-    status = polyattn_rt_run_segments(kernel, &sizes, pointers, team);
-    if (status != 0)
-      snprintf(error, error_size, "%s: no memory for the segments of a head", kernel->name);
-  } else {
-    status = run_stages(kernel, &sizes, pointers, team, error, error_size);
-  }
+  void *weights = NULL;
+  int status = polyattn_rt_copy_weights(kernel, tensors, descriptors, &weights, error, error_size);
+  if (status == 0)
+    status = run_described(kernel, &sizes, descriptors, pointers, team, error, error_size);
+  free(weights);
   free(memory);
   return status;
 }

@@ -156,6 +156,16 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
                       int64_t num_tensors, polyattn_rt_sizes *sizes, char *error,
                       size_t error_size);
 
+/* An argument that neither sequences nor tables of positions have a part in: a weight, a vector.
+ * It may have any strides; those of all other tensors are 1 in the innermost dimension. */
+int polyattn_rt_is_weight(const polyattn_rt_tensor_rule *rule);
+/* Whether elements of the innermost dimension lie one after another. */
+int polyattn_rt_has_rows(const polyattn_tensor *tensor);
+/* Of tensors that are the entry's: refuses weights, too, whose innermost stride is not 1. For
+ * those who hand tensors on as they are. */
+int polyattn_rt_check_rows(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                           char *error, size_t error_size);
+
 /* Of tensors that are the entry's: looks at the values that decide what memory is read, where calls
  * begin in their sequences. Their memory is this process's, not a GPU's. */
 int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
@@ -220,6 +230,15 @@ void polyattn_rt_describe(const polyattn_tensor *tensor, polyattn_rt_memref *mem
 /* Row-major, one element after another. */
 void polyattn_rt_describe_dense(void *data, int64_t rank, const int64_t *sizes,
                                 polyattn_rt_memref *memref);
+
+/* Copies the weights whose innermost stride is not 1 and makes their descriptors those of the
+ * copies. Returns 0 and memory for the caller to free, NULL where there was nothing to copy, or 1
+ * and one line in `error`. */
+int polyattn_rt_copy_weights(const polyattn_rt_kernel *kernel,
+                             const polyattn_tensor *const *tensors, polyattn_rt_memref *descriptors,
+                             void **memory, char *error, size_t error_size);
+
+int64_t polyattn_rt_dtype_bytes(int32_t dtype);
 
 /* The value of a size or of a name of one, -1 where no tensor has it. */
 int64_t polyattn_rt_size(const polyattn_rt_sizes *sizes, int64_t size_or_name);

@@ -25,7 +25,9 @@ enum { POLYATTN_F32 = 1, POLYATTN_F16 = 2, POLYATTN_BF16 = 3, POLYATTN_I32 = 4, 
 
 /* A view of the caller's memory; polyattn never owns or keeps it.
  * Element (i0, i1, ...) lies at data + i0 * strides[0] + i1 * strides[1] + ..., counted in
- * elements. The innermost stride is 1. An input may repeat itself (stride 0) or run
+ * elements. The innermost stride is 1; weights, which are arguments without a size B, T, Tk or L,
+ * may have any, for instance that of a transposed one, and are then copied in each call (on
+ * processors; calls on GPUs refuse them). An input may repeat itself (stride 0) or run
  * backwards (negative strides); no two elements of a result may share memory, and
  * results share none with other tensors. */
 typedef struct polyattn_tensor {

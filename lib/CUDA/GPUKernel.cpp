@@ -206,6 +206,8 @@ Error GPUKernel::launch(llvm::ArrayRef<polyattn_tensor> tensors, void *workspace
   auto pointers = pointersTo(tensors);
   if (polyattn_rt_check(&code->tensorRules->get(), pointers.data(), pointers.size(), &sizes,
                         error.text, sizeof error.text) != 0 ||
+      polyattn_rt_check_rows(&code->tensorRules->get(), pointers.data(), error.text,
+                             sizeof error.text) != 0 ||
       polyattn_cuda_launch(&code->kernel, pointers.data(), pointers.size(),
                            segments ? segments : chooseSegments(tensors), workspace, workspaceBytes,
                            stream, error.text, sizeof error.text) != 0)

@@ -86,7 +86,7 @@ int polyattn_cuda_workspace(const polyattn_cuda_launch_rule *rule,
 /* Puts the kernel on the stream, and with more than one segment the one before it, and returns.
  * Allocates nothing and waits for nothing, so a stream that is captured into a graph can take it.
  * The workspace is needed until the kernel has ended, and holds nothing after. Tensors are taken
- * as they are: polyattn_rt_check says whether they are the entry's. */
+ * as they are: polyattn_rt_check and polyattn_rt_check_rows say whether they are the entry's. */
 int polyattn_cuda_launch(const polyattn_cuda_kernel *kernel, const polyattn_tensor *const *tensors,
                          int64_t num_tensors, int64_t segments, void *workspace,
                          int64_t workspace_bytes, polyattn_cu_stream stream, char *error,

@@ -134,6 +134,45 @@ TEST_F(Check, InnermostStride) {
   EXPECT_EQ(check(), "entry: argument 'q': expected an innermost stride of 1, got 2");
 }
 
+TEST_F(Check, WeightsMayHaveAnyStrides) {
+  auto checkRows = [&] {
+    std::vector<const polyattn_tensor *> pointers;
+    for (const polyattn_tensor &tensor : tensors)
+      pointers.push_back(&tensor);
+    char message[300] = "";
+    int status = polyattn_rt_check_rows(&kKernel, pointers.data(), message, sizeof message);
+    EXPECT_EQ(status != 0, message[0] != 0);
+    return std::string(message);
+  };
+  EXPECT_EQ(checkRows(), "");
+  for (auto [outer, inner] : {std::pair(1, 8), {-1, -8}, {16, -1}, {0, 0}, {32, 2}}) {
+    tensors[2].strides[0] = outer;
+    tensors[2].strides[1] = inner;
+    EXPECT_EQ(check(), "");
+    // Calls that copy no weights refuse them.
+    EXPECT_EQ(checkRows(), "entry: argument 'w': expected an innermost stride of 1, got " +
+                               std::to_string(inner));
+  }
+  tensors[2].strides[1] = INT64_MAX / 2;
+  EXPECT_EQ(check(), "entry: argument 'w': sizes and strides exceed the address space");
+}
+
+TEST(CheckWeights, AreWhatHasNoPositionsAndNoBatch) {
+  auto isWeight = [](int32_t isResult, std::vector<int64_t> sizes) {
+    polyattn_rt_tensor_rule rule = {"w", isResult, POLYATTN_F32, int64_t(sizes.size()), {}};
+    std::copy(sizes.begin(), sizes.end(), rule.sizes);
+    return polyattn_rt_is_weight(&rule) != 0;
+  };
+  EXPECT_TRUE(isWeight(0, {8, 16}));
+  EXPECT_TRUE(isWeight(0, {POLYATTN_RT_H, 8, 16}));
+  EXPECT_TRUE(isWeight(0, {POLYATTN_RT_HKV}));
+  EXPECT_FALSE(isWeight(1, {8, 16}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_T, 1, 8}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_TK, 1, 8}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_L, 1, 8}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_B, POLYATTN_RT_H, 8, 8}));
+}
+
 TEST_F(Check, InputsMayRepeatAndRunBackwards) {
   tensors[0].strides[0] = 0;
   tensors[1].strides[1] = -16;
