@@ -36,6 +36,8 @@ class CPUTarget : public polyattn::Target {
 public:
   explicit CPUTarget(StringRef machine) : machine(machine) {}
 
+  std::optional<ElementType> arithmetic(ElementType) const override { return ElementType::F32; }
+
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     JITOptions options;
     AttentionOp attention = source.attention;

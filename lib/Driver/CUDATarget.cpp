@@ -154,6 +154,8 @@ class CUDATarget : public polyattn::Target {
 public:
   explicit CUDATarget(std::string driver) : driver(std::move(driver)) {}
 
+  std::optional<ElementType> arithmetic(ElementType storage) const override { return storage; }
+
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     auto device = CUDADevice::open(/*ordinal=*/-1, driver);
     if (!device)

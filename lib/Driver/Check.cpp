@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
+#include "Conditioning.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Reference/Evaluate.h"
 #include "polyattn/Schedule/Cost.h"
@@ -85,8 +86,9 @@ class Comparison {
 public:
   Comparison(const TensorSignature &tensor) : tensor(tensor) {}
 
-  /// Rows start at `start` in both arrays; `where` names the row.
-  void row(ArrayRef<double> out, ArrayRef<double> reference, ArrayRef<int64_t> where) {
+  /// Row `number` in both; `where` names it.
+  void row(int64_t number, ArrayRef<double> out, ArrayRef<double> reference,
+           ArrayRef<int64_t> where) {
     double difference = 0, size = 0;
     for (auto [x, r] : llvm::zip(out, reference)) {
       // What the type cannot hold is Inf in the result, too.
@@ -101,30 +103,52 @@ public:
       difference += (x - r) * (x - r);
       size += r * r;
     }
-    ++rows;
-    totalDifference += difference;
-    totalSize += size;
+    compared.push_back({number, difference, size});
     if (size > 0)
       worst = std::max(worst, std::sqrt(difference / size));
     else
       zeroRowDifference = std::max(zeroRowDifference, difference);
   }
 
-  double error() const {
-    return std::sqrt(totalSize > 0 ? totalDifference / totalSize : totalDifference);
+  int64_t rows() const { return int64_t(compared.size()); }
+
+  /// Of all rows but those that are `excused`, ascending.
+  double error(ArrayRef<int64_t> excused = {}) const {
+    double difference = 0, size = 0;
+    for (const Compared &row : compared) {
+      if (llvm::binary_search(excused, row.number))
+        continue;
+      difference += row.difference;
+      size += row.size;
+    }
+    return std::sqrt(size > 0 ? difference / size : difference);
   }
   /// A row whose reference is zero is held against the mean row.
   double worstRow() const {
-    double mean = totalSize > 0 ? totalSize / double(rows) : 1;
+    double size = 0;
+    for (const Compared &row : compared)
+      size += row.size;
+    double mean = size > 0 ? size / double(rows()) : 1;
     return std::max(worst, std::sqrt(zeroRowDifference / mean));
+  }
+  /// The rows of result `result` that are further off than the tolerance.
+  void addDoubtful(size_t result, double tolerance, std::vector<DoubtfulRow> &doubtful) const {
+    for (const Compared &row : compared)
+      if (row.difference > tolerance * tolerance * row.size && row.size > 0)
+        doubtful.push_back({result, row.number, std::sqrt(row.difference), std::sqrt(row.size)});
   }
 
   const TensorSignature &tensor;
   std::string failure;
-  int64_t rows = 0;
 
 private:
-  double totalDifference = 0, totalSize = 0, worst = 0, zeroRowDifference = 0;
+  /// A row with the squares of its difference and of the reference's size.
+  struct Compared {
+    int64_t number;
+    double difference, size;
+  };
+  std::vector<Compared> compared;
+  double worst = 0, zeroRowDifference = 0;
 };
 
 Comparison compare(const TensorSignature &tensor, const HostTensor &result, const Array &reference,
@@ -150,7 +174,7 @@ Comparison compare(const TensorSignature &tensor, const HostTensor &result, cons
     // The oracle leaves the states of heads that were not selected NaN.
     if (!isOutput && !heads.empty() && llvm::all_of(expected, [](double x) { return x != x; }))
       continue;
-    comparison.row(ArrayRef(out.data).slice(row * width, width), expected, index);
+    comparison.row(row, ArrayRef(out.data).slice(row * width, width), expected, index);
   }
   return comparison;
 }
@@ -200,26 +224,50 @@ llvm::Expected<Expectation> driver::askOracle(AttentionOp attention, const Input
   return expectation;
 }
 
+/// What is wrong with a result whose rows but the `excused` are held to the tolerance.
+static std::string failureOf(const Comparison &comparison, const HostTensor &result,
+                             ArrayRef<int64_t> excused, double tolerance) {
+  if (!comparison.failure.empty())
+    return comparison.failure;
+  std::string name = "result '" + comparison.tensor.name + "': ";
+  double error = comparison.error(excused);
+  if (!(error <= tolerance))
+    return name + "expected a relative error of at most " + formatNumber(tolerance) + ", got " +
+           formatNumber(error);
+  return result.paddingIsPoison() ? "" : name + "memory between its rows was written";
+}
+
 CheckReport driver::compareResults(const Signature &signature, const Expectation &expectation,
-                                   ArrayRef<HostTensor> results, std::optional<double> tolerance) {
+                                   ArrayRef<HostTensor> results, std::optional<double> tolerance,
+                                   const Oracle *oracle) {
   CheckReport report;
   report.tolerance = tolerance.value_or(defaultTolerance(signature));
   report.reading = expectation.reading == Reading::Scores ? "scores" : "recurrent";
-  for (auto [tensor, result, oracle] : llvm::zip(signature.results, results, expectation.results)) {
-    Comparison comparison = compare(tensor, result, oracle, expectation.selection);
+  std::vector<Comparison> comparisons;
+  std::vector<DoubtfulRow> doubtful;
+  for (auto [i, tensor] : llvm::enumerate(signature.results)) {
+    comparisons.push_back(
+        compare(tensor, results[i], expectation.results[i], expectation.selection));
+    if (oracle)
+      comparisons[i].addDoubtful(i, report.tolerance, doubtful);
+  }
+  if (oracle)
+    estimateSpread(*oracle, expectation, doubtful);
+  std::vector<std::vector<int64_t>> excused(results.size());
+  for (const DoubtfulRow &row : doubtful) {
+    report.condition = std::max(report.condition, row.condition(oracle->arithmetic));
+    if (row.isExplained(*oracle))
+      excused[row.result].push_back(row.row);
+  }
+  report.doubtfulRows = doubtful.size();
+  for (auto [comparison, result, rows] : llvm::zip(comparisons, results, excused)) {
     report.totalRows += rowsOf(result);
-    report.checkedRows += comparison.rows;
+    report.checkedRows += comparison.rows();
+    report.illConditionedRows += rows.size();
     report.relativeError = std::max(report.relativeError, comparison.error());
     report.worstRowError = std::max(report.worstRowError, comparison.worstRow());
-    if (!report.failure.empty())
-      continue;
-    if (!comparison.failure.empty())
-      report.failure = comparison.failure;
-    else if (!(comparison.error() <= report.tolerance))
-      report.failure = "result '" + tensor.name + "': expected a relative error of at most " +
-                       formatNumber(report.tolerance) + ", got " + formatNumber(comparison.error());
-    else if (!result.paddingIsPoison())
-      report.failure = "result '" + tensor.name + "': memory between its rows was written";
+    if (report.failure.empty())
+      report.failure = failureOf(comparison, result, rows, report.tolerance);
   }
   return report;
 }

@@ -20,6 +20,11 @@ struct CheckReport {
   double tolerance = 0;
   /// Rows of the results that the oracle was asked for, and all rows.
   int64_t checkedRows = 0, totalRows = 0;
+  /// Rows that are further off than the tolerance, the largest condition among them (by how many
+  /// times the unit roundoff of the target's arithmetic they move when every number does), and how
+  /// many of them are right for their condition.
+  int64_t doubtfulRows = 0, illConditionedRows = 0;
+  double condition = 0;
   /// Which reading of the oracle: `scores` or `recurrent`.
   std::string reading;
   /// What is wrong; empty where all is well.
@@ -39,8 +44,19 @@ struct Expectation {
 llvm::Expected<Expectation> askOracle(AttentionOp attention, const Inputs &inputs, uint64_t seed,
                                       bool reference);
 
+/// Whom to ask how well rows are determined that are further off than the tolerance, for a target
+/// that computes in `arithmetic`.
+struct Oracle {
+  AttentionOp attention;
+  const Inputs &inputs;
+  ElementType arithmetic;
+};
+
+/// Holds each result as a whole to the tolerance. Rows that are further off and badly conditioned
+/// are held to their own spread instead, where there is an oracle to ask for it.
 CheckReport compareResults(const Signature &signature, const Expectation &expectation,
-                           llvm::ArrayRef<HostTensor> results, std::optional<double> tolerance);
+                           llvm::ArrayRef<HostTensor> results, std::optional<double> tolerance,
+                           const Oracle *oracle = nullptr);
 
 } // namespace polyattn::driver
 

@@ -115,6 +115,8 @@ class EmulatorTarget : public polyattn::Target {
 public:
   explicit EmulatorTarget(StringRef chip) : chip(chip) {}
 
+  std::optional<ElementType> arithmetic(ElementType storage) const override { return storage; }
+
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     AttentionOp attention = source.attention;
     OwningOpRef<ModuleOp> module = cloneAlone(attention);

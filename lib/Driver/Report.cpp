@@ -71,6 +71,10 @@ static json::Object runToJson(const RunReport &report) {
     object["rel_error"] = number(check.relativeError);
     object["worst_row_rel_error"] = number(check.worstRowError);
     object["tolerance"] = check.tolerance;
+    if (check.doubtfulRows) {
+      object["condition"] = number(check.condition);
+      object["ill_conditioned_rows"] = check.illConditionedRows;
+    }
     object["checked_rows"] = check.checkedRows;
     object["total_rows"] = check.totalRows;
     object["oracle_reading"] = check.reading;
@@ -135,8 +139,11 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
     stream << "  check against the oracle's " << check.reading
            << " reading: " << (check.failure.empty() ? "passed" : "FAILED")
            << format(", relative error %.3g (allowed %.3g), worst row %.3g", check.relativeError,
-                     check.tolerance, check.worstRowError)
-           << ", " << check.checkedRows << " of " << check.totalRows << " rows\n";
+                     check.tolerance, check.worstRowError);
+    if (check.doubtfulRows)
+      stream << format(", condition %.3g (%lld rows judged by it)", check.condition,
+                       (long long)check.illConditionedRows);
+    stream << ", " << check.checkedRows << " of " << check.totalRows << " rows\n";
   }
 }
 

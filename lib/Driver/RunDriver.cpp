@@ -150,7 +150,10 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
     auto expected = askOracle(attention, *inputs, options.seed, (*target)->isReference());
     if (!expected)
       return expected.takeError();
-    report.check = compareResults(*signature, *expected, results, options.tolerance);
+    auto arithmetic = (*target)->arithmetic(signature->storage());
+    Oracle oracle{attention, *inputs, arithmetic.value_or(ElementType::F32)};
+    report.check = compareResults(*signature, *expected, results, options.tolerance,
+                                  arithmetic ? &oracle : nullptr);
   }
   report.findings = (*executable)->getFindings(report.flops);
   printRun(report, llvm::outs());

@@ -78,6 +78,9 @@ public:
   virtual bool hasProfile() const { return false; }
   /// Whether a call may say how many segments there are.
   virtual bool hasSegments() const { return false; }
+  /// What products of sequences that are stored in `storage` are computed in, which says how
+  /// exact a badly conditioned row can be; none for f64, whose rows have no such excuse.
+  virtual std::optional<ElementType> arithmetic(ElementType storage) const { return std::nullopt; }
   /// True for the readable interpreters in f64: their own other reading is what checks them.
   virtual bool isReference() const { return false; }
 };

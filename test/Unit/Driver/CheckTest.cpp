@@ -1,0 +1,116 @@
+//===- CheckTest.cpp - results against the oracle -------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Driver/Check.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::driver;
+
+static constexpr const char *kSpec = R"(
+polyattn.attention @signed(%q: tensor<?x?x?x2xf32>, %k: tensor<?x?x?x2xf32>,
+                           %v: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x2xf32>) {
+  %a = read %q : tensor<?x?x?x2xf32> -> [2]
+  %b = read %k : tensor<?x?x?x2xf32> -> [2]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %o = attend query %a key %b value %c full normalize <sum, eps = 0.0> {grouping = #polyattn.grouping<block>, signed_scores} : [2], [2], [2]
+  return %o : [2]
+}
+)";
+
+/// Two queries see the keys (1, 0) and (0, -1): the scores of (1, 1 - 2^-12) nearly cancel, those
+/// of (1, -1) add up.
+static constexpr double kQueries[] = {1, 1 - 0x1p-12, 1, -1};
+static constexpr double kKeys[] = {1, 0, 0, -1};
+static constexpr double kValues[] = {1, 2, -3, 1};
+
+namespace {
+
+class CheckedRows : public testing::Test {
+protected:
+  void SetUp() override {
+    context.loadDialect<PolyAttnDialect>();
+    module = parseSourceString<ModuleOp>(kSpec, &context);
+    ASSERT_TRUE(module);
+    attention = *module->getOps<AttentionOp>().begin();
+    signature = llvm::cantFail(signatureOf(attention));
+    inputs.sizes.batch = inputs.sizes.heads = inputs.sizes.kvHeads = 1;
+    inputs.sizes.queries = inputs.sizes.keys = 2;
+    for (ArrayRef<double> numbers : {ArrayRef(kQueries), ArrayRef(kKeys), ArrayRef(kValues)})
+      inputs.arguments.push_back(tensorOf(numbers));
+    expectation = llvm::cantFail(askOracle(attention, inputs, /*seed=*/0, /*reference=*/false));
+    right = expectation.results[0].data;
+  }
+
+  static HostTensor tensorOf(ArrayRef<double> numbers) {
+    HostTensor tensor = llvm::cantFail(allocateTensor(ElementType::F32, {1, 2, 1, 2}));
+    tensor.forEach(
+        [&](int64_t i, void *address) { storeElement(ElementType::F32, address, numbers[i]); });
+    return tensor;
+  }
+
+  /// Results whose row `row` is off by the factor.
+  CheckReport check(int row, double factor, bool askAgain = true) {
+    std::vector<double> numbers = right;
+    for (int i = 0; i < 2; ++i)
+      numbers[2 * row + i] *= factor;
+    Oracle oracle{attention, inputs, ElementType::F32};
+    return compareResults(*signature, expectation, {tensorOf(numbers)}, std::nullopt,
+                          askAgain ? &oracle : nullptr);
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  AttentionOp attention;
+  std::optional<Signature> signature;
+  Inputs inputs;
+  Expectation expectation;
+  std::vector<double> right;
+};
+
+} // namespace
+
+TEST_F(CheckedRows, JudgesBadlyConditionedRowsByTheirCondition) {
+  CheckReport report = check(/*row=*/0, 1 + 1e-4);
+  EXPECT_EQ(report.failure, "");
+  EXPECT_GT(report.worstRowError, report.tolerance);
+  EXPECT_EQ(report.doubtfulRows, 1);
+  EXPECT_EQ(report.illConditionedRows, 1);
+  EXPECT_GT(report.condition, 1e3);
+  EXPECT_LT(report.condition, 1e5);
+}
+
+TEST_F(CheckedRows, FailsBadlyConditionedRowsThatTheirConditionDoesNotExplain) {
+  CheckReport report = check(/*row=*/0, 1 + 1e-2);
+  EXPECT_NE(report.failure.find("expected a relative error of at most 1e-05"), std::string::npos);
+  EXPECT_EQ(report.illConditionedRows, 0);
+  EXPECT_GT(report.condition, 1e3);
+}
+
+TEST_F(CheckedRows, HoldsWellConditionedRowsToTheTolerance) {
+  // The first row is so large that it hides the second one's error, as it always has.
+  expectation.selection.rows = {1};
+  CheckReport report = check(/*row=*/1, 1 + 2e-5);
+  EXPECT_NE(report.failure.find("expected a relative error of at most 1e-05"), std::string::npos);
+  EXPECT_EQ(report.doubtfulRows, 1);
+  EXPECT_EQ(report.illConditionedRows, 0);
+  EXPECT_LT(report.condition, 4);
+}
+
+TEST_F(CheckedRows, AsksNobodyAboutRowsWithinTheTolerance) {
+  CheckReport report = check(/*row=*/0, 1 + 1e-6);
+  EXPECT_EQ(report.failure, "");
+  EXPECT_EQ(report.doubtfulRows, 0);
+  EXPECT_EQ(report.condition, 0);
+}
+
+TEST_F(CheckedRows, HoldsAllRowsToTheToleranceWithoutAnOracle) {
+  EXPECT_NE(check(/*row=*/0, 1 + 1e-4, /*askAgain=*/false).failure, "");
+}
