@@ -201,9 +201,24 @@ static Type readTypeOf(RankedTensorType tensor) {
 
 static bool isStorageType(Type type) { return type.isF32() || type.isBF16() || type.isF16(); }
 
-/// True where the value is used as a decay or a state only.
+/// Whether nothing but a decay, [B, T, H] or [H], or a state, [B, H, D, dv], has the shape.
+static bool hasShapeOfDecayOrState(RankedTensorType tensor) {
+  if (!tensor || !tensor.getElementType().isF32())
+    return false;
+  ArrayRef<int64_t> shape = tensor.getShape();
+  if (shape.size() == 1 || shape.size() == 3)
+    return llvm::all_of(shape, ShapedType::isDynamic);
+  return shape.size() == 4 && llvm::all_of(shape.take_front(2), ShapedType::isDynamic) &&
+         llvm::all_of(shape.drop_front(2),
+                      [](int64_t n) { return !ShapedType::isDynamic(n) && n > 0; });
+}
+
+/// True where the value is used as a decay or a state only. Of an argument that nobody uses, as
+/// when the attend that did has gone, the shape says it.
 bool AttentionOp::isDecayOrState(BlockArgument argument) {
-  return !argument.use_empty() && llvm::all_of(argument.getUses(), [](OpOperand &use) {
+  if (argument.use_empty())
+    return hasShapeOfDecayOrState(dyn_cast<RankedTensorType>(argument.getType()));
+  return llvm::all_of(argument.getUses(), [](OpOperand &use) {
     auto attend = dyn_cast<AttendOp>(use.getOwner());
     return attend && (use.get() == attend.getDecay() || use.get() == attend.getInitialState() ||
                       use.get() == attend.getInitialNormalizer());

@@ -98,6 +98,12 @@ public:
     }
     if (BlockArgument first = attention.getFirstPositionArgument())
       uses[first.getArgNumber()].first = hasFirstPosition = true;
+    // What an attend that is gone has left behind.
+    for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
+      if (argument.use_empty() && AttentionOp::isDecayOrState(argument)) {
+        bool isState = cast<RankedTensorType>(argument.getType()).getRank() == 4;
+        (isState ? use.state : use.decay) = true;
+      }
     // Arguments that both sides read tie the symbols that index them.
     for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses)) {
       if (!use.query || !use.key)

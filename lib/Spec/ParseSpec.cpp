@@ -10,6 +10,7 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -163,6 +164,15 @@ private:
 };
 } // namespace
 
+/// What no result depends on goes before anybody asks what the arguments are for: passes drop it
+/// sooner or later, and every level is to give the same answer.
+static void eraseUnused(ModuleOp module) {
+  for (auto attention : module.getOps<AttentionOp>())
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(attention.getBody().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+}
+
 OwningOpRef<ModuleOp> polyattn::parseSpecSource(const llvm::SourceMgr &sources,
                                                 MLIRContext &context) {
   context.getOrLoadDialect<PolyAttnDialect>();
@@ -174,5 +184,6 @@ OwningOpRef<ModuleOp> polyattn::parseSpecSource(const llvm::SourceMgr &sources,
   if (!module || failed(checkCounts(*module)) || failed(verify(*module)) ||
       failed(OperationsCheck().check(*module)))
     return {};
+  eraseUnused(*module);
   return module;
 }

@@ -315,3 +315,19 @@ polyattn.feature_map @layer_norm_of_constant(%x: [4]) {
   %y = add %x, %n, %none : [4], [4], [4]
   yield %y : [4]
 }
+
+// -----
+
+// An attend that is not returned goes; its decay remains an argument that nobody uses.
+// CHECK-LABEL: @unreturned_attend_with_decay
+// CHECK:         = attend
+// CHECK-NOT:     = attend
+// CHECK:         return
+polyattn.attention @unreturned_attend_with_decay(
+    %q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o1 = attend query %a key %a value %a decay %g causal normalize <none>
+    : [4], [4], [4], tensor<?x?x?xf32>
+  %o2 = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  return %o2 : [4]
+}

@@ -131,9 +131,10 @@ TEST_F(SignatureTest, DecayAndStates) {
   EXPECT_EQ(dims(signature, "s"), "[B, Hkv, 4, 4]");
   EXPECT_EQ(signature.findArgument("g")->role, Role::Decay);
   EXPECT_EQ(signature.findArgument("s")->role, Role::State);
-  signature =
-      attention(more, identity, apply, attend + " {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}",
-                        types);
+  signature = attention(
+      more, identity, apply,
+      attend + " {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}",
+      types);
   EXPECT_EQ(dims(signature, "g"), "[B, T, H]");
   EXPECT_EQ(dims(signature, "s"), "[B, H, 4, 4]");
 }
@@ -212,6 +213,25 @@ TEST_F(SignatureTest, FirstPositionFreesTheLengthOfTables) {
   EXPECT_EQ(sizes.rows, 100);
   EXPECT_EQ(bindError(signature, {{2, 7, 3, 4}, {100, 1, 4}, {3}}),
             "argument 'first': expected [B] with B = 2 (from argument 'q'), got [3]");
+}
+
+// As passes leave them that drop an attend which is not returned.
+TEST_F(SignatureTest, UnusedDecaysAndStatesAreKnownByTheirShapes) {
+  Signature signature = parse(R"(
+    polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>,
+                          %h: tensor<?xf32>, %s: tensor<?x?x4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+      %x = read %q : tensor<?x?x?x4xf32> -> [4]
+      %y = read %k : tensor<?x?x?x4xf32> -> [4]
+      %o = attend query %x key %y value %y full normalize <none>
+        {grouping = #polyattn.grouping<block>} : [4], [4], [4]
+      return %o : [4]
+    })");
+  EXPECT_EQ(dims(signature, "g"), "[B, Tk, Hkv]");
+  EXPECT_EQ(dims(signature, "h"), "[Hkv]");
+  EXPECT_EQ(dims(signature, "s"), "[B, Hkv, 4, 4]");
+  EXPECT_EQ(signature.findArgument("g")->role, Role::Decay);
+  EXPECT_EQ(signature.findArgument("h")->role, Role::Decay);
+  EXPECT_EQ(signature.findArgument("s")->role, Role::State);
 }
 
 } // namespace
