@@ -10,9 +10,19 @@
 using namespace mlir;
 using namespace polyattn;
 
+/// The shared memory's array, which the pass has put into the module.
+static LLVM::GlobalOp findSharedMemory(OpBuilder &builder) {
+  Operation *parent = builder.getInsertionBlock()->getParentOp();
+  auto kernels = parent->getParentOfType<gpu::GPUModuleOp>();
+  auto globals = kernels.getBody()->getOps<LLVM::GlobalOp>();
+  return *llvm::find_if(
+      globals, [](LLVM::GlobalOp global) { return global.getAddrSpace() == kSharedSpace; });
+}
+
 Value polyattn::createSharedPointer(OpBuilder &builder, Location location, Value address) {
   Type type = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
-  Value base = LLVM::AddressOfOp::create(builder, location, type, kSharedMemory);
+  Value base =
+      LLVM::AddressOfOp::create(builder, location, type, findSharedMemory(builder).getSymName());
   return LLVM::GEPOp::create(builder, location, type, builder.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{address});
 }

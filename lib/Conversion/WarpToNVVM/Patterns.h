@@ -14,9 +14,6 @@
 
 namespace polyattn {
 
-/// The symbol of the shared memory's array, which the pass has put into the module.
-constexpr llvm::StringLiteral kSharedMemory = "dynamic_shared_memory";
-
 constexpr unsigned kGlobalSpace = unsigned(mlir::NVVM::NVVMMemorySpace::Global);
 constexpr unsigned kSharedSpace = unsigned(mlir::NVVM::NVVMMemorySpace::Shared);
 

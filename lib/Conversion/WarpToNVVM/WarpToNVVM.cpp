@@ -141,14 +141,22 @@ private:
     }
   }
 
+  /// A symbol for something that kernels use: the name, or one like it where a kernel has the name.
+  std::string freeSymbol(StringRef name) {
+    std::string symbol = name.str();
+    for (unsigned i = 0; getOperation().lookupSymbol(symbol); ++i)
+      symbol = (name + "_" + Twine(i)).str();
+    return symbol;
+  }
+
   /// Its size is the caller's; 128 bytes are once around the banks.
   void addSharedMemory() {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToStart(getOperation().getBody());
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
     LLVM::GlobalOp::create(builder, getOperation().getLoc(), type, /*isConstant=*/false,
-                           LLVM::Linkage::External, kSharedMemory, Attribute(), /*alignment=*/128,
-                           kSharedSpace);
+                           LLVM::Linkage::External, freeSymbol("dynamic_shared_memory"),
+                           Attribute(), /*alignment=*/128, kSharedSpace);
   }
 
   Tables addTables() {
@@ -156,7 +164,7 @@ private:
     OpBuilder builder(&getContext());
     builder.setInsertionPointToStart(getOperation().getBody());
     getOperation().walk([&](warp::LookupOp op) {
-      std::string name = "table_" + std::to_string(tables.size());
+      std::string name = freeSymbol("table_" + std::to_string(tables.size()));
       if (!tables.try_emplace(op.getTable(), name).second)
         return;
       auto type = LLVM::LLVMArrayType::get(op.getType(), op.getTable().getNumElements());
