@@ -365,9 +365,10 @@ void KernelBuilder::oneBlock(TileBuilder &b, int64_t length) {
 }
 
 /// One block of `length` positions, or of twice as many, for calls that it is long
-/// enough for.
+/// enough for. It is no longer than a local kernel's: positions of two of those see each other
+/// otherwise.
 void KernelBuilder::shortOrLong(TileBuilder &b, int64_t length, int64_t quadraticBelow) {
-  if (length > 2 * shortBlock())
+  if (length > 2 * shortBlock() || (context->run && length > context->run))
     return programs(b, quadraticBelow);
   branch(
       b, length + 1, [&](TileBuilder &b) { oneBlock(b, length); },
