@@ -9,6 +9,9 @@
 #include "Judge.h"
 #include "lib/Driver/Inputs.h"
 #include "mlir/Parser/Parser.h"
+#include "polyattn/Spec/ParseSpec.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -214,8 +217,16 @@ void polyattn::random::runTrial(const Case &trial, const DialectRegistry &dialec
     return success();
   });
   TrialReport::Entry &verifier = addEntry(report, "verifier");
-  ParserConfig config(&context);
-  auto module = parseSourceString<ModuleOp>(trial.text, config, "random.mlir");
+  // Specs as the tools read them: what no result depends on is gone.
+  OwningOpRef<ModuleOp> module;
+  if (trial.isTile) {
+    module = parseSourceString<ModuleOp>(trial.text, ParserConfig(&context), "random.mlir");
+  } else {
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(trial.text, "random.mlir"),
+                               llvm::SMLoc());
+    module = parseSpecSource(sources, context);
+  }
   if (!module)
     return conclude(verifier, diagnostics.empty() ? Outcome::Wrong : Outcome::Refused,
                     diagnostics.empty() ? "an error without words" : diagnostics);
