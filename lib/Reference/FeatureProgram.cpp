@@ -150,10 +150,10 @@ Numbers rope(const Rule &rule, RopeOp op) {
   return y;
 }
 
-double gelu(double x, GeluForm form) {
-  if (form == GeluForm::Erf)
-    return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+double gelu(const Rule &rule, double x, GeluForm form) {
+  double step = form == GeluForm::Erf ? std::erf(x / std::sqrt(2.0))
+                                      : std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+  return 0.5 * x * (1 + rule.rounded(step));
 }
 
 /// The ops whose result is a plain vector.
@@ -198,7 +198,9 @@ Numbers evaluateVector(const Rule &rule, Operation *op) {
         return elementwise(
             [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); });
       })
-      .Case([&](GeluOp op) { return elementwise([&](double x) { return gelu(x, op.getForm()); }); })
+      .Case([&](GeluOp op) {
+        return elementwise([&](double x) { return gelu(rule, x, op.getForm()); });
+      })
       .Case([&](PowOp op) {
         if (op.getExponent())
           return elementwise(
