@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/PolyAttn.h"
-#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"

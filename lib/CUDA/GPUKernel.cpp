@@ -7,7 +7,7 @@
 
 #include "polyattn/CUDA/GPUKernel.h"
 #include "Errors.h"
-#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Compiler/CompileGPU.h"
 #include <algorithm>
 
 using namespace polyattn;

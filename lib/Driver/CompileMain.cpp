@@ -9,7 +9,7 @@
 #include "Emit.h"
 #include "Explain.h"
 #include "OutputFiles.h"
-#include "polyattn/Driver/Version.h"
+#include "polyattn/Compiler/Version.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Target/NVPTX.h"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChosenEntry.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/LocationSnapshot.h"
+#include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Emulator/EmulatedEntry.h"
 #include "polyattn/Files/OutputFile.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryPoints.h"
-#include "polyattn/Driver/Version.h"
+#include "polyattn/Compiler/Version.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 

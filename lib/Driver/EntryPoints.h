@@ -7,7 +7,7 @@
 #ifndef POLYATTN_LIB_DRIVER_ENTRYPOINTS_H
 #define POLYATTN_LIB_DRIVER_ENTRYPOINTS_H
 
-#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Kernel/KernelDescription.h"
 
 namespace llvm {
 class Module;

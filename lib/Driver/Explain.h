@@ -7,7 +7,7 @@
 #ifndef POLYATTN_LIB_DRIVER_EXPLAIN_H
 #define POLYATTN_LIB_DRIVER_EXPLAIN_H
 
-#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Compiler/CompileGPU.h"
 
 namespace polyattn {
 

@@ -7,7 +7,7 @@
 
 #include "Embedded.h"
 #include "EntryPoints.h"
-#include "polyattn/Driver/Version.h"
+#include "polyattn/Compiler/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
-#include "polyattn/Driver/Version.h"
+#include "polyattn/Compiler/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SHA256.h"
 

@@ -7,7 +7,7 @@
 
 #include "polyattn/Driver/RunDriver.h"
 #include "Report.h"
-#include "polyattn/Driver/Version.h"
+#include "polyattn/Compiler/Version.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Numpy/Npy.h"
 #include "polyattn/Schedule/Cost.h"

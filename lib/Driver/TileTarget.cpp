@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChosenEntry.h"
 #include "mlir/Pass/PassManager.h"
+#include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Pipelines/GPU.h"

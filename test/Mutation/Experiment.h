@@ -9,7 +9,7 @@
 
 #include "Mutants.h"
 #include "lib/Driver/Check.h"
-#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/Emulator/EmulatedEntry.h"
 
 namespace polyattn::mutation {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "polyattn/Driver/Version.h"
+#include "polyattn/Compiler/Version.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "llvm/Support/CommandLine.h"
 

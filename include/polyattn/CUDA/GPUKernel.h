@@ -7,7 +7,7 @@
 #ifndef POLYATTN_CUDA_GPUKERNEL_H
 #define POLYATTN_CUDA_GPUKERNEL_H
 
-#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Kernel/KernelDescription.h"
 #include "polyattn/Target/GPUDescription.h"
 #include "runtime/cuda/kernel.h"
 #include "llvm/ADT/ArrayRef.h"

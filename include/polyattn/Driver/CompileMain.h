@@ -7,7 +7,7 @@
 #ifndef POLYATTN_DRIVER_COMPILEMAIN_H
 #define POLYATTN_DRIVER_COMPILEMAIN_H
 
-#include "polyattn/Driver/Compile.h"
+#include "polyattn/Compiler/Compile.h"
 
 namespace polyattn {
 

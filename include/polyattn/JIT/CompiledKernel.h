@@ -7,7 +7,7 @@
 #ifndef POLYATTN_JIT_COMPILEDKERNEL_H
 #define POLYATTN_JIT_COMPILEDKERNEL_H
 
-#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Kernel/KernelDescription.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
 

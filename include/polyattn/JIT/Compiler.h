@@ -7,7 +7,7 @@
 #ifndef POLYATTN_JIT_COMPILER_H
 #define POLYATTN_JIT_COMPILER_H
 
-#include "polyattn/Driver/Compile.h"
+#include "polyattn/Compiler/Compile.h"
 #include "polyattn/JIT/CompiledKernel.h"
 
 namespace polyattn {

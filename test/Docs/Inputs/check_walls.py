@@ -1,4 +1,5 @@
-"""The folders of docs/Architecture.md include what its table of walls allows, and all are there.
+"""The folders of docs/Architecture.md include what its table of walls allows and nothing else, all are
+there, and no two include each other, not even by way of others.
 
     check_walls.py Architecture.md SOURCE
 """
@@ -12,6 +13,7 @@ page, source = sys.argv[1:]
 rows = re.findall(r"^\| `([\w/.-]+)/` \|[^|]*\| (.*) \|$", open(page).read(), re.M)
 allowed = {folder: set(re.findall(r"`([\w/.-]+)/`", cell)) for folder, cell in rows}
 failures = []
+included = {folder: set() for folder in allowed}
 
 
 def owner(path):
@@ -35,8 +37,28 @@ for top in ("dialects", "include", "lib", "runtime", "tools"):
                 target = owner(header)
                 if header.endswith(".inc") or not re.match("(dialects|polyattn|polyattn-c|runtime)/", header):
                     continue
-                if target != folder and target not in allowed[folder]:
+                if target == folder:
+                    continue
+                included[folder].add(target)
+                if target not in allowed[folder]:
                     failures.append(f"{name}: includes {header}, but {folder}/ may not include {target}/")
+
+
+
+def cycle(folder, path=()):
+    """The first way from a folder back to itself, or nothing."""
+    if folder in path:
+        return path[path.index(folder):] + (folder,)
+    ways = (cycle(next, path + (folder,)) for next in sorted(included.get(folder, ())))
+    return next((way for way in ways if way), None)
+
+
+for folder in allowed:
+    for unused in sorted(allowed[folder] - included[folder]):
+        failures.append(f"{page}: {folder}/ may include {unused}/, but does not")
+for way in filter(None, map(cycle, allowed)):
+    failures.append("folders include each other: " + " -> ".join(way))
+    break
 
 print(f"{len(allowed)} folders")
 if failures:

@@ -14,7 +14,7 @@
 #include "FakeDriver/FakeDriver.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/CUDA/GPUKernel.h"
-#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Emulator/EmulatedKernel.h"
 #include "polyattn/Pipelines/Registration.h"

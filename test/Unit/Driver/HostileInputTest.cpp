@@ -13,7 +13,7 @@
 
 #include "../JIT/CopyKernel.h"
 #include "polyattn-c/polyattn.h"
-#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/JIT/Compiler.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/Support/ErrorHandling.h"

@@ -8,7 +8,7 @@
 #define POLYATTN_TEST_UNIT_JIT_COPYKERNEL_H
 
 #include "mlir/Parser/Parser.h"
-#include "polyattn/Driver/Compile.h"
+#include "polyattn/Compiler/Compile.h"
 #include "polyattn/Pipelines/Registration.h"
 
 namespace polyattn::test {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Kernel/KernelDescription.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace polyattn;

@@ -4,12 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_DRIVER_COMPILE_H
-#define POLYATTN_DRIVER_COMPILE_H
+#ifndef POLYATTN_COMPILER_COMPILE_H
+#define POLYATTN_COMPILER_COMPILE_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Kernel/KernelDescription.h"
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Target/CPU.h"
 #include <memory>
@@ -100,4 +100,4 @@ llvm::Expected<CompiledObject> compileSpec(llvm::StringRef text, llvm::StringRef
 
 } // namespace polyattn
 
-#endif // POLYATTN_DRIVER_COMPILE_H
+#endif // POLYATTN_COMPILER_COMPILE_H

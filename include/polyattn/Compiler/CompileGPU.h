@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_DRIVER_COMPILEGPU_H
-#define POLYATTN_DRIVER_COMPILEGPU_H
+#ifndef POLYATTN_COMPILER_COMPILEGPU_H
+#define POLYATTN_COMPILER_COMPILEGPU_H
 
-#include "polyattn/Driver/Compile.h"
+#include "polyattn/Compiler/Compile.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Target/Launch.h"
 
@@ -38,4 +38,4 @@ llvm::Expected<std::string> emitKernelPTX(LoweredModule &module, llvm::StringRef
 
 } // namespace polyattn
 
-#endif // POLYATTN_DRIVER_COMPILEGPU_H
+#endif // POLYATTN_COMPILER_COMPILEGPU_H

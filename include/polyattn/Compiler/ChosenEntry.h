@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_DRIVER_CHOSENENTRY_H
-#define POLYATTN_LIB_DRIVER_CHOSENENTRY_H
+#ifndef POLYATTN_COMPILER_CHOSENENTRY_H
+#define POLYATTN_COMPILER_CHOSENENTRY_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,4 +18,4 @@ mlir::OwningOpRef<mlir::ModuleOp> cloneAlone(AttentionOp attention);
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_DRIVER_CHOSENENTRY_H
+#endif // POLYATTN_COMPILER_CHOSENENTRY_H

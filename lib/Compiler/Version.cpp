@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/Driver/Version.h"
+#include "polyattn/Compiler/Version.h"
 #include "llvm/Config/llvm-config.h"
 
 std::string polyattn::version() {

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_DRIVER_VERSION_H
-#define POLYATTN_DRIVER_VERSION_H
+#ifndef POLYATTN_COMPILER_VERSION_H
+#define POLYATTN_COMPILER_VERSION_H
 
 #include "llvm/Support/raw_ostream.h"
 #include <string>
@@ -19,4 +19,4 @@ void printVersion(llvm::raw_ostream &stream);
 
 } // namespace polyattn
 
-#endif // POLYATTN_DRIVER_VERSION_H
+#endif // POLYATTN_COMPILER_VERSION_H

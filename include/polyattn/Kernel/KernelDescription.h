@@ -10,8 +10,8 @@
 // no MLIR to be read back.
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_JIT_KERNELDESCRIPTION_H
-#define POLYATTN_JIT_KERNELDESCRIPTION_H
+#ifndef POLYATTN_KERNEL_KERNELDESCRIPTION_H
+#define POLYATTN_KERNEL_KERNELDESCRIPTION_H
 
 #include "runtime/runtime.h"
 #include "llvm/Support/Error.h"
@@ -131,4 +131,4 @@ std::string sizeToString(int64_t size);
 
 } // namespace polyattn
 
-#endif // POLYATTN_JIT_KERNELDESCRIPTION_H
+#endif // POLYATTN_KERNEL_KERNELDESCRIPTION_H

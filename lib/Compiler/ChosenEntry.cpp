@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChosenEntry.h"
+#include "polyattn/Compiler/ChosenEntry.h"
 
 using namespace polyattn;
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/Driver/Compile.h"
+#include "polyattn/Compiler/Compile.h"
 #include "Describe.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/Driver/CompileGPU.h"
+#include "polyattn/Compiler/CompileGPU.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "polyattn/Spec/ParseSpec.h"

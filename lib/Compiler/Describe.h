@@ -4,11 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_DRIVER_DESCRIBE_H
-#define POLYATTN_LIB_DRIVER_DESCRIBE_H
+#ifndef POLYATTN_LIB_COMPILER_DESCRIBE_H
+#define POLYATTN_LIB_COMPILER_DESCRIBE_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
-#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Kernel/KernelDescription.h"
 
 namespace polyattn {
 
@@ -17,4 +17,4 @@ llvm::Expected<KernelDescription> describeEntry(AttentionOp attention);
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_DRIVER_DESCRIBE_H
+#endif // POLYATTN_LIB_COMPILER_DESCRIBE_H

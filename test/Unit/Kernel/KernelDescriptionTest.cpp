@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/JIT/KernelDescription.h"
+#include "polyattn/Kernel/KernelDescription.h"
 #include "gtest/gtest.h"
 
 using namespace polyattn;
