@@ -25,9 +25,9 @@ typedef struct job {
   int64_t count;
   int64_t threads;
   int64_t scratch_bytes;
-  _Atomic int64_t next;  /* the first program that nobody has taken */
-  _Atomic int working;   /* workers that have joined and not yet left */
-  int wanted;            /* workers that may still join; under the mutex */
+  _Atomic int64_t next; /* the first program that nobody has taken */
+  _Atomic int working;  /* workers that have joined and not yet left */
+  int wanted;           /* workers that may still join; under the mutex */
   pthread_t caller;
   void *scratch;         /* the caller's */
   struct job *following; /* under the mutex */

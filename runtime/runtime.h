@@ -85,7 +85,7 @@ typedef struct polyattn_rt_segment_rule {
   int64_t block;        /* positions that a program computes at a time */
   int64_t unit;         /* sequences are cut at multiples of this */
   int64_t from;         /* only sequences of at least so many positions are cut */
-  int64_t sums_percent; /* what a position costs in the first stage, of what it costs in the second */
+  int64_t sums_percent; /* cost of a position in the first stage, in percent of the second's */
   int64_t pieces;       /* of a segment in the first stage */
 } polyattn_rt_segment_rule;
 

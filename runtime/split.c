@@ -135,7 +135,8 @@ static void bind_parts(const polyattn_rt_kernel *kernel, const workspace *space,
 static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                        const polyattn_rt_memref *descriptors, const workspace *space, int64_t parts,
                        int64_t start, int64_t length, const polyattn_rt_team *team) {
-  int64_t batch = polyattn_rt_size(sizes, POLYATTN_RT_B), heads = polyattn_rt_size(sizes, POLYATTN_RT_H);
+  int64_t batch = polyattn_rt_size(sizes, POLYATTN_RT_B),
+          heads = polyattn_rt_size(sizes, POLYATTN_RT_H);
   int64_t all[5] = {parts, batch, length, heads, kernel->split.columns};
   int64_t part_elements = batch * length * heads * kernel->split.columns;
   for (int64_t i = 0; i < kernel->num_tensors; ++i)
@@ -163,7 +164,8 @@ static int run_segment(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes
 
 int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
                           const polyattn_rt_memref *descriptors, const polyattn_rt_team *team) {
-  int64_t programs = polyattn_rt_size(sizes, POLYATTN_RT_B) * polyattn_rt_size(sizes, POLYATTN_RT_H);
+  int64_t programs =
+      polyattn_rt_size(sizes, POLYATTN_RT_B) * polyattn_rt_size(sizes, POLYATTN_RT_H);
   int64_t positions = polyattn_rt_size(sizes, POLYATTN_RT_T);
   int64_t parts = choose_parts(&kernel->split, programs, positions);
   int64_t length = positions, sum_bytes = 0, scratch_bytes = 0, start = 0;

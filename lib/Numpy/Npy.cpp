@@ -258,9 +258,8 @@ Error NpyWriter::write(const HostTensor &tensor) {
   int64_t bytes = bytesOf(tensor.type);
   Error error = file.write([&](raw_ostream &stream) {
     stream << header;
-    tensor.forEach([&](int64_t, void *address) {
-      stream.write(static_cast<const char *>(address), bytes);
-    });
+    tensor.forEach(
+        [&](int64_t, void *address) { stream.write(static_cast<const char *>(address), bytes); });
   });
   return error ? inFile(file.getPath(), std::move(error)) : Error::success();
 }

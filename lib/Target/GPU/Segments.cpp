@@ -51,8 +51,7 @@ int64_t polyattn::chooseSegments(const LaunchDescription &launch,
   };
   int64_t positions = size(rule.positions), ctas = countCTAs(launch, tensors);
   // The kernel of the states has clusters as this one.
-  int64_t states =
-      size(launch.programs.front().reference) * size(rule.stateHeads) * launch.cluster;
+  int64_t states = size(launch.programs.front().reference) * size(rule.stateHeads) * launch.cluster;
   if (positions < rule.wholeBelow || ctas <= 0 || multiprocessors <= 0)
     return 1;
   int64_t units = divideUp(positions, rule.unit);

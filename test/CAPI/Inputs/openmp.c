@@ -20,7 +20,8 @@ static void run_on_team(void *user, int64_t count, polyattn_task task, void *con
   }
 }
 
-static int run(const polyattn_kernel *kernel, float *result, polyattn_parallel_for loop, int *user) {
+static int run(const polyattn_kernel *kernel, float *result, polyattn_parallel_for loop,
+               int *user) {
   static const int64_t sizes[] = {1, 40, HEADS, 64};
   polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
   polyattn_tensor tensors[4];

@@ -26,8 +26,15 @@ static const polyattn_rt_stage_rule stages[] = {
     {linear, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, SCRATCH_BYTES}};
 /* S of each segment, and z. */
 static const polyattn_rt_sum_shape sums[] = {{2, {kWidth, kWidth}}, {1, {kWidth, 0}}};
-static const polyattn_rt_kernel kernel = {
-    "linear", rules, 4, stages, 2, NULL, {-1, -1, -1, -1, -1, -1}, {1, 0, 0, 0}, {sums, 2, 64, 64, 0, 40, 2}};
+static const polyattn_rt_kernel kernel = {"linear",
+                                          rules,
+                                          4,
+                                          stages,
+                                          2,
+                                          NULL,
+                                          {-1, -1, -1, -1, -1, -1},
+                                          {1, 0, 0, 0},
+                                          {sums, 2, 64, 64, 0, 40, 2}};
 
 static long header_bytes(FILE *file) {
   unsigned char start[10];

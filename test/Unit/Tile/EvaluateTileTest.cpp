@@ -89,9 +89,8 @@ TEST(Tile, Values) {
       run("%y = tile.column {values = array<f64: 1.0, -2.0>} : !tile.tile<2x1xf32>", 2, 1),
       {1, -2});
   expectNumbers(run("%y = tile.positions %c3 : !tile.tile<1x2xf32>", 1, 2), {3, 4});
-  expectNumbers(
-      run("%y, %rest = tile.cumulative_sum %x : !tile.tile<2x3xf32>", 2, 3),
-      {1, 3, 6, 4, 9, 15});
+  expectNumbers(run("%y, %rest = tile.cumulative_sum %x : !tile.tile<2x3xf32>", 2, 3),
+                {1, 3, 6, 4, 9, 15});
   expectNumbers(
       run("%y = tile.slice %x[%c0, %c1] : !tile.tile<2x3xf32> -> !tile.tile<2x2xf32>", 2, 2),
       {2, 3, 5, 6});
