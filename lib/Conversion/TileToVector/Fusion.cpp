@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion.h"
-#include "lib/Conversion/TileValues.h"
+#include "lib/Conversion/Analysis/Liveness.h"
+#include "lib/Conversion/Analysis/TileValues.h"
 
 using namespace mlir;
 using namespace polyattn;

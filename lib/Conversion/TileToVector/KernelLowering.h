@@ -10,7 +10,7 @@
 #include "Emitter.h"
 #include "Fusion.h"
 #include "dialects/Tile/Tile.h"
-#include "lib/Conversion/FirstFit.h"
+#include "lib/Conversion/Analysis/FirstFit.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 

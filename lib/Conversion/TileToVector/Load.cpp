@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "lib/Conversion/Analysis/Divisibility.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -17,22 +18,6 @@ using namespace polyattn::tile;
 // Panels
 //===----------------------------------------------------------------------===//
 
-static bool isDivisible(Value value, int64_t divisor) {
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return constant.getSExtValue() % divisor == 0;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && loop.getInductionVar() == value && isDivisible(loop.getLowerBound(), divisor) &&
-           isDivisible(loop.getStep(), divisor);
-  }
-  if (auto add = value.getDefiningOp<arith::AddIOp>())
-    return isDivisible(add.getLhs(), divisor) && isDivisible(add.getRhs(), divisor);
-  if (auto mul = value.getDefiningOp<arith::MulIOp>())
-    return isDivisible(mul.getLhs(), divisor) || isDivisible(mul.getRhs(), divisor);
-  return false;
-}
-
 /// Whether `value` serves as left operand of transposed products only, whole rows of it.
 static bool isTransposedLhsOnly(Value value, int64_t panel) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
@@ -42,7 +27,7 @@ static bool isTransposedLhsOnly(Value value, int64_t panel) {
     auto slice = dyn_cast<SliceOp>(use.getOwner());
     return slice &&
            slice.getResult().getType().getRows() == cast<TileType>(value.getType()).getRows() &&
-           isDivisible(slice.getColumn(), panel) && isTransposedLhsOnly(slice.getResult(), panel);
+           knownDivisor(slice.getColumn()) % panel == 0 && isTransposedLhsOnly(slice.getResult(), panel);
   });
 }
 

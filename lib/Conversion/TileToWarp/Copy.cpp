@@ -38,8 +38,8 @@ bool KernelLowering::canCopy(Value value, const Storage &storage) {
   int64_t perCopy = kCopyBytes / storage.elementBytes();
   int64_t along = storage.columnMajor ? type.getRows() : type.getColumns();
   auto slice = value.getDefiningOp<SliceOp>();
-  return along % perCopy == 0 && alignmentOf(load.getIndices()[lastDim]) % perCopy == 0 &&
-         (!slice || alignmentOf(slice.getColumn()) % perCopy == 0);
+  return along % perCopy == 0 && knownDivisor(load.getIndices()[lastDim]) % perCopy == 0 &&
+         (!slice || knownDivisor(slice.getColumn()) % perCopy == 0);
 }
 
 void KernelLowering::copyTile(Value value, const Storage &storage) {

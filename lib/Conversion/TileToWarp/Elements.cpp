@@ -13,33 +13,11 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-int64_t polyattn::tile_to_warp::alignmentOf(Value index) {
-  constexpr int64_t any = 1 << 20;
-  if (!index)
-    return any;
-  if (auto constant = getConstantIntValue(index))
-    return *constant ? std::gcd(std::abs(*constant), any) : any;
-  if (auto argument = dyn_cast<BlockArgument>(index)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop || argument != loop.getInductionVar())
-      return 1;
-    return std::gcd(alignmentOf(loop.getLowerBound()), alignmentOf(loop.getStep()));
-  }
-  Operation *op = index.getDefiningOp();
-  if (isa<warp::OpaqueOp, arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-    return alignmentOf(op->getOperand(0));
-  if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return std::gcd(alignmentOf(op->getOperand(0)), alignmentOf(op->getOperand(1)));
-  if (isa<arith::MulIOp>(op))
-    return std::gcd(alignmentOf(op->getOperand(0)) * alignmentOf(op->getOperand(1)), any);
-  return 1;
-}
-
 static Coordinates shiftedAxis(Emitter &e, Coordinates axis, Value shift) {
   if (!shift)
     return axis;
   axis.base = e.add(axis.base, shift);
-  axis.run = std::gcd(axis.run, alignmentOf(shift));
+  axis.run = std::gcd(axis.run, knownDivisor(shift));
   return axis;
 }
 
@@ -50,7 +28,7 @@ static std::optional<int64_t> shiftedPhase(int64_t phase, int64_t size, Value sh
     return phase;
   if (std::optional<int64_t> constant = getConstantIntValue(shift))
     return (phase + *constant) % size;
-  return alignmentOf(shift) % size ? std::optional<int64_t>() : phase;
+  return knownDivisor(shift) % size ? std::optional<int64_t>() : phase;
 }
 
 static std::optional<ThreadLayout> shiftedLayout(ThreadLayout layout, Value row, Value column) {
@@ -180,7 +158,7 @@ int64_t KernelLowering::runOfLoad(LoadOp load, const Grid &grid) {
     return 1;
   int64_t most = 16 / (tensor.element.getIntOrFloatBitWidth() / 8);
   int64_t run = std::gcd(std::gcd(grid.columns.run, most), columns);
-  return std::gcd(run, alignmentOf(load.getIndices()[lastDim]));
+  return std::gcd(run, knownDivisor(load.getIndices()[lastDim]));
 }
 
 /// The elements of a grid of the tensor's own orientation, `run` columns at once.

@@ -7,6 +7,7 @@
 
 #include "FeatureRuns.h"
 #include "Layout.h"
+#include "lib/Conversion/Analysis/Divisibility.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -47,7 +48,7 @@ std::optional<FeatureRuns> FeatureRuns::of(ExpandOp expand) {
   ArrayRef<double> weights = expand.getWeights().value_or(ArrayRef<double>());
   int64_t rows = expand.getResult().getType().getRows();
   for (int64_t lefts : {8, 4, 2}) {
-    if (rows % (8 * lefts) || alignmentOf(expand.getFirst()) % (8 * lefts))
+    if (rows % (8 * lefts) || knownDivisor(expand.getFirst()) % (8 * lefts))
       continue;
     if (std::optional<FeatureRuns> runs = runsOf(table, weights, lefts))
       return runs;

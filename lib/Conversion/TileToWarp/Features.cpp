@@ -166,7 +166,7 @@ KernelLowering::Fragments KernelLowering::formRows(const Product &product, const
   recordRead(source.storage, Grid());
   Value first = e.known(e.add(number(expand.getFirst()), warpTile.row));
   int64_t tilesOfRun = runs.lefts / 2;
-  int64_t known = std::max<int64_t>(alignmentOf(first) / 16, 1);
+  int64_t known = std::max<int64_t>(knownDivisor(first) / 16, 1);
   int64_t together = std::gcd(std::gcd(warpTile.rowTiles, tilesOfRun), known);
   bool byFeatures = rowsAreLines(source.storage, source.transposed);
 

@@ -18,7 +18,7 @@
 #include "FeatureRuns.h"
 #include "MemoryPlan.h"
 #include "Placement.h"
-#include "lib/Conversion/FirstFit.h"
+#include "lib/Conversion/Analysis/FirstFit.h"
 #include "mlir/IR/IRMapping.h"
 #include "polyattn/Conversion/TileToWarp.h"
 #include "llvm/ADT/SetVector.h"

@@ -112,9 +112,6 @@ struct WarpGrid {
   int64_t registers() const { return rowTiles * columnTiles * 4; }
 };
 
-/// A number that divides an index or i32 whatever its value; large for zero and null.
-int64_t alignmentOf(mlir::Value index);
-
 inline int64_t roundUp(int64_t number, int64_t multiple) {
   return (number + multiple - 1) / multiple * multiple;
 }

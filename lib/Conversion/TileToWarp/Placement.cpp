@@ -305,7 +305,7 @@ bool Placement::needsStaging(ReadOp read) {
 bool Placement::leavesSource(SliceOp slice) {
   TileType source = slice.getSource().getType(), window = slice.getResult().getType();
   auto leaves = [](Value start, int64_t size, int64_t whole) {
-    int64_t multiple = alignmentOf(start), last = (whole - size) / multiple * multiple;
+    int64_t multiple = knownDivisor(start), last = (whole - size) / multiple * multiple;
     if (auto constant = getConstantIntValue(start))
       last = *constant;
     return last + withPadding(size) > withPadding(whole);

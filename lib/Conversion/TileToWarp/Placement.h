@@ -9,7 +9,9 @@
 
 #include "MemoryPlan.h"
 #include "dialects/Warp/Warp.h"
-#include "lib/Conversion/TileValues.h"
+#include "lib/Conversion/Analysis/Divisibility.h"
+#include "lib/Conversion/Analysis/Liveness.h"
+#include "lib/Conversion/Analysis/TileValues.h"
 
 namespace polyattn::tile_to_warp {
 

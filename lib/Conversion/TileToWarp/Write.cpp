@@ -182,7 +182,7 @@ void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange val
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
   bool pairs = tensor.aligned && grid.columns.run % 2 == 0 &&
                int64_t(store.getColDim()) == lastDim &&
-               alignmentOf(store.getIndices()[lastDim]) % 2 == 0 && type.getColumns() % 2 == 0;
+               knownDivisor(store.getIndices()[lastDim]) % 2 == 0 && type.getColumns() % 2 == 0;
   for (auto [r, rowOffset] : llvm::enumerate(grid.rows.offsets)) {
     Value row = e.add(grid.rows.base, rowOffset);
     e.when(rowLimit ? e.less(row, rowLimit) : Value(), [&, r = r] {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/FirstFit.h"
+#include "lib/Conversion/Analysis/FirstFit.h"
 #include "gtest/gtest.h"
 
 using namespace polyattn;

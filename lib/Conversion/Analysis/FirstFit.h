@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_FIRSTFIT_H
-#define POLYATTN_LIB_CONVERSION_FIRSTFIT_H
+#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_FIRSTFIT_H
+#define POLYATTN_LIB_CONVERSION_ANALYSIS_FIRSTFIT_H
 
 #include <algorithm>
 #include <cstdint>
@@ -53,4 +53,4 @@ private:
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_FIRSTFIT_H
+#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_FIRSTFIT_H

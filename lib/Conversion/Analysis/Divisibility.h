@@ -1,0 +1,22 @@
+//===- Divisibility.h - what divides an index -------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H
+#define POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H
+
+#include "mlir/IR/Value.h"
+
+namespace polyattn {
+
+/// The greatest power of two that is known to divide `index`, an index or an integer, in every
+/// iteration of the loops around it, by constants, induction variables, sums, differences and
+/// products: at most 2^20, which stands for zero and for a null value, 1 where nothing is known.
+/// Powers of two, as they alone still divide what wraps around or is truncated.
+int64_t knownDivisor(mlir::Value index);
+
+} // namespace polyattn
+
+#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_DIVISIBILITY_H

@@ -1,0 +1,26 @@
+//===- TileValues.h - shapes of values in a tile kernel ---------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_ANALYSIS_TILEVALUES_H
+#define POLYATTN_LIB_CONVERSION_ANALYSIS_TILEVALUES_H
+
+#include "dialects/Tile/Tile.h"
+
+namespace polyattn {
+
+/// Null for what is no tile.
+inline tile::TileType tileType(mlir::Value value) {
+  return llvm::dyn_cast<tile::TileType>(value.getType());
+}
+
+inline bool sameShape(mlir::Value a, mlir::Value b) {
+  return tileType(a).getRows() == tileType(b).getRows() &&
+         tileType(a).getColumns() == tileType(b).getColumns();
+}
+
+} // namespace polyattn
+
+#endif // POLYATTN_LIB_CONVERSION_ANALYSIS_TILEVALUES_H
