@@ -200,10 +200,9 @@ std::optional<double> elementOf(Operation *op, double c) {
       })
       .Case([&](SoftplusOp) { return std::fmax(c, 0.0) + std::log1p(std::exp(-std::fabs(c))); })
       .Case([&](GeluOp op) {
-        double inner = op.getForm() == GeluForm::Erf
-                           ? std::erf(c * std::sqrt(0.5))
-                           : std::tanh(std::sqrt(2 / M_PI) * (c + 0.044715 * c * c * c));
-        return 0.5 * c * (1 + inner);
+        if (op.getForm() == GeluForm::Erf)
+          return 0.5 * c * std::erfc(-c * std::sqrt(0.5));
+        return c / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (c + 0.044715 * c * c * c)));
       })
       .Case([&](SquaredNormOp op) { return c * c * widthOf(op.getInput()); })
       .Case([&](LayerNormOp op) -> Element {

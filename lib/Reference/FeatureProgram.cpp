@@ -150,10 +150,12 @@ Numbers rope(const Rule &rule, RopeOp op) {
   return y;
 }
 
+/// x (1 + erf(x / root 2)) / 2 or x (1 + tanh(u)) / 2, without the sum in which their tails cancel.
 double gelu(const Rule &rule, double x, GeluForm form) {
-  double step = form == GeluForm::Erf ? std::erf(x / std::sqrt(2.0))
-                                      : std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
-  return 0.5 * x * (1 + rule.rounded(step));
+  if (form == GeluForm::Erf)
+    return 0.5 * x * std::erfc(rule.rounded(-x / std::sqrt(2.0)));
+  double u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+  return x / (1 + std::exp(rule.rounded(-2 * u)));
 }
 
 /// The ops whose result is a plain vector.

@@ -112,8 +112,10 @@ void addFormula(mlir::RewritePatternSet &patterns, mlir::Value (*function)(Formu
   patterns.add<FormulaPattern<Op>>(patterns.getContext(), function);
 }
 
-/// exp, expm1, tanh, erf.
+/// exp, expm1, tanh, erf, erfc.
 void populateExponentialFormulas(mlir::RewritePatternSet &patterns);
+/// erfc alone.
+void populateErfcFormula(mlir::RewritePatternSet &patterns);
 /// log, log2, log1p.
 void populateLogarithmFormulas(mlir::RewritePatternSet &patterns);
 /// powf.

@@ -318,17 +318,17 @@ static Value sigmoid(ElementBuilder &e, Value x) {
   return e.div(e.number(1), e.add(e.number(1), exponential));
 }
 
+/// x erfc(-x / root 2) / 2, or x / (1 + e^-2u) for x (1 + tanh(u)) / 2: 1 + erf and 1 + tanh would
+/// cancel to 0 where x is far below 0.
 static Value gelu(ElementBuilder &e, Value x, GeluForm form) {
-  Value inner;
   if (form == GeluForm::Erf) {
-    inner = math::ErfOp::create(e, e.mul(x, e.number(std::sqrt(0.5))));
-  } else {
-    Value cube = e.mul(e.mul(x, x), x);
-    Value argument =
-        e.mul(e.number(std::sqrt(2 / M_PI)), e.add(x, e.mul(e.number(0.044715), cube)));
-    inner = math::TanhOp::create(e, argument);
+    Value tail = math::ErfcOp::create(e, e.mul(x, e.number(-std::sqrt(0.5))));
+    return e.mul(e.mul(e.number(0.5), x), tail);
   }
-  return e.mul(e.mul(e.number(0.5), x), e.add(e.number(1), inner));
+  double factor = -2 * std::sqrt(2 / M_PI);
+  Value slope = e.add(e.number(factor), e.mul(e.number(factor * 0.044715), e.mul(x, x)));
+  Value exponential = math::ExpOp::create(e, e.mul(x, slope));
+  return e.div(x, e.add(e.number(1), exponential));
 }
 
 /// One element of an element-wise op. NaN goes through: comparisons choose the branch that keeps

@@ -207,14 +207,16 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
     patterns.add<ExpAsPolynomial, Exp2AsPolynomial, FloorOfFourLanes, FmaAsMultiplyAdd>(
         &getContext());
     // What MLIR's own expansions lose is too much: sine and cosine of large angles, powers of
-    // negative bases.
+    // negative bases, the tail of erfc.
     polyattn::populateCircleFormulas(patterns);
+    polyattn::populateErfcFormula(patterns);
     polyattn::populatePowerFormulas(patterns);
     // 1 / sqrt is exact and as fast as a vector; its expansion does not take vectors.
     auto wanted = [](StringRef name) {
       return !llvm::is_contained({math::ExpOp::getOperationName(), math::Exp2Op::getOperationName(),
                                   math::RsqrtOp::getOperationName(),
                                   math::SinOp::getOperationName(), math::CosOp::getOperationName(),
+                                  math::ErfcOp::getOperationName(),
                                   math::PowFOp::getOperationName()},
                                  name);
     };

@@ -40,6 +40,7 @@ static double unary(Operation *op, double x) {
       .Case([&](math::CosOp) { return std::cos(x); })
       .Case([&](math::TanhOp) { return std::tanh(x); })
       .Case([&](math::ErfOp) { return std::erf(x); })
+      .Case([&](math::ErfcOp) { return std::erfc(x); })
       .Case([&](math::SqrtOp) { return std::sqrt(x); })
       .Case([&](math::RsqrtOp) { return 1 / std::sqrt(x); })
       .Case([&](math::FloorOp) { return std::floor(x); })
@@ -53,9 +54,9 @@ static double unary(Operation *op, double x) {
 static bool isUnary(Operation *op) {
   return isa<arith::NegFOp, arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
              math::AbsFOp, math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op,
-             math::Log1pOp, math::SinOp, math::CosOp, math::TanhOp, math::ErfOp, math::SqrtOp,
-             math::RsqrtOp, math::FloorOp, math::CeilOp, math::RoundOp, math::RoundEvenOp,
-             math::TruncOp>(op);
+             math::Log1pOp, math::SinOp, math::CosOp, math::TanhOp, math::ErfOp, math::ErfcOp,
+             math::SqrtOp, math::RsqrtOp, math::FloorOp, math::CeilOp, math::RoundOp,
+             math::RoundEvenOp, math::TruncOp>(op);
 }
 
 static bool compare(arith::CmpFPredicate predicate, double a, double b) {

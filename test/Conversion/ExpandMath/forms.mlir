@@ -31,7 +31,8 @@ func.func @vector(%x: vector<4xf32>, %y: vector<4xf32>) -> vector<4xf32> {
   %1 = math.cos %0 : vector<4xf32>
   %2 = math.tanh %1 : vector<4xf32>
   %3 = math.erf %2 : vector<4xf32>
-  %4 = math.log %3 : vector<4xf32>
+  %c = math.erfc %3 : vector<4xf32>
+  %4 = math.log %c : vector<4xf32>
   %5 = math.log2 %4 : vector<4xf32>
   %6 = math.log1p %5 : vector<4xf32>
   %7 = math.expm1 %6 : vector<4xf32>

@@ -21,7 +21,8 @@ tile.kernel @functions attributes {arg_names = ["a", "o"], num_inputs = 1} {
     %1 = math.exp2 %0 : f32
     %2 = math.tanh %1 : f32
     %3 = math.erf %2 : f32
-    %4 = math.log1p %3 : f32
+    %c = math.erfc %3 : f32
+    %4 = math.log1p %c : f32
     %5 = math.sin %4 : f32
     %6 = math.cos %5 : f32
     %7 = math.log %6 : f32

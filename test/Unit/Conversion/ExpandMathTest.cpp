@@ -156,6 +156,21 @@ TEST_F(ExpandMathTest, TangensHyperbolicusAndErrorFunction) {
   }
 }
 
+/// Relative to the result, also far out.
+TEST_F(ExpandMathTest, ComplementaryErrorFunction) {
+  auto erfc = [](double x) { return std::erfc(x); };
+  check("math.erfc", erfc, -12, 12);
+  check("math.erfc", erfc, -1, 1);
+  check("math.erfc", erfc, 5, 9.2);
+  check("math.erfc", erfc, -1e-4, 1e-4);
+  auto f = compile("math.erfc");
+  EXPECT_EQ(f(kInfinity, 0), 0);
+  EXPECT_EQ(f(-kInfinity, 0), 2);
+  EXPECT_EQ(f(1e30f, 0), 0);
+  EXPECT_EQ(f(-1e30f, 0), 2);
+  EXPECT_TRUE(std::isnan(f(kNaN, 0)));
+}
+
 /// Relative to the result, also next to its zeros.
 TEST_F(ExpandMathTest, SineAndCosine) {
   for (auto [op, exact] : {std::pair{"math.sin", +[](double x) { return std::sin(x); }},

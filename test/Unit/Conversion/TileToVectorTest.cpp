@@ -417,6 +417,7 @@ TEST_P(TileToVector, Functions) {
                          {"math.exp2", [](double x) { return std::exp2(x); }, false},
                          {"math.tanh", [](double x) { return std::tanh(x); }, false},
                          {"math.erf", [](double x) { return std::erf(x); }, false},
+                         {"math.erfc", [](double x) { return std::erfc(x); }, false},
                          {"math.sin", [](double x) { return std::sin(x); }, false},
                          {"math.cos", [](double x) { return std::cos(x); }, false},
                          {"math.sqrt", [](double x) { return std::sqrt(x); }, true},

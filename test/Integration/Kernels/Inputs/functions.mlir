@@ -19,6 +19,24 @@ polyattn.attention @cosine(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
   %o = attend query %a key %b value %c causal normalize <none> : [8], [8], [8]
   return %o : [8]
 }
+polyattn.attention @gelu_erf(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
+    %v: tensor<?x?x?x8xf32>) -> (o: tensor<?x?x?x8xf32>) {
+  %x = read %q : tensor<?x?x?x8xf32> -> [8]
+  %a = gelu %x {form = #polyattn.gelu_form<erf>} : [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
+  %o = attend query %a key %b value %c causal normalize <none> : [8], [8], [8]
+  return %o : [8]
+}
+polyattn.attention @gelu_tanh(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
+    %v: tensor<?x?x?x8xf32>) -> (o: tensor<?x?x?x8xf32>) {
+  %x = read %q : tensor<?x?x?x8xf32> -> [8]
+  %a = gelu %x {form = #polyattn.gelu_form<tanh>} : [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
+  %o = attend query %a key %b value %c causal normalize <none> : [8], [8], [8]
+  return %o : [8]
+}
 polyattn.attention @odd_power(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
     %v: tensor<?x?x?x8xf32>) -> (o: tensor<?x?x?x8xf32>) {
   %x = read %q : tensor<?x?x?x8xf32> -> [8]
