@@ -10,6 +10,11 @@
 using namespace mlir;
 using namespace polyattn;
 
+Value ElementBuilder::sign(Value x) {
+  Value positive = select(less(number(0), x), number(1), number(0));
+  return select(less(x, number(0)), number(-1), positive);
+}
+
 Value ElementBuilder::power(Value x, int64_t n) {
   if (n == 0)
     return number(1);

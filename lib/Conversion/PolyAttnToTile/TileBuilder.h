@@ -31,6 +31,9 @@ public:
   Value select(Value condition, Value a, Value b) {
     return mlir::arith::SelectOp::create(*this, condition, a, b);
   }
+  Value magnitude(Value x) { return mlir::math::AbsFOp::create(*this, x); }
+  /// -1, 0 or 1; 0 of NaN.
+  Value sign(Value x);
   /// x^n by repeated squaring, n >= 0.
   Value power(Value x, int64_t n);
 };
