@@ -77,4 +77,27 @@ def Tile_AxisAttr : EnumAttr<Tile_Dialect, Tile_Axis, "axis"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_Precision : Tile_Enum<"Precision", "in what the operands of a product are multiplied", [
+  I32EnumAttrCase<"F64", 0, "f64">, I32EnumAttrCase<"F32", 1, "f32">,
+  I32EnumAttrCase<"TF32", 2, "tf32">, I32EnumAttrCase<"SplitTF32", 3, "split_tf32">,
+  I32EnumAttrCase<"BF16", 4, "bf16">, I32EnumAttrCase<"SplitBF16", 5, "split_bf16">,
+  I32EnumAttrCase<"F16", 6, "f16">]>;
+def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
+  let summary = "what a product rounds its operands to";
+  let description = [{
+    | | an operand becomes | rounded |
+    |---|---|---|
+    | `f64`, `f32` | itself | never: these are the elements of tiles |
+    | `tf32` | 10 bits of mantissa, the exponents of f32 | to nearest, ties away from zero |
+    | `bf16` | 7 bits of mantissa, the exponents of f32 | to nearest, ties to even |
+    | `f16` | 10 bits of mantissa, exponents up to 2^15 | to nearest, ties to even |
+    | `split_tf32`, `split_bf16` | a sum high + low of two such numbers | low is what high left over, rounded |
+
+    A split product is high high + high low + low high. Elements of an operand that the format holds,
+    those of a bf16 tile in `tf32` for instance, stay what they are. Whatever the operands, products
+    are exact or rounded to f32, and summed in f32; those of f64 are summed in f64.
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
 #endif // TILE_BASE

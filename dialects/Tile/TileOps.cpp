@@ -206,6 +206,18 @@ LogicalResult WriteOp::verify() {
   return verifyRows(*this, getTile().getType(), getBuffer().getType());
 }
 
+/// The precision of a product whose sums are of type `sum`.
+static LogicalResult verifyPrecision(Operation *op, std::optional<Precision> precision,
+                                     TileType lhs, TileType rhs, Type sum) {
+  Type left = lhs.getElementType(), right = rhs.getElementType();
+  if (left.isF64() != sum.isF64() || right.isF64() != sum.isF64())
+    return op->emitOpError("operands of ") << left << " and " << right << " have no sum in " << sum;
+  if (precision && (*precision == Precision::F64) != sum.isF64())
+    return op->emitOpError("operands of ") << left << " and " << right << " are not multiplied in "
+                                           << stringifyPrecision(*precision);
+  return success();
+}
+
 LogicalResult AccumulateOp::verify() {
   TileType lhs = getLhs().getType(), rhs = getRhs().getType();
   BufferType buffer = getBuffer().getType();
@@ -215,7 +227,7 @@ LogicalResult AccumulateOp::verify() {
   if (getFactor() &&
       (getFactor().getType().getRows() != 1 || getFactor().getType().getColumns() != 1))
     return emitOpError("the factor must be a 1x1 tile");
-  return success();
+  return verifyPrecision(*this, getPrecision(), lhs, rhs, Float32Type::get(getContext()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,7 +257,7 @@ LogicalResult DotOp::verify() {
     return emitOpError("accumulator and result differ");
   if ((getLower() && m != result.getColumns()) || (getLowerLhs() && m != k))
     return emitOpError("a lower triangle needs a square tile");
-  return success();
+  return verifyPrecision(*this, getPrecision(), lhs, rhs, result.getElementType());
 }
 
 LogicalResult MapOp::verify() {

@@ -187,15 +187,25 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
   let summary = "buffer rows += A B, the buffer's rows scaled first where a factor is given";
   let description = [{
     The state's update S <- g S + phi_k V. A is M x K, B is K x N; the first `bound` of
-    the K terms are summed where it is given.
+    the K terms are summed where it is given. `precision` is that of `tile.dot`.
+
+    ```mlir
+    tile.accumulate %phi_k, %v, %s[%c0] bound %n precision <bf16>
+      : !tile.tile<128x64xf32>, !tile.tile<64x32xf32>, !tile.buffer<128x32>
+    ```
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_BufferType:$buffer,
-                       Index:$row, Optional<Index>:$bound, Optional<Tile_TileType>:$factor);
+                       Index:$row, Optional<Index>:$bound, Optional<Tile_TileType>:$factor,
+                       OptionalAttr<Tile_PrecisionAttr>:$precision);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $buffer `[` $row `]` (`bound` $bound^)? (`factor` $factor^ `:` type($factor))?
-    attr-dict `:` type($lhs) `,` type($rhs) `,` type($buffer)
+    (`precision` $precision^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($buffer)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// In what the operands are multiplied: in f32 where nothing else is said.
+    Precision multipliesIn() { return getPrecision().value_or(Precision::F32); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -233,19 +243,31 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
     only (what stands above is unspecified). `lower_lhs` says that A is zero above its
     diagonal: row i sums its first i + 1 terms.
 
+    `precision` says to what the operands are rounded before they are multiplied
+    (`#tile.precision`); without it they are not. `--tile-set-precision` gives it to the products of a
+    block program for a target.
+
     ```mlir
-    %p = tile.dot %phi_q, %phi_k {lhs_transposed, lower}
+    %p = tile.dot %phi_q, %phi_k precision <bf16> {lhs_transposed, lower}
       : !tile.tile<128x64xf32>, !tile.tile<128x64xf32> -> !tile.tile<64x64xf32>
     ```
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Optional<Tile_TileType>:$acc,
-                       Optional<Index>:$bound, UnitAttr:$lhs_transposed, UnitAttr:$lower, UnitAttr:$lower_lhs);
+                       Optional<Index>:$bound, UnitAttr:$lhs_transposed, UnitAttr:$lower, UnitAttr:$lower_lhs,
+                       OptionalAttr<Tile_PrecisionAttr>:$precision);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs (`acc` $acc^ `:` type($acc))? (`bound` $bound^)? attr-dict `:` type($lhs) `,`
-    type($rhs) `->` type($result)
+    $lhs `,` $rhs (`acc` $acc^ `:` type($acc))? (`bound` $bound^)? (`precision` $precision^)?
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// In what the operands are multiplied: in the result's type where nothing else is said.
+    Precision multipliesIn() {
+      bool f64 = getResult().getType().getElementType().isF64();
+      return getPrecision().value_or(f64 ? Precision::F64 : Precision::F32);
+    }
+  }];
 }
 
 def Tile_MapOp : Tile_Op<"map", [Pure, SingleBlock]> {

@@ -66,6 +66,35 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
   ];
 }
 
+def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
+  let summary = "products say in what a target multiplies their operands";
+  let description = [{
+    Every `tile.dot` and `tile.accumulate` that has no precision gets the one in which a target
+    multiplies it. Lowerings read it there and choose none themselves.
+
+    ```mlir
+    %p = tile.dot %q, %k : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+    ```
+
+    with `tensor-cores`, in a kernel whose sequences are bf16, becomes
+
+    ```mlir
+    %p = tile.dot %q, %k precision <bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+    ```
+
+    Processors multiply in the type of the sums, f32 or f64. Tensor cores multiply matrices in the
+    type of the kernel's sequences, its inputs [B, T, H, d]: bf16 in `bf16`, f16 in `tf32`, which has
+    its mantissa and a range that is large enough for features, f32 in `split_tf32`, which keeps the
+    precision of f32. Products of a matrix and a vector are not for tensor cores, or take a second column
+    there: they are `split_bf16` beside `bf16` and else `f32`.
+
+    Numeric contract: precision-reducing, to what the storage of the sequences has.
+  }];
+  let options = [
+    Option<"tensorCores", "tensor-cores", "bool", "false", "Multiply on a GPU's tensor cores">,
+  ];
+}
+
 def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
   let summary = "kernels for a GPU become functions that the emulator runs";
   let description = [{

@@ -34,6 +34,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
+  passes.addPass(createSetPrecision());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;
   passes.addPass(createTileToVectorPass(options.machine));

@@ -52,6 +52,9 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
+  SetPrecisionOptions precision;
+  precision.tensorCores = true;
+  passes.addPass(createSetPrecision(precision));
 }
 
 void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {

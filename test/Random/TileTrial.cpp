@@ -14,6 +14,7 @@
 #include "Trial.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Pass/PassManager.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Emulator/EmulatedEntry.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Reference/EvaluateTile.h"
@@ -148,6 +149,9 @@ private:
     if (!description)
       return conclude(entry, Outcome::Wrong, llvm::toString(description.takeError()));
     PassManager passes(module.getContext());
+    SetPrecisionOptions precision;
+    precision.tensorCores = true;
+    passes.addPass(createSetPrecision(precision));
     buildWarpKernels(passes, {*description, GPUPipelinePhase::Warp});
     if (failed(passes.run(*lowered)))
       return conclude(entry, diagnostics.empty() ? Outcome::Wrong : Outcome::Refused, diagnostics);

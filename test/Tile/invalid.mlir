@@ -321,3 +321,43 @@ tile.kernel @unknown_in_op attributes {arg_names = ["x"], num_inputs = 1, polyat
   // expected-error @below {{'tile.load' op has no attribute 'transpose'; did you mean 'transposed'?}}
   %t = tile.load %x[%i, %i] {row_dim = 0, col_dim = 1, transpose} : memref<4x4xf32> -> !tile.tile<4x4xf32>
 }
+
+// -----
+
+func.func @dot_of_f64_in_f32(%a: !tile.tile<4x4xf64>) {
+  // expected-error @below {{operands of 'f64' and 'f64' have no sum in 'f32'}}
+  %t = tile.dot %a, %a : !tile.tile<4x4xf64>, !tile.tile<4x4xf64> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_of_f64_in_bf16(%a: !tile.tile<4x4xf64>) {
+  // expected-error @below {{operands of 'f64' and 'f64' are not multiplied in bf16}}
+  %t = tile.dot %a, %a precision <bf16> : !tile.tile<4x4xf64>, !tile.tile<4x4xf64> -> !tile.tile<4x4xf64>
+  return
+}
+
+// -----
+
+func.func @dot_of_f32_in_f64(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{operands of 'f32' and 'f32' are not multiplied in f64}}
+  %t = tile.dot %a, %a precision <f64> : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @accumulate_f64(%b: !tile.buffer<4x4>, %t: !tile.tile<4x4xf64>, %i: index) {
+  // expected-error @below {{operands of 'f64' and 'f64' have no sum in 'f32'}}
+  tile.accumulate %t, %t, %b[%i] : !tile.tile<4x4xf64>, !tile.tile<4x4xf64>, !tile.buffer<4x4>
+  return
+}
+
+// -----
+
+func.func @accumulate_in_f64(%b: !tile.buffer<4x4>, %t: !tile.tile<4x4xf32>, %i: index) {
+  // expected-error @below {{operands of 'f32' and 'f32' are not multiplied in f64}}
+  tile.accumulate %t, %t, %b[%i] precision <f64> : !tile.tile<4x4xf32>, !tile.tile<4x4xf32>, !tile.buffer<4x4>
+  return
+}

@@ -28,6 +28,8 @@ tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
   %p = tile.dot %a, %b : !tile.tile<4x8xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
   // CHECK: dot %{{.*}}, %{{.*}} acc %[[P]] : !tile.tile<4x4xf32> bound %{{.*}} {lhs_transposed, lower} : <8x4xf32>, <8x4xf32> -> <4x4xf32>
   %s = tile.dot %b, %b acc %p : !tile.tile<4x4xf32> bound %c1 {lhs_transposed, lower} : !tile.tile<8x4xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
+  // CHECK: dot %{{.*}}, %{{.*}} acc %[[P]] : !tile.tile<4x4xf32> bound %{{.*}} precision <split_tf32> : <4x8xf32>, <8x4xf32> -> <4x4xf32>
+  %split = tile.dot %a, %b acc %p : !tile.tile<4x4xf32> bound %c1 precision <split_tf32> : !tile.tile<4x8xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
   // CHECK: causal_mask %{{.*}} : <4x4xf32>
   %m = tile.causal_mask %s : !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
   // CHECK: dot %{{.*}} {lower_lhs} : <4x4xf32>, <4x8xf32> -> <4x8xf32>
@@ -65,6 +67,8 @@ tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
   tile.write %y, %buffer[%c1] : !tile.tile<4x8xf32>, !tile.buffer<16x8>
   // CHECK: accumulate %{{.*}}, %{{.*}}, %[[B]][%{{.*}}] : <4x4xf32>, <4x8xf32>, <16x8>
   tile.accumulate %m, %a, %buffer[%c0] : !tile.tile<4x4xf32>, !tile.tile<4x8xf32>, !tile.buffer<16x8>
+  // CHECK: accumulate %{{.*}}, %{{.*}}, %[[B]][%{{.*}}] factor %{{.*}} : !tile.tile<1x1xf32> precision <bf16> : <4x4xf32>, <4x8xf32>, <16x8>
+  tile.accumulate %m, %a, %buffer[%c0] factor %half : !tile.tile<1x1xf32> precision <bf16> : !tile.tile<4x4xf32>, !tile.tile<4x8xf32>, !tile.buffer<16x8>
   // CHECK: accumulate %{{.*}}, %{{.*}}, %[[B]][%{{.*}}] bound %{{.*}} factor %{{.*}} : !tile.tile<1x1xf32> : <4x4xf32>, <4x8xf32>, <16x8>
   tile.accumulate %m, %a, %buffer[%c0] bound %c1 factor %half : !tile.tile<1x1xf32> : !tile.tile<4x4xf32>, !tile.tile<4x8xf32>, !tile.buffer<16x8>
   // CHECK: store %[[Y]], %o[%batch, %{{.*}}, %head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64} : <4x8xf32>, memref<?x?x?x8xf32>

@@ -24,10 +24,9 @@ struct TileToWarpOptions {
 
 /// Turns every tile.kernel into a gpu.func of one gpu.module @kernels, in the words of the warp
 /// dialect: one CTA runs one program, program p being batch p / H and head p % H; of a kernel that
-/// cuts positions it is segment p / (B H), and batch and head by the rest. Factors of products are
-/// rounded to bf16 where the sequences are bf16 and to tf32 where they are f16; those of f32 are
-/// cut in two tf32, which keeps the precision of f32 (three products instead of one). Sums, states
-/// and all else are f32.
+/// cuts positions it is segment p / (B H), and batch and head by the rest. Products of matrices round
+/// their operands as their precision says, bf16, tf32 or split tf32, the same for all of a kernel
+/// (--tile-set-precision); sums, states and all else are f32.
 std::unique_ptr<mlir::Pass> createTileToWarpPass(const TileToWarpOptions &options = {});
 
 /// States that a loop over positions updates as a whole become tiles that it carries, in registers;

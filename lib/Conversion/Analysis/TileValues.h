@@ -21,6 +21,16 @@ inline bool sameShape(mlir::Value a, mlir::Value b) {
          tileType(a).getColumns() == tileType(b).getColumns();
 }
 
+inline bool isVector(mlir::Value value) {
+  return tileType(value).getRows() == 1 || tileType(value).getColumns() == 1;
+}
+/// Whether two matrices make a third.
+inline bool isMatrixProduct(tile::DotOp dot) { return !isVector(dot.getResult()); }
+/// Whether an update is the product of two matrices.
+inline bool isMatrixProduct(tile::AccumulateOp op) {
+  return op.getBuffer().getType().getColumns() > 1;
+}
+
 } // namespace polyattn
 
 #endif // POLYATTN_LIB_CONVERSION_ANALYSIS_TILEVALUES_H

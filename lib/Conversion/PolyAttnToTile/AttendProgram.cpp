@@ -152,7 +152,8 @@ void AttendProgram::updateRows(TileBuilder &b, Value rows, Value values, Value f
   } else if (normalizer) {
     decayedSums(b, rows, Value(), Value(), first, valid);
   }
-  tile::AccumulateOp::create(b, rows, values, state, rowOf(b, first), valid, factor);
+  tile::AccumulateOp::create(b, rows, values, state, rowOf(b, first), valid, factor,
+                             tile::PrecisionAttr());
 }
 
 /// Whether keys have come into the state that this block reads; null where that is not asked.

@@ -48,7 +48,7 @@ Value TileBuilder::dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, bool
                        bool lowerLhs, Value bound) {
   int64_t rows = lhsTransposed ? typeOf(lhs).getColumns() : typeOf(lhs).getRows();
   return tile::DotOp::create(*this, tileType(rows, typeOf(rhs).getColumns()), lhs, rhs, acc, bound,
-                             lhsTransposed, lower, lowerLhs);
+                             lhsTransposed, lower, lowerLhs, tile::PrecisionAttr());
 }
 
 Value TileBuilder::reduceRows(Value input, tile::ReduceKind kind) {

@@ -16,7 +16,24 @@ using namespace polyattn::tile;
 /// Vectors are read whole, also at the end of the last tile.
 static constexpr int64_t kSlackBytes = 1024;
 
+/// Operands are multiplied as they lie in memory, in f32 or f64.
+template <typename Product> static LogicalResult checkPrecision(Product product) {
+  Precision precision = product.multipliesIn();
+  if (precision == Precision::F32 || precision == Precision::F64)
+    return success();
+  return product.emitError("this lowering multiplies in f32 or f64, not in ")
+         << stringifyPrecision(precision);
+}
+
 LogicalResult KernelLowering::run(ModuleOp into) {
+  WalkResult checked = kernel.walk([](Operation *op) -> WalkResult {
+    if (auto dot = dyn_cast<DotOp>(op))
+      return checkPrecision(dot);
+    auto update = dyn_cast<AccumulateOp>(op);
+    return update ? checkPrecision(update) : success();
+  });
+  if (checked.wasInterrupted())
+    return failure();
   module = into;
   auto pointer = LLVM::LLVMPointerType::get(e.getContext());
   e.setInsertionPoint(kernel);

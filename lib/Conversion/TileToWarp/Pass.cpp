@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "Precision.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -131,7 +132,7 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
     getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), builder.getUnitAttr());
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
-      if (failed(lower(kernel, options, kernels)))
+      if (failed(checkPrecision(kernel)) || failed(lower(kernel, options, kernels)))
         return signalPassFailure();
       kernel.erase();
     }

@@ -30,18 +30,7 @@ static bool isTrivial(Operation *op) {
 
 Placement::Placement(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
     : warps(warps), plan(plan) {
-  bool f16 = false;
-  for (unsigned i = 0; i < kernel.getNumInputs(); ++i) {
-    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
-    // Sequences have heads in this dimension, states [B, H, D, dv] their features.
-    if (type.getRank() != 4 || !type.isDynamicDim(2))
-      continue;
-    split |= type.getElementType().isF32();
-    f16 |= type.getElementType().isF16();
-  }
-  // f16 has too small a range for features; tf32 holds all of its mantissa.
-  if (split || f16)
-    kind = warp::OperandKind::TF32;
+  std::tie(kind, split) = operandsOf(kernel);
 
   // Weights stay in memory as far as they fit, in program order.
   int64_t weightBytes = plan.weightBytes;

@@ -8,7 +8,7 @@
 #define POLYATTN_LIB_CONVERSION_TILETOWARP_PLACEMENT_H
 
 #include "MemoryPlan.h"
-#include "dialects/Warp/Warp.h"
+#include "Precision.h"
 #include "lib/Conversion/Analysis/Divisibility.h"
 #include "lib/Conversion/Analysis/Liveness.h"
 #include "lib/Conversion/Analysis/TileValues.h"
@@ -44,9 +44,9 @@ public:
   Placement(tile::KernelOp kernel, int64_t warps, const MemoryPlan &plan);
 
   Place of(mlir::Value value);
-  /// The factors of products: bf16 where the sequences are, else tf32.
+  /// What the tensor cores multiply.
   warp::OperandKind operandKind() const { return kind; }
-  /// Whether f32 factors are cut in two, so that products have the precision of f32.
+  /// Whether factors are cut in two, so that products have the precision of f32.
   bool splitsOperands() const { return split; }
   /// The type of a value in memory.
   mlir::Type elementType(mlir::Value value);
@@ -85,20 +85,10 @@ private:
   llvm::DenseMap<mlir::Value, Place> places;
   int64_t warps;
   const MemoryPlan &plan;
-  warp::OperandKind kind = warp::OperandKind::BF16;
-  bool split = false;
+  warp::OperandKind kind;
+  bool split;
   llvm::DenseSet<mlir::Operation *> distantWeights;
 };
-
-inline bool isVector(mlir::Value value) {
-  return tileType(value).getRows() == 1 || tileType(value).getColumns() == 1;
-}
-/// A product for the tensor cores: two matrices make a third.
-inline bool isMatrixProduct(tile::DotOp dot) { return !isVector(dot.getResult()); }
-/// The same of an update.
-inline bool isMatrixProduct(tile::AccumulateOp op) {
-  return op.getBuffer().getType().getColumns() > 1;
-}
 
 } // namespace polyattn::tile_to_warp
 

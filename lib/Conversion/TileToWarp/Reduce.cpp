@@ -216,6 +216,8 @@ void KernelLowering::lowerVectorProduct(DotOp dot) {
   Reduction reduction =
       isRow ? productReduction(dot.getRhs(), /*transposed=*/true, dot.getLhs(), bound)
             : productReduction(dot.getLhs(), dot.getLhsTransposed(), dot.getRhs(), bound);
+  if (dot.multipliesIn() == Precision::F32) // not on tensor cores
+    reduction.matrix = Value();
   reduceInto(dot.getResult(), reduction, [&](Value i, Value sum) {
     if (!dot.getAcc())
       return sum;
@@ -229,6 +231,8 @@ void KernelLowering::lowerVectorAccumulate(AccumulateOp op) {
   beginPhase();
   Reduction reduction =
       productReduction(op.getLhs(), /*transposed=*/false, op.getRhs(), number(op.getBound()));
+  if (op.multipliesIn() == Precision::F32) // not on tensor cores
+    reduction.matrix = Value();
   reduceEach(reduction, [&](Value i, Value sum, const ThreadLayout &layout) {
     Grid grid;
     grid.rows.base = i;

@@ -141,7 +141,8 @@ DotOp KernelLowering::vectorProductBeside(DotOp dot) {
     auto product = dyn_cast<DotOp>(user);
     if (!product || product->getBlock() != dot->getBlock() || !dot->isBeforeInBlock(product) ||
         product.getRhs() != dot.getLhs() || product.getResult().getType().getRows() != 1 ||
-        product.getBound() != dot.getBound() || computed.contains(product.getResult()))
+        product.getBound() != dot.getBound() || computed.contains(product.getResult()) ||
+        product.multipliesIn() == Precision::F32)
       continue;
     bool isThere = isThereAt(product.getLhs(), dot, computed) &&
                    (!product.getAcc() || computed.contains(product.getAcc()));

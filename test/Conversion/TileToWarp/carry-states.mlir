@@ -1,6 +1,6 @@
 // RUN: polyattn-opt %s --tile-carry-states | FileCheck %s
 // RUN: polyattn-opt %s --tile-carry-states=elements=4095 | FileCheck %s --check-prefix=SMALL
-// RUN: polyattn-opt %s --tile-carry-states --tile-to-warp -o /dev/null
+// RUN: polyattn-opt %s --tile-carry-states --tile-set-precision=tensor-cores --tile-to-warp -o /dev/null
 
 // S <- g S + K^T V. The product comes as early as it can, before the sums of the same rows; what the
 // queries read is a copy; the buffer has the state before and after.

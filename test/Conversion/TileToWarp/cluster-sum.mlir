@@ -1,5 +1,5 @@
-// RUN: polyattn-opt %s --tile-to-warp --canonicalize --cse | FileCheck %s
-// RUN: not polyattn-opt %s --tile-to-warp=shared-bytes=0 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp --canonicalize --cse | FileCheck %s
+// RUN: not polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=0 2>&1 | FileCheck %s --check-prefix=FULL
 
 // The two CTAs of a cluster have a half of the terms each: what they add up to. Accumulators are
 // shown in shared memory between two barriers of the cluster, and so are vectors.

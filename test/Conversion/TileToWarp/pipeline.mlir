@@ -1,7 +1,7 @@
-// RUN: polyattn-opt %s --split-input-file --tile-to-warp --canonicalize --cse | FileCheck %s
-// RUN: polyattn-opt %s --split-input-file --tile-to-warp=shared-bytes=3000 --canonicalize --cse | FileCheck %s --check-prefix=ONE
-// RUN: polyattn-opt %s --split-input-file --tile-to-warp=shared-bytes=7168 --canonicalize --cse | FileCheck %s --check-prefix=ONE
-// RUN: polyattn-opt %s --split-input-file --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=3000 --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=7168 --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s --check-prefix=ONE
 
 // The copies of the first block start before the loop, if it has a turn; those of the next block
 // behind the barrier at which this one's are there, into the other 1536 bytes. Products read the

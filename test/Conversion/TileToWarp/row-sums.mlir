@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --tile-to-warp --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp --canonicalize --cse | FileCheck %s
 
 // A state S and its normalizer z: phi_q z comes with phi_q S, and phi_k 1 with phi_k V. Each of the
 // two has one loop over its terms, and pieces of 16 x 8 more for the sums in it, of which the two warps

@@ -1,6 +1,6 @@
-// RUN: polyattn-opt %s --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s
-// RUN: polyattn-opt %s --tile-to-warp=shared-bytes=0 --canonicalize --cse | FileCheck %s --check-prefix=FULL
-// RUN: not polyattn-opt %s --tile-to-warp=warps=3 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=0 --canonicalize --cse | FileCheck %s --check-prefix=FULL
+// RUN: not polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp=warps=3 2>&1 | FileCheck %s --check-prefix=OPTION
 
 // A state of 16 x 16 in shared memory: cleared, read by a product, updated by another. Tiles come
 // by asynchronous copies where rows are aligned, by elements elsewhere; one wait and one barrier

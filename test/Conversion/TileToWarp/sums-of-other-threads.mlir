@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --tile-to-warp --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp --canonicalize --cse | FileCheck %s
 
 // Two sums into one buffer of 32 rows. Their matrices lie in other directions, so that one row is
 // summed by neighbouring lanes in the first and by lanes that are far apart in the second: other

@@ -14,6 +14,7 @@
 #include "EmulatedRun.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToWarp.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
@@ -82,6 +83,9 @@ protected:
     PassManager passes(&context);
     TileToWarpOptions options;
     options.warps = warps;
+    SetPrecisionOptions precision;
+    precision.tensorCores = true;
+    passes.addPass(createSetPrecision(precision));
     passes.addPass(createTileToWarpPass(options));
     ASSERT_TRUE(succeeded(passes.run(*module)));
     text.clear();

@@ -1,0 +1,57 @@
+//===- SetPrecision.cpp - in what a target multiplies ---------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/Analysis/TileValues.h"
+#include "polyattn/Conversion/Passes.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_SETPRECISION
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
+
+using namespace mlir;
+using namespace polyattn;
+using tile::Precision;
+
+/// In what tensor cores multiply two matrices of a kernel: as exactly as its sequences are stored.
+static Precision precisionOfMatrices(tile::KernelOp kernel) {
+  bool f32 = false, f16 = false;
+  for (unsigned i = 0; i < kernel.getNumInputs(); ++i) {
+    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+    // Sequences have heads in this dimension, states [B, H, D, dv] their features.
+    if (type.getRank() != 4 || !type.isDynamicDim(2))
+      continue;
+    f32 |= type.getElementType().isF32();
+    f16 |= type.getElementType().isF16();
+  }
+  if (f32)
+    return Precision::SplitTF32;
+  return f16 ? Precision::TF32 : Precision::BF16;
+}
+
+namespace {
+struct SetPrecisionPass : polyattn::impl::SetPrecisionBase<SetPrecisionPass> {
+  using SetPrecisionBase::SetPrecisionBase;
+
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
+      Precision matrices = tensorCores ? precisionOfMatrices(kernel) : Precision::F32;
+      Precision vectors = matrices == Precision::BF16 ? Precision::SplitBF16 : Precision::F32;
+      auto set = [&](auto product) {
+        // f64 is multiplied in f64 anywhere.
+        Precision own = product.multipliesIn();
+        if (own != Precision::F64)
+          own = isMatrixProduct(product) ? matrices : vectors;
+        if (!product.getPrecision())
+          product.setPrecision(own);
+      };
+      kernel.walk([&](tile::DotOp dot) { set(dot); });
+      kernel.walk([&](tile::AccumulateOp update) { set(update); });
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,97 @@
+// RUN: polyattn-opt %s --tile-set-precision | FileCheck %s --check-prefix=VECTOR
+// RUN: polyattn-opt %s --tile-set-precision=tensor-cores | FileCheck %s --check-prefix=TENSOR
+
+// Matrices on tensor cores are multiplied as exactly as sequences are stored; weights do not count.
+// What says its precision keeps it.
+
+// VECTOR-LABEL: tile.kernel @bf16
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// VECTOR: dot %{{.*}} precision <split_bf16>
+// VECTOR: accumulate %{{.*}} precision <f32> {{.*}}<16x16>
+// VECTOR: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
+// TENSOR-LABEL: tile.kernel @bf16
+// TENSOR: dot %{{.*}} precision <bf16> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// TENSOR: dot %{{.*}} precision <split_bf16> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// TENSOR: dot %{{.*}} precision <split_bf16>
+// TENSOR: accumulate %{{.*}} precision <bf16> {{.*}}<16x16>
+// TENSOR: accumulate %{{.*}} precision <split_bf16> {{.*}}<16x1>
+tile.kernel @bf16 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xbf16>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+  %s = tile.buffer : !tile.buffer<16x16>
+  %z = tile.buffer : !tile.buffer<16x1>
+  %one = tile.constant 1.0 : !tile.tile<16x1xf32>
+  %y = tile.dot %x, %x : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  %d = tile.dot %x, %one : !tile.tile<16x16xf32>, !tile.tile<16x1xf32> -> !tile.tile<16x1xf32>
+  %given = tile.dot %x, %x precision <split_bf16> : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  tile.accumulate %x, %x, %s[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x16xf32>, !tile.buffer<16x16>
+  tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
+}
+
+// VECTOR-LABEL: tile.kernel @f16
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// VECTOR: dot %{{.*}} precision <split_bf16>
+// VECTOR: accumulate %{{.*}} precision <f32> {{.*}}<16x16>
+// VECTOR: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
+// TENSOR-LABEL: tile.kernel @f16
+// TENSOR: dot %{{.*}} precision <tf32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// TENSOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// TENSOR: dot %{{.*}} precision <split_bf16>
+// TENSOR: accumulate %{{.*}} precision <tf32> {{.*}}<16x16>
+// TENSOR: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
+tile.kernel @f16 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xf16>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf16> -> !tile.tile<16x16xf32>
+  %s = tile.buffer : !tile.buffer<16x16>
+  %z = tile.buffer : !tile.buffer<16x1>
+  %one = tile.constant 1.0 : !tile.tile<16x1xf32>
+  %y = tile.dot %x, %x : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  %d = tile.dot %x, %one : !tile.tile<16x16xf32>, !tile.tile<16x1xf32> -> !tile.tile<16x1xf32>
+  %given = tile.dot %x, %x precision <split_bf16> : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  tile.accumulate %x, %x, %s[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x16xf32>, !tile.buffer<16x16>
+  tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
+}
+
+// VECTOR-LABEL: tile.kernel @f32
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// VECTOR: dot %{{.*}} precision <split_bf16>
+// VECTOR: accumulate %{{.*}} precision <f32> {{.*}}<16x16>
+// VECTOR: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
+// TENSOR-LABEL: tile.kernel @f32
+// TENSOR: dot %{{.*}} precision <split_tf32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// TENSOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// TENSOR: dot %{{.*}} precision <split_bf16>
+// TENSOR: accumulate %{{.*}} precision <split_tf32> {{.*}}<16x16>
+// TENSOR: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
+tile.kernel @f32 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xf32>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf32> -> !tile.tile<16x16xf32>
+  %s = tile.buffer : !tile.buffer<16x16>
+  %z = tile.buffer : !tile.buffer<16x1>
+  %one = tile.constant 1.0 : !tile.tile<16x1xf32>
+  %y = tile.dot %x, %x : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  %d = tile.dot %x, %one : !tile.tile<16x16xf32>, !tile.tile<16x1xf32> -> !tile.tile<16x1xf32>
+  %given = tile.dot %x, %x precision <split_bf16> : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  tile.accumulate %x, %x, %s[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x16xf32>, !tile.buffer<16x16>
+  tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
+}
+
+// f64 is multiplied in f64 anywhere.
+// VECTOR-LABEL: tile.kernel @f64
+// VECTOR: dot %{{.*}} precision <f64>
+// TENSOR-LABEL: tile.kernel @f64
+// TENSOR: dot %{{.*}} precision <f64>
+tile.kernel @f64 attributes {arg_names = [], num_inputs = 0} {
+^bb0(%batch: index, %head: index, %kv_head: index, %group: index):
+  %one = tile.constant 1.0 : !tile.tile<4x4xf64>
+  %y = tile.dot %one, %one : !tile.tile<4x4xf64>, !tile.tile<4x4xf64> -> !tile.tile<4x4xf64>
+}

@@ -1,0 +1,78 @@
+// RUN: polyattn-opt %s --split-input-file --verify-diagnostics --tile-to-warp | FileCheck %s
+
+// Tensor cores multiply what the products say, whatever the tensors hold.
+
+// CHECK-LABEL: gpu.func @bf16_of_f32(
+// CHECK: warp.mma_sync <bf16>
+// CHECK-NOT: warp.mma_sync <tf32>
+tile.kernel @bf16_of_f32 attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32> -> !tile.tile<64x64xf32>
+  %y = tile.dot %x, %x precision <bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> precision <bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: gpu.func @tf32_of_bf16(
+// CHECK-COUNT-1: warp.mma_sync <tf32>
+// CHECK-NOT: warp.mma_sync <bf16>
+tile.kernel @tf32_of_bf16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+  %y = tile.dot %x, %x precision <tf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> precision <tf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+}
+
+// -----
+
+tile.kernel @no_precision attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+  // expected-error @below {{tensor cores multiply matrices in bf16, tf32 or split_tf32, not in f32}}
+  %y = tile.dot %x, %x : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+}
+
+// -----
+
+tile.kernel @split_bf16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
+  // expected-error @below {{tensor cores multiply matrices in bf16, tf32 or split_tf32, not in split_bf16}}
+  %y = tile.dot %x, %x precision <split_bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> precision <split_bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+}
+
+// -----
+
+tile.kernel @f16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf16> -> !tile.tile<64x64xf32>
+  // expected-error @below {{this lowering has no products in f16}}
+  %y = tile.dot %x, %x precision <f16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> precision <f16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+}
+
+// -----
+
+tile.kernel @two_precisions attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32> -> !tile.tile<64x64xf32>
+  // expected-note @below {{the other product}}
+  %y = tile.dot %x, %x precision <split_tf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  // expected-error @below {{multiplies in bf16 where another product of its kernel does in split_tf32}}
+  %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> precision <bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+}
