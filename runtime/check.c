@@ -48,6 +48,8 @@ static const char *dtype_name(int32_t dtype) {
     return "i32";
   case POLYATTN_I64:
     return "i64";
+  case POLYATTN_F64:
+    return "f64";
   }
   return "an unknown element type";
 }

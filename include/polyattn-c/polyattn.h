@@ -33,13 +33,18 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 2
+#define POLYATTN_API_VERSION 3
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
 /* Text that lives as long as the error: one line, or one per located diagnostic of a spec. */
 POLYATTN_EXPORT const char *polyattn_error_message(const polyattn_error *error);
 POLYATTN_EXPORT void polyattn_error_destroy(polyattn_error *error);
+/* What an error is about: the text of a spec, which its message says line by line
+ * ("file:line:column: error: ..."); missing memory; or something else, which is one line. Since
+ * version 3. */
+enum { POLYATTN_ERROR_OTHER = 0, POLYATTN_ERROR_SPEC = 1, POLYATTN_ERROR_MEMORY = 2 };
+POLYATTN_EXPORT int polyattn_error_kind(const polyattn_error *error);
 
 /* How to compile. Start from POLYATTN_COMPILE_OPTIONS_INIT; strings may be null. */
 typedef struct polyattn_compile_options {
@@ -126,6 +131,59 @@ POLYATTN_EXPORT int polyattn_kernel_run_with(const polyattn_kernel *kernel,
  * workers are not disturbed by others then, nor these by them. Null: threads of the library's, the
  * default. Not while calls are running. Since version 2. */
 POLYATTN_EXPORT void polyattn_set_parallel_for(polyattn_parallel_for parallel_for, void *user);
+
+/* Text that a function made. Null is allowed for all three. Since version 3. */
+typedef struct polyattn_string polyattn_string;
+POLYATTN_EXPORT const char *polyattn_string_data(const polyattn_string *string);
+POLYATTN_EXPORT size_t polyattn_string_length(const polyattn_string *string);
+POLYATTN_EXPORT void polyattn_string_destroy(polyattn_string *string);
+
+/* What follows takes a spec as polyattn_compile_text does, with the same options. Without an entry
+ * it is about all of the spec's; the target may be of another architecture; the cache is not
+ * asked. Since version 3. */
+
+/* What is decided for the spec, and at what costs, in words for people: what polyattn-compile
+ * --explain says. Returns null upon failure. */
+POLYATTN_EXPORT polyattn_string *polyattn_explain(const char *text, size_t length, const char *name,
+                                                  const polyattn_compile_options *options,
+                                                  polyattn_error **error);
+
+/* The spec as MLIR at a level of the compiler: "spec" (as it was read), "schedule" (maps inlined,
+ * features simplified, schedules chosen), "tile", "vector" or "llvm" (the dialect). Returns null
+ * upon failure. */
+POLYATTN_EXPORT polyattn_string *polyattn_ir(const char *text, size_t length, const char *name,
+                                             const char *level,
+                                             const polyattn_compile_options *options,
+                                             polyattn_error **error);
+
+/* Writes lib`library`.so, `library`.h and `library`.json into `directory`, which is made where it
+ * is missing: what polyattn-compile --emit lib writes. Looks for a C compiler to link with. The
+ * target is of this machine's architecture. Returns 0, or 1 with an error; nothing has been written
+ * then. */
+POLYATTN_EXPORT int polyattn_save(const char *text, size_t length, const char *name,
+                                  const char *directory, const char *library,
+                                  const polyattn_compile_options *options, polyattn_error **error);
+
+/* The oracle of one entry: every score by its definition, in f64, on one thread and with no
+ * compiled code. It takes O(T^2) time. Since version 3. */
+typedef struct polyattn_reference polyattn_reference;
+/* Of the options it reads entry and storage. Returns null upon failure. */
+POLYATTN_EXPORT polyattn_reference *
+polyattn_reference_create(const char *text, size_t length, const char *name,
+                          const polyattn_compile_options *options, polyattn_error **error);
+/* No call may be running any more. Null is allowed. */
+POLYATTN_EXPORT void polyattn_reference_destroy(polyattn_reference *reference);
+/* As for kernels; results are of f64. */
+POLYATTN_EXPORT const char *polyattn_reference_entry(const polyattn_reference *reference);
+POLYATTN_EXPORT size_t polyattn_reference_num_tensors(const polyattn_reference *reference);
+POLYATTN_EXPORT int polyattn_reference_tensor(const polyattn_reference *reference, size_t index,
+                                              polyattn_tensor_info *info);
+/* As polyattn_kernel_run. Arguments may be of any floating-point type, POLYATTN_F64 included,
+ * whatever the spec stores, and have any strides; results are of POLYATTN_F64. Calls from several
+ * threads run one after another. */
+POLYATTN_EXPORT int polyattn_reference_run(const polyattn_reference *reference,
+                                           const polyattn_tensor *tensors, size_t num_tensors,
+                                           polyattn_error **error);
 
 #ifdef __cplusplus
 }

@@ -20,8 +20,15 @@
  * together. */
 #define POLYATTN_ABI_VERSION 1
 
-/* Element types. */
-enum { POLYATTN_F32 = 1, POLYATTN_F16 = 2, POLYATTN_BF16 = 3, POLYATTN_I32 = 4, POLYATTN_I64 = 5 };
+/* Element types. No kernel stores f64; the compiler's oracle does. */
+enum {
+  POLYATTN_F32 = 1,
+  POLYATTN_F16 = 2,
+  POLYATTN_BF16 = 3,
+  POLYATTN_I32 = 4,
+  POLYATTN_I64 = 5,
+  POLYATTN_F64 = 6
+};
 
 /* A view of the caller's memory; polyattn never owns or keeps it.
  * Element (i0, i1, ...) lies at data + i0 * strides[0] + i1 * strides[1] + ..., counted in

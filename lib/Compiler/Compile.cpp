@@ -159,6 +159,14 @@ llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::St
   return std::move(*module);
 }
 
+llvm::Error polyattn::expectedOneEntry(llvm::StringRef fileName,
+                                       llvm::ArrayRef<KernelDescription> kernels) {
+  std::string names;
+  for (const KernelDescription &kernel : kernels)
+    names += (names.empty() ? "" : ", ") + kernel.entry;
+  return llvm::createStringError(fileName + ": expected the name of an entry, one of " + names);
+}
+
 llvm::Error polyattn::runPipeline(mlir::ModuleOp module, llvm::StringRef name,
                                   llvm::function_ref<void(mlir::OpPassManager &)> build) {
   Diagnostics diagnostics(module.getContext());

@@ -7,9 +7,9 @@
 
 #include "polyattn/Driver/CompileMain.h"
 #include "Emit.h"
-#include "Explain.h"
 #include "OutputFiles.h"
 #include "polyattn/Compiler/Version.h"
+#include "polyattn/Driver/Explain.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Target/NVPTX.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Explain.h"
+#include "polyattn/Driver/Explain.h"
 #include "polyattn/Schedule/Schedule.h"
 #include "llvm/Support/FormatVariadic.h"
 

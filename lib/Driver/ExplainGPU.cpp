@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
-#include "Explain.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "polyattn/Driver/Explain.h"
 
 using namespace polyattn;
 

@@ -29,20 +29,14 @@ static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::Str
   llvm::Expected<LoweredModule> module = parseSpec(text, fileName, options);
   if (!module)
     return module.takeError();
-  if (module->kernels.size() != 1) {
-    std::string names;
-    for (const KernelDescription &kernel : module->kernels)
-      names += (names.empty() ? "" : ", ") + kernel.entry;
-    return llvm::createStringError(fileName + ": expected the name of an entry, one of " + names);
-  }
+  if (module->kernels.size() != 1)
+    return expectedOneEntry(fileName, module->kernels);
   if (llvm::Error error = lower(*module, options))
     return std::move(error);
   return compileLowered(*module, options);
 }
 
-llvm::Expected<std::unique_ptr<CompiledKernel>>
-polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
-                        const JITOptions &jitOptions) {
+llvm::Expected<CompileOptions> polyattn::compileOptionsOf(const JITOptions &jitOptions) {
   CompileOptions options;
   options.entry = jitOptions.entry;
   options.storage = jitOptions.storage;
@@ -51,10 +45,20 @@ polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
   llvm::Expected<MachineDescription> machine = findMachine(jitOptions.target);
   if (!machine)
     return machine.takeError();
-  if (!isHostArchitecture(*machine))
+  options.machine = *machine;
+  return options;
+}
+
+llvm::Expected<std::unique_ptr<CompiledKernel>>
+polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
+                        const JITOptions &jitOptions) {
+  llvm::Expected<CompileOptions> read = compileOptionsOf(jitOptions);
+  if (!read)
+    return read.takeError();
+  const CompileOptions &options = *read;
+  if (!isHostArchitecture(options.machine))
     return llvm::createStringError("code for target '" + jitOptions.target +
                                    "' cannot run on this machine");
-  options.machine = *machine;
 
   KernelCache cache(jitOptions.cacheDirectory ? *jitOptions.cacheDirectory
                                               : KernelCache::defaultDirectory());

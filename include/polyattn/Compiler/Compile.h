@@ -63,6 +63,9 @@ llvm::Error describeEntries(LoweredModule &module, llvm::StringRef fileName, llv
 llvm::Expected<LoweredModule> parseSpec(llvm::StringRef text, llvm::StringRef fileName,
                                         const CompileOptions &options);
 
+/// What a caller who compiles one entry is told where it has not said which.
+llvm::Error expectedOneEntry(llvm::StringRef fileName, llvm::ArrayRef<KernelDescription> kernels);
+
 /// Runs the passes that `build` adds and verifies what they leave. An error carries the located
 /// diagnostics, or says that `name` failed.
 llvm::Error runPipeline(mlir::ModuleOp module, llvm::StringRef name,

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_DRIVER_EXPLAIN_H
-#define POLYATTN_LIB_DRIVER_EXPLAIN_H
+#ifndef POLYATTN_DRIVER_EXPLAIN_H
+#define POLYATTN_DRIVER_EXPLAIN_H
 
 #include "polyattn/Compiler/CompileGPU.h"
 
@@ -27,4 +27,4 @@ void explainEntry(llvm::raw_ostream &stream, const KernelDescription &kernel,
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_DRIVER_EXPLAIN_H
+#endif // POLYATTN_DRIVER_EXPLAIN_H

@@ -1,0 +1,279 @@
+//===- Reference.cpp - the oracle for programs in C -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+#include "mlir/IR/Diagnostics.h"
+#include "polyattn/Entry/Signature.h"
+#include "polyattn/Reference/Evaluate.h"
+#include "polyattn/Spec/LargeStack.h"
+#include <mutex>
+
+using namespace polyattn;
+using capi::guarded;
+using capi::report;
+
+struct polyattn_reference {
+  LoweredModule module;
+  AttentionOp attention;
+  Signature signature;
+  /// Arguments, then results.
+  std::vector<TensorDescription> tensors;
+  /// A context is one thread's at a time.
+  mutable std::mutex mutex;
+};
+
+static llvm::Expected<std::unique_ptr<polyattn_reference>>
+createReference(llvm::StringRef text, llvm::StringRef name, const CompileOptions &options) {
+  llvm::Expected<LoweredModule> module = parseSpec(text, name, options);
+  if (!module)
+    return module.takeError();
+  if (module->kernels.size() != 1)
+    return expectedOneEntry(name, module->kernels);
+  auto reference = std::make_unique<polyattn_reference>();
+  reference->module = std::move(*module);
+  reference->attention = *reference->module.module->getOps<AttentionOp>().begin();
+  llvm::Expected<Signature> signature = signatureOf(reference->attention);
+  if (!signature)
+    return signature.takeError();
+  reference->signature = std::move(*signature);
+  reference->tensors = reference->module.kernels.front().tensors;
+  return reference;
+}
+
+polyattn_reference *polyattn_reference_create(const char *text, size_t length, const char *name,
+                                              const polyattn_compile_options *options,
+                                              polyattn_error **error) {
+  return guarded(error, [&]() -> polyattn_reference * {
+    auto fail = [&](llvm::Error failure) {
+      report(error, std::move(failure));
+      return nullptr;
+    };
+    llvm::Expected<JITOptions> read = capi::readOptions(options);
+    if (!read)
+      return fail(read.takeError());
+    if (!text)
+      return fail(llvm::createStringError("text is null"));
+    llvm::Expected<CompileOptions> compileOptions = compileOptionsOf(*read);
+    if (!compileOptions)
+      return fail(compileOptions.takeError());
+    std::optional<llvm::Expected<std::unique_ptr<polyattn_reference>>> created;
+    onLargeStack([&] {
+      created.emplace(createReference({text, length}, name ? name : "spec", *compileOptions));
+    });
+    return *created ? (*created)->release() : fail(created->takeError());
+  });
+}
+
+void polyattn_reference_destroy(polyattn_reference *reference) { delete reference; }
+
+const char *polyattn_reference_entry(const polyattn_reference *reference) {
+  return reference ? reference->signature.name.c_str() : "";
+}
+
+size_t polyattn_reference_num_tensors(const polyattn_reference *reference) {
+  return reference ? reference->tensors.size() : 0;
+}
+
+int polyattn_reference_tensor(const polyattn_reference *reference, size_t index,
+                              polyattn_tensor_info *info) {
+  if (!info || index >= polyattn_reference_num_tensors(reference))
+    return 1;
+  capi::describe(reference->tensors[index], *info);
+  if (info->is_result)
+    info->dtype = POLYATTN_F64;
+  return 0;
+}
+
+/// None for f64, which no kernel stores.
+static std::optional<ElementType> elementTypeOf(int32_t dtype) {
+  switch (dtype) {
+  case POLYATTN_F32:
+    return ElementType::F32;
+  case POLYATTN_F16:
+    return ElementType::F16;
+  case POLYATTN_BF16:
+    return ElementType::BF16;
+  case POLYATTN_I32:
+    return ElementType::I32;
+  case POLYATTN_I64:
+    return ElementType::I64;
+  }
+  return std::nullopt;
+}
+
+static int64_t bytesOfElement(int32_t dtype) {
+  std::optional<ElementType> type = elementTypeOf(dtype);
+  return type ? bytesOf(*type) : sizeof(double);
+}
+
+static std::string nameOfElement(int32_t dtype) {
+  std::optional<ElementType> type = elementTypeOf(dtype);
+  llvm::StringRef name = type ? nameOf(*type) : dtype == POLYATTN_F64 ? "f64" : "an unknown one";
+  return (name + " (" + llvm::Twine(dtype) + ")").str();
+}
+
+/// Calls `visit(linear, address)` for every element in row-major order.
+static void forEach(const polyattn_tensor &tensor,
+                    llvm::function_ref<void(int64_t linear, char *address)> visit) {
+  int64_t count = 1, bytes = bytesOfElement(tensor.dtype);
+  for (int i = 0; i < tensor.rank; ++i)
+    count *= tensor.sizes[i];
+  for (int64_t linear = 0; linear < count; ++linear) {
+    int64_t offset = 0, rest = linear;
+    for (int i = tensor.rank; i-- > 0; rest /= tensor.sizes[i])
+      offset += rest % tensor.sizes[i] * tensor.strides[i];
+    visit(linear, static_cast<char *>(tensor.data) + offset * bytes);
+  }
+}
+
+static double loadNumber(int32_t dtype, const void *address) {
+  if (std::optional<ElementType> type = elementTypeOf(dtype))
+    return loadElement(*type, address);
+  double value;
+  std::memcpy(&value, address, sizeof value);
+  return value;
+}
+
+static bool isWhole(int32_t dtype) { return dtype == POLYATTN_I32 || dtype == POLYATTN_I64; }
+
+/// Everything about one tensor but how its shape fits to the others'.
+static llvm::Error checkTensor(const std::string &who, const TensorDescription &rule,
+                               const polyattn_tensor &tensor) {
+  int32_t expected = static_cast<int32_t>(rule.dtype);
+  bool known = tensor.dtype == POLYATTN_F64 || elementTypeOf(tensor.dtype);
+  bool fits = known && isWhole(expected) == isWhole(tensor.dtype);
+  if (rule.isResult)
+    fits = tensor.dtype == POLYATTN_F64;
+  if (!fits)
+    return llvm::createStringError(who + ": expected element type " +
+                                   (rule.isResult       ? "f64"
+                                    : isWhole(expected) ? "i32 or i64"
+                                                        : "f32, f16, bf16 or f64") +
+                                   ", got " + nameOfElement(tensor.dtype));
+  if (tensor.rank != int64_t(rule.sizes.size()))
+    return llvm::createStringError(who + ": expected " + std::to_string(rule.sizes.size()) +
+                                   " dimensions, got " + std::to_string(tensor.rank));
+  int64_t count = 1;
+  for (int i = 0; i < tensor.rank; ++i)
+    if (tensor.sizes[i] < 0 || llvm::MulOverflow(count, tensor.sizes[i], count))
+      return llvm::createStringError(who +
+                                     ": expected sizes that are not negative and whose "
+                                     "product is a number of elements, got " +
+                                     formatSizes({tensor.sizes, size_t(tensor.rank)}));
+  if (!tensor.data && count != 0)
+    return llvm::createStringError(who + ": the data pointer is null");
+  return llvm::Error::success();
+}
+
+static llvm::SmallVector<int64_t, 4> shapeOf(const polyattn_tensor &tensor) {
+  return {tensor.sizes, tensor.sizes + tensor.rank};
+}
+
+/// Sizes of the call from the arguments; every tensor's shape is checked then.
+static llvm::Expected<CallSizes> checkCall(const polyattn_reference &reference,
+                                           llvm::ArrayRef<polyattn_tensor> tensors) {
+  const Signature &signature = reference.signature;
+  std::string entry = signature.name + ": ";
+  if (tensors.size() != reference.tensors.size())
+    return llvm::createStringError(entry + "expected " + std::to_string(reference.tensors.size()) +
+                                   " tensors, got " + std::to_string(tensors.size()));
+  auto nameOf = [&](size_t i) {
+    const TensorDescription &rule = reference.tensors[i];
+    return entry + (rule.isResult ? "result '" : "argument '") + rule.name + "'";
+  };
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (llvm::Error error = checkTensor(nameOf(i), reference.tensors[i], tensors[i]))
+      return std::move(error);
+  std::vector<llvm::SmallVector<int64_t, 4>> shapes;
+  for (const polyattn_tensor &tensor : tensors.take_front(signature.arguments.size()))
+    shapes.push_back(shapeOf(tensor));
+  CallSizes sizes;
+  if (llvm::Error error = bindShapes(signature, shapes, sizes))
+    return llvm::createStringError(entry + llvm::toString(std::move(error)));
+  for (auto [i, result] : llvm::enumerate(signature.results)) {
+    size_t index = signature.arguments.size() + i;
+    auto expected = polyattn::shapeOf(result, sizes);
+    if (expected != shapeOf(tensors[index]))
+      return llvm::createStringError(nameOf(index) + ": expected shape " + formatSizes(expected) +
+                                     ", got " + formatSizes(shapeOf(tensors[index])));
+  }
+  if (signature.firstPosition) {
+    const polyattn_tensor &tensor = tensors[*signature.firstPosition];
+    HostTensor first;
+    first.type = tensor.dtype == POLYATTN_I32 ? ElementType::I32 : ElementType::I64;
+    first.sizes = shapeOf(tensor);
+    first.strides.assign(tensor.strides, tensor.strides + tensor.rank);
+    first.data = tensor.data;
+    if (llvm::Error error = checkFirstPosition(signature, sizes, first))
+      return llvm::createStringError(entry + llvm::toString(std::move(error)));
+  }
+  return sizes;
+}
+
+/// Where the oracle cannot read a spec it says so with a diagnostic.
+static llvm::Expected<std::vector<Array>> evaluateLocated(const polyattn_reference &reference,
+                                                          llvm::ArrayRef<Array> arguments,
+                                                          const CallSizes &sizes) {
+  std::string words;
+  mlir::ScopedDiagnosticHandler handler(reference.module.context.get(),
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          if (words.empty())
+                                            words = diagnostic.str();
+                                          return mlir::success();
+                                        });
+  auto results = evaluate(reference.attention, arguments, sizes, Reading::Scores);
+  if (mlir::succeeded(results))
+    return std::move(*results);
+  return llvm::createStringError(reference.signature.name + ": " +
+                                 (words.empty() ? "the oracle cannot read this spec" : words));
+}
+
+static llvm::Error runReference(const polyattn_reference &reference,
+                                llvm::ArrayRef<polyattn_tensor> tensors) {
+  llvm::Expected<CallSizes> sizes = checkCall(reference, tensors);
+  if (!sizes)
+    return sizes.takeError();
+  size_t numArguments = reference.signature.arguments.size();
+  std::vector<Array> arguments;
+  for (const polyattn_tensor &tensor : tensors.take_front(numArguments)) {
+    Array &array = arguments.emplace_back(shapeOf(tensor));
+    forEach(tensor, [&](int64_t linear, char *address) {
+      array.data[linear] = loadNumber(tensor.dtype, address);
+    });
+  }
+  llvm::Expected<std::vector<Array>> results = evaluateLocated(reference, arguments, *sizes);
+  if (!results)
+    return results.takeError();
+  for (auto [array, tensor] : llvm::zip(*results, tensors.drop_front(numArguments)))
+    forEach(tensor, [&, &array = array](int64_t linear, char *address) {
+      std::memcpy(address, &array.data[linear], sizeof(double));
+    });
+  return llvm::Error::success();
+}
+
+int polyattn_reference_run(const polyattn_reference *reference, const polyattn_tensor *tensors,
+                           size_t num_tensors, polyattn_error **error) {
+  // Not `{}` as for the others: an exception is a failure.
+  int status = 1;
+  guarded(error, [&]() -> int {
+    if (!reference || (!tensors && num_tensors != 0)) {
+      report(error, !reference ? "reference is null" : "tensors is null");
+      return 1;
+    }
+    std::lock_guard<std::mutex> lock(reference->mutex);
+    llvm::Error failure = llvm::Error::success();
+    onLargeStack([&] {
+      if (!failure)
+        failure = runReference(*reference, llvm::ArrayRef(tensors, num_tensors));
+    });
+    status = failure ? 1 : 0;
+    if (failure)
+      report(error, std::move(failure));
+    return status;
+  });
+  return status;
+}

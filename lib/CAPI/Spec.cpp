@@ -1,0 +1,166 @@
+//===- Spec.cpp - what a spec becomes, for programs in C ------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+#include "polyattn/Driver/CompileMain.h"
+#include "polyattn/Driver/Explain.h"
+#include "polyattn/Spec/LargeStack.h"
+
+using namespace polyattn;
+using capi::guarded;
+using capi::report;
+
+struct polyattn_string {
+  std::string text;
+};
+
+const char *polyattn_string_data(const polyattn_string *string) {
+  return string ? string->text.c_str() : "";
+}
+
+size_t polyattn_string_length(const polyattn_string *string) {
+  return string ? string->text.size() : 0;
+}
+
+void polyattn_string_destroy(polyattn_string *string) { delete string; }
+
+namespace {
+/// A caller's spec.
+struct Source {
+  llvm::StringRef text, name;
+  CompileOptions options;
+};
+} // namespace
+
+static llvm::Expected<Source> readSource(const char *text, size_t length, const char *name,
+                                         const polyattn_compile_options *given) {
+  llvm::Expected<JITOptions> read = capi::readOptions(given);
+  if (!read)
+    return read.takeError();
+  if (!text)
+    return llvm::createStringError("text is null");
+  llvm::Expected<CompileOptions> options = compileOptionsOf(*read);
+  if (!options)
+    return options.takeError();
+  return Source{{text, length}, name ? name : "spec", std::move(*options)};
+}
+
+/// Parses a spec and lowers it to a level, or not at all.
+static llvm::Expected<LoweredModule> lowerSource(const Source &source,
+                                                 std::optional<CPUPipelinePhase> level) {
+  llvm::Expected<LoweredModule> module = parseSpec(source.text, source.name, source.options);
+  if (module && level)
+    if (llvm::Error error = lower(*module, source.options, *level))
+      return std::move(error);
+  return module;
+}
+
+static llvm::Expected<std::string> explainSource(const Source &source) {
+  llvm::Expected<LoweredModule> module = lowerSource(source, CPUPipelinePhase::LLVMDialect);
+  if (!module)
+    return module.takeError();
+  if (llvm::Error error = completeDescriptions(*module, source.options))
+    return std::move(error);
+  std::string words;
+  llvm::raw_string_ostream stream(words);
+  if (llvm::Error error = explain(stream, *module, source.text, source.name, source.options))
+    return std::move(error);
+  return words;
+}
+
+/// The levels by their names; none is the spec as it was read.
+static llvm::Expected<std::optional<CPUPipelinePhase>> parseLevel(llvm::StringRef name) {
+  static const std::pair<llvm::StringRef, std::optional<CPUPipelinePhase>> kLevels[] = {
+      {"spec", std::nullopt},
+      {"schedule", CPUPipelinePhase::Schedule},
+      {"tile", CPUPipelinePhase::Tile},
+      {"vector", CPUPipelinePhase::Vector},
+      {"llvm", CPUPipelinePhase::LLVMDialect}};
+  std::string names;
+  for (const auto &[known, level] : kLevels) {
+    if (known == name)
+      return level;
+    names += (names.empty() ? "" : ", ") + known.str();
+  }
+  return llvm::createStringError("level: expected one of " + names + ", got '" + name + "'");
+}
+
+static llvm::Expected<std::string> printSource(const Source &source, llvm::StringRef name) {
+  llvm::Expected<std::optional<CPUPipelinePhase>> level = parseLevel(name);
+  if (!level)
+    return level.takeError();
+  llvm::Expected<LoweredModule> module = lowerSource(source, *level);
+  if (!module)
+    return module.takeError();
+  std::string text;
+  llvm::raw_string_ostream(text) << *module->module << '\n';
+  return text;
+}
+
+static llvm::Error saveSource(const Source &source, llvm::StringRef directory,
+                              llvm::StringRef name) {
+  if (name.empty() || name.contains('/'))
+    return llvm::createStringError("library: expected a name without folders, got '" + name + "'");
+  llvm::Expected<LoweredModule> module = lowerSource(source, CPUPipelinePhase::LLVMDialect);
+  if (!module)
+    return module.takeError();
+  return emitSharedLibrary(*module, source.options, directory, name);
+}
+
+/// Text from `make`, which runs where a spec's nesting has room.
+static polyattn_string *
+makeString(polyattn_error **error, llvm::Expected<Source> source,
+           llvm::function_ref<llvm::Expected<std::string>(const Source &)> make) {
+  if (!source) {
+    report(error, source.takeError());
+    return nullptr;
+  }
+  std::optional<llvm::Expected<std::string>> text;
+  onLargeStack([&] { text.emplace(make(*source)); });
+  if (*text)
+    return new polyattn_string{std::move(**text)};
+  report(error, text->takeError());
+  return nullptr;
+}
+
+polyattn_string *polyattn_explain(const char *text, size_t length, const char *name,
+                                  const polyattn_compile_options *options, polyattn_error **error) {
+  return guarded(error, [&] {
+    return makeString(error, readSource(text, length, name, options), explainSource);
+  });
+}
+
+polyattn_string *polyattn_ir(const char *text, size_t length, const char *name, const char *level,
+                             const polyattn_compile_options *options, polyattn_error **error) {
+  return guarded(error, [&] {
+    return makeString(error, readSource(text, length, name, options), [&](const Source &source) {
+      return printSource(source, level ? level : "");
+    });
+  });
+}
+
+int polyattn_save(const char *text, size_t length, const char *name, const char *directory,
+                  const char *library, const polyattn_compile_options *options,
+                  polyattn_error **error) {
+  // Not `{}` as for the others: an exception is a failure.
+  int status = 1;
+  guarded(error, [&]() -> int {
+    llvm::Expected<Source> source = readSource(text, length, name, options);
+    llvm::Error failure = source ? llvm::Error::success() : source.takeError();
+    if (!failure && (!directory || !library))
+      failure = llvm::createStringError(!directory ? "directory is null" : "library is null");
+    onLargeStack([&] {
+      if (!failure)
+        failure = saveSource(*source, directory, library);
+    });
+    status = failure ? 1 : 0;
+    if (failure)
+      report(error, std::move(failure));
+    return status;
+  });
+  return status;
+}

@@ -1,0 +1,81 @@
+//===- Support.cpp - errors and options of the C API ----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Support.h"
+#include <cstddef>
+
+using namespace polyattn;
+
+static_assert(POLYATTN_SIZE_B == kBatch && POLYATTN_SIZE_T == kPositions &&
+              POLYATTN_SIZE_TK == kKeyPositions && POLYATTN_SIZE_H == kHeads &&
+              POLYATTN_SIZE_HKV == kKeyHeads);
+static_assert(offsetof(polyattn_compile_options, storage) >= 40, "the struct of version 1");
+static_assert(sizeof(polyattn_tensor) == 16 + 16 * POLYATTN_MAX_RANK);
+static_assert(sizeof(polyattn_tensor_info) == 24 + 8 * POLYATTN_MAX_RANK);
+
+polyattn_error *capi::outOfMemory() {
+  static polyattn_error error{"out of memory", POLYATTN_ERROR_MEMORY};
+  return &error;
+}
+
+void capi::report(polyattn_error **error, std::string message, int kind) {
+  if (!error)
+    return;
+  *error = new (std::nothrow) polyattn_error{std::move(message), kind};
+  if (!*error)
+    *error = outOfMemory();
+}
+
+void capi::report(polyattn_error **error, llvm::Error failure) {
+  int kind = failure.isA<SpecError>() ? POLYATTN_ERROR_SPEC : POLYATTN_ERROR_OTHER;
+  report(error, llvm::toString(std::move(failure)), kind);
+}
+
+llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *given) {
+  JITOptions result;
+  if (!given)
+    return result;
+  if (given->struct_size < offsetof(polyattn_compile_options, optimize_ir) + sizeof(int32_t))
+    return llvm::createStringError("options: struct_size is not that of any version; start from "
+                                   "POLYATTN_COMPILE_OPTIONS_INIT");
+  if (given->entry)
+    result.entry = given->entry;
+  if (given->target)
+    result.target = given->target;
+  if (given->cache_directory)
+    result.cacheDirectory = given->cache_directory;
+  result.codegen.optimizeIR = given->optimize_ir != 0;
+  // A field begins behind the whole struct of the version before: its padding is not set.
+  auto has = [&](size_t end) { return given->struct_size >= end; };
+  if (has(offsetof(polyattn_compile_options, storage) + sizeof(char *)) && given->storage)
+    result.storage = given->storage;
+  if (has(offsetof(polyattn_compile_options, invariant) + sizeof(int32_t)))
+    result.invariant = given->invariant != 0;
+  return result;
+}
+
+void capi::describe(const TensorDescription &tensor, polyattn_tensor_info &info) {
+  info = {};
+  info.name = tensor.name.c_str();
+  info.is_result = tensor.isResult;
+  info.dtype = static_cast<int32_t>(tensor.dtype);
+  info.rank = static_cast<int32_t>(tensor.sizes.size());
+  llvm::copy(tensor.sizes, info.sizes);
+}
+
+const char *polyattn_error_message(const polyattn_error *error) {
+  return error ? error->message.c_str() : "";
+}
+
+int polyattn_error_kind(const polyattn_error *error) {
+  return error ? error->kind : POLYATTN_ERROR_OTHER;
+}
+
+void polyattn_error_destroy(polyattn_error *error) {
+  if (error != capi::outOfMemory())
+    delete error;
+}
