@@ -20,9 +20,14 @@ function(polyattn_library name)
 endfunction()
 
 # One dialect, NAME in IR: FILEOps.td of this folder as C++ and as a reference, FILE.md, and its library.
-# TYPES says that it has types of its own; enums and attributes all have.
+# TYPES says that it has types of its own; enums and attributes all have. INTERFACES are files of op interfaces.
 function(polyattn_dialect file name)
-  cmake_parse_arguments(ARG "TYPES" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "TYPES" "" "INTERFACES;SOURCES;LINK" ${ARGN})
+  foreach(interface ${ARG_INTERFACES})
+    set(LLVM_TARGET_DEFINITIONS ${interface}.td)
+    mlir_tablegen(${interface}.h.inc -gen-op-interface-decls)
+    mlir_tablegen(${interface}.cpp.inc -gen-op-interface-defs)
+  endforeach()
   set(LLVM_TARGET_DEFINITIONS ${file}Ops.td)
   mlir_tablegen(${file}Ops.h.inc -gen-op-decls)
   mlir_tablegen(${file}Ops.cpp.inc -gen-op-defs)

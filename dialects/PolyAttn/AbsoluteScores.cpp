@@ -18,9 +18,6 @@ using namespace polyattn;
 
 static bool isAbsolute(PowerOp power) { return power.getAbs() && power.getDegree() % 2 != 0; }
 
-/// Ops whose scores follow from their operands' scores.
-static bool combinesScores(Operation *op) { return isa<TensorOp, ConcatOp, PowerOp, ScaleOp>(op); }
-
 bool polyattn::hasAbsoluteScore(Value value) {
   SmallVector<Value> worklist = {value};
   llvm::DenseSet<Value> seen;
@@ -29,7 +26,7 @@ bool polyattn::hasAbsoluteScore(Value value) {
     if (FeatureMapOp map = appliedMap(next))
       next = map.getFeatures();
     Operation *op = next.getDefiningOp();
-    if (!op || !combinesScores(op) || !seen.insert(next).second)
+    if (!op || !op->hasTrait<CombinesScores>() || !seen.insert(next).second)
       continue;
     if (auto power = dyn_cast<PowerOp>(op); power && isAbsolute(power))
       return true;
@@ -44,7 +41,7 @@ LogicalResult polyattn::verifyAbsoluteScores(Block &body) {
     bool isTaken = false; // as a vector, not as a part of scores
     for (Value operand : op.getOperands()) {
       auto attend = dyn_cast<AttendOp>(op);
-      bool asScores = attend ? operand != attend.getValue() : combinesScores(&op);
+      bool asScores = attend ? operand != attend.getValue() : op.hasTrait<CombinesScores>();
       isTaken |= absolute.contains(operand) && !asScores && !isa<YieldOp>(op);
     }
     if (isTaken)

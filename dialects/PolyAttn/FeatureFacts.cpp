@@ -8,7 +8,6 @@
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Features/ScorePolynomial.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
@@ -71,7 +70,7 @@ private:
   FeatureFacts compute(Operation *op);
   /// A function of constants is a constant, whichever function it is.
   bool isOfConstants(Operation *op) const {
-    if (isa<AttendOp, RopeOp>(op))
+    if (isa<AttendOp>(op) || op->hasTrait<DependsOnPosition>())
       return false;
     auto vectors = llvm::make_filter_range(
         op->getOperands(), [](Value operand) { return isa<FeatureType>(operand.getType()); });
@@ -110,91 +109,14 @@ FeatureFacts ElementFacts::ofApplied(FeatureMapOp map, ApplyOp apply) {
 }
 
 FeatureFacts ElementFacts::compute(Operation *op) {
-  SmallVector<FeatureFacts> inputs;
+  auto feature = dyn_cast<FeatureOpInterface>(op);
+  if (!feature)
+    return {};
+  SmallVector<FeatureFacts> vectors;
   for (Value operand : op->getOperands())
     if (isa<FeatureType>(operand.getType()))
-      inputs.push_back(lookup(operand));
-
-  bool allNonNegative = llvm::all_of(inputs, [](auto &facts) { return facts.nonNegative; });
-  auto sumOfDegrees = [&]() -> std::optional<int64_t> {
-    int64_t sum = 0;
-    for (const FeatureFacts &facts : inputs) {
-      if (!facts.degree)
-        return std::nullopt;
-      sum = std::min(Structure::kHuge, sum + *facts.degree);
-    }
-    return sum;
-  };
-  auto largestDegree = [&]() -> std::optional<int64_t> {
-    int64_t largest = 0;
-    for (const FeatureFacts &facts : inputs) {
-      if (!facts.degree)
-        return std::nullopt;
-      largest = std::max(largest, *facts.degree);
-    }
-    return largest;
-  };
-  // Factors that stand an even number of times are squares.
-  auto othersAreSquares = [&] {
-    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-      if (!inputs[i].nonNegative && llvm::count(op->getOperands(), operand) % 2 != 0)
-        return false;
-    return true;
-  };
-
-  return llvm::TypeSwitch<Operation *, FeatureFacts>(op)
-      .Case([&](ProjectOp) { return FeatureFacts{inputs[0].degree, false}; })
-      .Case([&](HadamardOp) { return FeatureFacts{sumOfDegrees(), othersAreSquares()}; })
-      .Case([&](TensorOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
-      .Case([&](TriuOp) { return FeatureFacts{sumOfDegrees(), allNonNegative}; })
-      .Case([&](PowerOp power) {
-        std::optional<int64_t> degree = inputs[0].degree;
-        if (degree)
-          degree = saturatingMul(*degree, power.getDegree());
-        return FeatureFacts{degree, allNonNegative};
-      })
-      .Case<AddOp, ConcatOp>([&](auto) { return FeatureFacts{largestDegree(), allNonNegative}; })
-      .Case([&](ScaleOp scale) {
-        return FeatureFacts{inputs[0].degree, allNonNegative && !scale.getFactor().isNegative()};
-      })
-      .Case([&](ConstantOp constant) { return FeatureFacts{0, !constant.getValue().isNegative()}; })
-      .Case<SelectOp, L2RescaleOp, L2NormOp>(
-          [&](auto) { return FeatureFacts{inputs[0].degree, inputs[0].nonNegative}; })
-      .Case<LayerNormOp, RopeOp, AddVecOp, MulVecOp, DivVecOp>(
-          [&](auto) { return FeatureFacts{inputs[0].degree, false}; })
-      .Case([&](PowOp pow) {
-        if (!pow.getExponent())
-          return FeatureFacts{std::nullopt, inputs[0].nonNegative};
-        double exponent = pow.getExponent()->convertToDouble();
-        std::optional<int64_t> degree = inputs[0].degree;
-        bool whole = exponent >= 0 && exponent < 1024 && exponent == std::floor(exponent);
-        bool even = whole && std::fmod(exponent, 2.0) == 0;
-        if (degree)
-          degree = whole ? std::optional(saturatingMul(*degree, int64_t(exponent))) : std::nullopt;
-        return FeatureFacts{degree, inputs[0].nonNegative || even};
-      })
-      .Case([&](AddConstOp add) {
-        return FeatureFacts{inputs[0].degree,
-                            inputs[0].nonNegative && !add.getValue().isNegative()};
-      })
-      .Case([&](ClampMinOp clamp) {
-        bool changesNothing = inputs[0].nonNegative && clamp.getValue().convertToDouble() <= 0;
-        return FeatureFacts{changesNothing ? inputs[0].degree : std::nullopt,
-                            inputs[0].nonNegative || !clamp.getValue().isNegative()};
-      })
-      .Case<ReluOp, AbsOp>([&](auto) {
-        return FeatureFacts{inputs[0].nonNegative ? inputs[0].degree : std::nullopt, true};
-      })
-      .Case<EluPlusOneOp, ExpOp, SigmoidOp, SoftplusOp, SoftmaxOp>(
-          [&](auto) { return FeatureFacts{std::nullopt, true}; })
-      .Case([&](SquaredNormOp) {
-        std::optional<int64_t> degree = inputs[0].degree;
-        if (degree)
-          degree = saturatingMul(*degree, 2);
-        return FeatureFacts{degree, true};
-      })
-      .Case<MaxOp, SumNormOp>([&](auto) { return FeatureFacts{std::nullopt, allNonNegative}; })
-      .Default([&](Operation *) { return FeatureFacts{std::nullopt, false}; });
+      vectors.push_back(lookup(operand));
+  return feature.getFacts(vectors);
 }
 
 FeatureFacts polyattn::factsOf(Value value) { return ElementFacts().of(value); }

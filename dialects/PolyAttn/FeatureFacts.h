@@ -11,16 +11,6 @@
 
 namespace polyattn {
 
-/// Facts of one vector that follow from its program.
-struct FeatureFacts {
-  /// The degree as a polynomial of the map's input (normalizations count as
-  /// degree 1 and keep the degree of what follows them comparable); none where the
-  /// vector is no polynomial.
-  std::optional<int64_t> degree;
-  /// No element is negative, whatever the inputs.
-  bool nonNegative = false;
-};
-
 FeatureFacts factsOf(mlir::Value value);
 
 /// Whether the few ops before a vector, which folds look at again and again, tell that it is not

@@ -13,9 +13,8 @@
 
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
-#include "dialects/PolyAttn/PolyAttn.h"
+#include "dialects/PolyAttn/FeatureOpRules.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -23,61 +22,10 @@
 using namespace mlir;
 using namespace polyattn;
 
-static int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
-
 static std::optional<double> constantOf(Value value) {
   if (auto constant = value.getDefiningOp<ConstantOp>())
     return constant.getValue().convertToDouble();
   return std::nullopt;
-}
-
-//===----------------------------------------------------------------------===//
-// Ops that give back an operand
-//===----------------------------------------------------------------------===//
-
-/// The value where it has the op's type: structures may differ where widths agree.
-static OpFoldResult sameType(Operation *op, Value value) {
-  return value.getType() == op->getResult(0).getType() ? OpFoldResult(value) : OpFoldResult();
-}
-
-static OpFoldResult foldSingleOperand(Operation *op) {
-  return op->getNumOperands() == 1 ? sameType(op, op->getOperand(0)) : OpFoldResult();
-}
-
-OpFoldResult ConcatOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
-OpFoldResult TensorOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
-OpFoldResult HadamardOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
-OpFoldResult AddOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
-
-OpFoldResult ScaleOp::fold(FoldAdaptor) {
-  return getFactor().isExactlyValue(1.0) ? OpFoldResult(getInput()) : OpFoldResult();
-}
-
-OpFoldResult AddConstOp::fold(FoldAdaptor) {
-  return getValue().isZero() ? sameType(*this, getInput()) : OpFoldResult();
-}
-
-OpFoldResult PowOp::fold(FoldAdaptor) {
-  bool isIdentity = getExponent() && getExponent()->isExactlyValue(1.0);
-  return isIdentity ? sameType(*this, getInput()) : OpFoldResult();
-}
-
-OpFoldResult ReluOp::fold(FoldAdaptor) {
-  return isNonNegativeNearby(getInput()) ? sameType(*this, getInput()) : OpFoldResult();
-}
-
-OpFoldResult AbsOp::fold(FoldAdaptor) {
-  return isNonNegativeNearby(getInput()) ? sameType(*this, getInput()) : OpFoldResult();
-}
-
-OpFoldResult ClampMinOp::fold(FoldAdaptor) {
-  bool isIdentity = isNonNegativeNearby(getInput()) && getValue().convertToDouble() <= 0;
-  return isIdentity ? sameType(*this, getInput()) : OpFoldResult();
-}
-
-OpFoldResult SelectOp::fold(FoldAdaptor) {
-  bool isIdentity = llvm::equal(getIndices(), llvm::seq<int64_t>(0, widthOf(getInput())));
-  return isIdentity ? sameType(*this, getInput()) : OpFoldResult();
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,64 +51,20 @@ struct Peeled {
   }
 };
 
-/// f with op(c1 a1, c2 a2, ...) = f op(a1, a2, ...); none where there is no such number, or NaN.
-/// Of a `scale` its own factor is a part of f.
-std::optional<double> factorOutside(Operation *op, ArrayRef<double> factors) {
-  using Factor = std::optional<double>;
-  auto product = [&] {
-    double result = 1;
-    for (double factor : factors)
-      result = multiplyFactors(result, factor);
-    return result;
-  };
-  auto ifPositive = [&]() -> Factor { return factors[0] > 0 ? Factor(factors[0]) : std::nullopt; };
-  return llvm::TypeSwitch<Operation *, Factor>(op)
-      .Case<HadamardOp, TensorOp, TriuOp>([&](auto) { return product(); })
-      .Case([&](ScaleOp scale) {
-        return multiplyFactors(factors[0], scale.getFactor().convertToDouble());
-      })
-      .Case<SelectOp, RopeOp, MulVecOp, DivVecOp>([&](auto) { return factors[0]; })
-      .Case([&](ProjectOp project) -> Factor {
-        return project.getBias() ? std::nullopt : Factor(factors[0]);
-      })
-      .Case([&](PowerOp power) -> Factor {
-        double factor = raiseFactor(factors[0], power.getDegree());
-        return power.getAbs() ? std::fabs(factor) : factor;
-      })
-      .Case([&](PowOp pow) -> Factor {
-        if (!pow.getExponent())
-          return std::nullopt;
-        double exponent = pow.getExponent()->convertToDouble();
-        bool isWhole = exponent >= 0 && exponent == std::floor(exponent);
-        return isWhole ? Factor(raiseFactor(factors[0], exponent)) : std::nullopt;
-      })
-      .Case([&](SquaredNormOp) { return multiplyFactors(factors[0], factors[0]); })
-      .Case([&](AbsOp) { return std::fabs(factors[0]); })
-      .Case<ReluOp, MaxOp>([&](auto) { return ifPositive(); })
-      .Case<AddOp, ConcatOp>(
-          [&](auto) { return llvm::all_equal(factors) ? Factor(factors[0]) : std::nullopt; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
 /// op(c a) -> c op(a), scale(c, scale(d, a)) -> scale(c d, a).
-struct MoveFactorOut : RewritePattern {
-  explicit MoveFactorOut(MLIRContext *context)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
-
-  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_present<PolyAttnDialect>(op->getDialect()) || op->getNumResults() != 1 ||
-        !isa<FeatureType>(op->getResult(0).getType()))
-      return rewriter.notifyMatchFailure(op, "no feature op");
+struct MoveFactorOut : OpInterfaceRewritePattern<FeatureOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+  LogicalResult matchAndRewrite(FeatureOpInterface op, PatternRewriter &rewriter) const override {
     Peeled peeled(op);
     if (!peeled.any())
       return rewriter.notifyMatchFailure(op, "no operand is scaled");
-    std::optional<double> factor = factorOutside(op, peeled.factors);
+    std::optional<double> factor = op.getFactorOutside(peeled.factors);
     if (!factor)
       return rewriter.notifyMatchFailure(op, "a factor does not pass through");
     if (!isRepresentable(*factor))
       return rewriter.notifyMatchFailure(op, "the factors' product is beyond the range of f32");
 
-    if (isa<ScaleOp>(op)) {
+    if (isa<ScaleOp>(*op)) {
       rewriter.replaceOpWithNewOp<ScaleOp>(op, peeled.operands[0], APFloat(*factor));
       return success();
     }
@@ -176,94 +80,27 @@ struct MoveFactorOut : RewritePattern {
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// op(c, c, ...) for an element-wise op; every element of the result is this number.
-std::optional<double> elementOf(Operation *op, double c) {
-  using Element = std::optional<double>;
-  return llvm::TypeSwitch<Operation *, Element>(op)
-      .Case([&](ScaleOp op) { return c * op.getFactor().convertToDouble(); })
-      .Case<SelectOp, MaxOp>([&](auto) { return c; })
-      .Case([&](ReluOp) { return std::fmax(c, 0.0); })
-      .Case([&](AbsOp) { return std::fabs(c); })
-      .Case([&](EluPlusOneOp) { return c > 0 ? c + 1 : std::exp(c); })
-      .Case([&](ExpOp) { return std::exp(c); })
-      .Case([&](TanhOp) { return std::tanh(c); })
-      .Case([&](SinOp) { return std::sin(c); })
-      .Case([&](CosOp) { return std::cos(c); })
-      .Case([&](SigmoidOp) { return 1 / (1 + std::exp(-c)); })
-      .Case([&](SiluOp) { return c / (1 + std::exp(-c)); })
-      .Case([&](AddConstOp op) { return c + op.getValue().convertToDouble(); })
-      .Case([&](ClampMinOp op) { return std::fmax(c, op.getValue().convertToDouble()); })
-      .Case([&](PowOp op) -> Element {
-        if (!op.getExponent())
-          return std::nullopt;
-        return std::pow(c, op.getExponent()->convertToDouble());
-      })
-      .Case([&](SoftplusOp) { return std::fmax(c, 0.0) + std::log1p(std::exp(-std::fabs(c))); })
-      .Case([&](GeluOp op) {
-        if (op.getForm() == GeluForm::Erf)
-          return 0.5 * c * std::erfc(-c * std::sqrt(0.5));
-        return c / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (c + 0.044715 * c * c * c)));
-      })
-      .Case([&](SquaredNormOp op) { return c * c * widthOf(op.getInput()); })
-      .Case([&](LayerNormOp op) -> Element {
-        if (!op.getAffine().empty())
-          return std::nullopt;
-        return 0.0 / op.getEps().convertToDouble(); // the mean is c; no number where eps is zero
-      })
-      .Case([&](L2NormOp op) {
-        double length = std::fabs(c) * std::sqrt(double(widthOf(op.getInput())));
-        return c / std::fmax(length, op.getEps().convertToDouble());
-      })
-      .Case([&](SumNormOp op) {
-        return c / (c * widthOf(op.getInput()) + op.getEps().convertToDouble());
-      })
-      .Case([&](SoftmaxOp op) { return double(op.getGroups()) / widthOf(op.getInput()); })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// exp(constant) -> constant, and so on.
-struct FoldConstantElement : RewritePattern {
+/// An op of constants whose result is one is a constant: exp(c), hadamard(c, d), project(0).
+struct FoldConstantElement : OpInterfaceRewritePattern<FeatureOpInterface> {
   explicit FoldConstantElement(MLIRContext *context)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
+      : OpInterfaceRewritePattern(context, /*benefit=*/2) {}
 
-  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (op->getNumOperands() != 1 || op->getNumResults() != 1)
-      return rewriter.notifyMatchFailure(op, "not of one vector");
-    std::optional<double> constant = constantOf(op->getOperand(0));
-    std::optional<double> element = constant ? elementOf(op, *constant) : std::nullopt;
-    if (!element || !std::isfinite(*element))
-      return rewriter.notifyMatchFailure(op, "no constant");
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(*element), widthOf(op->getResult(0)));
-    return success();
-  }
-};
-
-/// project(0) -> 0
-struct ProjectOfZero : OpRewritePattern<ProjectOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ProjectOp op, PatternRewriter &rewriter) const override {
-    if (op.getBias() || constantOf(op.getInput()) != 0.0)
-      return rewriter.notifyMatchFailure(op, "the input is not zero, or there is a bias");
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(0.0), widthOf(op.getResult()));
-    return success();
-  }
-};
-
-/// hadamard(constant, constant) -> constant, likewise for add.
-template <typename Op> struct FoldConstantOperands : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    constexpr bool isProduct = std::is_same_v<Op, HadamardOp>;
-    double result = isProduct ? 1 : 0;
-    for (Value input : op.getInputs()) {
-      std::optional<double> constant = constantOf(input);
+  LogicalResult matchAndRewrite(FeatureOpInterface op, PatternRewriter &rewriter) const override {
+    SmallVector<double> vectors;
+    for (Value operand : op->getOperands()) {
+      if (!isa<FeatureType>(operand.getType()))
+        continue;
+      std::optional<double> constant = constantOf(operand);
       if (!constant)
         return rewriter.notifyMatchFailure(op, "an operand is no constant");
-      result = isProduct ? result * *constant : result + *constant;
+      vectors.push_back(*constant);
     }
-    if (!std::isfinite(result))
-      return rewriter.notifyMatchFailure(op, "the result is no number");
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(result), widthOf(op.getResult()));
+    if (vectors.empty())
+      return rewriter.notifyMatchFailure(op, "not of vectors");
+    std::optional<double> element = op.getConstantElement(vectors);
+    if (!element || !std::isfinite(*element))
+      return rewriter.notifyMatchFailure(op, "the result is no constant");
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, APFloat(*element), widthOf(op->getResult(0)));
     return success();
   }
 };
@@ -362,8 +199,7 @@ struct SelectOfSelect : OpRewritePattern<SelectOp> {
 } // namespace
 
 void PolyAttnDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
-  patterns
-      .add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
-           FoldConstantOperands<HadamardOp>, FoldConstantOperands<AddOp>, FlattenNested<HadamardOp>,
-           FlattenNested<AddOp>, ProjectOfProject, ProjectOfZero, SelectOfSelect>(getContext());
+  patterns.add<MoveFactorOut, FoldConstantElement, HadamardConstant, AddConstant,
+               FlattenNested<HadamardOp>, FlattenNested<AddOp>, ProjectOfProject, SelectOfSelect>(
+      getContext());
 }

@@ -13,33 +13,7 @@
 #ifndef POLYATTN_FEATURE_OPS
 #define POLYATTN_FEATURE_OPS
 
-/// `features` operands that are vectors, all of them where it is -1, then weights.
-class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
-                         int maxWeights = minWeights, string weightsMayBeVectors = "false",
-                         list<Trait> traits = []>
-    : PolyAttn_Op<mnemonic, !listconcat([Pure, InferTypeOpAdaptor], traits)> {
-  let extraClassDeclaration = "static constexpr OperandKinds kOperandKinds = {" # features # ", "
-                              # minWeights # ", " # maxWeights # ", " # weightsMayBeVectors
-                              # "};";
-  let results = (outs PolyAttn_FeatureType:$result);
-  let hasCustomAssemblyFormat = 1;
-  let extraClassDefinition = [{
-    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
-                                         ::mlir::OperationState &result) {
-      return parseFeatureOp<$cppClass>(parser, result);
-    }
-    void $cppClass::print(::mlir::OpAsmPrinter &printer) { printFeatureOp(printer, *this); }
-  }];
-}
-
-/// f(a_i) for every element; the width stays, the structure becomes a plain vector.
-class PolyAttn_ElementwiseOp<string mnemonic, string formula>
-    : PolyAttn_FeatureOp<mnemonic> {
-  let summary = formula # ", element by element";
-  let description = "No product form: the score is evaluated from the features.\n\n"
-                    "Example: `%y = polyattn." # mnemonic # " %x : [64]`";
-  let arguments = (ins PolyAttn_FeatureType:$input);
-}
+include "dialects/PolyAttn/FeatureOpBase.td"
 
 //===----------------------------------------------------------------------===//
 // Linear maps and products
@@ -57,7 +31,7 @@ def PolyAttn_ProjectOp : PolyAttn_FeatureOp<"project", 1, 1, 2> {
                        Optional<PolyAttn_WeightType>:$bias);
 }
 
-def PolyAttn_WeightProductOp : PolyAttn_FeatureOp<"weight_product", 0, 2> {
+def PolyAttn_WeightProductOp : PolyAttn_ProgramOp<"weight_product", 0, 2> {
   let summary = "W1 W2, the weight of a projection of a projection";
   let description = [{
     W2^T (W1^T x) = (W1 W2)^T x. The product belongs to a head where one of the weights does,
@@ -72,7 +46,8 @@ def PolyAttn_WeightProductOp : PolyAttn_FeatureOp<"weight_product", 0, 2> {
   let results = (outs PolyAttn_WeightType:$result);
 }
 
-def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1, 0, 0, "false", [Commutative]> {
+def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1, 0, 0, "false",
+    [Commutative, PolyAttn_Elementwise]> {
   let summary = "element-wise product a * b * ...";
   let description = [{
     C1: operands have one width; an operand of width 1 is a factor for all elements.
@@ -83,7 +58,8 @@ def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1, 0, 0, "false", [Com
   let hasFolder = 1;
 }
 
-def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1, 0, 0, "false", [Commutative]> {
+def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1, 0, 0, "false",
+    [Commutative, PolyAttn_Elementwise]> {
   let summary = "element-wise sum a + b + ...";
   let description = [{
     C1: operands have one width; an operand of width 1 is added to all elements.
@@ -94,7 +70,7 @@ def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1, 0, 0, "false", [Commutative]>
   let hasFolder = 1;
 }
 
-def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1> {
+def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1, 0, 0, "false", [CombinesScores]> {
   let summary = "tensor (Kronecker) product a (x) b (x) ..., the last index fastest";
   let description = [{
     The score is the product of the operands' scores; features are never needed for it.
@@ -108,7 +84,7 @@ def PolyAttn_TensorOp : PolyAttn_FeatureOp<"tensor", -1> {
   let hasFolder = 1;
 }
 
-def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power"> {
+def PolyAttn_PowerOp : PolyAttn_FeatureOp<"power", 1, 0, 0, "false", [CombinesScores]> {
   let summary = "tensor power a^(x)p, or the symmetric power with the same scores";
   let description = [{
     All p-fold products (`tensor`, TPOW), the sorted monomials weighted by the root of
@@ -140,7 +116,7 @@ def PolyAttn_TriuOp : PolyAttn_FeatureOp<"triu", 2> {
                        PolyAttn_TriuWeightsAttr:$weights);
 }
 
-def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1> {
+def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1, 0, 0, "false", [CombinesScores]> {
   let summary = "concatenation a (+) b (+) ...";
   let description = [{
     The score is the sum of the operands' scores.
@@ -154,7 +130,8 @@ def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1> {
   let hasFolder = 1;
 }
 
-def PolyAttn_ScaleOp : PolyAttn_FeatureOp<"scale"> {
+def PolyAttn_ScaleOp : PolyAttn_FeatureOp<"scale", 1, 0, 0, "false",
+    [CombinesScores, PolyAttn_Elementwise]> {
   let summary = "c a for a number c; the structure stays";
   let description = [{
     C1: the factor is finite.
@@ -196,26 +173,34 @@ def PolyAttn_SelectOp : PolyAttn_FeatureOp<"select"> {
 def PolyAttn_ReluOp : PolyAttn_ElementwiseOp<"relu", "max(a, 0)"> {
   let hasFolder = 1;
 }
-def PolyAttn_EluPlusOneOp : PolyAttn_ElementwiseOp<"elu_plus_one", "exp(min(a, 0)) + max(a, 0)">;
-def PolyAttn_ExpOp : PolyAttn_ElementwiseOp<"exp", "exp(a)">;
-def PolyAttn_TanhOp : PolyAttn_ElementwiseOp<"tanh", "tanh(a)">;
-def PolyAttn_SinOp : PolyAttn_ElementwiseOp<"sin", "sin(a)">;
-def PolyAttn_CosOp : PolyAttn_ElementwiseOp<"cos", "cos(a)">;
 def PolyAttn_AbsOp : PolyAttn_ElementwiseOp<"abs", "|a|"> {
   let hasFolder = 1;
 }
-def PolyAttn_SigmoidOp : PolyAttn_ElementwiseOp<"sigmoid", "1 / (1 + exp(-a))">;
-def PolyAttn_SiluOp : PolyAttn_ElementwiseOp<"silu", "a / (1 + exp(-a))">;
-def PolyAttn_SoftplusOp : PolyAttn_ElementwiseOp<"softplus", "log(1 + exp(a))">;
+def PolyAttn_EluPlusOneOp : PolyAttn_FunctionOp<"elu_plus_one", "exp(min(a, 0)) + max(a, 0)",
+    [{a > 0 ? a + 1 : std::exp(a)}], nonNegative = true>;
+def PolyAttn_ExpOp : PolyAttn_FunctionOp<"exp", "exp(a)", [{std::exp(a)}], nonNegative = true>;
+def PolyAttn_TanhOp : PolyAttn_FunctionOp<"tanh", "tanh(a)", [{std::tanh(a)}]>;
+def PolyAttn_SinOp : PolyAttn_FunctionOp<"sin", "sin(a)", [{std::sin(a)}]>;
+def PolyAttn_CosOp : PolyAttn_FunctionOp<"cos", "cos(a)", [{std::cos(a)}]>;
+def PolyAttn_SigmoidOp : PolyAttn_FunctionOp<"sigmoid", "1 / (1 + exp(-a))",
+    [{1 / (1 + std::exp(-a))}], nonNegative = true>;
+def PolyAttn_SiluOp : PolyAttn_FunctionOp<"silu", "a / (1 + exp(-a))",
+    [{a / (1 + std::exp(-a))}]>;
+def PolyAttn_SoftplusOp : PolyAttn_FunctionOp<"softplus", "log(1 + exp(a))",
+    [{std::fmax(a, 0) + std::log1p(std::exp(-std::fabs(a)))}], nonNegative = true>;
 
-def PolyAttn_GeluOp : PolyAttn_ElementwiseOp<"gelu", "gelu(a), by tanh or by erf"> {
+// 1 + erf and 1 + tanh would cancel where a is far below 0.
+def PolyAttn_GeluOp : PolyAttn_FunctionOp<"gelu", "gelu(a), by tanh or by erf", [{
+        getForm() == GeluForm::Erf
+            ? 0.5 * a * std::erfc(rounded(-a / std::sqrt(2.0)))
+            : a / (1 + std::exp(rounded(-2 * std::sqrt(2 / M_PI) * (a + 0.044715 * a * a * a))))}]> {
   let description = [{
     Example: `%y = polyattn.gelu %x {form = #polyattn.gelu_form<tanh>} : [256]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
 }
 
-def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true"> {
+def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true", [PolyAttn_Elementwise]> {
   let summary = "a^e for a number e, or an exponent per element";
   let description = [{
     Exponents per element are a weight, or a vector that the map computes (PolaFormer's
@@ -254,7 +239,7 @@ def PolyAttn_ClampMinOp : PolyAttn_ElementwiseOp<"clamp_min", "max(a, c) for a n
 }
 
 class PolyAttn_VectorWeightOp<string mnemonic, string formula>
-    : PolyAttn_FeatureOp<mnemonic, 1, 1> {
+    : PolyAttn_FeatureOp<mnemonic, 1, 1, 1, "false", [PolyAttn_Elementwise]> {
   let summary = formula;
   let description = "C1: the weight is a vector as wide as the input.\n\n"
                     "Example: `%y = polyattn." # mnemonic # " %x, %w : [64], 64`";
@@ -338,7 +323,7 @@ def PolyAttn_SoftmaxOp : PolyAttn_FeatureOp<"softmax"> {
   let arguments = (ins PolyAttn_FeatureType:$input, I64Attr:$groups);
 }
 
-def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1> {
+def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1, 1, "false", [DependsOnPosition]> {
   let summary = "rotary position embedding";
   let description = [{
     The first `dims` elements are rotated in pairs by the angle scale (i + offset) f_m,

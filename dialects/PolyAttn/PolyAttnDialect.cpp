@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/PolyAttn/FeatureOpRules.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
@@ -24,6 +26,7 @@ using namespace polyattn;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/PolyAttn/PolyAttnAttrs.cpp.inc"
 
+#include "dialects/PolyAttn/FeatureOpInterface.cpp.inc"
 #define GET_OP_CLASSES
 #include "dialects/PolyAttn/PolyAttnOps.cpp.inc"
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FeatureProgram.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "dialects/PolyAttn/FeatureOpDispatch.h"
 #include <cmath>
 
 using namespace mlir;
@@ -31,42 +31,95 @@ struct Rule {
   }
 };
 
-template <typename F> Numbers mapElements(Numbers numbers, F f) {
-  for (double &x : numbers)
-    x = f(x);
-  return numbers;
-}
+// One function per op: `evaluate` gives the numbers of a plain vector, or a value with structure.
 
-/// Terms are rounded, as each step of a sum is by about as much.
-double sum(const Rule &rule, const Numbers &numbers) {
-  double total = 0;
-  for (double x : numbers)
-    total += rule.rounded(x);
-  return total;
-}
+//===----------------------------------------------------------------------===//
+// Element-wise ops
+//===----------------------------------------------------------------------===//
 
-double norm(const Numbers &numbers) {
-  double total = 0;
-  for (double x : numbers)
-    total += x * x;
-  return std::sqrt(total);
-}
-
-/// Element-wise combination; a single number serves every element.
-template <typename F> Numbers combine(const Rule &rule, OperandRange inputs, double neutral, F f) {
+/// The element that the op's definition says, for each; a single number serves every element.
+Numbers evaluateElements(const Rule &rule, ElementwiseOpInterface op) {
+  SmallVector<Numbers> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isa<WeightType>(operand.getType()) ? rule.weight(operand)
+                                                          : rule.of(operand));
   size_t width = 1;
-  for (Value input : inputs)
-    width = std::max(width, rule.of(input).size());
-  Numbers result(width, neutral);
-  for (Value input : inputs) {
-    Numbers numbers = rule.of(input);
-    for (size_t i = 0; i < width; ++i)
-      result[i] = f(result[i], numbers.size() == 1 ? numbers[0] : numbers[i]);
+  for (const Numbers &numbers : operands)
+    width = std::max(width, numbers.size());
+  auto rounded = [&](double x) { return rule.rounded(x); };
+  Numbers result(width);
+  SmallVector<double> elements(operands.size());
+  for (size_t i = 0; i < width; ++i) {
+    for (auto [element, numbers] : llvm::zip(elements, operands))
+      element = numbers.size() == 1 ? numbers[0] : numbers[i];
+    result[i] = op.evaluateElement(elements, rounded);
   }
   return result;
 }
 
-Numbers project(const Rule &rule, ProjectOp op) {
+template <typename Op, std::enable_if_t<isElementwiseOp<Op>, int> = 0>
+Numbers evaluate(const Rule &rule, Op op) {
+  return evaluateElements(rule, op);
+}
+
+/// The factor stays beside the structure.
+FeatureValue evaluate(const Rule &rule, ScaleOp op) {
+  FeatureValue result = rule.structured(op.getInput());
+  result.factor *= op.getFactor().convertToDouble();
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Products, sums and parts
+//===----------------------------------------------------------------------===//
+
+/// A product or a sum of parts, of which scores are those of the parts.
+FeatureValue combineParts(const Rule &rule, Operation *op) {
+  if (op->getNumOperands() == 1)
+    return rule.structured(op->getOperand(0));
+  FeatureValue result;
+  for (Value operand : op->getOperands())
+    result.parts.push_back(rule.structured(operand));
+  result.structure = cast<FeatureType>(op->getResult(0).getType()).getStructure();
+  return result;
+}
+
+FeatureValue evaluate(const Rule &rule, TensorOp op) { return combineParts(rule, op); }
+FeatureValue evaluate(const Rule &rule, ConcatOp op) { return combineParts(rule, op); }
+
+FeatureValue evaluate(const Rule &rule, PowerOp op) {
+  FeatureValue result;
+  result.parts = {rule.structured(op.getInput())};
+  result.absolute = op.getAbs();
+  result.structure = op.getType().getStructure();
+  return result;
+}
+
+Numbers evaluate(const Rule &rule, TriuOp op) {
+  Numbers a = rule.of(op.getLhs()), b = rule.of(op.getRhs()), y;
+  double offDiagonal = op.getWeights() == TriuWeights::Sqrt2 ? std::sqrt(2.0) : 1.0;
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t j = i; j < b.size(); ++j)
+      y.push_back((i == j ? 1.0 : offDiagonal) * a[i] * b[j]);
+  return y;
+}
+
+Numbers evaluate(const Rule &, ConstantOp op) {
+  return Numbers(op.getWidth(), op.getValue().convertToDouble());
+}
+
+Numbers evaluate(const Rule &rule, SelectOp op) {
+  Numbers x = rule.of(op.getInput()), y;
+  for (int64_t index : op.getIndices())
+    y.push_back(x[index]);
+  return y;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+Numbers evaluate(const Rule &rule, ProjectOp op) {
   Numbers x = rule.of(op.getInput());
   const Numbers &w = rule.weight(op.getWeight());
   size_t columns = w.size() / x.size();
@@ -93,16 +146,36 @@ Numbers weightProduct(const Rule &rule, WeightProductOp op) {
   return product;
 }
 
-Numbers triu(const Rule &rule, TriuOp op) {
-  Numbers a = rule.of(op.getLhs()), b = rule.of(op.getRhs()), y;
-  double offDiagonal = op.getWeights() == TriuWeights::Sqrt2 ? std::sqrt(2.0) : 1.0;
-  for (size_t i = 0; i < a.size(); ++i)
-    for (size_t j = i; j < b.size(); ++j)
-      y.push_back((i == j ? 1.0 : offDiagonal) * a[i] * b[j]);
-  return y;
+//===----------------------------------------------------------------------===//
+// Reductions and normalizations
+//===----------------------------------------------------------------------===//
+
+/// Terms are rounded, as each step of a sum is by about as much.
+double sum(const Rule &rule, const Numbers &numbers) {
+  double total = 0;
+  for (double x : numbers)
+    total += rule.rounded(x);
+  return total;
 }
 
-Numbers layerNorm(const Rule &rule, LayerNormOp op) {
+double norm(const Numbers &numbers) {
+  double total = 0;
+  for (double x : numbers)
+    total += x * x;
+  return std::sqrt(total);
+}
+
+Numbers evaluate(const Rule &rule, SquaredNormOp op) {
+  double length = norm(rule.of(op.getInput()));
+  return {length * length};
+}
+
+Numbers evaluate(const Rule &rule, MaxOp op) {
+  Numbers x = rule.of(op.getInput());
+  return {*std::max_element(x.begin(), x.end())};
+}
+
+Numbers evaluate(const Rule &rule, LayerNormOp op) {
   Numbers x = rule.of(op.getInput());
   double mean = sum(rule, x) / x.size(), variance = 0;
   for (double a : x)
@@ -120,7 +193,31 @@ Numbers layerNorm(const Rule &rule, LayerNormOp op) {
   return x;
 }
 
-Numbers softmax(const Rule &rule, SoftmaxOp op) {
+Numbers evaluate(const Rule &rule, L2NormOp op) {
+  Numbers x = rule.of(op.getInput());
+  double divisor = std::fmax(norm(x), op.getEps().convertToDouble());
+  for (double &a : x)
+    a /= divisor;
+  return x;
+}
+
+Numbers evaluate(const Rule &rule, L2RescaleOp op) {
+  Numbers x = rule.of(op.getInput());
+  double length = norm(x), target = norm(rule.of(op.getReference()));
+  for (double &a : x)
+    a = length == 0 ? 0 : target / length * a;
+  return x;
+}
+
+Numbers evaluate(const Rule &rule, SumNormOp op) {
+  Numbers x = rule.of(op.getInput());
+  double divisor = sum(rule, x) + op.getEps().convertToDouble();
+  for (double &a : x)
+    a /= divisor;
+  return x;
+}
+
+Numbers evaluate(const Rule &rule, SoftmaxOp op) {
   Numbers x = rule.of(op.getInput());
   size_t length = x.size() / op.getGroups();
   for (size_t start = 0; start < x.size(); start += length) {
@@ -135,7 +232,11 @@ Numbers softmax(const Rule &rule, SoftmaxOp op) {
   return x;
 }
 
-Numbers rope(const Rule &rule, RopeOp op) {
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+Numbers evaluate(const Rule &rule, RopeOp op) {
   Numbers x = rule.of(op.getInput()), y = x;
   size_t half = op.getDims() / 2;
   double position = rule.environment.position + op.getOffset().convertToDouble();
@@ -150,106 +251,15 @@ Numbers rope(const Rule &rule, RopeOp op) {
   return y;
 }
 
-/// x (1 + erf(x / root 2)) / 2 or x (1 + tanh(u)) / 2, without the sum in which their tails cancel.
-double gelu(const Rule &rule, double x, GeluForm form) {
-  if (form == GeluForm::Erf)
-    return 0.5 * x * std::erfc(rule.rounded(-x / std::sqrt(2.0)));
-  double u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-  return x / (1 + std::exp(rule.rounded(-2 * u)));
-}
-
-/// The ops whose result is a plain vector.
-Numbers evaluateVector(const Rule &rule, Operation *op) {
-  auto input = [&] { return rule.of(op->getOperand(0)); };
-  auto elementwise = [&](auto f) { return mapElements(input(), f); };
-  auto withWeight = [&](auto f) {
-    Numbers x = input();
-    const Numbers &w = rule.weight(op->getOperand(1));
-    for (size_t i = 0; i < x.size(); ++i)
-      x[i] = f(x[i], w[i]);
-    return x;
-  };
-  return llvm::TypeSwitch<Operation *, Numbers>(op)
-      .Case([&](ProjectOp op) { return project(rule, op); })
-      .Case([&](HadamardOp op) {
-        return combine(rule, op.getInputs(), 1, [](double a, double b) { return a * b; });
-      })
-      .Case([&](AddOp op) {
-        return combine(rule, op.getInputs(), 0, [](double a, double b) { return a + b; });
-      })
-      .Case([&](TriuOp op) { return triu(rule, op); })
-      .Case([&](ConstantOp op) { return Numbers(op.getWidth(), op.getValue().convertToDouble()); })
-      .Case([&](SelectOp op) {
-        Numbers x = input(), y;
-        for (int64_t index : op.getIndices())
-          y.push_back(x[index]);
-        return y;
-      })
-      .Case([&](ReluOp) { return elementwise([](double x) { return x > 0 || x != x ? x : 0; }); })
-      .Case([&](EluPlusOneOp) {
-        return elementwise([](double x) { return x > 0 ? x + 1 : std::exp(x); });
-      })
-      .Case([&](ExpOp) { return elementwise([](double x) { return std::exp(x); }); })
-      .Case([&](TanhOp) { return elementwise([](double x) { return std::tanh(x); }); })
-      .Case([&](SinOp) { return elementwise([](double x) { return std::sin(x); }); })
-      .Case([&](CosOp) { return elementwise([](double x) { return std::cos(x); }); })
-      .Case([&](AbsOp) { return elementwise([](double x) { return std::fabs(x); }); })
-      .Case([&](SigmoidOp) { return elementwise([](double x) { return 1 / (1 + std::exp(-x)); }); })
-      .Case([&](SiluOp) { return elementwise([](double x) { return x / (1 + std::exp(-x)); }); })
-      .Case([&](SoftplusOp) {
-        return elementwise(
-            [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); });
-      })
-      .Case([&](GeluOp op) {
-        return elementwise([&](double x) { return gelu(rule, x, op.getForm()); });
-      })
-      .Case([&](PowOp op) {
-        if (op.getExponent())
-          return elementwise(
-              [&](double x) { return std::pow(x, op.getExponent()->convertToDouble()); });
-        if (!isa<FeatureType>(op.getExponents().getType()))
-          return withWeight([](double x, double w) { return std::pow(x, w); });
-        Numbers x = input(), exponents = rule.of(op.getExponents());
-        for (size_t i = 0; i < x.size(); ++i)
-          x[i] = std::pow(x[i], exponents[i]);
-        return x;
-      })
-      .Case([&](AddConstOp op) {
-        return elementwise([&](double x) { return x + op.getValue().convertToDouble(); });
-      })
-      .Case([&](ClampMinOp op) {
-        double floor = op.getValue().convertToDouble();
-        return elementwise([&](double x) { return x < floor ? floor : x; });
-      })
-      .Case([&](AddVecOp) { return withWeight([](double x, double w) { return x + w; }); })
-      .Case([&](MulVecOp) { return withWeight([](double x, double w) { return x * w; }); })
-      .Case([&](DivVecOp) { return withWeight([](double x, double w) { return x / w; }); })
-      .Case([&](SquaredNormOp) {
-        double length = norm(input());
-        return Numbers{length * length};
-      })
-      .Case([&](MaxOp) {
-        Numbers x = input();
-        return Numbers{*std::max_element(x.begin(), x.end())};
-      })
-      .Case([&](LayerNormOp op) { return layerNorm(rule, op); })
-      .Case([&](L2NormOp op) {
-        double divisor = std::fmax(norm(input()), op.getEps().convertToDouble());
-        return elementwise([&](double x) { return x / divisor; });
-      })
-      .Case([&](L2RescaleOp op) {
-        double length = norm(input()), target = norm(rule.of(op.getReference()));
-        return elementwise([&](double x) { return length == 0 ? 0 : target / length * x; });
-      })
-      .Case([&](SumNormOp op) {
-        double divisor = sum(rule, input()) + op.getEps().convertToDouble();
-        return elementwise([&](double x) { return x / divisor; });
-      })
-      .Case([&](SoftmaxOp op) { return softmax(rule, op); })
-      .Case([&](RopeOp op) { return rope(rule, op); });
-}
-
 } // namespace
+
+/// Numbers that an op computes are rounded; a structure is none yet.
+static FeatureValue toValue(const Rule &rule, Numbers numbers) {
+  for (double &x : numbers)
+    x = rule.rounded(x);
+  return FeatureValue::vector(std::move(numbers));
+}
+static FeatureValue toValue(const Rule &, FeatureValue value) { return value; }
 
 void reference::evaluateFeatureOp(Operation *op, Environment &environment) {
   Rule rule{environment};
@@ -257,22 +267,7 @@ void reference::evaluateFeatureOp(Operation *op, Environment &environment) {
     environment.weights[product.getResult()] = {weightProduct(rule, product)};
     return;
   }
-  FeatureValue result;
-  if (auto scale = dyn_cast<ScaleOp>(op)) {
-    result = rule.structured(scale.getInput());
-    result.factor *= scale.getFactor().convertToDouble();
-  } else if (isa<TensorOp, ConcatOp, PowerOp>(op)) {
-    for (Value operand : op->getOperands())
-      result.parts.push_back(rule.structured(operand));
-    if (auto power = dyn_cast<PowerOp>(op))
-      result.absolute = power.getAbs();
-    else if (result.parts.size() == 1)
-      result = FeatureValue(result.parts[0]);
-    result.structure = cast<FeatureType>(op->getResult(0).getType()).getStructure();
-  } else {
-    result = FeatureValue::vector(evaluateVector(rule, op));
-    for (double &x : result.numbers)
-      x = rule.rounded(x);
-  }
-  environment.features[op->getResult(0)] = std::move(result);
+  environment.features[op->getResult(0)] =
+      dispatch<FeatureValue>(cast<FeatureOpInterface>(op),
+                             [&](auto feature) { return toValue(rule, evaluate(rule, feature)); });
 }

@@ -55,7 +55,7 @@ int64_t polyattn::cheapestWidth(Value features) {
 /// One operation per product that is formed, each once.
 static double expansionFlops(Value features, llvm::DenseSet<Operation *> &seen) {
   Operation *op = definition(features);
-  if (!isa_and_nonnull<PowerOp, TensorOp, ConcatOp, ScaleOp>(op) || !seen.insert(op).second)
+  if (!op || !op->hasTrait<CombinesScores>() || !seen.insert(op).second)
     return 0;
   bool products = isa<PowerOp>(op) || (isa<TensorOp>(op) && op->getNumOperands() > 1);
   double flops = products ? double(cheapestWidth(op->getResult(0))) : 0;
@@ -79,38 +79,6 @@ static OperandRange operandsOf(Operation *op) {
   return merged ? merged->getOperands() : op->getOperands();
 }
 
-/// One op's own operations.
-static double opFlops(Operation *op) {
-  if (isa<ReadOp, ConstantOp, SelectOp, PowerOp, TensorOp, ConcatOp>(op))
-    return 0;
-  Value result = op->getResult(0);
-  double width = widthOf(result);
-  double inputWidth = 0;
-  for (Value operand : operandsOf(op))
-    if (isa<FeatureType>(operand.getType()))
-      inputWidth = std::max(inputWidth, double(widthOf(operand)));
-  if (auto project = dyn_cast<ProjectOp>(op))
-    return 2 * inputWidth * width + (project.getBias() ? width : 0);
-  if (isa<HadamardOp, AddOp>(op))
-    return width * (op->getNumOperands() - 1);
-  // A factor of a structured vector goes to its leaves, or into another constant.
-  if (isa<ScaleOp>(op))
-    return cast<FeatureType>(result.getType()).getStructure().leafWidth();
-  if (auto norm = dyn_cast<LayerNormOp>(op))
-    return inputWidth * (5 + norm.getAffine().size());
-  if (auto rope = dyn_cast<RopeOp>(op))
-    return 3.0 * rope.getDims();
-  if (isa<SoftmaxOp>(op))
-    return 4 * inputWidth;
-  if (isa<L2NormOp>(op))
-    return 3 * inputWidth;
-  if (isa<L2RescaleOp>(op))
-    return 5 * inputWidth;
-  if (isa<SquaredNormOp, SumNormOp>(op))
-    return 2 * inputWidth;
-  return std::max(width, inputWidth);
-}
-
 namespace {
 /// Sums over the ops that a vector needs, each once however often it is used.
 struct ProgramCounter {
@@ -131,12 +99,14 @@ struct ProgramCounter {
       functions += inner.functions;
       return;
     }
-    flops += opFlops(op);
-    if (isa<EluPlusOneOp, ExpOp, SoftmaxOp, SigmoidOp, SiluOp, SoftplusOp, GeluOp, TanhOp, SinOp,
-            CosOp, PowOp>(op))
-      functions += widthOf(op->getResult(0));
+    auto feature = dyn_cast<FeatureOpInterface>(op);
+    if (!feature)
+      return;
+    FeatureCost cost = feature.getCost();
+    flops += cost.flops;
+    functions += cost.functions;
     // An op that needs numbers, not a structure, expands its operands.
-    if (!isa<PowerOp, TensorOp, ConcatOp, ScaleOp, ReadOp>(op))
+    if (!op->hasTrait<CombinesScores>())
       for (Value operand : operandsOf(op))
         if (isa<FeatureType>(operand.getType()))
           flops += expansionFlops(operand);

@@ -111,7 +111,7 @@ private:
         if (failed(checkWidth(op, type)))
           return failure();
     // These need the structure of a vector; all others its numbers, whatever its structure.
-    if (isa<TensorOp, ConcatOp, PowerOp, ScaleOp, ApplyOp, YieldOp, AttendOp>(op))
+    if (op->hasTrait<CombinesScores>() || isa<ApplyOp, YieldOp, AttendOp>(op))
       return success();
     for (Type type : op->getOperandTypes())
       if (auto feature = dyn_cast<FeatureType>(type))

@@ -1,4 +1,4 @@
-//===- VectorProgram.h - feature ops as tiles -------------------*- C++ -*-===//
+//===- VectorProgram.h - vectors of one side as tiles -----------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,30 +7,9 @@
 #ifndef POLYATTN_CONVERSION_VECTORPROGRAM_H
 #define POLYATTN_CONVERSION_VECTORPROGRAM_H
 
-#include "TileBuilder.h"
-#include "dialects/PolyAttn/PolyAttn.h"
+#include "WeightTiles.h"
 
 namespace polyattn {
-
-/// Weights are loaded once for each program, before its loops, and products of weights computed
-/// there; what is shared by the heads depends on no index of the program.
-class WeightTiles {
-public:
-  WeightTiles(tile::KernelOp kernel, AttentionOp attention)
-      : kernel(kernel), attention(attention) {}
-  /// A matrix as it is, a vector as a column. `head` is the reading side's.
-  mlir::Value get(TileBuilder &builder, mlir::Value weight, mlir::Value head);
-  mlir::Value tensorOf(ReadOp read);
-
-private:
-  bool isPerHead(mlir::Value weight);
-  mlir::Value load(TileBuilder &builder, ReadOp read, mlir::Value head);
-  mlir::Value multiply(TileBuilder &builder, WeightProductOp product, mlir::Value head);
-
-  tile::KernelOp kernel;
-  AttentionOp attention;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> tiles;
-};
 
 /// The left operand of a product: [width] x [columns] where it is transposed, else
 /// [columns] x [width].
@@ -75,27 +54,20 @@ public:
   void setBuilder(TileBuilder &builder) { b = &builder; }
   int64_t getColumns() const { return columns; }
 
+  // For the emission of one op (VectorEmission.h).
+  TileBuilder &builder() { return *b; }
+  const BlockRows &getRows() const { return place; }
+  /// A weight as a tile, a matrix or a column.
+  mlir::Value weight(mlir::Value value);
+
 private:
   mlir::Value compute(mlir::Operation *op, mlir::Value first, int64_t count);
   mlir::Value rowsOfBlockable(mlir::Value vector, mlir::Value first, int64_t count);
   mlir::Value load(ReadOp read, bool transposed);
   mlir::Value firstRow(bool isTable);
-  mlir::Value weight(mlir::Value value);
   mlir::Value weightRows(mlir::Value value, mlir::Value first, int64_t count);
   mlir::Value project(ProjectOp op, mlir::Value first, int64_t count);
-  mlir::Value elementwise(mlir::Operation *op, mlir::Value first, int64_t count);
-  mlir::Value layerNorm(LayerNormOp op);
-  mlir::Value softmax(SoftmaxOp op);
-  mlir::Value rope(RopeOp op);
-  mlir::Value select(SelectOp op);
-  mlir::Value expanded(mlir::Value vector);
-  mlir::Value squaredNorm(mlir::Value tile);
-  /// A power of two, and the sum of the squares of the elements times that, which neither
-  /// overflows nor vanishes.
-  struct ScaledNorm {
-    mlir::Value scale, squares; // [1 x C]
-  };
-  ScaledNorm scaledNorm(mlir::Value tile);
+  mlir::Value elementwise(ElementwiseOpInterface op, mlir::Value first, int64_t count);
 
   TileBuilder *b;
   WeightTiles &weights;

@@ -1,0 +1,180 @@
+//===- ElementwiseOps.cpp - element-wise functions of one vector ----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Functions that are never a polynomial say all of themselves in FeatureOps.td
+// (PolyAttn_FunctionOp); these know more of their results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/Factors.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/FeatureOpRules.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace polyattn;
+
+/// The facts of a function that gives back what is not negative.
+static FeatureFacts factsOfMagnitude(const FeatureFacts &input) {
+  return {input.nonNegative ? input.degree : std::nullopt, /*nonNegative=*/true};
+}
+
+//===----------------------------------------------------------------------===//
+// relu
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReluOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                       Results &results) {
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts ReluOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return factsOfMagnitude(vectors[0]);
+}
+std::optional<double> ReluOp::getFactorOutside(ArrayRef<double> factors) {
+  return factors[0] > 0 ? std::optional(factors[0]) : std::nullopt;
+}
+std::optional<double> ReluOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+double ReluOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  double a = operands[0];
+  return a > 0 || std::isnan(a) ? a : 0;
+}
+FeatureCost ReluOp::getCost() { return costOfFlops(widthOf(getResult())); }
+OpFoldResult ReluOp::fold(FoldAdaptor) {
+  return isNonNegativeNearby(getInput()) ? foldTo(*this, getInput()) : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// abs
+//===----------------------------------------------------------------------===//
+
+LogicalResult AbsOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op, Results &results) {
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts AbsOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return factsOfMagnitude(vectors[0]);
+}
+std::optional<double> AbsOp::getFactorOutside(ArrayRef<double> factors) {
+  return std::fabs(factors[0]);
+}
+std::optional<double> AbsOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+double AbsOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  return std::fabs(operands[0]);
+}
+FeatureCost AbsOp::getCost() { return costOfFlops(widthOf(getResult())); }
+OpFoldResult AbsOp::fold(FoldAdaptor) {
+  return isNonNegativeNearby(getInput()) ? foldTo(*this, getInput()) : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// clamp_min
+//===----------------------------------------------------------------------===//
+
+LogicalResult ClampMinOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  if (failed(checkFinite(loc, "C1", "the value", op.getValue())))
+    return failure();
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts ClampMinOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  const FeatureFacts &input = vectors[0];
+  bool changesNothing = input.nonNegative && getValue().convertToDouble() <= 0;
+  return {changesNothing ? input.degree : std::nullopt,
+          input.nonNegative || !getValue().isNegative()};
+}
+std::optional<double> ClampMinOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> ClampMinOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+double ClampMinOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  double a = operands[0], floor = getValue().convertToDouble();
+  return a < floor ? floor : a;
+}
+FeatureCost ClampMinOp::getCost() { return costOfFlops(widthOf(getResult())); }
+OpFoldResult ClampMinOp::fold(FoldAdaptor) {
+  bool isIdentity = isNonNegativeNearby(getInput()) && getValue().convertToDouble() <= 0;
+  return isIdentity ? foldTo(*this, getInput()) : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// add_const
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddConstOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  if (failed(checkFinite(loc, "C1", "the value", op.getValue())))
+    return failure();
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts AddConstOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, vectors[0].nonNegative && !getValue().isNegative()};
+}
+std::optional<double> AddConstOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> AddConstOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+double AddConstOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  return operands[0] + getValue().convertToDouble();
+}
+FeatureCost AddConstOp::getCost() { return costOfFlops(widthOf(getResult())); }
+OpFoldResult AddConstOp::fold(FoldAdaptor) {
+  return getValue().isZero() ? foldTo(*this, getInput()) : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// pow
+//===----------------------------------------------------------------------===//
+
+LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op, Results &results) {
+  if (op.getExponent().has_value() == bool(op.getExponents()))
+    return emitOptionalError(loc, "C1: expected either an `exponent` or an exponent operand");
+  if (op.getExponent() && failed(checkFinite(loc, "C3", "the exponent", *op.getExponent())))
+    return failure();
+  int64_t width = widthOf(op.getInput());
+  if (op.getExponents() && isa<FeatureType>(op.getExponents().getType())) {
+    if (widthOf(op.getExponents()) != width)
+      return emitOptionalError(loc, "C2: expected exponents as wide as the input, ", width,
+                               ", got ", widthOf(op.getExponents()));
+  } else if (op.getExponents() && failed(checkVectorWeight(loc, "C2", op.getExponents(), width))) {
+    return failure();
+  }
+  return inferVector(context, loc, results, width);
+}
+
+FeatureFacts PowOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  const FeatureFacts &input = vectors[0];
+  if (!getExponent())
+    return {std::nullopt, input.nonNegative};
+  double exponent = getExponent()->convertToDouble();
+  bool whole = exponent >= 0 && exponent < 1024 && exponent == std::floor(exponent);
+  bool even = whole && std::fmod(exponent, 2.0) == 0;
+  return {whole ? multiplyDegree(input.degree, int64_t(exponent)) : std::nullopt,
+          input.nonNegative || even};
+}
+
+std::optional<double> PowOp::getFactorOutside(ArrayRef<double> factors) {
+  if (!getExponent())
+    return std::nullopt;
+  double exponent = getExponent()->convertToDouble();
+  bool isWhole = exponent >= 0 && exponent == std::floor(exponent);
+  return isWhole ? std::optional(raiseFactor(factors[0], exponent)) : std::nullopt;
+}
+
+std::optional<double> PowOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+double PowOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  return std::pow(operands[0], getExponent() ? getExponent()->convertToDouble() : operands[1]);
+}
+FeatureCost PowOp::getCost() { return costOfFunctions(widthOf(getResult())); }
+OpFoldResult PowOp::fold(FoldAdaptor) {
+  bool isIdentity = getExponent() && getExponent()->isExactlyValue(1.0);
+  return isIdentity ? foldTo(*this, getInput()) : OpFoldResult();
+}

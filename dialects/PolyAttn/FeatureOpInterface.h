@@ -1,0 +1,47 @@
+//===- FeatureOpInterface.h - feature ops say of themselves -----*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_FEATUREOPINTERFACE_H
+#define POLYATTN_DIALECTS_FEATUREOPINTERFACE_H
+
+#include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <optional>
+
+namespace polyattn {
+
+/// Facts of one vector that follow from its program.
+struct FeatureFacts {
+  /// The degree as a polynomial of the map's input (normalizations count as
+  /// degree 1 and keep the degree of what follows them comparable); none where the
+  /// vector is no polynomial.
+  std::optional<int64_t> degree;
+  /// No element is negative, whatever the inputs.
+  bool nonNegative = false;
+};
+
+/// What one op takes for one vector.
+struct FeatureCost {
+  double flops = 0;
+  double functions = 0; // how many of these are functions like exp
+};
+
+using RoundingFunction = llvm::function_ref<double(double)>;
+
+/// An op whose result depends on the position, not on its operands alone.
+template <typename ConcreteOp>
+class DependsOnPosition : public mlir::OpTrait::TraitBase<ConcreteOp, DependsOnPosition> {};
+
+/// An op that gives its result a structure: the score follows from the scores of its operands, and
+/// takes no features of theirs.
+template <typename ConcreteOp>
+class CombinesScores : public mlir::OpTrait::TraitBase<ConcreteOp, CombinesScores> {};
+
+} // namespace polyattn
+
+#include "dialects/PolyAttn/FeatureOpInterface.h.inc"
+
+#endif // POLYATTN_DIALECTS_FEATUREOPINTERFACE_H

@@ -1,0 +1,104 @@
+//===- StructureOps.cpp - sums, parts and constants -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/FeatureOpRules.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+//===----------------------------------------------------------------------===//
+// add
+//===----------------------------------------------------------------------===//
+
+LogicalResult AddOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op, Results &results) {
+  return inferBroadcast(context, loc, op.getInputs(), results);
+}
+FeatureFacts AddOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {largestDegree(vectors), areNonNegative(vectors)};
+}
+std::optional<double> AddOp::getFactorOutside(ArrayRef<double> factors) {
+  return commonFactor(factors);
+}
+std::optional<double> AddOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+double AddOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  double sum = 0;
+  for (double a : operands)
+    sum += a;
+  return sum;
+}
+FeatureCost AddOp::getCost() {
+  return costOfFlops(double(widthOf(getResult())) * (getNumOperands() - 1));
+}
+OpFoldResult AddOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
+
+//===----------------------------------------------------------------------===//
+// concat
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                         Results &results) {
+  std::vector<Structure> parts;
+  if (failed(collectParts(loc, op.getInputs(), parts)))
+    return failure();
+  return infer(context, results, parts.size() == 1 ? parts[0] : Structure::concat(parts));
+}
+FeatureFacts ConcatOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {largestDegree(vectors), areNonNegative(vectors)};
+}
+std::optional<double> ConcatOp::getFactorOutside(ArrayRef<double> factors) {
+  return commonFactor(factors);
+}
+std::optional<double> ConcatOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+FeatureCost ConcatOp::getCost() { return {}; }
+OpFoldResult ConcatOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
+
+//===----------------------------------------------------------------------===//
+// constant
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  int64_t width = op.getWidth();
+  if (width < 1)
+    return emitOptionalError(loc, "C1: expected a positive width, got ", width);
+  if (failed(checkFinite(loc, "C2", "the value", op.getValue())))
+    return failure();
+  return inferVector(context, loc, results, width);
+}
+FeatureFacts ConstantOp::getFacts(ArrayRef<FeatureFacts>) {
+  return {/*degree=*/0, !getValue().isNegative()};
+}
+std::optional<double> ConstantOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> ConstantOp::getConstantElement(ArrayRef<double>) {
+  return getValue().convertToDouble();
+}
+FeatureCost ConstantOp::getCost() { return {}; }
+
+//===----------------------------------------------------------------------===//
+// select
+//===----------------------------------------------------------------------===//
+
+LogicalResult SelectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                         Results &results) {
+  int64_t width = widthOf(op.getInput());
+  if (op.getIndices().empty())
+    return emitOptionalError(loc, "C1: expected at least one index");
+  for (int64_t index : op.getIndices())
+    if (index < 0 || index >= width)
+      return emitOptionalError(loc, "C1: index ", index, " is outside a vector of ", width);
+  return inferVector(context, loc, results, op.getIndices().size());
+}
+FeatureFacts SelectOp::getFacts(ArrayRef<FeatureFacts> vectors) { return vectors[0]; }
+std::optional<double> SelectOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
+std::optional<double> SelectOp::getConstantElement(ArrayRef<double> vectors) { return vectors[0]; }
+FeatureCost SelectOp::getCost() { return {}; }
+OpFoldResult SelectOp::fold(FoldAdaptor) {
+  bool isIdentity = llvm::equal(getIndices(), llvm::seq<int64_t>(0, widthOf(getInput())));
+  return isIdentity ? foldTo(*this, getInput()) : OpFoldResult();
+}

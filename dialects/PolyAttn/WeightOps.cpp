@@ -1,0 +1,139 @@
+//===- WeightOps.cpp - vectors times numbers and weights ------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/Factors.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/FeatureOpRules.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+//===----------------------------------------------------------------------===//
+// project, weight_product
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProjectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                          Results &results) {
+  int64_t width = widthOf(op.getInput());
+  ArrayRef<int64_t> shape = cast<WeightType>(op.getWeight().getType()).getShape();
+  if (shape.size() != 2 || shape[0] != width)
+    return emitOptionalError(loc, "C1: expected a weight matrix with ", width, " rows, got ",
+                             op.getWeight().getType());
+  if (op.getBias() && failed(checkVectorWeight(loc, "C2", op.getBias(), shape[1])))
+    return failure();
+  return inferVector(context, loc, results, shape[1]);
+}
+FeatureFacts ProjectOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, /*nonNegative=*/false};
+}
+std::optional<double> ProjectOp::getFactorOutside(ArrayRef<double> factors) {
+  return getBias() ? std::nullopt : std::optional(factors[0]);
+}
+std::optional<double> ProjectOp::getConstantElement(ArrayRef<double> vectors) {
+  return !getBias() && vectors[0] == 0 ? std::optional(0.0) : std::nullopt;
+}
+FeatureCost ProjectOp::getCost() {
+  // A projection of a projection is one where that is less.
+  ProjectOp merged = mergeableInput(*this);
+  double inputWidth = widthOf(merged ? merged.getInput() : getInput());
+  double width = widthOf(getResult());
+  return costOfFlops(2 * inputWidth * width + (getBias() ? width : 0));
+}
+
+LogicalResult WeightProductOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                                Results &results) {
+  ArrayRef<int64_t> lhs = cast<WeightType>(op.getLhs().getType()).getShape();
+  ArrayRef<int64_t> rhs = cast<WeightType>(op.getRhs().getType()).getShape();
+  for (Value weight : {op.getLhs(), op.getRhs()})
+    if (cast<WeightType>(weight.getType()).getShape().size() != 2)
+      return emitOptionalError(loc, "C1: expected a weight matrix, got ", weight.getType());
+  if (lhs[1] != rhs[0])
+    return emitOptionalError(loc, "C2: expected a weight matrix with ", lhs[1], " rows, got ",
+                             op.getRhs().getType());
+  results.push_back(WeightType::get(context, {lhs[0], rhs[1]}));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// scale
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                        Results &results) {
+  if (failed(checkFinite(loc, "C1", "the factor", op.getFactor())))
+    return failure();
+  return infer(context, results, structureOf(op.getInput()));
+}
+FeatureFacts ScaleOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, vectors[0].nonNegative && !getFactor().isNegative()};
+}
+// Its own factor is a part of what leaves.
+std::optional<double> ScaleOp::getFactorOutside(ArrayRef<double> factors) {
+  return multiplyFactors(factors[0], getFactor().convertToDouble());
+}
+std::optional<double> ScaleOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+double ScaleOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  return operands[0] * getFactor().convertToDouble();
+}
+// The factor of a structured vector goes to its leaves, or into another constant.
+FeatureCost ScaleOp::getCost() { return costOfFlops(structureOf(getResult()).leafWidth()); }
+OpFoldResult ScaleOp::fold(FoldAdaptor) {
+  return getFactor().isExactlyValue(1.0) ? OpFoldResult(getInput()) : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// add_vec, mul_vec, div_vec
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferVectorWeight(MLIRContext *context, Loc loc, Value input, Value weight,
+                                       Results &results) {
+  int64_t width = widthOf(input);
+  if (failed(checkVectorWeight(loc, "C1", weight, width)))
+    return failure();
+  return inferVector(context, loc, results, width);
+}
+static FeatureFacts factsOfWeighted(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, /*nonNegative=*/false};
+}
+
+LogicalResult AddVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                         Results &results) {
+  return inferVectorWeight(context, loc, op.getInput(), op.getWeight(), results);
+}
+FeatureFacts AddVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOfWeighted(vectors); }
+std::optional<double> AddVecOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> AddVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+double AddVecOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  return operands[0] + operands[1];
+}
+FeatureCost AddVecOp::getCost() { return costOfFlops(widthOf(getResult())); }
+
+LogicalResult MulVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                         Results &results) {
+  return inferVectorWeight(context, loc, op.getInput(), op.getWeight(), results);
+}
+FeatureFacts MulVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOfWeighted(vectors); }
+std::optional<double> MulVecOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
+std::optional<double> MulVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+double MulVecOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  return operands[0] * operands[1];
+}
+FeatureCost MulVecOp::getCost() { return costOfFlops(widthOf(getResult())); }
+
+LogicalResult DivVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                         Results &results) {
+  return inferVectorWeight(context, loc, op.getInput(), op.getWeight(), results);
+}
+FeatureFacts DivVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOfWeighted(vectors); }
+std::optional<double> DivVecOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
+std::optional<double> DivVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+double DivVecOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
+  return operands[0] / operands[1];
+}
+FeatureCost DivVecOp::getCost() { return costOfFlops(widthOf(getResult())); }

@@ -1,0 +1,130 @@
+//===- ElementEmission.cpp - elements of feature ops ----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One overload of `emit` per element-wise op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementEmission.h"
+#include "dialects/PolyAttn/FeatureOpDispatch.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static Value emit(ElementBuilder &e, ReluOp, ValueRange in) {
+  Value zero = e.number(0);
+  return e.select(e.less(in[0], zero), zero, in[0]);
+}
+
+static Value emit(ElementBuilder &e, AbsOp, ValueRange in) {
+  return math::AbsFOp::create(e, in[0]);
+}
+
+/// exp(min(x, 0)) + max(x, 0), a comparison less; NaN goes through the first.
+static Value emit(ElementBuilder &e, EluPlusOneOp, ValueRange in) {
+  Value x = in[0], zero = e.number(0);
+  Value positive = e.less(zero, x);
+  Value exponential = math::ExpOp::create(e, e.select(positive, zero, x));
+  return e.add(exponential, e.select(positive, x, zero));
+}
+
+static Value emit(ElementBuilder &e, ExpOp, ValueRange in) { return math::ExpOp::create(e, in[0]); }
+static Value emit(ElementBuilder &e, TanhOp, ValueRange in) {
+  return math::TanhOp::create(e, in[0]);
+}
+static Value emit(ElementBuilder &e, SinOp, ValueRange in) { return math::SinOp::create(e, in[0]); }
+static Value emit(ElementBuilder &e, CosOp, ValueRange in) { return math::CosOp::create(e, in[0]); }
+
+static Value sigmoid(ElementBuilder &e, Value x) {
+  Value exponential = math::ExpOp::create(e, e.sub(e.number(0), x));
+  return e.div(e.number(1), e.add(e.number(1), exponential));
+}
+
+static Value emit(ElementBuilder &e, SigmoidOp, ValueRange in) { return sigmoid(e, in[0]); }
+static Value emit(ElementBuilder &e, SiluOp, ValueRange in) {
+  return e.mul(in[0], sigmoid(e, in[0]));
+}
+
+static Value emit(ElementBuilder &e, SoftplusOp, ValueRange in) {
+  Value x = in[0], zero = e.number(0);
+  Value magnitude = math::AbsFOp::create(e, x);
+  Value tail = math::ExpOp::create(e, e.sub(zero, magnitude));
+  Value logarithm = math::Log1pOp::create(e, tail);
+  return e.add(e.select(e.less(x, zero), zero, x), logarithm);
+}
+
+/// x erfc(-x / root 2) / 2, or x / (1 + e^-2u) for x (1 + tanh(u)) / 2: 1 + erf and 1 + tanh would
+/// cancel to 0 where x is far below 0.
+static Value emit(ElementBuilder &e, GeluOp op, ValueRange in) {
+  Value x = in[0];
+  if (op.getForm() == GeluForm::Erf) {
+    Value tail = math::ErfcOp::create(e, e.mul(x, e.number(-std::sqrt(0.5))));
+    return e.mul(e.mul(e.number(0.5), x), tail);
+  }
+  double factor = -2 * std::sqrt(2 / M_PI);
+  Value slope = e.add(e.number(factor), e.mul(e.number(factor * 0.044715), e.mul(x, x)));
+  Value exponential = math::ExpOp::create(e, e.mul(x, slope));
+  return e.div(x, e.add(e.number(1), exponential));
+}
+
+static Value emit(ElementBuilder &e, AddConstOp op, ValueRange in) {
+  return e.add(in[0], e.number(op.getValue().convertToDouble()));
+}
+
+static Value emit(ElementBuilder &e, ClampMinOp op, ValueRange in) {
+  Value floor = e.number(op.getValue().convertToDouble());
+  return e.select(e.less(in[0], floor), floor, in[0]);
+}
+
+/// x^y as C's pow has it: a negative base has a power where y is whole, 0^0 is 1.
+static Value emit(ElementBuilder &e, PowOp op, ValueRange in) {
+  Value x = in[0];
+  if (!op.getExponent())
+    return math::PowFOp::create(e, x, in[1]);
+  double exponent = op.getExponent()->convertToDouble(), whole = std::floor(exponent);
+  if (exponent == whole && std::fabs(exponent) <= 64) {
+    Value power = e.power(x, int64_t(std::fabs(exponent)));
+    return exponent < 0 ? e.div(e.number(1), power) : power;
+  }
+  if (exponent == 0.5)
+    return math::SqrtOp::create(e, x);
+  return math::PowFOp::create(e, x, e.number(exponent));
+}
+
+//===----------------------------------------------------------------------===//
+// Products, sums and weights
+//===----------------------------------------------------------------------===//
+
+static Value emit(ElementBuilder &e, HadamardOp, ValueRange in) {
+  Value result = in[0];
+  for (Value factor : in.drop_front())
+    result = e.mul(result, factor);
+  return result;
+}
+
+static Value emit(ElementBuilder &e, AddOp, ValueRange in) {
+  Value result = in[0];
+  for (Value term : in.drop_front())
+    result = e.add(result, term);
+  return result;
+}
+
+static Value emit(ElementBuilder &e, ScaleOp op, ValueRange in) {
+  return e.mul(in[0], e.number(op.getFactor().convertToDouble()));
+}
+
+static Value emit(ElementBuilder &e, AddVecOp, ValueRange in) { return e.add(in[0], in[1]); }
+static Value emit(ElementBuilder &e, MulVecOp, ValueRange in) { return e.mul(in[0], in[1]); }
+static Value emit(ElementBuilder &e, DivVecOp, ValueRange in) { return e.div(in[0], in[1]); }
+
+Value polyattn::emitElement(ElementBuilder &e, ElementwiseOpInterface op, ValueRange in) {
+  return dispatch<Value>(op, [&](auto elementwise) { return emit(e, elementwise, in); });
+}

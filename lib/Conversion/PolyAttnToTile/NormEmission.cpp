@@ -1,0 +1,137 @@
+//===- NormEmission.cpp - reductions and normalizations as tiles ----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VectorEmission.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); }
+
+static Value squaredNorm(TileBuilder &b, Value tile) {
+  return b.reduceRows(
+      b.map(tile, [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[0]); }));
+}
+
+namespace {
+/// A power of two, and the sum of the squares of the elements times that, which neither
+/// overflows nor vanishes.
+struct ScaledNorm {
+  Value scale, squares; // [1 x C]
+};
+} // namespace
+
+/// Powers of two that bring the largest element between 2^-60 and 2^50: nothing is rounded, and
+/// what a smaller one's square loses below 2^-126 is nothing beside it. The sum of magnitudes says
+/// as well as their maximum how large that is, and an addition is quicker; infinite it may be.
+static ScaledNorm scaledNorm(TileBuilder &b, Value tile) {
+  Value magnitudes = b.map(tile, [](ElementBuilder &e, ValueRange in) -> Value {
+    return math::AbsFOp::create(e, in[0]);
+  });
+  Value scale = b.map(b.reduceRows(magnitudes), [](ElementBuilder &e, ValueRange in) {
+    auto power = [&](int exponent) { return e.number(std::ldexp(1.0, exponent)); };
+    Value small = e.select(e.less(in[0], power(-100)), power(120), power(75));
+    Value scale = e.select(e.less(in[0], power(-50)), small, power(0));
+    return e.select(e.less(power(50), in[0]), power(-90), scale);
+  });
+  return {scale, squaredNorm(b, b.mul(tile, scale))};
+}
+
+Value polyattn::emit(VectorProgram &program, SquaredNormOp op) {
+  return squaredNorm(program.builder(), program.full(op.getInput()));
+}
+
+Value polyattn::emit(VectorProgram &program, MaxOp op) {
+  return program.builder().reduceRows(program.full(op.getInput()), tile::ReduceKind::Max);
+}
+
+Value polyattn::emit(VectorProgram &program, L2NormOp op) {
+  TileBuilder &b = program.builder();
+  double eps = op.getEps().convertToDouble();
+  Value x = program.full(op.getInput());
+  auto [scale, squares] = scaledNorm(b, x);
+  Value inverse = b.map({squares, scale}, [&](ElementBuilder &e, ValueRange in) {
+    Value length = math::SqrtOp::create(e, in[0]), floor = e.mul(e.number(eps), in[1]);
+    return e.div(e.number(1), e.select(e.less(length, floor), floor, length));
+  });
+  return b.map({x, scale, inverse},
+               [](ElementBuilder &e, ValueRange in) { return e.mul(e.mul(in[0], in[1]), in[2]); });
+}
+
+Value polyattn::emit(VectorProgram &program, L2RescaleOp op) {
+  TileBuilder &b = program.builder();
+  Value x = program.full(op.getInput());
+  auto [scale, squares] = scaledNorm(b, x);
+  auto [targetScale, target] = scaledNorm(b, program.full(op.getReference()));
+  // The direction first, which is at most 1: no product on the way is too large.
+  Value inverse = b.map(squares, [](ElementBuilder &e, ValueRange in) -> Value {
+    Value zero = e.number(0);
+    Value isZero = arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, in[0], zero);
+    return e.select(isZero, zero, e.div(e.number(1), math::SqrtOp::create(e, in[0])));
+  });
+  Value length = b.map({target, targetScale}, [](ElementBuilder &e, ValueRange in) {
+    return e.div(math::SqrtOp::create(e, in[0]), in[1]);
+  });
+  return b.map({x, scale, inverse, length}, [](ElementBuilder &e, ValueRange in) {
+    return e.mul(e.mul(e.mul(in[0], in[1]), in[2]), in[3]);
+  });
+}
+
+Value polyattn::emit(VectorProgram &program, SumNormOp op) {
+  TileBuilder &b = program.builder();
+  Value x = program.full(op.getInput());
+  return b.map({x, b.reduceRows(x)}, [&](ElementBuilder &e, ValueRange in) {
+    return e.div(in[0], e.add(in[1], e.number(op.getEps().convertToDouble())));
+  });
+}
+
+Value polyattn::emit(VectorProgram &program, LayerNormOp op) {
+  TileBuilder &b = program.builder();
+  Value x = program.full(op.getInput());
+  double n = widthOf(op.getInput()), eps = op.getEps().convertToDouble();
+  bool inside = op.getEpsPlace() == EpsPlace::Inside;
+  Value mean = b.map(b.reduceRows(x), [&](ElementBuilder &e, ValueRange in) {
+    return e.mul(in[0], e.number(1 / n));
+  });
+  Value centered =
+      b.map({x, mean}, [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
+  Value inverse = b.map(squaredNorm(b, centered), [&](ElementBuilder &e, ValueRange in) -> Value {
+    Value variance = e.mul(in[0], e.number(1 / n));
+    if (inside)
+      variance = e.add(variance, e.number(eps));
+    Value divisor = math::SqrtOp::create(e, variance);
+    if (!inside)
+      divisor = e.add(divisor, e.number(eps));
+    return e.div(e.number(1), divisor);
+  });
+  SmallVector<Value> inputs = {centered, inverse};
+  for (Value affine : op.getAffine())
+    inputs.push_back(program.weight(affine));
+  return b.map(inputs, [](ElementBuilder &e, ValueRange in) {
+    Value y = e.mul(in[0], in[1]);
+    if (in.size() > 2)
+      y = e.mul(y, in[2]);
+    return in.size() > 3 ? e.add(y, in[3]) : y;
+  });
+}
+
+Value polyattn::emit(VectorProgram &program, SoftmaxOp op) {
+  TileBuilder &b = program.builder();
+  Value x = program.full(op.getInput());
+  int64_t length = widthOf(op.getInput()) / op.getGroups();
+  SmallVector<Value> groups;
+  for (int64_t g = 0; g < int64_t(op.getGroups()); ++g) {
+    Value group = b.slice(x, b.index(g * length), length);
+    Value largest = b.reduceRows(group, tile::ReduceKind::Max);
+    Value exponentials = b.map({group, largest}, [](ElementBuilder &e, ValueRange in) -> Value {
+      return math::ExpOp::create(e, e.sub(in[0], in[1]));
+    });
+    groups.push_back(b.map({exponentials, b.reduceRows(exponentials)},
+                           [](ElementBuilder &e, ValueRange in) { return e.div(in[0], in[1]); }));
+  }
+  return b.concat(groups);
+}

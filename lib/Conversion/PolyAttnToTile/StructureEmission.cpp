@@ -1,0 +1,65 @@
+//===- StructureEmission.cpp - products and parts of vectors as tiles -----===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FeatureBlocks.h"
+#include "VectorEmission.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); }
+
+Value polyattn::emit(VectorProgram &program, ConstantOp op) {
+  return program.builder().constant(op.getWidth(), program.getColumns(),
+                                    op.getValue().convertToDouble());
+}
+
+Value polyattn::emit(VectorProgram &program, SelectOp op) {
+  TileBuilder &b = program.builder();
+  ArrayRef<int64_t> indices = op.getIndices();
+  bool run = true;
+  for (auto [i, index] : llvm::enumerate(indices))
+    run &= index == indices[0] + int64_t(i);
+  if (run)
+    return program.rows(op.getInput(), b.index(indices[0]), indices.size());
+  Value input = program.full(op.getInput());
+  return tile::SelectRowsOp::create(b, b.tileType(indices.size(), program.getColumns()), input,
+                                    indices);
+}
+
+Value polyattn::emit(VectorProgram &program, TriuOp op) {
+  TileBuilder &b = program.builder();
+  SmallVector<int32_t> table;
+  SmallVector<double> factors;
+  int64_t n = widthOf(op.getLhs());
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = i; j < n; ++j) {
+      table.append({int32_t(i), int32_t(n + j)});
+      factors.push_back(i != j && op.getWeights() == TriuWeights::Sqrt2 ? std::sqrt(2.0) : 1.0);
+    }
+  Value lhs = program.full(op.getLhs()), rhs = program.full(op.getRhs());
+  Value source = b.concat({lhs, rhs});
+  auto type = RankedTensorType::get({int64_t(factors.size()), 2}, b.getI32Type());
+  return b.expand(source, b.index(0), factors.size(),
+                  DenseIntElementsAttr::get(type, ArrayRef(table)), factors);
+}
+
+/// All features of a structured vector, for ops that need them as numbers.
+static Value expanded(VectorProgram &program, Value vector) {
+  FeaturePlan plan = planFeatures(vector);
+  std::vector<double> factors;
+  for (const Monomial &monomial : plan.monomials)
+    factors.push_back(monomial.weight);
+  TileBuilder &b = program.builder();
+  FeatureBlocks blocks(plan, std::move(factors));
+  blocks.prepare(b, program);
+  return blocks.block(b, program, b.index(0), widthOf(vector));
+}
+
+Value polyattn::emit(VectorProgram &program, TensorOp op) { return expanded(program, op); }
+Value polyattn::emit(VectorProgram &program, PowerOp op) { return expanded(program, op); }
+Value polyattn::emit(VectorProgram &program, ConcatOp op) { return expanded(program, op); }

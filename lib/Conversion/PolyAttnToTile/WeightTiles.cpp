@@ -1,0 +1,57 @@
+//===- WeightTiles.cpp - weights of a program as tiles --------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WeightTiles.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+Value WeightTiles::tensorOf(ReadOp read) {
+  unsigned index = cast<BlockArgument>(read.getTensor()).getArgNumber();
+  return kernel.getTensor(index);
+}
+
+bool WeightTiles::isPerHead(Value weight) {
+  if (auto product = weight.getDefiningOp<WeightProductOp>())
+    return isPerHead(product.getLhs()) || isPerHead(product.getRhs());
+  auto read = weight.getDefiningOp<ReadOp>();
+  int64_t rank = cast<MemRefType>(tensorOf(read).getType()).getRank();
+  return rank > int64_t(cast<WeightType>(weight.getType()).getShape().size());
+}
+
+Value WeightTiles::get(TileBuilder &builder, Value weight, Value head) {
+  // One tile serves both sides where the heads share the weight.
+  std::pair<Value, Value> key(weight, isPerHead(weight) ? head : Value());
+  if (Value tile = tiles.lookup(key))
+    return tile;
+  OpBuilder::InsertionGuard guard(builder);
+  auto product = weight.getDefiningOp<WeightProductOp>();
+  return tiles[key] = product ? multiply(builder, product, head)
+                              : load(builder, weight.getDefiningOp<ReadOp>(), head);
+}
+
+Value WeightTiles::multiply(TileBuilder &builder, WeightProductOp product, Value head) {
+  Value lhs = get(builder, product.getLhs(), head), rhs = get(builder, product.getRhs(), head);
+  Operation *first = lhs.getDefiningOp(), *second = rhs.getDefiningOp();
+  builder.setInsertionPointAfter(first->isBeforeInBlock(second) ? second : first);
+  return builder.dot(lhs, rhs, Value(), /*lhsTransposed=*/false);
+}
+
+Value WeightTiles::load(TileBuilder &builder, ReadOp read, Value head) {
+  // Before the loops of the program, where every use of this weight finds it.
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  ArrayRef<int64_t> shape = cast<WeightType>(read.getType()).getShape();
+  Value tensor = tensorOf(read);
+  int64_t rank = cast<MemRefType>(tensor.getType()).getRank();
+  SmallVector<Value> indices(rank, builder.index(0));
+  if (rank > int64_t(shape.size()))
+    indices[0] = head;
+  bool matrix = shape.size() == 2;
+  return tile::LoadOp::create(builder, builder.tileType(shape[0], matrix ? shape[1] : 1), tensor,
+                              indices, Value(), /*row_dim=*/matrix ? rank - 2 : rank - 1,
+                              /*col_dim=*/matrix ? rank - 1 : -1, /*transposed=*/false);
+}

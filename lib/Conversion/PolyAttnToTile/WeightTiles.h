@@ -1,0 +1,37 @@
+//===- WeightTiles.h - weights of a program as tiles ------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_WEIGHTTILES_H
+#define POLYATTN_CONVERSION_WEIGHTTILES_H
+
+#include "TileBuilder.h"
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// Weights are loaded once for each program, before its loops, and products of weights computed
+/// there; what is shared by the heads depends on no index of the program.
+class WeightTiles {
+public:
+  WeightTiles(tile::KernelOp kernel, AttentionOp attention)
+      : kernel(kernel), attention(attention) {}
+  /// A matrix as it is, a vector as a column. `head` is the reading side's.
+  mlir::Value get(TileBuilder &builder, mlir::Value weight, mlir::Value head);
+  mlir::Value tensorOf(ReadOp read);
+
+private:
+  bool isPerHead(mlir::Value weight);
+  mlir::Value load(TileBuilder &builder, ReadOp read, mlir::Value head);
+  mlir::Value multiply(TileBuilder &builder, WeightProductOp product, mlir::Value head);
+
+  tile::KernelOp kernel;
+  AttentionOp attention;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> tiles;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_WEIGHTTILES_H
