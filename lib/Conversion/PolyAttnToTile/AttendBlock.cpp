@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace polyattn;
 
-AttendProgram::Sums AttendProgram::zeroSums(TileBuilder &b) {
-  Sums sums;
+Accumulators AttendProgram::zeroAccumulators(TileBuilder &b) const {
+  Accumulators sums;
   sums.numerator = b.constant(context.block, valueWidth, 0);
   if (normalized())
     sums.denominator = b.constant(context.block, 1, 0);
@@ -28,8 +28,8 @@ Value AttendProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgra
 }
 
 /// O += P V, Z += P 1.
-void AttendProgram::addPairs(TileBuilder &b, Sums &sums, Value scores, Value values, bool diagonal,
-                             Value bound) {
+void AttendProgram::addPairs(TileBuilder &b, Accumulators &sums, Value scores, Value values,
+                             bool diagonal, Value bound) {
   sums.numerator = b.dot(scores, values, sums.numerator, /*lhsTransposed=*/false, /*lower=*/false,
                          /*lowerLhs=*/diagonal, bound);
   if (sums.denominator)
@@ -46,10 +46,9 @@ void AttendProgram::addPairs(TileBuilder &b, Sums &sums, Value scores, Value val
 
 /// phi_q S and phi_q z; in the same pass over the features the block's own scores, where
 /// they come from features, and the update of the state, where nothing reads it in between.
-AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
-                                                VectorProgram &keys, Value values,
-                                                const BlockPlace &place, const BlockDecay &decay,
-                                                Value &diagonal) {
+Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
+                                         VectorProgram &keys, Value values, const BlockPlace &place,
+                                         const BlockDecay &decay, Value &diagonal) {
   FeatureBlocks queryBlocks(queryPlan, queryWeights), keyBlocks(keyPlan, keyWeights);
   // Rows of queries as they lie in memory: nothing to transpose.
   bool natural = formsAllFeatures() && queryBlocks.areNatural();
@@ -60,7 +59,7 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
     keyBlocks.prepare(b, keys);
 
   SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
-  if (normalizer)
+  if (normalized())
     carried.push_back(natural ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
   if (featuresOnDiagonal() && causal())
     carried.push_back(b.constant(context.block, context.block, 0));
@@ -68,54 +67,55 @@ AttendProgram::Sums AttendProgram::throughState(TileBuilder &b, VectorProgram &q
   Value filled = isStateFilled(b, place), valid = place.valid;
   if (updates)
     if (Value isRead = isStateReadAfter(b, b.addIndex(place.position, b.index(context.block))))
-      valid = arith::SelectOp::create(b, isRead, valid, b.index(0));
-  SmallVector<Value> results;
-  forFeatureBlocks(
-      b, carried,
-      [&](TileBuilder &b, Value first, int64_t count, ValueRange in) {
-        queries.setBuilder(b);
-        keys.setBuilder(b);
-        SmallVector<Value> out;
-        LhsTile phiQ = natural ? queryBlocks.natural(b, queries)
-                               : LhsTile{queryBlocks.block(b, queries, first, count)};
-        Value row = rowOf(b, first);
-        Value s = tile::ReadOp::create(b, b.tileType(count, valueWidth), state, row);
-        Value terms;
-        if (filled)
-          terms = arith::SelectOp::create(b, filled, b.index(count), b.index(0));
-        auto product = [&](Value lhs, Value rhs, Value acc, bool lhsTransposed) {
-          return b.dot(lhs, rhs, acc, lhsTransposed, /*lower=*/false, /*lowerLhs=*/false, terms);
-        };
-        out.push_back(product(phiQ.tile, s, in[0], phiQ.transposed));
-        if (normalizer) {
-          Value z = tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
-          out.push_back(natural ? product(phiQ.tile, z, in[1], phiQ.transposed)
-                                : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
-        }
-        if (!updates)
-          return out;
-        Value phiK = keyBlocks.block(b, keys, first, count);
-        if (featuresOnDiagonal())
-          out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, /*lower=*/true));
-        updateRows(b, phiK, values, first, valid, decay);
-        return out;
-      },
-      results);
-  queries.setBuilder(b);
-  keys.setBuilder(b);
+      valid = b.select(isRead, valid, b.index(0));
+  auto perBlock = [&](Value first, int64_t count, ValueRange in) {
+    LhsTile phiQ = natural ? queryBlocks.natural(b, queries)
+                           : LhsTile{queryBlocks.block(b, queries, first, count)};
+    Value row = state.rowOf(b, first), s = state.readRows(b, row, count);
+    Value terms = filled ? b.select(filled, b.index(count), b.index(0)) : Value();
+    auto product = [&](Value lhs, Value rhs, Value acc, bool lhsTransposed) {
+      return b.dot(lhs, rhs, acc, lhsTransposed, /*lower=*/false, /*lowerLhs=*/false, terms);
+    };
+    TileBuilder::Values out = {product(phiQ.tile, s, in[0], phiQ.transposed)};
+    if (normalized()) {
+      Value z = state.readNormalizer(b, row, count);
+      out.push_back(natural ? product(phiQ.tile, z, in[1], phiQ.transposed)
+                            : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
+    }
+    if (!updates)
+      return out;
+    Value phiK = keyBlocks.block(b, keys, first, count);
+    if (featuresOnDiagonal())
+      out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, /*lower=*/true));
+    state.update(b, phiK, values, first, valid, decay);
+    return out;
+  };
+  SmallVector<Value> results = state.forFeatureBlocks(b, carried, perBlock);
   if (featuresOnDiagonal() && causal())
     diagonal = results.back();
 
-  Sums sums;
+  Accumulators sums;
   sums.numerator = results[0];
-  if (normalizer)
+  if (normalized())
     sums.denominator = natural ? results[1] : b.transpose(results[1]);
   return sums;
 }
 
+/// What came through the state has decayed since the run of blocks began, or else the block.
+void AttendProgram::decayState(TileBuilder &b, Accumulators &sums, const BlockPlace &place,
+                               const BlockDecay &blockDecay) {
+  Value logarithm = state.decayOfReaders(b, blockDecay);
+  if (updatesAfterRun())
+    logarithm = b.add(logarithm, runDecay(b, place));
+  Value factor = expOf(b, logarithm);
+  sums.numerator = b.mul(sums.numerator, factor);
+  if (sums.denominator)
+    sums.denominator = b.mul(sums.denominator, factor);
+}
+
 void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, Value to,
                               bool local, const BlockDecay &blockDecay, Value &between,
-                              Sums &sums) {
+                              Accumulators &sums) {
   prepareScores(local ? op.getLocalQuery() : op.getQuery(), local ? op.getLocalKey() : op.getKey(),
                 queries);
   SmallVector<Value> carried = {sums.numerator};
@@ -125,7 +125,7 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
     carried.push_back(sums.largest);
   if (between)
     carried.push_back(between);
-  auto unpack = [](ValueRange values, Sums &sums, Value &between) {
+  auto unpack = [](ValueRange values, Accumulators &sums, Value &between) {
     sums.numerator = values.front();
     size_t next = 1;
     for (Value *value : {&sums.denominator, &sums.largest, &between})
@@ -136,73 +136,62 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
   // Runs that are no multiple of the block, as where another attend asks for shorter ones.
   bool ragged = !local && context.run % context.block != 0;
   Value step = b.index(context.block);
-  Value length = arith::SubIOp::create(b, to, from);
-  auto loop = scf::ForOp::create(
-      b, b.index(0), length, step, carried,
-      [&](OpBuilder &builder, Location loc, Value offset, ValueRange in) {
-        TileBuilder inside(loc, builder);
-        TileBuilder &b = inside;
-        Sums inner = sums;
-        Value distance = between;
-        unpack(in, inner, distance);
-        // Causal: the nearest block first, so that the decay between two blocks is a sum of
-        // few terms, and all blocks are whole but the last one of a ragged range.
-        Value position, valid = step, bound;
-        if (causal()) {
-          Value end = arith::SubIOp::create(b, to, offset);
-          position = arith::SubIOp::create(b, end, step);
-          if (ragged) {
-            position = arith::MaxSIOp::create(b, position, from);
-            bound = valid = arith::SubIOp::create(b, end, position);
-          }
-        } else {
-          position = b.addIndex(from, offset);
-          valid = arith::MinSIOp::create(b, arith::SubIOp::create(b, to, position), step);
-          bound = valid;
-        }
-        VectorProgram keys = keyProgram(b, position, valid);
-        Value values = keys.natural(op.getValue());
-        PairDecay pair;
-        if (blockDecay) {
-          BlockDecay theirs = decay(b, position, valid);
-          // All that lies between: the gates after the key, those of blocks, those up to the query.
-          pair.query.high = blockDecay.upTo(b);
-          pair.key.high =
-              b.map({theirs.afterRow(b), distance}, [](ElementBuilder &e, ValueRange in) {
-                return e.sub(e.number(0), e.add(in[0], in[1]));
-              });
-          distance = b.add(distance, theirs.total(b));
-        }
-        queries.setBuilder(b);
-        addPairs(b, inner, scores(b, queries, keys, local, /*diagonal=*/false, pair), values,
-                 /*diagonal=*/false, bound);
-        SmallVector<Value> out = {inner.numerator};
-        for (Value value : {inner.denominator, inner.largest, distance})
-          if (value)
-            out.push_back(value);
-        scf::YieldOp::create(builder, loc, out);
+  auto perBlock = [&](Value offset, ValueRange in) {
+    Accumulators inner = sums;
+    Value distance = between;
+    unpack(in, inner, distance);
+    // Causal: the nearest block first, so that the decay between two blocks is a sum of
+    // few terms, and all blocks are whole but the last one of a ragged range.
+    Value position, valid = step, bound;
+    if (causal()) {
+      Value end = b.subIndex(to, offset);
+      position = b.subIndex(end, step);
+      if (ragged) {
+        position = arith::MaxSIOp::create(b, position, from);
+        bound = valid = b.subIndex(end, position);
+      }
+    } else {
+      position = b.addIndex(from, offset);
+      valid = b.minIndex(b.subIndex(to, position), step);
+      bound = valid;
+    }
+    VectorProgram keys = keyProgram(b, position, valid);
+    Value values = keys.natural(op.getValue());
+    PairDecay pair;
+    if (blockDecay) {
+      BlockDecay theirs = decay(b, position, valid);
+      // All that lies between: the gates after the key, those of blocks, those up to the query.
+      pair.query.high = blockDecay.upToColumn(b);
+      pair.key.high = b.map({theirs.afterRow(b), distance}, [](ElementBuilder &e, ValueRange in) {
+        return e.sub(e.number(0), e.add(in[0], in[1]));
       });
-  queries.setBuilder(b);
-  unpack(loop.getResults(), sums, between);
+      distance = b.add(distance, theirs.total(b));
+    }
+    addPairs(b, inner, scores(b, queries, keys, local, /*diagonal=*/false, pair), values,
+             /*diagonal=*/false, bound);
+    TileBuilder::Values out = {inner.numerator};
+    for (Value value : {inner.denominator, inner.largest, distance})
+      if (value)
+        out.push_back(value);
+    return out;
+  };
+  Value length = b.subIndex(to, from);
+  unpack(b.loop(b.index(0), length, step, carried, perBlock), sums, between);
 }
 
 /// The decay of the blocks of this run before this block, [1 x 1].
 Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
   Value step = b.index(context.block);
-  auto loop = scf::ForOp::create(
-      b, place.start, place.position, step, ValueRange{b.constant(1, 1, 0)},
-      [&](OpBuilder &builder, Location loc, Value position, ValueRange in) {
-        TileBuilder inside(loc, builder);
-        scf::YieldOp::create(builder, loc,
-                             inside.add(in[0], decay(inside, position, step).total(inside)));
-      });
-  return loop.getResult(0);
+  Value zero = b.constant(1, 1, 0);
+  return b.loop(place.start, place.position, step, zero, [&](Value position, ValueRange in) {
+    return TileBuilder::Values{b.add(in[0], decay(b, position, step).total(b))};
+  })[0];
 }
 
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
 void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorProgram &keys,
                                  Value values, Value diagonal, const BlockPlace &place,
-                                 const BlockDecay &blockDecay, Sums &sums) {
+                                 const BlockDecay &blockDecay, Accumulators &sums) {
   Value between = blockDecay ? b.constant(1, 1, 0) : Value();
   if (isLocal() && runsAreLong() && !place.isOnly)
     addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
@@ -214,37 +203,30 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
   addPairs(b, sums, diagonal, values, /*diagonal=*/true, Value());
 }
 
-AttendProgram::Sums AttendProgram::block(TileBuilder &b, VectorProgram &queries,
-                                         const BlockPlace &place) {
+Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockPlace &place) {
   Value none;
   if (!causal()) {
-    Sums sums = zeroSums(b);
+    Accumulators sums = zeroAccumulators(b);
     VectorProgram keys = keyProgram(b, place.position, place.valid);
     if (usesState())
       sums = throughState(b, queries, keys, Value(), place, BlockDecay(), none);
     else
-      addBlocks(b, queries, b.index(0), context.keys, /*local=*/false, BlockDecay(), none, sums);
+      addBlocks(b, queries, b.index(0), context.frame.keys, /*local=*/false, BlockDecay(), none,
+                sums);
     return sums;
   }
 
   VectorProgram keys = keyProgram(b, place.position, place.valid);
   Value values = keys.natural(op.getValue());
   BlockDecay blockDecay = decay(b, place.position, place.valid);
-  Sums sums = zeroSums(b);
+  Accumulators sums = zeroAccumulators(b);
   Value diagonal;
   if (usesState()) {
     sums = throughState(b, queries, keys, values, place, blockDecay, diagonal);
-    if (blockDecay) {
-      Value logarithm = blockDecay.upTo(b);
-      if (updatesAfterRun())
-        logarithm = b.add(logarithm, runDecay(b, place));
-      Value factor = expOf(b, logarithm);
-      sums.numerator = b.mul(sums.numerator, factor);
-      if (sums.denominator)
-        sums.denominator = b.mul(sums.denominator, factor);
-    }
+    if (blockDecay)
+      decayState(b, sums, place, blockDecay);
   }
-  if (!context.split || diagonal) {
+  if (context.share->isAll() || diagonal) {
     addNearPairs(b, queries, keys, values, diagonal, place, blockDecay, sums);
     return sums;
   }
@@ -252,44 +234,35 @@ AttendProgram::Sums AttendProgram::block(TileBuilder &b, VectorProgram &queries,
   // loop runs once or not at all.
   prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
                 isLocal() ? op.getLocalKey() : op.getKey(), queries);
-  auto [split, splits, base] = *context.split;
-  Value turn = arith::RemUIOp::create(
-      b, arith::DivUIOp::create(b, place.position, b.index(context.block)), splits);
-  Value mine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, turn, split);
-  Value times = arith::SelectOp::create(b, mine, b.index(1), b.index(0));
+  Value mine = context.share->computesScores(b, place.position, context.block);
+  Value times = b.select(mine, b.index(1), b.index(0));
   SmallVector<Value> carried = {sums.numerator};
   if (sums.denominator)
     carried.push_back(sums.denominator);
-  auto loop = scf::ForOp::create(b, b.index(0), times, b.index(1), carried,
-                                 [&](OpBuilder &builder, Location loc, Value, ValueRange in) {
-                                   TileBuilder inside(loc, builder);
-                                   queries.setBuilder(inside);
-                                   keys.setBuilder(inside);
-                                   Sums inner = sums;
-                                   inner.numerator = in[0];
-                                   if (inner.denominator)
-                                     inner.denominator = in[1];
-                                   addNearPairs(inside, queries, keys, values, Value(), place,
-                                                blockDecay, inner);
-                                   SmallVector<Value> out = {inner.numerator};
-                                   if (inner.denominator)
-                                     out.push_back(inner.denominator);
-                                   scf::YieldOp::create(builder, loc, out);
-                                 });
-  queries.setBuilder(b);
-  sums.numerator = loop.getResult(0);
+  auto results = b.loop(b.index(0), times, b.index(1), carried, [&](Value, ValueRange in) {
+    Accumulators inner = sums;
+    inner.numerator = in[0];
+    if (inner.denominator)
+      inner.denominator = in[1];
+    addNearPairs(b, queries, keys, values, Value(), place, blockDecay, inner);
+    TileBuilder::Values out = {inner.numerator};
+    if (inner.denominator)
+      out.push_back(inner.denominator);
+    return out;
+  });
+  sums.numerator = results[0];
   if (sums.denominator)
-    sums.denominator = loop.getResult(1);
+    sums.denominator = results[1];
   return sums;
 }
 
 /// o = N over the denominator (NormalizerAttr).
-Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlace &place) {
+Value AttendProgram::normalize(TileBuilder &b, const Accumulators &sums, const BlockPlace &place) {
   NormalizerAttr attr = op.getNormalizer();
   bool mean = attr.getReduce() == Reduce::Mean;
   Value keysBefore; // those that an initial state stands for
-  if (mean && causal() && context.firstPosition)
-    keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.firstPosition);
+  if (mean && causal() && context.frame.firstPosition)
+    keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
   if (!sums.denominator && !mean)
     return sums.numerator;
   SmallVector<Value> inputs;
@@ -298,11 +271,11 @@ Value AttendProgram::normalize(TileBuilder &b, const Sums &sums, const BlockPlac
   if (mean || !causal()) { // the number of keys that a row sees
     Value count;
     if (causal())
-      count = b.transpose(
-          tile::PositionsOp::create(b, b.tileType(1, context.block),
-                                    context.rowOfCall(b, b.addIndex(place.position, b.index(1)))));
+      count = b.transpose(tile::PositionsOp::create(
+          b, b.tileType(1, context.block),
+          context.share->rowOfCall(b, b.addIndex(place.position, b.index(1)))));
     else
-      count = tile::PositionsOp::create(b, b.tileType(1, 1), context.keys);
+      count = tile::PositionsOp::create(b, b.tileType(1, 1), context.frame.keys);
     inputs.push_back(count);
   }
   if (sums.largest)

@@ -82,7 +82,8 @@ BlockDecay BlockDecay::ofEqualGates(TileBuilder &b, Value gate, int64_t columns,
   return BlockDecay(b, {counts, Value()}, {count, Value()}, atLeast256(b, gate));
 }
 
-Value BlockDecay::upTo(TileBuilder &b) const { return Difference(column, {}, unit).map(b); }
+Value BlockDecay::upToRow(TileBuilder &b) const { return Difference(row, {}, unit).map(b); }
+Value BlockDecay::upToColumn(TileBuilder &b) const { return Difference(column, {}, unit).map(b); }
 
 Value BlockDecay::afterRow(TileBuilder &b) const { return Difference(all, row, unit).map(b); }
 Value BlockDecay::afterColumn(TileBuilder &b) const { return Difference(all, column, unit).map(b); }

@@ -48,8 +48,9 @@ public:
                                  mlir::Value valid);
 
   explicit operator bool() const { return bool(row.high); }
-  /// c_i, [C x 1].
-  mlir::Value upTo(TileBuilder &builder) const;
+  /// c_i, what decays the state before the block until i: [1 x C] or [C x 1].
+  mlir::Value upToRow(TileBuilder &builder) const;
+  mlir::Value upToColumn(TileBuilder &builder) const;
   /// What decays j until the block ends: the sum of the gates after j, [1 x C] or [C x 1].
   mlir::Value afterRow(TileBuilder &builder) const;
   mlir::Value afterColumn(TileBuilder &builder) const;

@@ -17,19 +17,6 @@
 using namespace mlir;
 using namespace polyattn;
 
-void polyattn::inFirstOfCluster(TileBuilder &b, const ProgramContext &context,
-                                function_ref<void(TileBuilder &)> body) {
-  if (context.cluster == 1)
-    return body(b);
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, context.split->split, b.index(0));
-  scf::IfOp::create(b, isFirst, [&](OpBuilder &builder, Location loc) {
-    TileBuilder inside(loc, builder);
-    body(inside);
-    scf::YieldOp::create(builder, loc);
-  });
-}
-
 /// The most programs that the features of all attends can be cut for, each with whole blocks, as
 /// long as half of shared memory does not keep a program's share; one, where a block of sums that
 /// programs show each other would leave too little of it.
@@ -37,7 +24,7 @@ int64_t KernelBuilder::chooseClusterSize() {
   if (options.clusterSize == 1)
     return 1;
   int64_t bytes = 0, shown = 0, largest = options.clusterSize;
-  for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
+  for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
     if (schedule.form != ScheduleForm::State)
       return 1;
     int64_t features = planFeatures(attend.getKey()).monomials.size();
@@ -67,22 +54,15 @@ int64_t KernelBuilder::chooseClusterSize() {
   return size;
 }
 
-void KernelBuilder::bindCluster() {
-  if (clusterSize == 1)
-    return;
-  context->cluster = clusterSize;
-  context->split = SplitContext{tile::ClusterRankOp::create(b), b.index(clusterSize), b.index(0)};
-}
-
 /// Of weights that only have columns, or elements, for each feature a program loads its own.
 void KernelBuilder::narrowWeights() {
-  if (clusterSize == 1 || attends.size() > 1)
+  if (set.tensors.cluster == 1 || set.attends.size() > 1)
     return;
-  int64_t features = planFeatures(attends[0].getKey()).monomials.size();
-  int64_t share = features / clusterSize;
+  int64_t features = planFeatures(set.attends[0].getKey()).monomials.size();
+  int64_t share = features / set.tensors.cluster;
   OpBuilder::InsertionGuard guard(b);
-  Block &body = kernel.getBody().front();
-  Operation *rank = context->split->split.getDefiningOp();
+  Block &body = frame->kernel.getBody().front();
+  Operation *rank = frame->clusterRank.getDefiningOp();
   rank->moveBefore(&body, body.begin());
   b.setInsertionPointAfter(rank);
   Value begin = arith::MulIOp::create(b, rank->getResult(0), b.index(share));
@@ -110,15 +90,5 @@ void KernelBuilder::narrowWeights() {
       OpOperand &offset = offsetOf(slice);
       offset.set(b.createOrFold<arith::SubIOp>(offset.get(), begin));
     }
-  }
-}
-
-void KernelBuilder::sumOverCluster(TileBuilder &b, MutableArrayRef<AttendProgram::Sums> sums) {
-  if (clusterSize == 1)
-    return;
-  for (AttendProgram::Sums &sum : sums) {
-    sum.numerator = tile::ClusterSumOp::create(b, sum.numerator);
-    if (sum.denominator)
-      sum.denominator = tile::ClusterSumOp::create(b, sum.denominator);
   }
 }

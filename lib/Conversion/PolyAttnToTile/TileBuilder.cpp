@@ -110,3 +110,43 @@ Value TileBuilder::add(Value a, Value b) {
 Value TileBuilder::mul(Value a, Value b) {
   return map({a, b}, [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
 }
+
+//===----------------------------------------------------------------------===//
+// Loops and branches
+//===----------------------------------------------------------------------===//
+
+TileBuilder::Values TileBuilder::loop(Value from, Value to, Value step, ValueRange carried,
+                                      CarryingBody body) {
+  auto op = scf::ForOp::create(*this, from, to, step, carried,
+                               [&](OpBuilder &inside, Location loc, Value i, ValueRange in) {
+                                 InsertionGuard guard(*this);
+                                 restoreInsertionPoint(inside.saveInsertionPoint());
+                                 Values out = body(i, in);
+                                 scf::YieldOp::create(*this, out);
+                               });
+  return Values(op.getResults());
+}
+
+void TileBuilder::loop(Value from, Value to, Value step, LoopBody body) {
+  loop(from, to, step, ValueRange(), [&](Value i, ValueRange) {
+    body(i);
+    return Values();
+  });
+}
+
+void TileBuilder::branch(Value condition, Branch then, Branch otherwise) {
+  auto region = [this](Branch body) {
+    return [this, body](OpBuilder &inside, Location) {
+      InsertionGuard guard(*this);
+      restoreInsertionPoint(inside.saveInsertionPoint());
+      body();
+      scf::YieldOp::create(*this);
+    };
+  };
+  if (otherwise)
+    scf::IfOp::create(*this, condition, region(then), region(otherwise));
+  else
+    scf::IfOp::create(*this, condition, region(then));
+}
+
+void TileBuilder::branch(Value condition, Branch then) { branch(condition, then, Branch()); }

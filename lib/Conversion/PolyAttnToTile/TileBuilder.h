@@ -38,12 +38,17 @@ public:
   Value power(Value x, int64_t n);
 };
 
-/// Tiles.
+/// Tiles, and the loops and branches around them. Inside of a loop or a branch the same builder
+/// stands there until its body is built, so that nobody who holds the builder can build elsewhere.
 class TileBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
   using Value = mlir::Value;
+  using Values = llvm::SmallVector<Value>;
   using Elements = llvm::function_ref<Value(ElementBuilder &, mlir::ValueRange)>;
+  using LoopBody = llvm::function_ref<void(Value)>;
+  using CarryingBody = llvm::function_ref<Values(Value, mlir::ValueRange)>;
+  using Branch = llvm::function_ref<void()>;
 
   Value index(int64_t value) { return mlir::arith::ConstantIndexOp::create(*this, value); }
   Value addIndex(Value a, Value b) { return mlir::arith::AddIOp::create(*this, a, b); }
@@ -75,6 +80,24 @@ public:
   Value scaled(Value tile, double factor);
   Value add(Value a, Value b);
   Value mul(Value a, Value b);
+
+  /// For every `step`-th number from `from` to before `to`.
+  void loop(Value from, Value to, Value step, LoopBody body);
+  /// The same with values that each iteration gets from the one before it; gives the last ones.
+  Values loop(Value from, Value to, Value step, mlir::ValueRange carried, CarryingBody body);
+  void branch(Value condition, Branch then);
+  void branch(Value condition, Branch then, Branch otherwise);
+  Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b) {
+    return mlir::arith::CmpIOp::create(*this, predicate, a, b);
+  }
+  Value isEqual(Value a, Value b) { return compare(mlir::arith::CmpIPredicate::eq, a, b); }
+  Value subIndex(Value a, Value b) { return mlir::arith::SubIOp::create(*this, a, b); }
+  Value mulIndex(Value a, Value b) { return mlir::arith::MulIOp::create(*this, a, b); }
+  Value divIndex(Value a, Value b) { return mlir::arith::DivUIOp::create(*this, a, b); }
+  Value minIndex(Value a, Value b) { return mlir::arith::MinSIOp::create(*this, a, b); }
+  Value select(Value condition, Value a, Value b) {
+    return mlir::arith::SelectOp::create(*this, condition, a, b);
+  }
 };
 
 } // namespace polyattn

@@ -50,8 +50,6 @@ public:
   void prepare(mlir::Value vector);
   /// The natural tile of an attend's output, which this program does not compute.
   void bind(mlir::Value output, mlir::Value tile) { naturals[output] = tile; }
-  /// Where the next tiles are built.
-  void setBuilder(TileBuilder &builder) { b = &builder; }
   int64_t getColumns() const { return columns; }
 
   // For the emission of one op (VectorEmission.h).

@@ -16,8 +16,7 @@ namespace polyattn {
 /// there; what is shared by the heads depends on no index of the program.
 class WeightTiles {
 public:
-  WeightTiles(tile::KernelOp kernel, AttentionOp attention)
-      : kernel(kernel), attention(attention) {}
+  explicit WeightTiles(tile::KernelOp kernel) : kernel(kernel) {}
   /// A matrix as it is, a vector as a column. `head` is the reading side's.
   mlir::Value get(TileBuilder &builder, mlir::Value weight, mlir::Value head);
   mlir::Value tensorOf(ReadOp read);
@@ -28,7 +27,6 @@ private:
   mlir::Value multiply(TileBuilder &builder, WeightProductOp product, mlir::Value head);
 
   tile::KernelOp kernel;
-  AttentionOp attention;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Value>, mlir::Value> tiles;
 };
 

@@ -2,6 +2,7 @@
 // RUN: sed "s/feature_block = 128/feature_block = 64/" %s | polyattn-opt --polyattn-inline-maps --polyattn-to-tile="cut-heads=0 cut-positions=1 cluster-size=4 shared-bytes=60000" --cse --canonicalize --cse | FileCheck %s --check-prefix=FOUR
 // RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-to-tile="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=10000000" | FileCheck %s --check-prefix=ALONE
 // RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-to-tile="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=32000" | FileCheck %s --check-prefix=ALONE
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-to-tile="cut-heads=1 cluster-size=2" | FileCheck %s --check-prefix=PARTS
 
 // A state of 256 x 64 and weights: 163 KB, more than half of the shared memory of one
 // multiprocessor. Each of two programs has the state, and the weights, of 128 features.
@@ -39,6 +40,11 @@ polyattn.feature_map @map(%x: [64], %theta: 64x256, %bias: 256) {
 // FOUR: tile.kernel @shared attributes {{.*}}cluster = 4 : i64
 // FOUR: -> <64x64xf32>
 // FOUR: buffer : <64x64>
+
+// What a launch cuts is not there for a cluster to share.
+// PARTS-NOT: cluster
+// PARTS: tile.kernel @shared attributes {{.*}}polyattn.max_splits = 2
+// PARTS-NOT: cluster
 
 // ALONE: tile.kernel @shared
 // ALONE-NOT: cluster

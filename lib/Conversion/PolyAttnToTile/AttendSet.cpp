@@ -1,0 +1,152 @@
+//===- AttendSet.cpp - the attends that one program computes --------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttendSet.h"
+#include "Dependencies.h"
+#include "FeaturePlan.h"
+#include "polyattn/Entry/Signature.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+/// The first tensor [B, T, H, d] that a vector is read from.
+static Value sequenceTensor(Value vector) {
+  Value tensor;
+  walkDependencies(vector, [&](Value value) {
+    auto read = value.getDefiningOp<ReadOp>();
+    if (!read)
+      return WalkResult::advance();
+    if (cast<RankedTensorType>(read.getTensor().getType()).getRank() != 4)
+      return WalkResult::skip();
+    tensor = read.getTensor();
+    return WalkResult::interrupt();
+  });
+  return tensor;
+}
+
+static bool dependsOnAttend(Value vector) {
+  return walkDependencies(vector, [](Value value) {
+    return value.getDefiningOp<AttendOp>() ? WalkResult::interrupt() : WalkResult::advance();
+  });
+}
+
+/// The tensors that give positions and heads.
+LogicalResult AttendSet::findSequences(AttentionOp attention) {
+  auto number = [](Value vector) -> std::optional<int64_t> {
+    Value tensor = sequenceTensor(vector);
+    return tensor ? std::optional(cast<BlockArgument>(tensor).getArgNumber()) : std::nullopt;
+  };
+  // A query that is read from no tensor has the positions and heads of the results.
+  std::optional<int64_t> query = number(first().getQuery()), key = number(first().getValue());
+  for (auto [i, result] : llvm::enumerate(returned()))
+    if (!query && isa<FeatureType>(result.getType()))
+      query = attention.getArgNames().size() + i;
+  if (!key)
+    key = number(first().getKey());
+  bool hasEqualSides = tensors.sameHeads && isCausal();
+  if (hasEqualSides && !key)
+    key = query;
+  if (hasEqualSides && !query)
+    query = key;
+  if (!query)
+    return first().emitError("no tensor [B, T, H, d], read for the query or returned, says how "
+                             "many positions and heads of queries there are");
+  if (!key)
+    return first().emitError("neither key nor value is read from a tensor [B, T, H, d], which "
+                             "would say how many positions and heads of keys there are");
+  tensors.queryTensor = *query;
+  tensors.keyTensor = *key;
+  return success();
+}
+
+/// Checks one attend beside those before it.
+LogicalResult AttendSet::add(AttendOp attend) {
+  if (attend.getMask() != first().getMask())
+    return attend.emitError("attends of one attention must have the same mask: one program goes "
+                            "over the positions once, for all of them");
+  if (attend.getGrouping() != first().getGrouping())
+    return attend.emitError("attends of one attention must have the same grouping: one program "
+                            "reads the keys of one head, for all of them");
+  for (Value operand : attend.getOperands())
+    if (dependsOnAttend(operand))
+      return attend.emitError("an attend of what another attend computes needs an entry of its "
+                              "own: the first one's blocks are not all there yet");
+  Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
+  AttentionShape shape = AttentionShape::of(attend);
+  if (schedule.form != ScheduleForm::Quadratic) {
+    if (!shape.hasFeatures)
+      return attend.emitError("the schedule asks for a state, but these scores have no features");
+    if (shape.features > kMaxMonomials)
+      return attend.emitError("a state of ")
+             << shape.features << " features is too large to compute with, the limit is "
+             << kMaxMonomials;
+  }
+  if (shape.localBlock && run && shape.localBlock != run)
+    return attend.emitError("local kernels of one attention must have the same block");
+  run = shape.localBlock ? shape.localBlock : run;
+  if (schedule.form != ScheduleForm::State && shape.needsState)
+    return attend.emitError("the schedule has no state, but one is asked for");
+  return success();
+}
+
+FailureOr<AttendSet> AttendSet::of(AttentionOp attention) {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  AttendSet set;
+  llvm::append_range(set.attends, attention.getBody().front().getOps<AttendOp>());
+  if (set.attends.empty())
+    return attention.emitError("there is no `attend` in this attention");
+
+  KernelTensors &tensors = set.tensors;
+  llvm::append_range(tensors.names, attention.getArgNames());
+  llvm::append_range(tensors.names, attention.getResultNames());
+  llvm::append_range(tensors.types, attention.getBody().getArgumentTypes());
+  tensors.inputs = tensors.types.size();
+  for (auto type : attention.getResultTypes().getAsValueRange<TypeAttr>())
+    tensors.types.push_back(type);
+  tensors.interleaved = set.first().getGrouping() == Grouping::Interleaved;
+  tensors.sameHeads = signature->sameHeads;
+  if (BlockArgument position = attention.getFirstPositionArgument())
+    tensors.firstPosition = position.getArgNumber();
+
+  if (failed(set.findSequences(attention)))
+    return failure();
+  for (AttendOp attend : set.attends)
+    if (failed(set.add(attend)))
+      return failure();
+  return set;
+}
+
+OperandRange AttendSet::returned() const {
+  return cast<ReturnOp>(first()->getBlock()->getTerminator()).getResults();
+}
+
+bool AttendSet::hasStatePerQuery() const {
+  return llvm::any_of(attends,
+                      [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });
+}
+
+bool AttendSet::needsState() const {
+  return llvm::any_of(attends,
+                      [](AttendOp attend) { return AttentionShape::of(attend).needsState; });
+}
+
+int64_t AttendSet::block() const {
+  int64_t length = run ? run : INT64_MAX;
+  for (const Schedule &schedule : schedules)
+    length = std::min(length, schedule.block);
+  return length;
+}
+
+int64_t AttendSet::quadraticBelow() const {
+  int64_t below = 0;
+  for (const Schedule &schedule : schedules)
+    if (schedule.form == ScheduleForm::Both)
+      below = below ? std::min(below, schedule.quadraticBelow) : schedule.quadraticBelow;
+  return below;
+}

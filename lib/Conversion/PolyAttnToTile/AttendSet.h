@@ -1,0 +1,45 @@
+//===- AttendSet.h - the attends that one program computes ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_ATTENDSET_H
+#define POLYATTN_CONVERSION_ATTENDSET_H
+
+#include "KernelFrame.h"
+#include "polyattn/Schedule/Schedule.h"
+
+namespace polyattn {
+
+/// All attends of an attention: one program goes over the positions once, for all of them.
+struct AttendSet {
+  llvm::SmallVector<AttendOp> attends;
+  llvm::SmallVector<Schedule> schedules; // one for each
+  KernelTensors tensors;
+  int64_t run = 0; // the block of the local kernels, 0 without
+
+  /// What one block program can hold; fails with a diagnostic where that is not this attention.
+  static mlir::FailureOr<AttendSet> of(AttentionOp attention);
+
+  bool isCausal() const { return first().getMask() == Mask::Causal; }
+  /// Some state belongs to a query head.
+  bool hasStatePerQuery() const;
+  /// A state is asked in or out.
+  bool needsState() const;
+  /// The positions of a block.
+  int64_t block() const;
+  /// The least number of positions for which all have their state; 0 where they always have.
+  int64_t quadraticBelow() const;
+  /// What the attention returns.
+  mlir::OperandRange returned() const;
+
+private:
+  AttendOp first() const { return attends[0]; }
+  mlir::LogicalResult add(AttendOp attend);
+  mlir::LogicalResult findSequences(AttentionOp attention);
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_ATTENDSET_H

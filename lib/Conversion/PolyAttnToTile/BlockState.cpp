@@ -1,0 +1,227 @@
+//===- BlockState.cpp - what a sweep has gathered so far ------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockState.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+//===----------------------------------------------------------------------===//
+// States in tensors
+//===----------------------------------------------------------------------===//
+
+static SmallVector<Value> with(ArrayRef<Value> indices, ArrayRef<Value> others) {
+  SmallVector<Value> all(indices);
+  llvm::append_range(all, others);
+  return all;
+}
+
+Value StoredState::loadRows(TileBuilder &b, Value first, int64_t count, int64_t width) const {
+  return tile::LoadOp::create(b, b.tileType(count, width), rows, with(at, {first, b.index(0)}),
+                              Value(), /*row_dim=*/at.size(), /*col_dim=*/at.size() + 1,
+                              /*transposed=*/false);
+}
+
+Value StoredState::loadNormalizer(TileBuilder &b, Value first, int64_t count) const {
+  return tile::LoadOp::create(b, b.tileType(count, 1), normalizer, with(at, first), Value(),
+                              /*row_dim=*/at.size(), /*col_dim=*/-1, /*transposed=*/false);
+}
+
+void StoredState::storeRows(TileBuilder &b, Value tile, Value first) const {
+  tile::StoreOp::create(b, tile, rows, with(at, {first, b.index(0)}), Value(),
+                        /*row_dim=*/at.size(), /*col_dim=*/at.size() + 1);
+}
+
+void StoredState::storeNormalizer(TileBuilder &b, Value tile, Value first) const {
+  tile::StoreOp::create(b, tile, normalizer, with(at, first), Value(), /*row_dim=*/at.size(),
+                        /*col_dim=*/-1);
+}
+
+StoredState SegmentSums::of(Value segment) const {
+  return {states, normalizers, {segment, batch, head}};
+}
+
+Value SegmentSums::loadDecay(TileBuilder &b, Value segment) const {
+  return tile::LoadOp::create(b, b.tileType(1, 1), decays, ValueRange{segment, batch, head},
+                              Value(), -1, -1, /*transposed=*/false);
+}
+
+void SegmentSums::storeDecay(TileBuilder &b, Value decay, Value segment) const {
+  tile::StoreOp::create(b, decay, decays, ValueRange{segment, batch, head}, Value(), -1, -1);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+void BlockState::makeBuffers(TileBuilder &b) {
+  auto make = [&](int64_t columns) -> Value {
+    int64_t count = share->rows(shape.range.features);
+    auto type = tile::BufferType::get(b.getContext(), count, columns);
+    return tile::BufferOp::create(b, type, /*persistent=*/share->keepsState());
+  };
+  rows = make(shape.width);
+  if (shape.hasNormalizer)
+    normalizer = make(1);
+}
+
+Value BlockState::rowOf(TileBuilder &b, Value feature) const {
+  return share->rowOf(b, feature, shape.range.features);
+}
+
+Value BlockState::readRows(TileBuilder &b, Value row, int64_t count) const {
+  return tile::ReadOp::create(b, b.tileType(count, shape.width), rows, row);
+}
+
+Value BlockState::readNormalizer(TileBuilder &b, Value row, int64_t count) const {
+  return tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
+}
+
+void BlockState::fill(TileBuilder &b, const StoredState *given, const SegmentsBehind *behind) {
+  std::vector<double> inverse;
+  for (double weight : shape.weights)
+    inverse.push_back(1 / weight);
+  forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
+    auto unweighted = [&](Value tile) {
+      return inverse.empty() ? tile : b.mul(tile, b.slice(b.column(inverse), first, count));
+    };
+    Value tile = b.constant(count, shape.width, 0), column = b.constant(count, 1, 0);
+    if (given)
+      tile = unweighted(given->loadRows(b, first, count, shape.width));
+    Value row = rowOf(b, first);
+    if (!behind)
+      tile::WriteOp::create(b, tile, rows, row);
+    if (given && given->normalizer)
+      column = unweighted(given->loadNormalizer(b, first, count));
+    if (behind) {
+      addSegments(b, *behind, first, tile, column);
+      tile::WriteOp::create(b, tile, rows, row);
+    }
+    if (normalizer)
+      tile::WriteOp::create(b, column, normalizer, row);
+    return TileBuilder::Values();
+  });
+}
+
+/// S <- exp(decay of the segment) S + its sums, and z likewise. The segments are the inner loop:
+/// what is gathered stays in registers.
+void BlockState::addSegments(TileBuilder &b, const SegmentsBehind &behind, Value first,
+                             Value &gathered, Value &column) const {
+  const SegmentSums &sums = behind.sums;
+  int64_t count = b.typeOf(gathered).getRows();
+  Value last;
+  if (shape.direction == Direction::Backwards) {
+    Value all = memref::DimOp::create(b, sums.states, b.index(0));
+    last = b.subIndex(all, b.index(1));
+  }
+  SmallVector<Value> carried = {gathered};
+  if (normalizer)
+    carried.push_back(column);
+  auto results = b.loop(b.index(0), behind.count, b.index(1), carried, [&](Value i, ValueRange in) {
+    Value segment = last ? b.subIndex(last, i) : i;
+    StoredState stored = sums.of(segment);
+    Value factor = sums.decays ? expOf(b, sums.loadDecay(b, segment)) : Value();
+    auto add = [&](Value before, Value sum) {
+      if (!factor)
+        return b.add(before, sum);
+      return b.map({before, factor, sum}, [](ElementBuilder &e, ValueRange in) -> Value {
+        return e.add(e.mul(in[0], in[1]), in[2]);
+      });
+    };
+    TileBuilder::Values out = {add(in[0], stored.loadRows(b, first, count, shape.width))};
+    if (normalizer)
+      out.push_back(add(in[1], stored.loadNormalizer(b, first, count)));
+    return out;
+  });
+  gathered = results[0];
+  if (normalizer)
+    column = results[1];
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void BlockState::update(TileBuilder &b, Value features, Value others, Value first, Value valid,
+                        const BlockDecay &decay) {
+  bool forwards = shape.direction == Direction::Forwards;
+  Value factor, weights;
+  if (decay) {
+    factor = expOf(b, decay.total(b));
+    others = b.mul(others, expOf(b, forwards ? decay.afterColumn(b) : decay.upToColumn(b)));
+    if (normalizer)
+      weights = expOf(b, forwards ? decay.afterRow(b) : decay.upToRow(b));
+  }
+  if (normalizer)
+    updateNormalizer(b, features, weights, factor, first, valid);
+  tile::AccumulateOp::create(b, features, others, rows, rowOf(b, first), valid, factor,
+                             tile::PrecisionAttr());
+}
+
+/// z <- g z + sum of the block's features, each times its position's weight.
+void BlockState::updateNormalizer(TileBuilder &b, Value features, Value weights, Value factor,
+                                  Value first, Value valid) {
+  Value row = rowOf(b, first);
+  Value old = readNormalizer(b, row, b.typeOf(features).getRows());
+  if (factor)
+    old = b.mul(old, factor);
+  Value sums = b.reduceColumns(weights ? b.mul(features, weights) : features, valid);
+  tile::WriteOp::create(b, b.add(old, sums), normalizer, row);
+}
+
+Value BlockState::decayOfReaders(TileBuilder &b, const BlockDecay &decay) const {
+  return shape.direction == Direction::Forwards ? decay.upToColumn(b) : decay.afterColumn(b);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void BlockState::storeBlocks(TileBuilder &b, const Destinations &destinations,
+                             function_ref<Value(Value, int64_t)> rows,
+                             function_ref<Value(Value, int64_t)> normalizer) const {
+  forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
+    for (Value tensor : destinations.states)
+      StoredState{tensor, {}, destinations.at}.storeRows(b, rows(first, count), first);
+    for (Value tensor : destinations.normalizers)
+      StoredState{{}, tensor, destinations.at}.storeNormalizer(b, normalizer(first, count), first);
+    return TileBuilder::Values();
+  });
+}
+
+void BlockState::store(TileBuilder &b, const Destinations &destinations) const {
+  auto weighted = [&](Value tile, Value first) {
+    if (!lacksWeights())
+      return tile;
+    return b.mul(tile, b.slice(b.column(shape.weights), first, b.typeOf(tile).getRows()));
+  };
+  storeBlocks(
+      b, destinations,
+      [&](Value first, int64_t count) {
+        return weighted(readRows(b, rowOf(b, first), count), first);
+      },
+      [&](Value first, int64_t count) {
+        return weighted(readNormalizer(b, rowOf(b, first), count), first);
+      });
+}
+
+void BlockState::copy(TileBuilder &b, const StoredState &from, const Destinations &to) const {
+  storeBlocks(
+      b, to,
+      [&](Value first, int64_t count) { return from.loadRows(b, first, count, shape.width); },
+      [&](Value first, int64_t count) { return from.loadNormalizer(b, first, count); });
+}
+
+void BlockState::storeSums(TileBuilder &b, const StoredState &sums) const {
+  forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
+    Value row = rowOf(b, first);
+    sums.storeRows(b, readRows(b, row, count), first);
+    if (normalizer)
+      sums.storeNormalizer(b, readNormalizer(b, row, count), first);
+    return TileBuilder::Values();
+  });
+}

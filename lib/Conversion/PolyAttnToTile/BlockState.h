@@ -1,0 +1,131 @@
+//===- BlockState.h - what a sweep has gathered so far ----------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sweep over blocks of positions gathers S = sum phi_j x_j^T, a row of dv numbers for each
+// feature, and, beside it, z = sum phi_j. For the outputs of a causal attention phi_j are features
+// of keys and x_j values, and the sweep goes forwards. Gradients of keys need the same backwards,
+// with features of queries.
+//
+// With a decay, what a block adds has decayed until the block's end in the direction of the sweep,
+// and what the state had has decayed by the whole block. A position of the next block in that
+// direction reads the state after what decays it up to that position.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_BLOCKSTATE_H
+#define POLYATTN_CONVERSION_BLOCKSTATE_H
+
+#include "BlockDecay.h"
+#include "FeatureShare.h"
+#include "Sweep.h"
+#include <memory>
+
+namespace polyattn {
+
+/// A state that lies in tensors.
+struct StoredState {
+  mlir::Value rows;                     // [..., D, dv]
+  mlir::Value normalizer;               // [..., D], null without one
+  llvm::SmallVector<mlir::Value, 4> at; // indices of the other dimensions
+
+  mlir::Value loadRows(TileBuilder &builder, mlir::Value first, int64_t count, int64_t width) const;
+  mlir::Value loadNormalizer(TileBuilder &builder, mlir::Value first, int64_t count) const;
+  void storeRows(TileBuilder &builder, mlir::Value tile, mlir::Value first) const;
+  void storeNormalizer(TileBuilder &builder, mlir::Value tile, mlir::Value first) const;
+};
+
+/// What the positions of each segment but the last one of a sweep add to a state, starting from
+/// zero. Features are as the state has them, without the weights that it lacks.
+struct SegmentSums {
+  mlir::Value states;      // [S - 1, B, Hs, D, dv]
+  mlir::Value normalizers; // [S - 1, B, Hs, D], null without a normalizer
+  mlir::Value decays;      // [S - 1, B, Hs], logarithms; null without decay
+  mlir::Value batch, head; // index: whose they are
+
+  StoredState of(mlir::Value segment) const;
+  /// The logarithm of a segment's decay, [1 x 1].
+  mlir::Value loadDecay(TileBuilder &builder, mlir::Value segment) const;
+  void storeDecay(TileBuilder &builder, mlir::Value decay, mlir::Value segment) const;
+};
+
+/// The sums that a program begins with: of the `count` segments that its sweep has behind it.
+/// Forwards these are the first ones, backwards the last ones, the last first.
+struct SegmentsBehind {
+  const SegmentSums &sums;
+  mlir::Value count;
+};
+
+class BlockState {
+public:
+  struct Shape {
+    FeatureRange range;         // D, and the features that are formed at a time
+    int64_t width = 0;          // dv
+    bool hasNormalizer = false; // z beside S
+    /// Weights that the features lack; empty where they lack none. A state in a tensor has them.
+    std::vector<double> weights;
+    Direction direction = Direction::Forwards;
+  };
+
+  BlockState() = default;
+  BlockState(Shape shape, std::shared_ptr<const FeatureShare> share)
+      : shape(std::move(shape)), share(std::move(share)) {}
+
+  int64_t getWidth() const { return shape.width; }
+  bool hasNormalizer() const { return shape.hasNormalizer; }
+  bool lacksWeights() const { return !shape.weights.empty(); }
+
+  /// Zeros, unless a launch before this one has left a state.
+  void makeBuffers(TileBuilder &builder);
+  /// What `given` has, or zeros, and then what the segments add. Without its normalizer a state
+  /// begins with zeros there.
+  void fill(TileBuilder &builder, const StoredState *given, const SegmentsBehind *behind);
+  /// S <- g S + phi^T x and z likewise, for features [first, first + count) and the `valid`
+  /// positions of a block. `features` are [count x C], `others` [C x dv].
+  void update(TileBuilder &builder, mlir::Value features, mlir::Value others, mlir::Value first,
+              mlir::Value valid, const BlockDecay &decay);
+  /// The logarithm of what decays a state on its way to each position that reads it, [C x 1].
+  mlir::Value decayOfReaders(TileBuilder &builder, const BlockDecay &decay) const;
+
+  /// Where the buffers have a feature's row, as `readRows` and `readNormalizer` want it.
+  mlir::Value rowOf(TileBuilder &builder, mlir::Value feature) const;
+  mlir::Value readRows(TileBuilder &builder, mlir::Value row, int64_t count) const;
+  mlir::Value readNormalizer(TileBuilder &builder, mlir::Value row, int64_t count) const;
+  /// Runs `body` over the features that the program has.
+  TileBuilder::Values forFeatureBlocks(TileBuilder &builder, mlir::ValueRange carried,
+                                       FeatureShare::Body body) const {
+    return share->forBlocks(builder, shape.range, carried, body);
+  }
+
+  /// Writes the state, with all weights, to each of `states` and its normalizer to each of
+  /// `normalizers`; `at` as in StoredState.
+  struct Destinations {
+    llvm::ArrayRef<mlir::Value> states, normalizers;
+    llvm::SmallVector<mlir::Value, 4> at;
+  };
+  void store(TileBuilder &builder, const Destinations &destinations) const;
+  /// The same with the numbers of a state in a tensor, to the bit.
+  void copy(TileBuilder &builder, const StoredState &from, const Destinations &to) const;
+  /// Writes what a segment has added, as `fill` reads it.
+  void storeSums(TileBuilder &builder, const StoredState &sums) const;
+
+private:
+  void updateNormalizer(TileBuilder &builder, mlir::Value features, mlir::Value weights,
+                        mlir::Value factor, mlir::Value first, mlir::Value valid);
+  void addSegments(TileBuilder &builder, const SegmentsBehind &behind, mlir::Value first,
+                   mlir::Value &rows, mlir::Value &column) const;
+  void
+  storeBlocks(TileBuilder &builder, const Destinations &destinations,
+              llvm::function_ref<mlir::Value(mlir::Value first, int64_t count)> rows,
+              llvm::function_ref<mlir::Value(mlir::Value first, int64_t count)> normalizer) const;
+
+  Shape shape;
+  std::shared_ptr<const FeatureShare> share;
+  mlir::Value rows, normalizer; // buffers [D x dv], [D x 1]
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_BLOCKSTATE_H

@@ -1,0 +1,132 @@
+//===- FeatureShare.h - which features a program computes with --*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One program has all features of a head, or several programs have a share each: parts of a launch,
+// whose sums a second kernel adds, or a cluster, whose programs run together and add what they have
+// by themselves.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_FEATURESHARE_H
+#define POLYATTN_CONVERSION_FEATURESHARE_H
+
+#include "Accumulators.h"
+#include "TileBuilder.h"
+
+namespace polyattn {
+
+/// The features of one state, and how many are formed at a time.
+struct FeatureRange {
+  int64_t features = 0, block = 0;
+
+  int64_t blockSize() const { return std::min(block, features); }
+  /// Features in whole blocks.
+  int64_t whole() const { return features / blockSize() * blockSize(); }
+};
+
+class FeatureShare {
+public:
+  using Values = TileBuilder::Values;
+  /// Computes with `count` features from `first` on.
+  using Body = llvm::function_ref<Values(mlir::Value first, int64_t count, mlir::ValueRange in)>;
+
+  virtual ~FeatureShare() = default;
+
+  virtual bool isAll() const { return false; }
+  /// How many rows of a state the program keeps.
+  virtual int64_t rows(int64_t features) const { return features; }
+  /// Where it keeps the row of `feature`.
+  virtual mlir::Value rowOf(TileBuilder &builder, mlir::Value feature, int64_t features) const {
+    return feature;
+  }
+  /// Runs `body` over the program's features, block by block, with values that each one gets from
+  /// the one before it. Gives the last ones.
+  virtual Values forBlocks(TileBuilder &builder, const FeatureRange &range,
+                           mlir::ValueRange carried, Body body) const = 0;
+  /// Scores do not come in parts. Whether the program is the one that computes those of the block
+  /// of `length` positions at `position`; null where it computes all.
+  virtual mlir::Value computesScores(TileBuilder &builder, mlir::Value position,
+                                     int64_t length) const {
+    return {};
+  }
+  /// What becomes of a block's accumulators: `results` makes results of them once they are those of
+  /// all features, `part` stores the program's own for another kernel.
+  virtual void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> sums,
+                           TileBuilder::Branch results, TileBuilder::Branch part) const {
+    results();
+  }
+  /// Emits `body` for one of the programs that would all do the same.
+  virtual void inOneProgram(TileBuilder &builder, TileBuilder::Branch body) const { body(); }
+
+  //===--- Calls that are several launches ----------------------------------===//
+  /// Whether the state stays where it is from one launch to the next.
+  virtual bool keepsState() const { return false; }
+  /// The row of the call that a launch has as `row`.
+  virtual mlir::Value rowOfCall(TileBuilder &builder, mlir::Value row) const { return row; }
+  /// Whether this is the call's first launch; null where it is the only one.
+  virtual mlir::Value isFirstLaunch(TileBuilder &builder) const { return {}; }
+  /// Whether other programs share the head in this call; null where that is not asked at run time.
+  virtual mlir::Value isShared(TileBuilder &builder) const { return {}; }
+  /// Whether the program has the whole head and the whole call; null where that is known.
+  virtual mlir::Value isAlone(TileBuilder &builder) const { return {}; }
+};
+
+/// The program computes with all features.
+class AllFeatures final : public FeatureShare {
+public:
+  bool isAll() const override { return true; }
+  Values forBlocks(TileBuilder &builder, const FeatureRange &range, mlir::ValueRange carried,
+                   Body body) const override;
+};
+
+/// As many parts as a launch says. A long call is cut into launches with the state where it is.
+class LaunchedPart final : public FeatureShare {
+public:
+  /// index: the program's part, the number of parts, and the call's row that the launch has as 0.
+  LaunchedPart(mlir::Value part, mlir::Value parts, mlir::Value base)
+      : part(part), parts(parts), base(base) {}
+
+  Values forBlocks(TileBuilder &builder, const FeatureRange &range, mlir::ValueRange carried,
+                   Body body) const override;
+  mlir::Value computesScores(TileBuilder &builder, mlir::Value position,
+                             int64_t length) const override;
+  void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> sums,
+                   TileBuilder::Branch results, TileBuilder::Branch part) const override;
+  bool keepsState() const override { return true; }
+  mlir::Value rowOfCall(TileBuilder &builder, mlir::Value row) const override;
+  mlir::Value isFirstLaunch(TileBuilder &builder) const override;
+  mlir::Value isShared(TileBuilder &builder) const override;
+  mlir::Value isAlone(TileBuilder &builder) const override;
+
+  const mlir::Value part, parts, base;
+};
+
+/// The same number of features for each program of a cluster, in whole blocks.
+class ClusterShare final : public FeatureShare {
+public:
+  /// index: the program's number in the cluster.
+  ClusterShare(mlir::Value rank, int64_t size) : rank(rank), size(size) {}
+
+  int64_t rows(int64_t features) const override { return features / size; }
+  mlir::Value rowOf(TileBuilder &builder, mlir::Value feature, int64_t features) const override;
+  Values forBlocks(TileBuilder &builder, const FeatureRange &range, mlir::ValueRange carried,
+                   Body body) const override;
+  mlir::Value computesScores(TileBuilder &builder, mlir::Value position,
+                             int64_t length) const override;
+  void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> sums,
+                   TileBuilder::Branch results, TileBuilder::Branch part) const override;
+  void inOneProgram(TileBuilder &builder, TileBuilder::Branch body) const override;
+
+  const mlir::Value rank;
+  const int64_t size;
+
+private:
+  mlir::Value begin(TileBuilder &builder, int64_t features) const;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_FEATURESHARE_H

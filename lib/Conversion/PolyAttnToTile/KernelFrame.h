@@ -1,0 +1,78 @@
+//===- KernelFrame.h - the tensors and indices of one kernel ----*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel is opened over tensors: inputs, results, and workspaces that only the entry's kernels
+// see. Its programs know which batch and heads are theirs, how many positions there are, and where
+// their call is in the sequence. Weights are loaded once for each program.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_KERNELFRAME_H
+#define POLYATTN_CONVERSION_KERNELFRAME_H
+
+#include "VectorProgram.h"
+
+namespace polyattn {
+
+/// A tensor that no caller sees, after the results.
+struct HiddenArgument {
+  std::string name;
+  mlir::RankedTensorType type;
+};
+
+/// Which programs a kernel has for each batch.
+struct KernelPrograms {
+  std::optional<int64_t> segments = std::nullopt; // of a head: S + this; none for one program
+  bool keyHeads = false;                          // for each head of keys instead of queries
+};
+
+/// What the kernels of an entry have in common.
+struct KernelTensors {
+  llvm::SmallVector<mlir::Attribute> names; // inputs first, then results
+  llvm::SmallVector<mlir::Type> types;
+  int64_t inputs = 0;
+  int64_t queryTensor = 0,
+          keyTensor = 0;    // [B, T, H, d]: whose positions and heads the programs go by
+  bool interleaved = false; // how heads of queries share those of keys
+  bool sameHeads = false;   // H = Hkv, whatever the call
+  std::optional<int64_t> firstPosition; // the tensor that says where calls begin in their sequences
+  int64_t cluster = 1;                  // programs that run together
+};
+
+class KernelFrame {
+public:
+  /// Opens a kernel where `builder` is and moves it into the kernel.
+  KernelFrame(TileBuilder &builder, llvm::StringRef name, const KernelTensors &tensors,
+              llvm::ArrayRef<HiddenArgument> workspaces = {}, const KernelPrograms &programs = {});
+
+  mlir::Value input(mlir::Value argument) const {
+    return kernel.getTensor(mlir::cast<mlir::BlockArgument>(argument).getArgNumber());
+  }
+  mlir::Value result(unsigned i) const { return kernel.getTensor(numInputs + i); }
+  mlir::Value workspace(unsigned i) const { return kernel.getTensor(firstWorkspace + i); }
+
+  /// Vectors of the query side, or of the key side, for rows of `columns` positions.
+  VectorProgram queryVectors(TileBuilder &builder, const BlockRows &rows, int64_t columns) {
+    return VectorProgram(builder, weights, batch, head, rows, columns);
+  }
+  VectorProgram keyVectors(TileBuilder &builder, const BlockRows &rows, int64_t columns) {
+    return VectorProgram(builder, weights, batch, kvHead, rows, columns);
+  }
+
+  mutable tile::KernelOp kernel; // its accessors are not const
+  mlir::Value batch, head, kvHead, group;
+  mlir::Value queries, keys; // index: numbers of positions
+  mlir::Value firstPosition; // i64: of row 0 in its sequence; null where that is always 0
+  mlir::Value clusterRank;   // index; null without clusters
+  WeightTiles weights;
+
+private:
+  int64_t numInputs, firstWorkspace;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_KERNELFRAME_H

@@ -1,0 +1,62 @@
+//===- KernelProgram.h - what one program of a kernel does ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All attends of an attention, block by block: what each of them does with a block is
+// AttendProgram, what becomes of their outputs are the attention's results.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_KERNELPROGRAM_H
+#define POLYATTN_CONVERSION_KERNELPROGRAM_H
+
+#include "AttendProgram.h"
+#include "AttendSet.h"
+
+namespace polyattn {
+
+class KernelProgram {
+public:
+  /// `form` is that of attends that may have either one.
+  KernelProgram(const AttendSet &set, ScheduleForm form, const ProgramContext &context);
+  /// A call whose positions fit one block of `length`: all pairs by scores, no state and no loops,
+  /// in one program for each head.
+  static void buildOneBlock(TileBuilder &builder, const AttendSet &set,
+                            const ProgramContext &context, int64_t length);
+
+  KernelProgram(const KernelProgram &) = delete;
+
+  /// The loops over the program's positions, and the final states.
+  void build(TileBuilder &builder);
+  /// Stores what the program's segment adds to the states.
+  void buildSums(TileBuilder &builder);
+  /// Adds what the parts of a head have stored (CutFeatures.cpp).
+  void buildCombination(TileBuilder &builder);
+
+private:
+  KernelProgram(const AttendSet &set, llvm::ArrayRef<Schedule> schedules,
+                const ProgramContext &context);
+  void bindSegmentSums();
+  void block(TileBuilder &builder, const BlockPlace &place);
+  void blocksOfRun(TileBuilder &builder, const Sweep &run);
+  mlir::Value endOfUpdates(TileBuilder &builder, const Sweep &run) const;
+  void finish(TileBuilder &builder);
+  void storeFinalStates(TileBuilder &builder);
+  void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> sums, VectorProgram &queries,
+                    const BlockPlace &place);
+  void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,
+                   mlir::Value tensor, mlir::Value column, const BlockPlace &place);
+  void storePart(TileBuilder &builder, llvm::ArrayRef<Accumulators> sums, const BlockPlace &place);
+  llvm::SmallVector<Accumulators> addParts(TileBuilder &builder, mlir::Value parts,
+                                           const BlockPlace &place);
+
+  const AttendSet &set;
+  const ProgramContext context;
+  std::vector<AttendProgram> programs;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_KERNELPROGRAM_H

@@ -1,0 +1,57 @@
+//===- Sweep.h - the blocks of positions of one program ---------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program goes over its positions in blocks, from the first to the last or the other way. The
+// blocks are the same both ways: they are counted from the first position, so that the last one may
+// have fewer positions than the others.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_SWEEP_H
+#define POLYATTN_CONVERSION_SWEEP_H
+
+#include "TileBuilder.h"
+
+namespace polyattn {
+
+/// Forwards what a block leaves behind reaches later positions, as keys reach later queries.
+/// Backwards it reaches earlier ones, as what is known of queries reaches earlier keys.
+enum class Direction { Forwards, Backwards };
+
+/// The place of a block of positions.
+struct BlockPlace {
+  mlir::Value position; // of its first row
+  mlir::Value valid;    // how many of its C rows exist
+  mlir::Value start;    // where its run of blocks begins, that of a local kernel
+  bool isOnly = false;  // no key comes before it
+};
+
+struct Sweep {
+  mlir::Value begin, end; // index: positions [begin, end)
+  int64_t block;          // C
+  Direction direction = Direction::Forwards;
+
+  using Values = TileBuilder::Values;
+  using Body = llvm::function_ref<void(const BlockPlace &)>;
+  using CarryingBody = llvm::function_ref<Values(const BlockPlace &, mlir::ValueRange)>;
+
+  /// Runs `body` for every block. The run of each begins where the sweep's positions do.
+  void forBlocks(TileBuilder &builder, Body body) const;
+  /// The same with values that each block gets from the one before it in the sweep; gives the last
+  /// ones.
+  Values forBlocks(TileBuilder &builder, mlir::ValueRange carried, CarryingBody body) const;
+  /// Runs `body` for every run of at most `run` positions, each a sweep of its own.
+  void forRuns(TileBuilder &builder, int64_t run,
+               llvm::function_ref<void(const Sweep &)> body) const;
+
+private:
+  Values forPositions(TileBuilder &builder, mlir::Value length, mlir::ValueRange carried,
+                      TileBuilder::CarryingBody body) const;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_SWEEP_H
