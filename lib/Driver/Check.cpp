@@ -9,6 +9,7 @@
 #include "Conditioning.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Reference/Evaluate.h"
+#include "polyattn/Schedule/Accuracy.h"
 #include "polyattn/Schedule/Cost.h"
 #include <random>
 #include <set>
@@ -184,7 +185,7 @@ double defaultTolerance(const Signature &signature) {
     for (const TensorSignature &tensor : *list)
       if (bytesOf(tensor.type) < 4)
         return 1e-2;
-  return 1e-5;
+  return kPromisedError;
 }
 
 int64_t rowsOf(const HostTensor &tensor) {

@@ -7,6 +7,7 @@
 
 #include "polyattn/Driver/Explain.h"
 #include "polyattn/Schedule/Schedule.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace polyattn;
@@ -48,6 +49,13 @@ static void compare(llvm::raw_ostream &stream, const AttentionShape &shape,
   if (!shape.needsState)
     stream << "    " << (schedule.form == ScheduleForm::State ? "  " : "* ")
            << llvm::formatv("{0,-27} {1:f1} T\n", "quadratic", costs.quadraticPerPosition);
+  if (!shape.hasScoreForm || !shape.hasFeatures)
+    return;
+  stream << llvm::format("    relative error of a row in f32: %.1e from a state, %.1e from scores",
+                         shape.errors.state, shape.errors.scores);
+  if (shape.wantsScores())
+    stream << llvm::format("; beyond %.0e scores are chosen where they can be", kPromisedError);
+  stream << '\n';
 }
 
 static void explainAttend(llvm::raw_ostream &stream, AttendOp attend) {

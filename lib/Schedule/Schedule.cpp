@@ -33,6 +33,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   });
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());
+  shape.errors = RowErrors::of(structure);
   return shape;
 }
 
@@ -156,6 +157,10 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
   return cost(schedule.block / 2) < cost(schedule.block) ? schedule.block / 2 : schedule.block;
 }
 
+/// How many times as long as the state scores may take where the state would be inaccurate: what
+/// takes longer is called impossible.
+static constexpr int64_t kTimesForAccuracy = 16;
+
 /// The number of positions from which on the state is faster on a processor; 0 where the quadratic
 /// form is not worth its code at any length.
 static int64_t stateFrom(const AttentionShape &shape, const Schedule &schedule) {
@@ -166,9 +171,28 @@ static int64_t stateFrom(const AttentionShape &shape, const Schedule &schedule) 
     gain = std::max(gain, times.state / times.quadratic);
     if (times.quadratic > times.state)
       // Two forms are twice the code to compile.
-      return gain < 1.3 ? 0 : (blocks - 1) * schedule.block + 1;
+      return gain < 1.3 && !shape.wantsScores() ? 0 : (blocks - 1) * schedule.block + 1;
   }
   return mostBlocks * schedule.block;
+}
+
+/// The number of positions below which the quadratic form is chosen; 0 where it is not worth its
+/// code.
+static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &schedule,
+                              const ScheduleMachine &machine) {
+  // Of the quadratic form's time beyond that of the state, which grows with the positions.
+  int64_t times = shape.wantsScores() ? kTimesForAccuracy : 1;
+  if (!machine.tensorCores && shape.causal)
+    return times * stateFrom(shape, schedule);
+  // On tensor cores, and where every query sees every key: the state is worth its cost from the T
+  // on where all pairs cost as much as the state and the pairs of a block.
+  ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
+  bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
+  int64_t below = schedule.block + int64_t(costs.state / costs.quadraticPerPosition * 2 / 3);
+  if (shape.wantsScores())
+    return times * below;
+  // Two forms are twice the code to compile: worth it where many lengths want the other one.
+  return scoresCheaper && below > 8 * schedule.block ? below : 0;
 }
 
 Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine) {
@@ -183,25 +207,14 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMac
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
   bool fewFeatures = shape.features <= 160;
-  bool scores =
-      shape.localBlock || scoresCheaper || fewFeatures || schedule.form == ScheduleForm::Quadratic;
+  bool scores = shape.localBlock || scoresCheaper || fewFeatures || shape.wantsScores() ||
+                schedule.form == ScheduleForm::Quadratic;
   schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;
   bool mayBeQuadratic =
       schedule.form == ScheduleForm::State && !shape.needsState && !shape.localBlock;
-  if (mayBeQuadratic && !machine.tensorCores && shape.causal) {
-    if (int64_t from = stateFrom(shape, schedule)) {
-      schedule.form = ScheduleForm::Both;
-      schedule.quadraticBelow = from;
-    }
-  } else if (mayBeQuadratic && scoresCheaper) {
-    // On tensor cores, and where every query sees every key: the state is worth its cost from the T
-    // on where all pairs cost as much as the state and the pairs of a block.
-    int64_t below = schedule.block + int64_t(costs.state / costs.quadraticPerPosition * 2 / 3);
-    // Two forms are twice the code to compile: worth it where many lengths want the other one.
-    if (below > 8 * schedule.block) {
-      schedule.form = ScheduleForm::Both;
-      schedule.quadraticBelow = below;
-    }
+  if (int64_t below = mayBeQuadratic ? quadraticBelow(shape, schedule, machine) : 0) {
+    schedule.form = ScheduleForm::Both;
+    schedule.quadraticBelow = below;
   }
   if (!machine.tensorCores && schedule.form == ScheduleForm::State && !shape.localBlock)
     schedule.block = cheaperBlock(shape, schedule);

@@ -43,6 +43,19 @@ polyattn.attention @asked(%q: tensor<?x?x?x16xf32>)
   return %o#0, %o#1 : [16], tensor<?x?x816x16xf32>
 }
 
+// A state of so high a power would lose the digits of its scores: it is chosen where these take 16 times as
+// long.
+// CHECK-LABEL: @inaccurate
+// CHECK: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = {{[0-9]+}}, quadratic_below = 9232>
+polyattn.attention @inaccurate(%q: tensor<?x?x?x3xf32>, %v: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x3xf32> -> [3]
+  %y = read %v : tensor<?x?x?x4xf32> -> [4]
+  %p = power %x {degree = 30, symmetric} : [3]
+  %o = attend query %p key %p value %y causal normalize <none> : sym 30 [3], sym 30 [3], [4]
+  return %o : [4]
+}
+
 // Too many features to hold.
 // CHECK-LABEL: @huge
 // CHECK: #polyattn.schedule<form = quadratic,

@@ -8,6 +8,7 @@
 #define POLYATTN_SCHEDULE_SCHEDULE_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Schedule/Accuracy.h"
 
 namespace polyattn {
 
@@ -25,8 +26,11 @@ struct AttentionShape {
   bool isBF16 = false;         // all sequences are
   double queryLeaves = 0;      // multiply-adds of forming one query,
   double keyLeaves = 0;        // and one key
+  RowErrors errors = {0, 0};   // what f32 leaves of a row
 
   static AttentionShape of(AttendOp attend);
+  /// Whether a state would lose more digits than results may.
+  bool wantsScores() const { return hasScoreForm && errors.state > kPromisedError; }
 };
 
 /// The fields of `#polyattn.schedule`.
