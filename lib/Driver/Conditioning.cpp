@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conditioning.h"
-#include <random>
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include <set>
 
 using namespace mlir;
@@ -26,23 +26,71 @@ constexpr double kLeastCondition = 2;
 
 } // namespace
 
-double driver::unitRoundoff(ElementType type) {
+Arithmetic Arithmetic::of(ElementType type) {
   switch (type) {
   case ElementType::F32:
-    return 0x1p-24;
+    return {0x1p-24, 0x1.fffffep127, 0x1p-126};
   case ElementType::BF16:
-    return 0x1p-8;
+    return {0x1p-8, 0x1.fep127, 0x1p-126};
   case ElementType::F16:
-    return 0x1p-11;
+    return {0x1p-11, 65504, 0x1p-14};
   case ElementType::I32:
   case ElementType::I64:
     break; // positions, which nothing computes
   }
-  return 0;
+  return {};
+}
+
+double Disturbance::operator()(double x) {
+  double random = double(engine() >> 11) * 0x1p-52 - 1; // in [-1, 1)
+  if (x == 0 || !std::isfinite(x))
+    return x;
+  if (std::fabs(x) > arithmetic.largest)
+    return std::copysign(HUGE_VAL, x);
+  if (std::fabs(x) < arithmetic.least) {
+    // Zero, or a multiple of the least number on either side.
+    double least = 2 * arithmetic.unit * arithmetic.least;
+    return flushes ? 0 : least * std::floor(x / least + (random + 1) / 2);
+  }
+  return x * (1 + arithmetic.unit * random);
+}
+
+static int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
+
+bool driver::hasQuickRecurrentReading(AttentionOp attention, const CallSizes &sizes) {
+  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [&](AttendOp attend) {
+    double width = double(widthOf(attend.getKey()));
+    double work = double(sizes.batch * sizes.heads * (sizes.queries + sizes.keys)) * width *
+                  double(widthOf(attend.getValue()) + 4);
+    return width < 1e5 && work < 2e7 && !hasAbsoluteScore(attend.getQuery()) &&
+           !hasAbsoluteScore(attend.getKey()) &&
+           attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
+  });
+}
+
+void driver::sampleReading(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
+                           Reading reading, const Selection &selection,
+                           const Arithmetic &arithmetic, int count,
+                           llvm::function_ref<void(ArrayRef<Array>)> show) {
+  for (int sample = 0; sample < count; ++sample) {
+    Disturbance vectors(arithmetic, sample), sums(Arithmetic::of(ElementType::F32), sample + 100);
+    auto results = evaluate(attention, arguments, sizes, reading, selection, std::ref(vectors),
+                            std::ref(sums));
+    if (failed(results))
+      return;
+    show(*results);
+  }
+}
+
+double driver::distance(ArrayRef<double> a, ArrayRef<double> b) {
+  double sum = 0;
+  for (auto [x, y] : llvm::zip_equal(a, b))
+    sum += (x - y) * (x - y);
+  return std::isnan(sum) ? HUGE_VAL : std::sqrt(sum);
 }
 
 double DoubtfulRow::condition(ElementType arithmetic) const {
-  return size > 0 ? spread / size / unitRoundoff(arithmetic) : 0;
+  return size > 0 ? spread / size / Arithmetic::of(arithmetic).unit : 0;
 }
 
 bool DoubtfulRow::isExplained(const Oracle &oracle) const {
@@ -79,11 +127,12 @@ static Selection selectionOf(const Oracle &oracle, const Expectation &expectatio
   return selection;
 }
 
-static double distance(ArrayRef<double> a, ArrayRef<double> b) {
-  double sum = 0;
-  for (auto [x, y] : llvm::zip_equal(a, b))
-    sum += (x - y) * (x - y);
-  return std::sqrt(sum);
+/// Whether features are numbers that scores read, too. Otherwise a state may lose digits that
+/// scores keep, and the schedule answers for that.
+static bool hasPlainFeatures(AttentionOp attention) {
+  return llvm::none_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+    return cast<FeatureType>(attend.getKey().getType()).getStructure().hasScoreForm();
+  });
 }
 
 void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation,
@@ -94,24 +143,25 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
   for (const HostTensor &tensor : oracle.inputs.arguments)
     arguments.push_back(toArray(tensor));
   Selection selection = selectionOf(oracle, expectation, rows);
-  double unit = unitRoundoff(oracle.arithmetic);
-  for (int sample = 0; sample < kSamples; ++sample) {
-    std::mt19937_64 random(sample);
-    auto disturb = [&](double x) {
-      return x * (1 + unit * (double(random() >> 11) * 0x1p-52 - 1)); // by at most a unit
-    };
-    auto moved = evaluate(oracle.attention, arguments, oracle.inputs.sizes, expectation.reading,
-                          selection, disturb);
-    // What the oracle has evaluated once it evaluates again; without, rows are well determined.
-    if (failed(moved))
-      return;
+  // What leaves the range of the type is no matter of condition.
+  Arithmetic arithmetic{Arithmetic::of(oracle.arithmetic).unit, HUGE_VAL, 0};
+  auto look = [&](ArrayRef<Array> moved) {
     for (DoubtfulRow &row : rows) {
       const Array &exact = expectation.results[row.result];
       int64_t width = exact.shape.back();
       double far = distance(ArrayRef(exact.data).slice(row.row * width, width),
-                            ArrayRef((*moved)[row.result].data).slice(row.row * width, width));
+                            ArrayRef(moved[row.result].data).slice(row.row * width, width));
       if (std::isfinite(far))
         row.spread = std::max(row.spread, far);
     }
-  }
+  };
+  auto sample = [&](Reading reading) {
+    sampleReading(oracle.attention, arguments, oracle.inputs.sizes, reading, selection, arithmetic,
+                  kSamples, look);
+  };
+  sample(expectation.reading);
+  // A denominator that is summed over features may cancel where a score does not.
+  if (expectation.reading != Reading::Recurrent && hasPlainFeatures(oracle.attention) &&
+      hasQuickRecurrentReading(oracle.attention, oracle.inputs.sizes))
+    sample(Reading::Recurrent);
 }

@@ -106,10 +106,12 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
     bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
     double kappa = local ? score(vectors.localQuery[i], vectors.localKey[j])
                          : score(vectors.query[i], vectors.key[j]);
-    row.add(op.scoreScale() * kappa * decays[j], vectors.value[j]);
+    row.add(reference::rounded(op.scoreScale() * kappa, terms) * decays[j], vectors.value[j],
+            terms);
   }
   if (initial)
-    initial->read(expand(vectors.query[i]), op.scoreScale() * vectors.decay(0, visible - 1), row);
+    initial->read(expand(vectors.query[i]), op.scoreScale() * vectors.decay(0, visible - 1), row,
+                  terms);
   return row;
 }
 
@@ -120,7 +122,7 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
   size_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   if (!causal)
     for (int64_t j = 0; j < sizes.keys; ++j)
-      state.add(expand(vectors.key[j]), vectors.value[j]);
+      state.add(expand(vectors.key[j]), vectors.value[j], terms);
   State blockStart = state;
   int64_t block = 0; // where the local block began
   for (int64_t i = 0; i < sizes.queries; ++i) {
@@ -129,7 +131,7 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
     std::vector<double> query = expand(vectors.query[i]);
     if (!causal) {
       row.count = sizes.keys;
-      state.read(query, op.scoreScale(), row);
+      state.read(query, op.scoreScale(), row, terms);
       rows.push_back(std::move(row));
       continue;
     }
@@ -139,15 +141,17 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
     }
     if (op.hasDecay())
       state.decay(vectors.decay(i, i));
-    state.add(expand(vectors.key[i]), vectors.value[i]);
+    state.add(expand(vectors.key[i]), vectors.value[i], terms);
     if (op.getLocalQuery()) {
       std::vector<double> decays = vectors.decaysTo(i);
-      for (int64_t j = block; j <= i; ++j)
-        row.add(op.scoreScale() * score(vectors.localQuery[i], vectors.localKey[j]) * decays[j],
-                vectors.value[j]);
-      blockStart.read(query, op.scoreScale() * vectors.decay(block, i), row);
+      for (int64_t j = block; j <= i; ++j) {
+        double kappa = score(vectors.localQuery[i], vectors.localKey[j]);
+        row.add(reference::rounded(op.scoreScale() * kappa, terms) * decays[j], vectors.value[j],
+                terms);
+      }
+      blockStart.read(query, op.scoreScale() * vectors.decay(block, i), row, terms);
     } else {
-      state.read(query, op.scoreScale(), row);
+      state.read(query, op.scoreScale(), row, terms);
     }
     row.count = i + 1;
     rows.push_back(std::move(row));
@@ -171,7 +175,7 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
   for (int64_t j = 0; j < sizes.keys; ++j) {
     if (op.hasDecay())
       state.decay(vectors.decay(j, j));
-    state.add(expand(vectors.key[j]), vectors.value[j]);
+    state.add(expand(vectors.key[j]), vectors.value[j], terms);
   }
   for (auto [f, row] : llvm::enumerate(state.sums))
     for (auto [v, x] : llvm::enumerate(row))

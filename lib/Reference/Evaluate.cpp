@@ -15,9 +15,10 @@ using namespace polyattn;
 using namespace polyattn::reference;
 
 Evaluator::Evaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
-                     Reading reading, const Selection &selection, const Rounding &rounding)
+                     Reading reading, const Selection &selection, const Rounding &rounding,
+                     const Rounding &terms)
     : attention(attention), arguments(arguments), sizes(sizes), reading(reading),
-      rounding(rounding), heads(selection.heads), rows(selection.rows) {
+      rounding(rounding), terms(terms), heads(selection.heads), rows(selection.rows) {
   if (heads.empty())
     for (int64_t b = 0; b < sizes.batch; ++b)
       for (int64_t h = 0; h < sizes.heads; ++h)
@@ -167,6 +168,6 @@ bool polyattn::canSelect(AttentionOp attention) {
 FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention, ArrayRef<Array> arguments,
                                                  const CallSizes &sizes, Reading reading,
                                                  const Selection &selection,
-                                                 const Rounding &rounding) {
-  return Evaluator(attention, arguments, sizes, reading, selection, rounding).run();
+                                                 const Rounding &rounding, const Rounding &terms) {
+  return Evaluator(attention, arguments, sizes, reading, selection, rounding, terms).run();
 }

@@ -14,6 +14,8 @@
 
 namespace polyattn::reference {
 
+inline double rounded(double x, const Rounding &rounding) { return rounding ? rounding(x) : x; }
+
 /// One batch, position and head (of queries or of keys, whichever reads it).
 struct Site {
   int64_t batch, position, head;
@@ -40,15 +42,17 @@ struct HeadVectors {
   }
 };
 
-/// Numerator, denominator and largest score of one row.
+/// Numerator, denominator and largest score of one row. The terms of its sums are rounded, as each
+/// step of a sum is by about as much.
 struct Row {
   std::vector<double> numerator;
   double denominator = 0, largest = 0;
   int64_t count = 0;
 
-  void add(double weight, const std::vector<double> &value) {
+  void add(double weight, const std::vector<double> &value, const Rounding &rounding) {
+    weight = rounded(weight, rounding);
     for (size_t v = 0; v < value.size(); ++v)
-      numerator[v] += weight * value[v];
+      numerator[v] += rounded(weight * value[v], rounding);
     denominator += weight;
     largest = count++ ? std::fmax(largest, weight) : weight;
   }
@@ -66,19 +70,21 @@ struct State {
     for (double &x : normalizer)
       x *= factor;
   }
-  void add(const std::vector<double> &features, const std::vector<double> &value) {
+  void add(const std::vector<double> &features, const std::vector<double> &value,
+           const Rounding &rounding) {
     for (size_t f = 0; f < features.size(); ++f) {
       for (size_t v = 0; v < value.size(); ++v)
-        sums[f][v] += features[f] * value[v];
+        sums[f][v] += rounded(features[f] * value[v], rounding);
       normalizer[f] += features[f];
     }
   }
   /// Adds `weight` phi^T S and `weight` phi^T z to a row.
-  void read(const std::vector<double> &features, double weight, Row &row) const {
+  void read(const std::vector<double> &features, double weight, Row &row,
+            const Rounding &rounding) const {
     for (size_t f = 0; f < features.size(); ++f) {
       for (size_t v = 0; v < row.numerator.size(); ++v)
-        row.numerator[v] += weight * features[f] * sums[f][v];
-      row.denominator += weight * features[f] * normalizer[f];
+        row.numerator[v] += rounded(weight * features[f] * sums[f][v], rounding);
+      row.denominator += rounded(weight * features[f] * normalizer[f], rounding);
     }
   }
 };
@@ -87,7 +93,8 @@ struct State {
 class Evaluator {
 public:
   Evaluator(AttentionOp attention, llvm::ArrayRef<Array> arguments, const CallSizes &sizes,
-            Reading reading, const Selection &selection, const Rounding &rounding);
+            Reading reading, const Selection &selection, const Rounding &rounding,
+            const Rounding &terms);
 
   mlir::FailureOr<std::vector<Array>> run();
 
@@ -125,7 +132,7 @@ private:
   llvm::ArrayRef<Array> arguments;
   CallSizes sizes;
   Reading reading;
-  const Rounding &rounding;
+  const Rounding &rounding, &terms;
   std::vector<std::pair<int64_t, int64_t>> heads; // batch and query head
   std::vector<int64_t> rows;                      // query positions
   llvm::DenseMap<mlir::Value, Array> computed;    // results of attends

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Judge.h"
-#include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Driver/Target.h"
 #include <cmath>
 
@@ -19,57 +18,13 @@ static constexpr int kSamples = 3;
 static constexpr double kTimesSpread = 24;
 /// Units that a row may be off in any case: functions are approximated to a few.
 static constexpr double kTimesUnit = 24;
-
-Arithmetic Arithmetic::of(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return {0x1p-23, 0x1.fffffep127, 0x1p-126};
-  case ElementType::BF16:
-    return {0x1p-8, 0x1.fep127, 0x1p-126};
-  case ElementType::F16:
-    return {0x1p-11, 65504, 0x1p-14};
-  case ElementType::I32:
-  case ElementType::I64:
-    break; // positions, which nothing computes
-  }
-  return {};
-}
-
-double Disturbance::operator()(double x) {
-  double random = double(engine() >> 11) * 0x1p-52 - 1; // in [-1, 1)
-  if (x == 0 || !std::isfinite(x))
-    return x;
-  if (std::fabs(x) > arithmetic.largest)
-    return std::copysign(HUGE_VAL, x);
-  if (std::fabs(x) < arithmetic.least)
-    return random < 0 ? 0 : x;
-  return x * (1 + arithmetic.unit * random);
-}
+/// Sums of 16-bit products are f32, whose roundings do not count beside those of the products; all
+/// else is rounded in more steps.
+static constexpr double kTimesF32 = 2;
 
 namespace {
 
-int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
-
-/// Whether a running state of features can be asked, and soon.
-bool hasQuickRecurrentReading(AttentionOp attention, const CallSizes &sizes) {
-  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [&](AttendOp attend) {
-    double width = double(widthOf(attend.getKey()));
-    double work = double(sizes.batch * sizes.heads * (sizes.queries + sizes.keys)) * width *
-                  double(widthOf(attend.getValue()) + 4);
-    return width < 1e5 && work < 2e7 && !hasAbsoluteScore(attend.getQuery()) &&
-           !hasAbsoluteScore(attend.getKey()) &&
-           attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
-  });
-}
-
 int64_t widthOf(const Array &array) { return array.shape.empty() ? 1 : array.shape.back(); }
-
-double distance(ArrayRef<double> a, ArrayRef<double> b) {
-  double sum = 0;
-  for (auto [x, y] : llvm::zip(a, b))
-    sum += (x - y) * (x - y);
-  return std::isnan(sum) ? HUGE_VAL : std::sqrt(sum);
-}
 
 double norm(ArrayRef<double> a) {
   double sum = 0;
@@ -84,7 +39,9 @@ Judge Judge::of(const Arithmetic &arithmetic, std::vector<Array> reference, int6
   Judge judge;
   judge.arithmetic = arithmetic;
   // Samples disturb the terms of a sum; its partial sums, which code rounds, grow with their root.
-  judge.timesSpread = kTimesSpread * std::max(1.0, std::sqrt(double(terms)) / 4);
+  double times = arithmetic.unit == Arithmetic::of(ElementType::F32).unit ? kTimesF32 : 1;
+  judge.timesSpread = times * kTimesSpread * std::max(1.0, std::sqrt(double(terms)) / 4);
+  judge.leastError = times * kTimesUnit * arithmetic.unit;
   judge.reference = std::move(reference);
   for (const Array &array : judge.reference)
     judge.spread.emplace_back(widthOf(array) ? array.data.size() / widthOf(array) : 0, 0.0);
@@ -95,7 +52,8 @@ void Judge::addSample(ArrayRef<Array> sample) {
   for (auto [exact, disturbed, rows] : llvm::zip(reference, sample, spread))
     for (size_t row = 0; row < rows.size(); ++row) {
       size_t width = widthOf(exact), first = row * width;
-      rows[row] = std::max(rows[row], distance(ArrayRef(exact.data).slice(first, width),
+      rows[row] =
+          std::max(rows[row], driver::distance(ArrayRef(exact.data).slice(first, width),
                                                ArrayRef(disturbed.data).slice(first, width)));
     }
 }
@@ -109,15 +67,10 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
   if (failed(exact))
     return llvm::make_error<ReportedError>();
   Judge judge = of(arithmetic, std::move(*exact), sizes.keys);
-  bool recurrent = hasQuickRecurrentReading(attention, sizes);
-  for (int sample = 0; sample < kSamples * (1 + recurrent); ++sample) {
-    Disturbance disturbance(arithmetic, sample);
-    auto results = evaluate(attention, arguments, sizes,
-                            sample < kSamples ? Reading::Scores : Reading::Recurrent, {},
-                            std::ref(disturbance));
-    if (succeeded(results))
-      judge.addSample(*results);
-  }
+  for (Reading reading : {Reading::Scores, Reading::Recurrent})
+    if (reading == Reading::Scores || driver::hasQuickRecurrentReading(attention, sizes))
+      driver::sampleReading(attention, arguments, sizes, reading, {}, arithmetic, kSamples,
+                            [&](ArrayRef<Array> sample) { judge.addSample(sample); });
   return judge;
 }
 
@@ -139,11 +92,13 @@ void Judge::judgeRow(size_t number, size_t row, StringRef name, ElementType type
   int64_t width = widthOf(reference[number]);
   auto expected = ArrayRef(reference[number].data).slice(row * width, width);
   auto got = ArrayRef(result.data).slice(row * width, width);
-  double size = norm(expected), difference = distance(expected, got);
-  double allowed = timesSpread * spread[number][row] + kTimesUnit * arithmetic.unit * size +
+  double size = norm(expected), difference = driver::distance(expected, got);
+  double allowed = timesSpread * spread[number][row] + leastError * size +
                    storageError(type, size, width) + 1e-36;
+  // Terms of both signs may have sums beyond the range on the way to a result near its end.
+  constexpr double sumsBeyondResult = 4;
   bool outOfRange = !std::isfinite(allowed) || llvm::any_of(expected, [&](double x) {
-    return !std::isfinite(roundTo(type, 1.01 * x));
+    return !std::isfinite(roundTo(type, sumsBeyondResult * x));
   });
   if (outOfRange || allowed > 0.5 * size + 1e-30) {
     ++verdict.undetermined;

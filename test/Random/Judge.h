@@ -6,38 +6,19 @@
 //===----------------------------------------------------------------------===//
 //
 // A random program may lose all digits where it subtracts what is nearly equal, in any arithmetic.
-// So the oracle says itself how well each row is determined: it evaluates the program again while
-// every number that it computes is changed by about as much as arithmetic changes it. What a
-// target's row may differ by is some times what these rows differ by.
+// So the oracle says itself how well each row is determined (lib/Driver/Conditioning.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_TEST_RANDOM_JUDGE_H
 #define POLYATTN_TEST_RANDOM_JUDGE_H
 
+#include "lib/Driver/Conditioning.h"
 #include "polyattn/Entry/Signature.h"
-#include "polyattn/Reference/Evaluate.h"
-#include <random>
 
 namespace polyattn::random {
 
-/// What a number becomes when it is computed.
-struct Arithmetic {
-  /// The largest relative change, the largest finite number, the least normal one.
-  double unit, largest, least;
-
-  static Arithmetic of(ElementType type);
-};
-
-/// An arithmetic that changes every number that it is given, at random.
-class Disturbance {
-public:
-  Disturbance(const Arithmetic &arithmetic, uint64_t seed) : arithmetic(arithmetic), engine(seed) {}
-  double operator()(double x);
-
-private:
-  Arithmetic arithmetic;
-  std::mt19937_64 engine;
-};
+using driver::Arithmetic;
+using driver::Disturbance;
 
 /// The rows of right results with the errors that they may have.
 class Judge {
@@ -70,6 +51,8 @@ private:
 
   Arithmetic arithmetic;
   double timesSpread = 0;
+  /// Relative to a row, what it may be off in any case.
+  double leastError = 0;
   std::vector<Array> reference;
   /// The largest difference of a sample's row, for each result and row; infinite where a sample is.
   std::vector<std::vector<double>> spread;

@@ -39,7 +39,8 @@ struct Selection {
 };
 
 /// What arithmetic other than f64 makes of a number, called for each that a vector consists of,
-/// with each op that computes one; exact where empty. Two evaluations that differ in it alone tell
+/// with each op that computes one, or for each score and each term of a row's and a state's sums;
+/// exact where empty. Two evaluations that differ in it alone tell
 /// how well the numbers of an attention are determined.
 using Rounding = std::function<double(double)>;
 
@@ -50,11 +51,12 @@ bool canSelect(AttentionOp attention);
 /// checks them). Fails with a diagnostic where a reading is impossible: a state of
 /// too many features, an odd power of |score|. With a selection, other rows are left zero and
 /// other heads' final states NaN; the recurrent reading visits every row of a selected head all the
-/// same.
+/// same. `rounding` is that of vectors, `terms` that of scores and terms.
 mlir::FailureOr<std::vector<Array>> evaluate(AttentionOp attention, llvm::ArrayRef<Array> arguments,
                                              const CallSizes &sizes, Reading reading,
                                              const Selection &selection = {},
-                                             const Rounding &rounding = {});
+                                             const Rounding &rounding = {},
+                                             const Rounding &terms = {});
 
 } // namespace polyattn
 
