@@ -14,11 +14,21 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
+static bool isFunction(Operation &op) {
+  return isa_and_nonnull<math::MathDialect>(op.getDialect()) &&
+         !isa<math::FmaOp, math::AbsFOp, math::SqrtOp>(op);
+}
+
 bool polyattn::tile_to_vector::isExpensive(MapOp map) {
-  return llvm::any_of(map.getBody().front(), [](Operation &op) {
-    return isa_and_nonnull<math::MathDialect>(op.getDialect()) &&
-           !isa<math::FmaOp, math::AbsFOp, math::SqrtOp>(op);
-  });
+  return llvm::any_of(map.getBody().front(), isFunction);
+}
+
+int64_t polyattn::tile_to_vector::instructionsOfElement(MapOp map) {
+  constexpr int64_t function = 24; // a polynomial
+  int64_t count = 0;
+  for (Operation &op : map.getBody().front())
+    count += isFunction(op) ? function : 1;
+  return count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,8 +142,36 @@ bool Fusion::isDeferred(Value value) {
   if (known != deferred.end())
     return known->second;
   bool result = computeDeferred(value);
-  deferred[value] = result;
+  conclude(value, result);
   return result;
+}
+
+void Fusion::conclude(Value value, bool isDeferred) {
+  if (deferred.insert_or_assign(value, isDeferred).second)
+    conclusions.push_back(value);
+}
+
+void Fusion::forgetFrom(size_t conclusion) {
+  while (conclusions.size() > conclusion)
+    deferred.erase(conclusions.pop_back_val());
+}
+
+/// For an element of `value`, with those of what is deferred into it.
+int64_t Fusion::instructionsOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto map = dyn_cast_or_null<MapOp>(op);
+  int64_t count = map ? instructionsOfElement(map) : 1;
+  for (Value operand : op ? op->getOperands() : ValueRange())
+    if (isa_and_nonnull<DotOp, MapOp, CausalMaskOp, ExpandOp>(operand.getDefiningOp()))
+      if (isDeferred(operand))
+        count += instructionsOf(operand);
+  return count;
+}
+
+/// Whether `value` leaves room for the other operands.
+bool Fusion::fitsInto(Operation *user, Value value) {
+  int64_t tiles = llvm::count_if(user->getOperands(), tileType);
+  return instructionsOf(value) <= kMostInstructions / std::max<int64_t>(tiles, 1);
 }
 
 bool Fusion::computeDeferred(Value value) {
@@ -154,11 +192,11 @@ bool Fusion::computeDeferred(Value value) {
     return false;
   // An op asks what its own operands contain, and they whether it is deferred: assume that it is,
   // and forget what was concluded from that where it is not.
-  auto before = deferred;
-  deferred[value] = true;
-  bool accepted = accepts(use, value), reads = readsBuffer(value);
+  size_t before = conclusions.size();
+  conclude(value, true);
+  bool accepted = accepts(use, value) && fitsInto(user, value), reads = readsBuffer(value);
   if (!accepted || reads)
-    deferred = before;
+    forgetFrom(before);
   if (!accepted)
     return false;
   // Moving the computation to the user must not move it across a write to what it reads.

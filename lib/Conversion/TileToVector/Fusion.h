@@ -17,6 +17,9 @@ namespace polyattn::tile_to_vector {
 /// inside the loops of its only user; or a *view* of another value's memory; or *materialised*.
 class Fusion {
 public:
+  /// What is computed in one nest at most, in instructions for an element. The nest of a long chain
+  /// is one block of code, for whose length compilers take more than linear time.
+  static constexpr int64_t kMostInstructions = 1024;
   /// Strips of this many rows are produced and used at once where a whole block would leave L1.
   static constexpr int64_t kStripRows = 8;
 
@@ -46,9 +49,18 @@ private:
   bool accepts(mlir::OpOperand &use, mlir::Value producer);
   bool readsBuffer(mlir::Value value);
   bool computeDeferred(mlir::Value value);
+  void conclude(mlir::Value value, bool isDeferred);
+  void forgetFrom(size_t conclusion);
+  int64_t instructionsOf(mlir::Value value);
+  bool fitsInto(mlir::Operation *user, mlir::Value value);
 
   llvm::DenseMap<mlir::Value, bool> deferred;
+  /// The keys of `deferred`, oldest first.
+  llvm::SmallVector<mlir::Value> conclusions;
 };
+
+/// About how many instructions an element of a map takes.
+int64_t instructionsOfElement(tile::MapOp map);
 
 /// Whether a map calls functions that cost dozens of instructions.
 bool isExpensive(tile::MapOp map);
