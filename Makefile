@@ -1,4 +1,5 @@
-# The two commands of the README: `make demo` and `make test`. Both install what is missing first.
+# The two commands of the README: `make demo` and `make test`. All commands install what is missing first. The command of
+# every change is `make check`; CONTRIBUTING.md has the list.
 PRESET ?= release
 BUILD := build
 FUZZ_BUILD := build-fuzz
@@ -7,7 +8,7 @@ SECONDS := 60
 # Which random programs `make random` begins with.
 SEED := 0
 
-.PHONY: build test bench demo deps clean fuzz fuzzer mutants random
+.PHONY: build check test bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -22,8 +23,11 @@ $(BUILD)/build.ninja: | deps
 build: deps $(BUILD)/build.ninja
 	cmake --build $(BUILD)
 
+check: build
+	@scripts/run-tests $(BUILD):unit $(BUILD):quick
+
 test: build fuzzer
-	@scripts/run-tests $(BUILD) $(FUZZ_BUILD)
+	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60
 
 $(FUZZ_BUILD)/build.ninja: | deps
 	cmake --preset fuzz

@@ -9,6 +9,12 @@ config.name = "polyattn"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs"]
+# Folders of tests that compile or run many kernels, and tests elsewhere that say `REQUIRES: slow`, which takes more than
+# some ten seconds: `lit -D quick`, which is `make check`, leaves them to `make test`.
+if "quick" in lit_config.params:
+    config.excludes += ["Benchmarks", "Docs", "Examples", "Integration", "Mutation", "PTX", "Random"]
+else:
+    config.available_features.add("slow")
 config.test_source_root = os.path.join(config.polyattn_source, "test")
 config.environment["PATH"] = os.pathsep.join(
     [config.polyattn_bin, config.llvm_tools, config.environment.get("PATH", "")]
