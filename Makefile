@@ -8,7 +8,7 @@ SECONDS := 60
 # Which random programs `make random` begins with.
 SEED := 0
 
-.PHONY: build check test bench demo deps clean fuzz fuzzer mutants random
+.PHONY: wheel build check test bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -27,7 +27,7 @@ check: build
 	@scripts/run-tests $(BUILD):unit $(BUILD):quick
 
 test: build fuzzer
-	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60
+	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60
 
 $(FUZZ_BUILD)/build.ninja: | deps
 	cmake --preset fuzz
@@ -40,6 +40,11 @@ fuzz: fuzzer
 
 random: build
 	@scripts/random $(BUILD) $(SECONDS) $(SEED)
+
+# Of the Python package, for the Pythons of this machine: $(BUILD)/wheels/*.whl
+wheel: deps $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target PolyAttnC
+	@scripts/wheel $(BUILD) $(BUILD)/wheels
 
 mutants: build
 	@scripts/mutants $(BUILD)

@@ -1,0 +1,26 @@
+"""polyattn: attention specs, compiled and run on arrays.
+
+    kernel = polyattn.compile("linear.mlir", entry="linear")
+    o = kernel(q, k, v)
+
+docs/Python.md of the project has the rest.
+"""
+
+from importlib.metadata import version as _version
+
+from ._errors import CallError, Diagnostic, SpecError
+from ._kernels import Kernel, Reference, Signature, Tensor, compile, reference
+
+__version__ = _version("polyattn")
+
+__all__ = [
+    "CallError",
+    "Diagnostic",
+    "Kernel",
+    "Reference",
+    "Signature",
+    "SpecError",
+    "Tensor",
+    "compile",
+    "reference",
+]

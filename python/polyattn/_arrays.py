@@ -1,0 +1,94 @@
+"""Arrays that the native module does not know by itself, and reasons why one is none.
+
+The native module reads the buffer protocol and DLPack. What is seldom is here: NumPy arrays of the types of
+ml_dtypes, new arrays of other libraries than NumPy, and the words of a refusal.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ._errors import CallError
+
+# polyattn-c/tensor.h
+F32, F16, BF16, I32, I64, F64 = range(1, 7)
+NAMES = {F32: "f32", F16: "f16", BF16: "bf16", I32: "i32", I64: "i64", F64: "f64"}
+NUMPY_NAMES = {F32: "float32", F16: "float16", BF16: "bfloat16", F64: "float64"}
+
+
+def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) -> tuple[Any, int]:
+    """An array over the same memory that the native module can read, and what its elements are."""
+    if is_differentiated:
+        raise CallError(
+            f"{who}: expected a tensor without gradients, got one that requires them, "
+            "which this call would lose; pass it .detach()ed"
+        )
+    if isinstance(array, np.ndarray):
+        _check_numpy(array, who, is_result)
+        return array.view(np.float16), BF16
+    device = getattr(array, "__dlpack_device__", None)
+    if device is None:
+        kind = type(array).__name__
+        raise CallError(f"{who}: expected an array (NumPy's, or one with __dlpack__), got {kind}")
+    what = "a writable array" if is_result else "an array"
+    raise CallError(
+        f"{who}: expected {what} in the processor's memory, of f32, f16 or bf16 and at most 6 "
+        f"dimensions, got {_describe(array)}"
+    )
+
+
+def _check_numpy(array: np.ndarray, who: str, is_result: bool) -> None:
+    """Raises unless it is an array of ml_dtypes' bfloat16, which neither DLPack nor buffers know."""
+    if is_result and not array.flags.writeable:
+        raise CallError(f"{who}: expected a writable array, got a read-only one")
+    if not array.dtype.isnative:
+        raise CallError(
+            f"{who}: expected elements in the machine's byte order, got dtype {array.dtype.str}"
+        )
+    if array.ndim > 6:
+        raise CallError(f"{who}: expected at most 6 dimensions, got {array.ndim}")
+    if array.dtype.name != "bfloat16":
+        raise CallError(f"{who}: expected an array of f32, f16 or bf16, got {array.dtype}")
+    if any(stride % array.itemsize for stride in array.strides):
+        raise CallError(f"{who}: expected strides of whole elements, got {array.strides} bytes")
+
+
+def _describe(array: Any) -> str:
+    words = [type(array).__module__.split(".")[0], type(array).__name__]
+    for name in ("dtype", "device", "shape"):
+        value = getattr(array, name, None)
+        if value is not None:
+            words.append(f"{name} {tuple(value) if name == 'shape' else value}")
+    return " ".join(words)
+
+
+def _is_torch(array: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def empty_like(array: Any, shape: tuple[int, ...], dtype: int, who: str) -> Any:
+    """A new array for a result beside `array`: a tensor beside torch's, else NumPy's."""
+    if _is_torch(array):
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, NUMPY_NAMES[dtype]))
+    if dtype != BF16:
+        return np.empty(shape, NUMPY_NAMES[dtype])
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise CallError(
+            f"{who}: NumPy has no bf16 without the package ml_dtypes; install it, or give `out`"
+        ) from None
+    return np.empty(shape, ml_dtypes.bfloat16)
+
+
+def as_array_of(array: Any, result: Any) -> Any:
+    """The result as an array of the library that `array` is of, where we know how."""
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(array, jax.Array):
+        return jax.numpy.asarray(result)
+    return result

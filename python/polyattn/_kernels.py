@@ -1,0 +1,125 @@
+"""Kernels and the oracle."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Union
+
+from . import _polyattn
+from ._arrays import NAMES
+from ._specs import Spec, check_direction, source_of
+
+_SIZES = {-1: "B", -2: "T", -3: "Tk", -4: "H", -5: "Hkv", -6: "L"}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One argument or result. A size is a number, or a name that the call's arrays decide."""
+
+    name: str
+    dtype: str
+    shape: tuple[Union[int, str], ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What an entry takes and gives, in this order."""
+
+    name: str
+    arguments: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+
+    def __str__(self) -> str:
+        arguments, results = (", ".join(map(str, part)) for part in (self.arguments, self.results))
+        return f"{self.name}({arguments}) -> ({results})"
+
+
+def _signature_of(program: _polyattn.Program) -> Signature:
+    parts: tuple[list[Tensor], list[Tensor]] = ([], [])
+    for name, is_result, dtype, sizes in program._tensors():
+        shape = tuple(_SIZES[size] if size < 0 else size for size in sizes)
+        parts[is_result].append(Tensor(name, NAMES[dtype], shape))
+    return Signature(program.entry, tuple(parts[0]), tuple(parts[1]))
+
+
+class Kernel(_polyattn.Kernel):
+    """A compiled entry of a spec: `kernel(q, k, v)`, `kernel(q, k=k, v=v, out=o, threads=2)`.
+
+    Arrays are NumPy's or any with `__dlpack__` in the processor's memory. They are read and written where they
+    are. Results are new arrays of the first argument's library, or `out`: an array, a tuple of all, or a dictionary of
+    some. Several threads may call one kernel at once.
+    """
+
+    def __init__(self, source: _polyattn.Source) -> None:
+        super().__init__(source)
+        self._source = source
+        self.threads = len(os.sched_getaffinity(0))
+        self.signature = _signature_of(self)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything that the kernel says of itself: tensors, stages, features, the processor it needs."""
+        found: dict[str, Any] = json.loads(self._json())
+        return found
+
+    def explain(self) -> str:
+        """What was decided and at what costs, in words."""
+        return _polyattn.explain(self._source)
+
+    def ir(self, level: str = "tile") -> str:
+        """The spec as MLIR at a level: spec, schedule, tile, vector or llvm."""
+        return _polyattn.print_ir(self._source, level)
+
+    def save(self, directory: Union[str, "os.PathLike[str]"], library: str | None = None) -> None:
+        """Writes lib<library>.so, its C header and a JSON description, which need no polyattn at run time.
+
+        The library is called as the entry unless said otherwise. A C compiler links it (cc, clang or gcc)."""
+        _polyattn.save(self._source, os.fspath(directory), library or self.entry)
+
+    def __repr__(self) -> str:
+        return f"<polyattn.Kernel {self.signature}>"
+
+
+class Reference(_polyattn.Reference):
+    """The oracle of an entry: every score by its definition, in f64, slow. Called as a kernel is."""
+
+    def __init__(self, source: _polyattn.Source) -> None:
+        super().__init__(source)
+        self.signature = _signature_of(self)
+
+    def __repr__(self) -> str:
+        return f"<polyattn.Reference {self.signature}>"
+
+
+def compile(
+    spec: Spec,
+    entry: str | None = None,
+    target: str = "native",
+    dtype: Any = None,
+    direction: str = "forward",
+    *,
+    invariant: bool = False,
+    cache: Union[str, "os.PathLike[str]", None] = None,
+) -> Kernel:
+    """Compiles an entry of a spec, or takes it from the cache.
+
+    spec: its text, a path, or what the builder has made.
+    entry: which of the spec's attentions; may be left out where there is one.
+    target: native, or x86-64, x86-64-v3, x86-64-v4.
+    dtype: what sequences are stored in (f32, bf16, f16, or a dtype of NumPy's or torch's); the spec's if None.
+    direction: forward, the only one so far.
+    invariant: a sequence's bits depend neither on its batch nor on threads.
+    cache: a folder for compiled code; the user's if None, none if "".
+    """
+    check_direction(direction)
+    source = source_of(spec, entry, target, dtype, invariant=invariant, cache=cache)
+    return Kernel(source)
+
+
+def reference(spec: Spec, entry: str | None = None, dtype: Any = None) -> Reference:
+    """The oracle of an entry of a spec: a function that gives results in f64."""
+    return Reference(source_of(spec, entry, dtype=dtype))

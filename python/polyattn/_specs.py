@@ -1,0 +1,93 @@
+"""Specs, as users give them: text, a path, or what a builder has made."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, Protocol, Union, runtime_checkable
+
+from ._errors import CallError
+from ._polyattn import Source
+
+
+@runtime_checkable
+class HasText(Protocol):
+    """A spec that knows its text."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+Spec = Union[str, "os.PathLike[str]", HasText]
+
+_LONGEST = 16 << 20
+_DTYPES = {
+    "f32": "f32", "float32": "f32", "f16": "f16", "float16": "f16", "bf16": "bf16", "bfloat16": "bf16",
+}  # fmt: skip
+
+
+def read_spec(spec: Spec) -> tuple[str, str]:
+    """The text and the name of a spec. What has a line or a bracket is text, and no path."""
+    if isinstance(spec, str) and ("\n" in spec or "{" in spec):
+        return spec, "spec"
+    if isinstance(spec, (str, os.PathLike)):
+        return _read_file(os.fspath(spec)), os.fspath(spec)
+    if isinstance(spec, HasText):
+        return spec.text, spec.name
+    raise CallError(f"spec: expected text, a path or a built spec, got {type(spec).__name__}")
+
+
+def _read_file(path: str) -> str:
+    """As the tools do: a pipe may never begin and a device never end."""
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise CallError(f"spec: expected a regular file, got {path}")
+    if status.st_size > _LONGEST:
+        raise CallError(f"spec: expected at most {_LONGEST} bytes, got {status.st_size} in {path}")
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(_LONGEST)
+
+
+def _plain(text: str) -> str:
+    """Without halves of characters, which UTF-8 has not."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def storage_of(dtype: Any) -> str | None:
+    """"f32" for "f32", "float32", numpy.float32, torch.float32, ..."""
+    if dtype is None:
+        return None
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+    known = _DTYPES.get(name.removeprefix("torch."))
+    if known is None:
+        raise CallError(f"dtype: expected f32, bf16 or f16, got {name}")
+    return known
+
+
+def check_direction(direction: str) -> None:
+    if direction != "forward":
+        raise CallError(f"direction: expected forward, the only one so far, got {direction!r}")
+
+
+def source_of(
+    spec: Spec,
+    entry: str | None = None,
+    target: str = "native",
+    dtype: Any = None,
+    *,
+    invariant: bool = False,
+    cache: Union[str, "os.PathLike[str]", None] = None,
+) -> Source:
+    text, name = read_spec(spec)
+    return Source(
+        _plain(text),
+        _plain(name),
+        entry,
+        target,
+        None if cache is None else os.fspath(cache),
+        storage_of(dtype),
+        invariant,
+    )

@@ -1,0 +1,101 @@
+//===- Arrays.cpp - Python's arrays as tensors ----------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Arrays.h"
+#include "Errors.h"
+
+namespace nb = nanobind;
+using namespace polyattn::python;
+
+// What cannot be written is as good an argument as others: JAX's arrays, many views of NumPy's.
+using ReadableArray = nb::ndarray<nb::ro, nb::device::cpu>;
+using WritableArray = nb::ndarray<nb::device::cpu>;
+
+/// 0 where no tensor has such elements.
+static int32_t dtypeOf(nb::dlpack::dtype type) {
+  enum Code { Int = 0, Float = 2, BFloat = 4 };
+  if (type.lanes != 1)
+    return 0;
+  auto is = [&](int code, int bits) { return type.code == code && type.bits == bits; };
+  if (is(Float, 32))
+    return POLYATTN_F32;
+  if (is(Float, 16))
+    return POLYATTN_F16;
+  if (is(BFloat, 16))
+    return POLYATTN_BF16;
+  if (is(Float, 64))
+    return POLYATTN_F64;
+  if (is(Int, 32))
+    return POLYATTN_I32;
+  return is(Int, 64) ? POLYATTN_I64 : 0;
+}
+
+std::string polyattn::python::nameOf(const polyattn_tensor_info &info, const std::string &entry) {
+  return entry + (info.is_result ? ": result '" : ": argument '") + info.name + "'";
+}
+
+/// Objects of the interpreter that calls need again and again. They live as long as the process.
+static const nb::object &numpyType() {
+  static const nb::object &type = *new nb::object(nb::module_::import_("numpy").attr("ndarray"));
+  return type;
+}
+
+bool polyattn::python::isNumpyArray(nb::handle object) {
+  return PyObject_IsInstance(object.ptr(), numpyType().ptr()) == 1;
+}
+
+nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<int64_t> &shape) {
+  static const nb::object &empty = *new nb::object(nb::module_::import_("numpy").attr("empty"));
+  auto named = [](const char *name) {
+    return new nb::object(nb::module_::import_("numpy").attr("dtype")(name));
+  };
+  static const nb::object &f16 = *named("float16"), &f32 = *named("float32"),
+                          &f64 = *named("float64");
+  nb::object sizes = nb::steal(PyTuple_New(Py_ssize_t(shape.size())));
+  for (size_t i = 0; i < shape.size(); ++i)
+    PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape[i]));
+  return empty(sizes, dtype == POLYATTN_F16 ? f16 : dtype == POLYATTN_F64 ? f64 : f32);
+}
+
+template <typename Array> bool ArrayView::tryImport(nb::handle object) {
+  Array array;
+  if (!nb::try_cast<Array>(object, array) || array.ndim() > POLYATTN_MAX_RANK)
+    return false;
+  int32_t dtype = dtypeOf(array.dtype());
+  if (!dtype)
+    return false;
+  tensor.data = const_cast<void *>(static_cast<const void *>(array.data()));
+  tensor.dtype = dtype;
+  tensor.rank = int32_t(array.ndim());
+  for (size_t i = 0; i < array.ndim(); ++i) {
+    tensor.sizes[i] = int64_t(array.shape(i));
+    tensor.strides[i] = array.stride(i);
+  }
+  owner = nb::borrow(object);
+  return true;
+}
+
+void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
+                       const std::string &entry) {
+  auto attempt = [&](nb::handle array) {
+    return info.is_result ? tryImport<WritableArray>(array) : tryImport<ReadableArray>(array);
+  };
+  bool isNumpy = isNumpyArray(object);
+  // A tensor whose gradients somebody wants would leave the graph silently.
+  bool isDifferentiated = !isNumpy && nb::hasattr(object, "requires_grad") &&
+                          PyObject_IsTrue(object.attr("requires_grad").ptr()) == 1;
+  if (!isDifferentiated && attempt(object))
+    return;
+  PyErr_Clear();
+  // Either another array over the same memory and what its elements really are, or an exception
+  // that says why there is none.
+  nb::object found = helper("polyattn._arrays", "reinterpret")(
+      object, nameOf(info, entry), info.is_result != 0, isDifferentiated);
+  if (!attempt(found[0]))
+    raiseCallError(nameOf(info, entry) + ": expected an array in the processor's memory");
+  tensor.dtype = nb::cast<int32_t>(found[1]);
+}

@@ -1,0 +1,42 @@
+//===- Arrays.h - Python's arrays as tensors --------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_PYTHON_SRC_ARRAYS_H
+#define POLYATTN_PYTHON_SRC_ARRAYS_H
+
+#include "polyattn-c/polyattn.h"
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <string>
+#include <vector>
+
+namespace polyattn::python {
+
+/// An array of the caller's, held for as long as a call runs.
+class ArrayView {
+public:
+  /// Raises CallError where the object is no array that a call can read, or for a result write.
+  void import(nanobind::handle object, const polyattn_tensor_info &info, const std::string &entry);
+  const polyattn_tensor &get() const { return tensor; }
+
+private:
+  template <typename Array> bool tryImport(nanobind::handle object);
+  polyattn_tensor tensor = {};
+  nanobind::object owner;
+};
+
+/// "linear: argument 'q'"
+std::string nameOf(const polyattn_tensor_info &info, const std::string &entry);
+
+/// Whether the object is an array of NumPy's.
+bool isNumpyArray(nanobind::handle object);
+
+/// A new array of NumPy's. `dtype` is f32, f16 or f64.
+nanobind::object emptyNumpyArray(int32_t dtype, const std::vector<int64_t> &shape);
+
+} // namespace polyattn::python
+
+#endif // POLYATTN_PYTHON_SRC_ARRAYS_H

@@ -1,0 +1,29 @@
+//===- Errors.h - failures as Python's exceptions ---------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_PYTHON_SRC_ERRORS_H
+#define POLYATTN_PYTHON_SRC_ERRORS_H
+
+#include "polyattn-c/polyattn.h"
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <string>
+
+namespace polyattn::python {
+
+/// Raises polyattn.CallError.
+[[noreturn]] void raiseCallError(const std::string &message);
+
+/// Raises what a failure of the C API is in Python, SpecError, CallError or MemoryError, and
+/// destroys it.
+[[noreturn]] void raise(polyattn_error *error);
+
+/// One of the package's functions in Python, which do what is seldom and long.
+nanobind::object helper(const char *module, const char *name);
+
+} // namespace polyattn::python
+
+#endif // POLYATTN_PYTHON_SRC_ERRORS_H

@@ -1,0 +1,248 @@
+//===- Program.cpp - what can be called with arrays -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "Arrays.h"
+#include "Errors.h"
+#include <array>
+
+namespace nb = nanobind;
+using namespace polyattn::python;
+
+using Infos = std::vector<polyattn_tensor_info>;
+
+polyattn_compile_options Source::options() const {
+  auto text = [](const std::optional<std::string> &field) {
+    return field ? field->c_str() : nullptr;
+  };
+  polyattn_compile_options options = POLYATTN_COMPILE_OPTIONS_INIT;
+  options.entry = text(entry);
+  options.target = text(target);
+  options.cache_directory = text(cache);
+  options.storage = text(storage);
+  options.invariant = invariant;
+  return options;
+}
+
+static std::string listNames(const polyattn_tensor_info *begin, size_t count) {
+  std::string names;
+  for (size_t i = 0; i < count; ++i)
+    names += (i ? ", " : "") + std::string(begin[i].name);
+  return names;
+}
+
+/// `count` tensors that begin at `infos`, from a dictionary by their names.
+static void gatherNamed(std::vector<nb::object> &given, nb::handle named,
+                        const polyattn_tensor_info *infos, const char *what,
+                        const std::string &entry) {
+  for (auto [key, value] : nb::borrow<nb::dict>(named)) {
+    std::string name = nb::cast<std::string>(nb::str(key));
+    size_t i = 0;
+    while (i < given.size() && name != infos[i].name)
+      ++i;
+    if (i == given.size())
+      raiseCallError(entry + ": unknown " + what + " '" + name + "', expected " +
+                     listNames(infos, given.size()));
+    if (given[i].is_valid())
+      raiseCallError(nameOf(infos[i], entry) + ": came twice, by its position and by its name");
+    given[i] = nb::borrow(value);
+  }
+}
+
+static void checkAllThere(const std::vector<nb::object> &given, const polyattn_tensor_info *infos,
+                          const std::string &entry) {
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!given[i].is_valid())
+      raiseCallError(nameOf(infos[i], entry) + ": is missing, expected " +
+                     listNames(infos, given.size()));
+}
+
+static std::vector<nb::object> gatherArguments(const Infos &infos, size_t count, nb::args arrays,
+                                               nb::kwargs named, const std::string &entry) {
+  std::vector<nb::object> given(count);
+  if (arrays.size() > count)
+    raiseCallError(entry + ": expected " + std::to_string(count) + " arguments (" +
+                   listNames(infos.data(), count) + "), got " + std::to_string(arrays.size()));
+  for (size_t i = 0; i < arrays.size(); ++i)
+    given[i] = nb::borrow(arrays[i]);
+  if (named.size() != 0)
+    gatherNamed(given, named, infos.data(), "argument", entry);
+  checkAllThere(given, infos.data(), entry);
+  return given;
+}
+
+/// The results that the caller has: one array, several in the spec's order, or some by their names.
+static std::vector<nb::object> gatherResults(const polyattn_tensor_info *infos, size_t count,
+                                             nb::handle out, const std::string &entry) {
+  std::vector<nb::object> given(count);
+  if (out.is_none())
+    return given;
+  if (nb::isinstance<nb::dict>(out)) {
+    gatherNamed(given, out, infos, "result", entry);
+    return given;
+  }
+  if (!nb::isinstance<nb::tuple>(out) && !nb::isinstance<nb::list>(out)) {
+    if (count != 1)
+      raiseCallError(entry + ": out: expected a tuple or a dictionary of " +
+                     listNames(infos, count));
+    given[0] = nb::borrow(out);
+    return given;
+  }
+  if (nb::len(out) != count)
+    raiseCallError(entry + ": out: expected " + std::to_string(count) + " results (" +
+                   listNames(infos, count) + "), got " + std::to_string(nb::len(out)));
+  for (size_t i = 0; i < count; ++i)
+    given[i] = nb::borrow(out[i]);
+  return given;
+}
+
+namespace {
+/// The sizes that the arguments give, as far as they do: what does not fit is refused by the call.
+class Sizes {
+public:
+  void bind(const polyattn_tensor_info &info, const polyattn_tensor &tensor) {
+    for (int i = 0; i < std::min(info.rank, tensor.rank); ++i)
+      if (info.sizes[i] < 0 && values[-info.sizes[i]] < 0)
+        values[-info.sizes[i]] = tensor.sizes[i];
+  }
+  std::vector<int64_t> shapeOf(const polyattn_tensor_info &info) const {
+    std::vector<int64_t> shape(info.sizes, info.sizes + info.rank);
+    for (int64_t &size : shape)
+      if (size < 0)
+        size = valueOf(size);
+    return shape;
+  }
+
+private:
+  int64_t valueOf(int64_t name) const {
+    if (values[-name] >= 0)
+      return values[-name];
+    if (name == POLYATTN_SIZE_TK)
+      return valueOf(POLYATTN_SIZE_T);
+    return name == POLYATTN_SIZE_HKV ? valueOf(POLYATTN_SIZE_H) : 0;
+  }
+  std::array<int64_t, 1 - POLYATTN_SIZE_L> values = {-1, -1, -1, -1, -1, -1, -1};
+};
+} // namespace
+
+void Program::countArguments() {
+  numArguments = 0;
+  for (const polyattn_tensor_info &info : infos)
+    numArguments += !info.is_result;
+}
+
+nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> chosenThreads,
+                         nb::kwargs named) const {
+  std::vector<nb::object> arguments = gatherArguments(infos, numArguments, arrays, named, entry);
+  size_t numResults = infos.size() - numArguments;
+  const polyattn_tensor_info *resultInfos = infos.data() + numArguments;
+  std::vector<nb::object> results = gatherResults(resultInfos, numResults, out, entry);
+
+  std::vector<ArrayView> views(infos.size());
+  Sizes sizes;
+  for (size_t i = 0; i < numArguments; ++i) {
+    views[i].import(arguments[i], infos[i], entry);
+    sizes.bind(infos[i], views[i].get());
+  }
+  bool isNumpy = arguments.empty() || isNumpyArray(arguments.front());
+  bool isConverted = false;
+  for (size_t i = 0; i < numResults; ++i) {
+    const polyattn_tensor_info &info = resultInfos[i];
+    if (!results[i].is_valid()) {
+      std::vector<int64_t> shape = sizes.shapeOf(info);
+      if (isNumpy && info.dtype != POLYATTN_BF16) {
+        results[i] = emptyNumpyArray(info.dtype, shape);
+      } else {
+        nb::list list;
+        for (int64_t size : shape)
+          list.append(size);
+        results[i] = helper("polyattn._arrays", "empty_like")(arguments.front(), nb::tuple(list),
+                                                              info.dtype, nameOf(info, entry));
+        isConverted = !isNumpy;
+      }
+    }
+    views[numArguments + i].import(results[i], info, entry);
+  }
+
+  std::vector<polyattn_tensor> tensors;
+  tensors.reserve(views.size());
+  for (const ArrayView &view : views)
+    tensors.push_back(view.get());
+  polyattn_error *error = nullptr;
+  int status;
+  {
+    nb::gil_scoped_release release;
+    status = run(tensors, chosenThreads.value_or(threads), &error);
+  }
+  if (status)
+    raise(error);
+
+  if (isConverted && out.is_none())
+    for (nb::object &result : results)
+      result = helper("polyattn._arrays", "as_array_of")(arguments.front(), result);
+  if (numResults == 1)
+    return results.front();
+  nb::list list;
+  for (nb::object &result : results)
+    list.append(result);
+  return nb::tuple(list);
+}
+
+nb::list Program::tensors() const {
+  nb::list result;
+  for (const polyattn_tensor_info &info : infos) {
+    nb::list sizes;
+    for (int i = 0; i < info.rank; ++i)
+      sizes.append(info.sizes[i]);
+    result.append(nb::make_tuple(info.name, bool(info.is_result), info.dtype, nb::tuple(sizes)));
+  }
+  return result;
+}
+
+Kernel::Kernel(const Source &source) {
+  polyattn_compile_options options = source.options();
+  polyattn_error *error = nullptr;
+  {
+    nb::gil_scoped_release release;
+    kernel = polyattn_compile_text(source.text.data(), source.text.size(), source.name.c_str(),
+                                   &options, &error);
+  }
+  if (!kernel)
+    raise(error);
+  entry = polyattn_kernel_entry(kernel);
+  infos.resize(polyattn_kernel_num_tensors(kernel));
+  for (size_t i = 0; i < infos.size(); ++i)
+    polyattn_kernel_tensor(kernel, i, &infos[i]);
+  countArguments();
+}
+
+int Kernel::run(const std::vector<polyattn_tensor> &tensors, int threads,
+                polyattn_error **error) const {
+  return polyattn_kernel_run(kernel, tensors.data(), tensors.size(), threads, error);
+}
+
+Reference::Reference(const Source &source) {
+  polyattn_compile_options options = source.options();
+  polyattn_error *error = nullptr;
+  {
+    nb::gil_scoped_release release;
+    reference = polyattn_reference_create(source.text.data(), source.text.size(),
+                                          source.name.c_str(), &options, &error);
+  }
+  if (!reference)
+    raise(error);
+  entry = polyattn_reference_entry(reference);
+  infos.resize(polyattn_reference_num_tensors(reference));
+  for (size_t i = 0; i < infos.size(); ++i)
+    polyattn_reference_tensor(reference, i, &infos[i]);
+  countArguments();
+}
+
+int Reference::run(const std::vector<polyattn_tensor> &tensors, int threads,
+                   polyattn_error **error) const {
+  return polyattn_reference_run(reference, tensors.data(), tensors.size(), error);
+}

@@ -1,0 +1,88 @@
+//===- Program.h - what can be called with arrays ---------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_PYTHON_SRC_PROGRAM_H
+#define POLYATTN_PYTHON_SRC_PROGRAM_H
+
+#include "polyattn-c/polyattn.h"
+#include <nanobind/nanobind.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace polyattn::python {
+
+/// A spec's text and how to compile it, as the package's Python code has read them.
+struct Source {
+  std::string text, name;
+  std::optional<std::string> entry, target, cache, storage;
+  bool invariant = false;
+
+  /// Points into this.
+  polyattn_compile_options options() const;
+};
+
+/// An entry of a spec as a function of arrays. Arrays are views of the caller's memory; nothing is
+/// copied.
+class Program {
+public:
+  virtual ~Program() = default;
+
+  /// Arguments by position and by name; results are made, or written to `out`.
+  nanobind::object call(nanobind::args arrays, nanobind::object out, std::optional<int> threads,
+                        nanobind::kwargs named) const;
+
+  /// (name, is_result, dtype, sizes) of every tensor; negative sizes are the call's.
+  nanobind::list tensors() const;
+
+  std::string entry;
+  /// Of a call that does not say how many.
+  int threads = 1;
+
+protected:
+  /// Without the interpreter's lock.
+  virtual int run(const std::vector<polyattn_tensor> &tensors, int threads,
+                  polyattn_error **error) const = 0;
+  /// In the spec's order, arguments first.
+  std::vector<polyattn_tensor_info> infos;
+  size_t numArguments = 0;
+  void countArguments();
+};
+
+/// Compiled code.
+class Kernel : public Program {
+public:
+  explicit Kernel(const Source &source);
+  ~Kernel() override { polyattn_kernel_destroy(kernel); }
+  Kernel(const Kernel &) = delete;
+  std::string json() const { return polyattn_kernel_json(kernel); }
+
+protected:
+  int run(const std::vector<polyattn_tensor> &tensors, int threads,
+          polyattn_error **error) const override;
+
+private:
+  polyattn_kernel *kernel;
+};
+
+/// The oracle.
+class Reference : public Program {
+public:
+  explicit Reference(const Source &source);
+  ~Reference() override { polyattn_reference_destroy(reference); }
+  Reference(const Reference &) = delete;
+
+protected:
+  int run(const std::vector<polyattn_tensor> &tensors, int threads,
+          polyattn_error **error) const override;
+
+private:
+  polyattn_reference *reference;
+};
+
+} // namespace polyattn::python
+
+#endif // POLYATTN_PYTHON_SRC_PROGRAM_H

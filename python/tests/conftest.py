@@ -1,0 +1,37 @@
+"""What all tests share: the specs of the repository, and inputs that differ in every run."""
+
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+import polyattn
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPECS = ROOT / "specs"
+# Tests leave no kernels in the user's cache, nor find any there.
+os.environ["POLYATTN_CACHE_DIR"] = ""
+
+
+@pytest.fixture
+def rng(request):
+    seed = int(np.random.SeedSequence().entropy % 2**32)
+    request.node.user_properties.append(("seed", seed))
+    print("seed", seed)
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="session")
+def linear():
+    return polyattn.compile(SPECS / "linear.mlir", "linear")
+
+
+@pytest.fixture
+def qkv(rng):
+    """Queries, keys and values of a ragged length."""
+    return [rng.standard_normal((2, 77, 3, 64)).astype("f4") for _ in range(3)]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--wheel", help="the wheel that is installed")

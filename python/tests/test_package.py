@@ -1,0 +1,96 @@
+"""The package as users get it: types, documents, and a wheel that needs nothing."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+import polyattn
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        list(map(str, arguments)), capture_output=True, text=True, timeout=600, **options
+    )
+
+
+def test_types():
+    """mypy is content with the package."""
+    checked = run(sys.executable, "-m", "mypy", "-p", "polyattn", "--config-file", ROOT / "pyproject.toml")
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_stubs():
+    """The stubs have what the native module has, with its arguments."""
+    stubs = ast.parse((ROOT / "python/polyattn/_polyattn.pyi").read_text())
+    native = polyattn._polyattn
+
+    def compare(body, owner, what):
+        declared = {}
+        for node in body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                declared[node.name] = node
+            elif isinstance(node, ast.AnnAssign):
+                declared[node.target.id] = node
+        inherited = set() if owner is native else set(dir(owner.__base__))
+        found = {x for x in dir(owner) if x not in inherited and not x.startswith("__")}
+        assert found == {x for x in declared if not x.startswith("__")}, what
+        for name, node in declared.items():
+            if isinstance(node, ast.ClassDef):
+                compare(node.body, getattr(owner, name), name)
+            elif isinstance(node, ast.FunctionDef) and not node.decorator_list:
+                text = getattr(owner, name).__doc__.split("(", 1)[1]
+                for argument in node.args.args + node.args.kwonlyargs:
+                    assert argument.arg == "self" or f"{argument.arg}:" in text, (name, text)
+
+    compare(stubs.body, native, "the module")
+
+
+def blocks(page):
+    """Python of a page: blocks follow one another, as a reader would type them."""
+    return "\n".join(re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/Python.md"])
+def test_documents(page, tmp_path):
+    program = blocks(page)
+    assert program
+    (tmp_path / "specs").symlink_to(ROOT / "specs")
+    (tmp_path / "page.py").write_text(program)
+    done = run(sys.executable, "page.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = re.findall(r"# prints: (.*)", program)
+    assert done.stdout.splitlines() == said
+
+
+def test_wheel_alone(request, tmp_path):
+    """The wheel in a clean environment, with no program in PATH and no variable set."""
+    wheel = request.config.getoption("--wheel")
+    if not wheel:
+        pytest.skip("--wheel names none")
+    assert os.path.getsize(wheel) <= 25_000_000
+    assert "manylinux_2_34" in os.path.basename(wheel)
+    run(sys.executable, "-m", "venv", tmp_path / "venv", check=True)
+    python = tmp_path / "venv/bin/python"
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, check=True)
+    (tmp_path / "specs").symlink_to(ROOT / "specs")
+    program = blocks("README.md") + (
+        "\nassert polyattn.__file__.startswith('" + str(tmp_path) + "')"
+        "\ntry:"
+        "\n    kernel.save('saved')"
+        "\n    raise SystemExit('saved without a linker')"
+        "\nexcept polyattn.CallError as error:"
+        "\n    assert 'none of cc, clang' in str(error), error\n"
+    )
+    (tmp_path / "page.py").write_text(program)
+    done = run(python, "page.py", cwd=tmp_path, env={"PATH": ""})
+    assert done.returncode == 0, done.stderr
+
+
+def test_version():
+    version = re.search(r"project\(polyattn VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
+    assert polyattn.__version__ == version[1]

@@ -1,0 +1,38 @@
+"""Kernels on PyTorch's tensors, without operators: a call is one on arrays."""
+
+import numpy as np
+import pytest
+from conftest import SPECS
+
+import polyattn
+
+torch = pytest.importorskip("torch")
+
+
+def test_tensors_in_and_out(linear, qkv):
+    expected = linear(*qkv, threads=1)
+    found = linear(*map(torch.from_numpy, qkv), threads=1)
+    assert isinstance(found, torch.Tensor) and np.array_equal(found.numpy(), expected)
+    out = torch.zeros_like(found)
+    assert linear(*qkv, out=out, threads=1) is out
+    assert np.array_equal(out.numpy(), expected)
+
+
+def test_bf16(rng):
+    kernel = polyattn.compile(SPECS / "linear.mlir", "linear", dtype=torch.bfloat16)
+    qkv = [torch.from_numpy(rng.standard_normal((1, 40, 2, 64)).astype("f4")).bfloat16() for _ in range(3)]
+    o = kernel(*qkv)
+    assert o.dtype == torch.bfloat16
+    expected = polyattn.reference(SPECS / "linear.mlir", "linear")(*qkv)
+    assert expected.dtype == torch.float64
+    assert (o.double() - expected).abs().max() < 1e-2 * expected.abs().max()
+
+
+def test_tensors_that_require_gradients_are_refused(linear, qkv):
+    tensors = [torch.from_numpy(x) for x in qkv]
+    tensors[1].requires_grad_()
+    with pytest.raises(polyattn.CallError, match="argument 'k': expected a tensor without gradients"):
+        linear(*tensors)
+    with pytest.raises(polyattn.CallError, match="argument 'k'"):
+        linear(tensors[0], tensors[1] * 2, tensors[2])
+    linear(*(x.detach() for x in tensors))
