@@ -10,6 +10,8 @@ from importlib.metadata import version as _version
 
 from ._errors import CallError, Diagnostic, SpecError
 from ._kernels import Kernel, Reference, Signature, Tensor, compile, reference
+from . import library
+from .builder import Spec, attention, feature_map
 
 __version__ = _version("polyattn")
 
@@ -19,8 +21,12 @@ __all__ = [
     "Kernel",
     "Reference",
     "Signature",
+    "Spec",
     "SpecError",
     "Tensor",
+    "attention",
     "compile",
+    "feature_map",
+    "library",
     "reference",
 ]

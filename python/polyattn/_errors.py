@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of Python that made a line of a spec."""
+
+    file: str
+    line: int
+    column: int
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,21 @@ class SpecError(ValueError):
         self.diagnostics = [
             Diagnostic(m[1], int(m[2]), int(m[3]), m[4], m[5]) for m in found if m is not None
         ]
+
+
+    def at(self, name: str, places: Sequence[Place | None]) -> SpecError:
+        """The same about the lines of Python that a spec called `name` was built from."""
+
+        def move(line: str) -> str:
+            found = self._LOCATED.match(line)
+            if found is None or found[1] != name or int(found[2]) > len(places):
+                return line
+            place = places[int(found[2]) - 1]
+            if place is None:
+                return line
+            return f"{place.file}:{place.line}:{place.column}: {found[4]}: {found[5]}"
+
+        return SpecError("\n".join(map(move, str(self).splitlines())))
 
 
 class CallError(ValueError):

@@ -9,7 +9,7 @@ from typing import Any, Union
 
 from . import _polyattn
 from ._arrays import NAMES
-from ._specs import Spec, check_direction, source_of
+from ._specs import Spec, check_direction, python_lines_of, source_of
 
 _SIZES = {-1: "B", -2: "T", -3: "Tk", -4: "H", -5: "Hkv", -6: "L"}
 
@@ -116,10 +116,11 @@ def compile(
     cache: a folder for compiled code; the user's if None, none if "".
     """
     check_direction(direction)
-    source = source_of(spec, entry, target, dtype, invariant=invariant, cache=cache)
-    return Kernel(source)
+    with python_lines_of(spec):
+        return Kernel(source_of(spec, entry, target, dtype, invariant=invariant, cache=cache))
 
 
 def reference(spec: Spec, entry: str | None = None, dtype: Any = None) -> Reference:
     """The oracle of an entry of a spec: a function that gives results in f64."""
-    return Reference(source_of(spec, entry, dtype=dtype))
+    with python_lines_of(spec):
+        return Reference(source_of(spec, entry, dtype=dtype))

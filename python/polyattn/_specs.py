@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+from collections.abc import Iterator
 from typing import Any, Protocol, Union, runtime_checkable
 
-from ._errors import CallError
+from ._errors import CallError, SpecError
 from ._polyattn import Source
 
 
@@ -70,6 +72,18 @@ def storage_of(dtype: Any) -> str | None:
 def check_direction(direction: str) -> None:
     if direction != "forward":
         raise CallError(f"direction: expected forward, the only one so far, got {direction!r}")
+
+
+@contextlib.contextmanager
+def python_lines_of(spec: Spec) -> Iterator[None]:
+    """Diagnostics of a spec that a builder has made are about its Python."""
+    try:
+        yield
+    except SpecError as error:
+        places = getattr(spec, "places", None)
+        if places is None or not isinstance(spec, HasText):
+            raise
+        raise error.at(spec.name, places) from None
 
 
 def source_of(

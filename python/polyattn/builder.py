@@ -1,0 +1,213 @@
+"""A builder of specs: Python functions over vectors, traced into the polyattn dialect.
+
+    @polyattn.feature_map
+    def llops(x, a, b):
+        return (x @ a) * (x @ b)
+
+    @polyattn.attention
+    def llops_p2(q: Sequence[64], k: Sequence[64], v: Sequence[64], a: Weight[64, 256], b: Weight[64, 256]):
+        return attend(llops(q, a, b), llops(k, a, b), v, normalizer=none(), grouping="block")
+
+Each op keeps the Python line that asked for it, and diagnostics point there.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from ._arguments import (
+    Argument,
+    Decay,
+    FirstPosition,
+    HeadDecay,
+    HeadTable,
+    HeadWeight,
+    Sequence,
+    State,
+    StateNormalizer,
+    Table,
+    Weight,
+    Weight32,
+)
+from ._attend import FinalState, Normalizer, attend, by_bias, by_sum, none
+from ._errors import CallError, Place
+from ._ops import (
+    absolute,
+    clamp_min,
+    concat,
+    constant,
+    cos,
+    elu_plus_one,
+    exp,
+    gelu,
+    l2_norm,
+    l2_rescale,
+    layer_norm,
+    maximum,
+    relu,
+    rope,
+    sigmoid,
+    silu,
+    sin,
+    softmax,
+    softplus,
+    squared_norm,
+    sum_norm,
+    tanh,
+    tensor,
+    tensor_power,
+    triangle,
+)
+from ._values import Matrix, Program, Tensor, Vector, add, hadamard, kind_of, project, vector_of, word
+
+__all__ = [
+    "Argument",
+    "Decay",
+    "FirstPosition",
+    "HeadDecay",
+    "HeadTable",
+    "HeadWeight",
+    "Matrix",
+    "Normalizer",
+    "Sequence",
+    "Spec",
+    "State",
+    "StateNormalizer",
+    "Table",
+    "Tensor",
+    "Vector",
+    "Weight",
+    "Weight32",
+    "absolute",
+    "add",
+    "attend",
+    "attention",
+    "by_bias",
+    "by_sum",
+    "clamp_min",
+    "concat",
+    "constant",
+    "cos",
+    "elu_plus_one",
+    "exp",
+    "feature_map",
+    "gelu",
+    "hadamard",
+    "l2_norm",
+    "l2_rescale",
+    "layer_norm",
+    "maximum",
+    "none",
+    "project",
+    "relu",
+    "rope",
+    "sigmoid",
+    "silu",
+    "sin",
+    "softmax",
+    "softplus",
+    "squared_norm",
+    "sum_norm",
+    "tanh",
+    "tensor",
+    "tensor_power",
+    "triangle",
+]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A traced attention. `compile` and `reference` take it; `text` is its dialect.
+
+    `places` has the Python line of every line of the text, where there is one."""
+
+    name: str
+    text: str = field(repr=False)
+    places: tuple[Place | None, ...] = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def feature_map(function: Callable[..., Any]) -> Callable[..., Vector]:
+    """Says that a function makes a vector of vectors and weights, and checks that it does."""
+
+    @functools.wraps(function)
+    def apply(*arguments: Any, **named: Any) -> Vector:
+        return vector_of(function(*arguments, **named), function.__name__)
+
+    return apply
+
+
+def _argument_types(
+    function: Callable[..., Any], variables: dict[str, Any]
+) -> dict[str, Argument]:
+    """From annotations, which are text after `from __future__ import annotations`."""
+    found: dict[str, Argument] = {}
+    for name in inspect.signature(function).parameters:
+        kind = function.__annotations__.get(name)
+        if isinstance(kind, str):
+            kind = eval(kind, function.__globals__, variables)
+        if not isinstance(kind, Argument):
+            raise CallError(
+                f"{function.__name__}: argument '{name}': expected an annotation such as "
+                f"Sequence[64] or Weight[64, 256], got {kind}"
+            )
+        found[name] = kind
+    return found
+
+
+def _trace(
+    function: Callable[..., Any], name: str, dtype: str, results: tuple[str, ...] | None,
+    arguments: dict[str, Argument],
+) -> Spec:  # fmt: skip
+    program = Program(word(dtype, "dtype"))
+    for one in (name, *arguments, *(results or ())):
+        word(one, "a name of an attention")
+    tensors = {key: Tensor(program, key, kind) for key, kind in arguments.items()}
+    given = function(**tensors)
+    outputs = given if isinstance(given, tuple) else (given,)
+    values = [x._read() if isinstance(x, Tensor) else x for x in outputs]
+    for value in values:
+        if not isinstance(value, (Vector, FinalState)):
+            raise CallError(f"{name}: expected vectors as results, got {kind_of(value)}")
+    names = results or ("o", "final", "final_normalizer")[: len(values)]
+    if len(names) != len(values):
+        raise CallError(f"{name}: expected {len(names)} results {names}, got {len(values)}")
+    firsts = [key for key, kind in arguments.items() if kind.kind == "first"]
+    clause = f" first_position %{firsts[0]}" if firsts else ""
+    types = [
+        x._type if isinstance(x, FinalState) else f"tensor<?x?x?x{x.width}x{dtype}>" for x in values
+    ]
+    head = ", ".join(f"%{key}: {tensor.type}" for key, tensor in tensors.items())
+    tail = ", ".join(f"{key}: {kind}" for key, kind in zip(names, types))
+    lines = program.lines + [
+        f"return {', '.join(x._name for x in values)} : {', '.join(x._type for x in values)}"
+    ]
+    body = "\n".join(f"  {line}" for line in lines)
+    text = f"polyattn.attention @{name}({head}) -> ({tail}){clause} {{\n{body}\n}}\n"
+    code = function.__code__
+    start = Place(code.co_filename, code.co_firstlineno, 1)
+    return Spec(name, text, (start, *program.places, start, start))
+
+
+def attention(
+    function: Callable[..., Any] | None = None, *, name: str | None = None, dtype: str = "f32",
+    results: tuple[str, ...] | None = None, arguments: dict[str, Argument] | None = None,
+) -> Any:  # fmt: skip
+    """Traces a function into a Spec. Its annotations, or `arguments`, say what its arguments are.
+
+    dtype: what sequences and weights are stored in; results: their names, o, final and final_normalizer if None.
+    """
+
+    variables = sys._getframe(1).f_locals
+
+    def trace(function: Callable[..., Any]) -> Spec:
+        types = _argument_types(function, variables) if arguments is None else arguments
+        return _trace(function, name or function.__name__, dtype, results, types)
+
+    return trace if function is None else trace(function)

@@ -1,0 +1,61 @@
+"""Every system of the project's specs/ as a function of its sizes, which gives a Spec.
+
+    kernel = polyattn.compile(polyattn.library.llops(d=64, m=1024, p=2))
+"""
+
+from .elementwise import (
+    dpfp,
+    elementwise_power,
+    eps_on_sums,
+    flatten,
+    flatten_vision,
+    linear,
+    polaformer,
+    polaformer_half,
+    summed,
+)
+from .polynomials import (
+    based,
+    fast_rope,
+    fpa,
+    fpa_coordinates,
+    fpa_diagonal,
+    fpa_rank1,
+    llops,
+    polynomial,
+    power,
+    triangle,
+)
+from .positions import lightning, retnet, xpos
+from .sketches import polysketch, polysketch_learned
+from .softmax_like import hedgehog, performer, rff
+
+__all__ = [
+    "based",
+    "dpfp",
+    "elementwise_power",
+    "eps_on_sums",
+    "fast_rope",
+    "flatten",
+    "flatten_vision",
+    "fpa",
+    "fpa_coordinates",
+    "fpa_diagonal",
+    "fpa_rank1",
+    "hedgehog",
+    "lightning",
+    "linear",
+    "llops",
+    "performer",
+    "polaformer",
+    "polaformer_half",
+    "polynomial",
+    "polysketch",
+    "polysketch_learned",
+    "power",
+    "retnet",
+    "rff",
+    "summed",
+    "triangle",
+    "xpos",
+]

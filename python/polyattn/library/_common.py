@@ -1,0 +1,31 @@
+"""What the functions of the library share."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from .._errors import CallError
+from ..builder import Argument, Sequence, Spec, attention, layer_norm
+
+
+def build(
+    name: str, dtype: str, arguments: dict[str, Argument], body: Callable[..., Any],
+    results: tuple[str, ...] | None = None,
+) -> Spec:  # fmt: skip
+    spec: Spec = attention(body, name=name, dtype=dtype, arguments=arguments, results=results)
+    return spec
+
+
+def sequences(d: int, dv: int | None) -> dict[str, Argument]:
+    """Queries, keys and values; values are as wide as keys unless said otherwise."""
+    return {"q": Sequence[d], "k": Sequence[d], "v": Sequence[dv or d]}
+
+
+def one_of(what: str, choice: Any, known: Any) -> None:
+    if choice not in known:
+        raise CallError(f"{what}: expected one of {', '.join(map(str, known))}, got {choice!r}")
+
+
+def normalized(x: Any, gamma: Any, beta: Any) -> Any:
+    """PolySketchFormer's layer normalization before the kernel."""
+    return layer_norm(x, gamma, beta, eps=1e-5)

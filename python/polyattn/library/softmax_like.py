@@ -1,0 +1,88 @@
+"""Feature maps that stand for softmax attention: random features and hedgehog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import builder as b
+from ..builder import Spec
+from ._common import build, one_of, sequences
+
+
+def performer(
+    d: int = 64, dv: int | None = None, m: int = 256, *, form: str = "plain", dtype: str = "f32",
+    name: str = "performer",
+) -> Spec:  # fmt: skip
+    """Performer, FAVOR+ (Choromanski et al. 2020); w holds orthogonal Gaussian directions.
+
+    form: plain; stabilized (the largest exponent of a query is subtracted); guarded (the authors' eps and denominator).
+    """
+    one_of("form", form, ("plain", "stabilized", "guarded"))
+
+    def favor(x: Any, w: Any, stabilized: bool = False) -> Any:
+        h = x * d**-0.25
+        wx = h @ w
+        terms = [wx, b.squared_norm(h) * -0.5]
+        if stabilized:
+            terms.append(b.maximum(wx) * -1.0)
+        e = b.exp(b.add(*terms))
+        return (e + 1e-6 if form == "guarded" else e) * m**-0.5
+
+    def body(q: Any, k: Any, v: Any, w: Any) -> Any:
+        normalizer = b.by_sum(1e-6)
+        if form == "guarded":
+            normalizer = b.by_sum(0.0, guard_below=1e-6, guard_add=2e-6)
+        return b.attend(favor(q, w, form == "stabilized"), favor(k, w), v, normalizer=normalizer)
+
+    return build(name, dtype, sequences(d, dv) | {"w": b.Weight[d, m]}, body)
+
+
+def rff(
+    d: int = 64, dv: int | None = None, m: int = 256, *, softmax: bool = False, dtype: str = "f32",
+    name: str = "rff",
+) -> Spec:  # fmt: skip
+    """Random Fourier features: the Gaussian kernel, or with `softmax` exp(<q, k> / sqrt d)."""
+
+    def fourier(x: Any, w: Any) -> Any:
+        h = x * d**-0.25
+        wx = h @ w
+        both = b.concat(b.cos(wx), b.sin(wx))
+        if softmax:
+            both = b.hadamard(both, b.exp(b.squared_norm(h) * 0.5))
+        return both * m**-0.5
+
+    def body(q: Any, k: Any, v: Any, w: Any) -> Any:
+        normalizer = b.by_sum(1e-6, min_denom=1e-4)
+        return b.attend(fourier(q, w), fourier(k, w), v, normalizer=normalizer, signed_scores=True)
+
+    return build(name, dtype, sequences(d, dv) | {"w": b.Weight[d, m]}, body)
+
+
+def hedgehog(
+    d: int = 64, dv: int | None = None, *, form: str = "halves", eps: float = 1e-6,
+    dtype: str = "f32", name: str = "hedgehog",
+) -> Spec:  # fmt: skip
+    """Hedgehog (Zhang et al. 2024), its weights one per head.
+
+    form: halves (a softmax of x W and one of -x W); joint (one softmax of both, with a bias and a factor of 2); exp.
+    """
+    one_of("form", form, ("halves", "joint", "exp"))
+
+    def phi(x: Any, w: Any, bias: Any) -> Any:
+        z = b.project(x, w, bias)
+        if form == "joint":
+            return b.softmax(b.concat(z * 2.0, z * -2.0), groups=1)
+        both = b.concat(z, -z)
+        return b.exp(both) if form == "exp" else b.softmax(both, groups=2)
+
+    def body(
+        q: Any, k: Any, v: Any, w_q: Any, w_k: Any, b_q: Any = None, b_k: Any = None
+    ) -> Any:
+        return b.attend(phi(q, w_q, b_q), phi(k, w_k, b_k), v, normalizer=b.by_sum(eps))
+
+    arguments = sequences(d, dv)
+    for side in "qk":
+        arguments[f"w_{side}"] = b.HeadWeight[d, d]
+        if form == "joint":
+            arguments[f"b_{side}"] = b.HeadWeight[d]
+    return build(name, dtype, arguments, body)
