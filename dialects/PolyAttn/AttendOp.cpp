@@ -106,7 +106,7 @@ LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
                                "quadratic form");
     Type f32 = Float32Type::get(context);
     results.push_back(RankedTensorType::get({any, any, width, valueWidth}, f32));
-    if (op.getNormalizer().getKind() != NormalizerKind::None)
+    if (op.getNormalizer().hasDenominator())
       results.push_back(RankedTensorType::get({any, any, width}, f32));
   }
   return success();
@@ -164,7 +164,7 @@ static LogicalResult verifyStates(AttendOp op) {
   if (!isStateTensor(state, {width, valueWidth}))
     return op.emitOpError("C8: expected an initial state tensor<?x?x")
            << width << "x" << valueWidth << "xf32>, got " << state.getType();
-  bool normalized = op.getNormalizer().getKind() != NormalizerKind::None;
+  bool normalized = op.getNormalizer().hasDenominator();
   if (normalized != bool(normalizer))
     return op.emitOpError("C8: an initial normalizer is given where, and only where, there is a "
                           "normalizer");
@@ -185,7 +185,7 @@ LogicalResult AttendOp::verify() {
   for (Value tensor : {getDecay(), getInitialState(), getInitialNormalizer()})
     if (tensor && !isa<BlockArgument>(tensor))
       return emitOpError("C12: a decay or an initial state must be an argument of the attention");
-  if (getNormalizer().getEpsMode() == EpsMode::RowMax && (getInitialState() || getFinalState()))
+  if (!getNormalizer().allowsState() && (getInitialState() || getFinalState()))
     return emitOpError("C13: `eps_mode = row_max` has no state, as the row's largest score is not "
                        "known from one");
   if (getBlock() && int64_t(*getBlock()) < 1)
@@ -223,7 +223,7 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
     }
     scoresSigned |= !scoresNonNegative(getLocalQuery(), getLocalKey(), scoreScale());
   }
-  if (getNormalizer().getKind() != NormalizerKind::None && scoresSigned && !getSignedScores())
+  if (getNormalizer().hasDenominator() && scoresSigned && !getSignedScores())
     return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "
                        "non-negative map, or say `signed_scores` if that is meant");
   bool hasState = getInitialState() || getFinalState();

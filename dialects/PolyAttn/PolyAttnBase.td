@@ -154,6 +154,16 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
     APFloatParameter<"">:$guard_below,
     APFloatParameter<"">:$guard_add,
     APFloatParameter<"">:$min_denom);
+  let extraClassDeclaration = [{
+    /// Whether a row is divided by a number that its scores give; else they are not summed up.
+    bool hasDenominator() const { return getKind() != NormalizerKind::None; }
+    /// Whether that number takes the row's largest score, too.
+    bool needsRowMax() const { return getEpsMode() == EpsMode::RowMax; }
+    /// Whether a running state says enough of a row: sums over its keys, no more.
+    bool allowsState() const { return !needsRowMax(); }
+    /// Whether sums are divided by the number of visible keys first.
+    bool isMean() const { return getReduce() == Reduce::Mean; }
+  }];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "NormalizerKind":$kind, "double":$eps, "EpsMode":$epsMode,

@@ -28,8 +28,7 @@ int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidt
 bool hasRecurrentReading(AttentionOp attention) {
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
     return widthOf(attend.getKey()) <= AttendOp::kMaxStateWidth / 64 &&
-           !hasAbsoluteScore(attend.getQuery()) &&
-           attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
+           !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
   });
 }
 

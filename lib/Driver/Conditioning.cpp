@@ -63,8 +63,7 @@ bool driver::hasQuickRecurrentReading(AttentionOp attention, const CallSizes &si
     double work = double(sizes.batch * sizes.heads * (sizes.queries + sizes.keys)) * width *
                   double(widthOf(attend.getValue()) + 4);
     return width < 1e5 && work < 2e7 && !hasAbsoluteScore(attend.getQuery()) &&
-           !hasAbsoluteScore(attend.getKey()) &&
-           attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
+           !hasAbsoluteScore(attend.getKey()) && attend.getNormalizer().allowsState();
   });
 }
 

@@ -254,7 +254,7 @@ EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
     Structure structure = cast<FeatureType>(attend.getKey().getType()).getStructure();
     int64_t width = structure.width();
     int64_t valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
-    bool normalized = attend.getNormalizer().getKind() != NormalizerKind::None;
+    bool normalized = attend.getNormalizer().hasDenominator();
     holdable &= width <= AttendOp::kMaxStateWidth && !hasAbsoluteScore(attend.getKey());
     if (holdable)
       stateBytes += saturatingMul(4 * width, valueWidth + normalized);

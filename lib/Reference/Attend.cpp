@@ -12,31 +12,6 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::reference;
 
-/// o = N over the denominator that the normalizer builds (NormalizerAttr).
-/// `before` is the number of keys that an initial state stands for.
-static void normalize(Row &row, NormalizerAttr normalizer, int64_t before) {
-  double denominator = row.denominator, unit = 1;
-  if (normalizer.getReduce() == Reduce::Mean)
-    unit = before + row.count ? 1.0 / double(before + row.count) : 0;
-  if (normalizer.getKind() == NormalizerKind::None) {
-    for (double &x : row.numerator)
-      x *= unit;
-    return;
-  }
-  denominator *= unit;
-  double eps = normalizer.getEps().convertToDouble();
-  if (normalizer.getEpsMode() == EpsMode::RowMax)
-    eps *= row.largest * unit;
-  double total = denominator + normalizer.getBias().convertToDouble() + eps;
-  if (std::fabs(denominator) <= normalizer.getGuardBelow().convertToDouble())
-    total += normalizer.getGuardAdd().convertToDouble();
-  double floor = normalizer.getMinDenom().convertToDouble();
-  if (std::fabs(total) < floor)
-    total = std::signbit(total) && total != 0 ? -floor : floor;
-  for (double &x : row.numerator)
-    x *= unit / total;
-}
-
 int64_t Evaluator::kvHeadOf(AttendOp op, int64_t head) const {
   if (op.getGrouping() == Grouping::Interleaved)
     return head % sizes.kvHeads;
@@ -193,7 +168,7 @@ LogicalResult Evaluator::attend(AttendOp op) {
       return op.emitError("a running state of ") << width << " features is too large to hold";
     if (hasAbsoluteScore(op.getQuery()))
       return op.emitError("an odd power of |score| has no features");
-    if (op.getNormalizer().getEpsMode() == EpsMode::RowMax)
+    if (!op.getNormalizer().allowsState())
       return op.emitError("the row's largest score is not known from a running state");
   }
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();

@@ -58,6 +58,10 @@ struct Row {
   }
 };
 
+/// o = N over the denominator that the normalizer builds. `before` is the number of keys that an
+/// initial state stands for.
+void normalize(Row &row, NormalizerAttr normalizer, int64_t before);
+
 /// S and z of one batch and head.
 struct State {
   std::vector<std::vector<double>> sums; // D x dv

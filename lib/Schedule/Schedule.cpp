@@ -19,8 +19,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   shape.valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
   shape.scoreWidth = structure.scoreCost();
   shape.hasScoreForm = structure.hasScoreForm();
-  shape.hasFeatures = !hasAbsoluteScore(attend.getQuery()) &&
-                      attend.getNormalizer().getEpsMode() != EpsMode::RowMax;
+  shape.hasFeatures = !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
   shape.needsState = attend.getInitialState() || attend.getFinalState();
   shape.causal = attend.getMask() == Mask::Causal;
   if (Value localQuery = attend.getLocalQuery()) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttendProgram.h"
+#include "Normalizer.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -15,7 +16,7 @@ Accumulators AttendProgram::zeroAccumulators(TileBuilder &b) const {
   sums.numerator = b.constant(context.block, valueWidth, 0);
   if (normalized())
     sums.denominator = b.constant(context.block, 1, 0);
-  if (op.getNormalizer().getEpsMode() == EpsMode::RowMax)
+  if (op.getNormalizer().needsRowMax())
     sums.largest = b.constant(context.block, 1, -std::numeric_limits<double>::infinity());
   return sums;
 }
@@ -259,7 +260,7 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const 
 /// o = N over the denominator (NormalizerAttr).
 Value AttendProgram::normalize(TileBuilder &b, const Accumulators &sums, const BlockPlace &place) {
   NormalizerAttr attr = op.getNormalizer();
-  bool mean = attr.getReduce() == Reduce::Mean;
+  bool mean = attr.isMean();
   Value keysBefore; // those that an initial state stands for
   if (mean && causal() && context.frame.firstPosition)
     keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
@@ -291,28 +292,8 @@ Value AttendProgram::normalize(TileBuilder &b, const Accumulators &sums, const B
     next += mean || !causal();
     if (!denominator)
       return unit;
-    auto scaledByUnit = [&](Value x) { return unit ? e.mul(x, unit) : x; };
-    denominator = scaledByUnit(denominator);
-    double bias = attr.getBias().convertToDouble(), eps = attr.getEps().convertToDouble();
-    Value total = denominator;
-    if (sums.largest)
-      total = e.add(total, e.mul(e.number(eps), scaledByUnit(in[next])));
-    else
-      bias += eps;
-    if (bias != 0)
-      total = e.add(total, e.number(bias));
-    if (!attr.getGuardAdd().isZero()) {
-      Value magnitude = math::AbsFOp::create(e, denominator);
-      Value small = arith::CmpFOp::create(e, arith::CmpFPredicate::OLE, magnitude,
-                                          e.number(attr.getGuardBelow().convertToDouble()));
-      total = e.select(small, e.add(total, e.number(attr.getGuardAdd().convertToDouble())), total);
-    }
-    if (!attr.getMinDenom().isZero()) {
-      double floor = attr.getMinDenom().convertToDouble();
-      Value small = e.less(math::AbsFOp::create(e, total), e.number(floor));
-      Value signedFloor = e.select(e.less(total, e.number(0)), e.number(-floor), e.number(floor));
-      total = e.select(small, signedFloor, total);
-    }
+    Value largest = sums.largest ? in[next] : Value();
+    Value total = denominatorOf(e, attr, {denominator, largest, unit});
     Value factor = e.div(unit ? unit : e.number(1), total);
     return op.getInitialState() ? factor : orZero(factor);
   });

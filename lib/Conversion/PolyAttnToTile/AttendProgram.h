@@ -61,7 +61,7 @@ public:
   Accumulators block(TileBuilder &builder, VectorProgram &queries, const BlockPlace &place);
   /// o = N over the denominator, [C x dv].
   mlir::Value normalize(TileBuilder &builder, const Accumulators &sums, const BlockPlace &place);
-  bool normalized() const { return op.getNormalizer().getKind() != NormalizerKind::None; }
+  bool normalized() const { return op.getNormalizer().hasDenominator(); }
   int64_t getValueWidth() const { return valueWidth; }
   /// True where the state takes in a whole run of blocks at its end.
   bool updatesAfterRun() const { return usesState() && causal() && isLocal() && runsAreLong(); }

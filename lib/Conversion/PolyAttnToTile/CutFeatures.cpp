@@ -24,7 +24,7 @@ void KernelBuilder::cutByFeatures() {
     bool canSplit = schedule.form != ScheduleForm::Quadratic && set.isCausal();
     maxSplits = std::min(maxSplits, canSplit ? features / schedule.featureBlock : 1);
     partialColumns += cast<FeatureType>(attend.getValue().getType()).getWidth() +
-                      (attend.getNormalizer().getKind() != NormalizerKind::None);
+                      attend.getNormalizer().hasDenominator();
   }
 }
 

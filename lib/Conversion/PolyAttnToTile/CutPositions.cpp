@@ -31,7 +31,7 @@ SmallVector<HiddenArgument> KernelBuilder::segmentTensors() {
     int64_t features = planFeatures(attend.getKey()).monomials.size();
     add("segment_states",
         {any, any, any, features, cast<FeatureType>(attend.getValue().getType()).getWidth()});
-    if (attend.getNormalizer().getKind() != NormalizerKind::None)
+    if (attend.getNormalizer().hasDenominator())
       add("segment_normalizers", {any, any, any, features});
     if (attend.hasDecay())
       add("segment_decays", {any, any, any});

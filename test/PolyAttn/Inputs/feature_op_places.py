@@ -1,10 +1,11 @@
-"""An op of the polyattn dialect stands in few files of the compiler.
+"""An op or a normalizer of the polyattn dialect stands in few files of the compiler.
 
     feature_op_places.py SOURCE
 
 A function like exp stands in its definition and in the file that emits elements; a reduction or
 normalization in its definition, in its family's files of the dialect, the oracle and the conversion, and
-in the list of emissions.
+in the list of emissions. What a normalizer's kind and fields mean is asked where the attribute is
+defined, read and written, and in the two formulas.
 """
 
 import glob
@@ -18,6 +19,9 @@ emission = "lib/Conversion/PolyAttnToTile/"
 function_files = {definitions, emission + "ElementEmission.cpp"}
 norm_files = {definitions, "dialects/PolyAttn/NormOps.cpp", "lib/Reference/FeatureProgram.cpp",
               emission + "VectorEmission.h", emission + "NormEmission.cpp"}
+normalizer_files = {"dialects/PolyAttn/PolyAttnBase.td", "dialects/PolyAttn/PolyAttnDialect.cpp",
+                    "lib/Reference/Normalizer.cpp", emission + "Normalizer.cpp"}
+normalizer = r"\b(NormalizerKind|EpsMode|Reduce)::|\bget(EpsMode|Reduce|GuardBelow|GuardAdd|MinDenom)\(\)"
 norms = ["SquaredNormOp", "MaxOp", "L2NormOp", "L2RescaleOp", "SumNormOp", "SoftmaxOp"]
 
 texts = {}
@@ -27,10 +31,13 @@ for folder in ["dialects", "lib", "include", "tools", "runtime"]:
             texts[os.path.relpath(path, source)] = open(path).read()
 
 
+def files_with(pattern):
+    return {path for path, text in texts.items() if re.search(pattern, text)}
+
+
 def files_of(op):
     # Other dialects have ops of the same name.
-    name = re.compile(r"(?<![:\w])(?:polyattn::|PolyAttn_)?" + op + r"\b")
-    return {path for path, text in texts.items() if name.search(text)}
+    return files_with(r"(?<![:\w])(?:polyattn::|PolyAttn_)?" + op + r"\b")
 
 
 functions = re.findall(r"def PolyAttn_(\w+) : PolyAttn_FunctionOp<", texts[definitions])
@@ -40,7 +47,10 @@ for expected, ops in [(function_files, functions), (norm_files, norms)]:
         found = files_of(op)
         if found != expected:
             problems.append(f"{op} stands in {sorted(found)}, expected {sorted(expected)}")
+found = files_with(normalizer)
+if found != normalizer_files:
+    problems.append(f"normalizers stand in {sorted(found)}, expected {sorted(normalizer_files)}")
 print(f"{len(functions)} functions in {len(function_files)} files each, "
-      f"{len(norms)} norms in {len(norm_files)}")
+      f"{len(norms)} norms in {len(norm_files)}, normalizers in {len(normalizer_files)}")
 if problems:
     sys.exit("\n".join(problems))

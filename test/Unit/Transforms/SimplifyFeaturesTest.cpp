@@ -45,9 +45,8 @@ int64_t widthOf(AttentionOp attention) {
 }
 
 bool hasRowMax(AttentionOp attention) {
-  return llvm::any_of(attention.getBody().getOps<AttendOp>(), [](AttendOp op) {
-    return op.getNormalizer().getEpsMode() == EpsMode::RowMax;
-  });
+  return llvm::any_of(attention.getBody().getOps<AttendOp>(),
+                      [](AttendOp op) { return op.getNormalizer().needsRowMax(); });
 }
 
 bool isAbsolute(AttentionOp attention) {
