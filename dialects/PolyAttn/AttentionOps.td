@@ -136,7 +136,8 @@ def PolyAttn_ApplyOp : PolyAttn_Op<"apply",
 
     Example: `%phi = polyattn.apply @llops(%q, %theta1, %theta2) : tensor<?x?x?x64xf32>, tensor<64x256xf32>, tensor<64x256xf32> -> [256]`
   }];
-  let arguments = (ins FlatSymbolRefAttr:$map, Variadic<AnyType>:$inputs);
+  let arguments = (ins FlatSymbolRefAttr:$map,
+      Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType, PolyAttn_WeightType]>>:$inputs);
   let results = (outs PolyAttn_FeatureType:$result);
   let assemblyFormat = [{
     $map `(` $inputs `)` attr-dict `:` custom<FeatureTypes>(type($inputs)) `->`
@@ -216,7 +217,7 @@ def PolyAttn_ReturnOp : PolyAttn_Op<"return",
     [Terminator, Pure, HasParent<"::polyattn::AttentionOp">,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the results of an attention";
-  let arguments = (ins Variadic<AnyType>:$results);
+  let arguments = (ins Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$results);
   let assemblyFormat = "$results attr-dict `:` custom<FeatureTypes>(type($results))";
 }
 

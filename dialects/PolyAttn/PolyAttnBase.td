@@ -76,9 +76,6 @@ def PolyAttn_WeightType : PolyAttn_Type<"Weight", "weight"> {
   let parameters = (ins ArrayRefParameter<"int64_t", "sizes">:$shape);
 }
 
-def PolyAttn_FeatureLike : AnyTypeOf<[PolyAttn_FeatureType]>;
-def PolyAttn_WeightLike : AnyTypeOf<[PolyAttn_WeightType]>;
-
 class PolyAttn_Enum<string name, string doc, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, doc, cases> {
   let cppNamespace = "::polyattn";

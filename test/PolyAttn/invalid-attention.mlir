@@ -870,3 +870,25 @@ polyattn.attention @attention_c2_weight(%w: tensor<4x4xf16>, %q: tensor<?x?x?x4x
   %a = read %q : tensor<?x?x?x4xbf16> -> [4]
   return %a : [4]
 }
+
+// -----
+
+polyattn.attention @return_of_weight(%q: tensor<?x?x?x4xf32>, %w: tensor<4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %w : tensor<4x4xf32> -> 4x4
+  // expected-error@+1 {{operand #0 must be variadic of a vector of features}}
+  return %a : 4x4
+}
+
+// -----
+
+polyattn.feature_map @identity(%x: [4]) {
+  yield %x : [4]
+}
+"polyattn.attention"() ({
+^bb0(%n: index):
+  // expected-error@+1 {{operand #0 must be variadic of ranked tensor of any type values or a vector of features}}
+  %a = "polyattn.apply"(%n) {map = @identity} : (index) -> !polyattn.feature<[4]>
+  "polyattn.return"(%a) : (!polyattn.feature<[4]>) -> ()
+}) {sym_name = "apply_of_index", arg_names = ["n"], result_names = ["o"],
+    result_types = [tensor<?x?x?x4xf32>]} : () -> ()
