@@ -46,10 +46,11 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
   let description = [{
     Brings the vectors of every `attend` to a simple form. Maps must be inlined.
 
-    First what keeps the features themselves: factors move out of products, powers,
-    projections without bias and selections and gather, constants fold, nested sums and
-    products flatten, equal vectors are computed once. A projection of a projection is one
-    with the product of the weights, where that takes no more operations at a position.
+    First what keeps the features themselves, in maps that are left, too: factors move out of
+    products, powers, projections without bias and selections and gather, constants fold,
+    nested sums and products flatten, equal vectors are computed once. A projection of a
+    projection is one with the product of the weights, where that takes no more operations at
+    a position.
 
     Then, where an attention asks for no state, what keeps the scores. Query and key are
     rewritten together, also where a schedule is given, which says nothing of how features are

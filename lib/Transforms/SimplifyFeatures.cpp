@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FeatureRewrites.h"
 #include "ScoreForm.h"
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
@@ -78,11 +79,15 @@ struct SimplifyFeatures : polyattn::impl::SimplifyFeaturesBase<SimplifyFeatures>
     RewritePatternSet set(context);
     auto *dialect = context->getOrLoadDialect<PolyAttnDialect>();
     dialect->getCanonicalizationPatterns(set);
+    populateFeatureRewrites(set);
     patterns = std::move(set);
     return success();
   }
 
   void runOnOperation() override {
+    for (auto map : getOperation().getOps<FeatureMapOp>())
+      if (failed(cleanUp(map)))
+        return signalPassFailure();
     for (auto attention : getOperation().getOps<AttentionOp>()) {
       if (failed(cleanUp(attention)))
         return signalPassFailure();
@@ -100,18 +105,18 @@ struct SimplifyFeatures : polyattn::impl::SimplifyFeaturesBase<SimplifyFeatures>
 
   /// Folds, and computes equal vectors once: before, too, for some folds ask whether a vector has
   /// one use.
-  LogicalResult cleanUp(AttentionOp attention) {
-    mergeEqual(attention);
-    if (failed(applyPatternsGreedily(attention.getBody(), patterns)))
-      return attention.emitError("the simplification of features does not end");
-    mergeEqual(attention);
+  LogicalResult cleanUp(Operation *program) {
+    mergeEqual(program);
+    if (failed(applyPatternsGreedily(program->getRegion(0), patterns)))
+      return program->emitError("the simplification of features does not end");
+    mergeEqual(program);
     return success();
   }
 
-  void mergeEqual(AttentionOp attention) {
-    IRRewriter rewriter(attention.getContext());
-    DominanceInfo dominance(attention);
-    eliminateCommonSubExpressions(rewriter, dominance, attention);
+  void mergeEqual(Operation *program) {
+    IRRewriter rewriter(program->getContext());
+    DominanceInfo dominance(program);
+    eliminateCommonSubExpressions(rewriter, dominance, program);
   }
 
   FrozenRewritePatternSet patterns;
