@@ -39,7 +39,9 @@ def Tile_TileType : TypeDef<Tile_Dialect, "Tile"> {
   let mnemonic = "tile";
   let summary = "a matrix of numbers, rows x columns";
   let description = [{
-    `!tile.tile<64x128xf32>`. A row vector is 1 x n, a column vector n x 1.
+    `!tile.tile<64x128xf32>`. A row vector is 1 x n, a column vector n x 1. Elements are f32 or f64, or
+    bf16 or f16 where they are operands of products: a `tile.map` with `arith.truncf` or
+    `arith.extf` converts them. Sums, and what buffers hold, are never of 16 bits.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
@@ -95,7 +97,9 @@ def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
 
     A split product is high high + high low + low high. Elements of an operand that the format holds,
     those of a bf16 tile in `tf32` for instance, stay what they are. Whatever the operands, products
-    are exact or rounded to f32, and summed in f32; those of f64 are summed in f64.
+    are exact or rounded to f32, and summed in f32; those of f64 are summed in f64. A lowering may keep
+    a matrix that it rounds to 16 bits for a product of matrices so, for all who use it: the tensor cores'
+    does, and so does the interpreter where it rounds.
   }];
   let assemblyFormat = "`<` $value `>`";
 }

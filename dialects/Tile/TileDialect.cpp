@@ -68,8 +68,8 @@ LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, int
                                int64_t columns, Type elementType) {
   if (rows < 1 || columns < 1)
     return emitError() << "a tile has at least one row and one column";
-  if (!elementType.isF32() && !elementType.isF64())
-    return emitError() << "a tile holds f32 or f64, not " << elementType;
+  if (!isa<Float64Type, Float32Type, BFloat16Type, Float16Type>(elementType))
+    return emitError() << "a tile holds f64, f32, bf16 or f16, not " << elementType;
   return success();
 }
 

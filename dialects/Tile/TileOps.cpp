@@ -193,6 +193,8 @@ LogicalResult StoreOp::verify() {
 }
 
 static LogicalResult verifyRows(Operation *op, TileType tile, BufferType buffer) {
+  if (!tile.getElementType().isF32())
+    return op->emitOpError("rows of a buffer are f32, not ") << tile.getElementType();
   if (tile.getColumns() != buffer.getColumns() || tile.getRows() > buffer.getRows())
     return op->emitOpError("rows ") << tile << " do not fit " << buffer;
   return success();
@@ -210,6 +212,12 @@ LogicalResult WriteOp::verify() {
 static LogicalResult verifyPrecision(Operation *op, std::optional<Precision> precision,
                                      TileType lhs, TileType rhs, Type sum) {
   Type left = lhs.getElementType(), right = rhs.getElementType();
+  if (sum.getIntOrFloatBitWidth() < 32)
+    return op->emitOpError("a sum of products is f32 or f64, not ") << sum;
+  bool isSplit = precision == Precision::SplitTF32 || precision == Precision::SplitBF16;
+  if (isSplit && !left.isF32() && !right.isF32() && !sum.isF64())
+    return op->emitOpError("neither ")
+           << left << " nor " << right << " leaves anything over to split";
   if (left.isF64() != sum.isF64() || right.isF64() != sum.isF64())
     return op->emitOpError("operands of ") << left << " and " << right << " have no sum in " << sum;
   if (precision && (*precision == Precision::F64) != sum.isF64())
@@ -280,8 +288,21 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
+/// What moves elements leaves them what they are.
+static LogicalResult verifySameElements(Operation *op, TileType source, TileType result) {
+  if (source.getElementType() != result.getElementType())
+    return op->emitOpError("makes ")
+           << result.getElementType() << " of " << source.getElementType();
+  return success();
+}
+
 LogicalResult ReduceOp::verify() {
   TileType input = getInput().getType(), result = getResult().getType();
+  Type element = input.getElementType();
+  Type sum = element.isF64() ? element : Float32Type::get(getContext());
+  if (result.getElementType() != sum)
+    return emitOpError("elements of ")
+           << element << " are combined in " << sum << ", not " << result.getElementType();
   bool rows = getAxis() == Axis::Rows;
   if (result.getRows() != (rows ? 1 : input.getRows()) ||
       result.getColumns() != (rows ? input.getColumns() : 1))
@@ -302,7 +323,7 @@ LogicalResult ExpandOp::verify() {
              << row.getSExtValue() << " of " << getSource().getType();
   if (getWeights() && int64_t(getWeights()->size()) != type.getDimSize(0))
     return emitOpError("expected one weight for each row of the table");
-  return success();
+  return verifySameElements(*this, getSource().getType(), getResult().getType());
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
@@ -315,7 +336,7 @@ LogicalResult SliceOp::verify() {
   TileType source = getSource().getType(), result = getResult().getType();
   if (result.getColumns() > source.getColumns() || result.getRows() > source.getRows())
     return emitOpError("a window ") << result << " is larger than " << source;
-  return success();
+  return verifySameElements(*this, source, result);
 }
 
 LogicalResult ConcatOp::verify() {
@@ -325,6 +346,8 @@ LogicalResult ConcatOp::verify() {
     rows += tile.getRows();
     if (tile.getColumns() != getResult().getType().getColumns())
       return emitOpError("operands have different numbers of columns");
+    if (failed(verifySameElements(*this, tile, getResult().getType())))
+      return failure();
   }
   if (rows != getResult().getType().getRows())
     return emitOpError("operands have ") << rows << " rows in all";
@@ -339,12 +362,12 @@ LogicalResult SelectRowsOp::verify() {
     return emitOpError("expected ") << getRows().size() << " rows";
   if (getSource().getType().getColumns() != getResult().getType().getColumns())
     return emitOpError("source and result have different numbers of columns");
-  return success();
+  return verifySameElements(*this, getSource().getType(), getResult().getType());
 }
 
 LogicalResult TransposeOp::verify() {
   TileType source = getSource().getType(), result = getResult().getType();
   if (source.getRows() != result.getColumns() || source.getColumns() != result.getRows())
     return emitOpError("the transpose of ") << source << " is not " << result;
-  return success();
+  return verifySameElements(*this, source, result);
 }

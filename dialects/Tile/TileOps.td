@@ -87,7 +87,7 @@ def Tile_LoadOp : Tile_Op<"load",
   let description = [{
     One index for each dimension of the tensor says where the tile starts. Rows run
     along dimension `row_dim`, columns along `col_dim`; -1 stands for a tile of one row or
-    one column. Elements are converted to f32. Where `valid` is given, only that many rows
+    one column. Elements are converted to the tile's. Where `valid` is given, only that many rows
     (columns where `row_dim` is -1 or the tile is read `transposed`) are in the tensor.
 
     With `transposed` the result is the transpose of what the dimensions say.

@@ -11,6 +11,7 @@
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Reference/EvaluateTile.h"
+#include "polyattn/Target/NVPTX.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
@@ -31,11 +32,13 @@ int64_t sizeOf(Attribute size, ArrayRef<Array> tensors, int64_t segments) {
 
 class TileExecutable : public Executable {
 public:
-  /// `spec` has the attention alone, `owned` its block programs for processors.
-  TileExecutable(OwningOpRef<ModuleOp> spec, OwningOpRef<ModuleOp> owned, StringRef name)
+  /// `spec` has the attention alone, `owned` its block programs, for processors or with `rounds`,
+  /// which makes each op round as the machine does, for a GPU.
+  TileExecutable(OwningOpRef<ModuleOp> spec, OwningOpRef<ModuleOp> owned, StringRef name,
+                 bool rounds)
       : spec(std::move(spec)), module(std::move(owned)), name(name),
         kernel(module->lookupSymbol<tile::KernelOp>(name)),
-        combine(module->lookupSymbol<tile::KernelOp>((name + "__combine").str())) {}
+        combine(module->lookupSymbol<tile::KernelOp>((name + "__combine").str())), rounds(rounds) {}
 
   Error run(const Call &call) override {
     std::vector<Array> tensors;
@@ -43,7 +46,10 @@ public:
       tensors.push_back(toArray(tensor));
     for (const HostTensor &tensor : call.results)
       tensors.push_back(toArray(tensor));
-    if (call.segments) {
+    if (rounds) {
+      if (Error error = runSegments(*module, tensors, std::max<int64_t>(call.segments, 1)))
+        return error;
+    } else if (call.segments) {
       if (Error error = lowerForGPU())
         return error;
       if (Error error = runSegments(*gpuModule, tensors, call.segments))
@@ -99,6 +105,7 @@ private:
     auto evaluate = [&](tile::KernelOp kernel, int64_t segments) {
       TileOptions options;
       options.segments = segments;
+      options.round = rounds;
       return evaluateTile(kernel, tensors, options);
     };
     if ((states && failed(evaluate(states, sums))) || failed(evaluate(main, segments)))
@@ -145,24 +152,42 @@ private:
   OwningOpRef<ModuleOp> spec, module, gpuModule;
   std::string name;
   tile::KernelOp kernel, combine;
+  bool rounds;
 };
 
+/// The block programs for a GPU where `chip` names one, else those for processors.
 class TileTarget : public Target {
 public:
+  explicit TileTarget(StringRef chip = "") : chip(chip) {}
+
+  std::optional<ElementType> arithmetic(ElementType storage) const override {
+    return chip.empty() ? std::nullopt : std::optional(storage);
+  }
+
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     AttentionOp attention = source.attention;
     OwningOpRef<ModuleOp> module = cloneAlone(attention);
     OwningOpRef<ModuleOp> spec = module->clone();
     PassManager passes(module->getContext());
-    CPUPipelineOptions options;
-    options.stopAfter = CPUPipelinePhase::Tile;
-    buildCPUPipeline(passes, options);
+    if (chip.empty()) {
+      CPUPipelineOptions options;
+      options.stopAfter = CPUPipelinePhase::Tile;
+      buildCPUPipeline(passes, options);
+    } else {
+      Expected<GPUDescription> description = findGPU(chip);
+      if (!description)
+        return description.takeError();
+      buildGPUPipeline(passes, {*description, GPUPipelinePhase::Tile});
+    }
     if (failed(passes.run(*module)))
       return llvm::make_error<ReportedError>();
     return std::make_unique<TileExecutable>(std::move(spec), std::move(module),
-                                            attention.getSymName());
+                                            attention.getSymName(), /*rounds=*/!chip.empty());
   }
   bool hasSegments() const override { return true; }
+
+private:
+  std::string chip;
 };
 
 } // namespace
@@ -170,4 +195,6 @@ public:
 void polyattn::registerTileTarget(TargetRegistry &registry) {
   registry.add("tile", "the block programs, interpreted in f64",
                [] { return std::make_unique<TileTarget>(); });
+  registry.add("tile-sm_80", "the block programs for sm_80, interpreted with its precision",
+               [] { return std::make_unique<TileTarget>("sm_80"); });
 }

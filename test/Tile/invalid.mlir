@@ -36,8 +36,8 @@ func.func private @empty(!tile.tile<0x4xf32>)
 
 // -----
 
-// expected-error @below {{a tile holds f32 or f64, not 'bf16'}}
-func.func private @element(!tile.tile<4x4xbf16>)
+// expected-error @below {{a tile holds f64, f32, bf16 or f16, not 'i8'}}
+func.func private @element(!tile.tile<4x4xi8>)
 
 // -----
 
@@ -359,5 +359,77 @@ func.func @accumulate_f64(%b: !tile.buffer<4x4>, %t: !tile.tile<4x4xf64>, %i: in
 func.func @accumulate_in_f64(%b: !tile.buffer<4x4>, %t: !tile.tile<4x4xf32>, %i: index) {
   // expected-error @below {{operands of 'f32' and 'f32' are not multiplied in f64}}
   tile.accumulate %t, %t, %b[%i] precision <f64> : !tile.tile<4x4xf32>, !tile.tile<4x4xf32>, !tile.buffer<4x4>
+  return
+}
+
+// -----
+
+func.func @dot_into_bf16(%a: !tile.tile<4x4xbf16>) {
+  // expected-error @below {{a sum of products is f32 or f64, not 'bf16'}}
+  %t = tile.dot %a, %a : !tile.tile<4x4xbf16>, !tile.tile<4x4xbf16> -> !tile.tile<4x4xbf16>
+  return
+}
+
+// -----
+
+func.func @dot_split_of_bf16(%a: !tile.tile<4x4xbf16>) {
+  // expected-error @below {{neither 'bf16' nor 'bf16' leaves anything over to split}}
+  %t = tile.dot %a, %a precision <split_bf16> : !tile.tile<4x4xbf16>, !tile.tile<4x4xbf16> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @buffer_of_f32(%b: !tile.buffer<4x4>, %i: index) {
+  // expected-error @below {{rows of a buffer are f32, not 'bf16'}}
+  %t = tile.read %b[%i] : !tile.buffer<4x4> -> !tile.tile<2x4xbf16>
+  return
+}
+
+// -----
+
+func.func @reduce_bf16(%a: !tile.tile<4x4xbf16>) {
+  // expected-error @below {{elements of 'bf16' are combined in 'f32', not 'bf16'}}
+  %t = tile.reduce <add> <rows> %a : !tile.tile<4x4xbf16> -> !tile.tile<1x4xbf16>
+  return
+}
+
+// -----
+
+func.func @slice_converts(%a: !tile.tile<4x4xf32>, %i: index) {
+  // expected-error @below {{makes 'bf16' of 'f32'}}
+  %t = tile.slice %a[%i, %i] : !tile.tile<4x4xf32> -> !tile.tile<2x4xbf16>
+  return
+}
+
+// -----
+
+func.func @transpose_converts(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{makes 'f16' of 'f32'}}
+  %t = tile.transpose %a : !tile.tile<4x4xf32> -> !tile.tile<4x4xf16>
+  return
+}
+
+// -----
+
+func.func @concat_converts(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{makes 'bf16' of 'f32'}}
+  %t = tile.concat %a : !tile.tile<4x4xf32> -> !tile.tile<4x4xbf16>
+  return
+}
+
+// -----
+
+func.func @select_rows_converts(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{makes 'bf16' of 'f32'}}
+  %t = tile.select_rows %a {rows = array<i64: 1>} : !tile.tile<4x4xf32> -> !tile.tile<1x4xbf16>
+  return
+}
+
+// -----
+
+func.func @expand_converts(%a: !tile.tile<4x4xf32>, %i: index) {
+  // expected-error @below {{makes 'bf16' of 'f32'}}
+  %t = tile.expand %a[%i] {table = dense<[[0, 0]]> : tensor<1x2xi32>} : !tile.tile<4x4xf32> -> !tile.tile<1x4xbf16>
   return
 }

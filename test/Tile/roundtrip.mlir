@@ -30,6 +30,16 @@ tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
   %s = tile.dot %b, %b acc %p : !tile.tile<4x4xf32> bound %c1 {lhs_transposed, lower} : !tile.tile<8x4xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
   // CHECK: dot %{{.*}}, %{{.*}} acc %[[P]] : !tile.tile<4x4xf32> bound %{{.*}} precision <split_tf32> : <4x8xf32>, <8x4xf32> -> <4x4xf32>
   %split = tile.dot %a, %b acc %p : !tile.tile<4x4xf32> bound %c1 precision <split_tf32> : !tile.tile<4x8xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
+  // CHECK: %[[H:.*]] = map %{{.*}} : !tile.tile<8x4xf32> -> <8x4xbf16>
+  %h = tile.map %b : !tile.tile<8x4xf32> -> !tile.tile<8x4xbf16> {
+  ^bb0(%u: f32):
+    %r = arith.truncf %u : f32 to bf16
+    tile.yield %r : bf16
+  }
+  // CHECK: dot %{{.*}}, %[[H]] precision <bf16> : <4x8xf32>, <8x4xbf16> -> <4x4xf32>
+  %mixed = tile.dot %a, %h precision <bf16> : !tile.tile<4x8xf32>, !tile.tile<8x4xbf16> -> !tile.tile<4x4xf32>
+  // CHECK: load %x{{.*}} -> <4x8xf16>
+  %half_load = tile.load %x[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xbf16> -> !tile.tile<4x8xf16>
   // CHECK: causal_mask %{{.*}} : <4x4xf32>
   %m = tile.causal_mask %s : !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
   // CHECK: dot %{{.*}} {lower_lhs} : <4x4xf32>, <4x8xf32> -> <4x8xf32>

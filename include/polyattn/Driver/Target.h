@@ -116,6 +116,7 @@ void registerReferenceTargets(TargetRegistry &registry);
 
 /// The block programs, interpreted in f64: `tile`. Several threads stand for a head that is cut
 /// into as many parts, where it can be; a call with segments runs the block programs for GPUs.
+/// `tile-sm_80` runs those for that GPU, and rounds what its kernels round.
 void registerTileTarget(TargetRegistry &registry);
 
 /// Compiled code in this process: `cpu` for the machine we run on, and its smaller relatives by

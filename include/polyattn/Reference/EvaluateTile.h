@@ -24,8 +24,8 @@
 namespace polyattn {
 
 struct TileOptions {
-  /// Round each op's result to its element type, and stores to the tensor's type. Sums inside
-  /// one op are still f64.
+  /// Round each op's result to its element type, stores to the tensor's type, and operands of
+  /// products as their precision says (`#tile.precision`). Sums inside one op are still f64.
   bool round = false;
   /// The number S of segments, for kernels that cut positions.
   int64_t segments = 1;

@@ -101,8 +101,7 @@ static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &sta
   Location loc = state.buffer.getLoc();
   BufferType buffer = state.buffer.getResult().getType();
   AccumulateOp update = state.update;
-  auto type = TileType::get(loop.getContext(), buffer.getRows(), buffer.getColumns(),
-                            update.getLhs().getType().getElementType());
+  auto type = TileType::f32(loop.getContext(), buffer.getRows(), buffer.getColumns());
   rewriter.setInsertionPoint(loop);
   Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
   Value initial = ReadOp::create(rewriter, loc, type, state.buffer, zero);

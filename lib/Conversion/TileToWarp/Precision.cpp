@@ -31,7 +31,22 @@ static SmallVector<Product> productsOf(KernelOp kernel) {
   return products;
 }
 
+/// Memory holds bf16 where products are multiplied in it (Placement); values are never of 16 bits.
+static LogicalResult checkElements(KernelOp kernel) {
+  WalkResult checked = kernel.walk([](Operation *op) -> WalkResult {
+    for (Value result : op->getResults())
+      if (TileType type = tileType(result);
+          type && type.getElementType().getIntOrFloatBitWidth() == 16)
+        return op->emitError("this lowering takes tiles of f32 or f64, not ")
+               << type.getElementType();
+    return success();
+  });
+  return failure(checked.wasInterrupted());
+}
+
 LogicalResult tile_to_warp::checkPrecision(KernelOp kernel) {
+  if (failed(checkElements(kernel)))
+    return failure();
   const Product *first = nullptr;
   SmallVector<Product> products = productsOf(kernel);
   for (const Product &product : products) {

@@ -36,6 +36,12 @@ LogicalResult Machine::bindTile(Value value, Tile tile) {
   assert(tile.numbers.rows == type.getRows() && tile.numbers.columns == type.getColumns());
   for (double &x : tile.numbers.numbers)
     x = rounded(type.getElementType(), x);
+  // Buffers hold f32, and vectors are no operands of 16 bits.
+  bool isMatrix = type.getRows() > 1 && type.getColumns() > 1;
+  if (rounds() && isMatrix && !tile.source)
+    if (std::optional<tile::Precision> precision = keptPrecision(value))
+      for (double &x : tile.numbers.numbers)
+        x = nearest(*precision, x);
   bind(value, std::make_shared<const Tile>(std::move(tile)));
   return success();
 }

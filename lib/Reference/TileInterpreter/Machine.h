@@ -82,6 +82,7 @@ public:
   void bind(mlir::Value value, Content content) { contents.insert_or_assign(value, content); }
   /// Binds a tile, rounded where the options ask for it.
   mlir::LogicalResult bindTile(mlir::Value value, Tile tile);
+  bool rounds() const { return options.round; }
   double rounded(mlir::Type type, double value) const {
     return options.round ? roundTo(type, value) : value;
   }
@@ -101,15 +102,27 @@ mlir::LogicalResult run(Machine &machine, tile::StoreOp op);
 mlir::LogicalResult run(Machine &machine, tile::BufferOp op);
 mlir::LogicalResult run(Machine &machine, tile::ReadOp op);
 mlir::LogicalResult run(Machine &machine, tile::WriteOp op);
-mlir::LogicalResult run(Machine &machine, tile::AccumulateOp op);
 mlir::LogicalResult run(Machine &machine, mlir::memref::DimOp op);
 mlir::LogicalResult run(Machine &machine, mlir::memref::LoadOp op);
+/// Whether a buffer has these rows, or an error.
+mlir::LogicalResult checkRows(mlir::Operation *op, const Buffer &buffer, int64_t row,
+                              int64_t count);
+
+// Products.cpp
+/// The number nearest to `value` that an operand of the precision, or each part of a split one, is.
+double nearest(tile::Precision precision, double value);
+/// The 16-bit precision in which products of matrices have a tile as an operand, if they do: a
+/// lowering may keep it so, for all who use it.
+std::optional<tile::Precision> keptPrecision(mlir::Value value);
+/// Whether a sum over the first terms of `size` has at most all of them, or an error.
+mlir::LogicalResult checkBound(mlir::Operation *op, int64_t bound, int64_t size);
+mlir::LogicalResult run(Machine &machine, tile::DotOp op);
+mlir::LogicalResult run(Machine &machine, tile::AccumulateOp op);
 
 // Values.cpp
 mlir::LogicalResult run(Machine &machine, tile::ConstantOp op);
 mlir::LogicalResult run(Machine &machine, tile::ColumnOp op);
 mlir::LogicalResult run(Machine &machine, tile::PositionsOp op);
-mlir::LogicalResult run(Machine &machine, tile::DotOp op);
 mlir::LogicalResult run(Machine &machine, tile::CausalMaskOp op);
 mlir::LogicalResult run(Machine &machine, tile::ReduceOp op);
 mlir::LogicalResult run(Machine &machine, tile::CumulativeSumOp op);

@@ -114,7 +114,8 @@ LogicalResult reference::run(Machine &machine, tile::BufferOp op) {
   return success();
 }
 
-static LogicalResult checkRows(Operation *op, const Buffer &buffer, int64_t row, int64_t count) {
+LogicalResult reference::checkRows(Operation *op, const Buffer &buffer, int64_t row,
+                                   int64_t count) {
   if (row < 0 || row + count > buffer.rows)
     return op->emitError("rows ") << row << " to " << row + count << " are outside a buffer of "
                                   << buffer.rows << " rows";
@@ -145,29 +146,6 @@ LogicalResult reference::run(Machine &machine, tile::WriteOp op) {
     ++buffer->writes[row + r];
     for (int64_t c = 0; c < tile.columns; ++c)
       buffer->at(row + r, c) = machine.rounded(f32, tile.at(r, c));
-  }
-  return success();
-}
-
-LogicalResult reference::run(Machine &machine, tile::AccumulateOp op) {
-  std::shared_ptr<Buffer> buffer = machine.buffer(op.getBuffer());
-  const Matrix &lhs = machine.tile(op.getLhs()), &rhs = machine.tile(op.getRhs());
-  int64_t row = machine.index(op.getRow());
-  int64_t terms = machine.indexOr(op.getBound(), rhs.rows);
-  if (failed(checkRows(op, *buffer, row, lhs.rows)))
-    return failure();
-  if (terms < 0 || terms > rhs.rows)
-    return op.emitError("the bound ") << terms << " is not between 0 and " << rhs.rows;
-  double factor = op.getFactor() ? machine.tile(op.getFactor()).at(0, 0) : 1.0;
-  Type f32 = Float32Type::get(op.getContext());
-  for (int64_t r = 0; r < lhs.rows; ++r) {
-    ++buffer->writes[row + r];
-    for (int64_t c = 0; c < rhs.columns; ++c) {
-      double sum = factor * buffer->at(row + r, c);
-      for (int64_t k = 0; k < terms; ++k)
-        sum += lhs.at(r, k) * rhs.at(k, c);
-      buffer->at(row + r, c) = machine.rounded(f32, sum);
-    }
   }
   return success();
 }

@@ -13,8 +13,6 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::reference;
 
-constexpr double kUnspecified = std::numeric_limits<double>::quiet_NaN();
-
 /// Binds the matrix whose entry (r, c) is `entry(r, c)`.
 template <typename Op, typename Entry>
 static LogicalResult bindEntries(Machine &machine, Op op, Entry entry) {
@@ -23,12 +21,6 @@ static LogicalResult bindEntries(Machine &machine, Op op, Entry entry) {
     for (int64_t c = 0; c < result.columns; ++c)
       result.at(r, c) = entry(r, c);
   return machine.bindTile(op.getResult(), {std::move(result)});
-}
-
-static LogicalResult checkBound(Operation *op, int64_t bound, int64_t size) {
-  if (bound < 0 || bound > size)
-    return op->emitError("the bound ") << bound << " is not between 0 and " << size;
-  return success();
 }
 
 LogicalResult reference::run(Machine &machine, tile::ConstantOp op) {
@@ -43,32 +35,6 @@ LogicalResult reference::run(Machine &machine, tile::ColumnOp op) {
 LogicalResult reference::run(Machine &machine, tile::PositionsOp op) {
   int64_t start = machine.index(op.getStart());
   return bindEntries(machine, op, [&](int64_t, int64_t c) { return double(start + c); });
-}
-
-LogicalResult reference::run(Machine &machine, tile::DotOp op) {
-  const Matrix &a = machine.tile(op.getLhs()), &b = machine.tile(op.getRhs());
-  auto lhs = [&](int64_t r, int64_t k) { return op.getLhsTransposed() ? a.at(k, r) : a.at(r, k); };
-  int64_t bound = machine.indexOr(op.getBound(), b.rows);
-  if (failed(checkBound(op, bound, b.rows)))
-    return failure();
-
-  Matrix result(op.getResult().getType());
-  for (int64_t r = 0; r < result.rows; ++r) {
-    // A lowering computes whole tiles and does touch what it is told to be zero.
-    int64_t terms = op.getLowerLhs() ? std::min(bound, r + 1) : bound;
-    for (int64_t k = terms; k < bound; ++k)
-      if (lhs(r, k) != 0)
-        return op.emitError("lower_lhs, but the entry in row ")
-               << r << ", column " << k << " is " << lhs(r, k);
-    for (int64_t c = 0; c < result.columns; ++c)
-      result.at(r, c) = op.getAcc() ? machine.tile(op.getAcc()).at(r, c) : 0;
-    for (int64_t k = 0; k < terms; ++k)
-      for (int64_t c = 0; c < result.columns; ++c)
-        result.at(r, c) += lhs(r, k) * b.at(k, c);
-    for (int64_t c = r + 1; op.getLower() && c < result.columns; ++c)
-      result.at(r, c) = kUnspecified;
-  }
-  return machine.bindTile(op.getResult(), {std::move(result)});
 }
 
 LogicalResult reference::run(Machine &machine, tile::CausalMaskOp op) {

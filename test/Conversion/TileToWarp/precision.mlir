@@ -76,3 +76,13 @@ tile.kernel @two_precisions attributes {arg_names = ["q", "o"], num_inputs = 1} 
   %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> precision <bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
   tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
 }
+
+// -----
+
+tile.kernel @bf16_tile attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{this lowering takes tiles of f32 or f64, not 'bf16'}}
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xbf16>
+  tile.store %x, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xbf16>, memref<?x?x?x64xf32>
+}
