@@ -95,6 +95,36 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
+  let summary = "block programs become functions of vector code";
+  let description = [{
+    Every `tile.kernel` becomes a function
+
+    ```mlir
+    func.func @name(%tensors: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
+      attributes {polyattn.instructions = "fma,round", polyattn.scratch_bytes = 4096 : i64}
+    ```
+
+    that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the machine, and
+    `polyattn.instructions` passes on what it has (`--polyattn-approximate-math` asks).
+
+    Numeric contract: reassociating, the sums of products and reductions.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"vectorWidth", "vector-width", "int64_t", "16",
+           "f32 lanes of a vector register: 16 with AVX-512, 8 with AVX2, 4 anywhere">,
+    Option<"registers", "registers", "int64_t", "32",
+           "Number of vector registers: 32 with AVX-512, else 16">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
+           "The first level data cache of one core, in bytes">,
+    Option<"instructions", "instructions", "std::string", "\"fma,round\"",
+           "What instructions of vectors there are, of fma, round, avx512, avx512bf16, amx and amxbf16; or none">,
+  ];
+}
+
 def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
   let summary = "kernels for a GPU become functions that the emulator runs";
   let description = [{

@@ -21,7 +21,7 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
       << options.codegen.optimizeIR << ' ' << options.invariant;
   return KernelCache::key({text, options.entry, options.storage, machine.name, machine.triple,
-                           machine.cpu, machine.features, numbers});
+                           machine.cpu, machine.features, toText(machine.instructions), numbers});
 }
 
 static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::StringRef fileName,

@@ -28,7 +28,7 @@ std::unique_ptr<mlir::Pass> createTileToVectorPass(const MachineDescription &mac
 /// From the output of tile-to-vector to the LLVM dialect.
 void buildVectorToLLVMPipeline(mlir::OpPassManager &pm);
 
-/// Registers the pass --tile-to-vector and the pipeline --polyattn-vector-to-llvm-pipeline.
+/// Registers the pipeline --polyattn-vector-to-llvm-pipeline.
 void registerTileToVectorPasses();
 
 } // namespace polyattn

@@ -13,6 +13,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
 #include <memory>
+#include <optional>
 
 namespace llvm {
 class LLVMContext;
@@ -29,6 +30,13 @@ namespace polyattn {
 ///   aarch64       any AArch64 processor (NEON)
 /// Any other name is an error that lists these.
 llvm::Expected<MachineDescription> findMachine(llvm::StringRef name);
+
+/// The instructions that come with features, as LLVM names them: "fma,+avx512f,-avx2". Features
+/// that bring none that a lowering asks for are passed over.
+Instructions instructionsOf(llvm::StringRef features);
+/// A set of instructions as text, "fma,round" or "none", and back; none where a name is unknown.
+std::string toText(Instructions instructions);
+std::optional<Instructions> parseInstructions(llvm::StringRef text);
 
 /// Whether code for `machine` can run in this process.
 bool isHostArchitecture(const MachineDescription &machine);

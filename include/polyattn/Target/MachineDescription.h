@@ -12,11 +12,32 @@
 
 namespace polyattn {
 
+/// Instructions of vectors that a lowering asks for, bits of a set.
+enum class Instructions : uint32_t {
+  None = 0,
+  /// Multiply-adds of f32 and f64 that round once.
+  Fma = 1 << 0,
+  /// Numbers rounded to whole ones: floor, ceil, round to even.
+  Round = 1 << 1,
+  /// AVX-512, and its products of bf16 pairs.
+  AVX512 = 1 << 2,
+  AVX512BF16 = 1 << 3,
+  /// Intel's tiles, and their products of bf16.
+  AMX = 1 << 4,
+  AMXBF16 = 1 << 5,
+};
+constexpr Instructions operator|(Instructions a, Instructions b) {
+  return Instructions(uint32_t(a) | uint32_t(b));
+}
+constexpr Instructions operator&(Instructions a, Instructions b) {
+  return Instructions(uint32_t(a) & uint32_t(b));
+}
+
 /// One processor, as the lowerings and the code generator see it.
 struct MachineDescription {
   MachineDescription() = default;
-  MachineDescription(int64_t width, int64_t registers, int64_t l1)
-      : vectorWidth(width), vectorRegisters(registers), l1Bytes(l1) {}
+  MachineDescription(int64_t width, int64_t registers, int64_t l1, Instructions instructions)
+      : vectorWidth(width), vectorRegisters(registers), l1Bytes(l1), instructions(instructions) {}
 
   /// Lanes of f32 in a vector register.
   int64_t vectorWidth = 4;
@@ -24,6 +45,7 @@ struct MachineDescription {
   /// Caches of one core, in bytes.
   int64_t l1Bytes = 32 * 1024;
   int64_t l2Bytes = 256 * 1024;
+  Instructions instructions = Instructions::None;
   /// The name under which the user asked for it, for instance "x86-64-v3".
   std::string name;
   std::string triple;
@@ -39,6 +61,9 @@ struct MachineDescription {
   /// Registers that a micro-kernel may use as accumulators: the rest holds a row of B, one
   /// broadcast element of A and temporaries of the epilogue.
   int64_t accumulators() const { return vectorRegisters * 3 / 4; }
+
+  /// Whether it has all of these.
+  bool has(Instructions asked) const { return (instructions & asked) == asked; }
 };
 
 } // namespace polyattn

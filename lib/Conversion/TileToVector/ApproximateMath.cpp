@@ -17,8 +17,10 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "polyattn/Target/CPU.h"
 
 using namespace mlir;
+using polyattn::Instructions;
 
 namespace {
 
@@ -130,9 +132,19 @@ struct Exp2AsPolynomial : OpRewritePattern<math::Exp2Op> {
   }
 };
 
-/// A fused multiply-add where the machine has one, two operations where it would be a call.
-/// Registers of four lanes may belong to a machine that has none: where one rounding matters the
-/// sum is made in f64, which holds the product of two f32.
+/// Whether the machine that a function is for has an instruction; that of a function that does not
+/// say what there is has none.
+static bool machineHas(Operation *op, Instructions instruction) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  auto text =
+      function ? function->getAttrOfType<StringAttr>("polyattn.instructions") : StringAttr();
+  Instructions has =
+      text ? polyattn::parseInstructions(text).value_or(Instructions::None) : Instructions::None;
+  return (has & instruction) == instruction;
+}
+
+/// A fused multiply-add where the machine has one, two operations where it would be a call. Where
+/// one rounding matters the sum is made in f64 then, which holds the product of two f32.
 struct FmaAsMultiplyAdd : OpRewritePattern<math::FmaOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
@@ -140,7 +152,7 @@ struct FmaAsMultiplyAdd : OpRewritePattern<math::FmaOp> {
     if (!type)
       return rewriter.notifyMatchFailure(op, "not a vector");
     bool mayRoundTwice = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::contract);
-    if (mayRoundTwice || type.getNumElements() > 4 || !type.getElementType().isF32()) {
+    if (mayRoundTwice || machineHas(op, Instructions::Fma) || !type.getElementType().isF32()) {
       rewriter.replaceOpWithNewOp<vector::FMAOp>(op, op.getA(), op.getB(), op.getC());
       return success();
     }
@@ -155,14 +167,14 @@ struct FmaAsMultiplyAdd : OpRewritePattern<math::FmaOp> {
   }
 };
 
-/// Registers of four lanes may belong to a machine that has no instruction for floor. Numbers
-/// from 2^23 on are whole, and so they and NaN stay as they are.
-struct FloorOfFourLanes : OpRewritePattern<math::FloorOp> {
+/// A floor where the machine has no instruction for it. Numbers from 2^23 on are whole, and so they
+/// and NaN stay as they are.
+struct FloorAsArithmetic : OpRewritePattern<math::FloorOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(math::FloorOp op, PatternRewriter &rewriter) const override {
     auto type = dyn_cast<VectorType>(op.getType());
-    if (!type || type.getNumElements() > 4 || !type.getElementType().isF32())
-      return rewriter.notifyMatchFailure(op, "not a short vector of f32");
+    if (!type || !type.getElementType().isF32() || machineHas(op, Instructions::Round))
+      return rewriter.notifyMatchFailure(op, "not a vector of f32, or an instruction");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     auto number = [&](float x) -> Value {
       return arith::ConstantOp::create(b, DenseElementsAttr::get(type, x));
@@ -204,7 +216,7 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
     if (!hasFunctions())
       return;
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpAsPolynomial, Exp2AsPolynomial, FloorOfFourLanes, FmaAsMultiplyAdd>(
+    patterns.add<ExpAsPolynomial, Exp2AsPolynomial, FloorAsArithmetic, FmaAsMultiplyAdd>(
         &getContext());
     // What MLIR's own expansions lose is too much: sine and cosine of large angles, powers of
     // negative bases, the tail of erfc.

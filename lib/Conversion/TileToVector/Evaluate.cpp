@@ -108,8 +108,8 @@ Vectors KernelLowering::evaluateMap(MapOp map, const RegisterTile &tile, Evaluat
 Vectors KernelLowering::applyMap(MapOp map, SmallVector<Vectors> inputs, int64_t rows,
                                  int64_t vectors) {
   // A function is a long chain of operations: those of all vectors of a row are under way at once.
-  // (Four lanes tell a machine without some instructions, see ApproximateMath.cpp.)
-  bool joins = isExpensive(map) && llvm::isPowerOf2_64(vectors) && e.width() > 4;
+  // Where a multiply-add is several instructions those of one vector are enough.
+  bool joins = isExpensive(map) && llvm::isPowerOf2_64(vectors) && e.machine.has(Instructions::Fma);
   int64_t together = joins ? vectors : 1;
   int64_t lanes = together * e.width();
   for (Vectors &input : inputs)

@@ -7,6 +7,7 @@
 
 #include "KernelLowering.h"
 #include "mlir/IR/Matchers.h"
+#include "polyattn/Target/CPU.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -71,6 +72,7 @@ LogicalResult KernelLowering::run(ModuleOp into) {
   for (NamedAttribute attribute : kernel->getDiscardableAttrs())
     if (attribute.getName().getValue().starts_with("polyattn."))
       function->setAttr(attribute.getName(), attribute.getValue());
+  function->setAttr("polyattn.instructions", e.getStringAttr(toText(e.machine.instructions)));
   function->setAttr("polyattn.scratch_bytes", e.getI64IntegerAttr(scratch.bytes() + kSlackBytes));
   return success();
 }

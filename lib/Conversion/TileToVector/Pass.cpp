@@ -6,74 +6,60 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
+#include "polyattn/Target/CPU.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_CONVERTTILETOVECTOR
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 
 namespace {
-struct TileToVectorPass : PassWrapper<TileToVectorPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TileToVectorPass)
+struct TileToVectorPass : polyattn::impl::ConvertTileToVectorBase<TileToVectorPass> {
+  using ConvertTileToVectorBase::ConvertTileToVectorBase;
 
-  TileToVectorPass() = default;
-  TileToVectorPass(const MachineDescription &machine) {
-    vectorWidth = machine.vectorWidth;
-    registers = machine.vectorRegisters;
-    l1Bytes = machine.l1Bytes;
-  }
-  TileToVectorPass(const TileToVectorPass &other) : PassWrapper(other) {
-    vectorWidth = other.vectorWidth;
-    registers = other.registers;
-    l1Bytes = other.l1Bytes;
-  }
-
-  StringRef getArgument() const final { return "tile-to-vector"; }
-  StringRef getDescription() const final {
-    return "Turn block programs into functions of vector code";
-  }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+  /// The machine of the options, or an error.
+  FailureOr<MachineDescription> describe() {
+    if (vectorWidth < 4 || vectorWidth > 64 || !llvm::isPowerOf2_64(vectorWidth) || registers < 8)
+      return getOperation().emitError("vector-width must be a power of two from 4 to 64, and "
+                                      "registers at least 8; got ")
+             << int64_t(vectorWidth) << " and " << int64_t(registers);
+    std::optional<Instructions> known = parseInstructions(instructions);
+    if (!known)
+      return getOperation().emitError("instructions must be of fma, round, avx512, avx512bf16, amx "
+                                      "and amxbf16, or none; got '")
+             << instructions << "'";
+    return MachineDescription(vectorWidth, registers, l1Bytes, *known);
   }
 
   void runOnOperation() final {
-    if (vectorWidth < 4 || vectorWidth > 64 || !llvm::isPowerOf2_64(vectorWidth) || registers < 8) {
-      getOperation().emitError("vector-width must be a power of two from 4 to 64, and registers "
-                               "at least 8; got ")
-          << int64_t(vectorWidth) << " and " << int64_t(registers);
+    FailureOr<MachineDescription> machine = describe();
+    if (failed(machine))
       return signalPassFailure();
-    }
-    MachineDescription machine;
-    machine.vectorWidth = vectorWidth;
-    machine.vectorRegisters = registers;
-    machine.l1Bytes = l1Bytes;
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
-      if (failed(KernelLowering(kernel, machine).run(getOperation())))
+      if (failed(KernelLowering(kernel, *machine).run(getOperation())))
         return signalPassFailure();
       kernel.erase();
     }
   }
-
-  Option<int64_t> vectorWidth{*this, "vector-width",
-                              llvm::cl::desc("f32 lanes of a vector register: 16 with AVX-512, 8 "
-                                             "with AVX2, 4 anywhere"),
-                              llvm::cl::init(16)};
-  Option<int64_t> registers{*this, "registers",
-                            llvm::cl::desc("number of vector registers: 32 with AVX-512, else 16"),
-                            llvm::cl::init(32)};
-  Option<int64_t> l1Bytes{*this, "l1-bytes",
-                          llvm::cl::desc("The first level data cache of one core, in bytes"),
-                          llvm::cl::init(32768)};
 };
 } // namespace
 
 std::unique_ptr<Pass> polyattn::createTileToVectorPass(const MachineDescription &machine) {
-  return std::make_unique<TileToVectorPass>(machine);
+  ConvertTileToVectorOptions options;
+  options.vectorWidth = machine.vectorWidth;
+  options.registers = machine.vectorRegisters;
+  options.l1Bytes = machine.l1Bytes;
+  options.instructions = toText(machine.instructions);
+  return createConvertTileToVector(options);
 }
 
 void polyattn::registerTileToVectorPasses() {
-  PassRegistration<TileToVectorPass>();
   PassPipelineRegistration<>("polyattn-vector-to-llvm-pipeline",
                              "From the output of tile-to-vector to the LLVM dialect",
                              buildVectorToLLVMPipeline);

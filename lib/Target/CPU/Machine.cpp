@@ -14,33 +14,78 @@
 
 using namespace polyattn;
 
+#define POLYATTN_X86_64_V2 "cx16,popcnt,sahf,sse3,sse4.1,sse4.2,ssse3"
+#define POLYATTN_X86_64_V3 POLYATTN_X86_64_V2 ",avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,xsave"
+#define POLYATTN_X86_64_V4 POLYATTN_X86_64_V3 ",avx512bw,avx512cd,avx512dq,avx512f,avx512vl"
+
 namespace {
 struct NamedMachine {
-  llvm::StringRef name, triple, cpu, features;
+  llvm::StringLiteral name, triple, cpu, features;
+  /// What a processor may lack of it: for a level of x86-64 what that has, as the psABI lists it.
+  llvm::StringLiteral needed;
   int64_t vectorWidth, vectorRegisters, l1Bytes, l2Bytes;
+};
+
+struct NamedInstruction {
+  Instructions instruction;
+  llvm::StringLiteral name;
+  /// Those of LLVM's features that bring it, on x86-64 and elsewhere.
+  llvm::StringLiteral feature, elsewhere = "";
 };
 } // namespace
 
-// `prefer-256-bit` is what LLVM assumes for some AVX-512 processors; our vectors are as wide
+// Of one architecture those that have less come first: the host is like the last that it is no less
+// than. `prefer-256-bit` is what LLVM assumes for some AVX-512 processors; our vectors are as wide
 // as the registers and must stay whole. Cache sizes are those of common machines.
-static const NamedMachine kMachines[] = {
-    {"x86-64", "x86_64-unknown-linux-gnu", "x86-64", "", 4, 16, 32 << 10, 256 << 10},
-    {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", 8, 16, 32 << 10, 256 << 10},
-    {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "-prefer-256-bit", 16, 32, 32 << 10,
-     1 << 20},
-    {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", 4, 32, 64 << 10, 512 << 10},
+static constexpr NamedMachine kMachines[] = {
+    {"x86-64", "x86_64-unknown-linux-gnu", "x86-64", "", "", 4, 16, 32 << 10, 256 << 10},
+    {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", POLYATTN_X86_64_V3, 8, 16, 32 << 10,
+     256 << 10},
+    {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "-prefer-256-bit", POLYATTN_X86_64_V4,
+     16, 32, 32 << 10, 1 << 20},
+    {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "", 4, 32, 64 << 10, 512 << 10},
 };
 
-#define POLYATTN_X86_64_V2 "cx16,popcnt,sahf,sse3,sse4.1,sse4.2,ssse3"
-#define POLYATTN_X86_64_V3 POLYATTN_X86_64_V2 ",avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,xsave"
+static constexpr NamedInstruction kInstructions[] = {
+    {Instructions::Fma, "fma", "fma", "neon"},
+    {Instructions::Round, "round", "sse4.1", "neon"},
+    {Instructions::AVX512, "avx512", "avx512f"},
+    {Instructions::AVX512BF16, "avx512bf16", "avx512bf16"},
+    {Instructions::AMX, "amx", "amx-tile"},
+    {Instructions::AMXBF16, "amxbf16", "amx-bf16"},
+};
 
-/// What a level has beyond the one before it, as the psABI lists it.
-static llvm::StringRef featuresOfLevel(llvm::StringRef level) {
-  if (level == "x86-64-v3")
-    return POLYATTN_X86_64_V3;
-  if (level == "x86-64-v4")
-    return POLYATTN_X86_64_V3 ",avx512bw,avx512cd,avx512dq,avx512f,avx512vl";
-  return "";
+Instructions polyattn::instructionsOf(llvm::StringRef features) {
+  Instructions result = Instructions::None;
+  for (llvm::StringRef feature : llvm::split(features, ',')) {
+    feature.consume_front("+");
+    for (const NamedInstruction &named : kInstructions)
+      if (!feature.empty() && (named.feature == feature || named.elsewhere == feature))
+        result = result | named.instruction;
+  }
+  return result;
+}
+
+std::string polyattn::toText(Instructions instructions) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const NamedInstruction &named : kInstructions)
+    if ((instructions & named.instruction) != Instructions::None)
+      names.push_back(named.name);
+  return names.empty() ? "none" : llvm::join(names, ",");
+}
+
+std::optional<Instructions> polyattn::parseInstructions(llvm::StringRef text) {
+  Instructions result = Instructions::None;
+  if (text == "none")
+    return result;
+  for (llvm::StringRef name : llvm::split(text, ',')) {
+    const auto *known = llvm::find_if(
+        kInstructions, [&](const NamedInstruction &named) { return named.name == name; });
+    if (known == std::end(kInstructions))
+      return std::nullopt;
+    result = result | known->instruction;
+  }
+  return result;
 }
 
 static MachineDescription describe(const NamedMachine &machine) {
@@ -53,9 +98,10 @@ static MachineDescription describe(const NamedMachine &machine) {
   result.triple = machine.triple.str();
   result.cpu = machine.cpu.str();
   result.features = machine.features.str();
-  if (machine.name.starts_with("x86-64-v"))
+  if (!machine.needed.empty())
     result.level = machine.name.str();
-  result.needed = featuresOfLevel(result.level).str();
+  result.needed = machine.needed.str();
+  result.instructions = instructionsOf(machine.needed) | instructionsOf(machine.features);
   return result;
 }
 
@@ -72,22 +118,25 @@ static bool isCheckedFeature(llvm::StringRef name) {
          !polyattn_rt_missing_cpu_feature(&feature);
 }
 
+/// The named machine that this processor is like: it has all that the other needs.
+static const NamedMachine &findLikeHost(const llvm::Triple &host) {
+  const NamedMachine *like = &kMachines[0];
+  for (const NamedMachine &machine : kMachines) {
+    bool has = llvm::Triple(machine.triple).getArch() == host.getArch();
+    for (llvm::StringRef feature : llvm::split(machine.needed, ','))
+      has = has && (feature.empty() || isCheckedFeature(feature));
+    if (has)
+      like = &machine;
+  }
+  return *like;
+}
+
 static MachineDescription describeHost() {
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  MachineDescription host;
-  host.triple = llvm::sys::getProcessTriple();
-  llvm::Triple triple(host.triple);
-  const NamedMachine *like = &kMachines[0];
-  if (triple.isAArch64())
-    like = &kMachines[3];
-  else if (features.lookup("avx512f") && features.lookup("avx512bw") &&
-           features.lookup("avx512dq") && features.lookup("avx512vl"))
-    like = &kMachines[2];
-  else if (features.lookup("avx2") && features.lookup("fma"))
-    like = &kMachines[1];
-  MachineDescription result = describe(*like);
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  MachineDescription result = describe(findLikeHost(triple));
   result.name = "native";
-  result.triple = host.triple;
+  result.triple = triple.str();
   result.cpu = llvm::sys::getHostCPUName().str();
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   result.l1Bytes = cacheBytes(_SC_LEVEL1_DCACHE_SIZE, result.l1Bytes);
@@ -113,6 +162,7 @@ static MachineDescription describeHost() {
   if (triple.isX86())
     names.push_back("-prefer-256-bit");
   result.features = llvm::join(names, ",");
+  result.instructions = instructionsOf(result.features);
   return result;
 }
 

@@ -1,5 +1,6 @@
 // RUN: polyattn-opt %s --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,AVX512
-// RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=16" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,PORTABLE
+// RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=16 instructions=none" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,PORTABLE
+// RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=32" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,FOUR
 // Functions become polynomials: no call of libm, no intrinsic that turns into one.
 
 #m = strided<[?, 1], offset: ?>
@@ -50,6 +51,28 @@ tile.kernel @small attributes {arg_names = ["a", "o"], num_inputs = 1} {
     %least = arith.select %positive, %zero, %x : f32
     %0 = math.exp %least : f32
     tile.yield %0 : f32
+  }
+  tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x64xf32>, memref<?x?xf32, #m>
+}
+
+// What instructions there are is said, not told by the number of lanes.
+// CHECK-LABEL: llvm.func @instructions
+// AVX512: llvm.intr.floor
+// FOUR: llvm.intr.floor
+// FOUR-NOT: llvm.fpext
+// PORTABLE-NOT: llvm.intr.floor
+// PORTABLE: llvm.fpext {{.*}} to vector<4xf64>
+// CHECK: llvm.return
+tile.kernel @instructions attributes {arg_names = ["a", "o"], num_inputs = 1} {
+^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<8x64xf32>
+  %r = tile.map %at : !tile.tile<8x64xf32> -> !tile.tile<8x64xf32> {
+  ^bb0(%x: f32):
+    %0 = math.floor %x : f32
+    %1 = math.fma %0, %x, %x : f32
+    tile.yield %1 : f32
   }
   tile.store %r, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x64xf32>, memref<?x?xf32, #m>
 }

@@ -67,7 +67,10 @@ std::string store(const std::string &value, int64_t rows, int64_t columns,
 
 class TileToVector : public ::testing::TestWithParam<int64_t> {
 protected:
-  MachineDescription machine{GetParam(), GetParam() == 16 ? 32 : 16, 32768};
+  // Four lanes, and no instruction but the ones that all have.
+  MachineDescription machine{GetParam(), GetParam() == 16 ? 32 : 16, 32768,
+                             GetParam() == 4 ? Instructions::None
+                                             : Instructions::Fma | Instructions::Round};
 
   /// Runs a kernel on its tensors, the last of which is the output.
   void run(const std::string &text, std::vector<TestTensor *> tensors, int64_t end = 1) {

@@ -1,0 +1,66 @@
+//===- MachineTest.cpp - what named processors can execute ----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Target/CPU.h"
+#include "gtest/gtest.h"
+
+using namespace polyattn;
+
+namespace {
+
+MachineDescription machine(llvm::StringRef name) { return llvm::cantFail(findMachine(name)); }
+
+TEST(Machine, NamesSayWhatInstructionsThereAre) {
+  EXPECT_EQ(toText(machine("x86-64").instructions), "none");
+  EXPECT_EQ(toText(machine("x86-64-v3").instructions), "fma,round");
+  EXPECT_EQ(toText(machine("x86-64-v4").instructions), "fma,round,avx512");
+  // Four lanes as on the first, and yet it has both.
+  EXPECT_EQ(toText(machine("aarch64").instructions), "fma,round");
+  EXPECT_EQ(machine("aarch64").vectorWidth, machine("x86-64").vectorWidth);
+}
+
+TEST(Machine, HasWhatItIsAskedForTogether) {
+  MachineDescription levelFour = machine("x86-64-v4");
+  EXPECT_TRUE(levelFour.has(Instructions::None));
+  EXPECT_TRUE(levelFour.has(Instructions::AVX512 | Instructions::Fma));
+  EXPECT_FALSE(levelFour.has(Instructions::AVX512 | Instructions::AVX512BF16));
+}
+
+TEST(Machine, FeaturesBringInstructions) {
+  EXPECT_EQ(instructionsOf(""), Instructions::None);
+  EXPECT_EQ(instructionsOf("sse2,movbe"), Instructions::None);
+  EXPECT_EQ(instructionsOf("-fma,+sse4.1"), Instructions::Round);
+  EXPECT_EQ(toText(instructionsOf("amx-bf16,+amx-tile,avx512bf16,avx512f")),
+            "avx512,avx512bf16,amx,amxbf16");
+}
+
+TEST(Machine, InstructionsAreText) {
+  for (llvm::StringRef text : {"none", "fma", "fma,round,avx512,avx512bf16,amx,amxbf16"}) {
+    std::optional<Instructions> parsed = parseInstructions(text);
+    ASSERT_TRUE(parsed) << text.str();
+    EXPECT_EQ(toText(*parsed), text);
+  }
+  EXPECT_FALSE(parseInstructions("fma,sse9"));
+  EXPECT_FALSE(parseInstructions(""));
+}
+
+// The host is the last of its architecture that it is no less than, and has what that one has.
+TEST(Machine, HostIsLikeTheLastThatItIsNoLessThan) {
+  MachineDescription host = machine("native");
+  for (llvm::StringRef name : {"x86-64", "x86-64-v3", "x86-64-v4", "aarch64"}) {
+    MachineDescription named = machine(name);
+    if (named.vectorWidth > host.vectorWidth || !isHostArchitecture(named))
+      continue;
+    EXPECT_TRUE(host.has(named.instructions)) << name.str();
+    if (named.level == host.level) {
+      EXPECT_EQ(host.vectorWidth, named.vectorWidth);
+      EXPECT_EQ(host.vectorRegisters, named.vectorRegisters);
+    }
+  }
+}
+
+} // namespace
