@@ -106,7 +106,9 @@ def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
     ```
 
     that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the machine, and
-    `polyattn.instructions` passes on what it has (`--polyattn-approximate-math` asks).
+    `polyattn.instructions` passes on what it has (`--polyattn-approximate-math` asks). A product is multiplied by
+    the micro-kernel that its precision, its operands and these instructions ask for; where there is
+    none it is an error.
 
     Numeric contract: reassociating, the sums of products and reductions.
   }];

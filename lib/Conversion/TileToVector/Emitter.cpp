@@ -189,6 +189,10 @@ void Emitter::storeLanes(Value vector, int64_t lanes, Value base, Offset offset)
   }
 }
 
+void Emitter::prefetch(Value pointer, bool written) {
+  LLVM::Prefetch::create(*this, pointer, /*rw=*/written, /*hint=*/2, /*cache=*/1);
+}
+
 //===----------------------------------------------------------------------===//
 // Vectors
 //===----------------------------------------------------------------------===//

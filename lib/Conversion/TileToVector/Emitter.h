@@ -75,6 +75,8 @@ public:
   void store(mlir::Value value, mlir::Value base, Offset offset);
   /// Stores the first `lanes` lanes and touches nothing behind them.
   void storeLanes(mlir::Value vector, int64_t lanes, mlir::Value base, Offset offset);
+  /// Brings a line to the second level of the caches: the first one is full of this block.
+  void prefetch(mlir::Value pointer, bool written);
 
   // Vectors.
   mlir::Value splat(mlir::TypedAttr scalar, int64_t lanes = 0);

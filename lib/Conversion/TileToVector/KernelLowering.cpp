@@ -17,23 +17,33 @@ using namespace polyattn::tile;
 /// Vectors are read whole, also at the end of the last tile.
 static constexpr int64_t kSlackBytes = 1024;
 
-/// Operands are multiplied as they lie in memory, in f32 or f64.
-template <typename Product> static LogicalResult checkPrecision(Product product) {
+/// Whether a micro-kernel multiplies the operands, else an error.
+template <typename Product>
+static LogicalResult checkProduct(Product product, const MachineDescription &machine) {
+  Type lhs = product.getLhs().getType().getElementType();
+  Type rhs = product.getRhs().getType().getElementType();
   Precision precision = product.multipliesIn();
-  if (precision == Precision::F32 || precision == Precision::F64)
+  if (findMicroKernel(precision, lhs, rhs, machine))
     return success();
-  return product.emitError("this lowering multiplies in f32 or f64, not in ")
-         << stringifyPrecision(precision);
+  return product.emitError("no micro-kernel multiplies ")
+         << lhs << " and " << rhs << " in " << stringifyPrecision(precision);
+}
+
+static LogicalResult checkOp(Operation *op, const MachineDescription &machine) {
+  for (Type type : op->getResultTypes())
+    if (auto tile = dyn_cast<TileType>(type);
+        tile && tile.getElementType().getIntOrFloatBitWidth() == 16)
+      return op->emitError("this lowering takes tiles of f32 or f64, not ")
+             << tile.getElementType();
+  if (auto dot = dyn_cast<DotOp>(op))
+    return checkProduct(dot, machine);
+  auto update = dyn_cast<AccumulateOp>(op);
+  return update ? checkProduct(update, machine) : success();
 }
 
 LogicalResult KernelLowering::run(ModuleOp into) {
-  WalkResult checked = kernel.walk([](Operation *op) -> WalkResult {
-    if (auto dot = dyn_cast<DotOp>(op))
-      return checkPrecision(dot);
-    auto update = dyn_cast<AccumulateOp>(op);
-    return update ? checkPrecision(update) : success();
-  });
-  if (checked.wasInterrupted())
+  auto check = [&](Operation *op) { return WalkResult(checkOp(op, e.machine)); };
+  if (kernel.walk(check).wasInterrupted())
     return failure();
   module = into;
   auto pointer = LLVM::LLVMPointerType::get(e.getContext());

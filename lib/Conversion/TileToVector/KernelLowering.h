@@ -7,26 +7,15 @@
 #ifndef POLYATTN_LIB_CONVERSION_TILETOVECTOR_KERNELLOWERING_H
 #define POLYATTN_LIB_CONVERSION_TILETOVECTOR_KERNELLOWERING_H
 
-#include "Emitter.h"
 #include "Fusion.h"
+#include "MicroKernel.h"
+#include "ProductLoop.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/Conversion/Analysis/FirstFit.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace polyattn::tile_to_vector {
-
-/// Where a tile lies. Rows are `rowStride` elements apart; or, for the left operand of
-/// transposed products, columns are cut into panels of `panelWidth`, each contiguous.
-struct Storage {
-  mlir::Value base;
-  Offset offset;
-  int64_t rows = 0, columns = 0;
-  int64_t rowStride = 0;
-  int64_t panelWidth = 0;
-  int64_t panelRows = 0;
-  mlir::Type element;
-};
 
 /// A tensor of the user's.
 struct Tensor {
@@ -41,34 +30,6 @@ struct Source {
   Offset start;
   Offset rowStride, columnStride; ///< 0 for a dimension that is not there
   Offset validRows, validColumns; ///< what lies past them reads as zero
-};
-
-/// The piece of a result that one micro-kernel computes: `rows` rows of `vectors` vectors. A
-/// column vector is computed `flipped`, as if it were a row.
-struct RegisterTile {
-  Offset row, column;
-  int64_t rows = 1, vectors = 1;
-  bool flipped = false;
-  /// Lanes of the last vector that belong to the result, where the others must not be written.
-  int64_t lastLanes = 0;
-  /// Leading vectors that lie at or below the diagonal entirely.
-  int64_t vectorsBelowDiagonal = 0;
-  size_t size() const { return rows * vectors; }
-};
-
-/// Rows and vectors of the register tiles of a nest.
-struct TileShape {
-  int64_t rows, vectors;
-  /// Whether all columns of a row of tiles come before the next rows.
-  bool rowsOutside = false;
-};
-
-/// A product as the micro-kernels see it.
-struct Product {
-  Storage lhs, rhs;
-  bool lhsTransposed = false, lowerLhs = false;
-  int64_t depth = 0;
-  std::optional<Offset> bound;
 };
 
 class KernelLowering {
@@ -103,14 +64,14 @@ private:
   Offset scalar(mlir::Value index) { return e.toOffset(mapping.lookupOrDefault(index)); }
 
   // Views.cpp
-  Offset address(const Storage &storage, Offset row, Offset column);
+  Offset address(const Storage &storage, Offset row, Offset column) {
+    return tile_to_vector::address(e, storage, row, column);
+  }
   Storage slice(const Storage &storage, Offset row, Offset column, tile::TileType type);
   Storage viewStorage(mlir::Value value);
   mlir::Value loadElement(const Storage &storage, Offset row, Offset column);
 
   // Nest.cpp: loops over register tiles.
-  int64_t panelVectors(int64_t depth);
-  TileShape chooseShape(int64_t products, int64_t depth, int64_t rows, int64_t vectors);
   TileShape chooseShape(llvm::ArrayRef<tile::DotOp> dots, int64_t rows, int64_t vectors);
   bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
@@ -141,6 +102,7 @@ private:
   // Dot.cpp: products.
   void collectDots(mlir::Value value, llvm::SmallVectorImpl<tile::DotOp> &dots);
   void evaluateDots(llvm::ArrayRef<tile::DotOp> dots, const RegisterTile &tile, Evaluated &known);
+  const MicroKernel &microKernelOf(tile::DotOp dot);
   Product product(tile::DotOp dot, bool flipped);
   Vectors multiply(llvm::ArrayRef<Product> products, const RegisterTile &tile, Vectors sums);
   mlir::LogicalResult lowerAccumulate(tile::AccumulateOp op);
@@ -178,19 +140,11 @@ private:
                  int64_t rowDim, int64_t ahead, bool written);
   void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
-  /// Lines one below the other that a product fetches while it computes.
-  struct Stream {
-    mlir::Value pointer; ///< the next one
-    Offset stride;
-    mlir::Type element;
-    bool written;
-  };
-  void fetchLine(mlir::Value pointer, bool written);
   void fetchLines(const AheadWindow &window, Offset first, int64_t count);
   int64_t linesPerTile(const AheadWindow &window);
   Offset firstLine(const AheadWindow &window);
   void beginFetch(const RegisterTile &tile);
-  llvm::SmallVector<Stream> beginStreams(int64_t turns);
+  llvm::SmallVector<FetchStream> beginStreams(int64_t turns);
 
   // Load.cpp, Store.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp load);

@@ -12,32 +12,6 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
-/// How many vectors wide a panel of B is whose `depth` rows take half of L1: four or two.
-int64_t KernelLowering::panelVectors(int64_t depth) {
-  bool four = e.machine.accumulators() >= 16 &&
-              depth * 4 * e.width() * int64_t(sizeof(float)) <= e.machine.l1Bytes / 2;
-  return four ? 4 : 2;
-}
-
-// Rows times vectors times products are accumulators. Two vectors for each broadcast element
-// keep the load ports below the multipliers, four leave them more room where such a panel of B,
-// `depth` rows, stays in L1; about eight chains hide the latency of an FMA.
-TileShape KernelLowering::chooseShape(int64_t products, int64_t depth, int64_t rows,
-                                      int64_t vectors) {
-  if (products == 0)
-    return {1, std::min<int64_t>(vectors, 4)};
-  int64_t budget = e.machine.accumulators();
-  TileShape shape{1, std::min<int64_t>(vectors, vectors % 4 ? 2 : panelVectors(depth))};
-  int64_t tallest = shape.vectors == 1 ? 16 : 8;
-  while (shape.rows * 2 <= std::min(tallest, rows) &&
-         shape.rows * 2 * shape.vectors * products <= budget)
-    shape.rows *= 2;
-  while (shape.vectors * 2 <= std::min<int64_t>(vectors, 8) &&
-         shape.rows * shape.vectors * 2 * products <= std::min<int64_t>(budget, 16))
-    shape.vectors *= 2;
-  return shape;
-}
-
 /// Whether all of B stays in L1 next to what streams through: then rows of A and of the result
 /// are best taken once, with all columns.
 bool KernelLowering::fitsL1(TileType rhs) {
@@ -128,10 +102,13 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
 }
 
 TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_t vectors) {
+  if (dots.empty())
+    return {1, std::min<int64_t>(vectors, 4)};
   int64_t depth = 0;
   for (DotOp dot : dots)
     depth = std::max(depth, dot.getRhs().getType().getRows());
-  return chooseShape(dots.size(), depth, rows, vectors);
+  // Products of one element are of one kind.
+  return microKernelOf(dots.front()).chooseShape(e.machine, dots.size(), depth, rows, vectors);
 }
 
 void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {

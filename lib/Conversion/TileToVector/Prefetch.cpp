@@ -141,7 +141,7 @@ void KernelLowering::fetchLines(const AheadWindow &window, Offset first, int64_t
     place = e.add(place, e.mul(column, window.lineElements()));
     Value address = e.pointer(window.base, place, window.element);
     for (int64_t l = 0; l < together; ++l)
-      fetchLine(e.pointer(address, l * window.lineElements(), window.element), window.written);
+      e.prefetch(e.pointer(address, l * window.lineElements(), window.element), window.written);
   }
 }
 
@@ -178,8 +178,8 @@ Offset KernelLowering::firstLine(const AheadWindow &window) {
 /// What a product's loop of `turns` turns fetches for its register tile: a line a turn and stream,
 /// so that few lines are on their way at any time. A stream goes down one column of lines: one
 /// addition takes it to the next row. A few lines are fetched at once, before the loop.
-SmallVector<KernelLowering::Stream> KernelLowering::beginStreams(int64_t turns) {
-  SmallVector<Stream> streams;
+SmallVector<FetchStream> KernelLowering::beginStreams(int64_t turns) {
+  SmallVector<FetchStream> streams;
   if (!std::exchange(fetching.pending, false))
     return streams;
   constexpr int64_t few = 4, mostStreams = 4;
@@ -204,9 +204,4 @@ SmallVector<KernelLowering::Stream> KernelLowering::beginStreams(int64_t turns) 
     }
   }
   return streams;
-}
-
-void KernelLowering::fetchLine(Value pointer, bool written) {
-  // To the second level: the first one is full of this block.
-  LLVM::Prefetch::create(e, pointer, /*rw=*/written, /*hint=*/2, /*cache=*/1);
 }

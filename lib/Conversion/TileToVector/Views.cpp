@@ -12,7 +12,7 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
-Offset KernelLowering::address(const Storage &storage, Offset row, Offset column) {
+Offset tile_to_vector::address(Emitter &e, const Storage &storage, Offset row, Offset column) {
   if (!storage.panelWidth)
     return e.add(storage.offset, e.add(e.mul(row, storage.rowStride), column));
   // Element (r, c) of panels: whole panels before, rows of this panel before, lane.

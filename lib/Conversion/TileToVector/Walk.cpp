@@ -24,7 +24,7 @@ Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bo
   // Panels narrower than such a row would use few sets of L1, for a power of two lies between
   // their rows: one vector more lets them use all. Buffers are read in blocks of few rows.
   constexpr int64_t powerOfTwo = 256;
-  bool narrow = columns > panelVectors(buffer ? 1 : rows) * e.width();
+  bool narrow = columns > panelVectors(e.machine, buffer ? 1 : rows) * e.width();
   if (narrow && rows > 1 && stride * bytes % powerOfTwo == 0)
     stride += e.width();
   int64_t size = (stride == 1 ? e.padded(rows) : rows * stride) * bytes;

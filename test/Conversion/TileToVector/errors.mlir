@@ -26,7 +26,7 @@ tile.kernel @bf16 attributes {arg_names = ["a", "o"], num_inputs = 1} {
      %batch: index, %head: index, %kv_head: index, %group: index):
   %c0 = arith.constant 0 : index
   %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xf32>
-  // expected-error @+1 {{this lowering multiplies in f32 or f64, not in bf16}}
+  // expected-error @+1 {{no micro-kernel multiplies 'f32' and 'f32' in bf16}}
   %y = tile.dot %x, %x precision <bf16> : !tile.tile<8x8xf32>, !tile.tile<8x8xf32> -> !tile.tile<8x8xf32>
   tile.store %y, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x8xf32>, memref<?x?xf32, strided<[?, 1], offset: ?>>
 }
@@ -39,6 +39,17 @@ tile.kernel @update_in_bf16 attributes {arg_names = ["a"], num_inputs = 1} {
   %c0 = arith.constant 0 : index
   %s = tile.buffer : !tile.buffer<8x8>
   %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xf32>
-  // expected-error @+1 {{this lowering multiplies in f32 or f64, not in bf16}}
+  // expected-error @+1 {{no micro-kernel multiplies 'f32' and 'f32' in bf16}}
   tile.accumulate %x, %x, %s[%c0] precision <bf16> : !tile.tile<8x8xf32>, !tile.tile<8x8xf32>, !tile.buffer<8x8>
+}
+
+// -----
+
+tile.kernel @bf16_tile attributes {arg_names = ["a", "o"], num_inputs = 1} {
+^bb0(%a: memref<?x?xbf16, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>,
+     %batch: index, %head: index, %kv_head: index, %group: index):
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{this lowering takes tiles of f32 or f64, not 'bf16'}}
+  %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xbf16, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xbf16>
+  tile.store %x, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<8x8xbf16>, memref<?x?xf32, strided<[?, 1], offset: ?>>
 }

@@ -1,0 +1,63 @@
+//===- Product.h - what is multiplied, and where it lies --------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOVECTOR_PRODUCT_H
+#define POLYATTN_LIB_CONVERSION_TILETOVECTOR_PRODUCT_H
+
+#include "Emitter.h"
+#include <optional>
+
+namespace polyattn::tile_to_vector {
+
+class MicroKernel;
+
+/// Where a tile lies. Rows are `rowStride` elements apart; or, for the left operand of
+/// transposed products, columns are cut into panels of `panelWidth`, each contiguous.
+struct Storage {
+  mlir::Value base;
+  Offset offset;
+  int64_t rows = 0, columns = 0;
+  int64_t rowStride = 0;
+  int64_t panelWidth = 0;
+  int64_t panelRows = 0;
+  mlir::Type element;
+};
+
+/// The offset of an element from the storage's base.
+Offset address(Emitter &e, const Storage &storage, Offset row, Offset column);
+
+/// The piece of a result that one micro-kernel computes: `rows` rows of `vectors` vectors. A
+/// column vector is computed `flipped`, as if it were a row.
+struct RegisterTile {
+  Offset row, column;
+  int64_t rows = 1, vectors = 1;
+  bool flipped = false;
+  /// Lanes of the last vector that belong to the result, where the others must not be written.
+  int64_t lastLanes = 0;
+  /// Leading vectors that lie at or below the diagonal entirely.
+  int64_t vectorsBelowDiagonal = 0;
+  size_t size() const { return rows * vectors; }
+};
+
+/// Rows and vectors of the register tiles of a nest.
+struct TileShape {
+  int64_t rows, vectors;
+  /// Whether all columns of a row of tiles come before the next rows.
+  bool rowsOutside = false;
+};
+
+/// A product as micro-kernels see it.
+struct Product {
+  const MicroKernel *kernel;
+  Storage lhs, rhs;
+  bool lhsTransposed = false, lowerLhs = false;
+  int64_t depth = 0;
+  std::optional<Offset> bound;
+};
+
+} // namespace polyattn::tile_to_vector
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOVECTOR_PRODUCT_H

@@ -1,0 +1,155 @@
+//===- ProductLoop.cpp - the terms of a register tile ---------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProductLoop.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_vector;
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+static bool sameMemory(const Storage &a, const Storage &b) {
+  return a.base == b.base && a.offset.dynamic == b.offset.dynamic &&
+         a.offset.constant == b.offset.constant && a.rowStride == b.rowStride;
+}
+
+ProductLoop::ProductLoop(Emitter &e, ArrayRef<Product> products, const RegisterTile &tile)
+    : e(e), products(products), tile(tile), kernel(*products.front().kernel) {
+  for (auto [i, p] : llvm::enumerate(products)) {
+    Offset row = p.lhsTransposed ? address(e, p.lhs, 0, tile.row) : address(e, p.lhs, tile.row, 0);
+    lhs.push_back(begin(p.lhs, row, kernel.walkLhs(p, tile.rows)));
+    unsigned shared = 0;
+    while (shared < i && !sameMemory(products[shared].rhs, p.rhs))
+      ++shared;
+    rhs.push_back(shared < i ? Operand(rhs[shared])
+                             : begin(p.rhs, address(e, p.rhs, 0, tile.column),
+                                     kernel.walkRhs(p, tile.vectors, e.width())));
+  }
+}
+
+ProductLoop::Operand ProductLoop::begin(const Storage &storage, Offset start, OperandWalk walk) {
+  pointers.push_back(e.pointer(storage.base, start, storage.element));
+  strides.push_back(walk.stride);
+  elements.push_back(storage.element);
+  return {unsigned(pointers.size() - 1), std::move(walk), storage.element};
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// A step behind the pointers, for rows from `firstRow` on.
+Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors sums, int64_t firstRow) {
+  DenseMap<unsigned, Vectors> loaded; // by pointer
+  for (const Operand &operand : rhs) {
+    Vectors &b = loaded[operand.pointer];
+    if (b.empty())
+      for (int64_t displacement : operand.walk.displacements)
+        b.push_back(kernel.loadRhs(e, operand.element, at[operand.pointer],
+                                   number * operand.walk.stride + displacement));
+  }
+  for (int64_t r = firstRow; r < tile.rows; ++r)
+    for (size_t p = 0; p < products.size(); ++p) {
+      const Operand &operand = lhs[p];
+      Value a = kernel.loadLhs(e, operand.element, at[operand.pointer],
+                               number * operand.walk.stride + operand.walk.displacements[r]);
+      for (int64_t v = 0; v < tile.vectors; ++v) {
+        Value &sum = sums[(p * tile.rows + r) * tile.vectors + v];
+        sum = kernel.multiplyAdd(e, a, loaded[rhs[p].pointer][v], sum);
+      }
+    }
+  return sums;
+}
+
+/// The sums, and the pointers `steps` further on.
+Vectors ProductLoop::advance(Vectors sums, ValueRange at, int64_t steps) {
+  for (auto [pointer, stride, element] : llvm::zip(at, strides, elements))
+    sums.push_back(e.pointer(pointer, steps * stride, element));
+  return sums;
+}
+
+Vectors ProductLoop::turn(ValueRange carried) {
+  Vectors next = sumsOf(carried);
+  for (int64_t i = 0; i < kUnroll; ++i)
+    next = step(pointersOf(carried), i, next, 0);
+  next = advance(next, pointersOf(carried), kUnroll);
+  for (auto [stream, line] : llvm::zip(streams, carried.take_back(streams.size()))) {
+    e.prefetch(line, stream.written);
+    next.push_back(e.pointer(line, stream.stride, stream.element));
+  }
+  return next;
+}
+
+Vectors ProductLoop::turnOfOne(ValueRange carried) {
+  Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0);
+  return advance(next, pointersOf(carried), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// The terms before `to`, several steps at a time.
+void ProductLoop::addTerms(Offset to, bool isMultiple) {
+  Offset whole = to;
+  if (to.isStatic())
+    whole = to.constant / turnTerms() * turnTerms();
+  else if (!isMultiple)
+    whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-turnTerms())));
+  carried = e.loop(0, whole, turnTerms(), carried,
+                   [&](Offset, ValueRange carried) { return turn(carried); });
+  carried.truncate(numSums + pointers.size());
+  carried = e.loop(whole, to, kernel.termsPerStep(), carried,
+                   [&](Offset, ValueRange carried) { return turnOfOne(carried); });
+}
+
+/// The triangle of a tile on the diagonal: one row less for each term. Entries above the diagonal
+/// are not read, so that nothing leaks from there.
+void ProductLoop::addTriangle() {
+  Vectors sums = sumsOf(carried);
+  for (int64_t r = 0; r < tile.rows; ++r)
+    sums = step(pointersOf(carried), r, sums, r);
+  carried = sums;
+}
+
+/// The same of terms before `end` only.
+void ProductLoop::addTriangle(Offset end) {
+  Offset last = e.max(tile.row, e.min(e.add(tile.row, tile.rows), end));
+  carried = e.loop(tile.row, last, 1, carried, [&](Offset k, ValueRange carried) {
+    Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0);
+    Value number = e.value(e.sub(k, tile.row));
+    for (size_t i = 0; i < next.size(); ++i) {
+      int64_t row = int64_t(i) / tile.vectors % tile.rows;
+      Value reached = arith::CmpIOp::create(e, arith::CmpIPredicate::sle, number, e.value(row));
+      next[i] = e.select(reached, next[i], carried[i]);
+    }
+    return advance(next, pointersOf(carried), 1);
+  });
+}
+
+Vectors ProductLoop::run(Vectors sums) {
+  numSums = sums.size();
+  carried = std::move(sums);
+  carried.append(pointers);
+  for (const FetchStream &stream : streams)
+    carried.push_back(stream.pointer);
+  Offset end = first().bound ? *first().bound : Offset(first().depth);
+  if (!first().lowerLhs) {
+    addTerms(end, false);
+    return sumsOf(carried);
+  }
+  // Row i of a triangle ends with term i: all rows up to the tile's first, then the triangle.
+  addTerms(e.min(tile.row, end), !first().bound && tile.rows % turnTerms() == 0);
+  if (first().bound)
+    addTriangle(end);
+  else
+    addTriangle();
+  return sumsOf(carried);
+}

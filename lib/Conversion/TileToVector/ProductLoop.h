@@ -1,0 +1,75 @@
+//===- ProductLoop.h - the terms of a register tile -------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_CONVERSION_TILETOVECTOR_PRODUCTLOOP_H
+#define POLYATTN_LIB_CONVERSION_TILETOVECTOR_PRODUCTLOOP_H
+
+#include "MicroKernel.h"
+
+namespace polyattn::tile_to_vector {
+
+/// Lines one below the other that a product fetches while it computes.
+struct FetchStream {
+  mlir::Value pointer; ///< the next one
+  Offset stride;
+  mlir::Type element;
+  bool written;
+};
+
+/// The loop over the terms of products that have one micro-kernel, bound and number of terms. It
+/// carries the sums of a register tile, product by product, then the pointers of the operands, then
+/// those of what is fetched meanwhile.
+class ProductLoop {
+public:
+  /// Steps of one turn: the loop's own instructions would take issue slots from products.
+  static constexpr int64_t kUnroll = 4;
+
+  ProductLoop(Emitter &e, llvm::ArrayRef<Product> products, const RegisterTile &tile);
+  /// The turns of the loop over all terms.
+  int64_t turns() const { return first().depth / turnTerms(); }
+  void fetch(llvm::SmallVector<FetchStream> lines) { streams = std::move(lines); }
+  /// Adds all products to the sums.
+  Vectors run(Vectors sums);
+
+private:
+  /// An operand's walk from a pointer that others may share.
+  struct Operand {
+    unsigned pointer;
+    OperandWalk walk;
+    mlir::Type element;
+  };
+
+  const Product &first() const { return products.front(); }
+  int64_t turnTerms() const { return kUnroll * kernel.termsPerStep(); }
+  Operand begin(const Storage &storage, Offset start, OperandWalk walk);
+  Vectors sumsOf(mlir::ValueRange carried) const { return Vectors(carried.take_front(numSums)); }
+  mlir::ValueRange pointersOf(mlir::ValueRange carried) const {
+    return carried.slice(numSums, pointers.size());
+  }
+  Vectors step(mlir::ValueRange at, int64_t number, Vectors sums, int64_t firstRow);
+  Vectors advance(Vectors sums, mlir::ValueRange at, int64_t steps);
+  Vectors turn(mlir::ValueRange carried);
+  Vectors turnOfOne(mlir::ValueRange carried);
+  void addTerms(Offset to, bool isMultiple);
+  void addTriangle();
+  void addTriangle(Offset end);
+
+  Emitter &e;
+  llvm::ArrayRef<Product> products;
+  const RegisterTile &tile;
+  const MicroKernel &kernel;
+  llvm::SmallVector<Operand> lhs, rhs; ///< of each product
+  Vectors pointers;                    ///< where they begin
+  llvm::SmallVector<int64_t> strides;
+  llvm::SmallVector<mlir::Type> elements;
+  llvm::SmallVector<FetchStream> streams;
+  Vectors carried;
+  size_t numSums = 0;
+};
+
+} // namespace polyattn::tile_to_vector
+
+#endif // POLYATTN_LIB_CONVERSION_TILETOVECTOR_PRODUCTLOOP_H

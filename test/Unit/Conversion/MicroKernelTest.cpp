@@ -1,0 +1,80 @@
+//===- MicroKernelTest.cpp - which micro-kernel multiplies what -----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Conversion/TileToVector/MicroKernel.h"
+#include "mlir/IR/Builders.h"
+#include "polyattn/Target/CPU.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_vector;
+using tile::Precision;
+
+namespace {
+
+class MicroKernels : public testing::Test {
+protected:
+  MLIRContext context;
+  Builder b{&context};
+  MachineDescription small = llvm::cantFail(findMachine("x86-64"));
+  MachineDescription large = llvm::cantFail(findMachine("x86-64-v4"));
+};
+
+TEST_F(MicroKernels, AreFoundByPrecisionAndElements) {
+  Type f32 = b.getF32Type(), f64 = b.getF64Type(), bf16 = b.getBF16Type();
+  for (const MachineDescription &machine : {small, large}) {
+    EXPECT_EQ(findMicroKernel(Precision::F32, f32, f32, machine), &fmaKernel());
+    EXPECT_EQ(findMicroKernel(Precision::F64, f64, f64, machine), &fmaKernel());
+    EXPECT_EQ(findMicroKernel(Precision::F32, f32, f64, machine), nullptr);
+    EXPECT_EQ(findMicroKernel(Precision::F32, f32, bf16, machine), nullptr);
+    EXPECT_EQ(findMicroKernel(Precision::SplitTF32, f32, f32, machine), nullptr);
+  }
+}
+
+// The accumulators of a register tile fit the registers, beside a row of B and an element of A.
+TEST_F(MicroKernels, RegisterTilesFitTheRegisters) {
+  for (const MachineDescription &machine : {small, large})
+    for (int64_t products : {1, 2, 3})
+      for (int64_t depth : {8, 64, 4096})
+        for (int64_t rows : {1, 7, 64})
+          for (int64_t vectors : {1, 2, 3, 4, 8, 16}) {
+            TileShape shape = fmaKernel().chooseShape(machine, products, depth, rows, vectors);
+            EXPECT_LE(shape.rows, rows);
+            EXPECT_LE(shape.vectors, vectors);
+            // One row of few vectors may be all that there is.
+            if (shape.rows > 1)
+              EXPECT_LE(shape.rows * shape.vectors * products, machine.accumulators());
+          }
+  // Wide panels of B are for those of which L1 holds all rows.
+  EXPECT_EQ(panelVectors(large, 64), 4);
+  EXPECT_EQ(panelVectors(large, 4096), 2);
+  EXPECT_EQ(panelVectors(small, 64), 2);
+}
+
+TEST_F(MicroKernels, FmaWalksRowsColumnsAndPanels) {
+  Product product{&fmaKernel(), {}, {}};
+  product.lhs.rowStride = 48;
+  product.rhs.rowStride = 80;
+  OperandWalk rows = fmaKernel().walkLhs(product, 2);
+  EXPECT_EQ(rows.stride, 1);
+  EXPECT_EQ(rows.displacements, SmallVector<int64_t>({0, 48}));
+  product.lhsTransposed = true;
+  OperandWalk columns = fmaKernel().walkLhs(product, 2);
+  EXPECT_EQ(columns.stride, 48);
+  EXPECT_EQ(columns.displacements, SmallVector<int64_t>({0, 1}));
+  product.lhs.panelWidth = 2;
+  product.lhs.panelRows = 10;
+  OperandWalk panels = fmaKernel().walkLhs(product, 4);
+  EXPECT_EQ(panels.stride, 2);
+  EXPECT_EQ(panels.displacements, SmallVector<int64_t>({0, 1, 20, 21}));
+  OperandWalk right = fmaKernel().walkRhs(product, 2, 16);
+  EXPECT_EQ(right.stride, 80);
+  EXPECT_EQ(right.displacements, SmallVector<int64_t>({0, 16}));
+}
+
+} // namespace
