@@ -1,5 +1,5 @@
-# The two commands of the README: `make demo` and `make test`. All commands install what is missing first. The command of
-# every change is `make check`; CONTRIBUTING.md has the list.
+# The two commands of the README: `make demo` and `make test`. All commands install what is missing first. Those of
+# every change are `make check` and `make lint`; CONTRIBUTING.md has the list.
 PRESET ?= release
 BUILD := build
 FUZZ_BUILD := build-fuzz
@@ -8,7 +8,7 @@ SECONDS := 60
 # Which random programs `make random` begins with.
 SEED := 0
 
-.PHONY: wheel build check test bench demo deps clean fuzz fuzzer mutants random
+.PHONY: wheel build check lint test bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -25,6 +25,11 @@ build: deps $(BUILD)/build.ninja
 
 check: build
 	@scripts/run-tests $(BUILD):unit $(BUILD):quick
+
+# What TableGen writes is included by the sources; nothing else of the build is needed.
+lint: deps-lint $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target polyattn-generated
+	@scripts/lint --build $(BUILD)
 
 test: build fuzzer
 	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60

@@ -19,6 +19,13 @@ function(polyattn_library name)
   polyattn_precompile(${name})
 endfunction()
 
+# What TableGen has written for a folder, as a target; all of them are what `make lint` needs of a build.
+add_custom_target(polyattn-generated)
+macro(polyattn_generated name)
+  add_public_tablegen_target(${name})
+  add_dependencies(polyattn-generated ${name})
+endmacro()
+
 # One dialect, NAME in IR: FILEOps.td of this folder as C++ and as a reference, FILE.md, and its library.
 # TYPES says that it has types of its own; enums and attributes all have. INTERFACES are files of op interfaces.
 function(polyattn_dialect file name)
@@ -42,7 +49,7 @@ function(polyattn_dialect file name)
   mlir_tablegen(${file}Attrs.h.inc -gen-attrdef-decls -attrdefs-dialect=${name})
   mlir_tablegen(${file}Attrs.cpp.inc -gen-attrdef-defs -attrdefs-dialect=${name})
   mlir_tablegen(${file}.md -gen-dialect-doc -dialect=${name})
-  add_public_tablegen_target(${file}DialectIncGen)
+  polyattn_generated(${file}DialectIncGen)
   polyattn_library(${file}Dialect
     SOURCES ${ARG_SOURCES}
     LINK ${ARG_LINK}

@@ -45,7 +45,8 @@ Tensor polyattn::text::embedBytes(const std::string &text, int64_t tokens, int64
     auto byte = static_cast<unsigned char>(text[size_t(i) % text.size()]);
     float *row = &x.data[i * width];
     for (int64_t c = 0; c < width; ++c) {
-      double angle = double(i) / std::pow(10000.0, double(c / 2 * 2) / double(width));
+      int64_t pair = c / 2 * 2;
+      double angle = double(i) / std::pow(10000.0, double(pair) / double(width));
       row[c] = table.data[byte * width + c] + float(c % 2 ? std::cos(angle) : std::sin(angle));
     }
     layerNormalize(row, width);

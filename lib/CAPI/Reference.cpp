@@ -101,8 +101,9 @@ static std::optional<ElementType> elementTypeOf(int32_t dtype) {
     return ElementType::I32;
   case POLYATTN_I64:
     return ElementType::I64;
+  default:
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 static int64_t bytesOfElement(int32_t dtype) {

@@ -46,7 +46,7 @@ llvm::Expected<OutputFile> OutputFile::open(llvm::StringRef path, bool isProgram
   return std::move(file);
 }
 
-OutputFile::OutputFile(OutputFile &&other)
+OutputFile::OutputFile(OutputFile &&other) noexcept
     : path(std::move(other.path)), target(std::move(other.target)),
       temporary(std::move(other.temporary)), mode(other.mode), descriptor(other.descriptor) {
   other.temporary.reset();

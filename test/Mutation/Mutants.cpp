@@ -9,6 +9,7 @@
 #include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/LocationSnapshot.h"
 #include "llvm/ADT/TypeSwitch.h"
 

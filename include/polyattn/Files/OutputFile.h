@@ -26,7 +26,7 @@ public:
   /// is replaced keeps its mode; a new one has what the umask leaves, for `isProgram` with
   /// execution.
   static llvm::Expected<OutputFile> open(llvm::StringRef path, bool isProgram = false);
-  OutputFile(OutputFile &&other);
+  OutputFile(OutputFile &&other) noexcept;
   ~OutputFile();
 
   llvm::Error write(llvm::function_ref<void(llvm::raw_ostream &)> content);

@@ -78,6 +78,7 @@ struct Planner {
       plan.stackRows += width;
     }
     std::vector<Monomial> rows;
+    rows.reserve(width);
     for (int64_t i = 0; i < width; ++i)
       rows.push_back({{plan.leafStart[index] + i}, 1.0});
     return rows;

@@ -7,6 +7,7 @@
 
 #include "Emitter.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace polyattn;

@@ -7,6 +7,7 @@
 
 #include "KernelLowering.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace polyattn;

@@ -27,7 +27,8 @@ static bool isTransposedLhsOnly(Value value, int64_t panel) {
     auto slice = dyn_cast<SliceOp>(use.getOwner());
     return slice &&
            slice.getResult().getType().getRows() == cast<TileType>(value.getType()).getRows() &&
-           knownDivisor(slice.getColumn()) % panel == 0 && isTransposedLhsOnly(slice.getResult(), panel);
+           knownDivisor(slice.getColumn()) % panel == 0 &&
+           isTransposedLhsOnly(slice.getResult(), panel);
   });
 }
 

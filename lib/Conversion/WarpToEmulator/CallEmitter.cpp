@@ -7,6 +7,7 @@
 
 #include "CallEmitter.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace polyattn;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace polyattn;
