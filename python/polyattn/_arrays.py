@@ -50,10 +50,10 @@ def _check_numpy(array: np.ndarray, who: str, is_result: bool) -> None:
         )
     if array.ndim > 6:
         raise CallError(f"{who}: expected at most 6 dimensions, got {array.ndim}")
+    if array.itemsize and any(stride % array.itemsize for stride in array.strides):
+        raise CallError(f"{who}: expected strides of whole elements, got {array.strides} bytes")
     if array.dtype.name != "bfloat16":
         raise CallError(f"{who}: expected an array of f32, f16 or bf16, got {array.dtype}")
-    if any(stride % array.itemsize for stride in array.strides):
-        raise CallError(f"{who}: expected strides of whole elements, got {array.strides} bytes")
 
 
 def _describe(array: Any) -> str:

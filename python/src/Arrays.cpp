@@ -11,10 +11,6 @@
 namespace nb = nanobind;
 using namespace polyattn::python;
 
-// What cannot be written is as good an argument as others: JAX's arrays, many views of NumPy's.
-using ReadableArray = nb::ndarray<nb::ro, nb::device::cpu>;
-using WritableArray = nb::ndarray<nb::device::cpu>;
-
 /// 0 where no tensor has such elements.
 static int32_t dtypeOf(nb::dlpack::dtype type) {
   enum Code { Int = 0, Float = 2, BFloat = 4 };
@@ -61,8 +57,7 @@ nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<in
   return empty(sizes, dtype == POLYATTN_F16 ? f16 : dtype == POLYATTN_F64 ? f64 : f32);
 }
 
-template <typename Array> bool ArrayView::tryImport(nb::handle object) {
-  Array array;
+template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array) {
   if (!nb::try_cast<Array>(object, array) || array.ndim() > POLYATTN_MAX_RANK)
     return false;
   int32_t dtype = dtypeOf(array.dtype());
@@ -75,14 +70,13 @@ template <typename Array> bool ArrayView::tryImport(nb::handle object) {
     tensor.sizes[i] = int64_t(array.shape(i));
     tensor.strides[i] = array.stride(i);
   }
-  owner = nb::borrow(object);
   return true;
 }
 
 void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
                        const std::string &entry) {
   auto attempt = [&](nb::handle array) {
-    return info.is_result ? tryImport<WritableArray>(array) : tryImport<ReadableArray>(array);
+    return info.is_result ? tryImport(array, writable) : tryImport(array, readable);
   };
   bool isNumpy = isNumpyArray(object);
   // A tensor whose gradients somebody wants would leave the graph silently.

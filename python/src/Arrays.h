@@ -23,9 +23,15 @@ public:
   const polyattn_tensor &get() const { return tensor; }
 
 private:
-  template <typename Array> bool tryImport(nanobind::handle object);
+  // What cannot be written is as good an argument as others: JAX's arrays, many views of NumPy's.
+  using Readable = nanobind::ndarray<nanobind::ro, nanobind::device::cpu>;
+  using Writable = nanobind::ndarray<nanobind::device::cpu>;
+
+  template <typename Array> bool tryImport(nanobind::handle object, Array &array);
   polyattn_tensor tensor = {};
-  nanobind::object owner;
+  // One of these: what an object exports may live as long as the export only.
+  Readable readable;
+  Writable writable;
 };
 
 /// "linear: argument 'q'"

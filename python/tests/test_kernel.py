@@ -142,6 +142,19 @@ def test_dlpack(linear, qkv):
     assert np.array_equal(out, expected)
 
 
+class Lender(Capsule):
+    """Exports memory that ends with the export."""
+
+    def __dlpack__(self, **options):
+        return self.array.copy().__dlpack__(**options)
+
+
+def test_exports_live_as_long_as_the_call(linear, rng):
+    qkv = [rng.standard_normal((1, 5000, 4, 64)).astype("f4") for _ in range(3)]
+    expected = linear(*qkv, threads=1)
+    assert np.array_equal(linear(*map(Lender, qkv), threads=1), expected)
+
+
 def test_no_positions(linear):
     empty = np.zeros((2, 0, 3, 64), "f4")
     assert linear(empty, empty, empty).shape == (2, 0, 3, 64)
