@@ -26,6 +26,11 @@ def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) 
             f"{who}: expected a tensor without gradients, got one that requires them, "
             "which this call would lose; pass it .detach()ed"
         )
+    if _is_torch(array) and array.is_neg():
+        raise CallError(
+            f"{who}: expected a tensor whose numbers are in memory, got one to be negated; "
+            "pass it .resolve_neg()ed"
+        )
     if isinstance(array, np.ndarray):
         _check_numpy(array, who, is_result)
         return array.view(np.float16), BF16
@@ -63,6 +68,25 @@ def _describe(array: Any) -> str:
         if value is not None:
             words.append(f"{name} {tuple(value) if name == 'shape' else value}")
     return " ".join(words)
+
+
+def exporter_of(kind: type) -> Any:
+    """A function that makes a DLPack capsule of an array of this type and takes less time than its __dlpack__, or None.
+
+    PyTorch's is in Python and takes 5 us, the function that it calls 0.3 us. It does not look at what __dlpack__ looks
+    at: gradients, which are looked at before, and a negation that is not done yet."""
+    torch = sys.modules.get("torch")
+    if torch is None or kind is not torch.Tensor:
+        return None
+    to_dlpack = torch.utils.dlpack.to_dlpack
+
+    def export(tensor: Any) -> Any:
+        try:
+            return None if tensor.is_neg() else to_dlpack(tensor)
+        except (RuntimeError, BufferError):
+            return None
+
+    return export
 
 
 def _is_torch(array: Any) -> bool:

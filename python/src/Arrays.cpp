@@ -73,16 +73,34 @@ template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &ar
   return true;
 }
 
+/// What makes a capsule of an array of this type faster than its __dlpack__ does, or None.
+static nb::handle exporterOf(nb::handle object) {
+  static const nb::dict &exporters = *new nb::dict();
+  static const nb::object &find = *new nb::object(helper("polyattn._arrays", "exporter_of"));
+  nb::handle type = object.type();
+  PyObject *known = PyDict_GetItem(exporters.ptr(), type.ptr());
+  if (known)
+    return known;
+  nb::object found = find(type);
+  PyDict_SetItem(exporters.ptr(), type.ptr(), found.ptr());
+  return found; // the dictionary keeps it
+}
+
 void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
                        const std::string &entry) {
   auto attempt = [&](nb::handle array) {
     return info.is_result ? tryImport(array, writable) : tryImport(array, readable);
   };
   bool isNumpy = isNumpyArray(object);
+  nb::handle exporter = isNumpy ? nb::handle() : exporterOf(object);
   // A tensor whose gradients somebody wants would leave the graph silently.
   bool isDifferentiated = !isNumpy && nb::hasattr(object, "requires_grad") &&
                           PyObject_IsTrue(object.attr("requires_grad").ptr()) == 1;
-  if (!isDifferentiated && attempt(object))
+  // An exporter that gives None knows a reason why nothing may read the array's memory.
+  bool hasExporter = exporter && !exporter.is_none();
+  nb::object capsule = hasExporter && !isDifferentiated ? exporter(object) : nb::none();
+  bool isReadable = !isDifferentiated && !(hasExporter && capsule.is_none());
+  if (isReadable && attempt(hasExporter ? capsule : nb::handle(object)))
     return;
   PyErr_Clear();
   // Either another array over the same memory and what its elements really are, or an exception

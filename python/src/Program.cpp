@@ -160,8 +160,9 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
         nb::list list;
         for (int64_t size : shape)
           list.append(size);
-        results[i] = helper("polyattn._arrays", "empty_like")(arguments.front(), nb::tuple(list),
-                                                              info.dtype, nameOf(info, entry));
+        static const nb::object &emptyLike =
+            *new nb::object(helper("polyattn._arrays", "empty_like"));
+        results[i] = emptyLike(arguments.front(), nb::tuple(list), info.dtype, nameOf(info, entry));
         isConverted = !isNumpy;
       }
     }
@@ -181,9 +182,10 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
   if (status)
     raise(error);
 
+  static const nb::object &asArrayOf = *new nb::object(helper("polyattn._arrays", "as_array_of"));
   if (isConverted && out.is_none())
     for (nb::object &result : results)
-      result = helper("polyattn._arrays", "as_array_of")(arguments.front(), result);
+      result = asArrayOf(arguments.front(), result);
   if (numResults == 1)
     return results.front();
   nb::list list;

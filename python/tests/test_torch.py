@@ -36,3 +36,21 @@ def test_tensors_that_require_gradients_are_refused(linear, qkv):
     with pytest.raises(polyattn.CallError, match="argument 'k'"):
         linear(tensors[0], tensors[1] * 2, tensors[2])
     linear(*(x.detach() for x in tensors))
+
+
+def test_tensors_that_are_not_numbers_in_memory_are_refused(linear, qkv):
+    q, k, v = map(torch.from_numpy, qkv)
+    negated = torch.complex(torch.zeros_like(v), v).conj().imag
+    assert negated.is_neg()
+    with pytest.raises(polyattn.CallError, match="argument 'v': .*resolve_neg"):
+        linear(q, k, negated)
+    assert torch.equal(linear(q, k, negated.resolve_neg()), -linear(q, k, v))
+    for other in (v.to_sparse(), v.to("meta"), v.bool(), torch.nn.Parameter(v)):
+        with pytest.raises(polyattn.CallError, match="argument 'v'"):
+            linear(q, k, other)
+
+
+def test_parameters_without_gradients(linear, qkv):
+    """Subclasses of tensors."""
+    found = linear(*(torch.nn.Parameter(torch.from_numpy(x), requires_grad=False) for x in qkv), threads=1)
+    assert np.array_equal(found.numpy(), linear(*qkv, threads=1))
