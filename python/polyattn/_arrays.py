@@ -45,7 +45,7 @@ def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) 
     )
 
 
-def _check_numpy(array: np.ndarray, who: str, is_result: bool) -> None:
+def _check_numpy(array: np.ndarray[Any, Any], who: str, is_result: bool) -> None:
     """Raises unless it is an array of ml_dtypes' bfloat16, which neither DLPack nor buffers know."""
     if is_result and not array.flags.writeable:
         raise CallError(f"{who}: expected a writable array, got a read-only one")

@@ -2,7 +2,9 @@
 
 import ast
 import os
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -89,6 +91,24 @@ def test_wheel_alone(request, tmp_path):
     (tmp_path / "page.py").write_text(program)
     done = run(python, "page.py", cwd=tmp_path, env={"PATH": ""})
     assert done.returncode == 0, done.stderr
+
+
+def test_a_package_elsewhere_takes_the_same_kernels(tmp_path):
+    """The cache knows the build, not the file's place and time."""
+    packages = pathlib.Path(polyattn.__file__).parents[1]
+    shutil.copytree(packages / "polyattn", tmp_path / "polyattn", copy_function=shutil.copyfile)
+    shutil.copytree(next(packages.glob("polyattn-*.dist-info")), tmp_path / "polyattn-0.dist-info")
+    program = (
+        "import sys, polyattn\n"
+        "polyattn.compile(sys.argv[1], 'linear', cache=sys.argv[2])\n"
+        "print(polyattn.__file__)\n"
+    )
+    cache = tmp_path / "cache"
+    for path in (packages, tmp_path):
+        done = run(sys.executable, "-c", program, ROOT / "specs/linear.mlir", cache,
+                   cwd=tmp_path / "polyattn", env={**os.environ, "PYTHONPATH": str(path)})  # fmt: skip
+        assert done.stdout.startswith(str(path)), done.stderr
+        assert len(list(cache.iterdir())) == 1
 
 
 def test_version():
