@@ -41,7 +41,7 @@ static const nb::object &numpyType() {
 }
 
 bool polyattn::python::isNumpyArray(nb::handle object) {
-  return PyObject_IsInstance(object.ptr(), numpyType().ptr()) == 1;
+  return object.type().is(numpyType()) || PyObject_IsInstance(object.ptr(), numpyType().ptr()) == 1;
 }
 
 nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<int64_t> &shape) {
