@@ -17,11 +17,12 @@ using llvm::StringRef;
 static constexpr char kMark[] = "// case: ";
 
 std::string Case::format() const {
-  return llvm::formatv("{0}B={1} T={2} Tk={3} H={4} Hkv={5} seed={6} inputs={7} padded={8} "
-                       "threads={9} segments={10} tile={11} invalid={12} targets={13}\n{14}",
-                       kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
-                       seed, inputs, int(padded), threads, segments, int(isTile), int(isInvalid),
-                       llvm::join(targets, ","), text)
+  return llvm::formatv(
+             "{0}B={1} T={2} Tk={3} H={4} Hkv={5} seed={6} inputs={7} padded={8} "
+             "threads={9} segments={10} invariant={11} tile={12} invalid={13} targets={14}\n{15}",
+             kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads, seed,
+             inputs, int(padded), threads, segments, int(invariant), int(isTile), int(isInvalid),
+             llvm::join(targets, ","), text)
       .str();
 }
 
@@ -49,6 +50,7 @@ llvm::Expected<Case> Case::parse(StringRef text) {
                         .Default(nullptr);
     bool *flag = llvm::StringSwitch<bool *>(name)
                      .Case("padded", &result.padded)
+                     .Case("invariant", &result.invariant)
                      .Case("tile", &result.isTile)
                      .Case("invalid", &result.isInvalid)
                      .Default(nullptr);

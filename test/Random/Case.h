@@ -32,6 +32,8 @@ struct Case {
   int64_t threads = 1;
   /// 0 for the target's own choice.
   int64_t segments = 0;
+  /// Numbers do not depend on how many threads there are.
+  bool invariant = false;
   std::vector<std::string> targets;
   /// The program must be refused.
   bool isInvalid = false;

@@ -102,8 +102,10 @@ void Judge::judgeRow(size_t number, size_t row, StringRef name, ElementType type
   });
   if (outOfRange || allowed > 0.5 * size + 1e-30) {
     ++verdict.undetermined;
-    // However badly it is determined, it is a number.
-    if (outOfRange || std::isfinite(difference))
+    // However badly it is determined, it is a number; unless it moves by as much as there is of it,
+    // as a quotient does whose divisor may be zero.
+    bool mayBeDividedByZero = spread[number][row] > 0.5 * size;
+    if (outOfRange || mayBeDividedByZero || std::isfinite(difference))
       return;
   }
   ++verdict.compared;

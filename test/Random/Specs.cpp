@@ -68,7 +68,7 @@ private:
 
   Choices &choices;
   Case &spec;
-  std::string storage = "f32", maps, arguments, body;
+  std::string storage = "f32", weightStorage = "f32", maps, arguments, body;
   int next = 0;
   std::vector<Value> outputs;
   std::vector<std::pair<std::string, std::string>> states; // name and type
@@ -83,7 +83,7 @@ std::vector<SpecWriter::Tensor> SpecWriter::addWeights(const Program &program) {
   std::vector<Tensor> tensors;
   bool perHead = choices.chance(20);
   for (const Program::Weight &weight : program.getWeights())
-    tensors.push_back(addTensor("w", (perHead ? "?x" : "") + weight.type() + "x", storage));
+    tensors.push_back(addTensor("w", (perHead ? "?x" : "") + weight.type() + "x", weightStorage));
   return tensors;
 }
 
@@ -345,7 +345,7 @@ void SpecWriter::finish() {
       names.push_back(readOf(table).name);
     }
     for (const Program::Weight &weight : program.getWeights()) {
-      Tensor tensor = addTensor("w", weight.type() + "x", storage);
+      Tensor tensor = addTensor("w", weight.type() + "x", weightStorage);
       weightNames.push_back("%" + fresh("wr"));
       body += "  " + weightNames.back() + " = read %" + tensor.name + " : " + tensor.type + " -> " +
               weight.type() + "\n";
@@ -366,8 +366,13 @@ void SpecWriter::finish() {
     returned += ", %" + name;
     types += ", " + type;
   }
+  std::string first;
+  if (choices.chance(12)) {
+    std::string type = choices.oneOf({"i64", "i32"});
+    first = "first_position %" + addTensor("first", "?x", type).name + " ";
+  }
   spec.text = maps + "polyattn.attention @attention(" + arguments + ")\n    -> (" + declared +
-              ") {\n" + body + "  return " + returned + " : " + types + "\n}\n";
+              ") " + first + "{\n" + body + "  return " + returned + " : " + types + "\n}\n";
 }
 
 void SpecWriter::chooseSizes() {
@@ -390,6 +395,7 @@ void SpecWriter::write() {
   spec.sizes.heads = spec.sizes.kvHeads * choices.oneOf({1, 1, 1, 2, 3});
   if (choices.chance(30))
     storage = choices.oneOf({"bf16", "f16"});
+  weightStorage = choices.chance(40) ? "f32" : storage;
   attend();
   for (int i = 0; i < 2 && choices.chance(20); ++i)
     attend();
@@ -407,5 +413,6 @@ Case polyattn::random::makeSpec(Choices &choices) {
   spec.padded = choices.chance(30);
   spec.threads = choices.oneOf({1, 1, 2, 3});
   spec.segments = choices.chance(20) ? choices.between(1, 3) : 0;
+  spec.invariant = choices.chance(10);
   return spec;
 }

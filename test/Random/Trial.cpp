@@ -9,7 +9,9 @@
 #include "Judge.h"
 #include "lib/Driver/Inputs.h"
 #include "mlir/Parser/Parser.h"
+#include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include <cmath>
@@ -43,6 +45,8 @@ void polyattn::random::disturb(const Case &trial, const TensorSignature &signatu
   std::mt19937_64 engine(trial.seed + 17);
   auto uniform = [&] { return double(engine() >> 11) * 0x1p-53; };
   auto changed = [&](double x) -> double {
+    if (signature.role == Role::First)
+      return x;
     if (signature.role == Role::Decay) {
       if (trial.inputs != "resets")
         return x;
@@ -106,6 +110,9 @@ private:
       sizes.kvHeads = sizes.heads;
     if (sizes.kvHeads == 0 || sizes.heads % sizes.kvHeads != 0)
       sizes.heads = sizes.kvHeads;
+    if (signature.firstPosition)
+      sizes.rows = std::min<int64_t>(driver::lastRandomPosition(signature), 2048) +
+                   std::max(sizes.queries, sizes.keys);
     Layout layout = trial.padded ? Layout::Padded : Layout::Contiguous;
     auto add = [&](const TensorSignature &tensor, std::vector<HostTensor> &list) -> llvm::Error {
       auto allocated = allocateTensor(tensor.type, shapeOf(tensor, sizes), layout);
@@ -145,7 +152,9 @@ private:
     auto target = targets.create(name);
     if (!target)
       return conclude(entry, Outcome::Wrong, messageOf(target.takeError()));
-    auto executable = (*target)->compile({attention, trial.text, "random.mlir", ""});
+    EntrySource source{attention, trial.text, "random.mlir", ""};
+    source.invariant = trial.invariant;
+    auto executable = (*target)->compile(source);
     if (!executable)
       return refuse(entry, messageOf(executable.takeError()));
     Call call{arguments, results, sizes, int(trial.threads),
@@ -160,6 +169,8 @@ private:
     }
     if (error)
       return conclude(entry, Outcome::Wrong, messageOf(std::move(error)));
+    if (trial.invariant && !sameOnOtherThreads(**executable, call))
+      return conclude(entry, Outcome::Wrong, "an invariant kernel's numbers depend on its threads");
     bool gpu = name.starts_with("emulator");
     const Judge *judge = judgeFor(gpu ? storageType() : ElementType::F32);
     Judge::Verdict verdict;
@@ -172,6 +183,24 @@ private:
         !llvm::all_of(results, [](const HostTensor &result) { return result.paddingIsPoison(); }))
       verdict.failure = "memory between rows of a result was written";
     conclude(entry, verdict.failure.empty() ? Outcome::Right : Outcome::Wrong, verdict.failure);
+  }
+
+  /// Bit for bit.
+  bool sameOnOtherThreads(Executable &executable, Call call) {
+    auto bits = [&] {
+      std::vector<uint64_t> bits;
+      for (const HostTensor &result : results)
+        for (double x : toArray(result).data)
+          bits.push_back(llvm::bit_cast<uint64_t>(x));
+      return bits;
+    };
+    std::vector<uint64_t> once = bits();
+    call.threads = call.threads == 1 ? 3 : 1;
+    if (llvm::Error error = executable.run(call)) {
+      llvm::consumeError(std::move(error));
+      return false;
+    }
+    return bits() == once;
   }
 
   /// A refusal needs words, and of a pass that gives up in the middle they are not about the spec.
@@ -187,7 +216,7 @@ private:
 
   ElementType storageType() const {
     for (const TensorSignature &argument : signature.arguments)
-      if (argument.type != ElementType::F32)
+      if (argument.type == ElementType::BF16 || argument.type == ElementType::F16)
         return argument.type;
     return ElementType::F32;
   }
@@ -233,6 +262,8 @@ void polyattn::random::runTrial(const Case &trial, const DialectRegistry &dialec
   if (trial.isInvalid)
     return conclude(verifier, Outcome::Wrong, "an invalid program is accepted");
   verifier.outcome = Outcome::Right;
+  if (trial.invariant)
+    setInvariant(*module);
   if (trial.isTile)
     return runTileTrial(trial, *module, diagnostics, report);
   SmallVector<AttentionOp> entries(module->getOps<AttentionOp>());

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Driver/Check.h"
+#include "lib/Driver/Conditioning.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
@@ -113,4 +115,23 @@ TEST_F(CheckedRows, AsksNobodyAboutRowsWithinTheTolerance) {
 
 TEST_F(CheckedRows, HoldsAllRowsToTheToleranceWithoutAnOracle) {
   EXPECT_NE(check(/*row=*/0, 1 + 1e-4, /*askAgain=*/false).failure, "");
+}
+
+TEST(Disturbance, ChangesNumbersAsTheirTypeDoes) {
+  for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F16}) {
+    Arithmetic arithmetic = Arithmetic::of(type);
+    for (uint64_t seed : {0, 1}) {
+      Disturbance disturbance(arithmetic, seed);
+      for (int i = 0; i < 1000; ++i) {
+        EXPECT_LE(std::fabs(disturbance(3.0) / 3 - 1), arithmetic.unit);
+        // Beside the range: infinite; zero, or the least number on either side.
+        EXPECT_EQ(disturbance(-2 * arithmetic.largest), -HUGE_VAL);
+        double least = 2 * arithmetic.unit * arithmetic.least, small = disturbance(2.5 * least);
+        EXPECT_TRUE(seed == 0 ? small == 0 : small == 2 * least || small == 3 * least) << small;
+      }
+      EXPECT_EQ(disturbance(0), 0);
+      EXPECT_EQ(disturbance(HUGE_VAL), HUGE_VAL);
+      EXPECT_TRUE(std::isnan(disturbance(std::nan(""))));
+    }
+  }
 }
