@@ -54,7 +54,12 @@ def Warp_Dialect : Dialect {
     choice of S needs, and which kernel runs before this one (`polyattn/Target/Launch.h`).
     `warp.memory = [[what, type, place], ...]` is for people: where states, their copies, weights,
     blocks that are copied ahead and what loops carry lie, `registers`, `shared`, `two stages` of
-    that, `workspace` or, for what is read anew, `tensor`.
+    that, `workspace` or, for what is read anew, `tensor`. So is `warp.registers`, an estimate of
+    the registers of a thread that are in use at one time.
+
+    **Loops.** A thread computes loops turn by turn, and no tool behind this dialect changes that,
+    but for loops with `warp.unroll = N`: N of their turns are computed at once, with all that
+    these load on the way. The number of turns must be known, and a multiple of N.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

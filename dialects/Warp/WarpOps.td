@@ -288,8 +288,8 @@ def Warp_OpaqueOp : Warp_Op<"opaque", [SameOperandsAndResultType]> {
 
     Example: `%t2 = warp.opaque %t : i32`
   }];
-  let arguments = (ins I32:$value);
-  let results = (outs I32:$result);
+  let arguments = (ins AnyTypeOf<[I32, I64]>:$value);
+  let results = (outs AnyTypeOf<[I32, I64]>:$result);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 

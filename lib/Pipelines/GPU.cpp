@@ -64,6 +64,7 @@ void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createTileToWarpPass(kernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
+  passes.addPass(createUnrollLoopsPass(options.chip.usableRegistersPerThread()));
 }
 
 void polyattn::buildWarpToNVVMPipeline(mlir::OpPassManager &passes, const GPUDescription &chip) {

@@ -138,3 +138,36 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{has 'warp.unroll', which is for loops}}
+  gpu.func @f() kernel attributes {warp.unroll = 2 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%zero: i32, %one: i32) kernel {
+    // expected-error @+1 {{expected 'warp.unroll' of 2 to 64 : i64, got 1 : i64}}
+    scf.for %i = %zero to %one step %one : i32 {
+    } {warp.unroll = 1 : i64}
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @f(%turns: i32) kernel {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    // expected-error @+1 {{has 'warp.unroll' of 2, and its turns are not known to be a multiple of it}}
+    scf.for %i = %zero to %turns step %one : i32 {
+    } {warp.unroll = 2 : i64}
+    gpu.return
+  }
+}

@@ -34,7 +34,12 @@ std::unique_ptr<mlir::Pass> createTileToWarpPass(const TileToWarpOptions &option
 std::unique_ptr<mlir::Pass> createCarryStatesPass();
 void registerCarryStatesPass();
 
-/// Registers the passes --tile-to-warp and --tile-carry-states.
+/// Says of each loop of a kernel how many of its turns are computed at once, so that the values that
+/// live at one time take about `registers` of a thread at most. The pass --warp-unroll-loops.
+std::unique_ptr<mlir::Pass> createUnrollLoopsPass(int64_t registers);
+void registerUnrollLoopsPass();
+
+/// Registers the passes --tile-to-warp, --tile-carry-states and --warp-unroll-loops.
 void registerTileToWarpPasses();
 
 } // namespace polyattn

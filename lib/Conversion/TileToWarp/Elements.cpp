@@ -180,22 +180,27 @@ Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
   Value rowLimit = limit(true, rows), columnLimit = limit(false, columns);
   int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
   Value start = tensorOffset(tensor, load.getIndices());
-  auto steps = [&](int64_t dimension, const Coordinates &axis, int64_t run) {
-    Values result;
-    Value stride = dimension < 0
-                       ? Value()
-                       : e.createOrFold<arith::MulIOp>(tensor.strides[dimension], e.i64(bytes));
-    for (int64_t i = 0; i < axis.size(); i += run) {
-      Value index = e.add(axis.base, axis.offsets[i]);
-      result.push_back(!stride || !index ? e.i64(0)
-                                         : e.createOrFold<arith::MulIOp>(e.toI64(index), stride));
-    }
-    return result;
+  // In bytes. Loop invariant code motion would keep the distance of each row from the first one.
+  auto strideOf = [&](int64_t dimension, int64_t count) -> Value {
+    constexpr int64_t kManySteps = 8;
+    if (dimension < 0)
+      return {};
+    Value stride = e.createOrFold<arith::MulIOp>(tensor.strides[dimension], e.i64(bytes));
+    bool isKnown = getConstantIntValue(stride).has_value();
+    return count > kManySteps && !isKnown ? warp::OpaqueOp::create(e, stride).getResult() : stride;
   };
-  Values rowSteps = steps(load.getRowDim(), grid.rows, 1);
-  Values columnSteps = steps(load.getColDim(), grid.columns, run);
+  Value rowStride = strideOf(load.getRowDim(), grid.rows.size());
+  Value columnStride = strideOf(load.getColDim(), grid.columns.size() / run);
+  auto step = [&](const Coordinates &axis, int64_t i, Value stride) {
+    Value index = e.add(axis.base, axis.offsets[i]);
+    return !stride || !index ? e.i64(0) : e.createOrFold<arith::MulIOp>(e.toI64(index), stride);
+  };
+  Values columnSteps;
+  for (int64_t c = 0; c < grid.columns.size(); c += run)
+    columnSteps.push_back(step(grid.columns, c, columnStride));
   Values values;
-  for (int64_t r = 0; r < grid.rows.size(); ++r)
+  for (int64_t r = 0; r < grid.rows.size(); ++r) {
+    Value rowStep = step(grid.rows, r, rowStride);
     for (int64_t c = 0; c < grid.columns.size(); c += run) {
       Value inside;
       if (rowLimit)
@@ -203,11 +208,11 @@ Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
       if (columnLimit)
         inside =
             e.both(inside, e.less(e.add(grid.columns.base, grid.columns.offsets[c]), columnLimit));
-      Value step = e.createOrFold<arith::AddIOp>(rowSteps[r], columnSteps[c / run]);
+      Value distance = e.createOrFold<arith::AddIOp>(rowStep, columnSteps[c / run]);
       // The first elements stand in for those that do not exist.
       if (inside)
-        step = e.select(inside, step, e.i64(0));
-      Value offset = e.createOrFold<arith::AddIOp>(start, step);
+        distance = e.select(inside, distance, e.i64(0));
+      Value offset = e.createOrFold<arith::AddIOp>(start, distance);
       Values elements;
       e.unpack(warp::LoadGlobalOp::create(e, e.runType(tensor.element, run), tensor.base, offset,
                                           readOnly),
@@ -215,6 +220,7 @@ Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
       for (Value element : elements)
         values.push_back(inside ? e.select(inside, element, e.f32(0)) : element);
     }
+  }
   return values;
 }
 

@@ -158,4 +158,5 @@ std::unique_ptr<Pass> polyattn::createTileToWarpPass(const TileToWarpOptions &op
 void polyattn::registerTileToWarpPasses() {
   PassRegistration<TileToWarpPass>();
   registerCarryStatesPass();
+  registerUnrollLoopsPass();
 }

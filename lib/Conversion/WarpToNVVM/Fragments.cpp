@@ -149,7 +149,8 @@ struct Opaque : ConvertOpToLLVMPattern<warp::OpaqueOp> {
   LogicalResult matchAndRewrite(warp::OpaqueOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<LLVM::InlineAsmOp>(
-        op, op.getType(), adaptor.getValue(), /*asm_string=*/"", /*constraints=*/"=r,0",
+        op, op.getType(), adaptor.getValue(), /*asm_string=*/"",
+        /*constraints=*/op.getType().isInteger(64) ? "=l,0" : "=r,0",
         /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
         LLVM::AsmDialectAttr(), ArrayAttr());
     return success();

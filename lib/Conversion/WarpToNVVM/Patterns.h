@@ -53,6 +53,9 @@ void populateFunctionPatterns(mlir::LLVMTypeConverter &converter,
 /// Whether populateFunctionPatterns has a pattern for an op of the math dialect.
 bool hasInstruction(mlir::Operation *op);
 
+/// Unrolls the loops that say so (`warp.unroll`).
+mlir::LogicalResult unrollLoops(mlir::Operation *kernels);
+
 } // namespace polyattn
 
 #endif // POLYATTN_LIB_CONVERSION_WARPTONVVM_PATTERNS_H

@@ -79,6 +79,8 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
         return signalPassFailure();
       readWarpIdOnce(function);
     }
+    if (failed(unrollLoops(getOperation())))
+      return signalPassFailure();
     addSharedMemory();
     Tables tables = addTables();
 

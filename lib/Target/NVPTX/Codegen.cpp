@@ -14,6 +14,8 @@
 #include "polyattn/Target/CodegenDiagnostics.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -100,8 +102,8 @@ llvm::Expected<GPUCode> polyattn::translateToLLVMIR(mlir::gpu::GPUModuleOp kerne
   return GPUCode{std::move(*machine), std::move(module)};
 }
 
-/// LLVM's -O3 without its vectorizers, as a thread has no vectors, and without unrolling:
-/// tile-to-warp has unrolled what it wants to have in registers, and kernels that LLVM unrolls
+/// LLVM's -O3 without its vectorizers, as a thread has no vectors, and without unrolling: loops of
+/// the warp dialect say how many of their turns are computed at once, and kernels that LLVM unrolls
 /// further spill hundreds of bytes.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
@@ -120,6 +122,19 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+/// PTX says of every loop that it is as it should be: ptxas would unroll loops until no register is
+/// left, and then spill.
+static void keepLoops(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    llvm::DominatorTree dominators(function);
+    llvm::LoopInfo loops(dominators);
+    for (llvm::Loop *loop : loops.getLoopsInPreorder())
+      loop->setLoopAlreadyUnrolled();
+  }
 }
 
 /// A name of a function that only a linker could find.
@@ -149,6 +164,7 @@ llvm::Expected<std::string> polyattn::generatePTX(GPUCode code) {
   if (llvm::Error error = checkSelfContained(*code.module))
     return std::move(error);
   optimize(*code.module, *code.machine);
+  keepLoops(*code.module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

@@ -1,0 +1,102 @@
+//===- UnrollLoops.cpp - how many turns of a loop are computed at once ----===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns that are computed together have their loads on the way at once, in registers. ptxas unrolls
+// loops up to the last register of a thread, and then spills a few; so each loop says how far it is
+// unrolled, by what its turns need, and PTX says that nothing else is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegisterPressure.h"
+#include "dialects/Warp/Warp.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+#include "polyattn/Conversion/TileToWarp.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+
+/// The most turns at once: so many loads hide the latency of shared memory, and of global memory in
+/// part.
+static constexpr int64_t kMostTurns = 4;
+
+/// Registers that the loads of a turn bring, and none for a turn that waits for other threads or
+/// has a loop in it.
+static std::optional<int64_t> loadedRegisters(Block &turn) {
+  int64_t registers = 0;
+  for (Operation &op : turn) {
+    if (isa<scf::ForOp, warp::BarrierOp, warp::ClusterBarrierOp>(op))
+      return std::nullopt;
+    if (isa<warp::LoadSharedOp, warp::LoadGlobalOp, warp::LoadClusterOp, warp::LdmatrixOp,
+            warp::LookupOp>(op))
+      for (Type type : op.getResultTypes())
+        registers += RegisterPressure::registersOf(type);
+    // One branch is taken.
+    int64_t most = 0;
+    for (Region &region : op.getRegions())
+      for (Block &block : region) {
+        std::optional<int64_t> inBranch = loadedRegisters(block);
+        if (!inBranch)
+          return std::nullopt;
+        most = std::max(most, *inBranch);
+      }
+    registers += most;
+  }
+  return registers;
+}
+
+static int64_t turnsAtOnce(scf::ForOp loop, const RegisterPressure &pressure, int64_t registers) {
+  std::optional<int64_t> loaded = loadedRegisters(*loop.getBody());
+  std::optional<APInt> turns = loop.getStaticTripCount();
+  if (!loaded || !turns)
+    return 1;
+  for (int64_t count = kMostTurns; count > 1; --count)
+    if (turns->getZExtValue() % count == 0 &&
+        pressure.within(loop) + (count - 1) * *loaded <= registers)
+      return count;
+  return 1;
+}
+
+namespace {
+struct UnrollLoopsPass : PassWrapper<UnrollLoopsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnrollLoopsPass)
+
+  UnrollLoopsPass() = default;
+  UnrollLoopsPass(int64_t registers) { this->registers = registers; }
+  UnrollLoopsPass(const UnrollLoopsPass &other) : PassWrapper(other) {
+    registers = other.registers;
+  }
+
+  StringRef getArgument() const final { return "warp-unroll-loops"; }
+  StringRef getDescription() const final {
+    return "Say of each loop of a kernel how many of its turns are computed at once";
+  }
+
+  void runOnOperation() final {
+    getOperation().walk([&](gpu::GPUFuncOp kernel) {
+      RegisterPressure pressure(kernel);
+      Builder builder(kernel.getContext());
+      kernel->setAttr("warp.registers", builder.getI64IntegerAttr(pressure.most()));
+      kernel.walk([&](scf::ForOp loop) {
+        if (int64_t count = turnsAtOnce(loop, pressure, registers); count > 1)
+          loop->setAttr(warp::kUnrollAttrName, builder.getI64IntegerAttr(count));
+      });
+    });
+  }
+
+  Option<int64_t> registers{*this, "registers",
+                            llvm::cl::desc("Of a thread, what its live values should stay below"),
+                            llvm::cl::init(240)};
+};
+} // namespace
+
+std::unique_ptr<Pass> polyattn::createUnrollLoopsPass(int64_t registers) {
+  return std::make_unique<UnrollLoopsPass>(registers);
+}
+
+void polyattn::registerUnrollLoopsPass() { PassRegistration<UnrollLoopsPass>(); }
