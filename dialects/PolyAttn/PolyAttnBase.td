@@ -192,17 +192,26 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
       block           positions in a block, 1 to 1024; blocks of one entry are as long as the
                       shortest of its attends', and no longer than a local kernel's
       feature_block   features that are formed at a time, 1 or more
+      short_blocks    lengths, ascending, none where it is left out: a call of at most so many
+                      positions is one block of that length, all pairs by scores and no state.
+                      Only for a causal mask, where no state is given or asked for, and no longer
+                      than a local kernel's block; an entry has those that all its attends have
 
     How features are stored is another decision: powers are symmetric with a schedule as without.
 
-    Example: `#polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 128, quadratic_below = 0>`
+    Example: `#polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 128, quadratic_below = 0, short_blocks = [16, 32]>`
   }];
   let parameters = (ins
     EnumParameter<PolyAttn_ScheduleForm>:$form,
     EnumParameter<PolyAttn_ScheduleDiagonal>:$diagonal,
-    "int64_t":$block, "int64_t":$feature_block, "int64_t":$quadratic_below);
+    "int64_t":$block, "int64_t":$feature_block, "int64_t":$quadratic_below,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$short_blocks);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Each is a program of its own, and code for it.
+    static constexpr int64_t kMaxShortBlocks = 8;
+  }];
 }
 
 #endif // POLYATTN_BASE

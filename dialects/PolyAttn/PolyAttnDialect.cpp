@@ -185,8 +185,9 @@ LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitErro
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleForm form,
                                    ScheduleDiagonal, int64_t block, int64_t featureBlock,
-                                   int64_t quadraticBelow) {
-  if (block < 1 || block > 1024)
+                                   int64_t quadraticBelow, DenseI64ArrayAttr shortBlocks) {
+  constexpr int64_t longest = 1024;
+  if (block < 1 || block > longest)
     return emitError() << "a block has 1 to 1024 positions, not " << block;
   if (featureBlock < 1)
     return emitError() << "a feature block has at least one feature, not " << featureBlock;
@@ -194,5 +195,18 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "quadratic_below is 0 or more, not " << quadraticBelow;
   if (quadraticBelow > 0 && form != ScheduleForm::Both)
     return emitError() << "quadratic_below belongs to the form `both`";
+  if (!shortBlocks)
+    return success();
+  if (shortBlocks.size() > kMaxShortBlocks)
+    return emitError() << "there are at most " << kMaxShortBlocks << " short blocks, not "
+                       << shortBlocks.size();
+  int64_t shorter = 0;
+  for (int64_t length : shortBlocks.asArrayRef()) {
+    if (length < 1 || length > longest)
+      return emitError() << "a short block has 1 to 1024 positions, not " << length;
+    if (length <= shorter)
+      return emitError() << "short_blocks ascend, but " << length << " comes after " << shorter;
+    shorter = length;
+  }
   return success();
 }

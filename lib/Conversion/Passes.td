@@ -34,9 +34,8 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     one program in one order.
 
     With `skip-idle-state` the bounds of products with the state are 0 terms in the first block, where
-    the state is zero, and those of its update in the last block, where nobody asks for it. With
-    `short-block = N` calls of at most N positions, where no state is asked for, are one block of that
-    length without a state; so are those of at most 2N positions. Numeric contract: exact, but for the form of such short calls.
+    the state is zero, and those of its update in the last block, where nobody asks for it. Numeric
+    contract: exact.
 
     With `cluster-size = N` the features of a head may be shared by up to N programs that run as a
     cluster, where its state and weights are more than one of them keeps: `tile.cluster_sum` adds
@@ -55,9 +54,6 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
            "one is, and with two pieces as many programs do that as compute the results">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",
            "The most programs that may share a head's features as a cluster, a power of two">,
-    Option<"shortBlock", "short-block", "int64_t", "0",
-           "Calls of at most so many positions, or twice as many, are one block of that "
-           "length: pairs by scores, no state; 0 for none">,
     Option<"skipIdleState", "skip-idle-state", "bool", "false",
            "Products with a state into which no key has come, and updates of a state that nobody will "
            "read, sum no terms">,

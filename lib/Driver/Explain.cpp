@@ -23,11 +23,16 @@ static void describe(llvm::raw_ostream &stream, const Schedule &schedule) {
   else
     stream << (schedule.form == ScheduleForm::State ? "a state" : "quadratic");
   stream << "; blocks of " << schedule.block << " positions";
-  if (schedule.form == ScheduleForm::Quadratic)
+  if (schedule.form != ScheduleForm::Quadratic) {
+    bool scores = schedule.diagonal == ScheduleDiagonal::Scores;
+    stream << ", pairs inside a block by " << (scores ? "scores" : "features") << "; "
+           << schedule.featureBlock << " features at a time";
+  }
+  if (schedule.shortBlocks.empty())
     return;
-  bool scores = schedule.diagonal == ScheduleDiagonal::Scores;
-  stream << ", pairs inside a block by " << (scores ? "scores" : "features") << "; "
-         << schedule.featureBlock << " features at a time";
+  stream << "; calls of at most ";
+  llvm::interleave(schedule.shortBlocks, stream, " or ");
+  stream << " positions are one block";
 }
 
 /// The forms that exist and what they cost; `*` marks what was chosen.

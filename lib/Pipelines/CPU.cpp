@@ -23,6 +23,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createSimplifyFeatures());
   ChooseScheduleOptions schedule;
   schedule.l1Bytes = options.machine.l1Bytes;
+  schedule.shortBlock = kShortBlock;
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == CPUPipelinePhase::Schedule)
     return;
@@ -30,7 +31,6 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   blockPrograms.cutPositions = true;
   blockPrograms.pieces = 2;
   blockPrograms.skipIdleState = true;
-  blockPrograms.shortBlock = kShortBlock;
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

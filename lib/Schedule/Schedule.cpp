@@ -92,12 +92,20 @@ PositionCosts PositionCosts::of(AttendOp attend, const Schedule &schedule) {
 }
 
 Schedule Schedule::of(ScheduleAttr attribute) {
-  return {attribute.getForm(), attribute.getDiagonal(), attribute.getBlock(),
-          attribute.getFeatureBlock(), attribute.getQuadraticBelow()};
+  Schedule schedule{attribute.getForm(), attribute.getDiagonal(), attribute.getBlock(),
+                    attribute.getFeatureBlock(), attribute.getQuadraticBelow()};
+  if (DenseI64ArrayAttr lengths = attribute.getShortBlocks())
+    llvm::append_range(schedule.shortBlocks, lengths.asArrayRef());
+  return schedule;
+}
+
+DenseI64ArrayAttr Schedule::shortBlocksAttribute(MLIRContext *context) const {
+  return shortBlocks.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, shortBlocks);
 }
 
 ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
-  return ScheduleAttr::get(context, form, diagonal, block, featureBlock, quadraticBelow);
+  return ScheduleAttr::get(context, form, diagonal, block, featureBlock, quadraticBelow,
+                           shortBlocksAttribute(context));
 }
 
 /// The number of rows in a block of features: such that a panel of the state, 64 columns wide,
@@ -154,6 +162,30 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
     return costs.block + (scores ? costs.diagonalByScores : costs.diagonalByFeatures);
   };
   return cost(schedule.block / 2) < cost(schedule.block) ? schedule.block / 2 : schedule.block;
+}
+
+StringRef polyattn::noShortBlock(const AttentionShape &shape, int64_t length) {
+  if (!shape.causal)
+    return "short blocks are for causal attends";
+  if (shape.needsState)
+    return "short blocks have no state, but one is given or asked for";
+  // Positions of two local blocks would see each other in one.
+  if (shape.localBlock && length > shape.localBlock)
+    return "a short block is no longer than the local kernel's block";
+  return "";
+}
+
+/// The lengths of blocks for calls that have one: what a block costs it costs empty as well as
+/// full.
+static SmallVector<int64_t, 2> shortBlocksFor(const AttentionShape &shape,
+                                              const ScheduleMachine &machine) {
+  SmallVector<int64_t, 2> lengths;
+  // A second length halves what is computed for nothing; a third is more code than it saves time.
+  if (machine.shortBlock)
+    for (int64_t length : {machine.shortBlock, 2 * machine.shortBlock})
+      if (noShortBlock(shape, length).empty())
+        lengths.push_back(length);
+  return lengths;
 }
 
 /// How many times as long as the state scores may take where the state would be inaccurate: what
@@ -217,6 +249,7 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMac
   }
   if (!machine.tensorCores && schedule.form == ScheduleForm::State && !shape.localBlock)
     schedule.block = cheaperBlock(shape, schedule);
+  schedule.shortBlocks = shortBlocksFor(shape, machine);
   return schedule;
 }
 

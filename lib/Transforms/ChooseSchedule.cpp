@@ -28,6 +28,7 @@ static void explain(AttendOp attend, const Schedule &schedule) {
       << remark::metric("block", schedule.block)
       << remark::metric("feature_block", schedule.featureBlock)
       << remark::metric("quadratic_below", schedule.quadraticBelow)
+      << remark::metric("short_blocks", int64_t(schedule.shortBlocks.size()))
       << remark::metric("cost_state", costs.state)
       << remark::metric("cost_diagonal_by_scores", costs.diagonalByScores)
       << remark::metric("cost_diagonal_by_features", costs.diagonalByFeatures)
@@ -43,7 +44,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
     WalkResult result = getOperation().walk([&](AttendOp attend) {
       if (attend.getSchedule())
         return WalkResult::advance();
-      Schedule schedule = scheduleOf(attend, {l1Bytes, tensorCores});
+      Schedule schedule = scheduleOf(attend, {l1Bytes, tensorCores, shortBlock});
       if (block)
         schedule.block = block;
       if (featureBlock)
@@ -51,7 +52,8 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
       // The options are a user's.
       auto attribute = ScheduleAttr::getChecked([&] { return attend.emitError(); }, &getContext(),
                                                 schedule.form, schedule.diagonal, schedule.block,
-                                                schedule.featureBlock, schedule.quadraticBelow);
+                                                schedule.featureBlock, schedule.quadraticBelow,
+                                                schedule.shortBlocksAttribute(&getContext()));
       if (!attribute)
         return WalkResult::interrupt();
       attend.setScheduleAttr(attribute);

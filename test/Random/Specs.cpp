@@ -222,11 +222,17 @@ std::string SpecWriter::schedule() {
   blocks.push_back(block);
   const char *form = choices.oneOf({"state", "quadratic", "both"});
   int64_t below = form == std::string("both") ? choices.oneOf({0, 5, 40, 129}) : 0;
+  std::string shortBlocks;
+  if (causal && choices.chance(40)) {
+    std::string lengths = choices.oneOf({"16, 32", "1", "5, 40", "16, 64, 128"});
+    blocks.push_back(std::stoll(lengths.substr(lengths.rfind(' ') + 1)));
+    shortBlocks = ", short_blocks = [" + lengths + "]";
+  }
   return std::string("schedule = #polyattn.schedule<form = ") + form +
          ", diagonal = " + choices.oneOf({"scores", "features"}) +
          ", block = " + std::to_string(block) +
          ", feature_block = " + std::to_string(choices.oneOf({16, 4, 7, 8, 12, 64, 1, 33})) +
-         ", quadratic_below = " + std::to_string(below) + ">, ";
+         ", quadratic_below = " + std::to_string(below) + shortBlocks + ">, ";
 }
 
 void SpecWriter::initialStates(const Value &key, int64_t valueWidth, bool normalized) {

@@ -49,6 +49,7 @@ static constexpr Mistake kMistakes[] = {
     {"block = ", "block = -"},
     {"feature_block = ", "feature_block = -"},
     {"quadratic_below = ", "quadratic_below = -1"},
+    {"short_blocks = [", "short_blocks = [0, "},
     {"form = state", "form = stat"},
     {"final_state", "final_state, initial"},
     {"causal normalize", "causal normalise"},

@@ -40,9 +40,13 @@ struct Schedule {
   int64_t block = 64; // positions per tile
   int64_t featureBlock = 64;
   int64_t quadraticBelow = 0; // with Both: the quadratic form for fewer positions
+  /// Calls of at most so many positions are one block, ascending.
+  llvm::SmallVector<int64_t, 2> shortBlocks = {};
 
   static Schedule of(ScheduleAttr attribute);
   ScheduleAttr toAttribute(mlir::MLIRContext *context) const;
+  /// Null where there are none.
+  mlir::DenseI64ArrayAttr shortBlocksAttribute(mlir::MLIRContext *context) const;
 };
 
 /// What the choice weighs: multiply-adds, the only place that says what they are. Forming the
@@ -90,12 +94,19 @@ struct ScheduleMachine {
   /// Products cost by whole pieces: a block has 64 or 128 positions unless a local kernel's block
   /// says otherwise, and blocks of features are multiples of 64.
   bool tensorCores = false;
+  /// The shortest block that takes less time than a longer one; 0 where short calls have blocks
+  /// like any other.
+  int64_t shortBlock = 0;
 };
 
 Schedule chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine = {});
 
 /// What the attend carries, or else the choice; never without a form that exists.
 Schedule scheduleOf(AttendOp attend, const ScheduleMachine &machine = {});
+
+/// Why calls of this attention cannot be one short block of `length` positions; empty where they
+/// can.
+llvm::StringRef noShortBlock(const AttentionShape &shape, int64_t length);
 
 } // namespace polyattn
 

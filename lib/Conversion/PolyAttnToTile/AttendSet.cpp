@@ -90,6 +90,9 @@ LogicalResult AttendSet::add(AttendOp attend) {
   run = shape.localBlock ? shape.localBlock : run;
   if (schedule.form != ScheduleForm::State && shape.needsState)
     return attend.emitError("the schedule has no state, but one is asked for");
+  for (int64_t length : schedule.shortBlocks)
+    if (StringRef reason = noShortBlock(shape, length); !reason.empty())
+      return attend.emitError(reason);
   return success();
 }
 
@@ -131,9 +134,12 @@ bool AttendSet::hasStatePerQuery() const {
                       [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });
 }
 
-bool AttendSet::needsState() const {
-  return llvm::any_of(attends,
-                      [](AttendOp attend) { return AttentionShape::of(attend).needsState; });
+SmallVector<int64_t> AttendSet::shortBlocks() const {
+  SmallVector<int64_t> lengths(schedules[0].shortBlocks.begin(), schedules[0].shortBlocks.end());
+  for (const Schedule &schedule : schedules)
+    llvm::erase_if(
+        lengths, [&](int64_t length) { return !llvm::is_contained(schedule.shortBlocks, length); });
+  return lengths;
 }
 
 int64_t AttendSet::block() const {

@@ -25,8 +25,8 @@ struct AttendSet {
   bool isCausal() const { return first().getMask() == Mask::Causal; }
   /// Some state belongs to a query head.
   bool hasStatePerQuery() const;
-  /// A state is asked in or out.
-  bool needsState() const;
+  /// Calls of at most so many positions are one block, for all attends.
+  llvm::SmallVector<int64_t> shortBlocks() const;
   /// The positions of a block.
   int64_t block() const;
   /// The least number of positions for which all have their state; 0 where they always have.

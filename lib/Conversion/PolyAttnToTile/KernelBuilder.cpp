@@ -27,24 +27,14 @@ ProgramContext KernelBuilder::context() {
   return {*frame, share, segment, set.block(), set.run, set.isCausal(), options.skipIdleState};
 }
 
-/// The length of the shortest block that calls of few positions have, 0 where they are as the
-/// others. A block costs as much as if it were full.
-int64_t KernelBuilder::shortBlock() {
-  auto tensor = cast<RankedTensorType>(set.tensors.types[set.tensors.queryTensor]);
-  int64_t positions = tensor.getDimSize(1);
-  bool isKnownLong = !ShapedType::isDynamic(positions) && positions > options.shortBlock;
-  return set.isCausal() && !set.needsState() && !isKnownLong ? options.shortBlock : 0;
-}
-
-/// One block of `length` positions, or of twice as many, for calls that it is long
-/// enough for. It is no longer than a local kernel's: positions of two of those see each other
-/// otherwise.
-void KernelBuilder::buildShortOrLong(int64_t length) {
-  if (length > 2 * shortBlock() || (set.run && length > set.run))
+/// One block of the first of `lengths` for calls that it is long enough for, of the next one for
+/// others, and what longer calls have.
+void KernelBuilder::buildShortOrLong(ArrayRef<int64_t> lengths) {
+  if (lengths.empty())
     return buildForms();
   branch(
-      length + 1, [&] { KernelProgram::buildOneBlock(b, set, context(), length); },
-      [&] { buildShortOrLong(2 * length); });
+      lengths[0] + 1, [&] { KernelProgram::buildOneBlock(b, set, context(), lengths[0]); },
+      [&] { buildShortOrLong(lengths.drop_front()); });
 }
 
 /// Emits `few` for calls of fewer keys than `limit` whose heads are not cut, `many` for the others.
@@ -93,10 +83,7 @@ LogicalResult KernelBuilder::build() {
   if (maxSplits > 1)
     combine();
   beginMain();
-  if (int64_t length = shortBlock())
-    buildShortOrLong(length);
-  else
-    buildForms();
+  buildShortOrLong(set.shortBlocks());
   narrowWeights();
   if (hasSegments) {
     sumSegments();

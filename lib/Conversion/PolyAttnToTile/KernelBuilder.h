@@ -30,9 +30,8 @@ private:
   ProgramContext context();
   void buildForms();
   void buildForm(ScheduleForm form);
-  void buildShortOrLong(int64_t length);
+  void buildShortOrLong(llvm::ArrayRef<int64_t> lengths);
   void branch(int64_t limit, TileBuilder::Branch few, TileBuilder::Branch many);
-  int64_t shortBlock();
 
   //===--- Features shared by a cluster (Clusters.cpp) ----------------------===//
   int64_t chooseClusterSize();

@@ -34,12 +34,13 @@ struct KernelTensors {
   llvm::SmallVector<mlir::Attribute> names; // inputs first, then results
   llvm::SmallVector<mlir::Type> types;
   int64_t inputs = 0;
-  int64_t queryTensor = 0,
-          keyTensor = 0;    // [B, T, H, d]: whose positions and heads the programs go by
+  /// The tensors [B, T, H, d] whose positions and heads the programs go by.
+  int64_t queryTensor = 0, keyTensor = 0;
   bool interleaved = false; // how heads of queries share those of keys
   bool sameHeads = false;   // H = Hkv, whatever the call
-  std::optional<int64_t> firstPosition; // the tensor that says where calls begin in their sequences
-  int64_t cluster = 1;                  // programs that run together
+  /// The tensor that says where calls begin in their sequences.
+  std::optional<int64_t> firstPosition;
+  int64_t cluster = 1; // programs that run together
 };
 
 class KernelFrame {

@@ -160,7 +160,8 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
     schedule.form = ScheduleForm::Quadratic;
   KernelProgram program(set, schedules, inside);
   Value zero = b.index(0);
-  program.block(b, BlockPlace{zero, context.frame.queries, zero, /*isOnly=*/true});
+  context.share->inOneProgram(
+      b, [&] { program.block(b, BlockPlace{zero, context.frame.queries, zero, /*isOnly=*/true}); });
 }
 
 void KernelProgram::buildSums(TileBuilder &b) {

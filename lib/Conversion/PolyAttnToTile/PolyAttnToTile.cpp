@@ -38,7 +38,6 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       options.pieces = pieces;
       options.clusterSize = clusterSize;
       options.skipIdleState = skipIdleState;
-      options.shortBlock = shortBlock;
       options.sharedBytes = sharedBytes;
       if (applied.wasInterrupted() || failed(KernelBuilder(attention, options).build()))
         return signalPassFailure();

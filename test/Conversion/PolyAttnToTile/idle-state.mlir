@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false skip-idle-state short-block=16" | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-choose-schedule=short-block=16 --polyattn-to-tile="cut-heads=false skip-idle-state" | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false" | FileCheck %s --check-prefix=PLAIN
 
 // Without the options a kernel has one program, whose products with the state have all terms.

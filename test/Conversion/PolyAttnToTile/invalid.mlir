@@ -27,3 +27,37 @@ polyattn.attention @empty(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   return %a : [4]
 }
+
+// -----
+
+// CHECK: error: short blocks are for causal attends
+polyattn.attention @short_full(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %b full normalize <none> {schedule = #polyattn.schedule<form = state,
+      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0, short_blocks = [16]>}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// CHECK: error: short blocks have no state, but one is given or asked for
+polyattn.attention @short_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x4x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a causal normalize <none> {final_state, schedule = #polyattn.schedule<
+      form = state, diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0, short_blocks = [16]>}
+    : [4], [4], [4]
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+
+// -----
+
+// CHECK: error: a short block is no longer than the local kernel's block
+polyattn.attention @short_local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 24, schedule =
+      #polyattn.schedule<form = state, diagonal = scores, block = 24, feature_block = 4, quadratic_below = 0,
+      short_blocks = [16, 32]>} : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
