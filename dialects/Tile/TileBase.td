@@ -104,4 +104,7 @@ def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+class Tile_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Tile_Dialect, mnemonic, !listconcat([KnownAttributes], traits)>;
+
 #endif // TILE_BASE

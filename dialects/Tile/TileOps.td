@@ -13,8 +13,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-class Tile_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Tile_Dialect, mnemonic, !listconcat([KnownAttributes], traits)>;
+include "dialects/Tile/LaunchOps.td"
 
 //===----------------------------------------------------------------------===//
 // Kernels

@@ -7,6 +7,7 @@
 
 #include "polyattn/Compiler/Compile.h"
 #include "Describe.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -283,7 +284,13 @@ polyattn::withLLVMIR(LoweredModule &module, const CompileOptions &options,
     return target.takeError();
   Diagnostics diagnostics(module.context.get());
   llvm::LLVMContext context;
+  // LLVM IR does not say how functions are launched.
+  auto entries = llvm::to_vector((*module.module).getOps<tile::EntryOp>());
+  for (tile::EntryOp entry : entries)
+    entry->remove();
   auto translated = translateToLLVMIR(*module.module, context, **target);
+  for (tile::EntryOp entry : entries)
+    module.module->push_back(entry);
   if (!translated) {
     llvm::consumeError(translated.takeError());
     return diagnostics.take("the LLVM dialect could not be translated to LLVM IR");

@@ -7,6 +7,7 @@
 
 #include "polyattn/Compiler/CompileGPU.h"
 #include "dialects/PolyAttn/PolyAttn.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Target/NVPTX.h"
@@ -45,6 +46,9 @@ static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
   if (!found)
     return llvm::createStringError(fileName + ": no kernel '" + name + "', expected one of " +
                                    names);
+  for (auto entry : llvm::make_early_inc_range(module.getOps<tile::EntryOp>()))
+    if (entry.getEntry() != name)
+      entry.erase();
   for (GPUFuncOp kernel : kernelsOf(module))
     if (!belongsTo(kernel, name))
       kernel.erase();

@@ -123,6 +123,20 @@ def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
   ];
 }
 
+def DropEntries : Pass<"tile-drop-entries", "::mlir::ModuleOp"> {
+  let summary = "a module of functions alone, without how they are launched";
+  let description = [{
+    Removes every `tile.entry`. LLVM's own tools translate the LLVM dialect and know no other:
+
+    ```
+    polyattn-opt SPEC --polyattn-cpu-pipeline --tile-drop-entries | mlir-translate --mlir-to-llvmir
+    ```
+
+    Numeric contract: exact; functions stay as they are.
+  }];
+  let dependentDialects = ["::polyattn::tile::TileDialect"];
+}
+
 def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
   let summary = "kernels for a GPU become functions that the emulator runs";
   let description = [{

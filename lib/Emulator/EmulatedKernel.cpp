@@ -111,6 +111,7 @@ Expected<std::unique_ptr<EmulatedKernel>> EmulatedKernel::compile(ModuleOp modul
       other.erase();
   });
   PassManager passes(module.getContext());
+  passes.addPass(createDropEntries());
   passes.addPass(createConvertWarpToEmulator());
   if (failed(passes.run(*lowered)))
     return llvm::createStringError("kernel @" + name + ": the emulator cannot run it");

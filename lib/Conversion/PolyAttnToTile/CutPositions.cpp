@@ -58,12 +58,6 @@ ArrayAttr KernelBuilder::segmentSizes(ArrayRef<HiddenArgument> tensors) {
 
 /// The attribute `polyattn.segment_rule`.
 DictionaryAttr KernelBuilder::segmentRule(int64_t quadraticBelow) {
-  double sums = 0, all = 0;
-  for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
-    PositionCosts costs = PositionCosts::of(attend, schedule);
-    sums += costs.sums;
-    all += costs.all;
-  }
   auto number = [&](StringRef name, int64_t value) {
     return b.getNamedAttr(name, b.getI64IntegerAttr(value));
   };
@@ -74,7 +68,7 @@ DictionaryAttr KernelBuilder::segmentRule(int64_t quadraticBelow) {
       {b.getNamedAttr("states", b.getStringAttr(attention.getSymName() + "__states")),
        number("block", set.block()), number("unit", std::max(set.block(), set.run)),
        number("whole_below", quadraticBelow),
-       number("states_percent", std::llround(100 * sums / all)), number("pieces", options.pieces),
+       number("states_percent", prefixCostPercent()), number("pieces", options.pieces),
        size("positions", set.tensors.queryTensor, 1),
        size("state_heads", set.hasStatePerQuery() ? set.tensors.queryTensor : set.tensors.keyTensor,
             2)});

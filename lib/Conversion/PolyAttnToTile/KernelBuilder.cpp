@@ -89,6 +89,7 @@ LogicalResult KernelBuilder::build() {
     sumSegments();
     narrowWeights();
   }
+  writeEntry();
   attention.erase();
   return success();
 }

@@ -51,6 +51,10 @@ private:
   SegmentContext segmentOf(bool isSums);
   void sumSegments();
 
+  //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
+  int64_t prefixCostPercent();
+  void writeEntry();
+
   AttentionOp attention;
   TileBuilder b;
   ConvertPolyAttnToTileOptions options;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ApproximateMath.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -33,12 +34,15 @@ struct VectorToLLVMPass : PassWrapper<VectorToLLVMPass, OperationPass<ModuleOp>>
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorToLLVMPass)
   StringRef getArgument() const final { return "polyattn-vector-to-llvm"; }
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<LLVM::LLVMDialect, cf::ControlFlowDialect>();
+    registry.insert<LLVM::LLVMDialect, cf::ControlFlowDialect, polyattn::tile::TileDialect>();
   }
   void runOnOperation() final {
     MLIRContext *context = &getContext();
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();
+    // How the functions are launched stays beside them.
+    target.addLegalOp<polyattn::tile::EntryOp>();
+    target.markOpRecursivelyLegal<polyattn::tile::EntryOp>();
     LLVMTypeConverter converter(context);
     RewritePatternSet patterns(context);
     populateSCFToControlFlowConversionPatterns(patterns);

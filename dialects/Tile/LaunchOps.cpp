@@ -1,0 +1,248 @@
+//===- LaunchOps.cpp - verification of launches ---------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/Tile.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace polyattn::tile;
+
+/// Of a number in an extent, and of the elements of a workspace as far as they are known.
+static constexpr int64_t kMostOfNumber = int64_t(1) << 40, kMostElements = int64_t(1) << 40;
+/// What a choice is told.
+static constexpr int64_t kMostPositions = int64_t(1) << 31, kMostPercent = 10000,
+                         kMostSubsegments = 1 << 10, kMostParts = 1 << 16;
+static constexpr size_t kMostPrograms = 6, kMostDimensions = 6, kMostTensors = 256;
+
+WorkspaceOp EntryOp::getWorkspace(StringRef name) {
+  for (auto workspace : getBody().getOps<WorkspaceOp>())
+    if (workspace.getWorkspace() == name)
+      return workspace;
+  return nullptr;
+}
+
+ChooseOp EntryOp::getChoice(ExtentBase kind) {
+  for (auto choice : getBody().getOps<ChooseOp>())
+    if (choice.getKind() == kind)
+      return choice;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyNumbers(Operation *op, ExtentAttr extent) {
+  auto isIn = [](int64_t number, int64_t least) {
+    return number >= least && number <= kMostOfNumber;
+  };
+  int64_t least = extent.isNumber() ? 0 : -kMostOfNumber;
+  if (isIn(extent.getPlus(), least) && isIn(extent.getTimes(), 0) && isIn(extent.getDivisor(), 1) &&
+      extent.getTensor() >= 0 && extent.getDimension() >= 0)
+    return success();
+  return op->emitOpError("C4: the numbers of an extent are from 0 to 2^40, and what it is divided "
+                         "by is at least 1; got ")
+         << extent;
+}
+
+/// The names in an extent are known to the entry, whose choices come without others.
+static LogicalResult verifyNames(EntryOp entry, Operation *op, ExtentAttr extent) {
+  if (extent.getBase() == ExtentBase::Dimension &&
+      uint64_t(extent.getTensor()) >= entry.getTensors())
+    return op->emitOpError("C3: the entry has ")
+           << entry.getTensors() << " tensors, and no tensor " << extent.getTensor();
+  if (!extent.isChoice())
+    return success();
+  StringRef name = stringifyExtentBase(extent.getBase());
+  if (isa<ChooseOp>(op))
+    return op->emitOpError("C3: a choice depends on no other, ") << name << " here";
+  if (!entry.getChoice(extent.getBase()))
+    return op->emitOpError("C3: there is no choice of ") << name << " in this entry";
+  return success();
+}
+
+static LogicalResult verifyExtents(Operation *op, ArrayAttr extents) {
+  for (auto extent : extents.getAsRange<ExtentAttr>())
+    if (failed(verifyNumbers(op, extent)))
+      return failure();
+  return success();
+}
+
+LogicalResult WorkspaceOp::verify() {
+  if (failed(verifyExtents(*this, getShape())))
+    return failure();
+  Type element = getElement();
+  if (!element.isF32() && !element.isInteger(32) && !element.isInteger(64))
+    return emitOpError("C4: a workspace holds f32, i32 or i64, not ") << element;
+  if (getShape().size() > kMostDimensions)
+    return emitOpError("C4: a workspace has at most ") << kMostDimensions << " dimensions";
+  int64_t elements = 1;
+  for (auto extent : getShape().getAsRange<ExtentAttr>())
+    if (extent.isNumber() ? llvm::MulOverflow(elements, extent.getPlus(), elements)
+                          : llvm::MulOverflow(elements, extent.getTimes(), elements))
+      elements = INT64_MAX;
+  if (elements > kMostElements)
+    return emitOpError("C4: a workspace has at most 2^40 elements");
+  auto extents = getShape().getAsRange<ExtentAttr>();
+  bool isLaunch = element.isInteger(64) && getShape().size() == 1 &&
+                  (*extents.begin()).isNumber() && (*extents.begin()).getPlus() == 3;
+  if (getFill() == WorkspaceFill::Launch && !isLaunch)
+    return emitOpError("C4: the numbers of a launch are i64 [3]");
+  return success();
+}
+
+SmallVector<StringRef> StageOp::getUsedNames() {
+  SmallVector<StringRef> names;
+  if (std::optional<ArrayAttr> uses = getUses())
+    for (auto used : uses->getAsRange<FlatSymbolRefAttr>())
+      names.push_back(used.getValue());
+  return names;
+}
+
+LogicalResult StageOp::verify() {
+  if (getPrograms().size() > kMostPrograms)
+    return emitOpError("C4: programs are counted by at most ") << kMostPrograms << " extents";
+  if (getPerSplit() + getCombinesSplits() + getChained() > 1)
+    return emitOpError("C4: a stage is one of per_split, combines_splits and chained");
+  return verifyExtents(*this, getPrograms());
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+LogicalResult ChooseOp::verify() {
+  struct Number {
+    StringRef name;
+    std::optional<uint64_t> value;
+    int64_t least, most;
+    bool belongs;
+  };
+  bool segments = getKind() == ExtentBase::Segments, splits = getKind() == ExtentBase::Splits,
+       parts = getKind() == ExtentBase::Parts;
+  if (!segments && !splits && !parts)
+    return emitOpError("C4: a choice is of segments, splits or parts");
+  const Number numbers[] = {
+      {"block", getBlock(), 1, kMostPositions, segments},
+      {"multiple", getMultiple(), 1, kMostPositions, segments || splits},
+      {"min_positions", getMinPositions(), 0, kMostPositions, segments || splits},
+      {"prefix_cost_percent", getPrefixCostPercent(), 0, kMostPercent, segments},
+      {"subsegments", getSubsegments(), 1, kMostSubsegments, segments},
+      {"max", getMax(), 1, kMostParts, splits || parts},
+      {"bytes", getBytes(), 1, kMostElements, parts}};
+  for (const Number &number : numbers) {
+    if (bool(number.value) != number.belongs)
+      return emitOpError("C4: a choice of ")
+             << stringifyExtentBase(getKind()) << (number.belongs ? " needs " : " has no ")
+             << number.name;
+    if (number.value &&
+        (int64_t(*number.value) < number.least || int64_t(*number.value) > number.most))
+      return emitOpError("C4: ") << number.name << " is from " << number.least << " to "
+                                 << number.most << ", not " << int64_t(*number.value);
+  }
+  if (segments && *getMultiple() < *getBlock())
+    return emitOpError("C4: segments are multiples of whole blocks, and ")
+           << *getMultiple() << " is less than one of " << *getBlock();
+  return verifyNumbers(*this, getOf());
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+/// C1 to C3, as far as the entry alone tells.
+LogicalResult EntryOp::verifyRegions() {
+  if (int64_t(getTensors()) < 1 || getTensors() > kMostTensors || getInputs() >= getTensors())
+    return emitOpError("C4: an entry has at most ")
+           << kMostTensors << " tensors, of which one is a result; got " << int64_t(getTensors())
+           << " and " << int64_t(getInputs()) << " inputs";
+  llvm::StringSet<> names;
+  bool hasStage = false;
+  for (Operation &op : getBody().front()) {
+    std::string name;
+    SmallVector<ExtentAttr> extents;
+    if (auto workspace = dyn_cast<WorkspaceOp>(op)) {
+      name = ("workspace @" + workspace.getWorkspace()).str();
+      extents = llvm::to_vector(workspace.getShape().getAsRange<ExtentAttr>());
+    } else if (auto stage = dyn_cast<StageOp>(op)) {
+      hasStage = true;
+      name = ("stage @" + stage.getKernel()).str();
+      extents = llvm::to_vector(stage.getPrograms().getAsRange<ExtentAttr>());
+      for (StringRef used : stage.getUsedNames())
+        if (!getWorkspace(used))
+          return op.emitOpError("C2: there is no workspace @") << used << " in this entry";
+      if ((stage.getPerSplit() || stage.getCombinesSplits()) && !getChoice(ExtentBase::Splits))
+        return op.emitOpError("C3: there is no choice of splits in this entry");
+    } else if (auto choice = dyn_cast<ChooseOp>(op)) {
+      name = ("choice of " + stringifyExtentBase(choice.getKind())).str();
+      extents.push_back(choice.getOf());
+    } else {
+      return op.emitOpError("C1: an entry has workspaces, stages and choices only");
+    }
+    if (!names.insert(name).second)
+      return op.emitOpError("C1: this entry has a ") << name << " already";
+    for (ExtentAttr extent : extents)
+      if (failed(verifyNames(*this, &op, extent)))
+        return failure();
+  }
+  if (getChoice(ExtentBase::Segments) && getChoice(ExtentBase::Splits))
+    return emitOpError("C1: a head is cut by its positions or by its features, not by both");
+  return hasStage ? success() : emitOpError("C1: there is no stage");
+}
+
+/// The kernel of that name in the module, or in a module of kernels in it.
+static Operation *findKernel(Operation *module, StringRef name, SymbolTableCollection &tables) {
+  auto symbol = StringAttr::get(module->getContext(), name);
+  if (Operation *found = tables.lookupSymbolIn(module, symbol))
+    return found;
+  for (Operation &op : module->getRegion(0).front())
+    if (op.hasTrait<OpTrait::SymbolTable>())
+      if (Operation *found = tables.lookupSymbolIn(&op, symbol))
+        return found;
+  return nullptr;
+}
+
+/// C5 of one of the tensors that a kernel takes.
+static LogicalResult verifyWorkspace(StageOp stage, KernelOp kernel, WorkspaceOp workspace,
+                                     unsigned number) {
+  auto type = cast<MemRefType>(kernel.getTensor(number).getType());
+  auto extents = llvm::to_vector(workspace.getShape().getAsRange<ExtentAttr>());
+  // A split sees its own slice.
+  if (stage.getPerSplit() && !extents.empty() && extents.front().getBase() == ExtentBase::Splits)
+    extents.erase(extents.begin());
+  bool fits =
+      type.getElementType() == workspace.getElement() && type.getRank() == int64_t(extents.size());
+  for (auto [size, extent] : llvm::zip(type.getShape(), extents))
+    fits &= ShapedType::isDynamic(size) || (extent.isNumber() && extent.getPlus() == size);
+  if (fits)
+    return success();
+  return stage.emitOpError("C5: @") << kernel.getSymName() << " takes " << type
+                                    << " for workspace @" << workspace.getWorkspace();
+}
+
+LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &tables) {
+  for (auto stage : getBody().getOps<StageOp>()) {
+    Operation *found = findKernel((*this)->getParentOp(), stage.getKernel(), tables);
+    if (!found)
+      return stage.emitOpError("C2: there is no kernel @") << stage.getKernel();
+    auto kernel = dyn_cast<KernelOp>(found);
+    if (!kernel)
+      continue;
+    if (kernel.getNumTensors() != getTensors() + stage.getUsedNames().size() ||
+        kernel.getNumInputs() != getInputs())
+      return stage.emitOpError("C5: @")
+             << stage.getKernel() << " takes " << kernel.getNumTensors() << " tensors, "
+             << int64_t(kernel.getNumInputs()) << " of them inputs, and the entry has "
+             << getTensors() << " and " << getInputs() << " beside " << stage.getUsedNames().size()
+             << " workspaces";
+    for (auto [i, used] : llvm::enumerate(stage.getUsedNames()))
+      if (failed(verifyWorkspace(stage, kernel, getWorkspace(used), getTensors() + i)))
+        return failure();
+  }
+  return success();
+}

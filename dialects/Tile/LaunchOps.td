@@ -1,0 +1,193 @@
+//===- LaunchOps.td - how an entry's kernels are launched -----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILE_LAUNCH_OPS
+#define TILE_LAUNCH_OPS
+
+include "dialects/Tile/TileBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Sizes that a launch decides
+//===----------------------------------------------------------------------===//
+
+def Tile_ExtentBase : Tile_Enum<"ExtentBase", "what an extent is counted in", [
+  I32EnumAttrCase<"Number", 0, "number">, I32EnumAttrCase<"Dimension", 1, "dim">,
+  I32EnumAttrCase<"Segments", 2, "segments">, I32EnumAttrCase<"Splits", 3, "splits">,
+  I32EnumAttrCase<"Parts", 4, "parts">]>;
+
+def Tile_ExtentAttr : AttrDef<Tile_Dialect, "Extent"> {
+  let mnemonic = "extent";
+  let summary = "a size that a launch decides";
+  let description = [{
+    `times * ceildiv(base + plus, divisor)`, where the base is the size of a dimension of one of the
+    caller's tensors, a choice of the launch, or nothing. Written as short as it is:
+
+    ```
+    64                             a number
+    dim(0, 1)                      dimension 1 of tensor 0
+    2 * (segments - 1)             a choice
+    ceildiv(dim(0, 1) + 63, 64)
+    ```
+  }];
+  let parameters = (ins "ExtentBase":$base, "int64_t":$tensor, "int64_t":$dimension,
+                        "int64_t":$plus, "int64_t":$divisor, "int64_t":$times);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static ExtentAttr number(::mlir::MLIRContext *context, int64_t number) {
+      return get(context, ExtentBase::Number, 0, 0, number, 1, 1);
+    }
+    static ExtentAttr dimensionOf(::mlir::MLIRContext *context, int64_t tensor, int64_t dimension) {
+      return get(context, ExtentBase::Dimension, tensor, dimension, 0, 1, 1);
+    }
+    /// `times * (choice + plus)`.
+    static ExtentAttr choice(::mlir::MLIRContext *context, ExtentBase choice, int64_t plus = 0,
+                             int64_t times = 1) {
+      return get(context, choice, 0, 0, plus, 1, times);
+    }
+    bool isNumber() const { return getBase() == ExtentBase::Number; }
+    bool isChoice() const { return getBase() > ExtentBase::Dimension; }
+  }];
+}
+
+def Tile_ExtentArrayAttr : TypedArrayAttrBase<Tile_ExtentAttr, "a list of extents">;
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+def Tile_EntryOp : Tile_Op<"entry",
+    [SingleBlock, NoTerminator, HasParent<"::mlir::ModuleOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "how the kernels of an entry are launched";
+  let description = [{
+    Stands beside the kernels down to the LLVM dialect, and is all that a launcher needs to know of
+    them: workspaces, which the launcher brings along, stages, which run one after another in this
+    order, and choices, numbers that the launcher finds for each call. `tensors` counts the caller's,
+    of which the first `inputs` are arguments and the others results.
+
+    ```mlir
+    tile.entry @linear tensors 4 inputs 3 {
+      tile.workspace @segment_states : f32 [2 * (segments - 1), dim(0, 0), dim(1, 2), 64, 64]
+      tile.stage @linear__prefix programs [dim(1, 0), dim(1, 2), 2 * (segments - 1)] uses [@segment_states]
+      tile.stage @linear programs [dim(0, 0), dim(0, 2), segments] uses [@segment_states]
+      tile.choose segments of dim(0, 1) {block = 64 : i64, min_positions = 0 : i64, multiple = 64 : i64,
+        prefix_cost_percent = 40 : i64, subsegments = 2 : i64}
+    }
+    ```
+
+    What is verified: C1, there is a stage, and no two ops of one kind have one name; C2, a stage
+    names a kernel of the module and workspaces of the entry; C3, extents name tensors of the caller
+    and choices that are made here, and choices none; C4, numbers are in the ranges that a launcher
+    can compute with: workspaces have at most 2^40 elements but for what calls decide; C5, a kernel
+    of the tile dialect takes the caller's tensors, then the stage's workspaces, of the same types.
+  }];
+  let arguments = (ins SymbolNameAttr:$entry, I64Attr:$tensors, I64Attr:$inputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$entry `tensors` $tensors `inputs` $inputs attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getDefaultDialect() { return "tile"; }
+    /// The workspace of that name, or null.
+    WorkspaceOp getWorkspace(::llvm::StringRef name);
+    /// The choice of that kind, or null.
+    ChooseOp getChoice(ExtentBase kind);
+  }];
+}
+
+def Tile_WorkspaceFill : Tile_Enum<"WorkspaceFill", "what a workspace holds before the first stage", [
+  I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"Zero", 1, "zero">,
+  I32EnumAttrCase<"Launch", 2, "launch">]>;
+def Tile_WorkspaceFillAttr : EnumAttr<Tile_Dialect, Tile_WorkspaceFill, "workspace_fill"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_WorkspaceOp : Tile_Op<"workspace", [HasParent<"EntryOp">]> {
+  let summary = "memory that the launcher brings along";
+  let description = [{
+    A dense tensor that the stages have between them and no caller sees. Before the first stage it
+    holds anything, or with `fill zero` zeros: flags by which programs of a stage wait for each other.
+    `fill launch` is three i64: the number of the split that a program is, how many there are, and
+    the position of the first row.
+
+    ```mlir
+    tile.workspace @flags : i32 [dim(0, 0), dim(0, 2)] fill zero
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$workspace, TypeAttr:$element, Tile_ExtentArrayAttr:$shape,
+                       DefaultValuedAttr<Tile_WorkspaceFillAttr, "WorkspaceFill::None">:$fill);
+  let assemblyFormat = [{
+    $workspace `:` $element custom<Extents>($shape) (`fill` custom<Fill>($fill)^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
+  let summary = "one launch of a kernel";
+  let description = [{
+    The number of programs is the product of `programs`. The kernel takes the caller's tensors, then
+    those that it uses. A stage begins when the one before has ended.
+
+    With `per_split` the programs run once for each split of the features, each time with the
+    split's slice of the workspaces whose first dimension is `splits`. A stage that
+    `combines_splits` runs as often, but only where there are several, and sees them whole.
+
+    Programs of a `chained` stage wait for those with lower numbers: a program begins when all of
+    these have begun.
+
+    ```mlir
+    tile.stage @chain programs [dim(0, 0), dim(0, 2), ceildiv(dim(0, 1), 64)] uses [@states, @flags] chained
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Tile_ExtentArrayAttr:$programs,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$uses, UnitAttr:$per_split,
+                       UnitAttr:$combines_splits, UnitAttr:$chained);
+  let assemblyFormat = [{
+    $kernel `programs` custom<Extents>($programs) (`uses` $uses^)? (`per_split` $per_split^)?
+    (`combines_splits` $combines_splits^)? (`chained` $chained^)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The names of the workspaces that the kernel takes.
+    ::llvm::SmallVector<::llvm::StringRef> getUsedNames();
+  }];
+}
+
+def Tile_ExtentBaseAttr : EnumAttr<Tile_Dialect, Tile_ExtentBase, "extent_base"> {
+  let assemblyFormat = "$value";
+}
+
+def Tile_ChooseOp : Tile_Op<"choose", [HasParent<"EntryOp">]> {
+  let summary = "a number that the launcher finds for each call";
+  let description = [{
+    `segments` of a head's positions, which several programs compute: all but the last ones have one
+    length, a multiple of `multiple` and at least eight blocks of `block` positions. A stage before
+    sums up what the positions of a segment add to the state, each in `subsegments`, at
+    `prefix_cost_percent` of what a position costs in the main stage. Calls of fewer than
+    `min_positions` have one segment.
+
+    `splits` of a head's features, at most `max`, for calls of `min_positions` or more. Long calls
+    are computed in rounds of multiples of `multiple` positions.
+
+    `parts` of what is added up over many programs, where each part has a sum of its own, of `bytes`:
+    at most `max`, and no more than there are items, which `of` counts. From sizes alone, so that
+    the same call always adds in the same order.
+
+    ```mlir
+    tile.choose splits of dim(0, 1) {max = 8 : i64, min_positions = 96 : i64, multiple = 64 : i64}
+    tile.choose parts of dim(0, 0) {bytes = 65536 : i64, max = 64 : i64}
+    ```
+  }];
+  let arguments = (ins Tile_ExtentBaseAttr:$kind, Tile_ExtentAttr:$of, OptionalAttr<I64Attr>:$block,
+                       OptionalAttr<I64Attr>:$multiple, OptionalAttr<I64Attr>:$min_positions,
+                       OptionalAttr<I64Attr>:$prefix_cost_percent,
+                       OptionalAttr<I64Attr>:$subsegments, OptionalAttr<I64Attr>:$max,
+                       OptionalAttr<I64Attr>:$bytes);
+  let assemblyFormat = "custom<Choice>($kind) `of` custom<Extent>($of) attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // TILE_LAUNCH_OPS

@@ -1,0 +1,120 @@
+//===- LaunchEntry.cpp - how the kernels of an attention are launched -----===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+
+using namespace mlir;
+using namespace polyattn;
+using tile::ExtentAttr;
+using tile::ExtentBase;
+
+namespace {
+/// Builds the ops inside of an entry.
+class EntryBuilder {
+public:
+  EntryBuilder(OpBuilder &b, Location loc) : b(b), loc(loc), context(b.getContext()) {}
+
+  ExtentAttr dimension(int64_t tensor, int64_t dimension) {
+    return ExtentAttr::dimensionOf(context, tensor, dimension);
+  }
+  ExtentAttr choice(ExtentBase choice, int64_t plus = 0, int64_t times = 1) {
+    return ExtentAttr::choice(context, choice, plus, times);
+  }
+  ExtentAttr number(int64_t number) { return ExtentAttr::number(context, number); }
+
+  /// A tensor of the kernels that the caller does not have.
+  void workspace(const HiddenArgument &tensor, ArrayRef<ExtentAttr> shape,
+                 tile::WorkspaceFill fill = tile::WorkspaceFill::None) {
+    tile::WorkspaceOp::create(b, loc, b.getStringAttr(tensor.name),
+                              TypeAttr::get(tensor.type.getElementType()), list(shape),
+                              tile::WorkspaceFillAttr::get(context, fill));
+    uses.push_back(FlatSymbolRefAttr::get(context, tensor.name));
+  }
+
+  /// A kernel that takes all workspaces so far.
+  tile::StageOp stage(const Twine &kernel, ArrayRef<ExtentAttr> programs) {
+    auto name = FlatSymbolRefAttr::get(context, kernel.str());
+    return tile::StageOp::create(b, loc, name, list(programs),
+                                 uses.empty() ? ArrayAttr() : b.getArrayAttr(uses), UnitAttr(),
+                                 UnitAttr(), UnitAttr());
+  }
+
+  tile::ChooseOp choose(ExtentBase kind, ExtentAttr of) {
+    return tile::ChooseOp::create(b, loc, tile::ExtentBaseAttr::get(context, kind), of,
+                                  IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr(),
+                                  IntegerAttr(), IntegerAttr(), IntegerAttr());
+  }
+
+private:
+  ArrayAttr list(ArrayRef<ExtentAttr> extents) {
+    return b.getArrayAttr(SmallVector<Attribute>(extents.begin(), extents.end()));
+  }
+
+  OpBuilder &b;
+  Location loc;
+  MLIRContext *context;
+  SmallVector<Attribute> uses;
+};
+} // namespace
+
+/// What a position costs where prefix states are summed up, in percent of what it costs in all.
+int64_t KernelBuilder::prefixCostPercent() {
+  double sums = 0, all = 0;
+  for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
+    PositionCosts costs = PositionCosts::of(attend, schedule);
+    sums += costs.sums;
+    all += costs.all;
+  }
+  return std::llround(100 * sums / all);
+}
+
+/// Writes the op `tile.entry` after the kernels.
+void KernelBuilder::writeEntry() {
+  int64_t inputs = attention.getArgNames().size(), tensors = inputs + set.returned().size();
+  b.setInsertionPoint(attention);
+  auto entry = tile::EntryOp::create(b, b.getLoc(), attention.getSymName(), tensors, inputs);
+  b.setInsertionPointToStart(b.createBlock(&entry.getBody()));
+  EntryBuilder e(b, b.getLoc());
+  StringRef name = attention.getSymName();
+  int64_t query = set.tensors.queryTensor;
+  int64_t state = set.hasStatePerQuery() ? query : set.tensors.keyTensor;
+  // Shorter calls have no state, and nothing to cut.
+  int64_t quadraticBelow = set.quadraticBelow();
+  ExtentAttr batch = e.dimension(query, 0), positions = e.dimension(query, 1),
+             heads = e.dimension(query, 2), stateHeads = e.dimension(state, 2);
+  int64_t multiple = std::max(set.block(), set.run);
+  if (maxSplits > 1) {
+    SmallVector<HiddenArgument> hidden = partTensors(/*rank=*/5);
+    ExtentAttr splits = e.choice(ExtentBase::Splits);
+    e.workspace(hidden[0], {splits, batch, positions, heads, e.number(partialColumns)});
+    e.workspace(hidden[1], {e.number(3)}, tile::WorkspaceFill::Launch);
+    e.stage(name, {batch, heads}).setPerSplit(true);
+    e.stage(name + "__combine", {batch, heads}).setCombinesSplits(true);
+    tile::ChooseOp choice = e.choose(ExtentBase::Splits, positions);
+    choice.setMax(maxSplits);
+    choice.setMultiple(multiple);
+    choice.setMinPositions(quadraticBelow);
+  } else if (hasSegments) {
+    ExtentAttr prefixes = e.choice(ExtentBase::Segments, -1, options.pieces);
+    for (const HiddenArgument &tensor : segmentTensors()) {
+      SmallVector<ExtentAttr> shape = {prefixes, batch, stateHeads};
+      for (int64_t size : tensor.type.getShape().drop_front(3))
+        shape.push_back(e.number(size));
+      e.workspace(tensor, shape);
+    }
+    e.stage(name + "__states", {e.dimension(state, 0), stateHeads, prefixes});
+    e.stage(name, {batch, heads, e.choice(ExtentBase::Segments)});
+    tile::ChooseOp choice = e.choose(ExtentBase::Segments, positions);
+    choice.setBlock(set.block());
+    choice.setMultiple(multiple);
+    choice.setMinPositions(quadraticBelow);
+    choice.setPrefixCostPercent(prefixCostPercent());
+    choice.setSubsegments(options.pieces);
+  } else {
+    e.stage(name, {batch, heads});
+  }
+}
