@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
 \*===----------------------------------------------------------------------===*/
-#include "generated_code.h"
 #include "runtime.h"
 
 #include <inttypes.h>
@@ -12,34 +11,6 @@
 #include <stdlib.h>
 
 #define TENSORS_ON_STACK 32
-
-typedef struct launch {
-  polyattn_rt_function function;
-  void *const *tensors;
-} launch;
-
-POLYATTN_CALLS_GENERATED_CODE
-static void run_range(void *context, int64_t begin, int64_t end, void *scratch) {
-  const launch *work = context;
-  work->function(work->tensors, begin, end, scratch);
-}
-
-int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
-                                   const polyattn_rt_sizes *sizes, int64_t times) {
-  int64_t count = times;
-  for (int i = 0; i < POLYATTN_RT_MAX_FACTORS; ++i) {
-    int64_t factor = polyattn_rt_size(sizes, stage->factors[i]);
-    if (factor < 0 || __builtin_mul_overflow(count, factor, &count))
-      return -1;
-  }
-  return count;
-}
-
-int polyattn_rt_run_stage(const polyattn_rt_stage_rule *stage, void *const *tensors, int64_t count,
-                          const polyattn_rt_team *team) {
-  launch work = {stage->function, tensors};
-  return polyattn_rt_parallel(run_range, &work, count, team, stage->scratch_bytes);
-}
 
 /* Whether there is anything to compute: of no positions there may be any number of programs. */
 static int has_results(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors) {
@@ -53,37 +24,14 @@ static int has_results(const polyattn_rt_kernel *kernel, const polyattn_tensor *
   return 0;
 }
 
-static int run_stages(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                      void *const *descriptors, const polyattn_rt_team *team, char *error,
-                      size_t error_size) {
-  for (int64_t i = 0; i < kernel->num_stages; ++i) {
-    const polyattn_rt_stage_rule *stage = &kernel->stages[i];
-    int64_t count = polyattn_rt_count_programs(stage, sizes, 1);
-    if (polyattn_rt_run_stage(stage, descriptors, count, team) != 0) {
-      snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of scratch", kernel->name,
-               stage->scratch_bytes);
+static int check_programs(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
+                          char *error, size_t error_size) {
+  for (int64_t i = 0; i < kernel->plan.num_stages; ++i)
+    if (polyattn_rt_count_programs(&kernel->plan.stages[i], launch) < 0) {
+      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);
       return 1;
     }
-  }
   return 0;
-}
-
-static int run_described(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                         const polyattn_rt_memref *descriptors, void *const *pointers,
-                         const polyattn_rt_team *team, char *error, size_t error_size) {
-  int status = 0;
-  if (kernel->split.max_parts > 1) {
-    status = polyattn_rt_run_split(kernel, sizes, descriptors, team);
-    if (status != 0)
-      snprintf(error, error_size, "%s: no memory for the parts of a head", kernel->name);
-  } else if (kernel->segments.num_sums > 0) {
-    status = polyattn_rt_run_segments(kernel, sizes, pointers, team);
-    if (status != 0)
-      snprintf(error, error_size, "%s: no memory for the segments of a head", kernel->name);
-  } else {
-    status = run_stages(kernel, sizes, pointers, team, error, error_size);
-  }
-  return status;
 }
 
 int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
@@ -109,33 +57,37 @@ int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *
   }
   if (!has_results(kernel, tensors))
     return 0;
-  for (int64_t i = 0; i < kernel->num_stages; ++i)
-    if (polyattn_rt_count_programs(&kernel->stages[i], &sizes, 1) < 0) {
-      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);
-      return 1;
-    }
   polyattn_rt_memref descriptors_on_stack[TENSORS_ON_STACK];
   void *pointers_on_stack[TENSORS_ON_STACK];
+  const int64_t *shapes_on_stack[TENSORS_ON_STACK];
   polyattn_rt_memref *descriptors = descriptors_on_stack;
   void **pointers = pointers_on_stack;
+  const int64_t **shapes = shapes_on_stack;
   void *memory = NULL;
   if (num_tensors > TENSORS_ON_STACK) {
-    memory = malloc((size_t)num_tensors * (sizeof(polyattn_rt_memref) + sizeof(void *)));
+    memory = malloc((size_t)num_tensors * (sizeof(polyattn_rt_memref) + 2 * sizeof(void *)));
     if (!memory) {
       snprintf(error, error_size, "%s: out of memory", kernel->name);
       return 1;
     }
     descriptors = memory;
     pointers = (void **)(descriptors + num_tensors);
+    shapes = (const int64_t **)(pointers + num_tensors);
   }
   for (int64_t i = 0; i < num_tensors; ++i) {
     polyattn_rt_describe(tensors[i], &descriptors[i]);
     pointers[i] = &descriptors[i];
+    shapes[i] = descriptors[i].dimensions;
   }
+  polyattn_rt_launch launch = {shapes, 1, 1, 1};
+  polyattn_rt_workers workers = polyattn_rt_threads(team->threads);
+  polyattn_rt_choose(&kernel->plan, &workers, &launch);
   void *weights = NULL;
-  int status = polyattn_rt_copy_weights(kernel, tensors, descriptors, &weights, error, error_size);
-  if (status == 0)
-    status = run_described(kernel, &sizes, descriptors, pointers, team, error, error_size);
+  int status =
+      check_programs(kernel, &launch, error, error_size) ||
+      polyattn_rt_copy_weights(kernel, tensors, descriptors, &weights, error, error_size) ||
+      polyattn_rt_run_plan(kernel, &launch, descriptors, pointers,
+                           polyattn_rt_size(&sizes, POLYATTN_RT_T), team, error, error_size);
   free(weights);
   free(memory);
   return status;

@@ -10,6 +10,7 @@
 #ifndef POLYATTN_RUNTIME_H
 #define POLYATTN_RUNTIME_H
 
+#include "plan.h"
 #include "polyattn-c/parallel.h"
 #include "polyattn-c/tensor.h"
 
@@ -17,8 +18,7 @@
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 5
-#define POLYATTN_RT_MAX_FACTORS 4
+#define POLYATTN_RT_VERSION 6
 
 /* A size that the caller's tensors decide. Sizes below zero are these names; every tensor
  * that uses a name agrees on its value. H is a multiple of Hkv. */
@@ -41,54 +41,6 @@ typedef struct polyattn_rt_tensor_rule {
   int64_t sizes[POLYATTN_MAX_RANK];
 } polyattn_rt_tensor_rule;
 
-/* Compiled code: runs the block programs [begin, end). `tensors[i]` points to the strided
- * memref descriptor of the i-th tensor, inputs first; `scratch` is the thread's own. */
-typedef void (*polyattn_rt_function)(void *const *tensors, int64_t begin, int64_t end,
-                                     void *scratch);
-
-/* Stages run one after another. The number of programs is the product of the factors, sizes
- * or names of sizes; an unused factor is 1. */
-typedef struct polyattn_rt_stage_rule {
-  polyattn_rt_function function;
-  int64_t factors[POLYATTN_RT_MAX_FACTORS];
-  int64_t scratch_bytes;
-} polyattn_rt_stage_rule;
-
-/* How a head's features are cut where there are fewer heads than processors. The first stage's
- * function then takes two tensors after the entry's: f32 sums [B, T, H, columns] and three
- * int64, this program's part, the number of parts and the position of the first row; it keeps
- * its scratch from call to call. The second stage's function takes the sums of all parts,
- * [parts, B, T, H, columns], and the same three numbers; it runs only where there are several
- * parts. `max_parts` is 1 where there is nothing to cut and no such tensors. */
-typedef struct polyattn_rt_split_rule {
-  int64_t max_parts;
-  int64_t columns;
-  int64_t segment; /* sequences are cut at multiples of this */
-  int64_t from;    /* only sequences of at least so many positions are cut */
-} polyattn_rt_split_rule;
-
-/* The last dimensions of f32 sums [(S - 1) pieces, batch, heads, sizes...]. */
-typedef struct polyattn_rt_sum_shape {
-  int64_t rank;
-  int64_t sizes[2];
-} polyattn_rt_sum_shape;
-
-/* How a head's positions are cut into S segments where there are fewer heads than threads and
- * nothing to cut by features. The first stage's function sums up the keys of all segments but the
- * last, each in pieces: (S - 1) pieces times as many programs as its factors say. The second
- * stage's computes the results, S times as many. Both take the sums after the entry's tensors;
- * their batch and heads are the first stage's first two factors. With S = 1 the first stage does
- * not run. `num_sums` is 0 where positions are not cut and no such tensors. */
-typedef struct polyattn_rt_segment_rule {
-  const polyattn_rt_sum_shape *sums;
-  int64_t num_sums;
-  int64_t block;        /* positions that a program computes at a time */
-  int64_t unit;         /* sequences are cut at multiples of this */
-  int64_t from;         /* only sequences of at least so many positions are cut */
-  int64_t sums_percent; /* cost of a position in the first stage, in percent of the second's */
-  int64_t pieces;       /* of a segment in the first stage */
-} polyattn_rt_segment_rule;
-
 /* A set of what processors can have, or need not. */
 #define POLYATTN_RT_FEATURE_WORDS 2
 typedef struct polyattn_rt_cpu_features {
@@ -109,12 +61,9 @@ typedef struct polyattn_rt_kernel {
   const char *name;
   const polyattn_rt_tensor_rule *tensors;
   int64_t num_tensors;
-  const polyattn_rt_stage_rule *stages;
-  int64_t num_stages;
+  polyattn_rt_plan plan;
   const char *cpu; /* what the code was compiled for, "x86-64-v4" or "native"; or NULL */
   int64_t fixed[-POLYATTN_RT_LAST]; /* values of named sizes that the entry fixes, -1 where free */
-  polyattn_rt_split_rule split;
-  polyattn_rt_segment_rule segments;
   polyattn_rt_cpu_features cpu_features; /* all that its instructions need */
   polyattn_rt_first_rule first;
 } polyattn_rt_kernel;
@@ -126,11 +75,12 @@ typedef struct polyattn_rt_kernel {
 #endif
 POLYATTN_RT_ASSERT(sizeof(void *) == 8, "generated code assumes 64-bit pointers");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_tensor_rule) == 24 + 8 * POLYATTN_MAX_RANK, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 16 + 8 * POLYATTN_RT_MAX_FACTORS, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_split_rule) == 32, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_sum_shape) == 24, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_segment_rule) == 56, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 48 + 8 * 6 + 32 + 56 + 16 + 16, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_extent) == 48, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_workspace_rule) == 24 + 48 * POLYATTN_MAX_RANK, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 32 + 48 * POLYATTN_RT_MAX_FACTORS + 24,
+                   "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_choice_rule) == 8 + 48 + 56, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 24 + 48 + 8 + 8 * 6 + 16 + 16, "layout");
 
 /* Adds a feature under LLVM's name. Returns 1 where this runtime knows no such feature. */
 int polyattn_rt_add_cpu_feature(const char *name, size_t length, polyattn_rt_cpu_features *to);
@@ -246,24 +196,11 @@ int64_t polyattn_rt_size(const polyattn_rt_sizes *sizes, int64_t size_or_name);
 /* Up to a whole cache line. */
 int64_t polyattn_rt_round_up(int64_t bytes);
 
-/* `times` the product of the stage's factors, or -1 where it does not fit. */
-int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
-                                   const polyattn_rt_sizes *sizes, int64_t times);
-
-/* Runs the programs [0, count) of a stage. Returns 0, or 1 where there is no memory. */
-int polyattn_rt_run_stage(const polyattn_rt_stage_rule *stage, void *const *tensors, int64_t count,
-                          const polyattn_rt_team *team);
-
-/* Runs a kernel with a split rule, or with a rule of segments, on checked tensors. Returns 0, or 1
- * where there is no memory. */
-int polyattn_rt_run_split(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                          const polyattn_rt_memref *descriptors, const polyattn_rt_team *team);
-int polyattn_rt_run_segments(const polyattn_rt_kernel *kernel, const polyattn_rt_sizes *sizes,
-                             void *const *descriptors, const polyattn_rt_team *team);
-
-/* Into how many segments positions are cut for so many threads. */
-int64_t polyattn_rt_choose_segments(const polyattn_rt_kernel *kernel,
-                                    const polyattn_rt_sizes *sizes, int64_t threads);
+/* Runs all stages on checked tensors, of `positions` rows; `pointers` are those of the descriptors.
+ * Returns 0, or 1 and one line in `error`. */
+int polyattn_rt_run_plan(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
+                         const polyattn_rt_memref *descriptors, void **pointers, int64_t positions,
+                         const polyattn_rt_team *team, char *error, size_t error_size);
 
 /* The calling thread's scratch. `acquire` hands over a buffer of at least `bytes`, NULL where
  * there is no memory, and `release` keeps it for the next time. */

@@ -47,11 +47,9 @@ def Warp_Dialect : Dialect {
     `warp.profile` a pointer that is not used (Triton's launchers pass both). The function's attributes:
     `warp.threads` threads of a CTA, `warp.shared_bytes` of dynamic shared memory,
     `warp.workspace_bytes` of workspace for each CTA. The grid is one-dimensional, one CTA (with
-    `warp.cluster = N`, N of them) for each program, and `warp.programs = [[i, d], ...]` names the sizes whose product is their number; `[k]`
-    among them is S + k, where S is the number of segments that positions are cut into. Kernels that
-    cut them have tensors that the launcher brings along, f32, dense, numbered after the results:
-    `warp.hidden` lists their sizes, `n`, `[i, d]` or `[k]`; and `warp.segment_rule` says what the
-    choice of S needs, and which kernel runs before this one (`polyattn/Target/Launch.h`).
+    `warp.cluster = N`, N of them) for each program. How many there are says the module's `tile.entry`,
+    whose stages name the kernels; of a kernel that none of them names `warp.programs = [[i, d], ...]`
+    does, sizes whose product is their number.
     `warp.memory = [[what, type, place], ...]` is for people: where states, their copies, weights,
     blocks that are copied ahead and what loops carry lie, `registers`, `shared`, `two stages` of
     that, `workspace` or, for what is read anew, `tensor`. So is `warp.registers`, an estimate of

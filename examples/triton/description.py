@@ -1,6 +1,6 @@
 """The JSON beside a GPU's kernel as what a launch passes; docs/GPU.md says what its keys mean.
 
-Needs neither PyTorch nor Triton. include/polyattn/Target/Launch.h does the same in C++.
+Needs neither PyTorch nor Triton. include/polyattn/Launch and Target/Launch.h do the same in C++.
 """
 from collections import namedtuple
 from math import prod
@@ -10,6 +10,8 @@ Argument = namedtuple("Argument", "type value meaning")
 # A tensor of a launch; strides in elements, `pointer` what Triton takes for one.
 Tensor = namedtuple("Tensor", "name dtype shape strides pointer")
 
+# Of the descriptions that this file reads.
+VERSION = 4
 TRITON_TYPES = {"f32": "fp32", "bf16": "bf16", "f16": "fp16", "i32": "i32",
                 "i64": "i64"}
 
@@ -40,24 +42,44 @@ def bind_shapes(description, sizes):
     return shapes
 
 
+def check_version(description):
+    """Descriptions of other versions say the same in other words."""
+    version = description["polyattn"].get("version", 3)
+    if version != VERSION:
+        raise CallError(f"{description['name']}: a description of version {version}, expected {VERSION}")
+
+
 def bind_size(size, shapes, segments):
-    """A number, the size of one of the caller's tensors, or S + k."""
+    """times * ceil((the size of a caller's tensor, or S, + plus) / divided_by), or a number."""
     if isinstance(size, int):
         return size
-    if "segments_plus" in size:
-        return segments + size["segments_plus"]
-    return shapes[size["tensor"]][size["dimension"]]
+    if "choice" in size:
+        if size["choice"] != "segments":
+            raise CallError(f"a choice of {size['choice']} is not known here")
+        base = segments
+    else:
+        base = shapes[size["tensor"]][size["dimension"]]
+    base = max(base + size.get("plus", 0), 0)
+    return -(-base // size.get("divided_by", 1)) * size.get("times", 1)
 
 
-def hidden_shapes(description, shapes, segments):
-    """Of the f32 tensors that the caller brings along; empty ones where S is 1."""
-    return [tuple(bind_size(size, shapes, segments) for size in tensor["shape"])
-            for tensor in description["polyattn"].get("hidden_tensors", [])]
+def stage_of(description):
+    """How the plan launches this kernel."""
+    stages = description["polyattn"]["plan"]["stages"]
+    return next(stage for stage in stages if stage["function"] == description["name"])
+
+
+def workspaces(description, shapes, segments):
+    """Name, dtype and shape of what the kernel has behind the caller's tensors; empty where S is 1."""
+    spaces = description["polyattn"]["plan"]["workspaces"]
+    return [(spaces[i]["name"], spaces[i]["dtype"],
+             tuple(bind_size(size, shapes, segments) for size in spaces[i]["shape"]))
+            for i in stage_of(description)["workspaces"]]
 
 
 def grid(description, shapes, segments):
     """Programs, in one dimension: where one is a cluster of CTAs, Triton multiplies by num_ctas."""
-    sizes = description["polyattn"]["programs"]
+    sizes = stage_of(description)["programs"]
     return (prod(bind_size(size, shapes, segments) for size in sizes), 1, 1)
 
 

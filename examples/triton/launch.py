@@ -38,28 +38,29 @@ def polyattn_compile(options, *more):
 
 
 def order_of(descriptions, options):
-    """The kernels to launch, the first one first: with one segment there is nothing to hand on."""
+    """The kernels to launch, in the plan's order: with one segment there is nothing to hand on."""
     main = next(d for d in descriptions if d["name"] == options.entry)
-    rule = main["polyattn"].get("segments")
+    kernels.check_version(main)
+    plan = main["polyattn"]["plan"]
     if options.segments == 1:
         return [main]
-    if not rule:
+    if not any(choice["choose"] == "segments" for choice in plan["choices"]):
         raise kernels.CallError(f"--segments: {options.entry} has one segment always")
-    return [next(d for d in descriptions if d["name"] == rule["states"]), main]
+    return [next(d for d in descriptions if d["name"] == stage["function"]) for stage in plan["stages"]]
 
 
 def make_tensors(main, options, allocate):
-    """The caller's tensors and the hidden ones; `allocate` gives a pointer."""
+    """The caller's tensors and the workspaces; `allocate` gives a pointer."""
     described = main["polyattn"]["tensors"]
     shapes = kernels.bind_shapes(main, options.sizes)
-    hidden = kernels.hidden_shapes(main, shapes, options.segments)
+    spaces = kernels.workspaces(main, shapes, options.segments)
     tensors = []
     for tensor, shape in zip(described, shapes):
         # Sequences show that strides need not be dense.
         outside = tensor["shape"][1:2] in (["T"], ["Tk"]) and len(shape) == 4
         strides = kernels.heads_outside(shape) if outside else kernels.dense(shape)
         tensors.append((tensor["name"], tensor["dtype"], shape, strides))
-    tensors += [(f"hidden{i}", "f32", shape, kernels.dense(shape)) for i, shape in enumerate(hidden)]
+    tensors += [(name, dtype, shape, kernels.dense(shape)) for name, dtype, shape in spaces]
     return shapes, [kernels.Tensor(*tensor, allocate(*tensor)) for tensor in tensors]
 
 

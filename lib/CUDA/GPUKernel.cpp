@@ -8,6 +8,7 @@
 #include "polyattn/CUDA/GPUKernel.h"
 #include "Errors.h"
 #include "polyattn/Compiler/CompileGPU.h"
+#include "polyattn/Launch/LaunchCall.h"
 #include <algorithm>
 
 using namespace polyattn;
@@ -37,58 +38,34 @@ polyattn_cuda_parameter ruleOf(const LaunchParameter &parameter) {
   return {kind, int32_t(parameter.tensor), int32_t(parameter.dimension)};
 }
 
-polyattn_cuda_parameter ruleOf(const LaunchSize &size) {
-  switch (size.kind) {
-  case LaunchSize::Size:
-    return {POLYATTN_CUDA_SIZE, int32_t(size.reference.tensor), int32_t(size.reference.dimension)};
-  case LaunchSize::Segments:
-    return {POLYATTN_CUDA_SEGMENTS, 0, int32_t(size.number)};
-  case LaunchSize::Constant:
-    break;
-  }
-  return {POLYATTN_CUDA_NUMBER, 0, int32_t(size.number)};
-}
-
-/// The runtime's form of a launch.
-class LaunchRule {
+/// The runtime's form of an entry.
+class EntryRule {
 public:
-  LaunchRule(LaunchDescription description, const polyattn_cuda_launch_rule *before)
-      : launch(std::move(description)) {
-    for (const LaunchParameter &parameter : launch.parameters)
-      parameters.push_back(ruleOf(parameter));
-    for (const LaunchSize &size : launch.programs)
-      ctas.push_back(ruleOf(size));
-    if (launch.cluster > 1) // which the kernel's code asks for itself
-      ctas.push_back({POLYATTN_CUDA_NUMBER, 0, int32_t(launch.cluster)});
-    for (const HiddenTensor &tensor : launch.hidden) {
-      std::vector<polyattn_cuda_parameter> &sizes = hiddenSizes.emplace_back();
-      for (const LaunchSize &size : tensor.sizes)
-        sizes.push_back(ruleOf(size));
+  EntryRule(std::string name, LaunchPlan from, llvm::ArrayRef<LaunchDescription> launches)
+      : name(std::move(name)), plan(std::move(from)), tables(plan),
+        descriptions(launches.begin(), launches.end()) {
+    for (const LaunchDescription &launch : descriptions) {
+      std::vector<polyattn_cuda_parameter> &own = parameters.emplace_back();
+      for (const LaunchParameter &parameter : launch.parameters)
+        own.push_back(ruleOf(parameter));
     }
-    for (const auto &sizes : hiddenSizes)
-      hidden.push_back({sizes.data(), int64_t(sizes.size())});
-    rule = {launch.function.c_str(),
-            launch.threads,
-            launch.sharedBytes,
-            launch.workspaceBytes,
-            parameters.data(),
-            int64_t(parameters.size()),
-            ctas.data(),
-            int64_t(ctas.size()),
-            hidden.data(),
-            int64_t(hidden.size()),
-            before};
+    for (auto [launch, own] : llvm::zip_equal(descriptions, parameters))
+      rules.push_back({launch.function.c_str(), launch.threads, launch.sharedBytes, own.data(),
+                       int64_t(own.size())});
+    rule = {this->name.c_str(), &tables.get(), rules.data()};
   }
-  LaunchRule(const LaunchRule &) = delete;
-  const polyattn_cuda_launch_rule &get() const { return rule; }
-  const LaunchDescription &getDescription() const { return launch; }
+  EntryRule(const EntryRule &) = delete;
+  const polyattn_cuda_entry_rule &get() const { return rule; }
+  const LaunchPlan &getPlan() const { return plan; }
 
 private:
-  LaunchDescription launch;
-  std::vector<polyattn_cuda_parameter> parameters, ctas;
-  std::vector<std::vector<polyattn_cuda_parameter>> hiddenSizes;
-  std::vector<polyattn_cuda_hidden_tensor> hidden;
-  polyattn_cuda_launch_rule rule;
+  std::string name;
+  LaunchPlan plan;
+  RuntimePlan tables;
+  std::vector<LaunchDescription> descriptions;
+  std::vector<std::vector<polyattn_cuda_parameter>> parameters;
+  std::vector<polyattn_cuda_launch_rule> rules;
+  polyattn_cuda_entry_rule rule;
 };
 
 llvm::SmallVector<const polyattn_tensor *> pointersTo(llvm::ArrayRef<polyattn_tensor> tensors) {
@@ -101,24 +78,18 @@ llvm::SmallVector<const polyattn_tensor *> pointersTo(llvm::ArrayRef<polyattn_te
 } // namespace
 
 struct GPUKernel::Code {
-  /// `launches` has the entry's kernel, and the one before it where there are segments.
+  /// `launches` are those of the plan's stages.
   Code(std::shared_ptr<CUDADevice> device, KernelDescription entry,
-       std::vector<LaunchDescription> launches)
-      : device(std::move(device)), description(std::move(entry)) {
-    if (launches.size() > 1)
-      before.emplace(std::move(launches[1]), nullptr);
-    rule.emplace(std::move(launches[0]), before ? &before->get() : nullptr);
-    // The stages are a processor's; here they only have to be there.
-    std::vector<polyattn_rt_function> none(description.stages.size(), nullptr);
-    tensorRules.emplace(description, none);
-  }
+       llvm::ArrayRef<LaunchDescription> launches)
+      : device(std::move(device)), description(std::move(entry)), tensorRules(description, {}),
+        rule(description.entry, description.plan, launches) {}
   // A failure to unload is one of an earlier launch, which has been reported.
   ~Code() { polyattn_cuda_unload(&kernel, nullptr, 0); }
 
   std::shared_ptr<CUDADevice> device;
   KernelDescription description;
-  std::optional<RuntimeKernel> tensorRules;
-  std::optional<LaunchRule> before, rule;
+  RuntimeKernel tensorRules;
+  EntryRule rule;
   polyattn_cuda_kernel kernel = {};
 };
 
@@ -126,20 +97,7 @@ GPUKernel::GPUKernel(std::unique_ptr<Code> code) : code(std::move(code)) {}
 GPUKernel::~GPUKernel() = default;
 
 const KernelDescription &GPUKernel::getDescription() const { return code->description; }
-const polyattn_cuda_launch_rule &GPUKernel::getLaunch() const { return code->rule->get(); }
-
-/// The entry's own kernel first, then the one that its segments need, and nothing else.
-static Error orderLaunches(std::vector<LaunchDescription> &launches) {
-  std::stable_partition(launches.begin(), launches.end(),
-                        [](const LaunchDescription &launch) { return bool(launch.segments); });
-  const LaunchDescription &main = launches.front();
-  size_t expected = main.segments ? 2 : 1;
-  if (launches.size() == expected &&
-      (expected == 1 || launches[1].function == main.segments->states))
-    return Error::success();
-  return llvm::createStringError("@" + main.function +
-                                 ": the entry has kernels that cannot be launched");
-}
+const polyattn_cuda_entry_rule &GPUKernel::getRule() const { return code->rule.get(); }
 
 Expected<std::unique_ptr<GPUKernel>>
 GPUKernel::compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
@@ -155,44 +113,43 @@ GPUKernel::compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringR
   Expected<std::vector<LaunchDescription>> launches = describeLaunches(*module, gpu);
   if (!launches)
     return launches.takeError();
-  if (Error error = orderLaunches(*launches))
-    return std::move(error);
+  KernelDescription &description = module->kernels.front();
+  std::vector<LaunchDescription> stages;
+  for (const LaunchStage &stage : description.plan.stages)
+    for (const LaunchDescription &launch : *launches)
+      if (launch.function == stage.function)
+        stages.push_back(launch);
   Expected<std::string> ptx = emitKernelPTX(*module, "", gpu);
   if (!ptx)
     return ptx.takeError();
-  auto code = std::make_unique<Code>(std::move(device), std::move(module->kernels.front()),
-                                     std::move(*launches));
+  auto code = std::make_unique<Code>(std::move(device), std::move(description), stages);
   CUDAError error;
-  if (polyattn_cuda_load(&code->device->get(), &code->rule->get(), ptx->c_str(), &code->kernel,
+  if (polyattn_cuda_load(&code->device->get(), &code->rule.get(), ptx->c_str(), &code->kernel,
                          error.text, sizeof error.text) != 0)
     return error.take();
   return std::unique_ptr<GPUKernel>(new GPUKernel(std::move(code)));
 }
 
-// Tensors that lack what the choice asks for are no reason to choose, and refused by what follows.
+// Tensors that are not the entry's are no reason to choose, and refused by what follows.
 int64_t GPUKernel::chooseSegments(llvm::ArrayRef<polyattn_tensor> tensors) const {
-  const LaunchDescription &launch = code->rule->getDescription();
-  llvm::SmallVector<SizeReference> asked;
-  for (const LaunchSize &size : launch.programs)
-    if (size.kind == LaunchSize::Size)
-      asked.push_back(size.reference);
-  if (launch.segments)
-    asked.append({launch.segments->positions, launch.segments->stateHeads});
-  for (SizeReference size : asked)
-    if (size.tensor >= int64_t(tensors.size()) || size.dimension >= tensors[size.tensor].rank)
-      return 1;
-  std::vector<LaunchTensor> views;
+  std::vector<std::vector<int64_t>> shapes;
   for (const polyattn_tensor &tensor : tensors)
-    views.push_back({tensor.data, llvm::ArrayRef(tensor.sizes, tensor.rank),
-                     llvm::ArrayRef(tensor.strides, tensor.rank)});
-  return polyattn::chooseSegments(launch, views, code->device->getDescription().multiprocessors);
+    shapes.emplace_back(tensor.sizes, tensor.sizes + std::max(tensor.rank, 0));
+  std::vector<int64_t> ranks = code->description.ranks();
+  if (!llvm::equal(shapes, ranks, [](const std::vector<int64_t> &shape, int64_t rank) {
+        return int64_t(shape.size()) == rank;
+      }))
+    return 1;
+  LaunchCall call(code->rule.getPlan(), std::move(shapes));
+  call.choose(polyattn_rt_multiprocessors(code->device->getDescription().multiprocessors));
+  return call.getSegments();
 }
 
 Expected<int64_t> GPUKernel::workspaceBytes(llvm::ArrayRef<polyattn_tensor> tensors,
                                             int64_t segments) const {
   CUDAError error;
   int64_t bytes = 0;
-  if (polyattn_cuda_workspace(&code->rule->get(), pointersTo(tensors).data(), tensors.size(),
+  if (polyattn_cuda_workspace(&code->rule.get(), pointersTo(tensors).data(), tensors.size(),
                               segments ? segments : chooseSegments(tensors), &bytes, error.text,
                               sizeof error.text) != 0)
     return error.take();
@@ -204,9 +161,9 @@ Error GPUKernel::launch(llvm::ArrayRef<polyattn_tensor> tensors, void *workspace
   CUDAError error;
   polyattn_rt_sizes sizes;
   auto pointers = pointersTo(tensors);
-  if (polyattn_rt_check(&code->tensorRules->get(), pointers.data(), pointers.size(), &sizes,
+  if (polyattn_rt_check(&code->tensorRules.get(), pointers.data(), pointers.size(), &sizes,
                         error.text, sizeof error.text) != 0 ||
-      polyattn_rt_check_rows(&code->tensorRules->get(), pointers.data(), error.text,
+      polyattn_rt_check_rows(&code->tensorRules.get(), pointers.data(), error.text,
                              sizeof error.text) != 0 ||
       polyattn_cuda_launch(&code->kernel, pointers.data(), pointers.size(),
                            segments ? segments : chooseSegments(tensors), workspace, workspaceBytes,

@@ -12,6 +12,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "polyattn/Launch/FromModule.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
@@ -199,67 +200,21 @@ static bool hasKernelSignature(mlir::LLVM::LLVMFuncOp function) {
          isPointer(type.getParamType(3));
 }
 
-/// What the block program's conversion has found out about cutting heads.
-static SplitDescription splitOf(mlir::LLVM::LLVMFuncOp function) {
-  SplitDescription split;
-  auto read = [&](llvm::StringRef name, int64_t &number) {
-    if (auto attribute = function->getAttrOfType<mlir::IntegerAttr>(name))
-      number = attribute.getInt();
-  };
-  read("polyattn.max_splits", split.maxParts);
-  read("polyattn.partial_columns", split.columns);
-  read("polyattn.segment", split.segment);
-  read("polyattn.split_from", split.from);
-  return split;
-}
-
-/// The same about cutting positions, and the programs of the stage that sums up segments.
-static SegmentDescription segmentsOf(mlir::LLVM::LLVMFuncOp function,
-                                     const KernelDescription &kernel, StageDescription &stage) {
-  SegmentDescription segments;
-  auto rule = function->getAttrOfType<mlir::DictionaryAttr>("polyattn.segment_rule");
-  if (!rule)
-    return segments;
-  auto number = [&](llvm::StringRef name) { return rule.getAs<mlir::IntegerAttr>(name).getInt(); };
-  segments.block = number("block");
-  segments.unit = number("unit");
-  segments.from = number("whole_below");
-  segments.sumsPercent = number("states_percent");
-  segments.pieces = number("pieces");
-  // A tensor and its dimension of heads.
-  auto heads = rule.getAs<mlir::ArrayAttr>("state_heads");
-  int64_t tensor = llvm::cast<mlir::IntegerAttr>(heads[0]).getInt();
-  stage.function = rule.getAs<mlir::StringAttr>("states").getValue().str();
-  stage.programs = {kBatch, kernel.tensors[tensor].sizes[2]};
-  // [(S - 1) pieces, batch, heads] and what follows.
-  for (mlir::Attribute sizes : function->getAttrOfType<mlir::ArrayAttr>("polyattn.hidden")) {
-    std::vector<int64_t> &own = segments.sums.emplace_back();
-    for (mlir::Attribute size : llvm::cast<mlir::ArrayAttr>(sizes).getValue().drop_front(3))
-      own.push_back(llvm::cast<mlir::IntegerAttr>(size).getInt());
-  }
-  return segments;
-}
-
 llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileOptions &options) {
   for (KernelDescription &kernel : module.kernels) {
     kernel.target = options.machine.name;
     kernel.cpuLevel = options.machine.level;
     kernel.cpuFeatures = options.machine.needed;
-    StageDescription sums, main;
-    main.function = kernel.entry;
-    kernel.stages = {main};
-    if (auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(kernel.entry)) {
-      kernel.split = splitOf(function);
-      kernel.segments = segmentsOf(function, kernel, sums);
+    llvm::Expected<LaunchPlan> plan = planOf(*module.module, kernel.entry);
+    if (!plan) {
+      llvm::consumeError(plan.takeError());
+      return llvm::createStringError("@" + kernel.entry +
+                                     ": the CPU pipeline does not lower this entry yet");
     }
-    if (kernel.split.maxParts > 1) {
-      StageDescription combine = main;
-      combine.function = kernel.entry + "__combine";
-      kernel.stages.push_back(std::move(combine));
-    }
-    if (!kernel.segments.sums.empty())
-      kernel.stages.insert(kernel.stages.begin(), std::move(sums));
-    for (StageDescription &stage : kernel.stages) {
+    if (llvm::Error error = plan->verify(kernel.ranks()))
+      return error;
+    kernel.plan = std::move(*plan);
+    for (LaunchStage &stage : kernel.plan.stages) {
       auto function = module.module->lookupSymbol<mlir::LLVM::LLVMFuncOp>(stage.function);
       if (!function || function.isExternal())
         return llvm::createStringError("@" + kernel.entry +
@@ -302,7 +257,7 @@ std::vector<KernelDescription>
 polyattn::withKernelSymbols(llvm::ArrayRef<KernelDescription> kernels) {
   std::vector<KernelDescription> result(kernels);
   for (KernelDescription &kernel : result)
-    for (StageDescription &stage : kernel.stages)
+    for (LaunchStage &stage : kernel.plan.stages)
       stage.function = kernelSymbol(stage.function);
   return result;
 }

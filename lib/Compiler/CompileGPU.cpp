@@ -112,6 +112,14 @@ polyattn::describeLaunches(LoweredModule &module, const GPUDescription &gpu) {
   }
   if (launches.empty())
     return llvm::createStringError("the GPU pipeline does not lower this spec yet");
+  for (KernelDescription &entry : module.kernels) {
+    llvm::Expected<LaunchPlan> plan = planForGPU(*module.module, entry.entry);
+    if (!plan)
+      return plan.takeError();
+    if (llvm::Error error = plan->verify(entry.ranks()))
+      return error;
+    entry.plan = std::move(*plan);
+  }
   return std::move(launches);
 }
 

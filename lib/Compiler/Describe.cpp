@@ -75,8 +75,5 @@ llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention)
   result.degree = signature->facts.degree;
   result.scoreForm = signature->facts.scoreForm;
   result.invariant = isInvariant(attention->getParentOfType<mlir::ModuleOp>());
-  StageDescription stage;
-  stage.function = result.entry;
-  result.stages.push_back(stage);
   return result;
 }

@@ -22,13 +22,12 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     With `cut-positions` a launch may cut the positions of a causal attention that has a state into
     S segments. A second kernel `NAME__states` (programs: B, heads of the state, S - 1) stores what
     the keys of each segment but the last add to the state, from zero, and the segment's decay; the
-    kernel NAME (programs: B, H, S) begins with the segments before its own. Both have the
-    attribute `polyattn.hidden`, the sizes of the f32 tensors between them, which follow the
-    results: a number, [tensor, dimension], or [k] for S + k. `polyattn.segment_rule` of NAME is what
-    the choice of S needs (`SegmentRule`). With S = 1 the first kernel has no programs.
-    With `pieces = N` the first kernel stores sums of N pieces of each segment, (S - 1) N in all, which
-    the sizes with [-1] are. Numeric
-    contract: reassociating, the sums over positions.
+    kernel NAME (programs: B, H, S) begins with the segments before its own. With S = 1 the first
+    kernel has no programs.
+    With `pieces = N` the first kernel stores sums of N pieces of each segment, (S - 1) N in all.
+    Numeric contract: reassociating, the sums over positions.
+
+    A `tile.entry` says how the kernels of each attention are launched.
 
     In a module with the attribute `polyattn.invariant` no launch cuts anything: a head is computed by
     one program in one order.

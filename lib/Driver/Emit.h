@@ -42,8 +42,9 @@ const KernelDescription *entryOf(const LoweredModule &module, llvm::StringRef ke
 
 /// The JSON beside a kernel: what Triton's cache has, and under "polyattn" what the parameters
 /// mean. `entry` is null and `code` empty where they are not known.
-llvm::json::Value describeKernelFile(const LaunchDescription &launch, const GPUDescription &gpu,
-                                     const KernelDescription *entry, llvm::StringRef code);
+llvm::json::Value describeKernelFile(const LaunchDescription &launch, const LaunchPlan &plan,
+                                     const GPUDescription &gpu, const KernelDescription *entry,
+                                     llvm::StringRef code);
 
 } // namespace polyattn
 

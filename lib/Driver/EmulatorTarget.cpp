@@ -11,6 +11,7 @@
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Emulator/EmulatedEntry.h"
 #include "polyattn/Files/OutputFile.h"
+#include "polyattn/Launch/LaunchCall.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Target/NVPTX.h"
 
@@ -41,9 +42,9 @@ public:
       add(tensor, false);
     for (const HostTensor &tensor : call.results)
       add(tensor, true);
-    std::vector<LaunchTensor> views = viewsOf(tensors);
-    options.segments =
-        call.segments ? call.segments : chooseSegments(entry->getLaunch(), views, multiprocessors);
+    LaunchCall sizes(entry->getPlan(), shapesOf(viewsOf(tensors)));
+    sizes.choose(polyattn_rt_multiprocessors(multiprocessors));
+    options.segments = call.segments ? call.segments : sizes.getSegments();
     Expected<EmulatedEntry::Report> done = entry->run(tensors, options);
     if (!done)
       return done.takeError();

@@ -22,35 +22,49 @@ public:
         i64(llvm::Type::getInt64Ty(context)) {}
 
   llvm::Constant *kernel(const KernelDescription &kernel) {
-    llvm::SmallVector<llvm::Constant *> tensors, stages, sums;
+    llvm::SmallVector<llvm::Constant *> tensors;
     for (const TensorDescription &tensor : kernel.tensors)
       tensors.push_back(
           anonymous({string(tensor.name), llvm::ConstantInt::get(i32, tensor.isResult),
                      llvm::ConstantInt::get(i32, static_cast<int32_t>(tensor.dtype)),
                      number(tensor.sizes.size()), numbers(tensor.sizes, POLYATTN_MAX_RANK, 0)}));
-    for (const StageDescription &stage : kernel.stages)
-      stages.push_back(anonymous({module.getFunction(stage.function),
-                                  numbers(stage.programs, POLYATTN_RT_MAX_FACTORS, 1),
-                                  number(stage.scratchBytes)}));
-    const SegmentDescription &segments = kernel.segments;
-    for (llvm::ArrayRef<int64_t> sizes : segments.sums)
-      sums.push_back(anonymous(
-          {number(sizes.size()), numbers(sizes, std::size(polyattn_rt_sum_shape().sizes), 0)}));
-    return global(anonymous(
-        {string(kernel.entry), array(tensors), number(tensors.size()), array(stages),
-         number(stages.size()), string(kernel.target),
-         numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
-         anonymous({number(kernel.split.maxParts), number(kernel.split.columns),
-                    number(kernel.split.segment), number(kernel.split.from)}),
-         anonymous({array(sums), number(sums.size()), number(segments.block), number(segments.unit),
-                    number(segments.from), number(segments.sumsPercent), number(segments.pieces)}),
-         llvm::ConstantDataArray::get(
-             context, llvm::ArrayRef<uint64_t>(cpuFeatureBits(kernel.cpuFeatures).bits)),
-         anonymous({number(kernel.firstPosition ? kernel.firstPosition->tensor : 0),
-                    number(kernel.firstPosition ? kernel.firstPosition->unit : 0)})}));
+    return global(
+        anonymous({string(kernel.entry), array(tensors), number(tensors.size()), plan(kernel.plan),
+                   string(kernel.target), numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
+                   llvm::ConstantDataArray::get(
+                       context, llvm::ArrayRef<uint64_t>(cpuFeatureBits(kernel.cpuFeatures).bits)),
+                   anonymous({number(kernel.firstPosition ? kernel.firstPosition->tensor : 0),
+                              number(kernel.firstPosition ? kernel.firstPosition->unit : 0)})}));
   }
 
 private:
+  // The tables of the runtime's form, whose fields are numbers but for the pointers.
+  llvm::Constant *plan(const LaunchPlan &plan) {
+    RuntimePlan runtime(plan);
+    const polyattn_rt_plan &tables = runtime.get();
+    llvm::SmallVector<llvm::Constant *> workspaces, stages, choices;
+    for (const auto &workspace : llvm::ArrayRef(tables.workspaces, tables.num_workspaces))
+      workspaces.push_back(words(workspace));
+    for (const auto &choice : llvm::ArrayRef(tables.choices, tables.num_choices))
+      choices.push_back(words(choice));
+    for (const auto &[stage, from] :
+         llvm::zip_equal(llvm::ArrayRef(tables.stages, tables.num_stages), plan.stages))
+      stages.push_back(anonymous(
+          {module.getFunction(from.function), number(stage.kind), number(stage.scratch_bytes),
+           number(stage.cluster), words(stage.programs), number(stage.num_programs),
+           from.workspaces.empty() ? llvm::ConstantPointerNull::get(pointer)
+                                   : global(numbers(from.workspaces, from.workspaces.size(), 0)),
+           number(stage.num_workspaces)}));
+    return anonymous({array(workspaces), number(workspaces.size()), array(stages),
+                      number(stages.size()), array(choices), number(choices.size())});
+  }
+  /// A struct of int64 as an array of them.
+  template <typename Struct> llvm::Constant *words(const Struct &value) {
+    static_assert(sizeof value % sizeof(int64_t) == 0);
+    llvm::SmallVector<int64_t> all(sizeof value / sizeof(int64_t));
+    memcpy(all.data(), &value, sizeof value);
+    return numbers(all, all.size(), 0);
+  }
   llvm::Constant *number(int64_t value) { return llvm::ConstantInt::getSigned(i64, value); }
   llvm::Constant *anonymous(llvm::ArrayRef<llvm::Constant *> fields) {
     return llvm::ConstantStruct::getAnon(fields);

@@ -76,25 +76,43 @@ static void explainAttend(llvm::raw_ostream &stream, AttendOp attend) {
   compare(stream, shape, schedule);
 }
 
+void polyattn::explainChoices(llvm::raw_ostream &stream, const LaunchPlan &plan) {
+  for (const LaunchChoice &choice : plan.choices) {
+    if (choice.kind == LaunchExtent::Splits)
+      stream << "  with more processors than heads a head is cut into at most " << choice.max
+             << " splits by its features";
+    else if (choice.kind == LaunchExtent::Segments)
+      stream << "  with more workers than heads a head is cut into S segments of multiples of "
+             << choice.multiple << " positions; prefix states take " << choice.prefixCostPercent
+             << "% of the work of a position";
+    else
+      stream << "  sums are added up in at most " << choice.max << " parts";
+    if (choice.minPositions)
+      stream << ", for no fewer than " << choice.minPositions << " positions";
+    stream << "\n";
+  }
+}
+
 /// Known only where the spec was lowered to the end.
 static void explainStages(llvm::raw_ostream &stream, const KernelDescription &kernel) {
-  if (kernel.target.empty())
-    return;
-  for (const StageDescription &stage : kernel.stages) {
+  auto nameOf = [&](int64_t tensor, int64_t dimension) {
+    return sizeToString(kernel.tensors[tensor].sizes[dimension]);
+  };
+  for (const LaunchStage &stage : kernel.plan.stages) {
     stream << "  stage @" << stage.function << ": ";
     llvm::interleave(
-        stage.programs, stream, [&](int64_t factor) { stream << sizeToString(factor); }, " x ");
+        stage.programs, stream,
+        [&](const LaunchExtent &extent) { stream << toString(extent, nameOf); }, " x ");
     stream << " block programs, " << stage.scratchBytes << " bytes of scratch per thread\n";
   }
-  if (kernel.split.maxParts > 1)
-    stream << "  with more processors than heads a head is cut into at most "
-           << kernel.split.maxParts << " parts by its features\n";
-  if (!kernel.segments.sums.empty())
-    stream << "  with twice as many threads as heads or more a head is cut into S segments by its "
-              "positions: (S - 1) x "
-           << kernel.segments.pieces << " times the programs of the first stage, "
-           << kernel.segments.sumsPercent
-           << "% of the work of a position, then S times the second's\n";
+  for (const LaunchWorkspace &workspace : kernel.plan.workspaces) {
+    stream << "  workspace " << workspace.name << ": ";
+    llvm::interleave(
+        workspace.shape, stream,
+        [&](const LaunchExtent &extent) { stream << toString(extent, nameOf); }, " x ");
+    stream << "\n";
+  }
+  explainChoices(stream, kernel.plan);
 }
 
 void polyattn::explainEntry(llvm::raw_ostream &stream, const KernelDescription &kernel,

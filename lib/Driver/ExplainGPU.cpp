@@ -9,20 +9,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "polyattn/Driver/Explain.h"
+#include "polyattn/Launch/FromModule.h"
 
 using namespace polyattn;
-
-/// A size as the spec has it, or by tensor and dimension where there is no spec.
-static std::string nameOf(const LaunchSize &size, const KernelDescription *entry) {
-  if (size.kind == LaunchSize::Constant)
-    return std::to_string(size.number);
-  if (size.kind == LaunchSize::Segments)
-    return size.number ? "(S - " + std::to_string(-size.number) + ")" : "S";
-  auto [tensor, dimension] = size.reference;
-  if (entry)
-    return sizeToString(entry->tensors[tensor].sizes[dimension]);
-  return "size " + std::to_string(dimension) + " of tensor " + std::to_string(tensor);
-}
 
 /// The attribute that tile-to-warp leaves: [[what, type, place], ...].
 static void explainMemory(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel) {
@@ -60,12 +49,17 @@ static void explainOccupancy(llvm::raw_ostream &stream, const LaunchDescription 
 }
 
 static void explainKernel(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel,
-                          const LaunchDescription &launch, const KernelDescription *entry,
-                          const GPUDescription &gpu) {
+                          const LaunchDescription &launch, const LaunchPlan &plan,
+                          const KernelDescription *entry, const GPUDescription &gpu) {
+  // Sizes as the spec has them, or by tensor and dimension where there is no spec.
+  auto nameOf = [&](int64_t tensor, int64_t dimension) {
+    return entry ? sizeToString(entry->tensors[tensor].sizes[dimension])
+                 : toString(LaunchExtent::dimensionOf(tensor, dimension));
+  };
   stream << "  kernel @" << launch.function << ": ";
   llvm::interleave(
-      launch.programs, stream, [&](const LaunchSize &size) { stream << nameOf(size, entry); },
-      " x ");
+      plan.findStage(launch.function)->programs, stream,
+      [&](const LaunchExtent &extent) { stream << toString(extent, nameOf); }, " x ");
   stream << " programs of ";
   if (launch.cluster > 1)
     stream << launch.cluster << " CTAs of ";
@@ -73,14 +67,6 @@ static void explainKernel(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel
          << " bytes of shared memory and " << launch.workspaceBytes << " of workspace\n";
   explainOccupancy(stream, launch, gpu);
   explainMemory(stream, kernel);
-  if (!launch.segments)
-    return;
-  const SegmentRule &rule = *launch.segments;
-  stream << "    S segments of multiples of " << rule.unit << " positions";
-  if (rule.wholeBelow)
-    stream << ", 1 for less than " << rule.wholeBelow;
-  stream << "; where S > 1, @" << rule.states << " runs before, for " << rule.statesPercent
-         << "% of what a position costs here\n";
 }
 
 llvm::Error polyattn::explainForGPU(llvm::raw_ostream &stream, const LoweredModule &module,
@@ -99,7 +85,13 @@ llvm::Error polyattn::explainForGPU(llvm::raw_ostream &stream, const LoweredModu
       llvm::Expected<LaunchDescription> launch = describeLaunch(kernel);
       if (!launch)
         return launch.takeError();
-      explainKernel(stream, kernel, *launch, entry, gpu);
+      std::string name = entryLaunching(*module.module, launch->function);
+      llvm::Expected<LaunchPlan> plan = planForGPU(*module.module, name);
+      if (!plan)
+        return plan.takeError();
+      explainKernel(stream, kernel, *launch, *plan, entry, gpu);
+      if (plan->stages.back().function == launch->function)
+        explainChoices(stream, *plan);
     }
     return llvm::Error::success();
   };

@@ -43,59 +43,16 @@ static Object describe(const LaunchParameter &parameter) {
   return result;
 }
 
-static Object describe(SizeReference size) {
-  return Object{{"tensor", size.tensor}, {"dimension", size.dimension}};
-}
-
-static llvm::json::Value describe(const LaunchSize &size) {
-  switch (size.kind) {
-  case LaunchSize::Size:
-    return describe(size.reference);
-  case LaunchSize::Segments:
-    return Object{{"segments_plus", size.number}};
-  case LaunchSize::Constant:
-    break;
-  }
-  return size.number;
-}
-
-static Array describe(llvm::ArrayRef<LaunchSize> sizes) {
-  Array list;
-  for (const LaunchSize &size : sizes)
-    list.push_back(describe(size));
-  return list;
-}
-
-/// What kernels that cut positions want beside the caller's tensors.
-static void describeSegments(const LaunchDescription &launch, Object &result) {
-  if (!launch.hidden.empty()) {
-    Array tensors;
-    for (const HiddenTensor &tensor : launch.hidden)
-      tensors.push_back(Object{{"dtype", "f32"}, {"shape", describe(tensor.sizes)}});
-    result["hidden_tensors"] = std::move(tensors);
-  }
-  if (launch.segments) {
-    const SegmentRule &rule = *launch.segments;
-    result["segments"] = Object{{"states", rule.states},
-                                {"block", rule.block},
-                                {"unit", rule.unit},
-                                {"whole_below", rule.wholeBelow},
-                                {"states_percent", rule.statesPercent},
-                                {"positions", describe(rule.positions)},
-                                {"state_heads", describe(rule.stateHeads)}};
-  }
-}
-
-/// What a caller must pass, and for how many CTAs.
-static Object describeParameters(const LaunchDescription &launch, const KernelDescription *entry) {
+/// What a caller must pass, and how the entry's kernels are launched.
+static Object describeParameters(const LaunchDescription &launch, const LaunchPlan &plan,
+                                 const KernelDescription *entry) {
   Array parameters;
   for (const LaunchParameter &parameter : launch.parameters)
     parameters.push_back(describe(parameter));
-  Object result{{"parameters", std::move(parameters)},
-                {"programs", describe(launch.programs)},
+  Object result{{"version", KernelDescription::kVersion},
+                {"parameters", std::move(parameters)},
                 {"threads", launch.threads},
-                {"workspace_bytes_per_program", launch.workspaceBytes * launch.cluster}};
-  describeSegments(launch, result);
+                {"plan", plan.toJSON()}};
   if (!entry)
     return result;
   Array tensors;
@@ -121,7 +78,7 @@ static Object describeParameters(const LaunchDescription &launch, const KernelDe
 }
 
 llvm::json::Value polyattn::describeKernelFile(const LaunchDescription &launch,
-                                               const GPUDescription &gpu,
+                                               const LaunchPlan &plan, const GPUDescription &gpu,
                                                const KernelDescription *entry,
                                                llvm::StringRef code) {
   int64_t arch = 0;
@@ -143,7 +100,7 @@ llvm::json::Value polyattn::describeKernelFile(const LaunchDescription &launch,
       {"profile_scratch_align", 1},
       {"compiler", version()},
       {"interface", POLYATTN_ABI_VERSION},
-      {"polyattn", describeParameters(launch, entry)}};
+      {"polyattn", describeParameters(launch, plan, entry)}};
   if (!code.empty()) {
     auto bytes = llvm::ArrayRef(reinterpret_cast<const uint8_t *>(code.data()), code.size());
     result["hash"] = llvm::toHex(llvm::SHA256::hash(bytes), /*LowerCase=*/true);

@@ -7,6 +7,7 @@
 
 #include "Emit.h"
 #include "OutputFiles.h"
+#include "polyattn/Launch/FromModule.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -49,6 +50,16 @@ static std::string toText(const llvm::json::Value &value) {
   return llvm::formatv("{0:2}\n", value).str();
 }
 
+/// The JSON of a kernel, with the plan of the entry that launches it.
+static llvm::Expected<llvm::json::Value> describe(LoweredModule &module,
+                                                  const LaunchDescription &launch,
+                                                  const GPUDescription &gpu, llvm::StringRef code) {
+  auto plan = planForGPU(*module.module, entryLaunching(*module.module, launch.function));
+  if (!plan)
+    return plan.takeError();
+  return describeKernelFile(launch, *plan, gpu, entryOf(module, launch.function), code);
+}
+
 static llvm::Expected<std::string> emitText(LoweredModule &module, const GPUDescription &gpu,
                                             Emit emit, llvm::StringRef ptxas) {
   std::string text;
@@ -65,8 +76,12 @@ static llvm::Expected<std::string> emitText(LoweredModule &module, const GPUDesc
     if (!launches)
       return launches.takeError();
     llvm::json::Array kernels;
-    for (const LaunchDescription &launch : *launches)
-      kernels.push_back(describeKernelFile(launch, gpu, entryOf(module, launch.function), ""));
+    for (const LaunchDescription &launch : *launches) {
+      auto description = describe(module, launch, gpu, "");
+      if (!description)
+        return description.takeError();
+      kernels.push_back(std::move(*description));
+    }
     return toText(std::move(kernels));
   }
   default:
@@ -94,13 +109,14 @@ static llvm::Error emitKernels(LoweredModule &module, const GPUDescription &gpu,
       return cubin.takeError();
     warn(*cubin);
     std::string base = (directory + "/" + launch.function).str();
-    llvm::json::Value description =
-        describeKernelFile(launch, gpu, entryOf(module, launch.function), cubin->bytes);
+    auto description = describe(module, launch, gpu, cubin->bytes);
+    if (!description)
+      return description.takeError();
     if (llvm::Error error = files.add(base + ".ptx", *ptx))
       return error;
     if (llvm::Error error = files.add(base + ".cubin", cubin->bytes))
       return error;
-    if (llvm::Error error = files.add(base + ".json", toText(description)))
+    if (llvm::Error error = files.add(base + ".json", toText(*description)))
       return error;
   }
   return files.commit();

@@ -8,11 +8,11 @@
 #include "mlir/Pass/PassManager.h"
 #include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Driver/Target.h"
+#include "polyattn/Launch/FromModule.h"
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Reference/EvaluateTile.h"
 #include "polyattn/Target/NVPTX.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -21,13 +21,60 @@ using llvm::Expected;
 
 namespace {
 
-/// The number of positions, batches, heads or features that `polyattn.hidden` asks for.
-int64_t sizeOf(Attribute size, ArrayRef<Array> tensors, int64_t segments) {
-  if (auto number = dyn_cast<IntegerAttr>(size))
-    return number.getInt();
-  auto numbers = llvm::map_to_vector(cast<ArrayAttr>(size).getAsRange<IntegerAttr>(),
-                                     [](IntegerAttr number) { return number.getInt(); });
-  return numbers.size() == 1 ? segments + numbers[0] : tensors[numbers[0]].shape[numbers[1]];
+/// What the stages of a launch have between them.
+class Workspaces {
+public:
+  Workspaces(const LaunchPlan &plan, const polyattn_rt_launch &launch)
+      : runtime(plan), splits(launch.splits) {
+    for (const LaunchWorkspace &workspace : plan.workspaces) {
+      SmallVector<int64_t> shape;
+      for (const LaunchExtent &extent : workspace.shape) {
+        polyattn_rt_extent rule = runtimeExtent(extent);
+        shape.push_back(polyattn_rt_extent_value(&rule, &launch));
+      }
+      // What no program writes shows in the results.
+      bool isZero = workspace.fill == LaunchWorkspace::Zero;
+      llvm::fill(arrays.emplace_back(shape).data, isZero ? 0 : std::nan(""));
+    }
+  }
+
+  /// A workspace as a stage sees it: whole, or the slice of a split.
+  Array take(int64_t number, int64_t split, bool slices) {
+    const polyattn_rt_workspace_rule &rule = runtime.get().workspaces[number];
+    Array &whole = arrays[number];
+    if (rule.fill == POLYATTN_RT_FILL_LAUNCH)
+      whole.data = {double(split), double(splits), 0};
+    if (!slices || !polyattn_rt_is_sliced(&rule))
+      return whole;
+    Array slice(ArrayRef(whole.shape).drop_front());
+    llvm::copy(llvm::ArrayRef(whole.data).slice(split * slice.data.size(), slice.data.size()),
+               slice.data.begin());
+    return slice;
+  }
+
+  void giveBack(int64_t number, int64_t split, bool slices, Array array) {
+    Array &whole = arrays[number];
+    if (slices && polyattn_rt_is_sliced(&runtime.get().workspaces[number]))
+      llvm::copy(array.data, whole.data.begin() + split * array.data.size());
+    else
+      whole = std::move(array);
+  }
+
+private:
+  RuntimePlan runtime;
+  int64_t splits;
+  std::vector<Array> arrays;
+};
+
+/// How many programs a stage has for each head: those of its extents that are not of a tensor.
+int64_t segmentsOf(const LaunchStage &stage, const polyattn_rt_launch &launch) {
+  int64_t count = 1;
+  for (const LaunchExtent &extent : stage.programs) {
+    polyattn_rt_extent rule = runtimeExtent(extent);
+    if (extent.base != LaunchExtent::Dimension)
+      count *= polyattn_rt_extent_value(&rule, &launch);
+  }
+  return count;
 }
 
 class TileExecutable : public Executable {
@@ -36,9 +83,7 @@ public:
   /// which makes each op round as the machine does, for a GPU.
   TileExecutable(OwningOpRef<ModuleOp> spec, OwningOpRef<ModuleOp> owned, StringRef name,
                  bool rounds)
-      : spec(std::move(spec)), module(std::move(owned)), name(name),
-        kernel(module->lookupSymbol<tile::KernelOp>(name)),
-        combine(module->lookupSymbol<tile::KernelOp>((name + "__combine").str())), rounds(rounds) {}
+      : spec(std::move(spec)), module(std::move(owned)), name(name), rounds(rounds) {}
 
   Error run(const Call &call) override {
     std::vector<Array> tensors;
@@ -47,18 +92,15 @@ public:
     for (const HostTensor &tensor : call.results)
       tensors.push_back(toArray(tensor));
     if (rounds) {
-      if (Error error = runSegments(*module, tensors, std::max<int64_t>(call.segments, 1)))
+      if (Error error = runPlan(*module, tensors, call, std::max<int64_t>(call.segments, 1)))
         return error;
     } else if (call.segments) {
       if (Error error = lowerForGPU())
         return error;
-      if (Error error = runSegments(*gpuModule, tensors, call.segments))
+      if (Error error = runPlan(*gpuModule, tensors, call, call.segments))
         return error;
-    } else if (kernel.getSegments()) {
-      if (Error error = runSegments(*module, tensors, call.threads))
-        return error;
-    } else if (failed(combine ? runParts(tensors, call) : evaluateTile(kernel, tensors))) {
-      return llvm::make_error<ReportedError>();
+    } else if (Error error = runPlan(*module, tensors, call, call.threads)) {
+      return error;
     }
     for (auto [i, result] : llvm::enumerate(call.results))
       result.forEach([&, &result = result, i = i](int64_t linear, void *address) {
@@ -82,76 +124,60 @@ private:
     return Error::success();
   }
 
-  Error runSegments(ModuleOp programs, std::vector<Array> &tensors, int64_t segments) {
-    auto main = programs.lookupSymbol<tile::KernelOp>(name);
-    auto states = programs.lookupSymbol<tile::KernelOp>(name + "__states");
-    if (segments > 1 && !states)
+  /// Runs the stages of the entry's plan one after another, as the runtime does: in this many
+  /// segments, or splits where the plan has those.
+  Error runPlan(ModuleOp programs, std::vector<Array> &tensors, const Call &call, int64_t cuts) {
+    Expected<LaunchPlan> plan = planOf(programs, name);
+    if (!plan)
+      return plan.takeError();
+    if (call.segments > 1 && !plan->find(LaunchExtent::Segments))
       return llvm::createStringError("@" + name + ": its positions cannot be cut into " +
-                                     llvm::Twine(segments) + " segments");
-    size_t visible = tensors.size();
-    // The first kernel's programs are those of pieces of segments.
-    int64_t sums = segments;
-    if (auto rule = main->getAttrOfType<DictionaryAttr>("polyattn.segment_rule"))
-      sums = 1 + (segments - 1) * rule.getAs<IntegerAttr>("pieces").getInt();
-    if (states) {
-      for (Attribute sizes : main->getAttrOfType<ArrayAttr>("polyattn.hidden")) {
-        SmallVector<int64_t> shape;
-        for (Attribute size : cast<ArrayAttr>(sizes))
-          shape.push_back(sizeOf(size, tensors, sums));
-        // What no program writes shows in the results.
-        llvm::fill(tensors.emplace_back(shape).data, std::nan(""));
-      }
-    }
-    auto evaluate = [&](tile::KernelOp kernel, int64_t segments) {
-      TileOptions options;
-      options.segments = segments;
-      options.round = rounds;
-      return evaluateTile(kernel, tensors, options);
-    };
-    if ((states && failed(evaluate(states, sums))) || failed(evaluate(main, segments)))
-      return llvm::make_error<ReportedError>();
-    tensors.resize(visible, Array(ArrayRef<int64_t>()));
+                                     llvm::Twine(cuts) + " segments");
+    std::vector<const int64_t *> sizes;
+    for (const Array &tensor : tensors)
+      sizes.push_back(tensor.shape.data());
+    polyattn_rt_launch launch = {sizes.data(), 1, 1, 1};
+    if (plan->find(LaunchExtent::Segments))
+      launch.segments = cuts;
+    const LaunchChoice *splits = plan->find(LaunchExtent::Splits);
+    if (splits && call.sizes.queries >= splits->minPositions)
+      launch.splits = std::min(cuts, splits->max);
+
+    Workspaces workspaces(*plan, launch);
+    for (const LaunchStage &stage : plan->stages)
+      if (failed(runStage(programs.lookupSymbol<tile::KernelOp>(stage.function), stage, tensors,
+                          workspaces, launch)))
+        return llvm::make_error<ReportedError>();
     return Error::success();
   }
 
-  LogicalResult runParts(std::vector<Array> &tensors, const Call &call) {
-    auto number = [&](StringRef name) {
-      return kernel->getAttrOfType<IntegerAttr>(("polyattn." + name).str()).getInt();
-    };
-    int64_t parts = std::min<int64_t>(call.threads, number("max_splits"));
-    if (call.sizes.queries < number("split_from"))
-      parts = 1;
-    int64_t columns = number("partial_columns");
-    std::vector<Array> sums;
-    for (int64_t part = 0; part < parts; ++part) {
-      tensors.emplace_back(
-          ArrayRef({call.sizes.batch, call.sizes.queries, call.sizes.heads, columns}));
-      Array &launch = tensors.emplace_back(ArrayRef<int64_t>(3));
-      launch.data = {double(part), double(parts), 0};
-      if (failed(evaluateTile(kernel, tensors)))
-        return failure();
-      tensors.pop_back();
-      sums.push_back(std::move(tensors.back()));
-      tensors.pop_back();
-    }
-    if (parts == 1)
+  /// The programs of one stage, once for each split where it wants that.
+  LogicalResult runStage(tile::KernelOp kernel, const LaunchStage &stage,
+                         std::vector<Array> &tensors, Workspaces &workspaces,
+                         const polyattn_rt_launch &launch) {
+    bool slices = stage.kind == LaunchStage::PerSplit;
+    bool combines = stage.kind == LaunchStage::CombinesSplits;
+    int64_t times = slices || combines ? launch.splits : 1;
+    if (combines && times == 1)
       return success();
-    Array &all = tensors.emplace_back(
-        ArrayRef({parts, call.sizes.batch, call.sizes.queries, call.sizes.heads, columns}));
-    for (auto [i, part] : llvm::enumerate(sums))
-      llvm::copy(part.data, all.data.begin() + i * part.data.size());
-    tensors.emplace_back(ArrayRef<int64_t>(3));
-    for (int64_t part = 0; part < parts; ++part) {
-      tensors.back().data = {double(part), double(parts), 0};
-      if (failed(evaluateTile(combine, tensors)))
-        return failure();
+    TileOptions options;
+    options.round = rounds;
+    options.segments = segmentsOf(stage, launch) - int64_t(kernel.getSegments().value_or(0));
+    size_t visible = tensors.size();
+    LogicalResult result = success();
+    for (int64_t split = 0; split < times && succeeded(result); ++split) {
+      for (int64_t number : stage.workspaces)
+        tensors.push_back(workspaces.take(number, split, slices));
+      result = evaluateTile(kernel, tensors, options);
+      for (auto [i, number] : llvm::enumerate(stage.workspaces))
+        workspaces.giveBack(number, split, slices, std::move(tensors[visible + i]));
+      tensors.resize(visible, Array(ArrayRef<int64_t>()));
     }
-    return success();
+    return result;
   }
 
   OwningOpRef<ModuleOp> spec, module, gpuModule;
   std::string name;
-  tile::KernelOp kernel, combine;
   bool rounds;
 };
 

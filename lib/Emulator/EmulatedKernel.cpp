@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/JIT/LinkedObject.h"
+#include "polyattn/Launch/LaunchCall.h"
 #include "polyattn/Target/CPU.h"
 #include "runtime/emulator/Calls.h"
 #include "runtime/emulator/Emulator.h"
@@ -193,6 +194,19 @@ std::vector<LaunchTensor> polyattn::viewsOf(llvm::ArrayRef<EmulatedTensor> tenso
   return views;
 }
 
+static Expected<int64_t> countPrograms(const LaunchDescription &launch,
+                                       llvm::ArrayRef<LaunchTensor> tensors,
+                                       const EmulatorOptions &options) {
+  if (options.programs)
+    return *options.programs;
+  if (!launch.programs)
+    return llvm::createStringError("kernel @" + launch.function +
+                                   ": nothing says how many programs there are");
+  LaunchPlan plan;
+  plan.stages.emplace_back().programs = *launch.programs;
+  return LaunchCall(plan, shapesOf(tensors)).countPrograms(0);
+}
+
 Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tensors,
                                              const EmulatorOptions &options) const {
   auto chip = findChip(options.chip);
@@ -202,10 +216,12 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
 
   emulator::Launch launch;
   launch.kernel = code->function;
-  launch.programs = countPrograms(code->launch, views, options.segments);
+  auto programs = countPrograms(code->launch, views, options);
+  if (!programs)
+    return programs.takeError();
+  launch.programs = *programs;
   launch.cluster = static_cast<int>(code->launch.cluster);
-  int64_t workspaceBytes =
-      countCTAs(code->launch, views, options.segments) * code->launch.workspaceBytes;
+  int64_t workspaceBytes = launch.programs * launch.cluster * code->launch.workspaceBytes;
   Workspace workspace(workspaceBytes);
   launch.parameters = bindParameters(code->launch, views, workspace.get());
   launch.threads = static_cast<int>(code->launch.threads);

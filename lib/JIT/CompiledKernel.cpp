@@ -30,7 +30,7 @@ CompiledKernel::load(KernelDescription description, std::unique_ptr<llvm::Memory
   code->description = std::move(description);
   code->object = std::move(*linked);
   std::vector<polyattn_rt_function> functions;
-  for (const StageDescription &stage : code->description.stages) {
+  for (const LaunchStage &stage : code->description.plan.stages) {
     auto address = code->object->lookup(stage.function);
     if (!address)
       return address.takeError();

@@ -20,7 +20,7 @@
 using namespace polyattn;
 
 // A file is this header, the key, the description as JSON, and the object.
-static constexpr llvm::StringLiteral kMagic = "polyattn kernel 2\n";
+static constexpr llvm::StringLiteral kMagic = "polyattn kernel 3\n";
 namespace {
 struct Header {
   llvm::support::ulittle64_t checksum, keyBytes, descriptionBytes, objectBytes;

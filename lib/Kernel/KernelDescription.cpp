@@ -61,18 +61,6 @@ static llvm::json::Array sizesToJSON(llvm::ArrayRef<int64_t> sizes) {
   return result;
 }
 
-static llvm::json::Object segmentsToJSON(const SegmentDescription &segments) {
-  llvm::json::Array sums;
-  for (llvm::ArrayRef<int64_t> sizes : segments.sums)
-    sums.push_back(llvm::json::Array(sizes));
-  return llvm::json::Object{{"sums", std::move(sums)},
-                            {"block", segments.block},
-                            {"unit", segments.unit},
-                            {"from", segments.from},
-                            {"sums_percent", segments.sumsPercent},
-                            {"pieces", segments.pieces}};
-}
-
 static llvm::json::Value firstToJSON(const KernelDescription &kernel) {
   if (!kernel.firstPosition)
     return nullptr;
@@ -81,25 +69,17 @@ static llvm::json::Value firstToJSON(const KernelDescription &kernel) {
 }
 
 llvm::json::Value KernelDescription::toJSON() const {
-  llvm::json::Array arguments, results, stageList;
+  llvm::json::Array arguments, results;
   for (const TensorDescription &tensor : tensors)
     (tensor.isResult ? results : arguments)
         .push_back(llvm::json::Object{{"name", tensor.name},
                                       {"dtype", toString(tensor.dtype)},
                                       {"shape", sizesToJSON(tensor.sizes)}});
-  for (const StageDescription &stage : stages)
-    stageList.push_back(llvm::json::Object{{"function", stage.function},
-                                           {"programs", sizesToJSON(stage.programs)},
-                                           {"scratch_bytes", stage.scratchBytes}});
-  return llvm::json::Object{{"entry", entry},
+  return llvm::json::Object{{"version", kVersion},
+                            {"entry", entry},
                             {"arguments", std::move(arguments)},
                             {"results", std::move(results)},
-                            {"stages", std::move(stageList)},
-                            {"split", llvm::json::Object{{"max_parts", split.maxParts},
-                                                         {"columns", split.columns},
-                                                         {"segment", split.segment},
-                                                         {"from", split.from}}},
-                            {"segments", segmentsToJSON(segments)},
+                            {"plan", plan.toJSON()},
                             {"fixed_sizes", llvm::json::Array(fixedSizes)},
                             {"first_position", firstToJSON(*this)},
                             {"target", target},
@@ -157,62 +137,6 @@ static bool readTensors(const llvm::json::Array *array, bool areResults,
   });
 }
 
-static bool readStages(const llvm::json::Array *array, std::vector<StageDescription> &stages) {
-  return readObjects(array, [&](const llvm::json::Object &object) {
-    std::optional<llvm::StringRef> function = object.getString("function");
-    std::optional<int64_t> scratchBytes = object.getInteger("scratch_bytes");
-    StageDescription stage;
-    if (!function || !scratchBytes || *scratchBytes < 0 ||
-        !readSizes(object.getArray("programs"), stage.programs) ||
-        stage.programs.size() > POLYATTN_RT_MAX_FACTORS)
-      return false;
-    stage.function = function->str();
-    stage.scratchBytes = *scratchBytes;
-    stages.push_back(std::move(stage));
-    return true;
-  });
-}
-
-static bool readSplit(const llvm::json::Object *object, SplitDescription &split) {
-  if (!object)
-    return false;
-  split.maxParts = object->getInteger("max_parts").value_or(0);
-  split.columns = object->getInteger("columns").value_or(-1);
-  split.segment = object->getInteger("segment").value_or(-1);
-  split.from = object->getInteger("from").value_or(-1);
-  return split.maxParts >= 1 && split.columns >= 0 && split.segment >= 0 && split.from >= 0;
-}
-
-static bool readSegments(const llvm::json::Object *object, SegmentDescription &segments) {
-  const llvm::json::Array *sums = object ? object->getArray("sums") : nullptr;
-  if (!sums)
-    return false;
-  for (const llvm::json::Value &value : *sums) {
-    std::vector<int64_t> &sizes = segments.sums.emplace_back();
-    // Sums have a few numbers of each feature, or one of each head.
-    constexpr int64_t kMostOfOne = int64_t(1) << 24;
-    if (!readSizes(value.getAsArray(), sizes) ||
-        sizes.size() > std::size(polyattn_rt_sum_shape().sizes) ||
-        llvm::any_of(sizes, [](int64_t size) { return size < 0 || size > kMostOfOne; }))
-      return false;
-  }
-  segments.block = object->getInteger("block").value_or(-1);
-  segments.unit = object->getInteger("unit").value_or(-1);
-  segments.from = object->getInteger("from").value_or(-1);
-  segments.sumsPercent = object->getInteger("sums_percent").value_or(-1);
-  segments.pieces = object->getInteger("pieces").value_or(-1);
-  constexpr int64_t kMostPieces = 1 << 10;
-  int64_t least = segments.sums.empty() ? 0 : 1;
-  return segments.block >= least && segments.unit >= least && segments.from >= 0 &&
-         segments.sumsPercent >= 0 && segments.pieces >= 1 && segments.pieces <= kMostPieces;
-}
-
-/// Both stages are there, and the heads of the sums.
-static bool hasStagesOfSegments(const KernelDescription &kernel) {
-  return kernel.split.maxParts == 1 && kernel.stages.size() == 2 &&
-         kernel.stages[0].programs.size() == 2;
-}
-
 static bool readFixed(const llvm::json::Array *array,
                       std::array<int64_t, -POLYATTN_RT_LAST> &sizes) {
   if (!array || array->size() != sizes.size())
@@ -243,20 +167,34 @@ static bool readFirst(const llvm::json::Value *value, KernelDescription &kernel)
   return true;
 }
 
+std::vector<int64_t> KernelDescription::ranks() const {
+  std::vector<int64_t> result;
+  for (const TensorDescription &tensor : tensors)
+    result.push_back(tensor.sizes.size());
+  return result;
+}
+
 llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::Value &value) {
   KernelDescription result;
   const llvm::json::Object *object = value.getAsObject();
   std::optional<llvm::StringRef> entry = object ? object->getString("entry") : std::nullopt;
-  if (!entry || !readTensors(object->getArray("arguments"), false, result.tensors) ||
-      !readTensors(object->getArray("results"), true, result.tensors) ||
-      !readStages(object->getArray("stages"), result.stages) ||
-      !readSplit(object->getObject("split"), result.split) ||
-      !readSegments(object->getObject("segments"), result.segments) ||
-      !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
-      !readFirst(object->get("first_position"), result) ||
-      (result.split.maxParts > 1 && (result.stages.size() != 2 || result.split.segment < 1)) ||
-      (!result.segments.sums.empty() && !hasStagesOfSegments(result)))
+  if (!entry)
     return llvm::createStringError("not a kernel description");
+  int64_t version = object->getInteger("version").value_or(kVersion - 1);
+  if (version != kVersion)
+    return llvm::createStringError("'" + *entry + "': a description of version " +
+                                   llvm::Twine(version) + ", expected " + llvm::Twine(kVersion) +
+                                   ": compile it anew");
+  if (!readTensors(object->getArray("arguments"), false, result.tensors) ||
+      !readTensors(object->getArray("results"), true, result.tensors) ||
+      !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
+      !readFirst(object->get("first_position"), result))
+    return llvm::createStringError("'" + *entry + "': not a kernel description");
+  const llvm::json::Value *plan = object->get("plan");
+  auto read = LaunchPlan::fromJSON(plan ? *plan : llvm::json::Value(nullptr), result.ranks());
+  if (!read)
+    return llvm::createStringError("'" + *entry + "': " + llvm::toString(read.takeError()));
+  result.plan = std::move(*read);
   result.entry = entry->str();
   result.target = object->getString("target").value_or("").str();
   result.cpuLevel = object->getString("cpu_level").value_or("").str();
@@ -280,7 +218,8 @@ polyattn_rt_cpu_features polyattn::cpuFeatureBits(llvm::StringRef names) {
 }
 
 RuntimeKernel::RuntimeKernel(const KernelDescription &description,
-                             llvm::ArrayRef<polyattn_rt_function> functions) {
+                             llvm::ArrayRef<polyattn_rt_function> functions)
+    : plan(description.plan, functions) {
   for (const TensorDescription &tensor : description.tensors) {
     polyattn_rt_tensor_rule rule = {};
     rule.name = tensor.name.c_str();
@@ -290,28 +229,12 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
     llvm::copy(tensor.sizes, rule.sizes);
     tensors.push_back(rule);
   }
-  for (auto [stage, function] : llvm::zip_equal(description.stages, functions)) {
-    polyattn_rt_stage_rule rule = {function, {1, 1, 1, 1}, stage.scratchBytes};
-    llvm::copy(stage.programs, rule.factors);
-    stages.push_back(rule);
-  }
-  const SegmentDescription &segments = description.segments;
-  for (llvm::ArrayRef<int64_t> sizes : segments.sums) {
-    polyattn_rt_sum_shape shape = {static_cast<int64_t>(sizes.size()), {}};
-    llvm::copy(sizes, shape.sizes);
-    sums.push_back(shape);
-  }
   kernel = {description.entry.c_str(),
             tensors.data(),
             static_cast<int64_t>(tensors.size()),
-            stages.data(),
-            static_cast<int64_t>(stages.size()),
+            plan.get(),
             description.target.empty() ? nullptr : description.target.c_str(),
             {},
-            {description.split.maxParts, description.split.columns, description.split.segment,
-             description.split.from},
-            {sums.data(), static_cast<int64_t>(sums.size()), segments.block, segments.unit,
-             segments.from, segments.sumsPercent, segments.pieces},
             cpuFeatureBits(description.cpuFeatures),
             {}};
   if (description.firstPosition)

@@ -41,23 +41,18 @@ static int find_function(const polyattn_cuda_driver *driver, polyattn_cu_module 
 
 static int find_functions(const polyattn_cuda_driver *driver, polyattn_cuda_kernel *kernel,
                           char *error, size_t error_size) {
-  const polyattn_cuda_launch_rule *rule = kernel->rule;
-  return find_function(driver, kernel->module, rule, &kernel->function, error, error_size) ||
-         (rule->before &&
-          find_function(driver, kernel->module, rule->before, &kernel->before, error, error_size));
+  for (int64_t i = 0; i < kernel->rule->plan->num_stages; ++i)
+    if (find_function(driver, kernel->module, &kernel->rule->launches[i], &kernel->functions[i],
+                      error, error_size))
+      return 1;
+  return 0;
 }
 
-static int check_rule(const polyattn_cuda_device *device, const polyattn_cuda_launch_rule *rule,
-                      char *error, size_t error_size) {
+static int check_launch(const polyattn_cuda_device *device, const polyattn_cuda_launch_rule *rule,
+                        char *error, size_t error_size) {
   if (rule->num_parameters > POLYATTN_CUDA_MAX_PARAMETERS) {
     snprintf(error, error_size, "%s: the kernel has %" PRId64 " parameters, and there can be %d",
              rule->function, rule->num_parameters, POLYATTN_CUDA_MAX_PARAMETERS);
-    return 1;
-  }
-  if (rule->num_hidden > POLYATTN_CUDA_MAX_HIDDEN) {
-    snprintf(error, error_size,
-             "%s: the kernel has %" PRId64 " hidden tensors, and there can be %d", rule->function,
-             rule->num_hidden, POLYATTN_CUDA_MAX_HIDDEN);
     return 1;
   }
   if (rule->shared_bytes > device->properties.shared_bytes) {
@@ -67,10 +62,43 @@ static int check_rule(const polyattn_cuda_device *device, const polyattn_cuda_la
              device->properties.shared_bytes);
     return 1;
   }
-  return rule->before ? check_rule(device, rule->before, error, error_size) : 0;
+  return 0;
 }
 
-int polyattn_cuda_load(const polyattn_cuda_device *device, const polyattn_cuda_launch_rule *rule,
+/* What this runtime launches of all that plans can say. */
+static int check_plan(const polyattn_cuda_entry_rule *rule, char *error, size_t error_size) {
+  const polyattn_rt_plan *plan = rule->plan;
+  if (plan->num_stages > POLYATTN_CUDA_MAX_STAGES ||
+      plan->num_workspaces > POLYATTN_RT_MAX_WORKSPACES) {
+    snprintf(error, error_size,
+             "%s: the entry has %" PRId64 " stages and %" PRId64
+             " workspaces, and there can be %d and %d",
+             rule->name, plan->num_stages, plan->num_workspaces, POLYATTN_CUDA_MAX_STAGES,
+             POLYATTN_RT_MAX_WORKSPACES);
+    return 1;
+  }
+  int others = 0;
+  for (int64_t i = 0; i < plan->num_stages; ++i)
+    others |= plan->stages[i].kind != POLYATTN_RT_STAGE;
+  for (int64_t i = 0; i < plan->num_workspaces; ++i)
+    others |= plan->workspaces[i].fill != POLYATTN_RT_FILL_NONE;
+  if (others)
+    snprintf(error, error_size, "%s: the entry has stages or workspaces that are not for GPUs",
+             rule->name);
+  return others;
+}
+
+static int check_rule(const polyattn_cuda_device *device, const polyattn_cuda_entry_rule *rule,
+                      char *error, size_t error_size) {
+  if (check_plan(rule, error, error_size))
+    return 1;
+  for (int64_t i = 0; i < rule->plan->num_stages; ++i)
+    if (check_launch(device, &rule->launches[i], error, error_size))
+      return 1;
+  return 0;
+}
+
+int polyattn_cuda_load(const polyattn_cuda_device *device, const polyattn_cuda_entry_rule *rule,
                        const void *image, polyattn_cuda_kernel *kernel, char *error,
                        size_t error_size) {
   const polyattn_cuda_driver *driver = &device->driver;

@@ -315,7 +315,7 @@ tile.kernel @key_tensor attributes {arg_names = ["x"], num_inputs = 1, key_tenso
 
 // -----
 
-tile.kernel @unknown_in_op attributes {arg_names = ["x"], num_inputs = 1, polyattn.hidden = []} {
+tile.kernel @unknown_in_op attributes {arg_names = ["x"], num_inputs = 1, polyattn.note = []} {
 ^bb0(%x: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
   %i = arith.constant 0 : index
   // expected-error @below {{'tile.load' op has no attribute 'transpose'; did you mean 'transposed'?}}

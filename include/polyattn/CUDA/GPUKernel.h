@@ -69,7 +69,7 @@ public:
   ~GPUKernel();
 
   const KernelDescription &getDescription() const;
-  const polyattn_cuda_launch_rule &getLaunch() const;
+  const polyattn_cuda_entry_rule &getRule() const;
 
   /// Into how many segments a launch on tensors of these sizes cuts their positions, from sizes and
   /// the device's multiprocessors alone (docs/GPU.md).

@@ -21,6 +21,9 @@ llvm::Error explain(llvm::raw_ostream &stream, const LoweredModule &module, llvm
 llvm::Error explainForGPU(llvm::raw_ostream &stream, const LoweredModule &module,
                           LoweredModule &spec, const GPUDescription &gpu);
 
+/// What a launcher finds for each call.
+void explainChoices(llvm::raw_ostream &stream, const LaunchPlan &plan);
+
 /// An entry and its schedules; `scheduled` is the module at the Schedule phase.
 void explainEntry(llvm::raw_ostream &stream, const KernelDescription &kernel,
                   const LoweredModule &scheduled);

@@ -16,11 +16,13 @@ namespace polyattn {
 /// as a device's are, one after the other, with poisoned hidden tensors between them.
 class EmulatedEntry {
 public:
-  /// Takes the module's gpu.func of this name and the one that its segments need.
+  /// Takes the kernels of the module's `tile.entry` of this name, or its gpu.func of this name.
   static llvm::Expected<std::unique_ptr<EmulatedEntry>> compile(mlir::ModuleOp module,
                                                                 llvm::StringRef name);
 
-  const LaunchDescription &getLaunch() const { return kernel->getLaunch(); }
+  const LaunchPlan &getPlan() const { return plan; }
+  /// The last stage's.
+  const LaunchDescription &getLaunch() const { return kernels.back()->getLaunch(); }
 
   struct Report {
     /// None where positions are in one segment.
@@ -35,9 +37,11 @@ public:
 private:
   EmulatedEntry() = default;
 
-  std::unique_ptr<EmulatedKernel> kernel;
-  /// The first kernel is compiled when it is needed: most launches have one segment.
-  std::unique_ptr<EmulatedKernel> states;
+  std::string name;
+  LaunchPlan plan;
+  /// Of the stages; compiled when they are needed but for the last, as most launches have one
+  /// segment.
+  std::vector<std::unique_ptr<EmulatedKernel>> kernels;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 

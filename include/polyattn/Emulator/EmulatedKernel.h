@@ -31,8 +31,10 @@ struct EmulatorOptions {
   std::string chip = "sm_80";
   /// Programs that run at a time; 0 for one on each processor of the host.
   unsigned threads = 0;
-  /// Into how many segments positions are cut, for kernels that do so.
+  /// Into how many segments positions are cut, for entries that do so.
   int64_t segments = 1;
+  /// The programs of a kernel that is run alone; none for what its `warp.programs` says.
+  std::optional<int64_t> programs;
   /// Accesses of one thread between two meetings with others, after which it is stuck.
   uint64_t accessLimit = uint64_t(1) << 28;
   /// Runs all programs, although one has findings: for who wants to see the results, too.
@@ -95,7 +97,7 @@ public:
 
   const LaunchDescription &getLaunch() const;
 
-  /// Runs all programs on these tensors, arguments and then results, then hidden ones. An error is
+  /// Runs all programs on these tensors, arguments and then results, then workspaces. An error is
   /// an EmulatorError, or says what about the launch cannot be.
   llvm::Expected<EmulatorReport> run(llvm::ArrayRef<EmulatedTensor> tensors,
                                      const EmulatorOptions &options = {}) const;

@@ -13,6 +13,7 @@
 #ifndef POLYATTN_KERNEL_KERNELDESCRIPTION_H
 #define POLYATTN_KERNEL_KERNELDESCRIPTION_H
 
+#include "polyattn/Launch/LaunchPlan.h"
 #include "runtime/runtime.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -48,27 +49,6 @@ struct TensorDescription {
   std::vector<int64_t> sizes;
 };
 
-/// One function of the compiled module. Its number of block programs is the product of
-/// `programs`, numbers or names of sizes.
-struct StageDescription {
-  std::string function;
-  std::vector<int64_t> programs = {kBatch, kHeads};
-  int64_t scratchBytes = 0;
-};
-
-/// How a head's features are cut where there are fewer heads than processors
-/// (polyattn_rt_split_rule); the second stage adds the parts.
-struct SplitDescription {
-  int64_t maxParts = 1, columns = 0, segment = 0, from = 0;
-};
-
-/// How positions are cut; without sums they are not.
-struct SegmentDescription {
-  /// Of each tensor of sums the dimensions behind [(S - 1) pieces, batch, heads].
-  std::vector<std::vector<int64_t>> sums;
-  int64_t block = 0, unit = 0, from = 0, sumsPercent = 0, pieces = 1;
-};
-
 /// Which tensor says where calls begin in their sequences, and of what that is a multiple.
 struct FirstDescription {
   int64_t tensor = 0, unit = 1;
@@ -78,10 +58,8 @@ struct KernelDescription {
   std::string entry;
   /// Arguments in the spec's order, then results.
   std::vector<TensorDescription> tensors;
-  /// Run one after another.
-  std::vector<StageDescription> stages;
-  SplitDescription split;
-  SegmentDescription segments;
+  /// How its functions are launched; without stages before it was lowered.
+  LaunchPlan plan;
   /// Values of named sizes that the spec fixes, by -name - 1; -1 where free.
   std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1, -1};
   /// None where calls begin at position 0.
@@ -97,8 +75,14 @@ struct KernelDescription {
   /// Whether a head is computed by one program in one order.
   bool invariant = false;
 
+  /// The number that `toJSON` writes under "version": descriptions of others are refused.
+  static constexpr int64_t kVersion = 4;
+
+  /// Dimensions of each tensor.
+  std::vector<int64_t> ranks() const;
+
   llvm::json::Value toJSON() const;
-  /// Rejects whatever the runtime could not take: the text may come from a damaged file.
+  /// Rejects in a line whatever the runtime could not take: the text may come from a damaged file.
   static llvm::Expected<KernelDescription> fromJSON(const llvm::json::Value &value);
 };
 
@@ -113,8 +97,7 @@ public:
 
 private:
   std::vector<polyattn_rt_tensor_rule> tensors;
-  std::vector<polyattn_rt_stage_rule> stages;
-  std::vector<polyattn_rt_sum_shape> sums;
+  RuntimePlan plan;
   polyattn_rt_kernel kernel;
 };
 

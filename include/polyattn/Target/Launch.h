@@ -13,6 +13,8 @@
 #ifndef POLYATTN_TARGET_LAUNCH_H
 #define POLYATTN_TARGET_LAUNCH_H
 
+#include "mlir/IR/BuiltinOps.h"
+#include "polyattn/Launch/LaunchPlan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -34,43 +36,6 @@ struct LaunchParameter {
   int64_t tensor = 0, dimension = 0;
 };
 
-/// A size of a tensor.
-struct SizeReference {
-  int64_t tensor, dimension;
-};
-
-/// A number that a launch decides.
-struct LaunchSize {
-  enum Kind {
-    Constant, // `number`
-    Size,     // `reference`
-    Segments, // S + `number`, S being the number of segments that positions are cut into
-  };
-  Kind kind = Constant;
-  SizeReference reference = {0, 0};
-  int64_t number = 0;
-};
-
-/// A tensor that the launcher brings along, dense and f32; numbered after the caller's.
-struct HiddenTensor {
-  std::vector<LaunchSize> sizes;
-};
-
-/// What decides into how many segments the positions of a kernel are cut (chooseSegments), and what
-/// that takes.
-struct SegmentRule {
-  /// The kernel that fills the hidden tensors, launched before this one with the same tensors, or
-  /// not at all where S is 1.
-  std::string states;
-  /// Positions of a block, and those that all but the last segment are multiples of.
-  int64_t block = 0, unit = 0;
-  /// Below this many positions S is 1: there is no state then.
-  int64_t wholeBelow = 0;
-  /// What a position costs that kernel, in percent of what it costs this one.
-  int64_t statesPercent = 100;
-  SizeReference positions = {0, 1}, stateHeads = {0, 2};
-};
-
 struct LaunchDescription {
   std::string function;
   /// Threads of a CTA.
@@ -82,12 +47,9 @@ struct LaunchDescription {
   /// CTAs of a program, which are one cluster where there are several: 1, 2, 4 or 8.
   int64_t cluster = 1;
   std::vector<LaunchParameter> parameters;
-  /// The number of programs is the product of these. Batch and heads come first.
-  std::vector<LaunchSize> programs;
-  /// What kernels of one entry have between them.
-  std::vector<HiddenTensor> hidden;
-  /// None where S is always 1.
-  std::optional<SegmentRule> segments;
+  /// What `warp.programs` says: sizes whose product is the number of programs, of a kernel that no
+  /// `tile.entry` launches.
+  std::optional<std::vector<LaunchExtent>> programs;
 };
 
 /// A tensor of a launch; strides in elements.
@@ -99,26 +61,20 @@ struct LaunchTensor {
 /// Reads the attributes; an error names what is missing.
 llvm::Expected<LaunchDescription> describeLaunch(mlir::gpu::GPUFuncOp function);
 
-/// The sizes of a hidden tensor, given the caller's tensors.
-std::vector<int64_t> sizesOf(const HiddenTensor &hidden, llvm::ArrayRef<LaunchTensor> tensors,
-                             int64_t segments);
+/// The plan of the entry of that name with its kernels' needs: its `tile.entry`, or one stage of
+/// the kernel itself where there is none.
+llvm::Expected<LaunchPlan> planForGPU(mlir::ModuleOp module, llvm::StringRef entry);
 
-/// How many programs a launch on these tensors has; the caller's are enough.
-int64_t countPrograms(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
-                      int64_t segments = 1);
+/// The kernel of a stage.
+llvm::Expected<LaunchDescription> describeLaunch(mlir::ModuleOp module, llvm::StringRef kernel);
 
-/// How many CTAs these programs have: the size of the grid, and the number of workspaces.
-int64_t countCTAs(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
-                  int64_t segments = 1);
+/// The shapes of the caller's tensors, for a LaunchCall.
+std::vector<std::vector<int64_t>> shapesOf(llvm::ArrayRef<LaunchTensor> tensors);
 
-/// The values of the parameters, in order. Hidden tensors follow the caller's.
+/// The values of the parameters, in order. The stage's workspaces follow the caller's tensors;
+/// `scratch` is that of all CTAs.
 std::vector<uint64_t> bindParameters(const LaunchDescription &launch,
-                                     llvm::ArrayRef<LaunchTensor> tensors, void *workspace);
-
-/// The number of segments S with which a launch on these tensors is predicted to end first on so
-/// many multiprocessors: 1 where cutting wins less than a tenth. docs/GPU.md has the rule.
-int64_t chooseSegments(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
-                       int64_t multiprocessors);
+                                     llvm::ArrayRef<LaunchTensor> tensors, void *scratch);
 
 } // namespace polyattn
 

@@ -39,41 +39,6 @@ SmallVector<HiddenArgument> KernelBuilder::segmentTensors() {
   return tensors;
 }
 
-/// The attribute `polyattn.hidden`: all begin with [S - 1, B, Hs].
-ArrayAttr KernelBuilder::segmentSizes(ArrayRef<HiddenArgument> tensors) {
-  auto size = [&](int64_t tensor, int64_t dimension) {
-    return b.getI64ArrayAttr({tensor, dimension});
-  };
-  SmallVector<Attribute> all;
-  for (const HiddenArgument &tensor : tensors) {
-    SmallVector<Attribute> sizes = {
-        b.getI64ArrayAttr({-1}), size(set.tensors.queryTensor, 0),
-        size(set.hasStatePerQuery() ? set.tensors.queryTensor : set.tensors.keyTensor, 2)};
-    for (int64_t fixed : tensor.type.getShape().drop_front(3))
-      sizes.push_back(b.getI64IntegerAttr(fixed));
-    all.push_back(b.getArrayAttr(sizes));
-  }
-  return b.getArrayAttr(all);
-}
-
-/// The attribute `polyattn.segment_rule`.
-DictionaryAttr KernelBuilder::segmentRule(int64_t quadraticBelow) {
-  auto number = [&](StringRef name, int64_t value) {
-    return b.getNamedAttr(name, b.getI64IntegerAttr(value));
-  };
-  auto size = [&](StringRef name, int64_t tensor, int64_t dimension) {
-    return b.getNamedAttr(name, b.getI64ArrayAttr({tensor, dimension}));
-  };
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("states", b.getStringAttr(attention.getSymName() + "__states")),
-       number("block", set.block()), number("unit", std::max(set.block(), set.run)),
-       number("whole_below", quadraticBelow),
-       number("states_percent", prefixCostPercent()), number("pieces", options.pieces),
-       size("positions", set.tensors.queryTensor, 1),
-       size("state_heads", set.hasStatePerQuery() ? set.tensors.queryTensor : set.tensors.keyTensor,
-            2)});
-}
-
 /// A program's positions: all segments have one length but the last ones, and so have the pieces
 /// of a segment.
 SegmentContext KernelBuilder::segmentOf(bool isSums) {
@@ -105,11 +70,9 @@ SegmentContext KernelBuilder::segmentOf(bool isSums) {
 
 /// The kernel that stores the sums of all segments but the last.
 void KernelBuilder::sumSegments() {
-  SmallVector<HiddenArgument> hidden = segmentTensors();
   // A program is a head of the state.
-  beginKernel((attention.getSymName() + "__states").str(), hidden,
+  beginKernel((attention.getSymName() + "__states").str(), segmentTensors(),
               {/*segments=*/-1, /*keyHeads=*/!set.hasStatePerQuery()});
-  frame->kernel->setAttr("polyattn.hidden", segmentSizes(hidden));
   segment = segmentOf(/*isSums=*/true);
   KernelProgram(set, ScheduleForm::State, context()).buildSums(b);
 }

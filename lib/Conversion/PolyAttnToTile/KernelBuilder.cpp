@@ -94,26 +94,14 @@ LogicalResult KernelBuilder::build() {
   return success();
 }
 
-/// Opens the kernel that computes the results. Its attributes are what a launcher must know.
+/// Opens the kernel that computes the results.
 void KernelBuilder::beginMain() {
-  auto number = [&](StringRef name, int64_t value) {
-    frame->kernel->setAttr(("polyattn." + name).str(), b.getI64IntegerAttr(value));
-  };
   if (maxSplits > 1) {
     beginKernel(attention.getSymName(), partTensors(/*rank=*/4));
     bindPart();
-    // At most this many parts, for no fewer positions than where the quadratic form ends, cut at
-    // multiples of `segment`.
-    number("max_splits", maxSplits);
-    number("partial_columns", partialColumns);
-    number("segment", std::max(set.block(), set.run));
-    number("split_from", set.quadraticBelow());
   } else if (hasSegments) {
-    SmallVector<HiddenArgument> hidden = segmentTensors();
-    beginKernel(attention.getSymName(), hidden, {/*segments=*/0});
+    beginKernel(attention.getSymName(), segmentTensors(), {/*segments=*/0});
     segment = segmentOf(/*isSums=*/false);
-    frame->kernel->setAttr("polyattn.hidden", segmentSizes(hidden));
-    frame->kernel->setAttr("polyattn.segment_rule", segmentRule(set.quadraticBelow()));
   } else {
     beginKernel(attention.getSymName());
   }

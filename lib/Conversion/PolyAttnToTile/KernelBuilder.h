@@ -46,8 +46,6 @@ private:
   //===--- Segments of positions (CutPositions.cpp) -------------------------===//
   bool canCutPositions();
   llvm::SmallVector<HiddenArgument> segmentTensors();
-  mlir::ArrayAttr segmentSizes(llvm::ArrayRef<HiddenArgument> tensors);
-  mlir::DictionaryAttr segmentRule(int64_t quadraticBelow);
   SegmentContext segmentOf(bool isSums);
   void sumSegments();
 

@@ -78,10 +78,6 @@ LogicalResult KernelLowering::run(ModuleOp into) {
       return failure();
   }
   func::ReturnOp::create(e);
-  // What launchers must know of a kernel goes with it.
-  for (NamedAttribute attribute : kernel->getDiscardableAttrs())
-    if (attribute.getName().getValue().starts_with("polyattn."))
-      function->setAttr(attribute.getName(), attribute.getValue());
   function->setAttr("polyattn.instructions", e.getStringAttr(toText(e.machine.instructions)));
   function->setAttr("polyattn.scratch_bytes", e.getI64IntegerAttr(scratch.bytes() + kSlackBytes));
   return success();

@@ -173,17 +173,21 @@ void KernelLowering::bindProgram() {
   bindProgramIndices(/*opaque=*/false);
 }
 
-// What a launcher must know of the programs, and of the tensors that it has to bring along.
+/// Whether a `tile.entry` says how a kernel is launched.
+static bool isLaunched(tile::KernelOp kernel) {
+  for (auto entry : kernel->getParentOfType<ModuleOp>().getOps<tile::EntryOp>())
+    for (auto stage : entry.getBody().getOps<tile::StageOp>())
+      if (stage.getKernel() == kernel.getSymName())
+        return true;
+  return false;
+}
+
+// What a launcher must know of a kernel that no entry launches.
 void KernelLowering::describePrograms(int64_t queryTensor) {
-  auto function = e.getInsertionBlock()->getParentOp();
-  SmallVector<Attribute> programs = {e.getI64ArrayAttr({queryTensor, 0}),
-                                     e.getI64ArrayAttr({queryTensor, 2})};
-  if (std::optional<uint64_t> segments = kernel.getSegments())
-    programs.push_back(e.getI64ArrayAttr({int64_t(*segments)}));
-  function->setAttr("warp.programs", e.getArrayAttr(programs));
-  for (StringRef name : {"hidden", "segment_rule"})
-    if (Attribute attribute = kernel->getAttr(("polyattn." + name).str()))
-      function->setAttr(("warp." + name).str(), attribute);
+  if (!isLaunched(kernel))
+    e.getInsertionBlock()->getParentOp()->setAttr(
+        "warp.programs",
+        e.getArrayAttr({e.getI64ArrayAttr({queryTensor, 0}), e.getI64ArrayAttr({queryTensor, 2})}));
 }
 
 void KernelLowering::bindProgramIndices(bool opaque) {

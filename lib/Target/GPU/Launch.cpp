@@ -7,6 +7,7 @@
 
 #include "polyattn/Target/Launch.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "polyattn/Launch/FromModule.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -16,82 +17,30 @@ static llvm::Error missing(gpu::GPUFuncOp function, const llvm::Twine &what) {
 }
 
 /// [tensor, dimension].
-static std::optional<SizeReference> readReference(Attribute attribute) {
+static std::optional<LaunchExtent> readReference(Attribute attribute) {
   auto array = dyn_cast_if_present<ArrayAttr>(attribute);
   if (!array || array.size() != 2 || !llvm::all_of(array, llvm::IsaPred<IntegerAttr>))
     return std::nullopt;
-  return SizeReference{cast<IntegerAttr>(array[0]).getInt(), cast<IntegerAttr>(array[1]).getInt()};
+  return LaunchExtent::dimensionOf(cast<IntegerAttr>(array[0]).getInt(),
+                                   cast<IntegerAttr>(array[1]).getInt());
 }
 
-/// n, [tensor, dimension], or [k] for S + k.
-static std::optional<LaunchSize> readSize(Attribute attribute) {
-  if (auto number = dyn_cast_if_present<IntegerAttr>(attribute))
-    return LaunchSize{LaunchSize::Constant, {0, 0}, number.getInt()};
-  if (std::optional<SizeReference> reference = readReference(attribute))
-    return LaunchSize{LaunchSize::Size, *reference, 0};
-  auto array = dyn_cast_if_present<ArrayAttr>(attribute);
-  if (!array || array.size() != 1 || !isa<IntegerAttr>(array[0]))
-    return std::nullopt;
-  return LaunchSize{LaunchSize::Segments, {0, 0}, cast<IntegerAttr>(array[0]).getInt()};
-}
-
-static std::optional<std::vector<LaunchSize>> readSizes(Attribute attribute) {
-  auto array = dyn_cast_if_present<ArrayAttr>(attribute);
-  if (!array)
-    return std::nullopt;
-  std::vector<LaunchSize> sizes;
+/// Programs of a kernel that no entry launches: n or [tensor, dimension] each.
+static llvm::Error readPrograms(gpu::GPUFuncOp function, LaunchDescription &launch) {
+  Attribute attribute = function->getAttr("warp.programs");
+  if (!attribute)
+    return llvm::Error::success();
+  auto array = dyn_cast<ArrayAttr>(attribute);
+  if (!array || array.size() > POLYATTN_RT_MAX_FACTORS)
+    return missing(function, "warp.programs is not a list of sizes");
+  launch.programs.emplace();
   for (Attribute element : array) {
-    std::optional<LaunchSize> size = readSize(element);
+    auto number = dyn_cast<IntegerAttr>(element);
+    std::optional<LaunchExtent> size =
+        number ? LaunchExtent::number(number.getInt()) : readReference(element);
     if (!size)
-      return std::nullopt;
-    sizes.push_back(*size);
-  }
-  return sizes;
-}
-
-static std::optional<SegmentRule> readRule(DictionaryAttr attribute) {
-  SegmentRule rule;
-  auto states = attribute.getAs<StringAttr>("states");
-  auto positions = readReference(attribute.get("positions"));
-  auto heads = readReference(attribute.get("state_heads"));
-  if (!states || !positions || !heads)
-    return std::nullopt;
-  rule.states = states.str();
-  rule.positions = *positions;
-  rule.stateHeads = *heads;
-  std::pair<StringRef, int64_t *> numbers[] = {{"block", &rule.block},
-                                               {"unit", &rule.unit},
-                                               {"whole_below", &rule.wholeBelow},
-                                               {"states_percent", &rule.statesPercent}};
-  for (auto [name, number] : numbers) {
-    auto value = attribute.getAs<IntegerAttr>(name);
-    if (!value || value.getInt() < 0)
-      return std::nullopt;
-    *number = value.getInt();
-  }
-  return rule.block > 0 && rule.unit >= rule.block ? std::optional(rule) : std::nullopt;
-}
-
-/// Hidden tensors and the rule of segments, where there are any.
-static llvm::Error readSegments(gpu::GPUFuncOp function, LaunchDescription &launch) {
-  if (Attribute attribute = function->getAttr("warp.hidden")) {
-    auto tensors = dyn_cast<ArrayAttr>(attribute);
-    if (!tensors)
-      return missing(function, "warp.hidden is not a list of lists of sizes");
-    for (Attribute tensor : tensors) {
-      std::optional<std::vector<LaunchSize>> sizes = readSizes(tensor);
-      if (!sizes)
-        return missing(function, "warp.hidden is not a list of lists of sizes");
-      launch.hidden.push_back({std::move(*sizes)});
-    }
-  }
-  if (Attribute attribute = function->getAttr("warp.segment_rule")) {
-    auto dictionary = dyn_cast<DictionaryAttr>(attribute);
-    launch.segments = dictionary ? readRule(dictionary) : std::nullopt;
-    if (launch.programs.empty() || launch.programs.front().kind != LaunchSize::Size)
-      return missing(function, "warp.programs does not begin with batches and heads");
-    if (!launch.segments)
-      return missing(function, "warp.segment_rule lacks a number, or has one that cannot be");
+      return missing(function, "warp.programs is not a list of sizes");
+    launch.programs->push_back(*size);
   }
   return llvm::Error::success();
 }
@@ -140,51 +89,58 @@ llvm::Expected<LaunchDescription> polyattn::describeLaunch(gpu::GPUFuncOp functi
       return missing(function, "nothing says what parameter " + llvm::Twine(i) + " is");
     launch.parameters.push_back(*parameter);
   }
-  auto programs = function->getAttrOfType<ArrayAttr>("warp.programs");
-  if (!programs)
-    return missing(function, "no attribute warp.programs");
-  std::optional<std::vector<LaunchSize>> sizes = readSizes(programs);
-  if (!sizes)
-    return missing(function, "warp.programs is not a list of sizes");
-  launch.programs = std::move(*sizes);
-  if (llvm::Error error = readCluster(function, launch))
+  if (llvm::Error error = readPrograms(function, launch))
     return std::move(error);
-  if (llvm::Error error = readSegments(function, launch))
+  if (llvm::Error error = readCluster(function, launch))
     return std::move(error);
   return launch;
 }
 
-static int64_t valueOf(const LaunchSize &size, llvm::ArrayRef<LaunchTensor> tensors,
-                       int64_t segments) {
-  if (size.kind == LaunchSize::Size)
-    return tensors[size.reference.tensor].sizes[size.reference.dimension];
-  return size.number + (size.kind == LaunchSize::Segments ? segments : 0);
+llvm::Expected<LaunchDescription> polyattn::describeLaunch(ModuleOp module, StringRef kernel) {
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+    if (auto function = kernels.lookupSymbol<gpu::GPUFuncOp>(kernel))
+      return describeLaunch(function);
+  return llvm::createStringError("no kernel @" + kernel);
 }
 
-std::vector<int64_t> polyattn::sizesOf(const HiddenTensor &hidden,
-                                       llvm::ArrayRef<LaunchTensor> tensors, int64_t segments) {
-  std::vector<int64_t> sizes;
-  for (const LaunchSize &size : hidden.sizes)
-    sizes.push_back(valueOf(size, tensors, segments));
-  return sizes;
+llvm::Expected<LaunchPlan> polyattn::planForGPU(ModuleOp module, StringRef entry) {
+  LaunchPlan plan;
+  if (hasPlan(module, entry)) {
+    auto described = planOf(module, entry);
+    if (!described)
+      return described.takeError();
+    plan = std::move(*described);
+  } else {
+    LaunchStage &stage = plan.stages.emplace_back();
+    stage.function = entry.str();
+  }
+  for (LaunchStage &stage : plan.stages) {
+    auto launch = describeLaunch(module, stage.function);
+    if (!launch)
+      return launch.takeError();
+    stage.scratchBytes = launch->workspaceBytes;
+    stage.cluster = launch->cluster;
+    if (hasPlan(module, entry))
+      continue;
+    if (!launch->programs)
+      return llvm::createStringError("kernel @" + entry +
+                                     ": neither a tile.entry nor warp.programs says how many "
+                                     "programs there are");
+    stage.programs = *launch->programs;
+  }
+  return plan;
 }
 
-int64_t polyattn::countPrograms(const LaunchDescription &launch,
-                                llvm::ArrayRef<LaunchTensor> tensors, int64_t segments) {
-  int64_t count = 1;
-  for (const LaunchSize &size : launch.programs)
-    count *= valueOf(size, tensors, segments);
-  return count;
-}
-
-int64_t polyattn::countCTAs(const LaunchDescription &launch, llvm::ArrayRef<LaunchTensor> tensors,
-                            int64_t segments) {
-  return countPrograms(launch, tensors, segments) * launch.cluster;
+std::vector<std::vector<int64_t>> polyattn::shapesOf(llvm::ArrayRef<LaunchTensor> tensors) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const LaunchTensor &tensor : tensors)
+    shapes.push_back(tensor.sizes.vec());
+  return shapes;
 }
 
 std::vector<uint64_t> polyattn::bindParameters(const LaunchDescription &launch,
                                                llvm::ArrayRef<LaunchTensor> tensors,
-                                               void *workspace) {
+                                               void *scratch) {
   std::vector<uint64_t> values;
   for (const LaunchParameter &parameter : launch.parameters) {
     switch (parameter.kind) {
@@ -198,7 +154,7 @@ std::vector<uint64_t> polyattn::bindParameters(const LaunchDescription &launch,
       values.push_back(tensors[parameter.tensor].strides[parameter.dimension]);
       break;
     case LaunchParameter::Workspace:
-      values.push_back(reinterpret_cast<uint64_t>(workspace));
+      values.push_back(reinterpret_cast<uint64_t>(scratch));
       break;
     case LaunchParameter::Profile:
       values.push_back(0);

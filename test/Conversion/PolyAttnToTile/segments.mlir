@@ -8,18 +8,17 @@
 // stored, and one that stores it.
 
 // WHOLE-NOT: segment
-// Launchers of functions for processors read the same attributes.
-// CPU: llvm.func @gated({{.*}} attributes {polyattn.hidden = {{.*}}polyattn.segment_rule = {
-// CPU: llvm.func @gated__states({{.*}} attributes {polyattn.hidden =
-// CPU-NOT: polyattn.segment_rule
-// CPU-SAME: {
+// How they are launched stays beside the functions for processors.
+// CPU: llvm.func @gated({{.*}} attributes {polyattn.scratch_bytes =
+// CPU: llvm.func @gated__states({{.*}} attributes {polyattn.scratch_bytes =
+// CPU: tile.entry @gated tensors
+// CPU: tile.stage @gated__states programs
 
 // NONE: error: pieces must be at least 1, got 0
 
 // A segment adds three sums of each one before it. A piece is a third of a segment in whole blocks, and
 // ends where the segment ends.
 // PIECES-LABEL: tile.kernel @gated attributes
-// PIECES-SAME: pieces = 3 : i64
 // PIECES: %[[SUMS:.*]] = memref.dim %segment_states, %c0
 // PIECES: %[[SEGMENTS:.*]] = arith.divui %[[SUMS]], %c3
 // PIECES: arith.addi %[[SEGMENTS]], %c1
@@ -39,11 +38,13 @@
 // PIECES: %[[NEXT:.*]] = arith.addi %[[FROM]], %[[OWN]]
 // PIECES: %[[TO:.*]] = arith.minsi %[[NEXT]], %[[LIMIT]]
 // PIECES: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step %c32
+// PIECES-LABEL: tile.entry @gated
+// PIECES: tile.workspace @segment_states : f32 [3 * (segments - 1),
+// PIECES: tile.stage @gated__states programs [dim(2, 0), dim(2, 2), 3 * (segments - 1)]
+// PIECES: tile.choose segments {{.*}} subsegments = 3 : i64}
 
 // CHECK-LABEL: tile.kernel @gated attributes
 // CHECK-SAME: num_inputs = 6
-// CHECK-SAME: polyattn.hidden = {{\[\[}}[-1], [0, 0], [2, 2], 16, 32], {{\[\[}}-1], [0, 0], [2, 2], 16], {{\[\[}}-1], [0, 0], [2, 2]]]
-// CHECK-SAME: polyattn.segment_rule = {block = 32 : i64, pieces = 1 : i64, positions = [0, 1], state_heads = [2, 2], states = "gated__states", states_percent = {{[1-9][0-9]}} : i64, unit = 32 : i64, whole_below = 0 : i64}
 // CHECK-SAME: query_tensor = 0 : i64, segments = 0 : i64
 // CHECK: ^bb0({{.*}}%segment_states: memref<?x?x?x16x32xf32, {{.*}}%segment_normalizers: memref<?x?x?x16xf32, {{.*}}%segment_decays: memref<?x?x?xf32, {{.*}}%group: index, %segment: index):
 // The segment's length is a multiple of the block, and it ends with the positions.
@@ -88,6 +89,14 @@
 // CHECK: store %[[DECAY]], %segment_decays[%segment, %batch, %head] {col_dim = -1 : i64, row_dim = -1 : i64}
 // CHECK: store {{.*}}, %segment_states[%segment, %batch, %head, %c0, %c0] {col_dim = 4 : i64, row_dim = 3 : i64}
 // CHECK: store {{.*}}, %segment_normalizers[%segment, %batch, %head, %c0] {col_dim = -1 : i64, row_dim = 3 : i64}
+// CHECK-LABEL: tile.entry @gated tensors 9 inputs 6 {
+// CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(2, 2), 16, 32]
+// CHECK-NEXT: tile.workspace @segment_normalizers : f32 [segments - 1, dim(0, 0), dim(2, 2), 16]
+// CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(2, 2)]
+// CHECK-NEXT: tile.stage @gated__states programs [dim(2, 0), dim(2, 2), segments - 1] uses [@segment_states, @segment_normalizers, @segment_decays]
+// CHECK-NEXT: tile.stage @gated programs [dim(0, 0), dim(0, 2), segments] uses [@segment_states, @segment_normalizers, @segment_decays]
+// CHECK-NEXT: tile.choose segments of dim(0, 1) {block = 32 : i64, min_positions = 0 : i64, multiple = 32 : i64, prefix_cost_percent = {{[1-9][0-9]}} : i64, subsegments = 1 : i64}
+// CHECK-NEXT: }
 polyattn.attention @gated(
     %q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x32xf32>,
     %g: tensor<?x?x?xf32>, %s: tensor<?x?x16x32xf32>, %z: tensor<?x?x16xf32>)
@@ -106,7 +115,6 @@ polyattn.attention @gated(
 // Decays that are the same for all positions are multiplied; states of query heads have programs of
 // query heads. Without an initial state the first segment has nothing to begin with.
 // CHECK-LABEL: tile.kernel @head_decay attributes
-// CHECK-SAME: [0, 2], 16, 16]
 // CHECK: %[[LATER:.*]] = arith.cmpi ne, %segment, %c0
 // CHECK: scf.if %[[LATER]] {
 // CHECK: %[[ROWS:.*]] = scf.for
@@ -119,6 +127,10 @@ polyattn.attention @gated(
 // CHECK: %[[POSITIONS:.*]] = positions %[[COUNT]]
 // CHECK: %[[TOTAL:.*]] = map %[[POSITIONS]]
 // CHECK: store %[[TOTAL]], %segment_decays
+// CHECK-LABEL: tile.entry @head_decay
+// CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(0, 2), 16, 16]
+// CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(0, 2)]
+// CHECK-NEXT: tile.stage @head_decay__states programs [dim(0, 0), dim(0, 2), segments - 1]
 polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
     %v: tensor<?x?x?x16xf32>, %g: tensor<?xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %a = read %q : tensor<?x?x?x16xf32> -> [16]
@@ -132,10 +144,10 @@ polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32
 
 // Runs of blocks of a local kernel stay whole.
 // CHECK-LABEL: tile.kernel @local attributes
-// CHECK-SAME: block = 64 : i64
-// CHECK-SAME: unit = 256 : i64
 // CHECK: arith.divui {{.*}}, %c256
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c256
+// CHECK-LABEL: tile.entry @local
+// CHECK: tile.choose segments of dim(0, 1) {block = 64 : i64, min_positions = 0 : i64, multiple = 256 : i64,
 polyattn.attention @local(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
     %v: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %a = read %q : tensor<?x?x?x16xf32> -> [16]
@@ -151,7 +163,9 @@ polyattn.attention @local(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
 // Every query sees every key: one segment.
 // CHECK-LABEL: tile.kernel @full attributes
 // CHECK-NOT: segment
-// CHECK-NOT: tile.kernel @full__states
+// CHECK-LABEL: tile.entry @full
+// CHECK-NEXT: tile.stage @full programs [dim(0, 0), dim(0, 2)]{{$}}
+// CHECK-NEXT: }
 polyattn.attention @full(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
     %v: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %a = read %q : tensor<?x?x?x16xf32> -> [16]

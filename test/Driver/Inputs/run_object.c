@@ -21,20 +21,40 @@ static const polyattn_rt_tensor_rule rules[] = {
     {"v", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_HKV)},
     {"o", 1, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_H)},
 };
-static const polyattn_rt_stage_rule stages[] = {
-    {linear__states, {POLYATTN_RT_B, POLYATTN_RT_HKV, 1, 1}, SCRATCH_BYTES},
-    {linear, {POLYATTN_RT_B, POLYATTN_RT_H, 1, 1}, SCRATCH_BYTES}};
-/* S of each segment, and z. */
-static const polyattn_rt_sum_shape sums[] = {{2, {kWidth, kWidth}}, {1, {kWidth, 0}}};
-static const polyattn_rt_kernel kernel = {"linear",
-                                          rules,
-                                          4,
-                                          stages,
-                                          2,
-                                          NULL,
-                                          {-1, -1, -1, -1, -1, -1},
-                                          {1, 0, 0, 0},
-                                          {sums, 2, 64, 64, 0, 40, 2}};
+#define DIM(tensor, dimension) {POLYATTN_RT_DIMENSION, tensor, dimension, 0, 1, 1}
+#define NUMBER(number) {POLYATTN_RT_NUMBER, 0, 0, number, 1, 1}
+/* Of each segment but the last, in two subsegments. */
+#define PREFIXES {POLYATTN_RT_SEGMENTS, 0, 0, -1, 1, 2}
+#define SEGMENTS {POLYATTN_RT_SEGMENTS, 0, 0, 0, 1, 1}
+/* S of each of them, and z. */
+static const polyattn_rt_workspace_rule workspaces[] = {
+    {POLYATTN_F32,
+     POLYATTN_RT_FILL_NONE,
+     5,
+     {PREFIXES, DIM(0, 0), DIM(2, 2), NUMBER(kWidth), NUMBER(kWidth)}},
+    {POLYATTN_F32, POLYATTN_RT_FILL_NONE, 4, {PREFIXES, DIM(0, 0), DIM(2, 2), NUMBER(kWidth)}}};
+static const int64_t all_workspaces[] = {0, 1};
+static const polyattn_rt_stage_rule stages[] = {{linear__states,
+                                                 POLYATTN_RT_STAGE,
+                                                 SCRATCH_BYTES,
+                                                 1,
+                                                 {DIM(2, 0), DIM(2, 2), PREFIXES},
+                                                 3,
+                                                 all_workspaces,
+                                                 2},
+                                                {linear,
+                                                 POLYATTN_RT_STAGE,
+                                                 SCRATCH_BYTES,
+                                                 1,
+                                                 {DIM(0, 0), DIM(0, 2), SEGMENTS},
+                                                 3,
+                                                 all_workspaces,
+                                                 2}};
+static const polyattn_rt_choice_rule choices[] = {
+    {POLYATTN_RT_SEGMENTS, DIM(0, 1), 64, 64, 0, 40, 2, 0, 0}};
+static const polyattn_rt_kernel kernel = {
+    "linear", rules, 4, {workspaces, 2, stages, 2, choices, 1}, NULL, {-1, -1, -1, -1, -1, -1},
+    {{0}},    {0, 0}};
 
 static long header_bytes(FILE *file) {
   unsigned char start[10];

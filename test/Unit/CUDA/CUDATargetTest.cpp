@@ -17,6 +17,7 @@
 #include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Emulator/EmulatedKernel.h"
+#include "polyattn/Launch/LaunchCall.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -87,14 +88,15 @@ protected:
     auto add = [&](const std::string &name) {
       emulated[name] = llvm::cantFail(EmulatedKernel::compile(*lowered->module, name));
     };
-    add(entry);
-    if (const auto &segments = emulated[entry]->getLaunch().segments)
-      add(segments->states);
+    plan = llvm::cantFail(planForGPU(*lowered->module, entry));
+    for (const LaunchStage &stage : plan.stages)
+      add(stage.function);
     fake.onLaunch = [this](const FakeLaunch &launch) { emulate(launch); };
   }
 
-  /// The caller's tensors and the hidden ones, which the first kernel fills, without addresses.
-  std::vector<EmulatedTensor> tensorsOf(const LaunchDescription &description) {
+  /// The caller's tensors and the workspaces, which the first kernel fills, without addresses; and
+  /// the number of the stage's programs.
+  std::pair<std::vector<EmulatedTensor>, int64_t> tensorsOf(const std::string &function) {
     std::vector<EmulatedTensor> tensors;
     std::vector<LaunchTensor> views;
     for (const std::vector<HostTensor> *list : {&arguments, &results})
@@ -103,15 +105,18 @@ protected:
             {{nullptr, tensor.sizes, tensor.strides}, bytesOf(tensor.type), list == &results});
         views.push_back(tensors.back().view);
       }
-    for (const HiddenTensor &hidden : description.hidden) {
-      const auto &sizes = hiddenSizes.emplace_back(sizesOf(hidden, views, segments));
+    LaunchCall call(plan, shapesOf(views));
+    call.setSegments(segments);
+    size_t number = plan.findStage(function) - plan.stages.data();
+    for (int64_t workspace : plan.stages[number].workspaces) {
+      const auto &sizes = hiddenSizes.emplace_back(call.shapeOf(workspace));
       auto &strides = hiddenSizes.emplace_back(sizes.size());
       int64_t count = 1;
       for (size_t i = sizes.size(); i-- > 0; count *= sizes[i] ? sizes[i] : 1)
         strides[i] = count;
-      tensors.push_back({{nullptr, sizes, strides}, 4, !description.segments});
+      tensors.push_back({{nullptr, sizes, strides}, 4, number + 1 < plan.stages.size()});
     }
-    return tensors;
+    return {tensors, call.countPrograms(number)};
   }
 
   void emulate(const FakeLaunch &launch) {
@@ -120,7 +125,7 @@ protected:
     const LaunchDescription &description = kernel.getLaunch();
     EXPECT_EQ(launch.block[0], description.threads);
     EXPECT_EQ(launch.sharedBytes, description.sharedBytes);
-    std::vector<EmulatedTensor> tensors = tensorsOf(description);
+    auto [tensors, programs] = tensorsOf(launch.function);
     void *workspace = nullptr;
     ASSERT_EQ(launch.parameters.size(), description.parameters.size());
     for (auto [parameter, value] : llvm::zip(description.parameters, launch.parameters)) {
@@ -132,11 +137,11 @@ protected:
     std::vector<LaunchTensor> views;
     for (const EmulatedTensor &tensor : tensors)
       views.push_back(tensor.view);
-    EXPECT_EQ(launch.grid[0], countCTAs(description, views, segments));
+    EXPECT_EQ(launch.grid[0], programs * description.cluster);
     // The compiler's binding of parameters and the runtime's are one.
     EXPECT_EQ(launch.parameters, bindParameters(description, views, workspace));
     EmulatorOptions options;
-    options.segments = segments;
+    options.programs = programs;
     auto report = kernel.run(tensors, options);
     EXPECT_TRUE(bool(report)) << llvm::toString(report.takeError());
   }
@@ -167,6 +172,7 @@ protected:
   std::vector<HostTensor> arguments, results, expected;
   std::optional<LoweredModule> lowered;
   std::map<std::string, std::unique_ptr<EmulatedKernel>> emulated;
+  LaunchPlan plan;
   int64_t segments = 1;
   std::deque<std::vector<int64_t>> hiddenSizes;
 };
@@ -270,7 +276,7 @@ TEST_F(CUDATarget, ChecksTheTensorsOfALaunch) {
   for (uintptr_t address : {0x100000, 0x200000, 0x300000, 0x400000})
     tensors.push_back(polyattn_dense(reinterpret_cast<void *>(address), POLYATTN_BF16, 4, dense));
   EXPECT_EQ(llvm::cantFail(kernel->workspaceBytes(tensors)),
-            2 * kernel->getLaunch().workspace_bytes);
+            2 * kernel->getRule().plan->stages[1].scratch_bytes);
   tensors[2].dtype = POLYATTN_F32;
   EXPECT_EQ(llvm::toString(kernel->launch(tensors, nullptr, 0, nullptr)),
             "linear_bf16: argument 'v': expected element type bf16, got f32 (1)");

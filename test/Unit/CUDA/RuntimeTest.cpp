@@ -21,34 +21,43 @@ const polyattn_cuda_parameter kParameters[] = {{POLYATTN_CUDA_POINTER, 1, 0},
                                                {POLYATTN_CUDA_STRIDE, 0, 0},
                                                {POLYATTN_CUDA_WORKSPACE, 0, 0},
                                                {POLYATTN_CUDA_PROFILE, 0, 0}};
-const polyattn_cuda_parameter kPrograms[] = {{POLYATTN_CUDA_SIZE, 0, 0},
-                                             {POLYATTN_CUDA_SIZE, 0, 1}};
-const polyattn_cuda_launch_rule kRule = {"kernel",  96, 100000,  256, kParameters, 5,
-                                         kPrograms, 2,  nullptr, 0,   nullptr};
+constexpr polyattn_rt_extent dim(int64_t tensor, int64_t dimension) {
+  return {POLYATTN_RT_DIMENSION, tensor, dimension, 0, 1, 1};
+}
+constexpr polyattn_rt_extent segmentsPlus(int64_t plus) {
+  return {POLYATTN_RT_SEGMENTS, 0, 0, plus, 1, 1};
+}
+const polyattn_rt_stage_rule kStage = {nullptr, POLYATTN_RT_STAGE, 256, 1, {dim(0, 0), dim(0, 1)},
+                                       2,       nullptr,           0};
+const polyattn_rt_plan kPlan = {nullptr, 0, &kStage, 1, nullptr, 0};
+const polyattn_cuda_launch_rule kLaunch = {"kernel", 96, 100000, kParameters, 5};
+const polyattn_cuda_entry_rule kRule = {"kernel", &kPlan, &kLaunch};
 
-// An entry of two kernels with hidden tensors [S - 1, sizes of tensor 0] and [S - 1, 3].
+// An entry of two kernels with workspaces [S - 1, sizes of tensor 0] and [S - 1, 3].
 const char kSegmentPTX[] =
     ".version 7.0\n.visible .entry sums(\n.param .u64 a,\n.param .u64 b,\n.param .u64 c\n)\n"
     ".visible .entry kernel(\n.param .u64 a,\n.param .u64 b,\n.param .u64 c,\n.param .u64 d\n)";
-const polyattn_cuda_parameter kStateSizes[] = {
-    {POLYATTN_CUDA_SEGMENTS, 0, -1}, {POLYATTN_CUDA_SIZE, 0, 0}, {POLYATTN_CUDA_SIZE, 0, 1}};
-const polyattn_cuda_parameter kDecaySizes[] = {{POLYATTN_CUDA_SEGMENTS, 0, -1},
-                                               {POLYATTN_CUDA_NUMBER, 0, 3}};
-const polyattn_cuda_hidden_tensor kHidden[] = {{kStateSizes, 3}, {kDecaySizes, 2}};
+const polyattn_rt_workspace_rule kWorkspaces[] = {
+    {POLYATTN_F32, POLYATTN_RT_FILL_NONE, 3, {segmentsPlus(-1), dim(0, 0), dim(0, 1)}},
+    {POLYATTN_F32,
+     POLYATTN_RT_FILL_NONE,
+     2,
+     {segmentsPlus(-1), {POLYATTN_RT_NUMBER, 0, 0, 3, 1, 1}}}};
+const int64_t kAll[] = {0, 1};
+const polyattn_rt_stage_rule kStages[] = {
+    {nullptr, POLYATTN_RT_STAGE, 4096, 1, {dim(0, 0), segmentsPlus(-1)}, 2, kAll, 2},
+    {nullptr, POLYATTN_RT_STAGE, 256, 1, {dim(0, 0), segmentsPlus(0)}, 2, kAll, 2}};
+const polyattn_rt_choice_rule kChoice = {POLYATTN_RT_SEGMENTS, dim(0, 1), 1, 1, 0, 40, 1, 0, 0};
+const polyattn_rt_plan kSegmentPlan = {kWorkspaces, 2, kStages, 2, &kChoice, 1};
 const polyattn_cuda_parameter kSumParameters[] = {
     {POLYATTN_CUDA_POINTER, 2, 0}, {POLYATTN_CUDA_POINTER, 3, 0}, {POLYATTN_CUDA_WORKSPACE, 0, 0}};
-const polyattn_cuda_parameter kSumPrograms[] = {{POLYATTN_CUDA_SIZE, 0, 0},
-                                                {POLYATTN_CUDA_SEGMENTS, 0, -1}};
-const polyattn_cuda_launch_rule kSums = {"sums",       64, 2000,    4096, kSumParameters, 3,
-                                         kSumPrograms, 2,  kHidden, 2,    nullptr};
 const polyattn_cuda_parameter kSegmentParameters[] = {{POLYATTN_CUDA_POINTER, 2, 0},
                                                       {POLYATTN_CUDA_SIZE, 2, 0},
                                                       {POLYATTN_CUDA_STRIDE, 2, 0},
                                                       {POLYATTN_CUDA_WORKSPACE, 0, 0}};
-const polyattn_cuda_parameter kSegmentPrograms[] = {{POLYATTN_CUDA_SIZE, 0, 0},
-                                                    {POLYATTN_CUDA_SEGMENTS, 0, 0}};
-const polyattn_cuda_launch_rule kSegmentRule = {
-    "kernel", 96, 1000, 256, kSegmentParameters, 4, kSegmentPrograms, 2, kHidden, 2, &kSums};
+const polyattn_cuda_launch_rule kLaunches[] = {{"sums", 64, 2000, kSumParameters, 3},
+                                               {"kernel", 96, 1000, kSegmentParameters, 4}};
+const polyattn_cuda_entry_rule kSegmentRule = {"kernel", &kSegmentPlan, kLaunches};
 
 std::vector<unsigned> toVector(const unsigned (&values)[3]) { return {values, values + 3}; }
 
@@ -132,7 +141,7 @@ protected:
 
   static constexpr int64_t kWorkspaceBytes = 65536;
   FakeDriver &fake = FakeDriver::get();
-  const polyattn_cuda_launch_rule *rule = &kRule;
+  const polyattn_cuda_entry_rule *rule = &kRule;
   const char *ptx = kPTX;
   int64_t segments = 1;
   uint64_t lastWorkspace = 0;
@@ -338,6 +347,26 @@ TEST_F(CUDARuntime, RefusesSegmentsThatCannotBe) {
                                     sizeof error),
             1);
   EXPECT_STREQ(error, "kernel: the workspace exceeds 64 bits");
+}
+
+// Splits and chains are executed by processors only.
+TEST_F(CUDARuntime, RefusesPlansThatAreNotForGPUs) {
+  polyattn_rt_stage_rule stage = kStage;
+  polyattn_rt_plan plan = kPlan;
+  plan.stages = &stage;
+  const polyattn_cuda_entry_rule entry = {"kernel", &plan, &kLaunch};
+  rule = &entry;
+  stage.kind = POLYATTN_RT_STAGE_CHAINED;
+  EXPECT_EQ(runAll(), 1);
+  EXPECT_STREQ(error, "kernel: the entry has stages or workspaces that are not for GPUs");
+  stage.kind = POLYATTN_RT_STAGE;
+  polyattn_rt_workspace_rule space = {POLYATTN_I32, POLYATTN_RT_FILL_ZERO, 1, {dim(0, 0)}};
+  plan.workspaces = &space;
+  plan.num_workspaces = 1;
+  EXPECT_EQ(runAll(), 1);
+  EXPECT_STREQ(error, "kernel: the entry has stages or workspaces that are not for GPUs");
+  space.fill = POLYATTN_RT_FILL_NONE;
+  EXPECT_EQ(runAll(), 0) << error;
 }
 
 } // namespace

@@ -51,10 +51,23 @@ TEST(Compile, WritesObjectsForEveryMachine) {
 TEST(Compile, RefusesFunctionsOfAnotherShape) {
   LoweredModule module = test::copyModule();
   module.module = mlir::parseSourceString<mlir::ModuleOp>(
-      "llvm.func @copy(%a: !llvm.ptr) { llvm.return }", module.context.get());
+      "llvm.func @copy(%a: !llvm.ptr) { llvm.return }\n"
+      "tile.entry @copy tensors 2 inputs 1 { tile.stage @copy programs [] }",
+      module.context.get());
   llvm::Error error = completeDescriptions(module, test::nativeOptions());
   EXPECT_EQ(llvm::toString(std::move(error)),
             "@copy: the lowered function @copy is not one that the runtime can call");
+}
+
+TEST(Compile, RefusesEntriesThatNothingLaunches) {
+  LoweredModule other = test::copyModule();
+  other.kernels.front().entry = "other";
+  EXPECT_EQ(llvm::toString(completeDescriptions(other, test::nativeOptions())),
+            "@other: the CPU pipeline does not lower this entry yet");
+  LoweredModule fewer = test::copyModule();
+  fewer.kernels.front().tensors.clear();
+  EXPECT_EQ(llvm::toString(completeDescriptions(fewer, test::nativeOptions())),
+            "stage 'copy': there is no dimension 0 of tensor 0");
 }
 
 TEST(Compile, DescribesArguments) {

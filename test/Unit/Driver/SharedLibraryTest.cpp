@@ -251,10 +251,7 @@ TEST_F(SharedLibrary, FilesKeepTheirModes) {
 
 TEST_F(SharedLibrary, OfAnotherEntryTakesNoPlace) {
   auto emit = [&](llvm::StringRef entry) {
-    LoweredModule module = test::copyModule();
-    module.kernels.front().entry = entry.str();
-    mlir::Operation *function = &module.module->getBody()->front();
-    mlir::SymbolTable::setSymbolName(function, entry);
+    LoweredModule module = test::copyModule(entry);
     return llvm::toString(emitSharedLibrary(module, test::nativeOptions(), folder, "kernels"));
   };
   EXPECT_EQ(emit("first"), "");
@@ -268,9 +265,7 @@ TEST_F(SharedLibrary, OfAnotherEntryTakesNoPlace) {
 TEST_F(SharedLibrary, NamesOfFunctionsThatExist) {
   int count = 0;
   for (llvm::StringRef entry : {"memcpy", "expf", "polyattn_rt_run", "malloc", "main"}) {
-    LoweredModule module = test::copyModule();
-    module.kernels.front().entry = entry.str();
-    mlir::SymbolTable::setSymbolName(&module.module->getBody()->front(), entry);
+    LoweredModule module = test::copyModule(entry);
     std::string stem = "k" + std::to_string(count++);
     llvm::Error error = emitSharedLibrary(module, test::nativeOptions(), folder, stem);
     ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
@@ -304,9 +299,7 @@ TEST_F(SharedLibrary, NamesOfOurOwnHeaders) {
       // Families of names end in an underscore in comments.
       if (name.empty() || name.ends_with("_"))
         continue;
-      LoweredModule module = test::copyModule();
-      module.kernels.front().entry = name.str();
-      mlir::SymbolTable::setSymbolName(&module.module->getBody()->front(), name);
+      LoweredModule module = test::copyModule(name);
       EXPECT_NE(llvm::toString(emitSharedLibrary(module, test::nativeOptions(), folder, "k"))
                     .find("which is polyattn's own"),
                 std::string::npos)

@@ -39,7 +39,7 @@ TEST(CompiledKernel, ReadsScratchFromTheFunction) {
   LoweredModule module = copyModule();
   auto object = compileLowered(module, nativeOptions());
   ASSERT_TRUE(bool(object)) << llvm::toString(object.takeError());
-  EXPECT_EQ(object->kernels.front().stages.front().scratchBytes, 64);
+  EXPECT_EQ(object->kernels.front().plan.stages.front().scratchBytes, 64);
   EXPECT_EQ(object->kernels.front().target, "native");
 }
 
@@ -109,7 +109,7 @@ TEST(CompiledKernel, LoadReportsBadObjects) {
   auto object = compileLowered(module, nativeOptions());
   ASSERT_TRUE(bool(object));
   KernelDescription other = test::copyDescription();
-  other.stages.front().function = "absent";
+  other.plan.stages.front().function = "absent";
   auto missing = CompiledKernel::load(other, llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(
                                                  object->object.data(), object->object.size())));
   ASSERT_FALSE(bool(missing));

@@ -73,6 +73,9 @@ llvm.func @copy(%tensors: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr
 ^done:
   llvm.return
 }
+tile.entry @copy tensors 2 inputs 1 {
+  tile.stage @copy programs [dim(0, 0), dim(0, 2)]
+}
 )";
 
 inline KernelDescription copyDescription() {
@@ -80,9 +83,10 @@ inline KernelDescription copyDescription() {
   result.entry = "copy";
   result.tensors = {{"q", false, DataType::F32, {kBatch, kPositions, kHeads, 4}},
                     {"o", true, DataType::F32, {kBatch, kPositions, kHeads, 4}}};
-  StageDescription stage;
+  LaunchStage stage;
   stage.function = "copy";
-  result.stages = {stage};
+  stage.programs = {LaunchExtent::dimensionOf(0, 0), LaunchExtent::dimensionOf(0, 2)};
+  result.plan.stages = {stage};
   return result;
 }
 
@@ -92,13 +96,18 @@ inline CompileOptions nativeOptions() {
   return options;
 }
 
-inline LoweredModule copyModule() {
+/// The kernel under a name of its own.
+inline LoweredModule copyModule(llvm::StringRef name = "copy") {
   LoweredModule result;
   mlir::DialectRegistry registry;
   registerDialects(registry);
   result.context = std::make_unique<mlir::MLIRContext>(registry);
-  result.module = mlir::parseSourceString<mlir::ModuleOp>(kCopyModule, result.context.get());
+  std::string text = kCopyModule, from = "@copy";
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += name.size())
+    text.replace(at, from.size(), ("@" + name).str());
+  result.module = mlir::parseSourceString<mlir::ModuleOp>(text, result.context.get());
   result.kernels = {copyDescription()};
+  result.kernels.front().entry = name.str();
   return result;
 }
 

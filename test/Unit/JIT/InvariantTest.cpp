@@ -156,10 +156,8 @@ TEST(Invariant, NothingIsCut) {
     const KernelDescription &description = invariant.kernel->getDescription();
     EXPECT_TRUE(description.invariant);
     EXPECT_FALSE(usual.kernel->getDescription().invariant);
-    EXPECT_EQ(description.split.maxParts, 1) << entry;
-    EXPECT_TRUE(description.segments.sums.empty()) << entry;
-    cutOtherwise |= usual.kernel->getDescription().split.maxParts > 1 ||
-                    !usual.kernel->getDescription().segments.sums.empty();
+    EXPECT_TRUE(description.plan.choices.empty()) << entry;
+    cutOtherwise |= !usual.kernel->getDescription().plan.choices.empty();
   }
   EXPECT_TRUE(cutOtherwise);
 }

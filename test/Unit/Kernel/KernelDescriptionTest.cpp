@@ -17,12 +17,13 @@ static KernelDescription example() {
                     {"k", false, DataType::BF16, {kBatch, kKeyPositions, kKeyHeads, 16}},
                     {"w", false, DataType::F32, {}},
                     {"o", true, DataType::F32, {kBatch, kPositions, kHeads, 64}}};
-  StageDescription first, second;
+  LaunchStage first, second;
   first.function = "based_states";
-  first.programs = {kBatch, kKeyHeads, 4};
+  first.programs = {LaunchExtent::dimensionOf(1, 0), LaunchExtent::dimensionOf(1, 2),
+                    LaunchExtent::number(4)};
   first.scratchBytes = 1 << 20;
   second.function = "based";
-  kernel.stages = {first, second};
+  kernel.plan.stages = {first, second};
   kernel.target = "native";
   kernel.cpuLevel = "x86-64-v4";
   kernel.cpuFeatures = "avx2,fma";
@@ -61,7 +62,8 @@ TEST(KernelDescription, SurvivesJSON) {
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(text(*again), text(kernel));
   EXPECT_EQ(again->tensors[1].sizes, kernel.tensors[1].sizes);
-  EXPECT_EQ(again->stages[0].programs, kernel.stages[0].programs);
+  EXPECT_EQ(again->plan.stages[0].programs.size(), 3u);
+  EXPECT_EQ(again->plan.stages[0].scratchBytes, 1 << 20);
   EXPECT_TRUE(again->tensors[3].isResult);
   EXPECT_EQ(again->degree, 2);
   kernel.degree.reset();
@@ -83,7 +85,8 @@ TEST(KernelDescription, RejectsWhatTheRuntimeCannotTake) {
   spoil(R"("bf16")", R"("f64")");
   spoil(R"("scratch_bytes":1048576)", R"("scratch_bytes":-1)");
   spoil(R"("entry":)", R"("enter":)");
-  spoil(R"(["B","Hkv",4])", R"(["B","Hkv",4,5,6])");
+  spoil(R"("plan":)", R"("plain":)");
+  spoil(R"("tensor":1)", R"("tensor":4)");
   for (llvm::StringRef bad : {"[]", "{}", "null", R"({"entry": 1})"}) {
     auto result = parse(bad);
     EXPECT_FALSE(bool(result));
@@ -91,48 +94,20 @@ TEST(KernelDescription, RejectsWhatTheRuntimeCannotTake) {
   }
 }
 
-/// Positions that can be cut.
-static KernelDescription segmented() {
-  KernelDescription kernel = example();
-  kernel.stages[0].programs = {kBatch, kKeyHeads};
-  kernel.segments = {{{153, 64}, {153}, {}}, 32, 64, 100, 47, 2};
-  return kernel;
-}
-
-TEST(KernelDescription, HasSegments) {
-  const std::string good = text(segmented());
-  auto again = parse(good);
-  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
-  EXPECT_EQ(text(*again), good);
-  EXPECT_EQ(again->segments.sums, segmented().segments.sums);
-  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) { expectSpoiled(good, from, to); };
-  spoil("[153,64]", "[153,64,2]");
-  spoil("[153,64]", "[153,-64]");
-  spoil("[153,64]", R"([153,"T"])");
-  spoil("[153,64]", "[153,4611686018427387904]");
-  spoil(R"("block":32)", R"("block":0)");
-  spoil(R"("unit":64)", R"("unit":0)");
-  spoil(R"("pieces":2)", R"("pieces":0)");
-  spoil(R"("segments":)", R"("segment":)");
-  spoil(R"("max_parts":1)", R"("max_parts":2)");
-  spoil(R"(["B","Hkv"])", R"(["B"])");
-}
-
-TEST(KernelDescription, SegmentsBecomeTheRuntimesTables) {
-  KernelDescription kernel = segmented();
-  auto function = [](void *const *, int64_t, int64_t, void *) {};
-  RuntimeKernel runtime(kernel, {function, function});
-  const polyattn_rt_segment_rule &rule = runtime.get().segments;
-  ASSERT_EQ(rule.num_sums, 3);
-  EXPECT_EQ(rule.sums[0].rank, 2);
-  EXPECT_EQ(rule.sums[0].sizes[1], 64);
-  EXPECT_EQ(rule.sums[1].rank, 1);
-  EXPECT_EQ(rule.sums[2].rank, 0);
-  EXPECT_EQ(rule.block, 32);
-  EXPECT_EQ(rule.unit, 64);
-  EXPECT_EQ(rule.from, 100);
-  EXPECT_EQ(rule.sums_percent, 47);
-  EXPECT_EQ(rule.pieces, 2);
+// What an earlier compiler wrote: stages, split and segments apart, and no version.
+TEST(KernelDescription, RefusesEarlierVersions) {
+  std::string old = text(example());
+  auto remove = [&](llvm::StringRef part, llvm::StringRef by) {
+    size_t at = old.find(part);
+    ASSERT_NE(at, std::string::npos);
+    old.replace(at, part.size(), by);
+  };
+  remove(R"("version":4)", R"("version":3)");
+  EXPECT_EQ(llvm::toString(parse(old).takeError()),
+            "'based': a description of version 3, expected 4: compile it anew");
+  remove(R"("version":3)", R"("segments":{},"split":{},"stages":[])");
+  EXPECT_EQ(llvm::toString(parse(old).takeError()),
+            "'based': a description of version 3, expected 4: compile it anew");
 }
 
 TEST(KernelDescription, BecomesTheRuntimesTables) {
@@ -142,14 +117,18 @@ TEST(KernelDescription, BecomesTheRuntimesTables) {
   EXPECT_STREQ(runtime.get().name, "based");
   EXPECT_EQ(runtime.get().num_tensors, 4);
   EXPECT_EQ(runtime.get().tensors[2].rank, 0);
-  EXPECT_EQ(runtime.get().stages[0].factors[2], 4);
-  EXPECT_EQ(runtime.get().stages[1].factors[3], 1);
+  EXPECT_EQ(runtime.get().plan.num_stages, 2);
+  EXPECT_EQ(runtime.get().plan.stages[0].num_programs, 3);
+  EXPECT_EQ(runtime.get().plan.stages[0].programs[2].plus, 4);
+  EXPECT_EQ(runtime.get().plan.stages[1].num_programs, 0);
   EXPECT_STREQ(runtime.get().cpu, "native");
 }
 
 TEST(KernelDescription, FirstPosition) {
   KernelDescription kernel = example();
   kernel.tensors.insert(kernel.tensors.begin() + 1, {"first", false, DataType::I64, {kBatch}});
+  for (int size : {0, 1})
+    kernel.plan.stages[0].programs[size].tensor = 2;
   kernel.firstPosition = {1, 64};
   auto again = parse(text(kernel));
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());

@@ -22,8 +22,8 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"o", 1, POLYATTN_F32, 4, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H, 8}},
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_HKV, 16}},
 };
-const polyattn_rt_kernel kKernel = {
-    "entry", kRules, 5, nullptr, 0, nullptr, {-1, -1, -1, -1, -1, -1}, {1, 0, 0, 0}, {}, {}, {}};
+const polyattn_rt_kernel kKernel = {"entry", kRules, 5, {}, nullptr, {-1, -1, -1, -1, -1, -1},
+                                    {},      {}};
 
 /// A correct call; tests spoil it.
 class Check : public testing::Test {
@@ -328,17 +328,18 @@ TEST(Launch, ManyBatchesOfNothingEndAtOnce) {
       {"q", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 8}},
       {"o", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 8}},
   };
-  const polyattn_rt_stage_rule stage = {
-      [](void *const *, int64_t begin, int64_t end, void *) { programs += end - begin; },
-      {POLYATTN_RT_B, 1, 1, 1},
-      0};
+  polyattn_rt_stage_rule stage = {};
+  stage.function = [](void *const *, int64_t begin, int64_t end, void *) {
+    programs += end - begin;
+  };
+  stage.programs[0] = {POLYATTN_RT_DIMENSION, 0, 0, 0, 1, 1};
+  stage.num_programs = 1;
   polyattn_rt_kernel kernel = {};
   kernel.name = "entry";
   kernel.tensors = rules;
   kernel.num_tensors = 2;
-  kernel.stages = &stage;
-  kernel.num_stages = 1;
-  kernel.split.max_parts = 1;
+  kernel.plan.stages = &stage;
+  kernel.plan.num_stages = 1;
   std::fill(std::begin(kernel.fixed), std::end(kernel.fixed), -1);
   const int64_t sizes[3] = {int64_t(1) << 40, 0, 8};
   polyattn_tensor tensor = polyattn_dense(nullptr, POLYATTN_F32, 3, sizes);
@@ -432,9 +433,8 @@ static std::string checkFirst(std::vector<int64_t> first, int64_t rows, int32_t 
       {"p", 0, POLYATTN_F32, 2, {hasTable ? int64_t(POLYATTN_RT_L) : 1, 1}},
       {"first", 0, dtype, 1, {POLYATTN_RT_B}},
   };
-  const polyattn_rt_kernel kernel = {
-      "entry",      rules, 3,  nullptr, 0, nullptr, {-1, -1, -1, -1, -1, -1},
-      {1, 0, 0, 0}, {},    {}, {2, 16}};
+  const polyattn_rt_kernel kernel = {"entry", rules,  3, {}, nullptr, {-1, -1, -1, -1, -1, -1},
+                                     {},      {2, 16}};
   std::vector<float> memory(4096);
   std::vector<int32_t> narrow(first.begin(), first.end());
   int64_t batch = first.size(), q[] = {batch, 20, 1}, p[] = {hasTable ? rows : 1, 1};

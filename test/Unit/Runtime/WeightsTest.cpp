@@ -48,14 +48,14 @@ std::string run(const polyattn_tensor &weight, std::vector<int64_t> sizes) {
   polyattn_rt_tensor_rule rules[] = {{"w", 0, weight.dtype, int64_t(sizes.size()), {}},
                                      {"o", 1, POLYATTN_F32, 1, {1}}};
   std::copy(sizes.begin(), sizes.end(), rules[0].sizes);
-  const polyattn_rt_stage_rule stage = {look, {1, 1, 1, 1}, 0};
+  polyattn_rt_stage_rule stage = {};
+  stage.function = look;
   polyattn_rt_kernel kernel = {};
   kernel.name = "entry";
   kernel.tensors = rules;
   kernel.num_tensors = 2;
-  kernel.stages = &stage;
-  kernel.num_stages = 1;
-  kernel.split.max_parts = 1;
+  kernel.plan.stages = &stage;
+  kernel.plan.num_stages = 1;
   std::fill(std::begin(kernel.fixed), std::end(kernel.fixed), -1);
   float result = 0;
   const int64_t one = 1;

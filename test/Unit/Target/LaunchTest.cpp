@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Target/Launch.h"
+#include "dialects/Tile/Tile.h"
 #include "dialects/Warp/Warp.h"
 #include "mlir/Parser/Parser.h"
+#include "polyattn/Launch/LaunchCall.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -26,6 +28,11 @@ protected:
     gpu::GPUFuncOp function;
     module->walk([&](gpu::GPUFuncOp op) { function = op; });
     return describeLaunch(function);
+  }
+  /// The programs of the kernel alone.
+  int64_t countPrograms(llvm::ArrayRef<LaunchTensor> tensors) {
+    LaunchPlan plan = llvm::cantFail(planForGPU(*module, "f"));
+    return LaunchCall(plan, shapesOf(tensors)).countPrograms(0);
   }
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
@@ -48,7 +55,7 @@ TEST_F(LaunchTest, BindsParametersInOrder) {
   int workspace;
   int64_t sizes[] = {3, 5}, otherSizes[] = {2, 7}, strides[] = {11, 1};
   LaunchTensor tensors[] = {{data, sizes, strides}, {data + 1, otherSizes, strides}};
-  EXPECT_EQ(countPrograms(*launch, tensors), 3 * 7);
+  EXPECT_EQ(countPrograms(tensors), 3 * 7);
   auto address = [](void *pointer) { return reinterpret_cast<uint64_t>(pointer); };
   EXPECT_EQ(bindParameters(*launch, tensors, &workspace),
             (std::vector<uint64_t>{5, address(data + 1), 11, address(&workspace), 0}));
@@ -58,81 +65,79 @@ TEST_F(LaunchTest, CTAsOfClusters) {
   auto launch = describe("", numbers + ", warp.programs = [[0, 0]], warp.cluster = 4 : i64");
   ASSERT_TRUE(bool(launch)) << toString(launch.takeError());
   EXPECT_EQ(launch->cluster, 4);
+  EXPECT_EQ(llvm::cantFail(planForGPU(*module, "f")).stages[0].cluster, 4);
   int64_t sizes[] = {3};
   LaunchTensor tensors[] = {{nullptr, sizes, sizes}};
-  EXPECT_EQ(countPrograms(*launch, tensors), 3);
-  EXPECT_EQ(countCTAs(*launch, tensors), 12);
+  EXPECT_EQ(countPrograms(tensors), 3);
   auto alone = describe("", numbers + ", warp.programs = [[0, 0]]");
   ASSERT_TRUE(bool(alone)) << toString(alone.takeError());
-  EXPECT_EQ(countCTAs(*alone, tensors), 3);
+  EXPECT_EQ(llvm::cantFail(planForGPU(*module, "f")).stages[0].cluster, 1);
 }
 
 TEST_F(LaunchTest, NamesWhatIsMissing) {
-  EXPECT_EQ(toString(describe("", numbers).takeError()), "kernel @f: no attribute warp.programs");
+  ASSERT_TRUE(bool(describe("", numbers)));
+  EXPECT_EQ(toString(planForGPU(*module, "f").takeError()),
+            "kernel @f: neither a tile.entry nor warp.programs says how many programs there are");
+  EXPECT_EQ(toString(planForGPU(*module, "g").takeError()), "no kernel @g");
   EXPECT_EQ(toString(describe("%p: !llvm.ptr<1>", numbers + ", warp.programs = []").takeError()),
             "kernel @f: nothing says what parameter 0 is");
   EXPECT_EQ(toString(describe("", "warp.threads = 32 : i64").takeError()),
             "kernel @f: no attribute warp.shared_bytes");
   EXPECT_EQ(toString(describe("", numbers + ", warp.programs = [\"x\"]").takeError()),
             "kernel @f: warp.programs is not a list of sizes");
+  EXPECT_EQ(toString(describe("", numbers + ", warp.programs = 3 : i64").takeError()),
+            "kernel @f: warp.programs is not a list of sizes");
 }
 
-/// A kernel whose batches, heads and positions are those of tensor 0, and heads of the state those
-/// of tensor 1.
-const char kSegmentAttributes[] =
-    ", warp.programs = [[0, 0], [0, 2], [0]], warp.hidden = [[[-1], [0, 0], [1, 2], 16], [7]], "
-    "warp.segment_rule = {states = \"f__states\", block = 64 : i64, unit = 128 : i64, "
-    "whole_below = 300 : i64, states_percent = 40 : i64, positions = [0, 1], state_heads = [1, 2]}";
-
-TEST_F(LaunchTest, CountsWithSegments) {
-  auto launch = describe("", numbers + kSegmentAttributes);
-  ASSERT_TRUE(bool(launch)) << toString(launch.takeError());
-  int64_t sizes[] = {3, 1000, 8, 64}, keySizes[] = {3, 1000, 2, 64}, strides[] = {1, 1, 1, 1};
-  LaunchTensor tensors[] = {{nullptr, sizes, strides}, {nullptr, keySizes, strides}};
-  EXPECT_EQ(countPrograms(*launch, tensors), 24);
-  EXPECT_EQ(countPrograms(*launch, tensors, 5), 120);
-  ASSERT_EQ(launch->hidden.size(), 2u);
-  EXPECT_EQ(sizesOf(launch->hidden[0], tensors, 5), (std::vector<int64_t>{4, 3, 2, 16}));
-  EXPECT_EQ(sizesOf(launch->hidden[1], tensors, 5), (std::vector<int64_t>{7}));
-  ASSERT_TRUE(launch->segments);
-  EXPECT_EQ(launch->segments->states, "f__states");
-  EXPECT_EQ(launch->segments->block, 64);
-  EXPECT_EQ(launch->segments->unit, 128);
-  EXPECT_EQ(launch->segments->wholeBelow, 300);
-  EXPECT_EQ(launch->segments->statesPercent, 40);
-  EXPECT_EQ(launch->segments->stateHeads.tensor, 1);
+/// Two kernels whose batches, heads and positions are those of tensor 0, and heads of the state
+/// those of tensor 1.
+const char kEntry[] = R"(
+tile.entry @f tensors 2 inputs 1 {
+  tile.workspace @states : f32 [segments - 1, dim(0, 0), dim(1, 2), 16]
+  tile.workspace @more : f32 [7]
+  tile.stage @f__states programs [dim(0, 0), dim(1, 2), segments - 1] uses [@states, @more]
+  tile.stage @f programs [dim(0, 0), dim(0, 2), segments] uses [@states, @more]
+  tile.choose segments of dim(0, 1) {block = 64, min_positions = 300, multiple = 64, prefix_cost_percent = 40, subsegments = 1}
 }
-
-TEST_F(LaunchTest, RefusesWhatSegmentsCannotBe) {
-  auto error = [&](const std::string &attributes) {
-    return toString(describe("", numbers + ", warp.programs = [[0, 0]]" + attributes).takeError());
-  };
-  EXPECT_EQ(error(", warp.hidden = [[\"x\"]]"),
-            "kernel @f: warp.hidden is not a list of lists of sizes");
-  EXPECT_EQ(error(", warp.hidden = 3 : i64"),
-            "kernel @f: warp.hidden is not a list of lists of sizes");
-  EXPECT_EQ(error(", warp.segment_rule = {states = \"f__states\"}"),
-            "kernel @f: warp.segment_rule lacks a number, or has one that cannot be");
-  std::string attributes = kSegmentAttributes;
-  attributes.replace(attributes.find("unit = 128"), 10, "unit = 32");
-  EXPECT_EQ(toString(describe("", numbers + attributes).takeError()),
-            "kernel @f: warp.segment_rule lacks a number, or has one that cannot be");
+gpu.module @m {
+  gpu.func @f() kernel attributes {warp.threads = 64 : i64, warp.shared_bytes = 512 : i64, warp.workspace_bytes = 24 : i64} { gpu.return }
+  gpu.func @f__states() kernel attributes {warp.threads = 32 : i64, warp.shared_bytes = 0 : i64, warp.workspace_bytes = 8 : i64} { gpu.return }
 }
+)";
 
-class SegmentChoice : public LaunchTest {
+class SegmentChoice : public ::testing::Test {
 protected:
   SegmentChoice() {
-    std::string attributes = kSegmentAttributes;
-    attributes.replace(attributes.find("unit = 128"), 10, "unit = 64");
-    launch = llvm::cantFail(describe("", numbers + attributes));
+    context.loadDialect<tile::TileDialect, warp::WarpDialect>();
+    module = parseSourceString<ModuleOp>(kEntry, &context);
+    plan = llvm::cantFail(planForGPU(*module, "f"));
   }
+  LaunchChoice &choice() { return plan.choices.front(); }
   int64_t choose(int64_t batches, int64_t heads, int64_t positions, int64_t multiprocessors = 132) {
-    int64_t sizes[] = {batches, positions, heads, 64}, strides[] = {1, 1, 1, 1};
-    LaunchTensor tensors[] = {{nullptr, sizes, strides}, {nullptr, sizes, strides}};
-    return chooseSegments(launch, tensors, multiprocessors);
+    std::vector<int64_t> sizes = {batches, positions, heads, 64};
+    LaunchCall call(plan, {sizes, sizes});
+    call.choose(polyattn_rt_multiprocessors(multiprocessors));
+    return call.getSegments();
   }
-  LaunchDescription launch;
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  LaunchPlan plan;
 };
+
+TEST_F(SegmentChoice, PlanHasTheKernelsNeeds) {
+  ASSERT_EQ(plan.stages.size(), 2u);
+  EXPECT_EQ(plan.stages[0].function, "f__states");
+  EXPECT_EQ(plan.stages[0].scratchBytes, 8);
+  EXPECT_EQ(plan.stages[1].scratchBytes, 24);
+  LaunchCall call(plan, {{3, 1000, 8, 64}, {3, 1000, 2, 64}});
+  EXPECT_EQ(call.countPrograms(1), 24);
+  EXPECT_EQ(call.countPrograms(0), 0);
+  call.setSegments(5);
+  EXPECT_EQ(call.countPrograms(1), 120);
+  EXPECT_EQ(call.countPrograms(0), 24);
+  EXPECT_EQ(call.shapeOf(0), (std::vector<int64_t>{4, 3, 2, 16}));
+  EXPECT_EQ(call.shapeOf(1), (std::vector<int64_t>{7}));
+}
 
 TEST_F(SegmentChoice, FillsTheChipOnce) {
   EXPECT_EQ(choose(1, 8, 65536), 16); // 128 programs on 132 multiprocessors
@@ -149,8 +154,8 @@ TEST_F(SegmentChoice, LeavesAFullChipAlone) {
 }
 
 TEST_F(SegmentChoice, KeepsSegmentsLong) {
-  EXPECT_EQ(choose(1, 1, 64 * 14), 1);
-  EXPECT_EQ(choose(1, 1, 64 * 14 + 1), 2); // the last one may be shorter than the others
+  EXPECT_EQ(choose(1, 1, 64 * 15), 1);
+  EXPECT_EQ(choose(1, 1, 64 * 15 + 1), 2); // the last one may be shorter than the others
   EXPECT_EQ(choose(1, 1, 64 * 16), 2);
   EXPECT_EQ(choose(1, 8, 64 * 32), 4);
   // Never more than can be folded, nor an empty one.
@@ -163,30 +168,31 @@ TEST_F(SegmentChoice, KeepsSegmentsLong) {
 
 TEST_F(SegmentChoice, WeighsWhatIsComputedTwice) {
   EXPECT_EQ(choose(4, 16, 65536), 2);
-  launch.segments->statesPercent = 90; // half the positions and as much again: nothing is won
+  choice().prefixCostPercent = 90; // half the positions and as much again: nothing is won
   EXPECT_EQ(choose(4, 16, 65536), 1);
 }
 
 TEST_F(SegmentChoice, KeepsTheQuadraticFormWhole) {
   EXPECT_GT(choose(1, 1, 4096), 1);
-  launch.segments->wholeBelow = 4097;
+  choice().minPositions = 4097;
   EXPECT_EQ(choose(1, 1, 4096), 1);
-  launch.segments.reset();
+  plan.choices.clear();
   EXPECT_EQ(choose(1, 1, 65536), 1);
 }
 
 TEST_F(SegmentChoice, BoundsTheMemory) {
   EXPECT_EQ(choose(1, 8, 65536), 16);
-  launch.workspaceBytes = int64_t(1) << 24; // 8 x 8 programs fill the 1 GiB, but for hidden tensors
+  plan.stages.back().scratchBytes = int64_t(1)
+                                    << 24; // 8 x 8 programs fill the 1 GiB, but for hidden tensors
   EXPECT_EQ(choose(1, 8, 65536), 7);
-  launch.workspaceBytes = 0;
-  launch.hidden[0].sizes.back().number = int64_t(1)
+  plan.stages.back().scratchBytes = 0;
+  plan.workspaces[0].shape.back().plus = int64_t(1)
                                          << 23; // 256 MiB for each segment before the last
   EXPECT_EQ(choose(1, 8, 65536), 4);
 }
 
 TEST_F(SegmentChoice, CutsAtUnits) {
-  launch.segments->unit = 1024;
+  choice().multiple = 1024;
   EXPECT_EQ(choose(1, 1, 4096), 4);
   EXPECT_EQ(choose(1, 1, 4097), 5);
   EXPECT_EQ(choose(1, 1, 1024), 1);

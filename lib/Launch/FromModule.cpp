@@ -1,0 +1,102 @@
+//===- FromModule.cpp - plans of entries in a module ----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Launch/FromModule.h"
+#include "dialects/Tile/Tile.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static LaunchExtent extentOf(tile::ExtentAttr extent) {
+  static_assert(int(tile::ExtentBase::Parts) == LaunchExtent::Parts &&
+                int(tile::ExtentBase::Segments) == LaunchExtent::Segments);
+  return {LaunchExtent::Base(extent.getBase()),
+          extent.getTensor(),
+          extent.getDimension(),
+          extent.getPlus(),
+          extent.getDivisor(),
+          extent.getTimes()};
+}
+
+static std::vector<LaunchExtent> extentsOf(ArrayAttr extents) {
+  std::vector<LaunchExtent> list;
+  for (auto extent : extents.getAsRange<tile::ExtentAttr>())
+    list.push_back(extentOf(extent));
+  return list;
+}
+
+static LaunchWorkspace workspaceOf(tile::WorkspaceOp op) {
+  static_assert(int(tile::WorkspaceFill::Launch) == LaunchWorkspace::Launch);
+  Type element = op.getElement();
+  int32_t dtype = element.isF32()         ? POLYATTN_F32
+                  : element.isInteger(32) ? POLYATTN_I32
+                                          : POLYATTN_I64;
+  return {op.getWorkspace().str(), dtype, LaunchWorkspace::Fill(op.getFill()),
+          extentsOf(op.getShape())};
+}
+
+static LaunchStage stageOf(tile::StageOp op, const LaunchPlan &plan) {
+  LaunchStage stage;
+  stage.function = op.getKernel().str();
+  stage.programs = extentsOf(op.getPrograms());
+  for (StringRef name : op.getUsedNames()) {
+    auto found = llvm::find_if(
+        plan.workspaces, [&](const LaunchWorkspace &workspace) { return workspace.name == name; });
+    stage.workspaces.push_back(found - plan.workspaces.begin());
+  }
+  stage.kind = op.getPerSplit()         ? LaunchStage::PerSplit
+               : op.getCombinesSplits() ? LaunchStage::CombinesSplits
+               : op.getChained()        ? LaunchStage::Chained
+                                        : LaunchStage::Plain;
+  return stage;
+}
+
+static LaunchChoice choiceOf(tile::ChooseOp op) {
+  auto number = [](std::optional<uint64_t> value) { return int64_t(value.value_or(0)); };
+  LaunchChoice choice;
+  choice.kind = LaunchExtent::Base(op.getKind());
+  choice.of = extentOf(op.getOf());
+  choice.block = number(op.getBlock());
+  choice.multiple = number(op.getMultiple());
+  choice.minPositions = number(op.getMinPositions());
+  choice.prefixCostPercent = number(op.getPrefixCostPercent());
+  choice.subsegments = number(op.getSubsegments());
+  choice.max = number(op.getMax());
+  choice.bytes = number(op.getBytes());
+  return choice;
+}
+
+static tile::EntryOp findEntry(ModuleOp module, StringRef name) {
+  for (auto entry : module.getOps<tile::EntryOp>())
+    if (entry.getEntry() == name)
+      return entry;
+  return nullptr;
+}
+
+std::string polyattn::entryLaunching(ModuleOp module, StringRef kernel) {
+  for (auto entry : module.getOps<tile::EntryOp>())
+    for (auto stage : entry.getBody().getOps<tile::StageOp>())
+      if (stage.getKernel() == kernel)
+        return entry.getEntry().str();
+  return kernel.str();
+}
+
+bool polyattn::hasPlan(ModuleOp module, StringRef name) { return bool(findEntry(module, name)); }
+
+llvm::Expected<LaunchPlan> polyattn::planOf(ModuleOp module, StringRef name) {
+  if (tile::EntryOp entry = findEntry(module, name)) {
+    LaunchPlan plan;
+    for (auto workspace : entry.getBody().getOps<tile::WorkspaceOp>())
+      plan.workspaces.push_back(workspaceOf(workspace));
+    for (auto stage : entry.getBody().getOps<tile::StageOp>())
+      plan.stages.push_back(stageOf(stage, plan));
+    for (auto choice : entry.getBody().getOps<tile::ChooseOp>())
+      plan.choices.push_back(choiceOf(choice));
+    return plan;
+  }
+  return llvm::createStringError("@" + name + ": no tile.entry says how it is launched");
+}

@@ -1,0 +1,179 @@
+//===- LaunchPlan.cpp - what a plan may say -------------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Launch/LaunchPlan.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace polyattn;
+using llvm::createStringError;
+using llvm::Error;
+
+// The same limits as those of `tile.entry`.
+static constexpr int64_t kMostOfNumber = int64_t(1) << 40, kMostElements = int64_t(1) << 40,
+                         kMostPositions = int64_t(1) << 31, kMostPercent = 10000,
+                         kMostSubsegments = 1 << 10, kMostParts = 1 << 16, kMostCTAs = 8;
+
+const LaunchChoice *LaunchPlan::find(LaunchExtent::Base kind) const {
+  auto found =
+      llvm::find_if(choices, [&](const LaunchChoice &choice) { return choice.kind == kind; });
+  return found == choices.end() ? nullptr : &*found;
+}
+
+const LaunchStage *LaunchPlan::findStage(llvm::StringRef function) const {
+  auto found =
+      llvm::find_if(stages, [&](const LaunchStage &stage) { return stage.function == function; });
+  return found == stages.end() ? nullptr : &*found;
+}
+
+std::string polyattn::toString(const LaunchExtent &extent,
+                               llvm::function_ref<std::string(int64_t, int64_t)> nameOf) {
+  if (extent.base == LaunchExtent::Number)
+    return std::to_string(extent.plus);
+  std::string text;
+  if (extent.base == LaunchExtent::Dimension)
+    text = nameOf ? nameOf(extent.tensor, extent.dimension)
+                  : "size " + std::to_string(extent.dimension) + " of tensor " +
+                        std::to_string(extent.tensor);
+  else
+    text = extent.base == LaunchExtent::Segments ? "S"
+           : extent.base == LaunchExtent::Splits ? "splits"
+                                                 : "parts";
+  if (extent.plus)
+    text = "(" + text + (extent.plus < 0 ? " - " : " + ") + std::to_string(std::abs(extent.plus)) +
+           ")";
+  if (extent.divisor != 1)
+    text = "ceil(" + text + " / " + std::to_string(extent.divisor) + ")";
+  return (extent.times != 1 ? std::to_string(extent.times) + " x " : "") + text;
+}
+
+//===----------------------------------------------------------------------===//
+// What is wrong with a plan
+//===----------------------------------------------------------------------===//
+
+static bool isIn(int64_t number, int64_t least, int64_t most) {
+  return number >= least && number <= most;
+}
+
+static std::string nameOfChoice(LaunchExtent::Base choice) {
+  LaunchExtent extent;
+  extent.base = choice;
+  return toString(extent);
+}
+
+/// Of a choice's `of`, which must not name a choice, or of any other extent.
+static Error verifyExtent(const LaunchPlan &plan, const LaunchExtent &extent, bool isOfChoice,
+                          llvm::ArrayRef<int64_t> ranks, const llvm::Twine &where) {
+  int64_t least = extent.base == LaunchExtent::Number ? 0 : -kMostOfNumber;
+  if (!isIn(extent.plus, least, kMostOfNumber) || !isIn(extent.times, 0, kMostOfNumber) ||
+      !isIn(extent.divisor, 1, kMostOfNumber))
+    return createStringError(where + ": a number of a size is out of range");
+  if (extent.base == LaunchExtent::Number)
+    return Error::success();
+  if (extent.base == LaunchExtent::Dimension) {
+    if (isIn(extent.tensor, 0, int64_t(ranks.size()) - 1) &&
+        isIn(extent.dimension, 0, ranks[extent.tensor] - 1))
+      return Error::success();
+    return createStringError(where + ": there is no dimension " + llvm::Twine(extent.dimension) +
+                             " of tensor " + llvm::Twine(extent.tensor));
+  }
+  if (isOfChoice)
+    return createStringError(where + ": a choice depends on no other");
+  if (plan.find(extent.base))
+    return Error::success();
+  return createStringError(where + ": the plan does not choose " + nameOfChoice(extent.base));
+}
+
+static Error verifyWorkspace(const LaunchPlan &plan, const LaunchWorkspace &workspace,
+                             llvm::ArrayRef<int64_t> ranks) {
+  std::string where = "workspace '" + workspace.name + "'";
+  if (workspace.shape.size() > POLYATTN_MAX_RANK)
+    return createStringError(where + " has too many dimensions");
+  int64_t elements = 1;
+  for (const LaunchExtent &extent : workspace.shape) {
+    if (Error error = verifyExtent(plan, extent, /*isOfChoice=*/false, ranks, where))
+      return error;
+    int64_t known = extent.base == LaunchExtent::Number ? extent.plus : extent.times;
+    if (llvm::MulOverflow(elements, known, elements))
+      elements = INT64_MAX;
+  }
+  if (elements > kMostElements)
+    return createStringError(where + " has more than 2^40 elements");
+  bool isLaunch = workspace.dtype == POLYATTN_I64 && workspace.shape.size() == 1 &&
+                  workspace.shape[0].base == LaunchExtent::Number && workspace.shape[0].plus == 3;
+  if (workspace.fill == LaunchWorkspace::Launch && !isLaunch)
+    return createStringError(where + ": the numbers of a launch are i64 [3]");
+  return Error::success();
+}
+
+static Error verifyStage(const LaunchPlan &plan, const LaunchStage &stage,
+                         llvm::ArrayRef<int64_t> ranks) {
+  std::string where = "stage '" + stage.function + "'";
+  if (stage.function.empty())
+    return createStringError("a stage names no function");
+  if (stage.programs.size() > POLYATTN_RT_MAX_FACTORS)
+    return createStringError(where + " has too many sizes of programs");
+  for (const LaunchExtent &extent : stage.programs)
+    if (Error error = verifyExtent(plan, extent, /*isOfChoice=*/false, ranks, where))
+      return error;
+  for (int64_t workspace : stage.workspaces)
+    if (!isIn(workspace, 0, int64_t(plan.workspaces.size()) - 1))
+      return createStringError(where + ": there is no workspace " + llvm::Twine(workspace));
+  if (stage.workspaces.size() > plan.workspaces.size())
+    return createStringError(where + " uses more workspaces than there are");
+  bool splits = stage.kind == LaunchStage::PerSplit || stage.kind == LaunchStage::CombinesSplits;
+  if (splits && !plan.find(LaunchExtent::Splits))
+    return createStringError(where + ": the plan does not choose splits");
+  if (!isIn(stage.scratchBytes, 0, kMostElements) || !isIn(stage.cluster, 1, kMostCTAs))
+    return createStringError(where + ": scratch or cluster is out of range");
+  return Error::success();
+}
+
+static Error verifyChoice(const LaunchPlan &plan, const LaunchChoice &choice,
+                          llvm::ArrayRef<int64_t> ranks) {
+  std::string where = "choice of " + nameOfChoice(choice.kind);
+  if (Error error = verifyExtent(plan, choice.of, /*isOfChoice=*/true, ranks, where))
+    return error;
+  bool segments = choice.kind == LaunchExtent::Segments,
+       splits = choice.kind == LaunchExtent::Splits;
+  if (plan.find(choice.kind) != &choice)
+    return createStringError(where + ": there is one already");
+  if (splits && plan.find(LaunchExtent::Segments))
+    return createStringError(where + ": a head is cut by positions or by features, not by both");
+  bool good = segments ? isIn(choice.block, 1, kMostPositions) &&
+                             isIn(choice.multiple, choice.block, kMostPositions) &&
+                             isIn(choice.minPositions, 0, kMostPositions) &&
+                             isIn(choice.prefixCostPercent, 0, kMostPercent) &&
+                             isIn(choice.subsegments, 1, kMostSubsegments)
+              : splits ? isIn(choice.multiple, 1, kMostPositions) &&
+                             isIn(choice.minPositions, 0, kMostPositions) &&
+                             isIn(choice.max, 1, kMostParts)
+                       : isIn(choice.max, 1, kMostParts) && isIn(choice.bytes, 1, kMostElements);
+  return good ? Error::success() : createStringError(where + ": a number is out of range");
+}
+
+Error LaunchPlan::verify(llvm::ArrayRef<int64_t> ranks) const {
+  if (stages.empty())
+    return createStringError("the plan has no stage");
+  if (workspaces.size() > POLYATTN_RT_MAX_WORKSPACES)
+    return createStringError("the plan has too many workspaces");
+  for (const LaunchWorkspace &workspace : workspaces)
+    if (Error error = verifyWorkspace(*this, workspace, ranks))
+      return error;
+  llvm::StringSet<> functions;
+  for (const LaunchStage &stage : stages) {
+    if (!functions.insert(stage.function).second)
+      return createStringError("stage '" + stage.function + "': there is one already");
+    if (Error error = verifyStage(*this, stage, ranks))
+      return error;
+  }
+  for (const LaunchChoice &choice : choices)
+    if (Error error = verifyChoice(*this, choice, ranks))
+      return error;
+  return Error::success();
+}

@@ -1,0 +1,290 @@
+/*===- plan.c - the stages of an entry, one after another -----------------===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+/* All that a call has beside the caller's tensors is allocated at once: descriptors, workspaces,
+ * and the scratch of programs that keep it. An entry without workspaces needs none of it.
+ *
+ * Sums of several splits of a long sequence would take too much memory, so it is computed in
+ * rounds: all stages for some positions, then all for the next ones. */
+#include "generated_code.h"
+#include "runtime.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the workspaces of one round may take. */
+#define MAX_ROUND_BYTES ((int64_t)8 << 20)
+
+/* What a kernel of one split is given. */
+typedef struct split_tensors {
+  void **pointers;
+  polyattn_rt_memref *workspaces;
+  int64_t launch[3];
+} split_tensors;
+
+typedef struct execution {
+  const polyattn_rt_kernel *kernel;
+  const polyattn_rt_team *team;
+  const polyattn_rt_memref *whole; /* the caller's tensors */
+  polyattn_rt_launch launch;       /* of a round's sizes */
+  polyattn_rt_memref *tensors;     /* of a round */
+  const int64_t **sizes;           /* of them */
+  split_tensors *splits;
+  char **data;   /* of each workspace, NULL where it has no elements */
+  char *scratch; /* of each program and split of stages that keep it */
+} execution;
+
+typedef struct stage_work {
+  polyattn_rt_function function;
+  void **pointers; /* of all splits, one after another */
+  int64_t num_pointers, num_splits;
+  char *scratch; /* of each program and split, or NULL for the threads' own */
+  int64_t scratch_bytes;
+} stage_work;
+
+POLYATTN_CALLS_GENERATED_CODE
+static void run_range(void *context, int64_t begin, int64_t end, void *scratch) {
+  const stage_work *work = context;
+  if (work->num_splits == 1) {
+    work->function(work->pointers, begin, end, scratch);
+    return;
+  }
+  for (int64_t i = begin; i < end; ++i) {
+    int64_t program = i / work->num_splits, split = i % work->num_splits;
+    void *own = work->scratch ? work->scratch + i * work->scratch_bytes : scratch;
+    work->function(work->pointers + split * work->num_pointers, program, program + 1, own);
+  }
+}
+
+static int runs_for_splits(const polyattn_rt_stage_rule *stage) {
+  return stage->kind == POLYATTN_RT_STAGE_PER_SPLIT ||
+         stage->kind == POLYATTN_RT_STAGE_COMBINES_SPLITS;
+}
+
+/* Whether there is nothing to run. */
+static int is_idle(const polyattn_rt_stage_rule *stage, const polyattn_rt_launch *launch) {
+  return stage->kind == POLYATTN_RT_STAGE_COMBINES_SPLITS && launch->splits == 1;
+}
+
+/* A workspace as a stage sees it: whole, or the slice of a split. */
+static void describe_workspace(const execution *all, const polyattn_rt_stage_rule *stage,
+                               int64_t number, int64_t split, polyattn_rt_memref *memref) {
+  const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[number];
+  int64_t sizes[POLYATTN_MAX_RANK], elements = 1;
+  int sliced = stage->kind == POLYATTN_RT_STAGE_PER_SPLIT && polyattn_rt_is_sliced(rule);
+  for (int64_t i = 0; i < rule->rank; ++i) {
+    sizes[i] = polyattn_rt_extent_value(&rule->sizes[i], &all->launch);
+    if (i > 0)
+      elements *= sizes[i];
+  }
+  char *data = all->data[number];
+  if (rule->fill == POLYATTN_RT_FILL_LAUNCH)
+    data = (char *)all->splits[split].launch;
+  else if (sliced && data)
+    data += split * elements * polyattn_rt_dtype_bytes((int32_t)rule->dtype);
+  polyattn_rt_describe_dense(data, rule->rank - sliced, sizes + sliced, memref);
+}
+
+static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) {
+  int64_t num_tensors = all->kernel->num_tensors, splits = 1;
+  int64_t programs = polyattn_rt_count_programs(stage, &all->launch);
+  if (is_idle(stage, &all->launch) || programs == 0)
+    return 0;
+  if (runs_for_splits(stage))
+    splits = all->launch.splits;
+  for (int64_t split = 0; split < splits; ++split)
+    for (int64_t i = 0; i < stage->num_workspaces; ++i) {
+      const split_tensors *own = &all->splits[split];
+      describe_workspace(all, stage, stage->workspaces[i], split, &own->workspaces[i]);
+      own->pointers[num_tensors + i] = &own->workspaces[i];
+    }
+  int keeps = splits > 1 && stage->kind == POLYATTN_RT_STAGE_PER_SPLIT;
+  stage_work work = {
+      stage->function, all->splits[0].pointers,     num_tensors + all->kernel->plan.num_workspaces,
+      splits,          keeps ? all->scratch : NULL, polyattn_rt_round_up(stage->scratch_bytes)};
+  return polyattn_rt_parallel(run_range, &work, programs * splits, all->team,
+                              keeps ? 0 : stage->scratch_bytes);
+}
+
+/* The positions [start, start + length) of all tensors that have positions. */
+static void cut(execution *all, int64_t start, int64_t length) {
+  for (int64_t i = 0; i < all->kernel->num_tensors; ++i) {
+    const polyattn_rt_tensor_rule *rule = &all->kernel->tensors[i];
+    all->tensors[i] = all->whole[i];
+    for (int64_t d = 0; d < rule->rank && length >= 0; ++d) {
+      if (rule->sizes[d] != POLYATTN_RT_T && rule->sizes[d] != POLYATTN_RT_TK)
+        continue;
+      all->tensors[i].dimensions[d] = length;
+      all->tensors[i].offset += start * all->whole[i].dimensions[rule->rank + d];
+    }
+  }
+}
+
+/* Of all workspaces together, or -1. */
+static int64_t workspace_bytes(const execution *all) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < all->kernel->plan.num_workspaces; ++i) {
+    int64_t own = polyattn_rt_workspace_bytes(&all->kernel->plan.workspaces[i], &all->launch);
+    if (own < 0 || __builtin_add_overflow(bytes, polyattn_rt_round_up(own), &bytes))
+      return -1;
+  }
+  return bytes;
+}
+
+/* Of programs that keep their scratch, or -1. */
+static int64_t kept_scratch(const execution *all) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < all->kernel->plan.num_stages && all->launch.splits > 1; ++i) {
+    const polyattn_rt_stage_rule *stage = &all->kernel->plan.stages[i];
+    int64_t bytes = polyattn_rt_count_programs(stage, &all->launch);
+    if (stage->kind != POLYATTN_RT_STAGE_PER_SPLIT)
+      continue;
+    if (bytes < 0 || __builtin_mul_overflow(bytes, all->launch.splits, &bytes) ||
+        __builtin_mul_overflow(bytes, polyattn_rt_round_up(stage->scratch_bytes), &bytes))
+      return -1;
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+/* Positions of one round: as many as fit the memory for workspaces, in multiples of the rule's. */
+static int64_t choose_length(execution *all, int64_t positions) {
+  if (all->launch.splits == 1)
+    return positions;
+  int64_t multiple = polyattn_rt_find_choice(&all->kernel->plan, POLYATTN_RT_SPLITS)->multiple;
+  cut(all, 0, multiple);
+  int64_t bytes = workspace_bytes(all);
+  int64_t count = bytes > 0 ? MAX_ROUND_BYTES / bytes : 1;
+  int64_t length = (count > 1 ? count : 1) * multiple;
+  return length < positions ? length : positions;
+}
+
+/* The descriptors, whose number is known before a round's sizes are. */
+static char *allocate_descriptors(execution *all) {
+  int64_t num_tensors = all->kernel->num_tensors, splits = all->launch.splits;
+  int64_t num_workspaces = all->kernel->plan.num_workspaces;
+  int64_t tensors = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(polyattn_rt_memref));
+  int64_t sizes = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(void *));
+  int64_t own = polyattn_rt_round_up(splits * (int64_t)sizeof(split_tensors));
+  int64_t pointers =
+      polyattn_rt_round_up(splits * (num_tensors + num_workspaces) * (int64_t)sizeof(void *));
+  int64_t memrefs =
+      polyattn_rt_round_up(splits * num_workspaces * (int64_t)sizeof(polyattn_rt_memref));
+  int64_t data = polyattn_rt_round_up(num_workspaces * (int64_t)sizeof(char *));
+  char *memory = aligned_alloc(64, (size_t)(tensors + sizes + own + pointers + memrefs + data));
+  if (!memory)
+    return NULL;
+  char *next = memory;
+  all->tensors = (polyattn_rt_memref *)next;
+  all->sizes = (const int64_t **)(next += tensors);
+  all->splits = (split_tensors *)(next += sizes);
+  void **all_pointers = (void **)(next += own);
+  polyattn_rt_memref *all_memrefs = (polyattn_rt_memref *)(next += pointers);
+  all->data = (char **)(next + memrefs);
+  for (int64_t i = 0; i < num_tensors; ++i)
+    all->sizes[i] = all->tensors[i].dimensions;
+  for (int64_t split = 0; split < splits; ++split) {
+    split_tensors *mine = &all->splits[split];
+    mine->pointers = all_pointers + split * (num_tensors + num_workspaces);
+    mine->workspaces = all_memrefs + split * num_workspaces;
+    mine->launch[0] = split;
+    mine->launch[1] = splits;
+    for (int64_t i = 0; i < num_tensors; ++i)
+      mine->pointers[i] = &all->tensors[i];
+  }
+  all->launch.sizes = all->sizes;
+  return memory;
+}
+
+/* Workspaces and kept scratch, for the round that is cut now, which is the largest. */
+static char *allocate_data(execution *all, int64_t *bytes) {
+  int64_t scratch = kept_scratch(all), total = workspace_bytes(all);
+  *bytes = INT64_MAX;
+  if (scratch < 0 || total < 0 || __builtin_add_overflow(total, scratch, &total))
+    return NULL;
+  *bytes = total;
+  char *memory = aligned_alloc(64, total ? (size_t)total : 64), *next = memory;
+  if (!memory)
+    return NULL;
+  for (int64_t i = 0; i < all->kernel->plan.num_workspaces; ++i) {
+    const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[i];
+    int64_t own = polyattn_rt_workspace_bytes(rule, &all->launch);
+    all->data[i] = own > 0 ? next : NULL;
+    next += polyattn_rt_round_up(own);
+  }
+  all->scratch = next;
+  return memory;
+}
+
+/* All stages of the positions from `start` on. */
+static int run_round(execution *all, int64_t start) {
+  const polyattn_rt_plan *plan = &all->kernel->plan;
+  for (int64_t split = 0; split < all->launch.splits; ++split)
+    all->splits[split].launch[2] = start;
+  for (int64_t i = 0; i < plan->num_workspaces; ++i)
+    if (plan->workspaces[i].fill == POLYATTN_RT_FILL_ZERO && all->data[i])
+      memset(all->data[i], 0,
+             (size_t)polyattn_rt_workspace_bytes(&plan->workspaces[i], &all->launch));
+  for (int64_t i = 0; i < plan->num_stages; ++i)
+    if (run_stage(all, &plan->stages[i]) != 0)
+      return 1;
+  return 0;
+}
+
+static int complain(const polyattn_rt_kernel *kernel, int64_t bytes, char *error,
+                    size_t error_size) {
+  snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of workspaces", kernel->name,
+           bytes);
+  return 1;
+}
+
+static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
+                               const polyattn_rt_memref *descriptors, int64_t positions,
+                               const polyattn_rt_team *team, char *error, size_t error_size) {
+  execution all = {.kernel = kernel, .team = team, .whole = descriptors, .launch = *launch};
+  char *memory = allocate_descriptors(&all);
+  if (!memory)
+    return complain(kernel, 0, error, error_size);
+  int64_t length = choose_length(&all, positions), start = 0, bytes;
+  /* Without splits the tensors stay as they are, whatever has positions. */
+  int in_rounds = all.launch.splits > 1;
+  cut(&all, 0, in_rounds ? length : -1);
+  char *data = allocate_data(&all, &bytes);
+  int status = data ? 0 : complain(kernel, bytes, error, error_size);
+  /* Once even where there are no positions: the final state is then the initial one. */
+  while (status == 0) {
+    status = run_round(&all, start);
+    if (status != 0)
+      complain(kernel, bytes, error, error_size);
+    start += length;
+    if (!in_rounds || start >= positions)
+      break;
+    cut(&all, start, positions - start < length ? positions - start : length);
+  }
+  free(data);
+  free(memory);
+  return status;
+}
+
+int polyattn_rt_run_plan(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
+                         const polyattn_rt_memref *descriptors, void **pointers, int64_t positions,
+                         const polyattn_rt_team *team, char *error, size_t error_size) {
+  if (kernel->plan.num_workspaces > 0)
+    return run_with_workspaces(kernel, launch, descriptors, positions, team, error, error_size);
+  for (int64_t i = 0; i < kernel->plan.num_stages; ++i) {
+    const polyattn_rt_stage_rule *stage = &kernel->plan.stages[i];
+    stage_work work = {stage->function, pointers, 0, 1, NULL, stage->scratch_bytes};
+    if (polyattn_rt_parallel(run_range, &work, polyattn_rt_count_programs(stage, launch), team,
+                             stage->scratch_bytes) != 0) {
+      snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of scratch", kernel->name,
+               stage->scratch_bytes);
+      return 1;
+    }
+  }
+  return 0;
+}

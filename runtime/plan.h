@@ -1,0 +1,141 @@
+/*===- plan.h - how the kernels of an entry are launched --------*- C -*-===*\
+ *
+ * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+\*===----------------------------------------------------------------------===*/
+/* The op `tile.entry` as tables: workspaces, which the launcher brings along, stages, which run one
+ * after another, and choices, numbers that the launcher finds for each call. One form for
+ * processors and GPUs; docs/TileDialect.md says what each part means. */
+#ifndef POLYATTN_RUNTIME_PLAN_H
+#define POLYATTN_RUNTIME_PLAN_H
+
+#include "polyattn-c/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POLYATTN_RT_MAX_FACTORS 6
+#define POLYATTN_RT_MAX_WORKSPACES 32
+
+/* What an extent is counted in. */
+enum {
+  POLYATTN_RT_NUMBER,
+  POLYATTN_RT_DIMENSION, /* of one of the caller's tensors */
+  POLYATTN_RT_SEGMENTS,
+  POLYATTN_RT_SPLITS,
+  POLYATTN_RT_PARTS
+};
+
+/* times * ceildiv(base + plus, divisor), and nothing below zero. */
+typedef struct polyattn_rt_extent {
+  int64_t base, tensor, dimension, plus, divisor, times;
+} polyattn_rt_extent;
+
+/* What a workspace holds before the first stage. */
+enum {
+  POLYATTN_RT_FILL_NONE,
+  POLYATTN_RT_FILL_ZERO,
+  POLYATTN_RT_FILL_LAUNCH /* three int64: the split, how many there are, the first row's position */
+};
+
+/* A dense tensor that the launcher brings along. */
+typedef struct polyattn_rt_workspace_rule {
+  int64_t dtype, fill, rank;
+  polyattn_rt_extent sizes[POLYATTN_MAX_RANK];
+} polyattn_rt_workspace_rule;
+
+/* How the programs of a stage run. */
+enum {
+  POLYATTN_RT_STAGE,
+  /* Once for each split, with its slice of workspaces whose first dimension is the splits. Where
+   * there are several, each program keeps its scratch from round to round. */
+  POLYATTN_RT_STAGE_PER_SPLIT,
+  POLYATTN_RT_STAGE_COMBINES_SPLITS, /* as often, with whole workspaces; not where there is one */
+  POLYATTN_RT_STAGE_CHAINED          /* a program begins when those before it have begun */
+};
+
+/* Compiled code: runs the programs [begin, end). `tensors[i]` points to the strided memref
+ * descriptor of the i-th tensor: the caller's, inputs first, then the stage's workspaces;
+ * `scratch` is the thread's own. */
+typedef void (*polyattn_rt_function)(void *const *tensors, int64_t begin, int64_t end,
+                                     void *scratch);
+
+/* The number of programs is the product of the extents. */
+typedef struct polyattn_rt_stage_rule {
+  polyattn_rt_function function; /* NULL on GPUs */
+  int64_t kind, scratch_bytes;
+  int64_t cluster; /* CTAs of a program; 1 on processors */
+  polyattn_rt_extent programs[POLYATTN_RT_MAX_FACTORS];
+  int64_t num_programs;
+  const int64_t *workspaces; /* numbers of the plan's */
+  int64_t num_workspaces;
+} polyattn_rt_stage_rule;
+
+/* The kind is the extent's base that stands for the choice; what a kind does not have is 0. */
+typedef struct polyattn_rt_choice_rule {
+  int64_t kind;
+  polyattn_rt_extent of; /* positions of segments and splits, items of parts */
+  int64_t block, multiple, min_positions, prefix_cost_percent, subsegments, max, bytes;
+} polyattn_rt_choice_rule;
+
+typedef struct polyattn_rt_plan {
+  const polyattn_rt_workspace_rule *workspaces;
+  int64_t num_workspaces;
+  const polyattn_rt_stage_rule *stages;
+  int64_t num_stages;
+  const polyattn_rt_choice_rule *choices;
+  int64_t num_choices;
+} polyattn_rt_plan;
+
+/* What extents are counted with: the sizes of each of the caller's tensors, and what is chosen. */
+typedef struct polyattn_rt_launch {
+  const int64_t *const *sizes;
+  int64_t segments, splits, parts;
+} polyattn_rt_launch;
+
+/* The number, or -1 where it does not fit. */
+int64_t polyattn_rt_extent_value(const polyattn_rt_extent *extent,
+                                 const polyattn_rt_launch *launch);
+/* The product, or -1 where it does not fit; of no extents 1. */
+int64_t polyattn_rt_count_extents(const polyattn_rt_extent *extents, int64_t count,
+                                  const polyattn_rt_launch *launch);
+int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
+                                   const polyattn_rt_launch *launch);
+/* Of all elements, or -1. A workspace with a slice for each split is needed where there are
+ * several: else it has no bytes. */
+int64_t polyattn_rt_workspace_bytes(const polyattn_rt_workspace_rule *workspace,
+                                    const polyattn_rt_launch *launch);
+/* Whether a workspace has a slice for each split. */
+int polyattn_rt_is_sliced(const polyattn_rt_workspace_rule *workspace);
+
+/* Who runs programs, and what the model must know of them. A processor's thread runs one program
+ * at a time, and takes long to do so: cutting is only for threads that would have none. On a GPU
+ * any number of programs run in waves, one CTA on each multiprocessor. */
+typedef struct polyattn_rt_workers {
+  int64_t count;
+  int one_program_each;    /* never more programs than workers */
+  int64_t processors;      /* for splits; 0 to ask the system when it matters */
+  int64_t max_bytes;       /* of workspaces, and of scratch where that counts */
+  int counts_scratch;      /* every program has its scratch, in the same memory */
+  double blocks_of_prefix; /* what it costs to add the sums of a segment to a state, in blocks */
+  double blocks_of_launch; /* what a stage more costs */
+} polyattn_rt_workers;
+
+/* The threads of a processor, and the multiprocessors of a GPU. */
+polyattn_rt_workers polyattn_rt_threads(int64_t count);
+polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count);
+
+/* Makes the plan's choices for a call of these sizes. Splits and parts follow from the sizes and
+ * the machine, segments from the workers, too. */
+void polyattn_rt_choose(const polyattn_rt_plan *plan, const polyattn_rt_workers *workers,
+                        polyattn_rt_launch *launch);
+/* The choice of a kind, or NULL. */
+const polyattn_rt_choice_rule *polyattn_rt_find_choice(const polyattn_rt_plan *plan, int64_t kind);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* POLYATTN_RUNTIME_PLAN_H */
