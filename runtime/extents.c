@@ -16,8 +16,9 @@ static int64_t base_of(const polyattn_rt_extent *extent, const polyattn_rt_launc
     return launch->splits;
   case POLYATTN_RT_PARTS:
     return launch->parts;
+  default: /* a number, which is what is added */
+    return 0;
   }
-  return 0;
 }
 
 int64_t polyattn_rt_extent_value(const polyattn_rt_extent *extent,

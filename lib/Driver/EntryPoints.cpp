@@ -60,9 +60,10 @@ private:
   }
   /// A struct of int64 as an array of them.
   template <typename Struct> llvm::Constant *words(const Struct &value) {
-    static_assert(sizeof value % sizeof(int64_t) == 0);
-    llvm::SmallVector<int64_t> all(sizeof value / sizeof(int64_t));
-    memcpy(all.data(), &value, sizeof value);
+    constexpr size_t kBytes = sizeof(Struct), kWordBytes = sizeof(int64_t);
+    static_assert(kBytes % kWordBytes == 0);
+    llvm::SmallVector<int64_t> all(kBytes / kWordBytes);
+    memcpy(all.data(), &value, kBytes);
     return numbers(all, all.size(), 0);
   }
   llvm::Constant *number(int64_t value) { return llvm::ConstantInt::getSigned(i64, value); }

@@ -134,6 +134,7 @@ private:
       return llvm::createStringError("@" + name + ": its positions cannot be cut into " +
                                      llvm::Twine(cuts) + " segments");
     std::vector<const int64_t *> sizes;
+    sizes.reserve(tensors.size());
     for (const Array &tensor : tensors)
       sizes.push_back(tensor.shape.data());
     polyattn_rt_launch launch = {sizes.data(), 1, 1, 1};

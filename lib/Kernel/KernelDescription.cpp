@@ -169,6 +169,7 @@ static bool readFirst(const llvm::json::Value *value, KernelDescription &kernel)
 
 std::vector<int64_t> KernelDescription::ranks() const {
   std::vector<int64_t> result;
+  result.reserve(tensors.size());
   for (const TensorDescription &tensor : tensors)
     result.push_back(tensor.sizes.size());
   return result;

@@ -198,8 +198,9 @@ static uint64_t bind(const polyattn_cuda_parameter *parameter, const polyattn_rt
     return (uint64_t)tensor->strides[parameter->dimension];
   case POLYATTN_CUDA_WORKSPACE:
     return (uint64_t)(uintptr_t)all->scratch;
+  default: /* what is not read */
+    return 0;
   }
-  return 0;
 }
 
 static int launch_stage(const polyattn_cuda_kernel *kernel, int64_t stage, const arguments *all,
