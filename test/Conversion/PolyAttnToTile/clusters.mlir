@@ -43,8 +43,9 @@ polyattn.feature_map @map(%x: [64], %theta: 64x256, %bias: 256) {
 
 // What a launch cuts is not there for a cluster to share.
 // PARTS-NOT: cluster
-// PARTS: tile.kernel @shared attributes {{.*}}polyattn.max_splits = 2
+// PARTS: tile.kernel @shared attributes
 // PARTS-NOT: cluster
+// PARTS: tile.choose splits {{.*}}max = 2 : i64
 
 // ALONE: tile.kernel @shared
 // ALONE-NOT: cluster
