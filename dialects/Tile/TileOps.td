@@ -141,8 +141,8 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments]> {
     As `tile.load`, the other way round: only the first `valid` rows are written where it is
     given. Elements are rounded to the tensor's type.
   }];
-  let arguments = (ins Tile_TileType:$tile, AnyMemRef:$memref, Variadic<Index>:$indices,
-                       Optional<Index>:$valid, I64Attr:$row_dim, I64Attr:$col_dim);
+  let arguments = (ins Tile_TileType:$tile, Arg<AnyMemRef, "", [MemWrite]>:$memref,
+                       Variadic<Index>:$indices, Optional<Index>:$valid, I64Attr:$row_dim, I64Attr:$col_dim);
   let assemblyFormat = [{
     $tile `,` $memref `[` $indices `]` (`valid` $valid^)? attr-dict `:` type($tile) `,`
     type($memref)
@@ -159,7 +159,7 @@ def Tile_BufferOp : Tile_Op<"buffer"> {
     Example: `%s = tile.buffer : !tile.buffer<1024x64>`
   }];
   let arguments = (ins UnitAttr:$persistent);
-  let results = (outs Tile_BufferType:$result);
+  let results = (outs Res<Tile_BufferType, "", [MemAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
@@ -169,7 +169,7 @@ def Tile_ReadOp : Tile_Op<"read"> {
     The value is that of the moment: no write to these rows may come between this op and
     the uses of its result.
   }];
-  let arguments = (ins Tile_BufferType:$buffer, Index:$row);
+  let arguments = (ins Arg<Tile_BufferType, "", [MemRead]>:$buffer, Index:$row);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$buffer `[` $row `]` attr-dict `:` type($buffer) `->` type($result)";
   let hasVerifier = 1;
@@ -177,7 +177,7 @@ def Tile_ReadOp : Tile_Op<"read"> {
 
 def Tile_WriteOp : Tile_Op<"write"> {
   let summary = "writes a tile to rows of a buffer";
-  let arguments = (ins Tile_TileType:$tile, Tile_BufferType:$buffer, Index:$row);
+  let arguments = (ins Tile_TileType:$tile, Arg<Tile_BufferType, "", [MemWrite]>:$buffer, Index:$row);
   let assemblyFormat = "$tile `,` $buffer `[` $row `]` attr-dict `:` type($tile) `,` type($buffer)";
   let hasVerifier = 1;
 }
@@ -193,8 +193,8 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
       : !tile.tile<128x64xf32>, !tile.tile<64x32xf32>, !tile.buffer<128x32>
     ```
   }];
-  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Tile_BufferType:$buffer,
-                       Index:$row, Optional<Index>:$bound, Optional<Tile_TileType>:$factor,
+  let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs,
+                       Arg<Tile_BufferType, "", [MemRead, MemWrite]>:$buffer, Index:$row, Optional<Index>:$bound, Optional<Tile_TileType>:$factor,
                        OptionalAttr<Tile_PrecisionAttr>:$precision);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $buffer `[` $row `]` (`bound` $bound^)? (`factor` $factor^ `:` type($factor))?
