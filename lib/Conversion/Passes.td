@@ -136,6 +136,112 @@ def DropEntries : Pass<"tile-drop-entries", "::mlir::ModuleOp"> {
   let dependentDialects = ["::polyattn::tile::TileDialect"];
 }
 
+def ApproximateMath : Pass<"polyattn-approximate-math", "::mlir::func::FuncOp"> {
+  let summary = "functions of f32 become polynomials";
+  let description = [{
+    exp, tanh, log, sin and other functions of f32, single or in vectors, become multiply-adds: what
+    were left of the math dialect would become calls of libm, one for each lane. Square roots and
+    absolute values stay; f64 stays, too. `polyattn.instructions` of the function says what there is to
+    use (`--tile-to-vector`).
+
+    Numeric contract: precision-reducing, by some units in the last place of f32.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def VectorToLLVM : Pass<"polyattn-vector-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "vector code in the LLVM dialect, in one conversion";
+  let description = [{
+    What `--tile-to-vector` and `--polyattn-approximate-math` leave, of the dialects arith, cf, func,
+    math, scf and vector, becomes LLVM's. An op of another dialect is an error.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
+                           "::polyattn::tile::TileDialect"];
+}
+
+def CarryStates : Pass<"tile-carry-states"> {
+  let summary = "loops over positions carry the states that they update";
+  let description = [{
+    A loop over blocks of positions reads a state and adds to it in each iteration. Where an
+    iteration does that with the whole of it, the state becomes a tile that the loop carries, in
+    the registers of accumulators:
+
+    ```mlir
+    %s = tile.buffer : <64x64>
+    scf.for ... {
+      %r = tile.read %s[%c0] : <64x64> -> <64x64xf32>
+      ...
+      tile.accumulate %k, %v, %s[%c0] : ...
+    }
+    ```
+
+    becomes a loop with an `iter_args` of `!tile.tile<64x64xf32>`, whose products read a `tile.map` of
+    it, rounded as their factors are, and to which `tile.dot ... acc` adds. What is read after the
+    loop is written back.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"elements", "elements", "int64_t", "64 * 256",
+           "The most numbers that a kernel's loops carry so; by default 64 registers of each of "
+           "256 threads">,
+  ];
+}
+
+def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
+  let summary = "block programs become kernels of a GPU, one CTA for each program";
+  let description = [{
+    Every `tile.kernel` becomes a kernel of the `gpu.module @kernels`, which is the program of one thread in
+    the warp dialect:
+
+    ```mlir
+    gpu.func @name(...) kernel attributes {warp.num_warps = 4, warp.shared_bytes = ...}
+    ```
+
+    CTA p runs the program of batch p / H and head p % H; in a kernel that cuts positions that of
+    segment p / (B H), and of batch and head by the rest.
+    Tiles are spread over the threads of a CTA or stand in shared memory; what has no place in
+    `shared-bytes` stands in global memory. A plan of memory is tried by lowering the kernel, so the
+    kernel that is kept is the last of a few. Products must say their precision (`--tile-set-precision`).
+
+    Numeric contract: reassociating, sums over threads; products round their operands as their
+    precision says.
+  }];
+  let dependentDialects = ["::polyattn::warp::WarpDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"warps", "warps", "int64_t", "0",
+           "Warps of a CTA, a power of two up to 16; 0 for four, or eight where loops carry much">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "163 * 1024",
+           "Shared memory that a CTA may use, in bytes">,
+    Option<"pipelineCopies", "pipeline-copies", "bool", "true",
+           "Copy the next block of positions while computing on this one, where shared memory has "
+           "place for both">,
+  ];
+}
+
+def UnrollLoops : Pass<"warp-unroll-loops", "::mlir::ModuleOp"> {
+  let summary = "loops of GPU kernels say how far they are unrolled";
+  let description = [{
+    Iterations that are computed together have their loads on the way at once, in registers. Each loop with a
+    constant number of iterations, loads and no barrier gets `warp.unroll = N`: up to 4 of its
+    iterations, as many as leave the values that live at one time within `registers` of a thread.
+    Each kernel gets `warp.registers`, the most that live at one time without any unrolling, in
+    registers of 32 bits (`RegisterPressure`). `--warp-to-nvvm` unrolls; ptxas is told to unroll nothing.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::polyattn::warp::WarpDialect"];
+  let options = [
+    Option<"registers", "registers", "int64_t", "240",
+           "Registers of a thread that its live values should stay below">,
+  ];
+}
+
 def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
   let summary = "kernels for a GPU become functions that the emulator runs";
   let description = [{

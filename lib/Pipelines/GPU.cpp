@@ -10,7 +10,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
-#include "polyattn/Conversion/TileToWarp.h"
 #include "polyattn/Target/NVPTX.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -60,11 +59,13 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
 void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   TileToWarpOptions kernels;
   kernels.sharedBytes = options.chip.sharedBytesPerBlock;
-  passes.addPass(createCarryStatesPass());
-  passes.addPass(createTileToWarpPass(kernels));
+  passes.addPass(createCarryStates());
+  passes.addPass(createTileToWarp(kernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
-  passes.addPass(createUnrollLoopsPass(options.chip.usableRegistersPerThread()));
+  UnrollLoopsOptions unrolling;
+  unrolling.registers = options.chip.usableRegistersPerThread();
+  passes.addPass(createUnrollLoops(unrolling));
 }
 
 void polyattn::buildWarpToNVVMPipeline(mlir::OpPassManager &passes, const GPUDescription &chip) {

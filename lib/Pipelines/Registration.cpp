@@ -18,7 +18,6 @@
 #include "mlir/Transforms/Passes.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
-#include "polyattn/Conversion/TileToWarp.h"
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Transforms/Passes.h"
@@ -37,5 +36,4 @@ void polyattn::registerPasses() {
   registerCPUPipeline();
   registerGPUPipelines();
   registerTileToVectorPasses();
-  registerTileToWarpPasses();
 }

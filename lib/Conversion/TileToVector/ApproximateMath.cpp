@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ApproximateMath.h"
 #include "lib/Conversion/ExpandMath/Formula.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -17,7 +16,13 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Target/CPU.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_APPROXIMATEMATH
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
 
 using namespace mlir;
 using polyattn::Instructions;
@@ -196,12 +201,7 @@ struct FloorAsArithmetic : OpRewritePattern<math::FloorOp> {
 
 /// Functions become polynomials: what is left of the math dialect would become calls of libm,
 /// one for each lane.
-struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ApproximateMathPass)
-  StringRef getArgument() const final { return "polyattn-approximate-math"; }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
-  }
+struct ApproximateMathPass : polyattn::impl::ApproximateMathBase<ApproximateMathPass> {
   bool hasFunctions() {
     return getOperation()
         .walk([](Operation *op) {
@@ -244,7 +244,3 @@ struct ApproximateMathPass : PassWrapper<ApproximateMathPass, OperationPass<func
 };
 
 } // namespace
-
-std::unique_ptr<Pass> polyattn::createApproximateMathPass() {
-  return std::make_unique<ApproximateMathPass>();
-}

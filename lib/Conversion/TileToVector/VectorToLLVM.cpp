@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ApproximateMath.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -23,19 +22,20 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_VECTORTOLLVM
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
 
 using namespace mlir;
 
 namespace {
 
 /// One conversion for every dialect that tile-to-vector uses.
-struct VectorToLLVMPass : PassWrapper<VectorToLLVMPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorToLLVMPass)
-  StringRef getArgument() const final { return "polyattn-vector-to-llvm"; }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<LLVM::LLVMDialect, cf::ControlFlowDialect, polyattn::tile::TileDialect>();
-  }
+struct VectorToLLVMPass : polyattn::impl::VectorToLLVMBase<VectorToLLVMPass> {
   void runOnOperation() final {
     MLIRContext *context = &getContext();
     LLVMConversionTarget target(*context);
@@ -59,6 +59,6 @@ struct VectorToLLVMPass : PassWrapper<VectorToLLVMPass, OperationPass<ModuleOp>>
 } // namespace
 
 void polyattn::buildVectorToLLVMPipeline(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(polyattn::createApproximateMathPass());
-  pm.addPass(std::make_unique<VectorToLLVMPass>());
+  pm.addNestedPass<func::FuncOp>(polyattn::createApproximateMath());
+  pm.addPass(createVectorToLLVM());
 }

@@ -17,7 +17,12 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/TileToWarp.h"
+#include "polyattn/Conversion/Passes.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_CARRYSTATES
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
 
 using namespace mlir;
 using namespace polyattn;
@@ -133,19 +138,11 @@ static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &sta
 }
 
 namespace {
-struct CarryStatesPass : PassWrapper<CarryStatesPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryStatesPass)
-
-  CarryStatesPass() = default;
-  CarryStatesPass(const CarryStatesPass &other) : PassWrapper(other) { elements = other.elements; }
-
-  StringRef getArgument() const final { return "tile-carry-states"; }
-  StringRef getDescription() const final {
-    return "Let loops over positions carry the states that they update";
-  }
+struct CarryStatesPass : polyattn::impl::CarryStatesBase<CarryStatesPass> {
+  using CarryStatesBase::CarryStatesBase;
 
   void runOnOperation() final {
-    getOperation().walk([&](KernelOp kernel) {
+    getOperation()->walk([&](KernelOp kernel) {
       SmallVector<scf::ForOp> loops;
       kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
       SmallVector<BufferOp> buffers;
@@ -166,16 +163,5 @@ struct CarryStatesPass : PassWrapper<CarryStatesPass, OperationPass<ModuleOp>> {
         }
     });
   }
-
-  /// By default 64 registers of each of 256 threads.
-  Option<int64_t> elements{*this, "elements",
-                           llvm::cl::desc("The most numbers that a kernel's loops carry so"),
-                           llvm::cl::init(64 * 256)};
 };
 } // namespace
-
-std::unique_ptr<Pass> polyattn::createCarryStatesPass() {
-  return std::make_unique<CarryStatesPass>();
-}
-
-void polyattn::registerCarryStatesPass() { PassRegistration<CarryStatesPass>(); }

@@ -20,7 +20,7 @@
 #include "Placement.h"
 #include "lib/Conversion/Analysis/FirstFit.h"
 #include "mlir/IR/IRMapping.h"
-#include "polyattn/Conversion/TileToWarp.h"
+#include "polyattn/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include <functional>
 

@@ -14,7 +14,7 @@
 
 #include "Layout.h"
 #include "dialects/Tile/Tile.h"
-#include "polyattn/Conversion/TileToWarp.h"
+#include "polyattn/Conversion/Passes.h"
 
 namespace polyattn::tile_to_warp {
 

@@ -7,6 +7,12 @@
 
 #include "KernelLowering.h"
 #include "Precision.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_TILETOWARP
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
 
 using namespace mlir;
 using namespace polyattn;
@@ -16,28 +22,8 @@ using namespace polyattn::tile_to_warp;
 static constexpr int64_t kReservedBytes = 1024;
 
 namespace {
-struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TileToWarpPass)
-
-  TileToWarpPass() = default;
-  TileToWarpPass(const TileToWarpOptions &options) {
-    warps = options.warps;
-    sharedBytes = options.sharedBytes;
-    pipelineCopies = options.pipelineCopies;
-  }
-  TileToWarpPass(const TileToWarpPass &other) : PassWrapper(other) {
-    warps = other.warps;
-    sharedBytes = other.sharedBytes;
-    pipelineCopies = other.pipelineCopies;
-  }
-
-  StringRef getArgument() const final { return "tile-to-warp"; }
-  StringRef getDescription() const final {
-    return "Turn block programs into kernels of a GPU, one CTA for each program";
-  }
-  void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<warp::WarpDialect, vector::VectorDialect>();
-  }
+struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
+  using TileToWarpBase::TileToWarpBase;
 
   /// Four warps, one for each sub-core, have the longest rows and columns of pieces; eight where
   /// what a loop carries would leave them too few registers for products.
@@ -137,26 +123,5 @@ struct TileToWarpPass : PassWrapper<TileToWarpPass, OperationPass<ModuleOp>> {
       kernel.erase();
     }
   }
-
-  Option<int64_t> warps{*this, "warps",
-                        llvm::cl::desc("Warps of a CTA, a power of two; 0 for a choice"),
-                        llvm::cl::init(0)};
-  Option<int64_t> sharedBytes{*this, "shared-bytes",
-                              llvm::cl::desc("Shared memory that a CTA may use, in bytes"),
-                              llvm::cl::init(163 * 1024)};
-  Option<bool> pipelineCopies{
-      *this, "pipeline-copies",
-      llvm::cl::desc("Copy the next block of positions while computing on this one"),
-      llvm::cl::init(true)};
 };
 } // namespace
-
-std::unique_ptr<Pass> polyattn::createTileToWarpPass(const TileToWarpOptions &options) {
-  return std::make_unique<TileToWarpPass>(options);
-}
-
-void polyattn::registerTileToWarpPasses() {
-  PassRegistration<TileToWarpPass>();
-  registerCarryStatesPass();
-  registerUnrollLoopsPass();
-}

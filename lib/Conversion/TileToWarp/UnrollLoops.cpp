@@ -15,7 +15,12 @@
 #include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
-#include "polyattn/Conversion/TileToWarp.h"
+#include "polyattn/Conversion/Passes.h"
+
+namespace polyattn {
+#define GEN_PASS_DEF_UNROLLLOOPS
+#include "lib/Conversion/Passes.h.inc"
+} // namespace polyattn
 
 using namespace mlir;
 using namespace polyattn;
@@ -63,19 +68,8 @@ static int64_t turnsAtOnce(scf::ForOp loop, const RegisterPressure &pressure, in
 }
 
 namespace {
-struct UnrollLoopsPass : PassWrapper<UnrollLoopsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnrollLoopsPass)
-
-  UnrollLoopsPass() = default;
-  UnrollLoopsPass(int64_t registers) { this->registers = registers; }
-  UnrollLoopsPass(const UnrollLoopsPass &other) : PassWrapper(other) {
-    registers = other.registers;
-  }
-
-  StringRef getArgument() const final { return "warp-unroll-loops"; }
-  StringRef getDescription() const final {
-    return "Say of each loop of a kernel how many of its turns are computed at once";
-  }
+struct UnrollLoopsPass : polyattn::impl::UnrollLoopsBase<UnrollLoopsPass> {
+  using UnrollLoopsBase::UnrollLoopsBase;
 
   void runOnOperation() final {
     getOperation().walk([&](gpu::GPUFuncOp kernel) {
@@ -88,15 +82,5 @@ struct UnrollLoopsPass : PassWrapper<UnrollLoopsPass, OperationPass<ModuleOp>> {
       });
     });
   }
-
-  Option<int64_t> registers{*this, "registers",
-                            llvm::cl::desc("Of a thread, what its live values should stay below"),
-                            llvm::cl::init(240)};
 };
 } // namespace
-
-std::unique_ptr<Pass> polyattn::createUnrollLoopsPass(int64_t registers) {
-  return std::make_unique<UnrollLoopsPass>(registers);
-}
-
-void polyattn::registerUnrollLoopsPass() { PassRegistration<UnrollLoopsPass>(); }

@@ -15,7 +15,6 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
 #include "polyattn/Conversion/Passes.h"
-#include "polyattn/Conversion/TileToWarp.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 #include <random>
@@ -86,7 +85,7 @@ protected:
     SetPrecisionOptions precision;
     precision.tensorCores = true;
     passes.addPass(createSetPrecision(precision));
-    passes.addPass(createTileToWarpPass(options));
+    passes.addPass(createTileToWarp(options));
     ASSERT_TRUE(succeeded(passes.run(*module)));
     text.clear();
     llvm::raw_string_ostream stream(text);
