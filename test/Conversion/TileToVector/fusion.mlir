@@ -7,11 +7,11 @@
 #m = strided<[?, 1], offset: ?>
 
 // CHECK-LABEL: func.func @dual
-// AVX512: %[[R:.*]]:19 = scf.for
+// AVX512: scf.for {{.*}} iter_args({{(.*vector<16xf32>){16}(,|\))}}
 // AVX512-COUNT-16: vector.fma {{.*}} : vector<16xf32>
 // AVX512: scf.yield
 // AVX512-COUNT-8: arith.mulf {{.*}} : vector<16xf32>
-// AVX2: %[[R:.*]]:11 = scf.for
+// AVX2: scf.for {{.*}} iter_args({{(.*vector<8xf32>){8}(,|\))}}
 // AVX2-COUNT-8: vector.fma {{.*}} : vector<8xf32>
 // AVX2: scf.yield
 // AVX2-COUNT-4: arith.mulf {{.*}} : vector<8xf32>

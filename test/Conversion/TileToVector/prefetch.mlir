@@ -5,7 +5,7 @@
 #m = strided<[?, ?, ?, 1], offset: ?>
 
 // CHECK-LABEL: func.func @blocks
-// CHECK: %[[R:.*]]:20 = scf.for {{.*}} iter_args(
+// CHECK: scf.for {{.*}} -> (vector<16xf32>,
 // CHECK-COUNT-64: vector.fma
 // CHECK: "llvm.intr.prefetch"(%[[RESULT:.*]]) <{{.*}}hint = 2 : i32, rw = 1
 // CHECK-NEXT: %[[BELOW:.*]] = llvm.getelementptr %[[RESULT]][%{{.*}}]

@@ -1,10 +1,10 @@
 // RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp --canonicalize --cse | FileCheck %s
-// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=3000 --canonicalize --cse | FileCheck %s --check-prefix=ONE
-// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=7168 --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=2048 --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=8192 --canonicalize --cse | FileCheck %s --check-prefix=ONE
 // RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s --check-prefix=ONE
 
 // The copies of the first block start before the loop, if it has a turn; those of the next block
-// behind the barrier at which this one's are there, into the other 1536 bytes. Products read the
+// behind the barrier at which this one's are there, into the other stage. Products read the
 // stage of their turn. Nothing else waits.
 
 // CHECK-LABEL: gpu.func @stages
@@ -19,7 +19,7 @@
 // CHECK: scf.for %[[T:.*]] = %c0 to %[[N]] step %c16 iter_args(%[[STAGE:.*]] = %c0_i32) -> (i32) {
 // CHECK-NEXT: warp.wait_copies 0
 // CHECK-NEXT: warp.barrier
-// CHECK: %[[OTHER:.*]] = arith.subi %c0_i32, %[[STAGE]] : i32
+// CHECK: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[STAGE]] : i32
 // CHECK: %[[NEXT:.*]] = arith.addi %[[T]], %c16 : index
 // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[N]] : index
 // CHECK: scf.if %[[MORE]] {
@@ -27,7 +27,7 @@
 // CHECK: warp.copy_async
 // CHECK: warp.commit_copies
 // CHECK: warp.store_shared
-// CHECK: %[[AFTER:.*]] = arith.subi %c1536_i32, %[[STAGE]] : i32
+// CHECK: %[[AFTER:.*]] = arith.subi %{{.*}}, %[[STAGE]] : i32
 // CHECK-NOT: warp.wait_copies
 // CHECK: arith.addi %{{.*}}, %[[STAGE]] : i32
 // CHECK: warp.ldmatrix
@@ -36,7 +36,8 @@
 // CHECK: scf.yield %[[AFTER]] : i32
 
 // Where there is no place for both, or only that of a third CTA, copies are waited for in the turn
-// that starts them.
+// that starts them. A stage is two blocks of 16 x 16 bf16, half a KiB each and less than one with what keeps
+// rows apart: 2 KiB have place for one stage, and 8 KiB for three CTAs with one each, but not with two.
 
 // ONE-LABEL: gpu.func @stages
 // ONE-NOT: "two stages"
