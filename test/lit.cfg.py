@@ -1,5 +1,6 @@
 import os
 import platform
+import shutil
 import subprocess
 import sys
 
@@ -53,6 +54,10 @@ if not sanitize and subprocess.run(
         ["sh", "-c", "echo 'int main(void) { return 0; }' | gcc -fopenmp -x c - -o /dev/null"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
     config.available_features.add("openmp")
+
+# What scripts/install-dependencies has for `make lint`.
+if all(map(shutil.which, ("clang-format-22", "clang-tidy-22", "git"))):
+    config.available_features.add("lint")
 
 # Built by a target of their own, because their link takes long.
 if os.path.exists(os.path.join(config.polyattn_build, "static", "polyattn-run")):
