@@ -83,6 +83,7 @@ Value BlockState::readNormalizer(TileBuilder &b, Value row, int64_t count) const
 
 void BlockState::fill(TileBuilder &b, const StoredState *given, const SegmentsBehind *behind) {
   std::vector<double> inverse;
+  inverse.reserve(shape.weights.size());
   for (double weight : shape.weights)
     inverse.push_back(1 / weight);
   forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
