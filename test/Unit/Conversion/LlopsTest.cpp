@@ -30,9 +30,9 @@ INSTANTIATE_TEST_SUITE_P(Widths, Llops, ::testing::Values(16, 8, 4),
                          [](const auto &info) { return "W" + std::to_string(info.param); });
 
 TEST_P(Llops, MatchesTheDefinition) {
-  Kernel kernel(readFile(POLYATTN_TEST_DIR "/Tile/llops.mlir"),
-                {GetParam(), GetParam() == 16 ? 32 : 16, 32768,
-                 Instructions::Fma | Instructions::Round});
+  Kernel kernel(
+      readFile(POLYATTN_TEST_DIR "/Tile/llops.mlir"),
+      {GetParam(), GetParam() == 16 ? 32 : 16, 32768, Instructions::Fma | Instructions::Round});
   ASSERT_TRUE(kernel.valid()) << kernel.error();
   std::mt19937 random(7);
   const int64_t B = 2, H = 2, Hkv = 1, d = 64, m = 256, dv = 64;
