@@ -16,9 +16,9 @@ using namespace polyattn;
 /// Whether polyattn_NAME is something else in the headers that a program may include beside, or is
 /// of one of their families, which grow.
 static bool isTaken(llvm::StringRef name) {
-  static constexpr llvm::StringLiteral kFamilies[] = {"api",   "call",  "compile", "cuda",
-                                                      "dense", "error", "kernel",  "parallel",
-                                                      "rt",    "set",   "task",    "tensor"};
+  static constexpr llvm::StringLiteral kFamilies[] = {
+      "api",      "call",      "compile", "cuda", "dense", "error",  "explain", "ir",    "kernel",
+      "parallel", "reference", "rt",      "save", "set",   "string", "task",    "tensor"};
   return llvm::is_contained(kFamilies, name.take_until([](char c) { return c == '_'; }));
 }
 

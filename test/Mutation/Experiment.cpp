@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Experiment.h"
+#include "dialects/Warp/Warp.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "polyattn/Target/NVPTX.h"
 #include "test/Support/Processes.h"
 #include "llvm/Support/FileSystem.h"
@@ -69,6 +71,8 @@ Error Experiment::compile(const Options &options) {
   });
   if (!function)
     return llvm::createStringError("the GPU pipeline does not lower this spec");
+  // A mutant may change how often a loop runs; the emulator unrolls nothing.
+  function.walk([](scf::ForOp loop) { loop->removeAttr(warp::kUnrollAttrName); });
   std::string text;
   llvm::raw_string_ostream stream(text);
   mutated = plantMutants(function, signature->name, stream);
