@@ -237,7 +237,7 @@ def UnrollLoops : Pass<"warp-unroll-loops", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::polyattn::warp::WarpDialect"];
   let options = [
-    Option<"registers", "registers", "int64_t", "240",
+    Option<"registers", "registers", "int64_t", "170",
            "Registers of a thread that its live values should stay below">,
   ];
 }

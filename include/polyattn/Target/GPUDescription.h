@@ -61,8 +61,10 @@ struct GPUDescription {
                     registersPerSM / (perThread * threads));
   }
 
-  /// Registers that a kernel should stay below: near the limit ptxas spills unpredictably.
-  int64_t usableRegistersPerThread() const { return registersPerThread - 15; }
+  /// Registers that the values of a kernel in the warp dialect may take: a third is for what comes
+  /// after it, addresses, functions that are expanded and the order that ptxas chooses. Near the
+  /// limit it spills unpredictably.
+  int64_t usableRegistersPerThread() const { return registersPerThread * 2 / 3; }
 };
 
 } // namespace polyattn
