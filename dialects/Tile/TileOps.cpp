@@ -42,7 +42,7 @@ static bool mayRunBetween(Operation *read, Operation *write, Operation *use) {
   if (!nearWrite || !read->isBeforeInBlock(nearWrite))
     return false;
   // The ops of one block around both, from the outermost on: in a loop that uses the value in each
-  // turn a write stands before the use of the next one, wherever it is.
+  // iteration a write stands before the use of the next one, wherever it is.
   Operation *nearUse = read->getBlock()->findAncestorOpInBlock(*use);
   while (nearWrite == nearUse && nearUse != use && nearWrite != write) {
     if (isa<LoopLikeOpInterface>(nearUse))

@@ -28,7 +28,7 @@ namespace polyattn::warp {
 
 /// Says how many CTAs the clusters of a kernel have.
 constexpr llvm::StringLiteral kClusterAttrName = "warp.cluster";
-/// Says how many turns of a loop are computed at once.
+/// Says how many iterations of a loop are computed at once.
 constexpr llvm::StringLiteral kUnrollAttrName = "warp.unroll";
 
 /// The CTAs of a kernel's clusters: 1 where it has none.

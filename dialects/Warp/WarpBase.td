@@ -55,9 +55,9 @@ def Warp_Dialect : Dialect {
     that, `workspace` or, for what is read anew, `tensor`. So is `warp.registers`, an estimate of
     the registers of a thread that are in use at one time.
 
-    **Loops.** A thread computes loops turn by turn, and no tool behind this dialect changes that,
-    but for loops with `warp.unroll = N`: N of their turns are computed at once, with all that
-    these load on the way. The number of turns must be known, and a multiple of N.
+    **Loops.** A thread computes loops iteration by iteration, and no tool behind this dialect changes that,
+    but for loops with `warp.unroll = N`: N of their iterations are computed at once, with all that
+    these load on the way. The number of iterations must be known, and a multiple of N.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -24,19 +24,19 @@ int64_t polyattn::warp::getClusterSize(gpu::GPUFuncOp kernel) {
   return size ? size.getInt() : 1;
 }
 
-static LogicalResult verifyUnrolling(Operation *op, Attribute turns) {
+static LogicalResult verifyUnrolling(Operation *op, Attribute iterations) {
   constexpr int64_t most = 64;
   auto loop = dyn_cast<scf::ForOp>(op);
-  auto count = dyn_cast<IntegerAttr>(turns);
+  auto count = dyn_cast<IntegerAttr>(iterations);
   if (!loop)
     return op->emitOpError("has '") << kUnrollAttrName << "', which is for loops";
   if (!count || !count.getType().isInteger(64) || count.getInt() < 2 || count.getInt() > most)
     return op->emitOpError("expected '")
-           << kUnrollAttrName << "' of 2 to " << most << " : i64, got " << turns;
+           << kUnrollAttrName << "' of 2 to " << most << " : i64, got " << iterations;
   std::optional<APInt> all = loop.getStaticTripCount();
   if (!all || all->urem(count.getInt()))
     return op->emitOpError("has '") << kUnrollAttrName << "' of " << count.getInt()
-                                    << ", and its turns are not known to be a multiple of it";
+                                    << ", and its iterations are not known to be a multiple of it";
   return success();
 }
 

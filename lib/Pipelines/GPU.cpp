@@ -46,7 +46,7 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
   blockPrograms.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
   blockPrograms.sharedBytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createConvertPolyAttnToTile(blockPrograms));
-  // What is one value folds as one, and what a loop computes in each turn comes before it.
+  // What is one value folds as one, and what a loop computes in each iteration comes before it.
   passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(mlir::createCanonicalizerPass());

@@ -211,9 +211,9 @@ void Planter::mutate(scf::ForOp op) {
   if (!products.wasInterrupted())
     return;
   Value end = op.getUpperBound();
-  Value fewer = mutant(op, "one turn fewer");
+  Value fewer = mutant(op, "one iteration fewer");
   end = arith::SelectOp::create(e, fewer, arith::SubIOp::create(e, end, op.getStep()), end);
-  Value more = mutant(op, "one turn more");
+  Value more = mutant(op, "one iteration more");
   end = arith::SelectOp::create(e, more, arith::AddIOp::create(e, end, op.getStep()), end);
   op.setUpperBound(end);
 }

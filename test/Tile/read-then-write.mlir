@@ -35,7 +35,7 @@ tile.kernel @view attributes {arg_names = ["x", "o"], num_inputs = 1} {
 
 // -----
 
-// The first turn writes what the second one uses.
+// The first iteration writes what the second one uses.
 tile.kernel @next_turn attributes {arg_names = ["x", "o"], num_inputs = 1} {
 ^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
   %c0 = arith.constant 0 : index

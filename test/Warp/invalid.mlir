@@ -162,11 +162,11 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  gpu.func @f(%turns: i32) kernel {
+  gpu.func @f(%iterations: i32) kernel {
     %zero = arith.constant 0 : i32
     %one = arith.constant 1 : i32
-    // expected-error @+1 {{has 'warp.unroll' of 2, and its turns are not known to be a multiple of it}}
-    scf.for %i = %zero to %turns step %one : i32 {
+    // expected-error @+1 {{has 'warp.unroll' of 2, and its iterations are not known to be a multiple of it}}
+    scf.for %i = %zero to %iterations step %one : i32 {
     } {warp.unroll = 2 : i64}
     gpu.return
   }

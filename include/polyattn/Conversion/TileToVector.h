@@ -13,7 +13,7 @@
 
 namespace polyattn {
 
-/// Turns every tile.kernel into a function
+/// Iterations every tile.kernel into a function
 ///
 ///     func @name(%tensors: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
 ///

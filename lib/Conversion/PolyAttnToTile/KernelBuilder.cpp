@@ -32,14 +32,16 @@ ProgramContext KernelBuilder::context() {
 void KernelBuilder::buildShortOrLong(ArrayRef<int64_t> lengths) {
   if (lengths.empty())
     return buildForms();
+  // Without keys there is no row that a load could take instead of those past the end.
+  Value last = b.subIndex(frame->keys, b.index(1));
+  Value isShort = b.compare(arith::CmpIPredicate::ult, last, b.index(lengths[0]));
   branch(
-      lengths[0] + 1, [&] { KernelProgram::buildOneBlock(b, set, context(), lengths[0]); },
+      isShort, [&] { KernelProgram::buildOneBlock(b, set, context(), lengths[0]); },
       [&] { buildShortOrLong(lengths.drop_front()); });
 }
 
-/// Emits `few` for calls of fewer keys than `limit` whose heads are not cut, `many` for the others.
-void KernelBuilder::branch(int64_t limit, TileBuilder::Branch few, TileBuilder::Branch many) {
-  Value isShort = b.compare(arith::CmpIPredicate::slt, frame->keys, b.index(limit));
+/// Emits `few` for calls that are short and whose heads are not cut, `many` for the others.
+void KernelBuilder::branch(Value isShort, TileBuilder::Branch few, TileBuilder::Branch many) {
   if (Value isAlone = share->isAlone(b))
     isShort = arith::AndIOp::create(b, isShort, isAlone);
   if (segment) {
@@ -54,8 +56,10 @@ void KernelBuilder::buildForms() {
   int64_t below = set.quadraticBelow();
   if (!below)
     return buildForm(ScheduleForm::State);
+  Value isShort = b.compare(arith::CmpIPredicate::slt, frame->keys, b.index(below));
   branch(
-      below, [&] { buildForm(ScheduleForm::Quadratic); }, [&] { buildForm(ScheduleForm::State); });
+      isShort, [&] { buildForm(ScheduleForm::Quadratic); },
+      [&] { buildForm(ScheduleForm::State); });
 }
 
 /// The quadratic form has no features to cut, and its positions are never cut: it would have to see

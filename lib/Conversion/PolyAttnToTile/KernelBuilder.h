@@ -31,7 +31,7 @@ private:
   void buildForms();
   void buildForm(ScheduleForm form);
   void buildShortOrLong(llvm::ArrayRef<int64_t> lengths);
-  void branch(int64_t limit, TileBuilder::Branch few, TileBuilder::Branch many);
+  void branch(mlir::Value isShort, TileBuilder::Branch few, TileBuilder::Branch many);
 
   //===--- Features shared by a cluster (Clusters.cpp) ----------------------===//
   int64_t chooseClusterSize();

@@ -82,7 +82,7 @@ void KernelLowering::evaluateDots(ArrayRef<DotOp> dots, const RegisterTile &tile
 Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile &tile,
                                  Vectors sums) {
   ProductLoop loop(e, products, tile);
-  loop.fetch(beginStreams(loop.turns()));
+  loop.fetch(beginStreams(loop.iterations()));
   return loop.run(std::move(sums));
 }
 

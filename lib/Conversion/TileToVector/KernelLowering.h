@@ -144,7 +144,7 @@ private:
   int64_t linesPerTile(const AheadWindow &window);
   Offset firstLine(const AheadWindow &window);
   void beginFetch(const RegisterTile &tile);
-  llvm::SmallVector<FetchStream> beginStreams(int64_t turns);
+  llvm::SmallVector<FetchStream> beginStreams(int64_t iterations);
 
   // Load.cpp, Store.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp load);

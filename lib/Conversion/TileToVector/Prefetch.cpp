@@ -7,7 +7,7 @@
 //
 // A head's rows lie far apart in tensors [B, T, H, width]: no hardware sees what comes next, and
 // a load that waits for memory leaves the multipliers idle. So the products of one block fetch
-// the rows of the next block, and those of its result, a line with each turn of their loops.
+// the rows of the next block, and those of its result, a line with each iteration of their loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -175,20 +175,22 @@ Offset KernelLowering::firstLine(const AheadWindow &window) {
   return each * fetching.tiles * fetch.trips > lines ? e.min(first, lines - each) : first;
 }
 
-/// What a product's loop of `turns` turns fetches for its register tile: a line a turn and stream,
-/// so that few lines are on their way at any time. A stream goes down one column of lines: one
-/// addition takes it to the next row. A few lines are fetched at once, before the loop.
-SmallVector<FetchStream> KernelLowering::beginStreams(int64_t turns) {
+/// What a product's loop of `iterations` iterations fetches for its register tile: a line an
+/// iteration and stream, so that few lines are on their way at any time. A stream goes down one
+/// column of lines: one addition takes it to the next row. A few lines are fetched at once, before
+/// the loop.
+SmallVector<FetchStream> KernelLowering::beginStreams(int64_t iterations) {
   SmallVector<FetchStream> streams;
   if (!std::exchange(fetching.pending, false))
     return streams;
   constexpr int64_t few = 4, mostStreams = 4;
   for (const AheadWindow &window : fetching.windows) {
-    if (turns == 0 || linesPerTile(window) <= few) {
+    if (iterations == 0 || linesPerTile(window) <= few) {
       fetchLines(window, firstLine(window), linesPerTile(window));
       continue;
     }
-    int64_t length = std::min(turns, fetch.rows), perColumn = llvm::divideCeil(fetch.rows, length);
+    int64_t length = std::min(iterations, fetch.rows),
+            perColumn = llvm::divideCeil(fetch.rows, length);
     int64_t pieces = perColumn * window.linesPerRow(), tiles = fetching.tiles * fetch.trips;
     int64_t each = std::min(mostStreams, int64_t(llvm::divideCeil(pieces, tiles)));
     Offset first = e.mul(fetching.tile, each);

@@ -75,7 +75,7 @@ Vectors ProductLoop::advance(Vectors sums, ValueRange at, int64_t steps) {
   return sums;
 }
 
-Vectors ProductLoop::turn(ValueRange carried) {
+Vectors ProductLoop::iteration(ValueRange carried) {
   Vectors next = sumsOf(carried);
   for (int64_t i = 0; i < kUnroll; ++i)
     next = step(pointersOf(carried), i, next, 0);
@@ -100,11 +100,11 @@ Vectors ProductLoop::turnOfOne(ValueRange carried) {
 void ProductLoop::addTerms(Offset to, bool isMultiple) {
   Offset whole = to;
   if (to.isStatic())
-    whole = to.constant / turnTerms() * turnTerms();
+    whole = to.constant / iterationTerms() * iterationTerms();
   else if (!isMultiple)
-    whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-turnTerms())));
-  carried = e.loop(0, whole, turnTerms(), carried,
-                   [&](Offset, ValueRange carried) { return turn(carried); });
+    whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-iterationTerms())));
+  carried = e.loop(0, whole, iterationTerms(), carried,
+                   [&](Offset, ValueRange carried) { return iteration(carried); });
   carried.truncate(numSums + pointers.size());
   carried = e.loop(whole, to, kernel.termsPerStep(), carried,
                    [&](Offset, ValueRange carried) { return turnOfOne(carried); });
@@ -146,7 +146,7 @@ Vectors ProductLoop::run(Vectors sums) {
     return sumsOf(carried);
   }
   // Row i of a triangle ends with term i: all rows up to the tile's first, then the triangle.
-  addTerms(e.min(tile.row, end), !first().bound && tile.rows % turnTerms() == 0);
+  addTerms(e.min(tile.row, end), !first().bound && tile.rows % iterationTerms() == 0);
   if (first().bound)
     addTriangle(end);
   else

@@ -24,12 +24,12 @@ struct FetchStream {
 /// those of what is fetched meanwhile.
 class ProductLoop {
 public:
-  /// Steps of one turn: the loop's own instructions would take issue slots from products.
+  /// Steps of one iteration: the loop's own instructions would take issue slots from products.
   static constexpr int64_t kUnroll = 4;
 
   ProductLoop(Emitter &e, llvm::ArrayRef<Product> products, const RegisterTile &tile);
-  /// The turns of the loop over all terms.
-  int64_t turns() const { return first().depth / turnTerms(); }
+  /// The iterations of the loop over all terms.
+  int64_t iterations() const { return first().depth / iterationTerms(); }
   void fetch(llvm::SmallVector<FetchStream> lines) { streams = std::move(lines); }
   /// Adds all products to the sums.
   Vectors run(Vectors sums);
@@ -43,7 +43,7 @@ private:
   };
 
   const Product &first() const { return products.front(); }
-  int64_t turnTerms() const { return kUnroll * kernel.termsPerStep(); }
+  int64_t iterationTerms() const { return kUnroll * kernel.termsPerStep(); }
   Operand begin(const Storage &storage, Offset start, OperandWalk walk);
   Vectors sumsOf(mlir::ValueRange carried) const { return Vectors(carried.take_front(numSums)); }
   mlir::ValueRange pointersOf(mlir::ValueRange carried) const {
@@ -51,7 +51,7 @@ private:
   }
   Vectors step(mlir::ValueRange at, int64_t number, Vectors sums, int64_t firstRow);
   Vectors advance(Vectors sums, mlir::ValueRange at, int64_t steps);
-  Vectors turn(mlir::ValueRange carried);
+  Vectors iteration(mlir::ValueRange carried);
   Vectors turnOfOne(mlir::ValueRange carried);
   void addTerms(Offset to, bool isMultiple);
   void addTriangle();

@@ -116,8 +116,8 @@ void Barriers::visitPhase(Node &node, Pending &pending) {
   add(pending, node.accesses);
 }
 
-/// Where an access of one turn lies as the next turn, or what follows the loop, names it. There,
-/// and where an access is not inside one stage, it may be anywhere in both.
+/// Where an access of one iteration lies as the next iteration, or what follows the loop, names it.
+/// There, and where an access is not inside one stage, it may be anywhere in both.
 static void tradePlaces(std::vector<Barriers::Access> &accesses, const Stages &stages, bool ends) {
   for (Barriers::Access &access : accesses) {
     if (access.space != Space::Shared || access.end <= stages.offset ||
@@ -142,7 +142,7 @@ void Barriers::visitLoop(Node &node, Pending &pending) {
   // No iteration, one, and one that follows another, or with stages the one after that. Barriers
   // once needed stay, so that the last visit sees all that the end of an iteration can leave.
   Pending skipped = pending;
-  for (int turn = 0; turn < (node.stages.bytes ? 4 : 3); ++turn) {
+  for (int iteration = 0; iteration < (node.stages.bytes ? 4 : 3); ++iteration) {
     visit(node.children[0], pending);
     tradePlaces(pending, node.stages, /*ends=*/false);
     add(pending, skipped);

@@ -45,7 +45,7 @@ public:
   /// The phase starts asynchronous copies into memory: the barrier of the first phase that touches
   /// it waits for them, and barriers before do not.
   void copy(const Storage &storage);
-  /// Offsets into `stages` are those of the first turn, whichever turn it is.
+  /// Offsets into `stages` are those of the first iteration, whichever iteration it is.
   void beginLoop(const Stages &stages = {});
   void endLoop();
   void beginBranch();

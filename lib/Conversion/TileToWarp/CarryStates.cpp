@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A loop over blocks of positions reads a state and adds to it in each turn. Where a turn does that
-// with the whole of it, the state becomes a tile that the loop carries, in accumulators; what
-// products of a turn read is a copy of it, rounded as their factors are.
+// A loop over blocks of positions reads a state and adds to it in each iteration. Where an
+// iteration does that with the whole of it, the state becomes a tile that the loop carries, in
+// accumulators; what products of an iteration read is a copy of it, rounded as their factors are.
 //
 //===----------------------------------------------------------------------===//
 

@@ -56,11 +56,11 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   };
   // Features as terms are formed run by run.
   SmallVector<std::optional<FeatureRuns>> runs;
-  int64_t turn = step;
+  int64_t iteration = step;
   for (const Product &product : products) {
     runs.push_back(product.lhsTransposed ? runsToForm(product.lhs) : std::nullopt);
     if (runs.back())
-      turn = std::max(turn, runs.back()->features());
+      iteration = std::max(iteration, runs.back()->features());
   }
   auto leftFragments = [&](int64_t p, Value term) {
     return loadFragments(products[p], /*isLhs=*/true, warpTile, term, 0, warpTile.rowTiles);
@@ -98,13 +98,13 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
                     MutableArrayRef<Value>(sums).slice(perProduct + 4 * (i / shares), 4));
     return sums;
   };
-  auto termsOfTurn = [&](Value start, ValueRange carried) {
+  auto termsOfIteration = [&](Value start, ValueRange carried) {
     SmallVector<std::optional<RunFactors>> factors(products.size());
     for (size_t p = 0; p < products.size(); ++p)
       if (runs[p])
         factors[p] = loadRunFactors(products[p], *runs[p], warpTile, start);
     Values sums(carried);
-    for (int64_t offset = 0; offset < turn; offset += step) {
+    for (int64_t offset = 0; offset < iteration; offset += step) {
       Value term = e.add(start, offset);
       SmallVector<Fragments> lhs;
       for (size_t p = 0; p < products.size(); ++p)
@@ -120,15 +120,15 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   if (rowSums)
     sums.append(4 * (warpTile.rowTiles / warpTile.shares()), e.f32(0));
   int64_t end = roundUp(first.terms, 16);
-  if (end == turn) {
-    sums = termsOfTurn(e.i32(0), sums);
+  if (end == iteration) {
+    sums = termsOfIteration(e.i32(0), sums);
   } else {
-    auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(turn), sums);
+    auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(iteration), sums);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
     // Else loop strength reduction gives each of the addresses a register of its own.
     Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
-    scf::YieldOp::create(e, termsOfTurn(term, loop.getRegionIterArgs()));
+    scf::YieldOp::create(e, termsOfIteration(term, loop.getRegionIterArgs()));
     sums = Values(loop.getResults());
   }
   if (rowSums)

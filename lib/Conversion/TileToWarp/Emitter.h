@@ -173,7 +173,7 @@ public:
     mlir::scf::YieldOp::create(*this, otherwise);
     return branch.getResults();
   }
-  /// for (i = 0; i < count; ++i) body(i), straight where there is one turn only.
+  /// for (i = 0; i < count; ++i) body(i), straight where there is one iteration only.
   void loop(int64_t count, llvm::function_ref<void(mlir::Value)> body) {
     if (count == 1)
       return body(i32(0));

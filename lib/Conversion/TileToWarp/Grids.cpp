@@ -126,8 +126,8 @@ static std::pair<int64_t, int64_t> partOf(const WarpGrid &warps, int64_t limit, 
   return best;
 }
 
-/// Whether a loop carries this from a buffer through all of its turns (CarryStates.cpp), or will:
-/// such a state has registers of its own.
+/// Whether a loop carries this from a buffer through all of its iterations (CarryStates.cpp), or
+/// will: such a state has registers of its own.
 static bool isCarriedState(Value value) {
   auto isState = [](scf::ForOp loop, int64_t i) {
     return i >= 0 && loop.getInitArgs()[i].getDefiningOp<tile::ReadOp>();

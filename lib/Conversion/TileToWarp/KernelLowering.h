@@ -63,7 +63,7 @@ private:
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
-  /// `stage` is that of the next turn, null without a pipeline.
+  /// `stage` is that of the next iteration, null without a pipeline.
   void lowerYield(mlir::scf::ForOp loop, mlir::Value stage);
   void replaceCarried(mlir::Value argument, mlir::Value value,
                       llvm::SmallVectorImpl<std::function<void()>> &writes);
@@ -151,8 +151,8 @@ private:
   void startCopies(Pipeline &pipeline, mlir::scf::ForOp loop, mlir::Value position,
                    mlir::Value end);
   void startFirstCopies(Pipeline &pipeline, mlir::scf::ForOp loop);
-  /// Starts those of the next turn; from here on the tiles are where this turn has them. Returns
-  /// the next turn's stage.
+  /// Starts those of the next iteration; from here on the tiles are where this iteration has them.
+  /// Returns the next iteration's stage.
   mlir::Value startNextCopies(Pipeline &pipeline, mlir::scf::ForOp loop, mlir::scf::ForOp lowered);
 
   //===--- Evaluation (Evaluate.cpp, Elements.cpp) --------------------------===//

@@ -20,7 +20,7 @@ enum class Space { Shared, Workspace };
 struct Storage {
   Space space = Space::Shared;
   int64_t offset = 0; // bytes
-  /// What this turn of a loop adds to the offset: i32, null for nothing.
+  /// What this iteration of a loop adds to the offset: i32, null for nothing.
   mlir::Value shift;
   int64_t bytes = 0;
   /// With padding: multiples of 16, but for vectors in the dimension of size 1.
@@ -36,7 +36,7 @@ struct Storage {
 };
 
 /// Two pieces of shared memory of `bytes` each, one after the other, that trade places after each
-/// turn of a loop.
+/// iteration of a loop.
 struct Stages {
   int64_t offset = 0, bytes = 0;
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A turn of the loop waits for the copies of its block, which the turn before has started, meets
-// the other threads, who all are done with the block before it, and starts the copies of the next
-// block where that one was. One barrier serves both.
+// An iteration of the loop waits for the copies of its block, which the iteration before has
+// started, meets the other threads, who all are done with the block before it, and starts the
+// copies of the next block where that one was. One barrier serves both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ static bool collectArithmetic(Value number, scf::ForOp loop,
 }
 
 bool KernelLowering::isKnownAhead(LoadOp load, scf::ForOp loop, Pipeline &pipeline) {
-  // What the kernel writes may change before the next turn.
+  // What the kernel writes may change before the next iteration.
   auto tensor = cast<BlockArgument>(load.getMemref());
   ValueRange numbers = load->getOperands().drop_front();
   if (tensor.getArgNumber() >= kernel.getNumInputs() ||
@@ -104,7 +104,7 @@ void KernelLowering::startFirstCopies(Pipeline &pipeline, scf::ForOp loop) {
 }
 
 Value KernelLowering::startNextCopies(Pipeline &pipeline, scf::ForOp loop, scf::ForOp lowered) {
-  // In bytes: which stage this turn has.
+  // In bytes: which stage this iteration has.
   Value stage = lowered.getRegionIterArgs().back();
   beginPhase();
   Pipeline next = pipeline;
@@ -113,7 +113,7 @@ Value KernelLowering::startNextCopies(Pipeline &pipeline, scf::ForOp loop, scf::
     tile.second.shift = stage;
     ahead.second.shift = back;
     ahead.second.offset += pipeline.stages.bytes;
-    // This turn's copies are there before others start: to wait for all is to wait for these.
+    // This iteration's copies are there before others start: to wait for all is to wait for these.
     barriers.access(tile.second, /*isWrite=*/false, /*layout=*/std::nullopt);
   }
   Value position =

@@ -61,8 +61,8 @@ private:
     if (live.erase(value))
       registers -= registersOf(value.getType());
   }
-  /// A loop needs in each turn what its turns take from outside; its results, and what it begins
-  /// with, are where the carried values are.
+  /// A loop needs in each iteration what its iterations take from outside; its results, and what it
+  /// begins with, are where the carried values are.
   int64_t inside(Operation &op) {
     bool isLoop = isa<scf::ForOp>(op);
     for (Value result : op.getResults())
@@ -81,7 +81,7 @@ private:
         live = after;
         registers = registersAfter;
         if (isLoop)
-          begin(block.getArgument(0)); // the next turn's number comes from it
+          begin(block.getArgument(0)); // the next iteration's number comes from it
         most = std::max(most, Walk::block(block));
         before.insert(live.begin(), live.end());
       }

@@ -1,13 +1,13 @@
-//===- UnrollLoops.cpp - how many turns of a loop are computed at once ----===//
+//===- UnrollLoops.cpp - how many iterations of a loop are computed at once ===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Turns that are computed together have their loads on the way at once, in registers. ptxas unrolls
-// loops up to the last register of a thread, and then spills a few; so each loop says how far it is
-// unrolled, by what its turns need, and PTX says that nothing else is.
+// Iterations that are computed together have their loads on the way at once, in registers. ptxas
+// unrolls loops up to the last register of a thread, and then spills a few; so each loop says how
+// far it is unrolled, by what its iterations need, and PTX says that nothing else is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,15 +26,15 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
-/// The most turns at once: so many loads hide the latency of shared memory, and of global memory in
-/// part.
-static constexpr int64_t kMostTurns = 4;
+/// The most iterations at once: so many loads hide the latency of shared memory, and of global
+/// memory in part.
+static constexpr int64_t kMostIterations = 4;
 
-/// Registers that the loads of a turn bring, and none for a turn that waits for other threads or
-/// has a loop in it.
-static std::optional<int64_t> loadedRegisters(Block &turn) {
+/// Registers that the loads of an iteration bring, and none for an iteration that waits for other
+/// threads or has a loop in it.
+static std::optional<int64_t> loadedRegisters(Block &iteration) {
   int64_t registers = 0;
-  for (Operation &op : turn) {
+  for (Operation &op : iteration) {
     if (isa<scf::ForOp, warp::BarrierOp, warp::ClusterBarrierOp>(op))
       return std::nullopt;
     if (isa<warp::LoadSharedOp, warp::LoadGlobalOp, warp::LoadClusterOp, warp::LdmatrixOp,
@@ -55,13 +55,14 @@ static std::optional<int64_t> loadedRegisters(Block &turn) {
   return registers;
 }
 
-static int64_t turnsAtOnce(scf::ForOp loop, const RegisterPressure &pressure, int64_t registers) {
+static int64_t iterationsAtOnce(scf::ForOp loop, const RegisterPressure &pressure,
+                                int64_t registers) {
   std::optional<int64_t> loaded = loadedRegisters(*loop.getBody());
-  std::optional<APInt> turns = loop.getStaticTripCount();
-  if (!loaded || !turns)
+  std::optional<APInt> iterations = loop.getStaticTripCount();
+  if (!loaded || !iterations)
     return 1;
-  for (int64_t count = kMostTurns; count > 1; --count)
-    if (turns->getZExtValue() % count == 0 &&
+  for (int64_t count = kMostIterations; count > 1; --count)
+    if (iterations->getZExtValue() % count == 0 &&
         pressure.within(loop) + (count - 1) * *loaded <= registers)
       return count;
   return 1;
@@ -77,7 +78,7 @@ struct UnrollLoopsPass : polyattn::impl::UnrollLoopsBase<UnrollLoopsPass> {
       Builder builder(kernel.getContext());
       kernel->setAttr("warp.registers", builder.getI64IntegerAttr(pressure.most()));
       kernel.walk([&](scf::ForOp loop) {
-        if (int64_t count = turnsAtOnce(loop, pressure, registers); count > 1)
+        if (int64_t count = iterationsAtOnce(loop, pressure, registers); count > 1)
           loop->setAttr(warp::kUnrollAttrName, builder.getI64IntegerAttr(count));
       });
     });

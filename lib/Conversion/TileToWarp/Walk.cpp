@@ -286,7 +286,7 @@ void KernelLowering::lowerConcat(ConcatOp concat) {
 
 LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   auto isCarriedTile = [](Value value) { return bool(tileType(value)); };
-  // Tiles in memory have one place for all turns; accumulators and scalars are carried.
+  // Tiles in memory have one place for all iterations; accumulators and scalars are carried.
   SmallVector<Value> initial;
   for (auto [argument, init, result] :
        llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {

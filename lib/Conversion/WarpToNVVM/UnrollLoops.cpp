@@ -1,4 +1,4 @@
-//===- UnrollLoops.cpp - several turns of a loop at once ------------------===//
+//===- UnrollLoops.cpp - several iterations of a loop at once ------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,15 +13,15 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// The numbers of all turns are as opaque as that of the first one, and as far from it as before,
-/// so that addresses are one register and constants.
+/// The numbers of all iterations are as opaque as that of the first one, and as far from it as
+/// before, so that addresses are one register and constants.
 static void shareOpaqueNumber(scf::ForOp loop) {
   warp::OpaqueOp first;
   for (auto number : llvm::make_early_inc_range(loop.getBody()->getOps<warp::OpaqueOp>())) {
-    Value turn = number.getOperand();
-    if (turn == loop.getInductionVar() && !first)
+    Value iteration = number.getOperand();
+    if (iteration == loop.getInductionVar() && !first)
       first = number;
-    auto sum = turn.getDefiningOp<arith::AddIOp>();
+    auto sum = iteration.getDefiningOp<arith::AddIOp>();
     if (!first || !sum || sum.getLhs() != loop.getInductionVar())
       continue;
     OpBuilder builder(number);

@@ -103,8 +103,8 @@ llvm::Expected<GPUCode> polyattn::translateToLLVMIR(mlir::gpu::GPUModuleOp kerne
 }
 
 /// LLVM's -O3 without its vectorizers, as a thread has no vectors, and without unrolling: loops of
-/// the warp dialect say how many of their turns are computed at once, and kernels that LLVM unrolls
-/// further spill hundreds of bytes.
+/// the warp dialect say how many of their iterations are computed at once, and kernels that LLVM
+/// unrolls further spill hundreds of bytes.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;

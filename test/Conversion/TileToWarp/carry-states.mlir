@@ -48,7 +48,7 @@ tile.kernel @whole attributes {arg_names = ["q", "k", "g", "o", "s"], num_inputs
   tile.store %final, %s[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<64x64xf32>
 }
 
-// Half of a state in each turn of a loop inside.
+// Half of a state in each iteration of a loop inside.
 // CHECK-LABEL: tile.kernel @halves
 // CHECK-NOT: iter_args
 // CHECK: tile.accumulate
@@ -72,7 +72,7 @@ tile.kernel @halves attributes {arg_names = ["k", "o"], num_inputs = 1, query_te
   tile.store %final, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<64x64xf32>, memref<64x64xf32>
 }
 
-// What a turn reads is what it has added itself.
+// What an iteration reads is what it has added itself.
 // CHECK-LABEL: tile.kernel @late
 // CHECK-NOT: iter_args
 // CHECK: tile.accumulate

@@ -3,9 +3,9 @@
 // RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=shared-bytes=8192 --canonicalize --cse | FileCheck %s --check-prefix=ONE
 // RUN: polyattn-opt %s --split-input-file --tile-set-precision=tensor-cores --tile-to-warp=pipeline-copies=false --canonicalize --cse | FileCheck %s --check-prefix=ONE
 
-// The copies of the first block start before the loop, if it has a turn; those of the next block
+// The copies of the first block start before the loop, if it has an iteration; those of the next block
 // behind the barrier at which this one's are there, into the other stage. Products read the
-// stage of their turn. Nothing else waits.
+// stage of their iteration. Nothing else waits.
 
 // CHECK-LABEL: gpu.func @stages
 // CHECK-SAME: ["block of k", vector<16x16xbf16>, "two stages"], ["block of v", vector<16x16xbf16>, "two stages"]
@@ -35,7 +35,7 @@
 // CHECK-NOT: warp.wait_copies
 // CHECK: scf.yield %[[AFTER]] : i32
 
-// Where there is no place for both, or only that of a third CTA, copies are waited for in the turn
+// Where there is no place for both, or only that of a third CTA, copies are waited for in the iteration
 // that starts them. A stage is two blocks of 16 x 16 bf16, half a KiB each and less than one with what keeps
 // rows apart: 2 KiB have place for one stage, and 8 KiB for three CTAs with one each, but not with two.
 
@@ -67,7 +67,7 @@ tile.kernel @stages attributes {arg_names = ["k", "v", "o"], num_inputs = 2, que
 
 // -----
 
-// What stays for all turns, what the kernel writes, and what a turn decides for the next one.
+// What stays for all iterations, what the kernel writes, and what an iteration decides for the next one.
 
 // CHECK-LABEL: gpu.func @not_ahead
 // CHECK-NOT: "two stages"

@@ -2,8 +2,8 @@
 // RUN: polyattn-opt %s --warp-unroll-loops=registers=12 | FileCheck %s --check-prefix=FEW
 // RUN: polyattn-opt %s --warp-unroll-loops=registers=3 | FileCheck %s --check-prefix=NONE
 
-// Each turn has 4 numbers on the way, which wait in registers beside the pointers, the counter and
-// what each turn writes to.
+// Each iteration has 4 numbers on the way, which wait in registers beside the pointers, the counter and
+// what each iteration writes to.
 gpu.module @kernels {
   // CHECK: gpu.func @copy{{.*}}warp.registers = 7 : i64
   gpu.func @copy(%from: !llvm.ptr<1>) kernel {
@@ -24,7 +24,7 @@ gpu.module @kernels {
       %x = warp.load_global %from[%wide] : vector<4xf32>
       warp.store_shared %x, %at : vector<4xf32>
     }
-    // As many as divide the turns: none of seven.
+    // As many as divide the iterations: none of seven.
     // CHECK: scf.for %{{.*}} to %c6_i32
     // CHECK: warp.unroll = 3 : i64
     scf.for %i = %c0 to %c6 step %c1 : i32 {
@@ -37,7 +37,7 @@ gpu.module @kernels {
       %x = warp.load_shared %i : f32
       warp.store_shared %x, %lane : f32
     }
-    // Turns that wait for other threads come one after another.
+    // Iterations that wait for other threads come one after another.
     scf.for %i = %c0 to %c8 step %c1 : i32 {
       warp.barrier
       %x = warp.load_shared %i : f32

@@ -15,8 +15,8 @@ gpu.module @kernels {
     %c64 = arith.constant 64 : i32
     %zero = arith.constant 0 : i64
     %start = arith.constant 0.0 : f32
-    %turns = arith.trunci %size : i64 to i32
-    // What is opaque of a turn's number is so once.
+    %iterations = arith.trunci %size : i64 to i32
+    // What is opaque of an iteration's number is so once.
     // CHECK: llvm.inline_asm
     // CHECK-COUNT-4: llvm.load
     // CHECK-NOT: llvm.load
@@ -26,8 +26,8 @@ gpu.module @kernels {
     // PTX-NOT: ld.shared
     // PTX: bra
     %all = scf.for %i = %c0 to %c64 step %c1 iter_args(%sum = %start) -> (f32) : i32 {
-      %turn = warp.opaque %i : i32
-      %row = arith.muli %turn, %c64 : i32
+      %iteration = warp.opaque %i : i32
+      %row = arith.muli %iteration, %c64 : i32
       %x = warp.load_shared %row : f32
       %next = arith.addf %sum, %x : f32
       scf.yield %next : f32
@@ -38,7 +38,7 @@ gpu.module @kernels {
     // PTX: ld.shared
     // PTX-NOT: ld.shared
     // PTX: st.global
-    %rest = scf.for %i = %c0 to %turns step %c1 iter_args(%sum = %all) -> (f32) : i32 {
+    %rest = scf.for %i = %c0 to %iterations step %c1 iter_args(%sum = %all) -> (f32) : i32 {
       %x = warp.load_shared %i : f32
       %next = arith.addf %sum, %x : f32
       scf.yield %next : f32

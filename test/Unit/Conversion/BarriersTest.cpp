@@ -146,7 +146,7 @@ TEST_F(BarriersTest, ALoopMayRunNoTime) {
   EXPECT_EQ(finish(), "..b.");
 }
 
-// `a` is this turn's stage and `b` the next turn's.
+// `a` is this iteration's stage and `b` the next iteration's.
 TEST_F(BarriersTest, OneBarrierServesCopiesThatComeAndThoseThatStart) {
   phase({{'c', a}});
   barriers.beginLoop({0, 64});
@@ -164,7 +164,7 @@ TEST_F(BarriersTest, OneStageIsReadWhileTheOtherIsWritten) {
   EXPECT_EQ(finish(), "b..");
 }
 
-TEST_F(BarriersTest, WhatAStageHeldTwoTurnsAgoIsInNobodysWay) {
+TEST_F(BarriersTest, WhatAStageHeldTwoIterationsAgoIsInNobodysWay) {
   Storage c = bytes(128, 64);
   barriers.beginLoop({0, 64});
   phase({{'r', a}, {'w', c}}, layout);

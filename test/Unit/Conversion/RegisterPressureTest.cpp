@@ -75,7 +75,7 @@ TEST_F(RegisterPressureTest, ConstantOffsetsAreOfTheInstruction) {
 }
 
 TEST_F(RegisterPressureTest, LoopsKeepWhatComesFromOutside) {
-  // The lane, which later turns read, the counter, an address and two numbers; bounds are
+  // The lane, which later iterations read, the counter, an address and two numbers; bounds are
   // constants.
   EXPECT_EQ(pressureOf("%lane = warp.lane_id\nscf.for %i = %zero to %many step %one : i32 {\n"
                        "%at = arith.muli %i, %lane : i32\n%a = warp.load_shared %at : f32\n"
