@@ -88,6 +88,7 @@ T ScoreExpression::evaluate(Arithmetic &a, llvm::ArrayRef<T> leaves) const {
   case Kind::Sum:
   case Kind::Product: {
     std::vector<T> values;
+    values.reserve(parts_.size());
     for (size_t i = 0; i < parts_.size(); ++i)
       values.push_back(part(i));
     T result = values[0];

@@ -52,6 +52,7 @@ Value polyattn::emit(VectorProgram &program, TriuOp op) {
 static Value expanded(VectorProgram &program, Value vector) {
   FeaturePlan plan = planFeatures(vector);
   std::vector<double> factors;
+  factors.reserve(plan.monomials.size());
   for (const Monomial &monomial : plan.monomials)
     factors.push_back(monomial.weight);
   TileBuilder &b = program.builder();

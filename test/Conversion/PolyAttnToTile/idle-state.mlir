@@ -7,10 +7,11 @@
 // PLAIN-NOT:     arith.select
 // PLAIN:       tile.kernel @asked
 
-// Calls of at most 16 positions are one block of 16: pairs by scores, no buffers, no loops. In others
+// Calls of 1 to 16 positions are one block of 16: pairs by scores, no buffers, no loops. In others
 // the first block reads no state, and the last one puts nothing into it.
 // CHECK-LABEL: tile.kernel @plain
-// CHECK:         %[[SHORT:.*]] = arith.cmpi slt, %{{.*}}, %c17
+// CHECK:         %[[LAST:.*]] = arith.subi %{{.*}}, %c1
+// CHECK:         %[[SHORT:.*]] = arith.cmpi ult, %[[LAST]], %c16
 // CHECK:         scf.if %[[SHORT]] {
 // CHECK-NOT:       tile.buffer
 // CHECK-NOT:       scf.for
