@@ -181,8 +181,8 @@ static int check_memory(const report *where, const polyattn_tensor *tensor) {
 /* Offsets of two tensors and their differences, without overflow. */
 __extension__ typedef __int128 wide;
 
-/* Of tensor a's bytes and tensor b's: a run of elements at every sum of steps. They share memory
- * where the steps of a minus those of b land on less than a run, which is
+/* Whether tensors a and b share a byte. Each consists of runs of elements, one at every sum of its
+ * steps. They share memory where the steps of a minus those of b land on less than a run, which is
  *
  *   low <= sum of size * index <= high,  0 <= index < count,
  *

@@ -6,30 +6,35 @@
 \*===----------------------------------------------------------------------===*/
 /* With fewer heads than workers, several programs share a head.
  *
- * Segments of positions. What the keys of a segment add to the state is summed up first, for all
- * segments at once, and each segment then begins with the sums of those before it: a prefix over
- * states. That is more work in all, so their number follows from the workers. The model's unit of
- * time is what a block takes in the main stage; workers run programs in waves.
+ * Segments of positions. A first stage computes what the keys of each segment add to the state, for
+ * all segments at once; each segment of the main stage then begins with what the segments before it
+ * have added: a prefix sum over states. That is more work in all, so their number follows from the
+ * workers. The model's unit of time is what a block takes in the main stage; workers run programs
+ * in waves.
  *
- * Splits of features. Each holds a part of the state for the whole sequence; a stage after adds the
- * sums. No product is computed twice, and the number follows from the sizes and the machine, never
- * from the caller's threads: results do not depend on those.
+ * Splits of features. Each program holds a part of the state for the whole sequence, and a second
+ * stage adds the partial results. No product is computed twice, and the number follows from the
+ * sizes and the machine, never from the caller's threads: results do not depend on those.
  *
- * Parts of what is added up over many programs. Their number follows from the sizes alone. */
+ * Parts of a sum over many programs, such as a gradient of a weight. Their number follows from the
+ * sizes alone. */
 #include "plan.h"
 
 #include <stddef.h>
 #include <unistd.h>
 
-/* Every segment adds up the sums of those before it. */
+/* Every segment adds up the states of the segments before it, so many segments cost more than they
+ * save. */
 #define MAX_SEGMENTS 32
-/* Shorter segments would be all beginning and end. */
+/* The shortest segment, in blocks: shorter ones would spend their time on their first and last
+ * block. */
 #define MIN_BLOCKS 8
-/* What is left of the time must be less: the model has no memory and no waiting in it. */
+/* Segments are chosen where the model promises less than this share of the time: it knows neither
+ * memory bandwidth nor synchronization. */
 #define WORTHWHILE 0.9
-/* Of one head's features. */
+/* How many programs may share the features of one head. */
 #define MAX_SPLITS 16
-/* What the sums of all parts may take. */
+/* The most bytes of workspace that the partial results of all parts may take. */
 #define MAX_PART_BYTES ((int64_t)256 << 20)
 
 static int64_t divide_up(int64_t number, int64_t by) { return number / by + (number % by != 0); }
@@ -42,8 +47,8 @@ polyattn_rt_workers polyattn_rt_threads(int64_t count) {
   return workers;
 }
 
-/* A caller with a large state would not expect more memory than this. What sums and launches take
- * are estimates. */
+/* `max_bytes` is what a caller with a large state would still expect; the costs of a prefix and of
+ * a launch are estimates. */
 polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count) {
   polyattn_rt_workers workers = {.count = count,
                                  .max_bytes = (int64_t)1 << 30,
@@ -82,7 +87,7 @@ static int64_t count_instances(const polyattn_rt_stage_rule *stage,
   return count < 0 || __builtin_mul_overflow(count, stage->cluster, &count) ? -1 : count;
 }
 
-/* Whether the workspaces of a launch have place in the memory that is for them. */
+/* Whether the workspaces of a launch fit the memory that the workers allow for them. */
 static int fits(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch,
                 const polyattn_rt_workers *workers) {
   int64_t bytes = 0, own;
@@ -143,7 +148,8 @@ static int64_t choose_segments(const polyattn_rt_plan *plan, const polyattn_rt_c
   int64_t best = 1;
   double least = WORTHWHILE * time_of(plan, rule, units, &launch, workers);
   for (launch.segments = 2; launch.segments <= most; ++launch.segments) {
-    /* Of two numbers that give the same length the smaller one is meant: the last would be empty.
+    /* Skips counts that leave the last segment empty: a smaller count gives segments of the same
+     * length.
      */
     if ((launch.segments - 1) * divide_up(units, launch.segments) >= units ||
         !fits(plan, &launch, workers))

@@ -7,8 +7,9 @@
 #ifndef POLYATTN_RUNTIME_GENERATED_CODE_H
 #define POLYATTN_RUNTIME_GENERATED_CODE_H
 
-/* Of a function that calls generated code. UndefinedBehaviorSanitizer reads the type of what is
- * called from the bytes before it; before a kernel there are none, and often no memory either. */
+/* Attribute of a function that calls generated code. UndefinedBehaviorSanitizer reads the type of
+ * what is called from the bytes before it; before a kernel there are none, and often no memory
+ * either. */
 #ifdef __clang__
 #define POLYATTN_CALLS_GENERATED_CODE __attribute__((no_sanitize("function")))
 #else

@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the workspaces of one round may take. */
+/* The most bytes that the workspaces of one round may take. */
 #define MAX_ROUND_BYTES ((int64_t)8 << 20)
 
-/* What a kernel of one split is given. */
+/* The arguments of a kernel for one split. */
 typedef struct split_tensors {
   void **pointers;
   polyattn_rt_memref *workspaces;
@@ -125,7 +125,7 @@ static void cut(execution *all, int64_t start, int64_t length) {
   }
 }
 
-/* Of all workspaces together, or -1. */
+/* The bytes of all workspaces together, or -1 where they overflow. */
 static int64_t workspace_bytes(const execution *all) {
   int64_t bytes = 0;
   for (int64_t i = 0; i < all->kernel->plan.num_workspaces; ++i) {
@@ -136,7 +136,8 @@ static int64_t workspace_bytes(const execution *all) {
   return bytes;
 }
 
-/* Of programs that keep their scratch, or -1. */
+/* The bytes of scratch of all programs that keep theirs from round to round, or -1 where they
+ * overflow. */
 static int64_t kept_scratch(const execution *all) {
   int64_t most = 0;
   for (int64_t i = 0; i < all->kernel->plan.num_stages && all->launch.splits > 1; ++i) {

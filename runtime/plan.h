@@ -69,7 +69,7 @@ typedef struct polyattn_rt_stage_rule {
   int64_t cluster; /* CTAs of a program; 1 on processors */
   polyattn_rt_extent programs[POLYATTN_RT_MAX_FACTORS];
   int64_t num_programs;
-  const int64_t *workspaces; /* numbers of the plan's */
+  const int64_t *workspaces; /* indices into the plan's workspaces */
   int64_t num_workspaces;
 } polyattn_rt_stage_rule;
 
@@ -103,8 +103,8 @@ int64_t polyattn_rt_count_extents(const polyattn_rt_extent *extents, int64_t cou
                                   const polyattn_rt_launch *launch);
 int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
                                    const polyattn_rt_launch *launch);
-/* Of all elements, or -1. A workspace with a slice for each split is needed where there are
- * several: else it has no bytes. */
+/* The bytes of all elements, or -1 where they overflow. A workspace with a slice for each split has
+ * bytes only where there are several splits. */
 int64_t polyattn_rt_workspace_bytes(const polyattn_rt_workspace_rule *workspace,
                                     const polyattn_rt_launch *launch);
 /* Whether a workspace has a slice for each split. */
@@ -115,12 +115,12 @@ int polyattn_rt_is_sliced(const polyattn_rt_workspace_rule *workspace);
  * any number of programs run in waves, one CTA on each multiprocessor. */
 typedef struct polyattn_rt_workers {
   int64_t count;
-  int one_program_each;    /* never more programs than workers */
+  int one_program_each;    /* never more program instances than workers */
   int64_t processors;      /* for splits; 0 to ask the system when it matters */
   int64_t max_bytes;       /* of workspaces, and of scratch where that counts */
   int counts_scratch;      /* every program has its scratch, in the same memory */
-  double blocks_of_prefix; /* what it costs to add the sums of a segment to a state, in blocks */
-  double blocks_of_launch; /* what a stage more costs */
+  double blocks_of_prefix; /* what adding the state of one segment to another costs, in blocks */
+  double blocks_of_launch; /* what one more stage costs, in blocks */
 } polyattn_rt_workers;
 
 /* The threads of a processor, and the multiprocessors of a GPU. */

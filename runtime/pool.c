@@ -10,7 +10,7 @@
  * and a child process after fork, which has no workers, still computes.
  *
  * An application's own threads join in the same way: each task of its parallel loop takes
- * pieces until none is left, so a task that starts late finds less to do, or nothing. */
+ * chunks until none is left, so a task that starts late finds less to do, or nothing. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -47,7 +47,7 @@ static int num_workers;
 static bool stopping;
 static pthread_t workers[MAX_WORKERS];
 
-/* Takes the next piece: half of an equal share of what is left, so that pieces are few and
+/* Takes the next chunk: half of an equal share of what is left, so that chunks are few and
  * the last ones are small. */
 static bool take(job *work, int64_t *begin, int64_t *end) {
   int64_t next = atomic_load_explicit(&work->next, memory_order_relaxed);
@@ -63,7 +63,7 @@ static bool take(job *work, int64_t *begin, int64_t *end) {
   return false;
 }
 
-/* Runs pieces until none is left. */
+/* Runs chunks until none is left. */
 static int work_on(job *work) {
   polyattn_rt_buffer scratch;
   if (polyattn_rt_scratch_acquire(work->scratch_bytes, &scratch) != 0)
@@ -182,7 +182,7 @@ static void post(job *work) {
   work->following = jobs;
   jobs = work;
   atomic_fetch_add_explicit(&posted, 1, memory_order_release);
-  /* Those who watch come by themselves. */
+  /* Workers that still watch for work need no signal. */
   int missing = work->wanted - watching;
   for (int i = 0; i < missing && i < sleeping; ++i)
     pthread_cond_signal(&job_arrived);
@@ -214,7 +214,7 @@ static void wait_for_workers(job *work) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Runs pieces on the calling thread, whose scratch there is. */
+/* Runs chunks on the calling thread, with the scratch that it has. */
 static void work_as_caller(job *work) {
   int64_t begin, end;
   while (take(work, &begin, &end))
@@ -258,11 +258,11 @@ int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t coun
     return 1;
   work.scratch = scratch.data;
   if (work.threads == 1) {
-    /* One piece: compiled code may prepare something per call. */
+    /* One chunk: compiled code may prepare something per call. */
     function(context, 0, count, scratch.data);
   } else if (team->parallel_for) {
     team->parallel_for(team->user, work.threads, run_task, &work);
-    /* What tasks without memory for scratch have left. */
+    /* The chunks that tasks without memory for scratch have not taken. */
     work_as_caller(&work);
   } else {
     run_on_workers(&work);

@@ -53,7 +53,7 @@ typedef struct polyattn_rt_first_rule {
   int64_t unit;   /* calls begin at multiples of this, the local block; 0 without such a tensor */
 } polyattn_rt_first_rule;
 
-/* Positions are numbers of f64, too: a call that would go beyond this one is refused. */
+/* Positions must be exact in f64: a call that would go beyond this one is refused. */
 #define POLYATTN_RT_MAX_POSITION ((int64_t)1 << 53)
 
 /* One entry point. */
@@ -111,13 +111,13 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
 int polyattn_rt_is_weight(const polyattn_rt_tensor_rule *rule);
 /* Whether elements of the innermost dimension lie one after another. */
 int polyattn_rt_has_rows(const polyattn_tensor *tensor);
-/* Of tensors that are the entry's: refuses weights, too, whose innermost stride is not 1. For
- * those who hand tensors on as they are. */
+/* For tensors that polyattn_rt_check has accepted: also refuses weights whose innermost stride is
+ * not 1, for launchers that cannot copy them. */
 int polyattn_rt_check_rows(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                            char *error, size_t error_size);
 
-/* Of tensors that are the entry's: looks at the values that decide what memory is read, where calls
- * begin in their sequences. Their memory is this process's, not a GPU's. */
+/* For tensors that polyattn_rt_check has accepted: checks the values that decide which memory is
+ * read, the positions at which calls begin. Their memory is this process's, not a GPU's. */
 int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                              const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
                              char *error, size_t error_size);
@@ -131,7 +131,7 @@ typedef struct polyattn_rt_team {
 
 /* What calls without a parallel_for of their own use from now on; NULL: the runtime's workers. */
 void polyattn_rt_set_parallel_for(polyattn_parallel_for parallel_for, void *user);
-/* So many threads of what has been set. */
+/* A team of `threads` threads of the parallel loop that has been set. */
 polyattn_rt_team polyattn_rt_team_of(int threads);
 /* Returns 0, or 1 and one line in `error`. */
 int polyattn_rt_read_options(const polyattn_call_options *options, polyattn_rt_team *team,
@@ -144,18 +144,18 @@ int polyattn_rt_read_options(const polyattn_call_options *options, polyattn_rt_t
 int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                        int64_t num_tensors, const polyattn_rt_team *team, char *error,
                        size_t error_size);
-/* The same with what a caller gives. */
+/* polyattn_rt_run_on with the threads that a caller's options name. */
 int polyattn_rt_run_with(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                          int64_t num_tensors, const polyattn_call_options *options, char *error,
                          size_t error_size);
 int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                     int64_t num_tensors, int threads, char *error, size_t error_size);
 
-/* Runs [0, count) on the team, in pieces that get smaller towards the end, so that
- * unequal programs balance. The calling thread takes part and makes progress even when no
- * other thread is free: calls may come from many threads and from within `function`.
- * Every thread that takes part has `scratch_bytes` of its own, 64-byte aligned. Returns 0, or 1
- * where there is no memory for the caller's scratch; nothing has run then. */
+/* Runs [0, count) on the team, in chunks that get smaller towards the end, so that programs of
+ * unequal length balance. The calling thread takes part and makes progress even when no other
+ * thread is free: calls may come from many threads and from within `function`. Every thread that
+ * takes part has `scratch_bytes` of its own, 64-byte aligned. Returns 0, or 1 where there is no
+ * memory for the caller's scratch; nothing has run then. */
 typedef void (*polyattn_rt_range)(void *context, int64_t begin, int64_t end, void *scratch);
 int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
                          const polyattn_rt_team *team, int64_t scratch_bytes);
@@ -177,7 +177,7 @@ typedef struct polyattn_rt_memref {
 } polyattn_rt_memref;
 
 void polyattn_rt_describe(const polyattn_tensor *tensor, polyattn_rt_memref *memref);
-/* Row-major, one element after another. */
+/* A dense row-major tensor. */
 void polyattn_rt_describe_dense(void *data, int64_t rank, const int64_t *sizes,
                                 polyattn_rt_memref *memref);
 
@@ -193,7 +193,7 @@ int64_t polyattn_rt_dtype_bytes(int32_t dtype);
 /* The value of a size or of a name of one, -1 where no tensor has it. */
 int64_t polyattn_rt_size(const polyattn_rt_sizes *sizes, int64_t size_or_name);
 
-/* Up to a whole cache line. */
+/* Rounds up to a multiple of the cache line. */
 int64_t polyattn_rt_round_up(int64_t bytes);
 
 /* Runs all stages on checked tensors, of `positions` rows; `pointers` are those of the descriptors.

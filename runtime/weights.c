@@ -28,7 +28,8 @@ int polyattn_rt_has_rows(const polyattn_tensor *tensor) {
   return tensor->rank == 0 || tensor->sizes[innermost] <= 1 || tensor->strides[innermost] == 1;
 }
 
-/* Of a copy, up to a whole cache line; 0 where none is needed, -1 where it does not fit 64 bits. */
+/* The bytes of a weight's dense copy, rounded up to a cache line; 0 where no copy is needed, -1
+ * where they overflow. */
 static int64_t copy_bytes(const polyattn_tensor *tensor) {
   int64_t bytes = polyattn_rt_dtype_bytes(tensor->dtype);
   if (polyattn_rt_has_rows(tensor))
@@ -47,7 +48,7 @@ static void copy_row(char *to, const char *from, int64_t count, int64_t step, si
     memcpy(to + i * (int64_t)bytes, from + i * step, bytes);
 }
 
-/* One row after another; `index` counts through the dimensions outside of them. */
+/* Copies row after row; `index` counts through the dimensions outside of the rows. */
 static void copy(const polyattn_tensor *tensor, char *to) {
   int64_t bytes = polyattn_rt_dtype_bytes(tensor->dtype);
   int32_t innermost = tensor->rank - 1, dimension;

@@ -17,7 +17,8 @@ extern "C" {
 
 #define POLYATTN_CUDA_MAX_PARAMETERS 256
 #define POLYATTN_CUDA_MAX_STAGES 8
-/* Of the workspace, in bytes: what the allocators of the driver and of frameworks give. */
+/* Alignment of the workspace in bytes: what the allocators of the driver and of frameworks
+ * guarantee. */
 #define POLYATTN_CUDA_WORKSPACE_ALIGNMENT 128
 
 enum {

@@ -67,7 +67,7 @@ int polyattn_cuda_copy_out(const polyattn_cuda_device *device, void *to, const v
   return leave(device, pushed, failed, error, error_size);
 }
 
-/* With the events at hand. */
+/* Times `work` between two events that exist. */
 static int time_between(const polyattn_cuda_driver *driver, polyattn_cu_event start,
                         polyattn_cu_event stop, polyattn_cu_stream stream, polyattn_cuda_work work,
                         void *argument, double *seconds, char *error, size_t error_size) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One function for each word of the warp dialect; --warp-to-emulator emits the calls. `site` is the
+// One function for each op of the warp dialect; --warp-to-emulator emits the calls. `site` is the
 // op's number. Values and results of memory lie where a pointer points, whatever their type.
 //
 //===----------------------------------------------------------------------===//

@@ -12,7 +12,7 @@
 
 namespace polyattn::emulator {
 
-/// What a multiprocessor needs for its work. docs/Emulator.md says where the numbers are from.
+/// What a multiprocessor needs for its work. docs/Emulator.md gives the sources of these figures.
 struct Chip {
   const char *name;
   /// Clocks of one sub-core's tensor cores for a product of 16 x 8 (x 16 of 16 bits, x 8 of tf32).
@@ -25,7 +25,7 @@ struct Chip {
 /// The chips that have a name, a default first and an entry without a name last.
 const Chip *getChips();
 
-/// What one op of the kernel takes of what is counted below.
+/// What one op of the kernel contributes to the counters below.
 struct SiteCounters {
   uint64_t mma = 0, sharedWavefronts = 0, globalSectors = 0;
 
@@ -46,13 +46,13 @@ struct Counters {
   /// From the shared memory of other CTAs; their wavefronts are among those above.
   uint64_t clusterBytesRead = 0;
   uint64_t globalBytesRead = 0, globalBytesWritten = 0;
-  /// Pieces of 32 aligned bytes, counted for each access of a warp.
+  /// Sectors of 32 aligned bytes, counted for each access of a warp.
   uint64_t globalSectorsRead = 0, globalSectorsWritten = 0;
   uint64_t barriers = 0;
   /// Summed over the intervals between barriers: clocks of the busiest sub-core's tensor cores, of
   /// shared memory, and of whichever of the two is longer.
   double tensorClocks = 0, sharedClocks = 0, predictedClocks = 0;
-  /// By the numbers of the ops.
+  /// Costs per op, by the op's index.
   std::vector<SiteCounters> sites;
 
   SiteCounters &at(uint32_t site) {

@@ -31,7 +31,7 @@ struct Launch {
   int64_t programs = 0;
   /// CTAs of a program, which are one cluster.
   int cluster = 1;
-  /// Of a CTA: a multiple of 32, at most 1024.
+  /// Threads of a CTA: a multiple of 32, at most 1024.
   int threads = 0;
   uint32_t sharedBytes = 0;
   /// All that the kernel may access.

@@ -1,4 +1,4 @@
-//===- Shadow.h - who accessed a piece of memory, and when ------*- C++ -*-===//
+//===- Shadow.h - who accessed a range of memory, and when ------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
