@@ -71,7 +71,8 @@ typedef struct polyattn_kernel polyattn_kernel;
 POLYATTN_EXPORT polyattn_kernel *polyattn_compile_file(const char *path,
                                                        const polyattn_compile_options *options,
                                                        polyattn_error **error);
-/* The same from `length` bytes of text; diagnostics call it `name`. */
+/* Compiles `length` bytes of text as polyattn_compile_file does a file; diagnostics call the text
+ * `name`. */
 POLYATTN_EXPORT polyattn_kernel *polyattn_compile_text(const char *text, size_t length,
                                                        const char *name,
                                                        const polyattn_compile_options *options,
@@ -121,7 +122,7 @@ POLYATTN_EXPORT int polyattn_kernel_run(const polyattn_kernel *kernel,
                                         const polyattn_tensor *tensors, size_t num_tensors,
                                         int threads, polyattn_error **error);
 
-/* The same with options: how many threads, and whose. Since version 2. */
+/* polyattn_kernel_run with options: how many threads, and whose. Since version 2. */
 POLYATTN_EXPORT int polyattn_kernel_run_with(const polyattn_kernel *kernel,
                                              const polyattn_tensor *tensors, size_t num_tensors,
                                              const polyattn_call_options *options,
@@ -167,7 +168,8 @@ POLYATTN_EXPORT int polyattn_save(const char *text, size_t length, const char *n
 /* The oracle of one entry: every score by its definition, in f64, on one thread and with no
  * compiled code. It takes O(T^2) time. Since version 3. */
 typedef struct polyattn_reference polyattn_reference;
-/* Of the options it reads entry and storage. Returns null upon failure. */
+/* Prepares the oracle for a spec; `entry` and `storage` are the only options that count. Returns
+ * null upon failure. */
 POLYATTN_EXPORT polyattn_reference *
 polyattn_reference_create(const char *text, size_t length, const char *name,
                           const polyattn_compile_options *options, polyattn_error **error);

@@ -15,7 +15,7 @@
 
 #define POLYATTN_MAX_RANK 6
 
-/* Of the structs and functions by which compiled code is called: polyattn_tensor,
+/* Version of the structs and functions by which compiled code is called: polyattn_tensor,
  * polyattn_call_options and the functions of a library. Programs and libraries of one version fit
  * together. */
 #define POLYATTN_ABI_VERSION 1

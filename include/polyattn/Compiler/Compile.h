@@ -52,7 +52,8 @@ struct LoweredModule {
 llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName,
                                           llvm::StringRef storage, bool invariant = false);
 
-/// The same for a program of `gpu.module`s, whose ops may be of any dialect: its author is trusted.
+/// Parses a program of `gpu.module`s instead of a spec. Its ops may be of any dialect: its author
+/// is trusted.
 llvm::Expected<LoweredModule> parseKernels(llvm::StringRef text, llvm::StringRef fileName);
 
 /// Keeps the entry that was asked for, or all where `entry` is empty, and describes them.

@@ -14,7 +14,7 @@ namespace polyattn {
 
 /// "polyattn 0.1.0 (LLVM 22.1.0)", in every artifact.
 std::string version();
-/// The same and a newline.
+/// Prints the version and a newline.
 void printVersion(llvm::raw_ostream &stream);
 
 } // namespace polyattn

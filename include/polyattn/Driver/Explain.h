@@ -16,8 +16,8 @@ namespace polyattn {
 llvm::Error explain(llvm::raw_ostream &stream, const LoweredModule &module, llvm::StringRef text,
                     llvm::StringRef fileName, const CompileOptions &options);
 
-/// The same for a GPU: of each kernel also its launch, and what lies where. `spec` is the module as
-/// parsed, and lowered to its schedules here.
+/// Explains kernels for a GPU: also the launch of each, and in which memory its values lie. `spec`
+/// is the module as parsed, and lowered to its schedules here.
 llvm::Error explainForGPU(llvm::raw_ostream &stream, const LoweredModule &module,
                           LoweredModule &spec, const GPUDescription &gpu);
 

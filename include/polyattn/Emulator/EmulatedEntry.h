@@ -25,7 +25,7 @@ public:
   const LaunchDescription &getLaunch() const { return kernels.back()->getLaunch(); }
 
   struct Report {
-    /// None where positions are in one segment.
+    /// Empty where positions are in one segment.
     std::optional<EmulatorReport> states;
     EmulatorReport kernel;
   };
@@ -39,8 +39,8 @@ private:
 
   std::string name;
   LaunchPlan plan;
-  /// Of the stages; compiled when they are needed but for the last, as most launches have one
-  /// segment.
+  /// The kernels of the stages. All but the last are compiled when they are first needed, since
+  /// most launches have one segment.
   std::vector<std::unique_ptr<EmulatedKernel>> kernels;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };

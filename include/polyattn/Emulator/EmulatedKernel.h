@@ -53,7 +53,7 @@ struct EmulatorReport {
   int64_t cluster = 1;
   emulator::Chip chip;
   emulator::Counters counters;
-  /// The ops by whose numbers counters.sites goes.
+  /// The ops, by the indices that counters.sites has.
   std::vector<EmulatedSite> sites;
 
   /// The clocks that counters have summed over all CTAs, for a program.

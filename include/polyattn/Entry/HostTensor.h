@@ -22,7 +22,7 @@
 
 namespace polyattn {
 
-/// The storage types of tensors; the whole numbers are for positions.
+/// The storage types of tensors; the integer types are for positions.
 enum class ElementType { F32, BF16, F16, I32, I64 };
 
 llvm::StringRef nameOf(ElementType type);
@@ -34,7 +34,7 @@ inline bool isInteger(ElementType type) {
 /// The nearest number of the type, ties to even; what storing and loading gives.
 double roundTo(ElementType type, double value);
 
-/// Loads or stores one element. A double holds whole numbers up to 2^53; `loadInteger` loads all.
+/// Loads or stores one element. A double holds integers up to 2^53; `loadInteger` loads all.
 double loadElement(ElementType type, const void *address);
 void storeElement(ElementType type, void *address, double value);
 int64_t loadInteger(ElementType type, const void *address);

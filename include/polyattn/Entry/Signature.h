@@ -131,7 +131,7 @@ private:
 llvm::Error bindShapes(const Signature &signature,
                        llvm::ArrayRef<llvm::SmallVector<int64_t, 4>> shapes, CallSizes &sizes);
 
-/// Positions are numbers of f64 and of memory: no sequence has as many.
+/// Positions must be exact in f64, and no sequence is longer than memory.
 inline constexpr int64_t kPositionLimit = int64_t(1) << 53;
 
 /// Whether the calls of these sizes can begin where the argument `first` says: at no negative

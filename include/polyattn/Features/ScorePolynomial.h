@@ -25,13 +25,13 @@ public:
   /// Results beyond this degree are not computed.
   static constexpr int64_t kMaxDegree = 16;
 
-  /// None where the number is not finite or so large or small that exact arithmetic would be slow.
+  /// Empty where the value is not finite, or so large or small that exact arithmetic would be slow.
   static std::optional<ScorePolynomial> constant(double value);
   /// The score s itself.
   static ScorePolynomial variable();
 
   ScorePolynomial operator+(const ScorePolynomial &other) const;
-  /// None beyond kMaxDegree.
+  /// Empty where the degree would exceed kMaxDegree.
   std::optional<ScorePolynomial> times(const ScorePolynomial &other) const;
   std::optional<ScorePolynomial> power(int64_t exponent) const;
 

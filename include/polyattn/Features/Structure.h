@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A feature map's result is not just D numbers: it is a tensor product, a
-// symmetric power, a concatenation, ... of smaller vectors. The structure
-// decides how <phi(x), phi(y)> may be evaluated: as features (D numbers each) or
-// as a score, a polynomial of small inner products that needs no features.
-// This file is pure mathematics; the dialect's feature type wraps it.
+// A feature map's result is not just a vector of D values: it is a tensor product, a symmetric
+// power, a concatenation, ... of smaller vectors. The structure decides how <phi(x), phi(y)> may be
+// evaluated: as features (D values each) or as a score, a polynomial of small inner products that
+// needs no features. This file is pure mathematics; the dialect's feature type wraps it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_FEATURES_STRUCTURE_H
@@ -27,7 +26,7 @@ namespace polyattn {
 class Structure {
 public:
   enum class Kind : int64_t {
-    Vector,         // n numbers with no further structure
+    Vector,         // n values with no further structure
     TensorPower,    // a^(x)p, all n^p products
     SymmetricPower, // monomials i1 <= ... <= ip times sqrt(multinomial)
     TensorProduct,  // a (x) b (x) ..., all products, the last index fastest
@@ -60,7 +59,7 @@ public:
   bool hasScoreForm() const;
   /// Multiply-adds for one score in its score form.
   int64_t scoreCost() const;
-  /// The total number of leaf numbers that a score needs.
+  /// The total width of the leaves that a score needs.
   int64_t leafWidth() const;
 
   bool operator==(const Structure &other) const;
@@ -97,11 +96,10 @@ struct Monomial {
   double weight;
 };
 
-/// The monomials of a power of a vector of `n` numbers in storage order: the
-/// tensor power with the last index fastest; the symmetric power (block 1) in
-/// lexicographic order of sorted tuples; the blocked one in lexicographic order
-/// of sorted block tuples, inside a tuple with the last index fastest.
-/// Power attention (Gelada et al. 2025), TPOW and TSPOW.
+/// The monomials of a power of a vector of width `n` in storage order: the tensor power with the
+/// last index fastest; the symmetric power (block 1) in lexicographic order of sorted tuples; the
+/// blocked one in lexicographic order of sorted block tuples, inside a tuple with the last index
+/// fastest. Power attention (Gelada et al. 2025), TPOW and TSPOW.
 std::vector<Monomial> tensorMonomials(int64_t n, int64_t degree);
 std::vector<Monomial> symmetricMonomials(int64_t n, int64_t degree, int64_t block);
 

@@ -23,7 +23,7 @@ inline constexpr uint64_t kMaxSpecBytes = uint64_t(16) << 20;
 /// path.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> readSpecFile(llvm::StringRef path);
 
-/// The same for a tool, where "-" is the standard input, whatever that is.
+/// Reads a spec for a tool, where "-" is the standard input, be it a file, a pipe or a terminal.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readSpecFileOrStandardInput(llvm::StringRef path);
 

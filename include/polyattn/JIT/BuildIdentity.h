@@ -16,8 +16,8 @@ namespace polyattn {
 /// the name under which a program was found nor the time of its file counts.
 const std::string &buildIdentity();
 
-/// Of the loaded program or library that has `address` in it: its build id, or where it was linked
-/// without one a hash of its code and constants. Empty where there is no such image.
+/// The identity of the loaded program or library that contains `address`: its build id, or a hash
+/// of its code and constants where it was linked without one. Empty where there is no such image.
 std::string imageIdentity(const void *address);
 
 } // namespace polyattn

@@ -27,7 +27,7 @@ public:
   /// results on `threads` threads, the caller's included. An error is one line that names the
   /// argument, what was expected and what came; nothing has been computed then.
   llvm::Error run(llvm::ArrayRef<polyattn_tensor> tensors, int threads) const;
-  /// The same on the caller's threads.
+  /// Runs the kernel on the threads that the options name.
   llvm::Error run(llvm::ArrayRef<polyattn_tensor> tensors,
                   const polyattn_call_options &options) const;
 

@@ -26,15 +26,15 @@ struct JITOptions {
   std::optional<std::string> cacheDirectory;
 };
 
-/// The same options for a compilation that need not end in this process; `target` is a name that
-/// findMachine knows, of any architecture.
+/// Turns the options into those of a compilation whose code need not run in this process; `target`
+/// is a name that findMachine knows, of any architecture.
 llvm::Expected<CompileOptions> compileOptionsOf(const JITOptions &options);
 
 /// Compiles one entry of a spec, or takes it from the cache: then nothing is parsed.
 llvm::Expected<std::unique_ptr<CompiledKernel>>
 compileKernel(llvm::StringRef text, llvm::StringRef fileName, const JITOptions &options = {});
 
-/// The same for a spec in a file.
+/// Compiles one entry of a spec in a file as `compileKernel` does.
 llvm::Expected<std::unique_ptr<CompiledKernel>>
 compileKernelFromFile(llvm::StringRef path, const JITOptions &options = {});
 

@@ -62,7 +62,7 @@ struct KernelDescription {
   LaunchPlan plan;
   /// Values of named sizes that the spec fixes, by -name - 1; -1 where free.
   std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1, -1};
-  /// None where calls begin at position 0.
+  /// Empty where calls begin at position 0.
   std::optional<FirstDescription> firstPosition;
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
   std::string target, cpuLevel;

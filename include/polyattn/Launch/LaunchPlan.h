@@ -65,7 +65,7 @@ struct LaunchStage {
   /// Numbers of the plan's workspaces, in the order of the kernel's arguments.
   std::vector<int64_t> workspaces;
   Kind kind = Plain;
-  /// Of each thread on a processor, of each CTA on a GPU.
+  /// Bytes of scratch of each thread on a processor, of each CTA on a GPU.
   int64_t scratchBytes = 0;
   /// CTAs of a program.
   int64_t cluster = 1;

@@ -14,7 +14,7 @@
 namespace polyattn {
 
 /// One generation of GPUs, as the lowerings and the code generator see it. Schedules that are
-/// chosen without a device take the numbers of its largest server card.
+/// chosen without a device take the figures of its largest server card.
 struct GPUDescription {
   /// LLVM's and ptxas's name, "sm_90".
   std::string name = "sm_80";
@@ -31,7 +31,7 @@ struct GPUDescription {
   /// Shared memory that the system keeps of every CTA, in addition to what it asks for.
   static constexpr int64_t reservedSharedBytesPerBlock = 1024;
 
-  // The same where generations differ.
+  // Limits in which generations differ.
   int64_t maxWarpsPerSM = 64;
   int64_t maxBlocksPerSM = 32;
   int64_t sharedBytesPerBlock = 163 * 1024;
@@ -51,8 +51,8 @@ struct GPUDescription {
   static constexpr int64_t blocksByMemory(int64_t sharedBytes, int64_t sharedBytesPerSM) {
     return sharedBytesPerSM / (sharedBytes + reservedSharedBytesPerBlock);
   }
-  /// The same, as far as their threads can have all registers that a thread can use: CTAs of fewer
-  /// registers may be more.
+  /// CTAs that fit an SM where every thread may use as many registers as there can be: a lower
+  /// bound, since a kernel with fewer registers fits more often.
   static constexpr int64_t blocksPerSM(int64_t threads, int64_t sharedBytes,
                                        int64_t sharedBytesPerSM) {
     constexpr int64_t perThread =

@@ -32,7 +32,8 @@ namespace polyattn {
 struct LaunchParameter {
   enum Kind { Pointer, Size, Stride, Workspace, Profile };
   Kind kind = Pointer;
-  /// Of Pointer, Size and Stride: the tensor, arguments first, then results; and its dimension.
+  /// The tensor of a Pointer, Size or Stride, arguments first, then results, and the dimension of a
+  /// Size or Stride.
   int64_t tensor = 0, dimension = 0;
 };
 

@@ -49,11 +49,11 @@ llvm::Expected<GPUCode> translateToLLVMIR(mlir::gpu::GPUModuleOp kernels,
 /// Optimizes and writes PTX; the module is consumed. Needs neither CUDA nor a GPU.
 llvm::Expected<std::string> generatePTX(GPUCode code);
 
-/// What ptxas says of one kernel. Numbers of bytes are those of a thread.
+/// What ptxas says of one kernel. Bytes are those of one thread.
 struct KernelResources {
   std::string function;
   int64_t registers = 0, stackBytes = 0, spillStoreBytes = 0, spillLoadBytes = 0;
-  /// Of a CTA, without the dynamic shared memory that a launch asks for.
+  /// Static shared memory of a CTA, without the dynamic shared memory that a launch asks for.
   int64_t staticSharedBytes = 0;
 };
 
