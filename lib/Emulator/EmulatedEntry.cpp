@@ -33,7 +33,7 @@ public:
     tensor.storage.assign(count * tensor.bytes + kAlignment, std::byte(isZero ? 0 : 0xff));
   }
 
-  /// Those of a stage. What it may write, the stages after it only read.
+  /// Appends the workspaces of a stage. What it may write, the stages after it only read.
   void appendTo(std::vector<EmulatedTensor> &list, const LaunchStage &stage, bool isResult) {
     for (int64_t number : stage.workspaces) {
       Tensor &tensor = tensors[number];

@@ -60,7 +60,7 @@ static bool isOfMemory(Problem problem) {
          problem != Problem::Deadlock;
 }
 
-/// Of a CTA, where a program has several.
+/// Names the CTA where a program has several.
 static void printRank(llvm::raw_ostream &stream, int rank) {
   if (rank >= 0)
     stream << " of CTA " << rank;

@@ -11,7 +11,7 @@
 
 namespace polyattn {
 
-/// A piece of global memory with a name.
+/// A range of global memory with a name.
 struct NamedRange {
   std::string name;
   uint64_t address, bytes;

@@ -98,7 +98,7 @@ public:
     }
     if (BlockArgument first = attention.getFirstPositionArgument())
       uses[first.getArgNumber()].first = hasFirstPosition = true;
-    // What an attend that is gone has left behind.
+    // Left behind by an attend that was removed.
     for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
       if (argument.use_empty() && AttentionOp::isDecayOrState(argument)) {
         bool isState = cast<RankedTensorType>(argument.getType()).getRank() == 4;

@@ -149,7 +149,7 @@ static bool readFixed(const llvm::json::Array *array,
   return true;
 }
 
-/// Nothing, or an argument of whole numbers [B].
+/// Nothing, or an argument of integers [B].
 static bool readFirst(const llvm::json::Value *value, KernelDescription &kernel) {
   if (!value || value->kind() == llvm::json::Value::Null)
     return value;

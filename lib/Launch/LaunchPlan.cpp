@@ -14,7 +14,7 @@ using namespace polyattn;
 using llvm::createStringError;
 using llvm::Error;
 
-// The same limits as those of `tile.entry`.
+// The limits of `tile.entry` (dialects/Tile/LaunchOps.cpp).
 static constexpr int64_t kMostOfNumber = int64_t(1) << 40, kMostElements = int64_t(1) << 40,
                          kMostPositions = int64_t(1) << 31, kMostPercent = 10000,
                          kMostSubsegments = 1 << 10, kMostParts = 1 << 16, kMostCTAs = 8;
@@ -66,7 +66,7 @@ static std::string nameOfChoice(LaunchExtent::Base choice) {
   return toString(extent);
 }
 
-/// Of a choice's `of`, which must not name a choice, or of any other extent.
+/// Checks an extent; that of a choice's `of` must not name a choice.
 static Error verifyExtent(const LaunchPlan &plan, const LaunchExtent &extent, bool isOfChoice,
                           llvm::ArrayRef<int64_t> ranks, const llvm::Twine &where) {
   int64_t least = extent.base == LaunchExtent::Number ? 0 : -kMostOfNumber;

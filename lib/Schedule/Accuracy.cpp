@@ -11,9 +11,8 @@
 
 using namespace polyattn;
 
-/// Of vectors of `width` numbers: the longest of 64 over the largest component of them. The square
-/// of a length is chi-squared, here by its cube root, which is nearly normal (Wilson, Hilferty
-/// 1931).
+/// The longest of 64 vectors of width `width` over their largest component. The square of a length
+/// is chi-squared, here by its cube root, which is nearly normal (Wilson, Hilferty 1931).
 static double rho(double width) {
   constexpr double oneOf64 = 2.1539, oneOf64OnEitherSide = 2.4176; // quantiles of the normal law
   double spread = 2 / (9 * width);

@@ -105,7 +105,7 @@ struct ProgramCounter {
     FeatureCost cost = feature.getCost();
     flops += cost.flops;
     functions += cost.functions;
-    // An op that needs numbers, not a structure, expands its operands.
+    // An op that needs values, not a structure, expands its operands.
     if (!op->hasTrait<CombinesScores>())
       for (Value operand : operandsOf(op))
         if (isa<FeatureType>(operand.getType()))

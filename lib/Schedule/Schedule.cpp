@@ -125,7 +125,7 @@ static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
   return (size + 7) / 8 * 8;
 }
 
-/// Whether the features of a position are products of a few numbers, and the state, with a copy for
+/// Whether the features of a position are products of a few values, and the state, with a copy for
 /// products in 16 bits, more than two multiprocessors hold: it then comes from far away for each
 /// block, and blocks of positions and of features are twice as long. Features that are projected
 /// would take the place of that.
@@ -134,8 +134,9 @@ static bool hasFarState(const AttentionShape &shape, const ScheduleMachine &mach
          shape.features * shape.valueWidth * 6 > 2 * machine.l1Bytes;
 }
 
-/// The same for tensor cores: what two blocks of features, of queries and of keys, leave of shared
-/// memory is for the state. Wide blocks have a better ratio of products to what is read for them.
+/// The feature block for tensor cores: the state gets what two blocks of features, of queries and
+/// of keys, leave of shared memory. Wide blocks have a better ratio of products to what is read for
+/// them.
 static int64_t featureBlockOfPieces(const AttentionShape &shape, const ScheduleMachine &machine) {
   if (shape.features <= 160)
     return shape.features;
@@ -211,7 +212,8 @@ static int64_t stateFrom(const AttentionShape &shape, const Schedule &schedule) 
 /// code.
 static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &schedule,
                               const ScheduleMachine &machine) {
-  // Of the quadratic form's time beyond that of the state, which grows with the positions.
+  // Where scores are more accurate, sequences may be this many times longer than where both forms
+  // cost the same before the state is chosen.
   int64_t times = shape.wantsScores() ? kTimesForAccuracy : 1;
   if (!machine.tensorCores && shape.causal)
     return times * stateFrom(shape, schedule);

@@ -1,4 +1,4 @@
-//===- CallEmitter.cpp - words of a GPU as calls of the emulator ----------===//
+//===- CallEmitter.cpp - warp ops as calls of the emulator ----------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

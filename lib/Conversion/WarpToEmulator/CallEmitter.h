@@ -1,4 +1,4 @@
-//===- CallEmitter.h - words of a GPU as calls of the emulator --*- C++ -*-===//
+//===- CallEmitter.h - warp ops as calls of the emulator --------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

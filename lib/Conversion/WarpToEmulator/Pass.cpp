@@ -30,7 +30,7 @@ namespace polyattn {
 using namespace mlir;
 using namespace polyattn;
 
-/// What the emulator cannot run, before anything is changed.
+/// Refuses what the emulator cannot run before anything is changed.
 static LogicalResult checkKernel(ModuleOp module, gpu::GPUFuncOp kernel) {
   if (!kernel.isKernel())
     return kernel.emitOpError("expected a kernel");

@@ -63,8 +63,8 @@ struct StoreShared : ConvertOpToLLVMPattern<warp::StoreSharedOp> {
   }
 };
 
-/// What nobody writes is an invariant load, for which there is an instruction of its own
-/// (ld.global.nc).
+/// A load of memory that no program writes is invariant, for which there is an instruction of its
+/// own (ld.global.nc).
 struct LoadGlobal : ConvertOpToLLVMPattern<warp::LoadGlobalOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
   LogicalResult matchAndRewrite(warp::LoadGlobalOp op, OpAdaptor adaptor,

@@ -44,7 +44,7 @@ void populateClusterPatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePa
 /// Loads, stores, copies; `tables` must live as long as the patterns.
 void populateMemoryPatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns,
                             const Tables &tables);
-/// Collectives of a warp, and the numbers that go into them.
+/// Collectives of a warp, and the values that go into them.
 void populateFragmentPatterns(mlir::LLVMTypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 /// The math dialect's ops that are instructions.

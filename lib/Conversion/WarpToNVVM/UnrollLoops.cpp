@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// The numbers of all iterations are as opaque as that of the first one, and as far from it as
-/// before, so that addresses are one register and constants.
+/// Derives the opaque numbers of an unrolled loop's iterations from that of the first one by adding
+/// constants, so that addresses are one register and constants.
 static void shareOpaqueNumber(scf::ForOp loop) {
   warp::OpaqueOp first;
   for (auto number : llvm::make_early_inc_range(loop.getBody()->getOps<warp::OpaqueOp>())) {
@@ -31,7 +31,8 @@ static void shareOpaqueNumber(scf::ForOp loop) {
   }
 }
 
-/// Where no loop is left there is none that LLVM could give registers to.
+/// Replaces an opaque number by the induction variable where no loop is left around which LLVM
+/// could move its uses.
 static void revealNumber(scf::ForOp loop) {
   for (auto number : llvm::make_early_inc_range(loop.getBody()->getOps<warp::OpaqueOp>()))
     if (number.getOperand() == loop.getInductionVar()) {

@@ -29,14 +29,15 @@ struct NamedMachine {
 struct NamedInstruction {
   Instructions instruction;
   llvm::StringLiteral name;
-  /// Those of LLVM's features that bring it, on x86-64 and elsewhere.
+  /// LLVM's features that imply the instruction, on x86-64 and elsewhere.
   llvm::StringLiteral feature, elsewhere = "";
 };
 } // namespace
 
-// Of one architecture those that have less come first: the host is like the last that it is no less
-// than. `prefer-256-bit` is what LLVM assumes for some AVX-512 processors; our vectors are as wide
-// as the registers and must stay whole. Cache sizes are those of common machines.
+// The machines of an architecture are in ascending order: the host is treated like the last one
+// whose features it has. `prefer-256-bit` is what LLVM assumes for some AVX-512 processors; our
+// vectors are as wide as the registers and must stay whole. Cache sizes are those of common
+// machines.
 static constexpr NamedMachine kMachines[] = {
     {"x86-64", "x86_64-unknown-linux-gnu", "x86-64", "", "", 4, 16, 32 << 10, 256 << 10},
     {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", POLYATTN_X86_64_V3, 8, 16, 32 << 10,
