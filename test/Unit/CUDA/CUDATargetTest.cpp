@@ -81,7 +81,7 @@ protected:
     return nullptr;
   }
 
-  /// The same kernels for the emulator.
+  /// Compiles the kernels of the test for the emulator.
   void emulateLaunches(const GPUDescription &gpu) {
     lowered.emplace(llvm::cantFail(parseForGPU(text, "linear.mlir", entry, "")));
     llvm::cantFail(lowerForGPU(*lowered, gpu, GPUPipelinePhase::Warp));

@@ -158,7 +158,7 @@ TEST_F(ThreadLayoutTest, VectorsThatStandAndLieAreCutAlike) {
             ThreadLayout::runs(4, 48, 1, /*columnMajor=*/true, 2));
 }
 
-// Both are called sums of 32 numbers, and give them to other threads.
+// Two layouts for sums of 32 elements that give them to different threads.
 TEST_F(ThreadLayoutTest, SumsOfAsManyElementsAreNotOneLayout) {
   ThreadLayout neighbours = ThreadLayout::laneSums(4, 32, 4, /*neighbours=*/true),
                apart = ThreadLayout::laneSums(4, 32, 4, /*neighbours=*/false),

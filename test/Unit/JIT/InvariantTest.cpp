@@ -79,7 +79,7 @@ public:
     return run(views, threads);
   }
 
-  /// The same, one sequence after the other.
+  /// Results of calls with one sequence each.
   std::vector<float> bySequence(int threads) {
     for (int64_t i = 0; i < kSequences; ++i) {
       std::vector<polyattn_tensor> views;
@@ -91,7 +91,7 @@ public:
     return results();
   }
 
-  /// The same in two calls; the second begins with the state that the first has left.
+  /// Results of two calls; the second begins with the state that the first has left.
   std::vector<float> inTwo(int64_t cut, int threads) {
     std::vector<Tensor> states;
     for (bool first : {true, false}) {

@@ -21,7 +21,7 @@ struct Tensor {
   polyattn_tensor view;
 };
 
-/// The same numbers whatever the layout; a result is filled with NaN.
+/// An argument whose values do not depend on its layout, or a result filled with NaN.
 Tensor makeTensor(const TensorDescription &description, int64_t positions, Lie lie, unsigned seed) {
   std::vector<int64_t> sizes;
   int64_t count = 1;

@@ -321,7 +321,7 @@ TEST(Overlap, IsExactForViews) {
   EXPECT_GT(apart, 100);
 }
 
-// Of no positions there is nothing to compute, however many block programs there would be.
+// A call without positions computes nothing, however many program instances there would be.
 TEST(Launch, ManyBatchesOfNothingEndAtOnce) {
   static std::atomic<int64_t> programs;
   const polyattn_rt_tensor_rule rules[] = {

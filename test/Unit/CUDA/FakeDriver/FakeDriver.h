@@ -48,7 +48,7 @@ struct FakeDriver {
   std::vector<polyattn_cu_context> contexts;
   int retained = 0, modules = 0, events = 0;
   std::map<uint64_t, size_t> memory;
-  /// Of the last launched function.
+  /// The dynamic shared memory that the function launched last may use.
   int dynamicSharedBytes = 0;
 
   static constexpr int kFailure = 999;
