@@ -24,7 +24,7 @@ typedef struct feature {
   int8_t output, bit, saves;
 } feature;
 
-/* A feature's place in this table is its bit in a polyattn_rt_cpu_features. */
+/* A feature's index in this table is its bit in a polyattn_rt_cpu_features. */
 static const feature features[] = {
     {"cx8", 1, 0, EDX, 8, SAVES_NOTHING},
     {"cmov", 1, 0, EDX, 15, SAVES_NOTHING},

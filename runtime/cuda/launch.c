@@ -107,7 +107,7 @@ static int too_large(const arguments *all, char *error, size_t error_size) {
   return 1;
 }
 
-/* Gives a workspace its sizes and its place, *bytes into the memory. */
+/* Gives a workspace its sizes and its address, *bytes into the memory. */
 static int place_workspace(const polyattn_rt_workspace_rule *rule, char *memory,
                            polyattn_tensor *workspace, const arguments *all, int64_t *bytes) {
   const int64_t alignment = POLYATTN_CUDA_WORKSPACE_ALIGNMENT;

@@ -95,7 +95,7 @@ public:
   void waitForSlowest(double clocks);
 
   // Why it cannot continue (Stuck.cpp).
-  /// Reports each warp whose threads wait at different places; false where there is none.
+  /// Reports each warp whose threads wait at different ops; false where there is none.
   bool diagnoseDivergence();
   /// A thread that waits, and one that has ended, or -1.
   int findWaiting() const;

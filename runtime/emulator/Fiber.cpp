@@ -80,7 +80,7 @@ void Fiber::start(void (*newEntry)(void *), void *newArgument) {
   argument = newArgument;
   shadowStack = nullptr;
 #if defined(__x86_64__)
-  // Stacks that begin at equal places of their pages would compete for the same lines of caches.
+  // Stacks that begin at equal offsets in their pages would compete for the same lines of caches.
   uintptr_t shift = reinterpret_cast<uintptr_t>(this) / sizeof(Fiber) % 61 * 64;
   void **top = reinterpret_cast<void **>(stack + kStackBytes - 64 - shift);
   *--top = nullptr; // the return address of `enter`, which does not return

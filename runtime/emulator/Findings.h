@@ -45,7 +45,7 @@ enum class Problem {
   BeyondCluster,
 };
 
-/// One problem at one place of the kernel. Negative fields are unknown.
+/// One problem at one op of the kernel. Negative fields are unknown.
 struct Finding {
   Problem problem = Problem::None;
   /// The op, as the lowering numbered it.

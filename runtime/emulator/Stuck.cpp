@@ -30,7 +30,7 @@ void Block::abandon(Problem problem, uint32_t site) {
   waitForOthers(); // for ever
 }
 
-/// Whether the threads of this warp wait at different places, or some have ended.
+/// Whether the threads of this warp wait at different ops, or some have ended.
 bool Block::diagnoseWarp(int warp) {
   int first = warp * kWarpSize;
   int waiting = first;
