@@ -62,8 +62,8 @@ struct EmulatorReport {
   }
   /// Lines of `name: number`, for each program.
   void print(llvm::raw_ostream &stream) const;
-  /// A text whose lines are the places of the kernel's ops, with what these cost before each line:
-  /// products, wavefronts of shared memory and sectors of global memory, for each program.
+  /// A text whose lines are the locations of the kernel's ops, with what these cost before each
+  /// line: products, wavefronts of shared memory and sectors of global memory, for each program.
   void printProfile(llvm::StringRef text, llvm::StringRef fileName,
                     llvm::raw_ostream &stream) const;
 };

@@ -42,12 +42,12 @@ struct GPUDescription {
   // The whole card.
   int64_t multiprocessors = 108;
   int64_t l2Bytes = 40 << 20;
-  /// Dense products with f32 sums: two operations for each multiply-add.
+  /// Dense products with f32 accumulators: two operations for each multiply-add.
   double bf16FlopsPerSecond = 312e12;
   double tf32FlopsPerSecond = 156e12;
   double globalBytesPerSecond = 2.0e12;
 
-  /// CTAs that shared memory has a place for on one SM.
+  /// CTAs whose shared memory fits one SM.
   static constexpr int64_t blocksByMemory(int64_t sharedBytes, int64_t sharedBytesPerSM) {
     return sharedBytesPerSM / (sharedBytes + reservedSharedBytesPerBlock);
   }

@@ -17,7 +17,7 @@ enum class Instructions : uint32_t {
   None = 0,
   /// Multiply-adds of f32 and f64 that round once.
   Fma = 1 << 0,
-  /// Numbers rounded to whole ones: floor, ceil, round to even.
+  /// Rounding to integral values: floor, ceil, round to even.
   Round = 1 << 1,
   /// AVX-512, and its products of bf16 pairs.
   AVX512 = 1 << 2,

@@ -66,7 +66,7 @@ struct Cubin {
 };
 
 /// The assembler: `configured` where that is a path, else CUDA_HOME/bin/ptxas where that variable
-/// is set, else ptxas in PATH or in /usr/local/cuda/bin. An error names these places.
+/// is set, else ptxas in PATH or in /usr/local/cuda/bin. An error names these paths.
 llvm::Expected<std::string> findPtxas(llvm::StringRef configured = "");
 
 /// Machine code for `gpu` and no other. An error has what ptxas said.
