@@ -20,7 +20,7 @@ class CallEmitter {
 public:
   CallEmitter(mlir::ModuleOp module, mlir::func::FuncOp function);
 
-  /// Replaces every op; the number of an op is its place in the list that `getSites` returns.
+  /// Replaces every op; an op's number is its index in the list that `getSites` returns.
   void run();
   /// The ops that can be reported: [name, file:line:column] each.
   mlir::ArrayAttr getSites() { return builder.getArrayAttr(sites); }

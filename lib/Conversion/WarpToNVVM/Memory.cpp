@@ -90,7 +90,7 @@ struct StoreGlobal : ConvertOpToLLVMPattern<warp::StoreGlobalOp> {
   }
 };
 
-/// A table is an array in global memory that nobody writes: lanes look up different places, which
+/// A table is an array in global memory that nobody writes: lanes look up different elements, which
 /// constant memory would serve one after the other.
 struct Lookup : ConvertOpToLLVMPattern<warp::LookupOp> {
   Lookup(const LLVMTypeConverter &converter, const Tables &tables)
