@@ -40,10 +40,6 @@ std::optional<double> ReluOp::getFactorOutside(ArrayRef<double> factors) {
 std::optional<double> ReluOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
-double ReluOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  double a = operands[0];
-  return a > 0 || std::isnan(a) ? a : 0;
-}
 FeatureCost ReluOp::getCost() { return costOfFlops(widthOf(getResult())); }
 OpFoldResult ReluOp::fold(FoldAdaptor) {
   return isNonNegativeNearby(getInput()) ? foldTo(*this, getInput()) : OpFoldResult();
@@ -64,9 +60,6 @@ std::optional<double> AbsOp::getFactorOutside(ArrayRef<double> factors) {
 }
 std::optional<double> AbsOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
-}
-double AbsOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  return std::fabs(operands[0]);
 }
 FeatureCost AbsOp::getCost() { return costOfFlops(widthOf(getResult())); }
 OpFoldResult AbsOp::fold(FoldAdaptor) {
@@ -93,10 +86,6 @@ std::optional<double> ClampMinOp::getFactorOutside(ArrayRef<double>) { return st
 std::optional<double> ClampMinOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
-double ClampMinOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  double a = operands[0], floor = getValue().convertToDouble();
-  return a < floor ? floor : a;
-}
 FeatureCost ClampMinOp::getCost() { return costOfFlops(widthOf(getResult())); }
 OpFoldResult ClampMinOp::fold(FoldAdaptor) {
   bool isIdentity = isNonNegativeNearby(getInput()) && getValue().convertToDouble() <= 0;
@@ -119,9 +108,6 @@ FeatureFacts AddConstOp::getFacts(ArrayRef<FeatureFacts> vectors) {
 std::optional<double> AddConstOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> AddConstOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
-}
-double AddConstOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  return operands[0] + getValue().convertToDouble();
 }
 FeatureCost AddConstOp::getCost() { return costOfFlops(widthOf(getResult())); }
 OpFoldResult AddConstOp::fold(FoldAdaptor) {
@@ -169,9 +155,6 @@ std::optional<double> PowOp::getFactorOutside(ArrayRef<double> factors) {
 
 std::optional<double> PowOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
-}
-double PowOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  return std::pow(operands[0], getExponent() ? getExponent()->convertToDouble() : operands[1]);
 }
 FeatureCost PowOp::getCost() { return costOfFunctions(widthOf(getResult())); }
 OpFoldResult PowOp::fold(FoldAdaptor) {

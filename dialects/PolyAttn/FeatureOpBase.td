@@ -17,9 +17,9 @@ class PolyAttn_ProgramOp<string mnemonic, int features = 1, int minWeights = 0,
                          int maxWeights = minWeights, string weightsMayBeVectors = "false",
                          list<Trait> traits = []>
     : PolyAttn_Op<mnemonic, !listconcat([Pure, InferTypeOpAdaptor], traits)> {
-  let extraClassDeclaration = "static constexpr OperandKinds kOperandKinds = {" # features # ", "
-                              # minWeights # ", " # maxWeights # ", " # weightsMayBeVectors
-                              # "};";
+  code kinds = "static constexpr OperandKinds kOperandKinds = {" # features # ", " # minWeights
+               # ", " # maxWeights # ", " # weightsMayBeVectors # "};";
+  let extraClassDeclaration = kinds;
   let hasCustomAssemblyFormat = 1;
   code syntax = [{
     ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
@@ -41,27 +41,48 @@ class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
   let results = (outs PolyAttn_FeatureType:$result);
 }
 
-defvar PolyAttn_Elementwise = DeclareOpInterfaceMethods<PolyAttn_ElementwiseOpInterface>;
+/// A feature op that works element by element. `element` is what it means, the body of a function
+/// of the elements of its operands, in C++ that is true of any kind of `Number`: of f64, and of those
+/// of the oracle that remember how they were computed. A constant stands where a branch has no slope.
+class PolyAttn_ElementOp<string mnemonic, int features, int minWeights = 0,
+                         int maxWeights = minWeights, string weightsMayBeVectors = "false",
+                         list<Trait> traits = []>
+    : PolyAttn_FeatureOp<mnemonic, features, minWeights, maxWeights, weightsMayBeVectors,
+        !listconcat([DeclareOpInterfaceMethods<PolyAttn_ElementwiseOpInterface>], traits)> {
+  code element = ?;
+  code evaluation = [{
+    double $cppClass::evaluateElement(::llvm::ArrayRef<double> operands,
+                                      RoundingFunction rounded) {
+      return element<double>(operands, rounded);
+    }
+  }];
+  let extraClassDeclaration = kinds # [{
+    /// What the op means, in numbers that std::exp or an own function of that name takes.
+    template <typename Number, typename Rounded>
+    Number element(::llvm::ArrayRef<Number> operands, [[maybe_unused]] Rounded rounded) {
+      using std::exp, std::log, std::log1p, std::sin, std::cos, std::tanh, std::erfc, std::pow,
+          std::sqrt, std::fabs, std::isnan;
+      }] # element # [{
+    }
+  }];
+  let extraClassDefinition = syntax # evaluation;
+}
 
 /// f(a_i) for every element; the width stays, the structure becomes a plain vector.
 class PolyAttn_ElementwiseOp<string mnemonic, string formula>
-    : PolyAttn_FeatureOp<mnemonic, 1, 0, 0, "false", [PolyAttn_Elementwise]> {
+    : PolyAttn_ElementOp<mnemonic, 1> {
   let summary = formula # ", element by element";
   let description = "No product form: the score is evaluated from the features.\n\n"
                     "Example: `%y = polyattn." # mnemonic # " %x : [64]`";
   let arguments = (ins PolyAttn_FeatureType:$input);
 }
 
-/// A function like exp, with all that is to be said of it: `f64` is an expression of `double a`,
-/// the element, and `nonNegative` says that it is never below zero.
-class PolyAttn_FunctionOp<string mnemonic, string formula, code f64, bit nonNegative = false>
+/// A function like exp, with all that is to be said of it: `meaning` is an expression of `a`, the
+/// element, and `nonNegative` says that it is never below zero.
+class PolyAttn_FunctionOp<string mnemonic, string formula, code meaning, bit nonNegative = false>
     : PolyAttn_ElementwiseOp<mnemonic, formula> {
+  let element = "const Number &a = operands[0];\nreturn " # meaning # ";";
   code function = [{
-    double $cppClass::evaluateElement(::llvm::ArrayRef<double> operands,
-                                      RoundingFunction rounded) {
-      double a = operands[0];
-      return }] # f64 # [{;
-    }
     ::llvm::LogicalResult $cppClass::inferReturnTypes(
         ::mlir::MLIRContext *context, std::optional<::mlir::Location> location, Adaptor op,
         ::llvm::SmallVectorImpl<::mlir::Type> &results) {
@@ -78,7 +99,7 @@ class PolyAttn_FunctionOp<string mnemonic, string formula, code f64, bit nonNega
     }
     FeatureCost $cppClass::getCost() { return costOfFunctions(widthOf(getResult())); }
   }];
-  let extraClassDefinition = syntax # function;
+  let extraClassDefinition = syntax # evaluation # function;
 }
 
 #endif // POLYATTN_FEATURE_OP_BASE

@@ -9,6 +9,7 @@
 
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <cmath>
 #include <optional>
 
 namespace polyattn {

@@ -46,11 +46,12 @@ def PolyAttn_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let description = [{
     A feature op whose element i is computed from the elements i of its operands, or from the only
     element of an operand that has one. So any rows of it can be computed alone, in any orientation.
+    What it means is the `element` of its definition (PolyAttn_ElementOp), for numbers of any kind.
   }];
   let methods = [
     InterfaceMethod<[{
-      What the op means: the element of the result, in f64. `rounded` is applied to numbers on
-      the way that arithmetic rounds and that the result may cancel.}],
+      The element of the result in f64. `rounded` is applied to numbers on the way that arithmetic
+      rounds and that the result may cancel.}],
       "double", "evaluateElement",
       (ins "::llvm::ArrayRef<double>":$operands, "::polyattn::RoundingFunction":$rounded)>
   ];

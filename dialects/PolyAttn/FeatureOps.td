@@ -46,8 +46,7 @@ def PolyAttn_WeightProductOp : PolyAttn_ProgramOp<"weight_product", 0, 2> {
   let results = (outs PolyAttn_WeightType:$result);
 }
 
-def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1, 0, 0, "false",
-    [Commutative, PolyAttn_Elementwise]> {
+def PolyAttn_HadamardOp : PolyAttn_ElementOp<"hadamard", -1, 0, 0, "false", [Commutative]> {
   let summary = "element-wise product a * b * ...";
   let description = [{
     C1: operands have one width; an operand of width 1 is a factor for all elements.
@@ -55,11 +54,16 @@ def PolyAttn_HadamardOp : PolyAttn_FeatureOp<"hadamard", -1, 0, 0, "false",
     Example: `%y = polyattn.hadamard %a, %b : [256], [256]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+  let element = [{
+    Number product = 1;
+    for (const Number &a : operands)
+      product *= a;
+    return product;
+  }];
   let hasFolder = 1;
 }
 
-def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1, 0, 0, "false",
-    [Commutative, PolyAttn_Elementwise]> {
+def PolyAttn_AddOp : PolyAttn_ElementOp<"add", -1, 0, 0, "false", [Commutative]> {
   let summary = "element-wise sum a + b + ...";
   let description = [{
     C1: operands have one width; an operand of width 1 is added to all elements.
@@ -67,6 +71,12 @@ def PolyAttn_AddOp : PolyAttn_FeatureOp<"add", -1, 0, 0, "false",
     Example: `%y = polyattn.add %a, %b : [256], [256]`
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs);
+  let element = [{
+    Number sum = 0;
+    for (const Number &a : operands)
+      sum += a;
+    return sum;
+  }];
   let hasFolder = 1;
 }
 
@@ -130,8 +140,7 @@ def PolyAttn_ConcatOp : PolyAttn_FeatureOp<"concat", -1, 0, 0, "false", [Combine
   let hasFolder = 1;
 }
 
-def PolyAttn_ScaleOp : PolyAttn_FeatureOp<"scale", 1, 0, 0, "false",
-    [CombinesScores, PolyAttn_Elementwise]> {
+def PolyAttn_ScaleOp : PolyAttn_ElementOp<"scale", 1, 0, 0, "false", [CombinesScores]> {
   let summary = "c a for a number c; the structure stays";
   let description = [{
     C1: the factor is finite.
@@ -139,6 +148,7 @@ def PolyAttn_ScaleOp : PolyAttn_FeatureOp<"scale", 1, 0, 0, "false",
     Example: `%y = polyattn.scale %x {factor = 0.5} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$factor);
+  let element = "return operands[0] * getFactor().convertToDouble();";
   let hasFolder = 1;
 }
 
@@ -171,36 +181,38 @@ def PolyAttn_SelectOp : PolyAttn_FeatureOp<"select"> {
 //===----------------------------------------------------------------------===//
 
 def PolyAttn_ReluOp : PolyAttn_ElementwiseOp<"relu", "max(a, 0)"> {
+  let element = "return operands[0] > 0 || isnan(operands[0]) ? operands[0] : Number(0);";
   let hasFolder = 1;
 }
 def PolyAttn_AbsOp : PolyAttn_ElementwiseOp<"abs", "|a|"> {
+  let element = "return fabs(operands[0]);";
   let hasFolder = 1;
 }
 def PolyAttn_EluPlusOneOp : PolyAttn_FunctionOp<"elu_plus_one", "exp(min(a, 0)) + max(a, 0)",
-    [{a > 0 ? a + 1 : std::exp(a)}], nonNegative = true>;
-def PolyAttn_ExpOp : PolyAttn_FunctionOp<"exp", "exp(a)", [{std::exp(a)}], nonNegative = true>;
-def PolyAttn_TanhOp : PolyAttn_FunctionOp<"tanh", "tanh(a)", [{std::tanh(a)}]>;
-def PolyAttn_SinOp : PolyAttn_FunctionOp<"sin", "sin(a)", [{std::sin(a)}]>;
-def PolyAttn_CosOp : PolyAttn_FunctionOp<"cos", "cos(a)", [{std::cos(a)}]>;
+    [{a > 0 ? a + 1 : exp(a)}], nonNegative = true>;
+def PolyAttn_ExpOp : PolyAttn_FunctionOp<"exp", "exp(a)", [{exp(a)}], nonNegative = true>;
+def PolyAttn_TanhOp : PolyAttn_FunctionOp<"tanh", "tanh(a)", [{tanh(a)}]>;
+def PolyAttn_SinOp : PolyAttn_FunctionOp<"sin", "sin(a)", [{sin(a)}]>;
+def PolyAttn_CosOp : PolyAttn_FunctionOp<"cos", "cos(a)", [{cos(a)}]>;
 def PolyAttn_SigmoidOp : PolyAttn_FunctionOp<"sigmoid", "1 / (1 + exp(-a))",
-    [{1 / (1 + std::exp(-a))}], nonNegative = true>;
+    [{1 / (1 + exp(-a))}], nonNegative = true>;
 def PolyAttn_SiluOp : PolyAttn_FunctionOp<"silu", "a / (1 + exp(-a))",
-    [{a / (1 + std::exp(-a))}]>;
+    [{a / (1 + exp(-a))}]>;
 def PolyAttn_SoftplusOp : PolyAttn_FunctionOp<"softplus", "log(1 + exp(a))",
-    [{std::fmax(a, 0) + std::log1p(std::exp(-std::fabs(a)))}], nonNegative = true>;
+    [{a > 0 ? a + log1p(exp(-a)) : log1p(exp(a))}], nonNegative = true>;
 
 // 1 + erf and 1 + tanh would cancel where a is far below 0.
 def PolyAttn_GeluOp : PolyAttn_FunctionOp<"gelu", "gelu(a), by tanh or by erf", [{
         getForm() == GeluForm::Erf
-            ? 0.5 * a * std::erfc(rounded(-a / std::sqrt(2.0)))
-            : a / (1 + std::exp(rounded(-2 * std::sqrt(2 / M_PI) * (a + 0.044715 * a * a * a))))}]> {
+            ? 0.5 * a * erfc(rounded(-a / sqrt(2.0)))
+            : a / (1 + exp(rounded(-2 * sqrt(2 / M_PI) * (a + 0.044715 * a * a * a))))}]> {
   let description = [{
     Example: `%y = polyattn.gelu %x {form = #polyattn.gelu_form<tanh>} : [256]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
 }
 
-def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true", [PolyAttn_Elementwise]> {
+def PolyAttn_PowOp : PolyAttn_ElementOp<"pow", 1, 0, 1, "true"> {
   let summary = "a^e for a number e, or an exponent per element";
   let description = [{
     Exponents per element are a weight, or a vector that the map computes (PolaFormer's
@@ -215,6 +227,10 @@ def PolyAttn_PowOp : PolyAttn_FeatureOp<"pow", 1, 0, 1, "true", [PolyAttn_Elemen
   let arguments = (ins PolyAttn_FeatureType:$input,
                        Optional<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType]>>:$exponents,
                        OptionalAttr<F64Attr>:$exponent);
+  let element = [{
+    return getExponent() ? pow(operands[0], getExponent()->convertToDouble())
+                         : pow(operands[0], operands[1]);
+  }];
   let hasFolder = 1;
 }
 
@@ -225,6 +241,7 @@ def PolyAttn_AddConstOp : PolyAttn_ElementwiseOp<"add_const", "a + c for a numbe
     Example: `%y = polyattn.add_const %x {value = 1.0e-3} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
+  let element = "return operands[0] + getValue().convertToDouble();";
   let hasFolder = 1;
 }
 
@@ -235,19 +252,24 @@ def PolyAttn_ClampMinOp : PolyAttn_ElementwiseOp<"clamp_min", "max(a, c) for a n
     Example: `%y = polyattn.clamp_min %x {value = 1.0e-6} : [64]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
+  let element = [{
+    double floor = getValue().convertToDouble();
+    return operands[0] > floor || isnan(operands[0]) ? operands[0] : Number(floor);
+  }];
   let hasFolder = 1;
 }
 
-class PolyAttn_VectorWeightOp<string mnemonic, string formula>
-    : PolyAttn_FeatureOp<mnemonic, 1, 1, 1, "false", [PolyAttn_Elementwise]> {
+class PolyAttn_VectorWeightOp<string mnemonic, string formula, string meaning>
+    : PolyAttn_ElementOp<mnemonic, 1, 1> {
   let summary = formula;
   let description = "C1: the weight is a vector as wide as the input.\n\n"
                     "Example: `%y = polyattn." # mnemonic # " %x, %w : [64], 64`";
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_WeightType:$weight);
+  let element = "return operands[0] " # meaning # " operands[1];";
 }
-def PolyAttn_AddVecOp : PolyAttn_VectorWeightOp<"add_vec", "a + w for a weight vector w">;
-def PolyAttn_MulVecOp : PolyAttn_VectorWeightOp<"mul_vec", "a * w for a weight vector w">;
-def PolyAttn_DivVecOp : PolyAttn_VectorWeightOp<"div_vec", "a / w for a weight vector w">;
+def PolyAttn_AddVecOp : PolyAttn_VectorWeightOp<"add_vec", "a + w for a weight vector w", "+">;
+def PolyAttn_MulVecOp : PolyAttn_VectorWeightOp<"mul_vec", "a * w for a weight vector w", "*">;
+def PolyAttn_DivVecOp : PolyAttn_VectorWeightOp<"div_vec", "a / w for a weight vector w", "/">;
 
 //===----------------------------------------------------------------------===//
 // Reductions over a vector and normalizations

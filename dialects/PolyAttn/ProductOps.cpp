@@ -36,12 +36,6 @@ std::optional<double> HadamardOp::getFactorOutside(ArrayRef<double> factors) {
 std::optional<double> HadamardOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
-double HadamardOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  double product = 1;
-  for (double a : operands)
-    product *= a;
-  return product;
-}
 FeatureCost HadamardOp::getCost() {
   return costOfFlops(double(widthOf(getResult())) * (getNumOperands() - 1));
 }

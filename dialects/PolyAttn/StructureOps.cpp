@@ -26,12 +26,6 @@ std::optional<double> AddOp::getFactorOutside(ArrayRef<double> factors) {
 std::optional<double> AddOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
-double AddOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  double sum = 0;
-  for (double a : operands)
-    sum += a;
-  return sum;
-}
 FeatureCost AddOp::getCost() {
   return costOfFlops(double(widthOf(getResult())) * (getNumOperands() - 1));
 }

@@ -78,9 +78,6 @@ std::optional<double> ScaleOp::getFactorOutside(ArrayRef<double> factors) {
 std::optional<double> ScaleOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
-double ScaleOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  return operands[0] * getFactor().convertToDouble();
-}
 // The factor of a structured vector goes to its leaves, or into another constant.
 FeatureCost ScaleOp::getCost() { return costOfFlops(structureOf(getResult()).leafWidth()); }
 OpFoldResult ScaleOp::fold(FoldAdaptor) {
@@ -109,9 +106,6 @@ LogicalResult AddVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
 FeatureFacts AddVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOfWeighted(vectors); }
 std::optional<double> AddVecOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> AddVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
-double AddVecOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  return operands[0] + operands[1];
-}
 FeatureCost AddVecOp::getCost() { return costOfFlops(widthOf(getResult())); }
 
 LogicalResult MulVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
@@ -121,9 +115,6 @@ LogicalResult MulVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
 FeatureFacts MulVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOfWeighted(vectors); }
 std::optional<double> MulVecOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> MulVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
-double MulVecOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  return operands[0] * operands[1];
-}
 FeatureCost MulVecOp::getCost() { return costOfFlops(widthOf(getResult())); }
 
 LogicalResult DivVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
@@ -133,7 +124,4 @@ LogicalResult DivVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
 FeatureFacts DivVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOfWeighted(vectors); }
 std::optional<double> DivVecOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> DivVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
-double DivVecOp::evaluateElement(ArrayRef<double> operands, RoundingFunction) {
-  return operands[0] / operands[1];
-}
 FeatureCost DivVecOp::getCost() { return costOfFlops(widthOf(getResult())); }

@@ -18,14 +18,18 @@ int64_t Evaluator::kvHeadOf(AttendOp op, int64_t head) const {
   return head / (sizes.heads / sizes.kvHeads);
 }
 
-std::vector<double> Evaluator::gates(AttendOp op, int64_t batch, int64_t head, int64_t kvHead) {
-  int64_t gate = op.getGateHeads() == GateHeads::Q ? head : kvHead;
+int64_t Evaluator::gateHeadOf(AttendOp op, int64_t head) const {
+  return op.getGateHeads() == GateHeads::Q ? head : kvHeadOf(op, head);
+}
+
+std::vector<double> Evaluator::gates(AttendOp op, int64_t batch, int64_t head) {
+  int64_t gate = gateHeadOf(op, head);
   std::vector<double> result(sizes.keys, 0.0);
   for (int64_t i = 0; i < sizes.keys && op.hasDecay(); ++i) {
     if (op.getDecayFactors()) {
       result[i] = std::log((*op.getDecayFactors())[gate]);
     } else {
-      const Array &decay = argument(op.getDecay());
+      const Array &decay = tensors[op.getDecay()];
       result[i] = decay.rank() == 1 ? decay.at({gate}) : decay.at({batch, i, gate});
     }
   }
@@ -49,22 +53,21 @@ HeadVectors Evaluator::gather(AttendOp op, int64_t batch, int64_t head) {
     if (op.getLocalKey())
       vectors.localKey.push_back(at(op.getLocalKey(), site));
   }
-  vectors.gates = gates(op, batch, head, kvHead);
+  vectors.gates = gates(op, batch, head);
   return vectors;
 }
 
 State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
-  State state{std::vector(width, std::vector<double>(valueWidth, 0.0)),
-              std::vector<double>(width, 0.0)};
+  State state = State::zero(width, valueWidth);
   if (!op.getInitialState())
     return state;
   for (int64_t f = 0; f < width; ++f) {
-    ArrayRef<double> row = argument(op.getInitialState()).row({batch, head, f}, valueWidth);
+    ArrayRef<double> row = tensors[op.getInitialState()].row({batch, head, f}, valueWidth);
     state.sums[f].assign(row.begin(), row.end());
     if (op.getInitialNormalizer())
-      state.normalizer[f] = argument(op.getInitialNormalizer()).at({batch, head, f});
+      state.normalizer[f] = tensors[op.getInitialNormalizer()].at({batch, head, f});
   }
   return state;
 }
@@ -133,15 +136,17 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
   }
 }
 
+int64_t Evaluator::keysBefore(AttendOp op, int64_t batch) const {
+  return op.getMask() == Mask::Causal ? tensors.firstPosition(batch) : 0;
+}
+
 void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &computedRows) {
-  Array &output = computed[op.getOutput()];
-  int64_t before = op.getMask() == Mask::Causal ? firstPosition(batch) : 0;
+  Array &output = tensors.computed[op.getOutput()];
   for (auto [i, row] : llvm::zip(rows, computedRows)) {
-    // A row that sees nothing is zero, whatever the normalizer would divide by.
-    if (row.count || op.getInitialState())
-      normalize(row, op.getNormalizer(), before);
+    double factor = normalizingFactor(op.getNormalizer(), row.denominator, row.largest,
+                                      keysBefore(op, batch) + row.count);
     for (auto [v, x] : llvm::enumerate(row.numerator))
-      output.at({batch, i, head, int64_t(v)}) = x;
+      output.at({batch, i, head, int64_t(v)}) = x * factor;
   }
 }
 
@@ -154,10 +159,10 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
   }
   for (auto [f, row] : llvm::enumerate(state.sums))
     for (auto [v, x] : llvm::enumerate(row))
-      computed[op.getFinalStates()[0]].at({batch, head, int64_t(f), int64_t(v)}) = x;
+      tensors.computed[op.getFinalStates()[0]].at({batch, head, int64_t(f), int64_t(v)}) = x;
   if (op.getFinalStates().size() > 1)
     for (auto [f, x] : llvm::enumerate(state.normalizer))
-      computed[op.getFinalStates()[1]].at({batch, head, int64_t(f)}) = x;
+      tensors.computed[op.getFinalStates()[1]].at({batch, head, int64_t(f)}) = x;
 }
 
 LogicalResult Evaluator::attend(AttendOp op) {
@@ -174,16 +179,16 @@ LogicalResult Evaluator::attend(AttendOp op) {
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   bool statePerQuery = op.getGateHeads() == GateHeads::Q;
   int64_t stateHeads = statePerQuery ? sizes.heads : sizes.kvHeads;
-  computed[op.getOutput()] = Array({sizes.batch, sizes.queries, sizes.heads, valueWidth});
+  tensors.computed[op.getOutput()] = Array({sizes.batch, sizes.queries, sizes.heads, valueWidth});
   if (op.getFinalState()) {
-    computed[op.getFinalStates()[0]] = Array({sizes.batch, stateHeads, width, valueWidth});
+    tensors.computed[op.getFinalStates()[0]] = Array({sizes.batch, stateHeads, width, valueWidth});
     if (op.getFinalStates().size() > 1)
-      computed[op.getFinalStates()[1]] = Array({sizes.batch, stateHeads, width});
+      tensors.computed[op.getFinalStates()[1]] = Array({sizes.batch, stateHeads, width});
     for (Value state : op.getFinalStates())
-      llvm::fill(computed[state].data, std::nan("")); // what no selected head gives
+      llvm::fill(tensors.computed[state].data, std::nan("")); // what no selected head gives
   }
   for (auto [b, h] : heads) {
-    int64_t stateHead = statePerQuery ? h : kvHeadOf(op, h);
+    int64_t stateHead = gateHeadOf(op, h);
     HeadVectors vectors = gather(op, b, h);
     State initial;
     if (needsFeatures || op.getFinalState())

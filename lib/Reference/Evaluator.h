@@ -7,8 +7,7 @@
 #ifndef POLYATTN_LIB_REFERENCE_EVALUATOR_H
 #define POLYATTN_LIB_REFERENCE_EVALUATOR_H
 
-#include "FeatureProgram.h"
-#include "polyattn/Reference/Evaluate.h"
+#include "SiteVectors.h"
 #include <cmath>
 #include <numeric>
 
@@ -16,14 +15,9 @@ namespace polyattn::reference {
 
 inline double rounded(double x, const Rounding &rounding) { return rounding ? rounding(x) : x; }
 
-/// One batch, position and head (of queries or of keys, whichever reads it).
-struct Site {
-  int64_t batch, position, head;
-};
-
 /// What one query or key head brings to an attention.
 struct HeadVectors {
-  std::vector<FeatureValue> query, key, localQuery, localKey;
+  std::vector<FeatureValue<double>> query, key, localQuery, localKey;
   std::vector<std::vector<double>> value;
   std::vector<double> gates; // log g_i, zeros without a decay
 
@@ -58,15 +52,21 @@ struct Row {
   }
 };
 
-/// o = N over the denominator that the normalizer builds. `before` is the number of keys that an
-/// initial state stands for.
-void normalize(Row &row, NormalizerAttr normalizer, int64_t before);
+/// What a row's numerator is multiplied by, from the sum and the largest of its scores and the
+/// number of keys that it has seen; 0 where there are none, whatever the normalizer would divide
+/// by.
+template <typename Number>
+Number normalizingFactor(NormalizerAttr normalizer, const Number &sum, const Number &largest,
+                         int64_t keys);
 
 /// S and z of one batch and head.
 struct State {
   std::vector<std::vector<double>> sums; // D x dv
   std::vector<double> normalizer;        // D
 
+  static State zero(int64_t width, int64_t valueWidth) {
+    return {std::vector(width, std::vector(valueWidth, 0.0)), std::vector(width, 0.0)};
+  }
   void decay(double factor) {
     for (auto &row : sums)
       for (double &x : row)
@@ -101,46 +101,39 @@ public:
             const Rounding &terms);
 
   mlir::FailureOr<std::vector<Array>> run();
+  /// The call's tensors, after a run those that attends give among them; and the vectors they give.
+  const CallTensors &getTensors() const { return tensors; }
+  SiteVectors &getVectors() { return vectors; }
 
-private:
   // Evaluate.cpp: vectors of one site.
-  FeatureValue at(mlir::Value value, const Site &site);
-  FeatureValue rounded(FeatureValue value) const;
-  void bindRead(mlir::Value tensor, mlir::Value result, mlir::Type type, const Site &site,
-                Environment &environment);
-  FeatureValue applyMap(ApplyOp apply, const Site &site, Environment &outer);
-  llvm::ArrayRef<mlir::Operation *> sliceOf(mlir::Value value);
+  FeatureValue<double> at(mlir::Value value, const Site &site);
+  FeatureValue<double> rounded(FeatureValue<double> value) const;
 
   // Attend.cpp: rows and states of one attend.
-  mlir::LogicalResult attend(AttendOp op);
   HeadVectors gather(AttendOp op, int64_t batch, int64_t head);
-  std::vector<double> gates(AttendOp op, int64_t batch, int64_t head, int64_t kvHead);
+  /// The head of keys that serves a query head, and that of its decay and its state.
   int64_t kvHeadOf(AttendOp op, int64_t head) const;
+  int64_t gateHeadOf(AttendOp op, int64_t head) const;
   State initialState(AttendOp op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
+  /// The keys before a causal call's first one, which count in a mean.
+  int64_t keysBefore(AttendOp op, int64_t batch) const;
+
+private:
+  mlir::LogicalResult attend(AttendOp op);
+  std::vector<double> gates(AttendOp op, int64_t batch, int64_t head);
   void recurrentRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
   void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
   void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                        int64_t head);
 
-  /// Where the call's row 0 is in its sequence.
-  int64_t firstPosition(int64_t batch) {
-    mlir::BlockArgument first = attention.getFirstPositionArgument();
-    return first ? int64_t(argument(first).at({batch})) : 0;
-  }
-  const Array &argument(mlir::Value value) const {
-    return arguments[mlir::cast<mlir::BlockArgument>(value).getArgNumber()];
-  }
-
-  AttentionOp attention;
-  llvm::ArrayRef<Array> arguments;
+  CallTensors tensors;
+  SiteVectors vectors;
   CallSizes sizes;
   Reading reading;
   const Rounding &rounding, &terms;
   std::vector<std::pair<int64_t, int64_t>> heads; // batch and query head
   std::vector<int64_t> rows;                      // query positions
-  llvm::DenseMap<mlir::Value, Array> computed;    // results of attends
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> slices;
 };
 
 } // namespace polyattn::reference

@@ -14,20 +14,21 @@
 namespace polyattn::reference {
 
 /// A weight of one head: its numbers in row-major order.
-struct WeightValue {
-  std::vector<double> numbers;
+template <typename Number> struct WeightValue {
+  std::vector<Number> numbers;
 };
 
 /// The values of one batch, position and head. `position` is what rope rotates by.
-struct Environment {
+template <typename Number> struct Environment {
   int64_t position = 0;
-  Rounding rounding;
-  llvm::DenseMap<mlir::Value, FeatureValue> features;
-  llvm::DenseMap<mlir::Value, WeightValue> weights;
+  Rounding rounding; // of f64; variables of a tape are exact
+  llvm::DenseMap<mlir::Value, FeatureValue<Number>> features;
+  llvm::DenseMap<mlir::Value, WeightValue<Number>> weights;
 };
 
 /// Evaluates one feature op and binds its result.
-void evaluateFeatureOp(mlir::Operation *op, Environment &environment);
+template <typename Number>
+void evaluateFeatureOp(mlir::Operation *op, Environment<Number> &environment);
 
 } // namespace polyattn::reference
 

@@ -6,19 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "FeatureValue.h"
+#include "Tape.h"
 #include <cmath>
 
 using namespace polyattn;
 using namespace polyattn::reference;
 
-FeatureValue FeatureValue::vector(std::vector<double> numbers) {
-  FeatureValue value;
-  value.structure = Structure::vector(numbers.size());
-  value.numbers = std::move(numbers);
-  return value;
-}
-
-double reference::score(const FeatureValue &a, const FeatureValue &b) {
+double reference::score(const FeatureValue<double> &a, const FeatureValue<double> &b) {
   double scale = a.factor * b.factor;
   switch (a.structure.kind()) {
   case Structure::Kind::Vector: {
@@ -51,21 +45,22 @@ double reference::score(const FeatureValue &a, const FeatureValue &b) {
   return 0;
 }
 
-std::vector<double> reference::expand(const FeatureValue &value) {
-  std::vector<double> result;
+template <typename Number>
+std::vector<Number> reference::expand(const FeatureValue<Number> &value) {
+  std::vector<Number> result;
   switch (value.structure.kind()) {
   case Structure::Kind::Vector:
     result = value.numbers;
     break;
   case Structure::Kind::TensorPower:
   case Structure::Kind::SymmetricPower: {
-    std::vector<double> base = expand(value.parts[0]);
+    std::vector<Number> base = expand(value.parts[0]);
     int64_t n = base.size(), degree = value.structure.degree();
     std::vector<Monomial> monomials = value.structure.kind() == Structure::Kind::TensorPower
                                           ? tensorMonomials(n, degree)
                                           : symmetricMonomials(n, degree, value.structure.block());
     for (const Monomial &monomial : monomials) {
-      double product = monomial.weight;
+      Number product = monomial.weight;
       for (int64_t index : monomial.indices)
         product *= base[index];
       result.push_back(product);
@@ -74,23 +69,26 @@ std::vector<double> reference::expand(const FeatureValue &value) {
   }
   case Structure::Kind::TensorProduct: {
     result.push_back(1);
-    for (const FeatureValue &part : value.parts) {
-      std::vector<double> factors = expand(part), products;
-      for (double left : result)
-        for (double right : factors)
+    for (const FeatureValue<Number> &part : value.parts) {
+      std::vector<Number> factors = expand(part), products;
+      for (const Number &left : result)
+        for (const Number &right : factors)
           products.push_back(left * right);
       result = std::move(products);
     }
     break;
   }
   case Structure::Kind::Concat:
-    for (const FeatureValue &part : value.parts) {
-      std::vector<double> features = expand(part);
+    for (const FeatureValue<Number> &part : value.parts) {
+      std::vector<Number> features = expand(part);
       result.insert(result.end(), features.begin(), features.end());
     }
     break;
   }
-  for (double &feature : result)
+  for (Number &feature : result)
     feature *= value.factor;
   return result;
 }
+
+template std::vector<double> reference::expand(const FeatureValue<double> &value);
+template std::vector<Variable> reference::expand(const FeatureValue<Variable> &value);

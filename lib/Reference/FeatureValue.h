@@ -13,22 +13,27 @@
 namespace polyattn::reference {
 
 /// A vector of features as its structure describes it: numbers at the leaves, powers
-/// and products above them.
-struct FeatureValue {
+/// and products above them. `Number` is double, or a variable of a tape.
+template <typename Number> struct FeatureValue {
   Structure structure = Structure::vector(1);
-  std::vector<double> numbers;     // of a plain vector
+  std::vector<Number> numbers;     // of a plain vector
   std::vector<FeatureValue> parts; // of a power, product or concatenation
   double factor = 1;               // c of `scale`
   bool absolute = false;           // |score| of a power
 
-  static FeatureValue vector(std::vector<double> numbers);
+  static FeatureValue vector(std::vector<Number> numbers) {
+    FeatureValue value;
+    value.structure = Structure::vector(numbers.size());
+    value.numbers = std::move(numbers);
+    return value;
+  }
 };
 
 /// <a, b> by the rules of semantics.md, section 3; both have one structure.
-double score(const FeatureValue &a, const FeatureValue &b);
+double score(const FeatureValue<double> &a, const FeatureValue<double> &b);
 
 /// All D features, in the order of the structure.
-std::vector<double> expand(const FeatureValue &value);
+template <typename Number> std::vector<Number> expand(const FeatureValue<Number> &value);
 
 } // namespace polyattn::reference
 

@@ -6,31 +6,39 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "Tape.h"
 
 using namespace polyattn;
 using namespace polyattn::reference;
 
 /// The denominator of one row (NormalizerAttr), from the sum and the largest of its scores.
-static double denominatorOf(NormalizerAttr normalizer, double sum, double largest) {
-  double eps = normalizer.getEps().convertToDouble();
+template <typename Number>
+static Number denominatorOf(NormalizerAttr normalizer, const Number &sum, const Number &largest) {
+  using std::fabs;
+  Number eps = normalizer.getEps().convertToDouble();
   if (normalizer.needsRowMax())
     eps *= largest;
-  double total = sum + normalizer.getBias().convertToDouble() + eps;
-  if (std::fabs(sum) <= normalizer.getGuardBelow().convertToDouble())
+  Number total = sum + normalizer.getBias().convertToDouble() + eps;
+  if (fabs(sum) <= normalizer.getGuardBelow().convertToDouble())
     total += normalizer.getGuardAdd().convertToDouble();
   double floor = normalizer.getMinDenom().convertToDouble();
-  if (std::fabs(total) < floor)
-    total = std::signbit(total) && total != 0 ? -floor : floor;
+  if (fabs(total) < floor)
+    total = total < 0 ? -floor : floor;
   return total;
 }
 
-void reference::normalize(Row &row, NormalizerAttr normalizer, int64_t before) {
-  double unit = 1;
-  if (normalizer.isMean())
-    unit = before + row.count ? 1.0 / double(before + row.count) : 0;
-  double factor = unit;
-  if (normalizer.hasDenominator())
-    factor /= denominatorOf(normalizer, row.denominator * unit, row.largest * unit);
-  for (double &x : row.numerator)
-    x *= factor;
+template <typename Number>
+Number reference::normalizingFactor(NormalizerAttr normalizer, const Number &sum,
+                                    const Number &largest, int64_t keys) {
+  if (keys == 0)
+    return 0;
+  double unit = normalizer.isMean() ? 1.0 / double(keys) : 1;
+  if (!normalizer.hasDenominator())
+    return unit;
+  return unit / denominatorOf<Number>(normalizer, sum * unit, largest * unit);
 }
+
+template double reference::normalizingFactor(NormalizerAttr, const double &, const double &,
+                                             int64_t);
+template Variable reference::normalizingFactor(NormalizerAttr, const Variable &, const Variable &,
+                                               int64_t);

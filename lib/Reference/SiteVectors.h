@@ -1,0 +1,65 @@
+//===- SiteVectors.h - the vectors of one token and head --------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_LIB_REFERENCE_SITEVECTORS_H
+#define POLYATTN_LIB_REFERENCE_SITEVECTORS_H
+
+#include "FeatureProgram.h"
+
+namespace polyattn::reference {
+
+/// One batch, position and head (of queries or of keys, whichever reads it).
+struct Site {
+  int64_t batch, position, head;
+};
+
+/// The tensors of one call.
+struct CallTensors {
+  AttentionOp attention;
+  llvm::ArrayRef<Array> arguments;
+  llvm::DenseMap<mlir::Value, Array> computed; // results of attends, as far as there are any
+
+  CallTensors(AttentionOp attention, llvm::ArrayRef<Array> arguments)
+      : attention(attention), arguments(arguments) {}
+
+  /// An argument of the attention, or what an attend has given.
+  const Array &operator[](mlir::Value value) const {
+    if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value))
+      return arguments[argument.getArgNumber()];
+    return computed.find(value)->second;
+  }
+  /// Where the call's row 0 is in its sequence.
+  int64_t firstPosition(int64_t batch) const {
+    mlir::BlockArgument first = AttentionOp(attention).getFirstPositionArgument();
+    return first ? int64_t((*this)[first].at({batch})) : 0;
+  }
+};
+
+/// Gives `count` numbers of a tensor from `offset` on, as numbers or as variables of a tape.
+template <typename Number>
+using Reader =
+    llvm::function_ref<std::vector<Number>(mlir::Value tensor, int64_t offset, int64_t count)>;
+
+/// Evaluates vectors of the attention's body, site by site: a vector is a program of feature ops
+/// over what is read of this site, be it from an argument or from an attend's output.
+class SiteVectors {
+public:
+  explicit SiteVectors(const CallTensors &tensors) : tensors(tensors) {}
+
+  template <typename Number>
+  FeatureValue<Number> evaluate(mlir::Value value, const Site &site, Reader<Number> read,
+                                const Rounding &rounding = {});
+
+private:
+  llvm::ArrayRef<mlir::Operation *> sliceOf(mlir::Value value);
+
+  const CallTensors &tensors;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *>> slices;
+};
+
+} // namespace polyattn::reference
+
+#endif // POLYATTN_LIB_REFERENCE_SITEVECTORS_H
