@@ -6,7 +6,8 @@ from . import tools
 from .measure import ENTRIES
 
 FORMS = [(form, block) for form in ("state", "quadratic") for block in (16, 32, 64)]
-# A form that is so many times slower than the best one is not measured at longer lengths.
+# All pairs that take so many times as long as the best form are not measured at longer lengths,
+# where they lose more. A state that loses may win there.
 HOPELESS = 3
 
 
@@ -50,6 +51,6 @@ def forms(program, settings, progress):
                 forced = [best[name] for name in left if name in best]
                 # Short calls are one block, in which a form shows nothing of itself.
                 if tokens >= 128 and forced:
-                    left = [name for name in left
-                            if best.get(name, 0) < HOPELESS * min(forced)]
+                    left = [name for name in left if name.startswith("state") or
+                            best.get(name, 0) < HOPELESS * min(forced)]
     return results
