@@ -75,8 +75,10 @@ Storage KernelLowering::allocateFor(Value value) {
 
 // Values whose last use was `op` give their memory back, or their registers.
 void KernelLowering::freeAfter(Operation &op) {
+  // Behind a loop's end its arguments have what the next iteration begins with.
+  bool isEnd = op.hasTrait<OpTrait::IsTerminator>();
   auto isDead = [&](Value value) {
-    if (value.getParentBlock() != op.getBlock())
+    if (value.getParentBlock() != op.getBlock() || (isEnd && isa<BlockArgument>(value)))
       return false;
     Operation *last = placement.lastUse(value);
     return !last || last == &op || last->isBeforeInBlock(&op);
@@ -339,6 +341,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     if (failed(lowerBlock(*loop.getBody())))
       return failure();
     lowerYield(loop, stage);
+    freeAfter(*loop.getBody()->getTerminator());
   }
   barriers.endLoop();
   if (!pipeline.tiles.empty())
