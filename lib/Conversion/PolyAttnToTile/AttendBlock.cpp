@@ -135,32 +135,20 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
   };
 
   // Runs that are no multiple of the block, as where another attend asks for shorter ones.
-  bool ragged = !local && context.run % context.block != 0;
-  Value step = b.index(context.block);
-  auto perBlock = [&](Value offset, ValueRange in) {
+  bool isRagged = !local && context.run % context.block != 0;
+  // Causal: the nearest block first, so that the decay between two blocks is a sum of few terms.
+  Sweep sweep{from, to, context.block, causal() ? Direction::Backwards : Direction::Forwards,
+              causal() && !isRagged};
+  auto perBlock = [&](const BlockPlace &place, ValueRange in) {
     Accumulators inner = sums;
     Value distance = between;
     unpack(in, inner, distance);
-    // Causal: the nearest block first, so that the decay between two blocks is a sum of
-    // few terms, and all blocks are whole but the last one of a ragged range.
-    Value position, valid = step, bound;
-    if (causal()) {
-      Value end = b.subIndex(to, offset);
-      position = b.subIndex(end, step);
-      if (ragged) {
-        position = arith::MaxSIOp::create(b, position, from);
-        bound = valid = b.subIndex(end, position);
-      }
-    } else {
-      position = b.addIndex(from, offset);
-      valid = b.minIndex(b.subIndex(to, position), step);
-      bound = valid;
-    }
-    VectorProgram keys = keyProgram(b, position, valid);
+    Value bound = sweep.isWhole ? Value() : place.valid;
+    VectorProgram keys = keyProgram(b, place.position, place.valid);
     Value values = keys.natural(op.getValue());
     PairDecay pair;
     if (blockDecay) {
-      BlockDecay theirs = decay(b, position, valid);
+      BlockDecay theirs = decay(b, place.position, place.valid);
       // All that lies between: the gates after the key, those of blocks, those up to the query.
       pair.query.high = blockDecay.upToColumn(b);
       pair.key.high = b.map({theirs.afterRow(b), distance}, [](ElementBuilder &e, ValueRange in) {
@@ -176,8 +164,7 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         out.push_back(value);
     return out;
   };
-  Value length = b.subIndex(to, from);
-  unpack(b.loop(b.index(0), length, step, carried, perBlock), sums, between);
+  unpack(sweep.forBlocks(b, carried, perBlock), sums, between);
 }
 
 /// The decay of the blocks of this run before this block, [1 x 1].

@@ -11,23 +11,28 @@ using namespace mlir;
 using namespace polyattn;
 
 /// Every `length`-th position, in the sweep's direction.
-Sweep::Values Sweep::forPositions(TileBuilder &b, Value length, ValueRange carried,
+Sweep::Values Sweep::forPositions(TileBuilder &b, int64_t length, ValueRange carried,
                                   TileBuilder::CarryingBody body) const {
+  Value step = b.index(length);
   if (direction == Direction::Forwards)
-    return b.loop(begin, end, length, carried, body);
-  Value one = b.index(1);
-  Value before = b.subIndex(b.addIndex(b.subIndex(end, begin), length), one);
-  Value count = b.divIndex(before, length), last = b.subIndex(count, one);
-  return b.loop(b.index(0), count, one, carried, [&](Value i, ValueRange in) {
-    return body(b.addIndex(begin, b.mulIndex(b.subIndex(last, i), length)), in);
+    return b.loop(begin, end, step, carried, body);
+  // What is a multiple of the length ends where its positions do.
+  Value behind = end, extent = b.subIndex(end, begin);
+  if (!isWhole || length != block) {
+    Value before = b.subIndex(b.addIndex(extent, step), b.index(1));
+    extent = b.mulIndex(b.divIndex(before, step), step);
+    behind = b.addIndex(begin, extent);
+  }
+  return b.loop(b.index(0), extent, step, carried, [&](Value offset, ValueRange in) {
+    return body(b.subIndex(b.subIndex(behind, offset), step), in);
   });
 }
 
 Sweep::Values Sweep::forBlocks(TileBuilder &b, ValueRange carried, CarryingBody body) const {
   Value length = b.index(block);
-  return forPositions(b, length, carried, [&](Value position, ValueRange in) {
-    Value left = b.subIndex(end, position);
-    return body(BlockPlace{position, b.minIndex(left, length), begin}, in);
+  return forPositions(b, block, carried, [&](Value position, ValueRange in) {
+    Value valid = isWhole ? length : b.minIndex(b.subIndex(end, position), length);
+    return body(BlockPlace{position, valid, begin}, in);
   });
 }
 
@@ -40,8 +45,9 @@ void Sweep::forBlocks(TileBuilder &b, Body body) const {
 
 void Sweep::forRuns(TileBuilder &b, int64_t run, function_ref<void(const Sweep &)> body) const {
   Value length = b.index(run);
-  forPositions(b, length, ValueRange(), [&](Value start, ValueRange) {
-    body(Sweep{start, b.minIndex(b.addIndex(start, length), end), block, direction});
+  forPositions(b, run, ValueRange(), [&](Value start, ValueRange) {
+    Value after = b.minIndex(b.addIndex(start, length), end);
+    body(Sweep{start, after, block, direction, isWhole && run % block == 0});
     return Values();
   });
 }

@@ -33,6 +33,7 @@ struct Sweep {
   mlir::Value begin, end; // index: positions [begin, end)
   int64_t block;          // C
   Direction direction = Direction::Forwards;
+  bool isWhole = false; // all blocks have C positions
 
   using Values = TileBuilder::Values;
   using Body = llvm::function_ref<void(const BlockPlace &)>;
@@ -48,7 +49,7 @@ struct Sweep {
                llvm::function_ref<void(const Sweep &)> body) const;
 
 private:
-  Values forPositions(TileBuilder &builder, mlir::Value length, mlir::ValueRange carried,
+  Values forPositions(TileBuilder &builder, int64_t length, mlir::ValueRange carried,
                       TileBuilder::CarryingBody body) const;
 };
 
