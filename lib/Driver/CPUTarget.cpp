@@ -8,6 +8,7 @@
 #include "TensorView.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/JIT/Compiler.h"
+#include "polyattn/Target/CPU.h"
 
 using namespace llvm;
 using namespace polyattn;
@@ -58,12 +59,7 @@ private:
 } // namespace
 
 void polyattn::registerCPUTargets(TargetRegistry &registry) {
-  auto add = [&](StringRef name, StringRef description) {
-    registry.add(name, description, [name] { return std::make_unique<CPUTarget>(name); });
-  };
-  add("cpu", "compiled code for the processor that we run on");
-  add("x86-64-v4", "compiled code with AVX-512");
-  add("x86-64-v3", "compiled code with AVX2");
-  add("x86-64", "compiled code for any x86-64 processor");
-  add("aarch64", "compiled code for any AArch64 processor");
+  for (const MachineName &machine : namedMachines())
+    registry.add(machine.name, ("compiled code for " + machine.description).str(),
+                 [name = machine.name] { return std::make_unique<CPUTarget>(name); });
 }

@@ -22,13 +22,14 @@ class Module;
 
 namespace polyattn {
 
-/// The machine of a name:
-///   cpu, native   the processor that we run on, with everything it has
-///   x86-64        any x86-64 processor (SSE2)
-///   x86-64-v3     AVX2 and FMA
-///   x86-64-v4     AVX-512
-///   aarch64       any AArch64 processor (NEON)
-/// Any other name is an error that lists these.
+/// A machine that `findMachine` knows, and which processors that is.
+struct MachineName {
+  llvm::StringRef name, description;
+};
+llvm::SmallVector<MachineName> namedMachines();
+
+/// The machine of a name, one of `namedMachines`; "native" is "cpu", with everything it has. Any
+/// other name is an error that lists them.
 llvm::Expected<MachineDescription> findMachine(llvm::StringRef name);
 
 /// The instructions that come with features, as LLVM names them: "fma,+avx512f,-avx2". Features

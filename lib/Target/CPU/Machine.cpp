@@ -20,7 +20,7 @@ using namespace polyattn;
 
 namespace {
 struct NamedMachine {
-  llvm::StringLiteral name, triple, cpu, features;
+  llvm::StringLiteral name, description, triple, cpu, features;
   /// What a processor may lack of it: for a level of x86-64 what that has, as the psABI lists it.
   llvm::StringLiteral needed;
   int64_t vectorWidth, vectorRegisters, l1Bytes, l2Bytes;
@@ -39,12 +39,14 @@ struct NamedInstruction {
 // vectors are as wide as the registers and must stay whole. Cache sizes are those of common
 // machines.
 static constexpr NamedMachine kMachines[] = {
-    {"x86-64", "x86_64-unknown-linux-gnu", "x86-64", "", "", 4, 16, 32 << 10, 256 << 10},
-    {"x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", "", POLYATTN_X86_64_V3, 8, 16, 32 << 10,
-     256 << 10},
-    {"x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4", "-prefer-256-bit", POLYATTN_X86_64_V4,
-     16, 32, 32 << 10, 1 << 20},
-    {"aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", "", 4, 32, 64 << 10, 512 << 10},
+    {"x86-64", "any x86-64 processor", "x86_64-unknown-linux-gnu", "x86-64", "", "", 4, 16,
+     32 << 10, 256 << 10},
+    {"x86-64-v3", "processors with AVX2", "x86_64-unknown-linux-gnu", "x86-64-v3", "",
+     POLYATTN_X86_64_V3, 8, 16, 32 << 10, 256 << 10},
+    {"x86-64-v4", "processors with AVX-512", "x86_64-unknown-linux-gnu", "x86-64-v4",
+     "-prefer-256-bit", POLYATTN_X86_64_V4, 16, 32, 32 << 10, 1 << 20},
+    {"aarch64", "any AArch64 processor", "aarch64-unknown-linux-gnu", "generic", "+neon", "", 4, 32,
+     64 << 10, 512 << 10},
 };
 
 static constexpr NamedInstruction kInstructions[] = {
@@ -165,6 +167,13 @@ static MachineDescription describeHost() {
   result.features = llvm::join(names, ",");
   result.instructions = instructionsOf(result.features);
   return result;
+}
+
+llvm::SmallVector<MachineName> polyattn::namedMachines() {
+  llvm::SmallVector<MachineName> names = {{"cpu", "the processor that we run on"}};
+  for (const NamedMachine &machine : kMachines)
+    names.push_back({machine.name, machine.description});
+  return names;
 }
 
 llvm::Expected<MachineDescription> polyattn::findMachine(llvm::StringRef name) {

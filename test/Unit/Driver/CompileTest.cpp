@@ -26,6 +26,8 @@ polyattn.attention @one(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
 TEST(Compile, NamesMachines) {
   for (llvm::StringRef name : {"cpu", "native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64"})
     EXPECT_TRUE(bool(findMachine(name))) << name.str();
+  for (const MachineName &named : namedMachines())
+    EXPECT_TRUE(bool(findMachine(named.name))) << named.name.str();
   EXPECT_EQ(llvm::cantFail(findMachine("x86-64-v4")).vectorWidth, 16);
   EXPECT_EQ(llvm::cantFail(findMachine("x86-64-v3")).vectorRegisters, 16);
   auto unknown = findMachine("vax");
