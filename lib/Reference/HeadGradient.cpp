@@ -1,0 +1,156 @@
+//===- HeadGradient.cpp - back through the sums of one head ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HeadGradient.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::reference;
+
+void reference::addScoreSlopes(const FeatureValue<double> &a, const FeatureValue<double> &b,
+                               double slope, FeatureValue<double> &aSlopes,
+                               FeatureValue<double> &bSlopes) {
+  slope *= a.factor * b.factor;
+  auto throughPart = [&](size_t i, double partSlope) {
+    addScoreSlopes(a.parts[i], b.parts[i], partSlope, aSlopes.parts[i], bSlopes.parts[i]);
+  };
+  switch (a.structure.kind()) {
+  case Structure::Kind::Vector:
+    for (size_t i = 0; i < a.numbers.size(); ++i) {
+      aSlopes.numbers[i] += slope * b.numbers[i];
+      bSlopes.numbers[i] += slope * a.numbers[i];
+    }
+    return;
+  case Structure::Kind::TensorPower:
+  case Structure::Kind::SymmetricPower: {
+    double base = score(a.parts[0], b.parts[0]), power = 1;
+    for (int64_t i = 1; i < a.structure.degree(); ++i)
+      power *= base;
+    bool isReflected = a.absolute && power * base < 0;
+    return throughPart(0, (isReflected ? -slope : slope) * double(a.structure.degree()) * power);
+  }
+  case Structure::Kind::TensorProduct:
+    for (size_t i = 0; i < a.parts.size(); ++i) {
+      double others = 1;
+      for (size_t k = 0; k < a.parts.size(); ++k)
+        others *= k == i ? 1 : score(a.parts[k], b.parts[k]);
+      throughPart(i, slope * others);
+    }
+    return;
+  case Structure::Kind::Concat:
+    for (size_t i = 0; i < a.parts.size(); ++i)
+      throughPart(i, slope);
+    return;
+  }
+}
+
+static FeatureValue<double> zeroLike(FeatureValue<double> value) {
+  llvm::fill(value.numbers, 0.0);
+  for (FeatureValue<double> &part : value.parts)
+    part = zeroLike(std::move(part));
+  return value;
+}
+
+static std::vector<VectorSlopes> zeroLike(const std::vector<FeatureValue<double>> &vectors) {
+  std::vector<VectorSlopes> slopes;
+  for (const FeatureValue<double> &vector : vectors)
+    slopes.push_back({zeroLike(vector), {}});
+  return slopes;
+}
+
+HeadGradient::HeadGradient(AttendOp op, const HeadVectors &vectors, const State *initial)
+    : query(zeroLike(vectors.query)), key(zeroLike(vectors.key)),
+      localQuery(zeroLike(vectors.localQuery)), localKey(zeroLike(vectors.localKey)),
+      gates(vectors.gates.size(), 0.0), op(op), vectors(vectors), initial(initial) {
+  for (const std::vector<double> &numbers : vectors.value)
+    value.emplace_back(numbers.size(), 0.0);
+  if (initial)
+    initialState = State::zero(initial->sums.size(), initial->sums[0].size());
+}
+
+// Numerator and denominator of a row are the sum of weight (v_j, 1) over the keys that it sees,
+// with weight = score_scale kappa(i, j) g_{j+1} ... g_i; the initial state is a key before the
+// first.
+
+void HeadGradient::throughRow(int64_t i, const RowSlopes &row) {
+  int64_t keys = vectors.key.size();
+  int64_t visible = op.getMask() == Mask::Causal ? i + 1 : keys;
+  std::vector<double> decays = vectors.decaysTo(visible - 1);
+  // A gate multiplies what every key before it has added.
+  double earlier = initial ? throughInitialState(i, vectors.decay(0, visible - 1), row) : 0;
+  for (int64_t j = 0; j < visible; ++j) {
+    gates[j] += earlier;
+    earlier += throughPair(i, j, decays[j], row);
+  }
+}
+
+/// Gives the slope of the logarithm of the pair's decay.
+double HeadGradient::throughPair(int64_t i, int64_t j, double decay, const RowSlopes &row) {
+  bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
+  const FeatureValue<double> &a = local ? vectors.localQuery[i] : vectors.query[i];
+  const FeatureValue<double> &b = local ? vectors.localKey[j] : vectors.key[j];
+  double factor = op.scoreScale() * decay;
+  double weight = factor * score(a, b), slope = row.denominator;
+  for (size_t v = 0; v < row.numerator.size(); ++v) {
+    slope += row.numerator[v] * vectors.value[j][v];
+    value[j][v] += row.numerator[v] * weight;
+  }
+  addScoreSlopes(a, b, factor * slope, (local ? localQuery : query)[i].numbers,
+                 (local ? localKey : key)[j].numbers);
+  return weight * slope;
+}
+
+/// The part factor phi^T (S, z), with factor = score_scale g_0 ... g_i; gives the slope of the
+/// logarithm of that decay.
+double HeadGradient::throughInitialState(int64_t i, double decay, const RowSlopes &row) {
+  double factor = op.scoreScale() * decay, total = 0;
+  std::vector<double> features = expand(vectors.query[i]);
+  for (size_t f = 0; f < features.size(); ++f) {
+    double slope = row.denominator * initial->normalizer[f];
+    initialState.normalizer[f] += factor * features[f] * row.denominator;
+    for (size_t v = 0; v < row.numerator.size(); ++v) {
+      slope += row.numerator[v] * initial->sums[f][v];
+      initialState.sums[f][v] += factor * features[f] * row.numerator[v];
+    }
+    query[i].features.push_back(factor * slope);
+    total += factor * slope * features[f];
+  }
+  return total;
+}
+
+// The state after the last key is g_0 ... g_T-1 (S, z) of the initial one, and for each key
+// g_{j+1} ... g_T-1 phi_j (v_j, 1).
+
+void HeadGradient::throughInitialPart(const State &state) {
+  gatesSoFar = 0;
+  if (!initial)
+    return;
+  double decay = vectors.decay(0, int64_t(vectors.key.size()) - 1);
+  for (size_t f = 0; f < state.sums.size(); ++f) {
+    initialState.normalizer[f] += decay * state.normalizer[f];
+    gatesSoFar += decay * state.normalizer[f] * initial->normalizer[f];
+    for (size_t v = 0; v < state.sums[f].size(); ++v) {
+      initialState.sums[f][v] += decay * state.sums[f][v];
+      gatesSoFar += decay * state.sums[f][v] * initial->sums[f][v];
+    }
+  }
+}
+
+void HeadGradient::throughKeyPart(int64_t j, const State &state) {
+  gates[j] += gatesSoFar;
+  double decay = vectors.decay(j + 1, int64_t(vectors.key.size()) - 1);
+  std::vector<double> features = expand(vectors.key[j]);
+  for (size_t f = 0; f < features.size(); ++f) {
+    double slope = state.normalizer[f];
+    for (size_t v = 0; v < state.sums[f].size(); ++v) {
+      slope += state.sums[f][v] * vectors.value[j][v];
+      value[j][v] += decay * features[f] * state.sums[f][v];
+    }
+    key[j].features.push_back(decay * slope);
+    gatesSoFar += decay * slope * features[f];
+  }
+}
