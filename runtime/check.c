@@ -59,40 +59,54 @@ static const char *size_name(int64_t size) {
   return names[-size - 1];
 }
 
-/* Appends a shape, "[B, T, H, 64]" or "[2, 100, 8, 64]". */
-static void print_shape(char *text, size_t size, const int64_t *sizes, int64_t rank) {
+/* A shape as text, "[B, T, H, 64]" or "[2, 100, 8, 64]". Only messages ask for it: printing the
+ * shapes of a short call takes as long as computing it. */
+typedef struct shape_text {
+  char text[160];
+} shape_text;
+
+static shape_text print_shape(const int64_t *sizes, int64_t rank) {
+  shape_text shape;
   size_t used = 0;
   const char *separator = "[";
-  for (int64_t i = 0; i < rank && used < size; ++i) {
+  for (int64_t i = 0; i < rank && used < sizeof shape.text; ++i) {
+    size_t left = sizeof shape.text - used;
     int written = sizes[i] < 0 && sizes[i] >= POLYATTN_RT_LAST
-                      ? snprintf(text + used, size - used, "%s%s", separator, size_name(sizes[i]))
-                      : snprintf(text + used, size - used, "%s%" PRId64, separator, sizes[i]);
+                      ? snprintf(shape.text + used, left, "%s%s", separator, size_name(sizes[i]))
+                      : snprintf(shape.text + used, left, "%s%" PRId64, separator, sizes[i]);
     used += written > 0 ? (size_t)written : 0;
     separator = ", ";
   }
-  if (used < size)
-    snprintf(text + used, size - used, "%s", rank == 0 ? "[]" : "]");
+  if (used < sizeof shape.text)
+    snprintf(shape.text + used, sizeof shape.text - used, "%s", rank == 0 ? "[]" : "]");
+  return shape;
+}
+
+static shape_text wanted_shape(const polyattn_rt_tensor_rule *rule) {
+  return print_shape(rule->sizes, rule->rank);
+}
+
+static shape_text given_shape(const polyattn_tensor *tensor) {
+  return print_shape(tensor->sizes, tensor->rank);
 }
 
 /* Shapes, and what they say about the named sizes. `first` remembers who said it first. */
 static int check_shape(const report *where, const polyattn_tensor *tensor, polyattn_rt_sizes *bound,
                        const polyattn_rt_tensor_rule **first) {
   const polyattn_rt_tensor_rule *rule = where->rule;
-  char wanted[160], given[160];
-  print_shape(wanted, sizeof wanted, rule->sizes, rule->rank);
   if (tensor->rank != rule->rank)
-    return fail(where, "expected %" PRId64 " dimensions %s, got %d", rule->rank, wanted,
-                (int)tensor->rank);
+    return fail(where, "expected %" PRId64 " dimensions %s, got %d", rule->rank,
+                wanted_shape(rule).text, (int)tensor->rank);
   for (int64_t i = 0; i < rule->rank; ++i)
     if (tensor->sizes[i] < 0)
-      return fail(where, "expected shape %s, got size %" PRId64 " in dimension %" PRId64, wanted,
-                  tensor->sizes[i], i);
-  print_shape(given, sizeof given, tensor->sizes, tensor->rank);
+      return fail(where, "expected shape %s, got size %" PRId64 " in dimension %" PRId64,
+                  wanted_shape(rule).text, tensor->sizes[i], i);
   for (int64_t i = 0; i < rule->rank; ++i) {
     int64_t size = tensor->sizes[i];
     if (rule->sizes[i] >= 0) {
       if (size != rule->sizes[i])
-        return fail(where, "expected shape %s, got %s", wanted, given);
+        return fail(where, "expected shape %s, got %s", wanted_shape(rule).text,
+                    given_shape(tensor).text);
       continue;
     }
     int64_t name = -rule->sizes[i] - 1;
@@ -100,8 +114,9 @@ static int check_shape(const report *where, const polyattn_tensor *tensor, polya
       bound->values[name] = size;
       first[name] = rule;
     } else if (bound->values[name] != size) {
-      return fail(where, "expected shape %s with %s = %" PRId64 " as in '%s', got %s", wanted,
-                  size_name(rule->sizes[i]), bound->values[name], first[name]->name, given);
+      return fail(where, "expected shape %s with %s = %" PRId64 " as in '%s', got %s",
+                  wanted_shape(rule).text, size_name(rule->sizes[i]), bound->values[name],
+                  first[name]->name, given_shape(tensor).text);
     }
   }
   return 0;
@@ -291,10 +306,39 @@ static layout add_tensor(offsets *all, const polyattn_tensor *tensor) {
   return result;
 }
 
+/* The bytes from a tensor's lowest address to its highest: [first, last]. Extents that exceed 64
+ * bits are not said. */
+typedef struct byte_range {
+  bool known;
+  int64_t first, last;
+} byte_range;
+
+static byte_range bytes_of(const polyattn_tensor *tensor) {
+  int64_t bytes = polyattn_rt_dtype_bytes(tensor->dtype);
+  byte_range range = {true, (int64_t)(uintptr_t)tensor->data, 0};
+  range.last = range.first;
+  bool too_large = __builtin_add_overflow(range.last, bytes - 1, &range.last);
+  for (int32_t i = 0; i < tensor->rank; ++i) {
+    int64_t reach;
+    too_large |= __builtin_mul_overflow(tensor->strides[i], tensor->sizes[i] - 1, &reach);
+    too_large |= __builtin_mul_overflow(reach, bytes, &reach);
+    int64_t *end = reach < 0 ? &range.first : &range.last;
+    too_large |= __builtin_add_overflow(*end, reach, end);
+  }
+  range.known = !too_large;
+  return range;
+}
+
+/* Tensors of their own allocations: most are, and then nothing has to be looked at closely. */
+static bool are_apart(const polyattn_tensor *a, const polyattn_tensor *b) {
+  byte_range x = bytes_of(a), y = bytes_of(b);
+  return x.known && y.known && (x.last < y.first || y.last < x.first);
+}
+
 /* Whether two tensors share memory. Views that interleave, as those of one packed buffer, do not.
  */
 static bool overlap(const polyattn_tensor *a, const polyattn_tensor *b) {
-  if (is_empty(a) || is_empty(b))
+  if (is_empty(a) || is_empty(b) || are_apart(a, b))
     return false;
   offsets all = {.budget = 10000};
   layout x = add_tensor(&all, a), y = add_tensor(&all, b);
