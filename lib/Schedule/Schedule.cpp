@@ -57,25 +57,56 @@ ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   return costs;
 }
 
-FormTimes FormTimes::of(const AttentionShape &shape, const Schedule &schedule, int64_t positions) {
-  // Measured with five families at 64 to 8,192 positions: 0.81 and 0.88 of the peak.
-  constexpr double quadraticRate = 100.0 / 108;
-  double length = schedule.block, blocks = std::ceil(positions / length);
+namespace {
+/// What a machine takes for multiply-adds, in the time of those with a state.
+struct FormRates {
+  double pairs, leaves; // of the quadratic form
+  double leavesBesideState;
+  double block; // what a block takes by itself with a state
+
+  static FormRates of(bool tensorCores) {
+    // By the emulator's predicted clocks of powers and sketches in bf16. Vectors are formed element
+    // by element between products, and these wait for them.
+    if (tensorCores)
+      return {1.1, 3.1, 3.1, 0};
+    // Measured with five families at 64 to 8,192 positions: 0.81 and 0.88 of the peak.
+    return {1.08, 1.08, 1, kBlockMultiplyAdds};
+  }
+};
+} // namespace
+
+/// Pairs (i, j), j <= i, of `count` things.
+static double triangle(double count) { return count * (count + 1) / 2; }
+
+FormTimes FormTimes::of(const AttentionShape &shape, const Schedule &schedule, int64_t positions,
+                        bool tensorCores) {
+  FormRates rates = FormRates::of(tensorCores);
+  double length = schedule.block, run = shape.runOf(schedule.block);
+  double blocks = std::ceil(positions / length), runs = std::ceil(positions / run);
   double product = double(shape.features) * shape.valueWidth;
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool byScores = schedule.diagonal == ScheduleDiagonal::Scores;
   double pairs = byScores ? costs.diagonalByScores : costs.diagonalByFeatures;
   FormTimes times;
-  // The first block reads no state, the last one updates none.
-  times.state = 2 * (blocks - 1) * length * product +
-                blocks * length * (pairs + shape.queryLeaves + shape.keyLeaves) +
-                blocks * kBlockMultiplyAdds;
-  // Keys are formed again for each block of queries.
-  double tiles = blocks * (blocks + 1) / 2;
-  double needed = length * length * tiles - length * (length - 1) / 2 * blocks;
-  times.quadratic = (needed * costs.scorePair + positions * shape.queryLeaves +
-                     length * tiles * shape.keyLeaves) /
-                    quadraticRate;
+  // The first run reads no state, the last one updates none.
+  times.state =
+      2 * (runs - 1) * run * product +
+      blocks * length * (pairs + rates.leavesBesideState * (shape.queryLeaves + shape.keyLeaves)) +
+      blocks * rates.block;
+  // Keys are formed again for each block of queries. Pairs of a local kernel's run have other keys,
+  // and take the same in both forms.
+  double tiles = triangle(blocks), near = 0;
+  double diagonal = (triangle(length) - length) * blocks; // what these tiles have above it
+  if (shape.localBlock) {
+    double perRun = std::ceil(run / length), whole = std::floor(blocks / perRun);
+    tiles -= whole * triangle(perRun) + triangle(blocks - whole * perRun);
+    near = blocks * length * pairs;
+    diagonal = 0;
+  }
+  double needed = length * length * tiles - diagonal;
+  times.quadratic =
+      rates.pairs * (needed * costs.scorePair + near) +
+      rates.leaves * (positions * shape.queryLeaves + length * tiles * shape.keyLeaves);
   return times;
 }
 
@@ -193,19 +224,25 @@ static SmallVector<int64_t, 2> shortBlocksFor(const AttentionShape &shape,
 /// takes longer is called impossible.
 static constexpr int64_t kTimesForAccuracy = 16;
 
-/// The number of positions from which on the state is faster on a processor; 0 where the quadratic
-/// form is not worth its code at any length.
-static int64_t stateFrom(const AttentionShape &shape, const Schedule &schedule) {
-  constexpr int64_t mostBlocks = 1 << 20;
+/// The number of positions from which on the state is faster under a causal mask; 0 where the
+/// quadratic form is not worth its code at any length.
+static int64_t stateFrom(const AttentionShape &shape, const Schedule &schedule, bool tensorCores) {
+  constexpr int64_t mostRuns = 1 << 20;
+  // Two forms are twice the code to compile. On tensor cores, where a call of few blocks waits for
+  // other things, they must be worth it at many lengths.
+  constexpr double leastGain = 1.3;
+  constexpr int64_t leastRuns = 8;
+  int64_t run = shape.runOf(schedule.block);
   double gain = 1;
-  for (int64_t blocks = 2; blocks < mostBlocks; ++blocks) {
-    FormTimes times = FormTimes::of(shape, schedule, blocks * schedule.block);
+  for (int64_t runs = 2; runs < mostRuns; ++runs) {
+    FormTimes times = FormTimes::of(shape, schedule, runs * run, tensorCores);
     gain = std::max(gain, times.state / times.quadratic);
-    if (times.quadratic > times.state)
-      // Two forms are twice the code to compile.
-      return gain < 1.3 && !shape.wantsScores() ? 0 : (blocks - 1) * schedule.block + 1;
+    if (times.quadratic <= times.state)
+      continue;
+    bool isWorthIt = gain >= leastGain && (!tensorCores || runs > leastRuns);
+    return isWorthIt || shape.wantsScores() ? (runs - 1) * run + 1 : 0;
   }
-  return mostBlocks * schedule.block;
+  return mostRuns * run;
 }
 
 /// The number of positions below which the quadratic form is chosen; 0 where it is not worth its
@@ -215,10 +252,10 @@ static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &sched
   // Where scores are more accurate, sequences may be this many times longer than where both forms
   // cost the same before the state is chosen.
   int64_t times = shape.wantsScores() ? kTimesForAccuracy : 1;
-  if (!machine.tensorCores && shape.causal)
-    return times * stateFrom(shape, schedule);
-  // On tensor cores, and where every query sees every key: the state is worth its cost from the T
-  // on where all pairs cost as much as the state and the pairs of a block.
+  if (shape.causal)
+    return times * stateFrom(shape, schedule, machine.tensorCores);
+  // Where every query sees every key the state is worth its cost from the T on where all pairs cost
+  // as much as the state.
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
   int64_t below = schedule.block + int64_t(costs.state / costs.quadraticPerPosition * 2 / 3);
@@ -243,8 +280,7 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMac
   bool scores = shape.localBlock || scoresCheaper || fewFeatures || shape.wantsScores() ||
                 schedule.form == ScheduleForm::Quadratic;
   schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;
-  bool mayBeQuadratic =
-      schedule.form == ScheduleForm::State && !shape.needsState && !shape.localBlock;
+  bool mayBeQuadratic = schedule.form == ScheduleForm::State && !shape.needsState;
   if (int64_t below = mayBeQuadratic ? quadraticBelow(shape, schedule, machine) : 0) {
     schedule.form = ScheduleForm::Both;
     schedule.quadraticBelow = below;

@@ -1,4 +1,5 @@
 // RUN: polyattn-opt %s --polyattn-choose-schedule | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-choose-schedule=tensor-cores=true | FileCheck %s --check-prefix=CORES
 // RUN: polyattn-opt %s --polyattn-choose-schedule="block=48 feature-block=8" | FileCheck %s --check-prefix=GIVEN
 // RUN: polyattn-opt %s --polyattn-choose-schedule --remarks-filter="polyattn.*" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not polyattn-opt %s --polyattn-choose-schedule=block=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
@@ -41,6 +42,50 @@ polyattn.attention @asked(%q: tensor<?x?x?x16xf32>)
   %o:2 = attend query %p key %p value %x causal normalize <none> {final_state}
     : sym 3 [16], sym 3 [16], [16]
   return %o#0, %o#1 : [16], tensor<?x?x816x16xf32>
+}
+
+// Between the blocks of a local kernel, too. Where these are long, and at most lengths there is nothing else, it
+// would not be worth its code. On tensor cores it is as long as keys take little to form.
+// CHECK-LABEL: @beside_local
+// CHECK: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = {{[0-9]+}}, quadratic_below = 1409>
+// CORES-LABEL: @beside_local
+// CORES: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = 64, quadratic_below = [[#]]>
+polyattn.attention @beside_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = power %x {degree = 3, symmetric} : [16]
+  %e = power %x {degree = 3} : [16]
+  %o = attend query %p key %p value %x local %e, %e causal normalize <none> {block = 64}
+    : sym 3 [16], sym 3 [16], [16], pow 3 [16], pow 3 [16]
+  return %o : [16]
+}
+
+// CHECK-LABEL: @beside_long_local
+// CHECK: #polyattn.schedule<form = state,
+// CORES-LABEL: @beside_long_local
+// CORES: #polyattn.schedule<form = state,
+polyattn.attention @beside_long_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = power %x {degree = 3, symmetric} : [16]
+  %e = power %x {degree = 3} : [16]
+  %o = attend query %p key %p value %x local %e, %e causal normalize <none> {block = 1024}
+    : sym 3 [16], sym 3 [16], [16], pow 3 [16], pow 3 [16]
+  return %o : [16]
+}
+
+// Keys that take long to form are formed once for a state, and for each block of queries in the other form.
+// CORES-LABEL: @far_keys
+// CORES: #polyattn.schedule<form = state,
+polyattn.attention @far_keys(%q: tensor<?x?x?x16xf32>, %w: tensor<16x2048xf32>, %u: tensor<2048x16xf32>)
+    -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %a = read %w : tensor<16x2048xf32> -> 16x2048
+  %b = read %u : tensor<2048x16xf32> -> 2048x16
+  %h = project %x, %a : [16], 16x2048
+  %r = relu %h : [2048]
+  %y = project %r, %b : [2048], 2048x16
+  %p = power %y {degree = 3, symmetric} : [16]
+  %o = attend query %p key %p value %x causal normalize <none> : sym 3 [16], sym 3 [16], [16]
+  return %o : [16]
 }
 
 // A state of so high a power would lose the digits of its scores: it is chosen where these take 16 times as

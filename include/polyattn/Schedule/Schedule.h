@@ -29,6 +29,8 @@ struct AttentionShape {
   RowErrors errors = {0, 0};   // what f32 leaves of a row
 
   static AttentionShape of(AttendOp attend);
+  /// The positions that see each other through scores in every form: a block, or a local kernel's.
+  int64_t runOf(int64_t block) const { return std::max(block, localBlock); }
   /// Whether a state would lose more digits than results may.
   bool wantsScores() const { return hasScoreForm && errors.state > kPromisedError; }
 };
@@ -65,12 +67,13 @@ struct ScheduleCosts {
   static ScheduleCosts of(const AttentionShape &shape, int64_t block);
 };
 
-/// How long a call takes on a processor: multiply-adds over the rate at which each form does them,
-/// relative to that of the form with a state.
+/// How long a call takes in each form: multiply-adds over the rate at which a machine does them,
+/// relative to that of products with a state.
 struct FormTimes {
   double state, quadratic;
 
-  static FormTimes of(const AttentionShape &shape, const Schedule &schedule, int64_t positions);
+  static FormTimes of(const AttentionShape &shape, const Schedule &schedule, int64_t positions,
+                      bool tensorCores = false);
 };
 
 /// Multiply-adds of one position of a query head: its vectors, the state and its pairs. `sums` are
