@@ -56,7 +56,7 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Option<"skipIdleState", "skip-idle-state", "bool", "false",
            "Products with a state into which no key has come, and updates of a state that nobody will "
            "read, sum no terms">,
-    Option<"sharedBytes", "shared-bytes", "int64_t", "232448",
+    Option<"sharedBytes", "shared-bytes", "int64_t", "GPUDescription().sharedBytesPerBlock",
            "What each of them may keep of states and weights and compute with, in bytes">,
   ];
 }
@@ -186,7 +186,7 @@ def CarryStates : Pass<"tile-carry-states"> {
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
   let options = [
-    Option<"elements", "elements", "int64_t", "64 * 256",
+    Option<"elements", "elements", "int64_t", "GPUDescription::carriedNumbersPerThread * 256",
            "The most numbers that a kernel's loops carry so; by default 64 registers of each of "
            "256 threads">,
   ];
@@ -216,7 +216,7 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
   let options = [
     Option<"warps", "warps", "int64_t", "0",
            "Warps of a CTA, a power of two up to 16; 0 for four, or eight where loops carry much">,
-    Option<"sharedBytes", "shared-bytes", "int64_t", "163 * 1024",
+    Option<"sharedBytes", "shared-bytes", "int64_t", "GPUDescription().sharedBytesPerBlock",
            "Shared memory that a CTA may use, in bytes">,
     Option<"pipelineCopies", "pipeline-copies", "bool", "true",
            "Copy the next block of positions while computing on this one, where shared memory has "
@@ -237,7 +237,7 @@ def UnrollLoops : Pass<"warp-unroll-loops", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::polyattn::warp::WarpDialect"];
   let options = [
-    Option<"registers", "registers", "int64_t", "170",
+    Option<"registers", "registers", "int64_t", "GPUDescription::usableRegistersPerThread()",
            "Registers of a thread that its live values should stay below">,
   ];
 }

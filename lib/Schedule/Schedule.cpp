@@ -8,6 +8,7 @@
 #include "polyattn/Schedule/Schedule.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Schedule/Cost.h"
+#include "polyattn/Target/GPUDescription.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -139,6 +140,9 @@ ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
                            shortBlocksAttribute(context));
 }
 
+/// So few features that one block has them all, and that scores are cheaper than they are.
+static constexpr int64_t kFewFeatures = 160;
+
 /// The number of rows in a block of features: such that a panel of the state, 64 columns wide,
 /// takes half of L1, with little left over. A second pass over the sums is dearer than a panel
 /// that is somewhat too large.
@@ -162,14 +166,15 @@ static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
 /// would take the place of that.
 static bool hasFarState(const AttentionShape &shape, const ScheduleMachine &machine) {
   return machine.tensorCores && shape.isBF16 && shape.hasScoreForm && !shape.localBlock &&
-         shape.features * shape.valueWidth * 6 > 2 * machine.l1Bytes;
+         shape.features * shape.valueWidth * GPUDescription::bytesPerStateNumber >
+             2 * machine.l1Bytes;
 }
 
 /// The feature block for tensor cores: the state gets what two blocks of features, of queries and
 /// of keys, leave of shared memory. Wide blocks have a better ratio of products to what is read for
 /// them.
 static int64_t featureBlockOfPieces(const AttentionShape &shape, const ScheduleMachine &machine) {
-  if (shape.features <= 160)
+  if (shape.features <= kFewFeatures)
     return shape.features;
   if (hasFarState(shape, machine))
     return 256;
@@ -276,7 +281,7 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMac
                                                 : featureBlockFor(shape.features, machine.l1Bytes);
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
-  bool fewFeatures = shape.features <= 160;
+  bool fewFeatures = shape.features <= kFewFeatures;
   bool scores = shape.localBlock || scoresCheaper || fewFeatures || shape.wantsScores() ||
                 schedule.form == ScheduleForm::Quadratic;
   schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;

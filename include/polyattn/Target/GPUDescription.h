@@ -61,10 +61,28 @@ struct GPUDescription {
                     registersPerSM / (perThread * threads));
   }
 
+  // What our kernels make of a thread's registers, measured with ptxas (docs/Kernels.md).
+
   /// Registers that the values of a kernel in the warp dialect may take: a third is for what comes
   /// after it, addresses, functions that are expanded and the order that ptxas chooses. Near the
   /// limit it spills unpredictably.
-  int64_t usableRegistersPerThread() const { return registersPerThread * 2 / 3; }
+  static constexpr int64_t usableRegistersPerThread() { return registersPerThread * 2 / 3; }
+  /// What most kernels take, or more: these in whole units.
+  static constexpr int64_t usualRegistersPerThread() {
+    return usableRegistersPerThread() / registerUnit * registerUnit;
+  }
+  /// Accumulators that a thread may have at a time: factors and addresses take the rest.
+  static constexpr int64_t maxAccumulatorsPerThread = 112;
+  /// The same together with the states that loops carry.
+  static constexpr int64_t maxAccumulatorsWithStates = 160;
+  /// Those of one value, so that others have some.
+  static constexpr int64_t maxAccumulatorsOfValue = 64;
+  /// Numbers that loops may carry in a thread's registers beside what they compute with.
+  static constexpr int64_t carriedNumbersPerThread = 64;
+
+  /// Bytes that a number of a state takes near tensor cores: its sum in f32, and the copy in 16
+  /// bits that products read.
+  static constexpr int64_t bytesPerStateNumber = 4 + 2;
 };
 
 } // namespace polyattn

@@ -13,6 +13,7 @@
 
 #include "FeaturePlan.h"
 #include "KernelBuilder.h"
+#include "polyattn/Target/GPUDescription.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -31,8 +32,7 @@ int64_t KernelBuilder::chooseClusterSize() {
     while (largest > 1 && features % (schedule.featureBlock * largest))
       largest /= 2;
     int64_t width = cast<FeatureType>(attend.getValue().getType()).getWidth();
-    // Sums in f32, and the factors of products rounded to 16 bits.
-    bytes += features * width * 6;
+    bytes += features * width * GPUDescription::bytesPerStateNumber;
     // A block of values, and of the sums in f32 that each program shows the others.
     int64_t perValue = (AttentionShape::of(attend).isBF16 ? 2 : 4) + 4;
     shown = std::max(shown, schedule.block * width * perValue);

@@ -47,7 +47,7 @@ static TwoNumbers shuffleUp(Emitter &e, const TwoNumbers &x, int64_t distance) {
 }
 
 void KernelLowering::lowerCumulativeSum(CumulativeSumOp sum) {
-  constexpr int64_t lanes = 32;
+  constexpr int64_t lanes = GPUDescription::warpSize;
   int64_t length = sum.getInput().getType().getColumns();
   TwoNumbers zero{e.f32(0), e.f32(0)};
   beginPhase();

@@ -7,16 +7,11 @@
 
 #include "Grids.h"
 #include "KernelLowering.h"
+#include "polyattn/Target/GPUDescription.h"
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
-
-/// Accumulators that one thread may have at a time: of 255 registers, factors and addresses take
-/// the rest.
-static constexpr int64_t kMaxAccumulators = 112;
-/// The same with the states that loops carry.
-static constexpr int64_t kMaxWithStates = 160;
 
 static Coordinates consecutive(Value base, int64_t count) {
   Coordinates axis;
@@ -71,8 +66,9 @@ LaneSum polyattn::tile_to_warp::laneSumOf(Emitter &e, const ThreadLayout &layout
                                           Value lane) {
   if (layout.neighbours)
     return {e.divide(number, layout.lanes), e.modulo(number, layout.lanes)};
-  int64_t perWarp = 32 / layout.lanes;
-  Value element = e.add(e.multiply(e.divide(number, 32), perWarp), e.modulo(lane, perWarp));
+  int64_t perWarp = GPUDescription::warpSize / layout.lanes;
+  Value element = e.add(e.multiply(e.divide(number, GPUDescription::warpSize), perWarp),
+                        e.modulo(lane, perWarp));
   return {element, e.divide(lane, perWarp)};
 }
 
@@ -150,8 +146,9 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
     int64_t live = 0, states = 0;
     for (auto &[value, accumulators] : registers)
       (isCarriedState(value) ? states : live) += accumulators.size();
-    int64_t free =
-        std::min(kMaxAccumulators, kMaxWithStates - states) - live - products.otherRegisters;
+    int64_t free = std::min(GPUDescription::maxAccumulatorsPerThread,
+                            GPUDescription::maxAccumulatorsWithStates - states) -
+                   live - products.otherRegisters;
     int64_t pieces = free / 4 / std::max<int64_t>(products.all, 1);
     std::tie(rowTiles, columnTiles) = partOf(warps, pieces, products.together);
   }

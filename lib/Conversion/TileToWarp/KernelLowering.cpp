@@ -35,7 +35,7 @@ LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   };
   if (kernel.getCluster())
     note("warp.cluster", kernel.getClusterSize());
-  note("warp.threads", 32 * options.warps);
+  note("warp.threads", GPUDescription::warpSize * options.warps);
   note("warp.shared_bytes", shared.bytes());
   note("warp.workspace_bytes", workspace.bytes());
   function->setAttr("warp.memory", describeMemory());

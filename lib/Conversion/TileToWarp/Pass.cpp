@@ -8,6 +8,7 @@
 #include "KernelLowering.h"
 #include "Precision.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "polyattn/Target/GPUDescription.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_TILETOWARP
@@ -19,7 +20,7 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
 /// What the system keeps of each CTA's shared memory.
-static constexpr int64_t kReservedBytes = 1024;
+static constexpr int64_t kReservedBytes = GPUDescription::reservedSharedBytesPerBlock;
 
 namespace {
 struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
@@ -28,7 +29,6 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   /// Four warps, one for each sub-core, have the longest rows and columns of pieces; eight where
   /// what a loop carries would leave them too few registers for products.
   static int64_t chooseWarps(tile::KernelOp kernel) {
-    constexpr int64_t kMostCarried = 64;
     int64_t most = 0;
     kernel.walk([&](scf::ForOp loop) {
       int64_t carried = 0;
@@ -37,7 +37,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
           carried += type.getRows() * type.getColumns();
       most = std::max(most, carried);
     });
-    return most > 4 * 32 * kMostCarried ? 8 : 4;
+    return most > 4 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread ? 8 : 4;
   }
 
   /// The shared memory that the kernel takes under a plan, or failure.
@@ -54,9 +54,11 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   /// The CTAs that a multiprocessor has place for, up to those that find registers: most kernels
   /// take this many or more (docs/Kernels.md).
   static int64_t countCTAs(const TileToWarpOptions &options, int64_t sharedBytes) {
-    constexpr int64_t kRegisters = 64 * 1024, kOfThread = 168;
-    return std::min((options.sharedBytes + kReservedBytes) / (sharedBytes + kReservedBytes),
-                    kRegisters / (32 * options.warps * kOfThread));
+    int64_t registers =
+        GPUDescription::warpSize * options.warps * GPUDescription::usualRegistersPerThread();
+    return std::min(
+        GPUDescription::blocksByMemory(sharedBytes, options.sharedBytes + kReservedBytes),
+        GPUDescription::registersPerSM / registers);
   }
 
   /// Whether two blocks of what loops copy have place in shared memory, beside all that the plan

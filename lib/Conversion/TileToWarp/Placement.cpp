@@ -8,14 +8,12 @@
 #include "Placement.h"
 #include "FeatureRuns.h"
 #include "Layout.h"
+#include "polyattn/Target/GPUDescription.h"
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
-
-/// Accumulators of one value: more would leave too few registers for its factors.
-static constexpr int64_t kMaxRegisters = 64;
 
 /// What memory has of a dimension, and grids cover.
 static int64_t withPadding(int64_t size) { return size == 1 ? 1 : roundUp(size, 16); }
@@ -227,7 +225,8 @@ bool Placement::readsBuffer(Value value) {
 // All users must compute on the same accumulators.
 bool Placement::fitsRegisters(Value value) {
   TileType type = tileType(value);
-  if (WarpGrid::of(type.getRows(), type.getColumns(), warps).registers() > kMaxRegisters)
+  if (WarpGrid::of(type.getRows(), type.getColumns(), warps).registers() >
+      GPUDescription::maxAccumulatorsOfValue)
     return false;
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();

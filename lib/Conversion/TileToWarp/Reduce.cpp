@@ -35,7 +35,8 @@ static double neutralOf(ReduceKind kind) {
 void KernelLowering::reduceEach(const Reduction &reduction, WriteSum write) {
   if (reduceByProducts(reduction, write))
     return;
-  int64_t outputs = reduction.outputs, threads = 32 * options.warps, lanes = 32;
+  int64_t outputs = reduction.outputs, lanes = GPUDescription::warpSize,
+          threads = lanes * options.warps;
   while (lanes > 1 && lanes * outputs > threads)
     lanes /= 2;
   int64_t run = 1;
@@ -43,7 +44,7 @@ void KernelLowering::reduceEach(const Reduction &reduction, WriteSum write) {
     run *= 2;
   auto layout =
       ThreadLayout::laneSums(options.warps, outputs, lanes, /*neighbours=*/reduction.alongLines);
-  int64_t total = outputs * lanes, perWarp = 32 / lanes;
+  int64_t total = outputs * lanes, perWarp = GPUDescription::warpSize / lanes;
   Value end = reduction.bound ? reduction.bound : e.i32(reduction.length);
   bool ragged = run > 1 && (reduction.bound || reduction.length % (run * lanes));
   Value neutral = e.f32(neutralOf(reduction.kind));

@@ -13,6 +13,7 @@
 #ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_THREADLAYOUT_H
 #define POLYATTN_LIB_CONVERSION_TILETOWARP_THREADLAYOUT_H
 
+#include "polyattn/Target/GPUDescription.h"
 #include <cstdint>
 #include <tuple>
 
@@ -72,7 +73,7 @@ struct ThreadLayout {
     return of(Kind::RowSums, warps, length, 1);
   }
 
-  int64_t threads() const { return 32 * warps; }
+  int64_t threads() const { return GPUDescription::warpSize * warps; }
   int64_t lineLength() const { return columnMajor ? rows : columns; }
   int64_t lines() const { return columnMajor ? columns : rows; }
 

@@ -113,7 +113,7 @@ void KernelLowering::beginPhase() {
 
 void KernelLowering::bindThread() {
   lane = warp::OpaqueOp::create(e, firstLane);
-  thread = e.add(e.multiply(warp, 32), lane);
+  thread = e.add(e.multiply(warp, GPUDescription::warpSize), lane);
   bindProgramIndices(/*opaque=*/true);
 }
 
@@ -394,7 +394,7 @@ void KernelLowering::replaceCarried(Value argument, Value value,
   Storage storage = storages[argument];
   // A vector's new elements wait in registers, one in each thread that has one.
   int64_t length = storage.rows * storage.columns;
-  if (storage.isVector() && length <= 32 * options.warps) {
+  if (storage.isVector() && length <= GPUDescription::warpSize * options.warps) {
     // The thread's number may be one of a loop that has ended.
     beginPhase();
     Grid grid;
