@@ -37,26 +37,8 @@ __attribute__((format(printf, 2, 3))) static int fail(const report *where, const
 }
 
 static const char *dtype_name(int32_t dtype) {
-  switch (dtype) {
-  case POLYATTN_F32:
-    return "f32";
-  case POLYATTN_F16:
-    return "f16";
-  case POLYATTN_BF16:
-    return "bf16";
-  case POLYATTN_I32:
-    return "i32";
-  case POLYATTN_I64:
-    return "i64";
-  case POLYATTN_F64:
-    return "f64";
-  }
-  return "an unknown element type";
-}
-
-static const char *size_name(int64_t size) {
-  static const char *const names[] = {"B", "T", "Tk", "H", "Hkv", "L"};
-  return names[-size - 1];
+  const char *name = polyattn_dtype_name(dtype);
+  return name ? name : "an unknown element type";
 }
 
 /* A shape as text, "[B, T, H, 64]" or "[2, 100, 8, 64]". Only messages ask for it: printing the
@@ -71,9 +53,9 @@ static shape_text print_shape(const int64_t *sizes, int64_t rank) {
   const char *separator = "[";
   for (int64_t i = 0; i < rank && used < sizeof shape.text; ++i) {
     size_t left = sizeof shape.text - used;
-    int written = sizes[i] < 0 && sizes[i] >= POLYATTN_RT_LAST
-                      ? snprintf(shape.text + used, left, "%s%s", separator, size_name(sizes[i]))
-                      : snprintf(shape.text + used, left, "%s%" PRId64, separator, sizes[i]);
+    const char *name = polyattn_size_name(sizes[i]);
+    int written = name ? snprintf(shape.text + used, left, "%s%s", separator, name)
+                       : snprintf(shape.text + used, left, "%s%" PRId64, separator, sizes[i]);
     used += written > 0 ? (size_t)written : 0;
     separator = ", ";
   }
@@ -115,7 +97,7 @@ static int check_shape(const report *where, const polyattn_tensor *tensor, polya
       first[name] = rule;
     } else if (bound->values[name] != size) {
       return fail(where, "expected shape %s with %s = %" PRId64 " as in '%s', got %s",
-                  wanted_shape(rule).text, size_name(rule->sizes[i]), bound->values[name],
+                  wanted_shape(rule).text, polyattn_size_name(rule->sizes[i]), bound->values[name],
                   first[name]->name, given_shape(tensor).text);
     }
   }
@@ -168,7 +150,7 @@ static int check_memory(const report *where, const polyattn_tensor *tensor) {
     return 0;
   if (!tensor->data)
     return fail(where, "the data pointer is null");
-  int64_t bytes = polyattn_rt_dtype_bytes(rule->dtype);
+  int64_t bytes = polyattn_dtype_bytes(rule->dtype);
   if ((uintptr_t)tensor->data % (uintptr_t)bytes != 0)
     return fail(where, "expected data aligned to %" PRId64 " bytes, got address %p", bytes,
                 tensor->data);
@@ -282,7 +264,7 @@ typedef struct layout {
 
 /* Adds the steps of a tensor's dimensions, in bytes, but for those that are inside of its runs. */
 static layout add_tensor(offsets *all, const polyattn_tensor *tensor) {
-  wide bytes = polyattn_rt_dtype_bytes(tensor->dtype);
+  wide bytes = polyattn_dtype_bytes(tensor->dtype);
   layout result = {(wide)(uintptr_t)tensor->data, bytes, 0};
   bool in_run[POLYATTN_MAX_RANK] = {false};
   for (bool grew = true; grew;) {
@@ -351,8 +333,8 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
                       int64_t num_tensors, polyattn_rt_sizes *sizes, char *error,
                       size_t error_size) {
   report where = {kernel, NULL, error, error_size};
-  const polyattn_rt_tensor_rule *first[-POLYATTN_RT_LAST] = {NULL};
-  for (int i = 0; i < -POLYATTN_RT_LAST; ++i)
+  const polyattn_rt_tensor_rule *first[POLYATTN_NAMED_SIZES] = {NULL};
+  for (int i = 0; i < POLYATTN_NAMED_SIZES; ++i)
     sizes->values[i] = -1;
   if (num_tensors != kernel->num_tensors)
     return fail(&where, "expected %" PRId64 " tensors, got %" PRId64, kernel->num_tensors,
@@ -367,7 +349,7 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
     if (check_shape(&where, tensors[i], sizes, first) != 0 || check_memory(&where, tensors[i]) != 0)
       return 1;
   }
-  for (int i = 0; i < -POLYATTN_RT_LAST; ++i) {
+  for (int i = 0; i < POLYATTN_NAMED_SIZES; ++i) {
     if (kernel->fixed[i] < 0)
       continue;
     if (sizes->values[i] < 0) {
@@ -375,13 +357,13 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
     } else if (sizes->values[i] != kernel->fixed[i]) {
       where.rule = first[i];
       return fail(&where, "expected %s = %" PRId64 ", which the spec fixes, got %" PRId64,
-                  size_name(-1 - i), kernel->fixed[i], sizes->values[i]);
+                  polyattn_size_name(-1 - i), kernel->fixed[i], sizes->values[i]);
     }
   }
-  int64_t heads = sizes->values[-POLYATTN_RT_H - 1];
-  int64_t key_heads = sizes->values[-POLYATTN_RT_HKV - 1];
+  int64_t heads = sizes->values[-POLYATTN_SIZE_H - 1];
+  int64_t key_heads = sizes->values[-POLYATTN_SIZE_HKV - 1];
   if (heads >= 0 && key_heads >= 0 && (key_heads == 0 ? heads != 0 : heads % key_heads != 0)) {
-    where.rule = first[-POLYATTN_RT_HKV - 1];
+    where.rule = first[-POLYATTN_SIZE_HKV - 1];
     return fail(&where,
                 "expected a number of heads that divides H = %" PRId64 ", got Hkv = %" PRId64,
                 heads, key_heads);
@@ -423,9 +405,9 @@ int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
     return 0;
   const polyattn_tensor *first = tensors[kernel->first.tensor];
   const report where = {kernel, &kernel->tensors[kernel->first.tensor], error, error_size};
-  int64_t length = polyattn_rt_size(sizes, POLYATTN_RT_T);
-  int64_t keys = polyattn_rt_size(sizes, POLYATTN_RT_TK);
-  int64_t rows = polyattn_rt_size(sizes, POLYATTN_RT_L);
+  int64_t length = polyattn_rt_size(sizes, POLYATTN_SIZE_T);
+  int64_t keys = polyattn_rt_size(sizes, POLYATTN_SIZE_TK);
+  int64_t rows = polyattn_rt_size(sizes, POLYATTN_SIZE_L);
   if (keys > length)
     length = keys;
   int64_t limit = rows >= 0 ? rows : POLYATTN_RT_MAX_POSITION;

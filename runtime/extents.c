@@ -57,6 +57,6 @@ int64_t polyattn_rt_workspace_bytes(const polyattn_rt_workspace_rule *workspace,
   if (polyattn_rt_is_sliced(workspace) && launch->splits < 2)
     return 0;
   int64_t bytes = polyattn_rt_count_extents(workspace->sizes, workspace->rank, launch);
-  int64_t width = workspace->dtype == POLYATTN_I64 ? 8 : 4;
+  int64_t width = polyattn_dtype_bytes((int32_t)workspace->dtype);
   return bytes < 0 || __builtin_mul_overflow(bytes, width, &bytes) ? -1 : bytes;
 }

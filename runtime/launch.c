@@ -87,7 +87,7 @@ int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *
       check_programs(kernel, &launch, error, error_size) ||
       polyattn_rt_copy_weights(kernel, tensors, descriptors, &weights, error, error_size) ||
       polyattn_rt_run_plan(kernel, &launch, descriptors, pointers,
-                           polyattn_rt_size(&sizes, POLYATTN_RT_T), team, error, error_size);
+                           polyattn_rt_size(&sizes, POLYATTN_SIZE_T), team, error, error_size);
   free(weights);
   free(memory);
   return status;

@@ -28,12 +28,6 @@ void polyattn_rt_describe_dense(void *data, int64_t rank, const int64_t *sizes,
   }
 }
 
-int64_t polyattn_rt_dtype_bytes(int32_t dtype) {
-  if (dtype == POLYATTN_I64)
-    return 8;
-  return dtype == POLYATTN_F32 || dtype == POLYATTN_I32 ? 4 : 2;
-}
-
 int64_t polyattn_rt_size(const polyattn_rt_sizes *sizes, int64_t size_or_name) {
   return size_or_name < 0 ? sizes->values[-size_or_name - 1] : size_or_name;
 }

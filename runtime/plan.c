@@ -86,7 +86,7 @@ static void describe_workspace(const execution *all, const polyattn_rt_stage_rul
   if (rule->fill == POLYATTN_RT_FILL_LAUNCH)
     data = (char *)all->splits[split].launch;
   else if (sliced && data)
-    data += split * elements * polyattn_rt_dtype_bytes((int32_t)rule->dtype);
+    data += split * elements * polyattn_dtype_bytes((int32_t)rule->dtype);
   polyattn_rt_describe_dense(data, rule->rank - sliced, sizes + sliced, memref);
 }
 
@@ -117,7 +117,7 @@ static void cut(execution *all, int64_t start, int64_t length) {
     const polyattn_rt_tensor_rule *rule = &all->kernel->tensors[i];
     all->tensors[i] = all->whole[i];
     for (int64_t d = 0; d < rule->rank && length >= 0; ++d) {
-      if (rule->sizes[d] != POLYATTN_RT_T && rule->sizes[d] != POLYATTN_RT_TK)
+      if (rule->sizes[d] != POLYATTN_SIZE_T && rule->sizes[d] != POLYATTN_SIZE_TK)
         continue;
       all->tensors[i].dimensions[d] = length;
       all->tensors[i].offset += start * all->whole[i].dimensions[rule->rank + d];

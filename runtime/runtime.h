@@ -12,6 +12,7 @@
 
 #include "plan.h"
 #include "polyattn-c/parallel.h"
+#include "polyattn-c/sizes.h"
 #include "polyattn-c/tensor.h"
 
 #ifdef __cplusplus
@@ -20,25 +21,13 @@ extern "C" {
 
 #define POLYATTN_RT_VERSION 6
 
-/* A size that the caller's tensors decide. Sizes below zero are these names; every tensor
- * that uses a name agrees on its value. H is a multiple of Hkv. */
-enum {
-  POLYATTN_RT_B = -1,   /* batch */
-  POLYATTN_RT_T = -2,   /* positions of the queries */
-  POLYATTN_RT_TK = -3,  /* positions of the keys, where the mask lets them differ */
-  POLYATTN_RT_H = -4,   /* query heads */
-  POLYATTN_RT_HKV = -5, /* key heads */
-  POLYATTN_RT_L = -6,   /* rows of tables of positions, where calls begin at any position */
-  POLYATTN_RT_LAST = -6
-};
-
 /* What an entry wants of one tensor. */
 typedef struct polyattn_rt_tensor_rule {
   const char *name;
   int32_t is_result;
   int32_t dtype;
   int64_t rank;
-  int64_t sizes[POLYATTN_MAX_RANK];
+  int64_t sizes[POLYATTN_MAX_RANK]; /* a number, or POLYATTN_SIZE_... */
 } polyattn_rt_tensor_rule;
 
 /* A set of what processors can have, or need not. */
@@ -63,7 +52,8 @@ typedef struct polyattn_rt_kernel {
   int64_t num_tensors;
   polyattn_rt_plan plan;
   const char *cpu; /* what the code was compiled for, "x86-64-v4" or "native"; or NULL */
-  int64_t fixed[-POLYATTN_RT_LAST]; /* values of named sizes that the entry fixes, -1 where free */
+  int64_t
+      fixed[POLYATTN_NAMED_SIZES]; /* values of named sizes that the entry fixes, -1 where free */
   polyattn_rt_cpu_features cpu_features; /* all that its instructions need */
   polyattn_rt_first_rule first;
 } polyattn_rt_kernel;
@@ -97,7 +87,7 @@ extern const polyattn_rt_named_function polyattn_rt_half_functions[2];
 
 /* Values of the named sizes, at index -name - 1; -1 where no tensor has the size. */
 typedef struct polyattn_rt_sizes {
-  int64_t values[-POLYATTN_RT_LAST];
+  int64_t values[POLYATTN_NAMED_SIZES];
 } polyattn_rt_sizes;
 
 /* Compares the caller's tensors with the entry's rules. Returns 0 and the sizes, or 1 and one
@@ -187,8 +177,6 @@ void polyattn_rt_describe_dense(void *data, int64_t rank, const int64_t *sizes,
 int polyattn_rt_copy_weights(const polyattn_rt_kernel *kernel,
                              const polyattn_tensor *const *tensors, polyattn_rt_memref *descriptors,
                              void **memory, char *error, size_t error_size);
-
-int64_t polyattn_rt_dtype_bytes(int32_t dtype);
 
 /* The value of a size or of a name of one, -1 where no tensor has it. */
 int64_t polyattn_rt_size(const polyattn_rt_sizes *sizes, int64_t size_or_name);

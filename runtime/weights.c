@@ -17,8 +17,8 @@ int polyattn_rt_is_weight(const polyattn_rt_tensor_rule *rule) {
   if (rule->is_result)
     return 0;
   for (int64_t i = 0; i < rule->rank; ++i)
-    if (rule->sizes[i] == POLYATTN_RT_B || rule->sizes[i] == POLYATTN_RT_T ||
-        rule->sizes[i] == POLYATTN_RT_TK || rule->sizes[i] == POLYATTN_RT_L)
+    if (rule->sizes[i] == POLYATTN_SIZE_B || rule->sizes[i] == POLYATTN_SIZE_T ||
+        rule->sizes[i] == POLYATTN_SIZE_TK || rule->sizes[i] == POLYATTN_SIZE_L)
       return 0;
   return 1;
 }
@@ -31,7 +31,7 @@ int polyattn_rt_has_rows(const polyattn_tensor *tensor) {
 /* The bytes of a weight's dense copy, rounded up to a cache line; 0 where no copy is needed, -1
  * where they overflow. */
 static int64_t copy_bytes(const polyattn_tensor *tensor) {
-  int64_t bytes = polyattn_rt_dtype_bytes(tensor->dtype);
+  int64_t bytes = polyattn_dtype_bytes(tensor->dtype);
   if (polyattn_rt_has_rows(tensor))
     return 0;
   for (int32_t i = 0; i < tensor->rank; ++i)
@@ -50,7 +50,7 @@ static void copy_row(char *to, const char *from, int64_t count, int64_t step, si
 
 /* Copies row after row; `index` counts through the dimensions outside of the rows. */
 static void copy(const polyattn_tensor *tensor, char *to) {
-  int64_t bytes = polyattn_rt_dtype_bytes(tensor->dtype);
+  int64_t bytes = polyattn_dtype_bytes(tensor->dtype);
   int32_t innermost = tensor->rank - 1, dimension;
   int64_t count = tensor->sizes[innermost], step = tensor->strides[innermost] * bytes;
   int64_t index[POLYATTN_MAX_RANK] = {0}, offset = 0;

@@ -77,7 +77,7 @@ LogicalResult WorkspaceOp::verify() {
   if (failed(verifyExtents(*this, getShape())))
     return failure();
   Type element = getElement();
-  if (!element.isF32() && !element.isInteger(32) && !element.isInteger(64))
+  if (!element.isF32() && !element.isSignlessInteger(32) && !element.isSignlessInteger(64))
     return emitOpError("C4: a workspace holds f32, i32 or i64, not ") << element;
   if (getShape().size() > kMostDimensions)
     return emitOpError("C4: a workspace has at most ") << kMostDimensions << " dimensions";

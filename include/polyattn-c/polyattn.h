@@ -20,6 +20,7 @@
 #define POLYATTN_C_POLYATTN_H
 
 #include "polyattn-c/parallel.h"
+#include "polyattn-c/sizes.h"
 #include "polyattn-c/tensor.h"
 
 #if defined(__GNUC__)
@@ -79,16 +80,6 @@ POLYATTN_EXPORT polyattn_kernel *polyattn_compile_text(const char *text, size_t 
                                                        polyattn_error **error);
 /* No call may be running any more. Null is allowed. */
 POLYATTN_EXPORT void polyattn_kernel_destroy(polyattn_kernel *kernel);
-
-/* Sizes that the caller's tensors decide; POLYATTN_SIZE_HKV divides POLYATTN_SIZE_H. */
-enum {
-  POLYATTN_SIZE_B = -1,   /* batch */
-  POLYATTN_SIZE_T = -2,   /* positions of the queries */
-  POLYATTN_SIZE_TK = -3,  /* positions of the keys, where they may differ */
-  POLYATTN_SIZE_H = -4,   /* query heads */
-  POLYATTN_SIZE_HKV = -5, /* key heads */
-  POLYATTN_SIZE_L = -6    /* rows of tables of positions, where first_position says which to read */
-};
 
 /* One argument or result. The name lives as long as the kernel. */
 typedef struct polyattn_tensor_info {

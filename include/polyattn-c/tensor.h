@@ -30,6 +30,19 @@ enum {
   POLYATTN_F64 = 6
 };
 
+/* "f32", "bf16", ...; null for a number that is no element type. */
+static inline const char *polyattn_dtype_name(int32_t dtype) {
+  /* The last one is null. */
+  static const char *const names[POLYATTN_F64 + 1] = {"f32", "f16", "bf16", "i32", "i64", "f64"};
+  return names[dtype >= POLYATTN_F32 && dtype <= POLYATTN_F64 ? dtype - 1 : POLYATTN_F64];
+}
+
+/* What an element takes; 0 for a number that is no element type. */
+static inline int64_t polyattn_dtype_bytes(int32_t dtype) {
+  static const int64_t bytes[POLYATTN_F64 + 1] = {0, 4, 2, 2, 4, 8, 8};
+  return bytes[dtype >= POLYATTN_F32 && dtype <= POLYATTN_F64 ? dtype : 0];
+}
+
 /* A view of the caller's memory; polyattn never owns or keeps it.
  * Element (i0, i1, ...) lies at data + i0 * strides[0] + i1 * strides[1] + ..., counted in
  * elements. The innermost stride is 1; weights, which are arguments without a size B, T, Tk or L,

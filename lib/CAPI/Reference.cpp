@@ -88,39 +88,15 @@ int polyattn_reference_tensor(const polyattn_reference *reference, size_t index,
   return 0;
 }
 
-/// None for f64, which no kernel stores.
-static std::optional<ElementType> elementTypeOf(int32_t dtype) {
-  switch (dtype) {
-  case POLYATTN_F32:
-    return ElementType::F32;
-  case POLYATTN_F16:
-    return ElementType::F16;
-  case POLYATTN_BF16:
-    return ElementType::BF16;
-  case POLYATTN_I32:
-    return ElementType::I32;
-  case POLYATTN_I64:
-    return ElementType::I64;
-  default:
-    return std::nullopt;
-  }
-}
-
-static int64_t bytesOfElement(int32_t dtype) {
-  std::optional<ElementType> type = elementTypeOf(dtype);
-  return type ? bytesOf(*type) : sizeof(double);
-}
-
 static std::string nameOfElement(int32_t dtype) {
-  std::optional<ElementType> type = elementTypeOf(dtype);
-  llvm::StringRef name = type ? nameOf(*type) : dtype == POLYATTN_F64 ? "f64" : "an unknown one";
-  return (name + " (" + llvm::Twine(dtype) + ")").str();
+  const char *name = polyattn_dtype_name(dtype);
+  return std::string(name ? name : "an unknown one") + " (" + std::to_string(dtype) + ")";
 }
 
 /// Calls `visit(linear, address)` for every element in row-major order.
 static void forEach(const polyattn_tensor &tensor,
                     llvm::function_ref<void(int64_t linear, char *address)> visit) {
-  int64_t count = 1, bytes = bytesOfElement(tensor.dtype);
+  int64_t count = 1, bytes = polyattn_dtype_bytes(tensor.dtype);
   for (int i = 0; i < tensor.rank; ++i)
     count *= tensor.sizes[i];
   for (int64_t linear = 0; linear < count; ++linear) {

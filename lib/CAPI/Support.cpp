@@ -10,9 +10,6 @@
 
 using namespace polyattn;
 
-static_assert(POLYATTN_SIZE_B == kBatch && POLYATTN_SIZE_T == kPositions &&
-              POLYATTN_SIZE_TK == kKeyPositions && POLYATTN_SIZE_H == kHeads &&
-              POLYATTN_SIZE_HKV == kKeyHeads);
 static_assert(offsetof(polyattn_compile_options, storage) >= 40, "the struct of version 1");
 static_assert(sizeof(polyattn_tensor) == 16 + 16 * POLYATTN_MAX_RANK);
 static_assert(sizeof(polyattn_tensor_info) == 24 + 8 * POLYATTN_MAX_RANK);
@@ -62,7 +59,7 @@ void capi::describe(const TensorDescription &tensor, polyattn_tensor_info &info)
   info = {};
   info.name = tensor.name.c_str();
   info.is_result = tensor.isResult;
-  info.dtype = static_cast<int32_t>(tensor.dtype);
+  info.dtype = dtypeOf(tensor.dtype);
   info.rank = static_cast<int32_t>(tensor.sizes.size());
   llvm::copy(tensor.sizes, info.sizes);
 }

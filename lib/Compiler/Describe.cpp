@@ -11,47 +11,8 @@
 
 using namespace polyattn;
 
-static DataType dataTypeOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return DataType::F32;
-  case ElementType::BF16:
-    return DataType::BF16;
-  case ElementType::F16:
-    return DataType::F16;
-  case ElementType::I32:
-    return DataType::I32;
-  case ElementType::I64:
-    return DataType::I64;
-  }
-  return DataType::F32;
-}
-
-static int64_t sizeOf(const Dim &dim) {
-  switch (dim.kind) {
-  case Dim::Batch:
-    return kBatch;
-  case Dim::Queries:
-    return kPositions;
-  case Dim::Keys:
-    return kKeyPositions;
-  case Dim::Heads:
-    return kHeads;
-  case Dim::KvHeads:
-    return kKeyHeads;
-  case Dim::Rows:
-    return kTableRows;
-  case Dim::Fixed:
-    return dim.size;
-  }
-  return dim.size;
-}
-
 static TensorDescription describe(const TensorSignature &tensor, bool isResult) {
-  TensorDescription result{tensor.name, isResult, dataTypeOf(tensor.type), {}};
-  for (const Dim &dim : tensor.dims)
-    result.sizes.push_back(sizeOf(dim));
-  return result;
+  return {tensor.name, isResult, tensor.type, {tensor.dims.begin(), tensor.dims.end()}};
 }
 
 llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention) {
@@ -67,10 +28,9 @@ llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention)
   if (signature->firstPosition)
     result.firstPosition = {*signature->firstPosition, signature->positionUnit};
   if (signature->fixedHeads)
-    result.fixedSizes[-kHeads - 1] = *signature->fixedHeads;
+    result.fixedSizes[indexOf(kHeads)] = *signature->fixedHeads;
   if (signature->fixedKvHeads)
-    result.fixedSizes[-sizeOf({signature->canonical(Dim::KvHeads), 0}) - 1] =
-        *signature->fixedKvHeads;
+    result.fixedSizes[indexOf(signature->canonical(kKeyHeads))] = *signature->fixedKvHeads;
   result.featureDimension = signature->facts.featureDim;
   result.degree = signature->facts.degree;
   result.scoreForm = signature->facts.scoreForm;

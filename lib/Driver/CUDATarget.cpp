@@ -130,7 +130,7 @@ public:
     const GPUDescription &gpu = device->getDescription();
     bool isSingle =
         llvm::none_of(kernel->getDescription().tensors,
-                      [](const TensorDescription &tensor) { return byteWidth(tensor.dtype) < 4; });
+                      [](const TensorDescription &tensor) { return bytesOf(tensor.dtype) < 4; });
     return DataSheet{device->getProperties().name, gpu.name,
                      isSingle ? gpu.tf32FlopsPerSecond : gpu.bf16FlopsPerSecond};
   }

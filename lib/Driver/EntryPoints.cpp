@@ -26,7 +26,7 @@ public:
     for (const TensorDescription &tensor : kernel.tensors)
       tensors.push_back(
           anonymous({string(tensor.name), llvm::ConstantInt::get(i32, tensor.isResult),
-                     llvm::ConstantInt::get(i32, static_cast<int32_t>(tensor.dtype)),
+                     llvm::ConstantInt::get(i32, dtypeOf(tensor.dtype)),
                      number(tensor.sizes.size()), numbers(tensor.sizes, POLYATTN_MAX_RANK, 0)}));
     return global(
         anonymous({string(kernel.entry), array(tensors), number(tensors.size()), plan(kernel.plan),

@@ -17,8 +17,9 @@ using namespace polyattn;
 /// of one of their families, which grow.
 static bool isTaken(llvm::StringRef name) {
   static constexpr llvm::StringLiteral kFamilies[] = {
-      "api",      "call",      "compile", "cuda", "dense", "error",  "explain", "ir",    "kernel",
-      "parallel", "reference", "rt",      "save", "set",   "string", "task",    "tensor"};
+      "api",     "call", "compile", "cuda",     "dense",     "dtype", "error",
+      "explain", "ir",   "kernel",  "parallel", "reference", "rt",    "save",
+      "set",     "size", "string",  "task",     "tensor"};
   return llvm::is_contained(kFamilies, name.take_until([](char c) { return c == '_'; }));
 }
 
@@ -78,7 +79,7 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
   stream << "\n/* @" << kernel.entry << ", for " << kernel.target << ":\n";
   for (const TensorDescription &tensor : kernel.tensors) {
     stream << " *   " << tensor.name << (tensor.isResult ? " (result)" : "") << ": "
-           << toString(tensor.dtype) << " [";
+           << nameOf(tensor.dtype) << " [";
     llvm::interleaveComma(tensor.sizes, stream,
                           [&](int64_t size) { stream << sizeToString(size); });
     stream << "]\n";

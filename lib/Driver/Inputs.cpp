@@ -120,9 +120,9 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     if (Error error = binder.bind(size.symbol, size.size, "--random"))
       return std::move(error);
   if (options.random)
-    for (Dim::Kind symbol : {Dim::Batch, Dim::Queries, Dim::Heads})
+    for (SizeName symbol : {kBatch, kPositions, kHeads})
       if (!binder.isBound(symbol))
-        return createStringError("--random: expected a size for " + Dim{symbol, 0}.str() +
+        return createStringError("--random: expected a size for " + sizeToString(symbol) +
                                  ", which no --input gives");
 
   Expected<CallSizes> sizes = binder.finish();
@@ -130,7 +130,7 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     return sizes.takeError();
   if (signature.firstPosition) {
     const std::optional<HostTensor> &first = given[*signature.firstPosition];
-    if (!binder.isBound(Dim::Rows))
+    if (!binder.isBound(kTableRows))
       sizes->rows = rowsOfTables(signature, *sizes, first);
     if (first)
       if (Error error = checkFirstPosition(signature, *sizes, *first))

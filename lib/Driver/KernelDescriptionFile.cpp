@@ -64,7 +64,7 @@ static Object describeParameters(const LaunchDescription &launch, const LaunchPl
       shape.push_back(size < 0 ? llvm::json::Value(sizeToString(size)) : size);
     }
     tensors.push_back(Object{{"name", tensor.name},
-                             {"dtype", toString(tensor.dtype)},
+                             {"dtype", nameOf(tensor.dtype)},
                              {"shape", std::move(shape)},
                              {"result", tensor.isResult}});
   }

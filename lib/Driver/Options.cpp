@@ -34,10 +34,7 @@ static Expected<std::vector<RandomSize>> parseRandom(StringRef text) {
   text.split(items, ',');
   for (StringRef item : items) {
     auto [name, number] = item.trim().split('=');
-    std::optional<Dim::Kind> symbol;
-    for (int kind = 0; kind < Dim::kSymbols; ++kind)
-      if (Dim{static_cast<Dim::Kind>(kind), 0}.str() == name)
-        symbol = static_cast<Dim::Kind>(kind);
+    std::optional<SizeName> symbol = parseSizeName(name);
     if (!symbol)
       return createStringError("--random: expected sizes of B, T, Tk, H, Hkv or L as in B=1,T=128,"
                                "H=8, got '" +

@@ -18,7 +18,7 @@ struct NamedFile {
 
 /// `B=1` of --random.
 struct RandomSize {
-  Dim::Kind symbol;
+  SizeName symbol;
   int64_t size;
 };
 

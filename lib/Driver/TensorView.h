@@ -12,22 +12,6 @@
 
 namespace polyattn::driver {
 
-inline int32_t dtypeOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return POLYATTN_F32;
-  case ElementType::F16:
-    return POLYATTN_F16;
-  case ElementType::BF16:
-    return POLYATTN_BF16;
-  case ElementType::I32:
-    return POLYATTN_I32;
-  case ElementType::I64:
-    return POLYATTN_I64;
-  }
-  return 0;
-}
-
 inline polyattn_tensor viewOf(const HostTensor &tensor) {
   polyattn_tensor view = {};
   view.data = tensor.data;

@@ -24,7 +24,7 @@ public:
   void add(const LaunchWorkspace &workspace, std::vector<int64_t> sizes) {
     Tensor &tensor = tensors.emplace_back();
     tensor.sizes = std::move(sizes);
-    tensor.bytes = polyattn_rt_dtype_bytes(workspace.dtype);
+    tensor.bytes = bytesOf(workspace.dtype);
     tensor.strides.resize(tensor.sizes.size());
     int64_t count = 1;
     for (size_t i = tensor.sizes.size(); i-- > 0; count *= tensor.sizes[i])

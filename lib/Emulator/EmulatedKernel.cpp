@@ -233,7 +233,7 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
   std::vector<NamedRange> names;
   auto addRange = [&](const Twine &name, const emulator::MemoryRange &range) {
     launch.memory.push_back(range);
-    names.push_back({name.str(), range.address, bytesOf(range)});
+    names.push_back({name.str(), range.address, ::bytesOf(range)});
   };
   for (auto [i, tensor] : llvm::enumerate(tensors))
     if (!llvm::is_contained(tensor.view.sizes, 0))

@@ -131,7 +131,7 @@ std::string polyattn::describeFinding(const Finding &finding, llvm::ArrayRef<Emu
   std::string text;
   llvm::raw_string_ostream stream(text);
   const EmulatedSite &site = sites[finding.site];
-  stream << site.place << ": " << site.op << ": " << nameOf(finding.problem) << ": ";
+  stream << site.place << ": " << site.op << ": " << ::nameOf(finding.problem) << ": ";
   printThread(stream, finding.thread);
   printRank(stream, finding.rank);
   stream << " of program " << finding.program;

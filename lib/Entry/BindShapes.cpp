@@ -12,30 +12,30 @@ using namespace polyattn;
 
 SizeBinder::SizeBinder(const Signature &signature) : signature(signature) {
   if (signature.fixedHeads)
-    bindings[Dim::Heads] = {*signature.fixedHeads, "the spec's decay factors"};
+    bindings[indexOf(kHeads)] = {*signature.fixedHeads, "the spec's decay factors"};
   if (signature.fixedKvHeads)
-    bindings[Dim::KvHeads] = {*signature.fixedKvHeads, "the spec's decay factors"};
+    bindings[indexOf(kKeyHeads)] = {*signature.fixedKvHeads, "the spec's decay factors"};
 }
 
-bool SizeBinder::isBound(Dim::Kind symbol) const {
-  return bindings[signature.canonical(symbol)].has_value();
+bool SizeBinder::isBound(SizeName symbol) const {
+  return bindings[indexOf(signature.canonical(symbol))].has_value();
 }
 
-Error SizeBinder::bind(Dim::Kind symbol, int64_t size, StringRef source) {
-  std::string name = Dim{symbol, 0}.str();
-  bool isHeads = symbol == Dim::Heads || symbol == Dim::KvHeads;
+Error SizeBinder::bind(SizeName symbol, int64_t size, StringRef source) {
+  std::string name = sizeToString(symbol);
+  bool isHeads = symbol == kHeads || symbol == kKeyHeads;
   if (size < (isHeads ? 1 : 0))
     return createStringError(source + ": expected " + name + (isHeads ? " >= 1" : " >= 0") +
                              ", got " + Twine(size));
-  Dim::Kind canonical = signature.canonical(symbol);
-  std::optional<Binding> &binding = bindings[canonical];
+  SizeName canonical = signature.canonical(symbol);
+  std::optional<Binding> &binding = bindings[indexOf(canonical)];
   if (!binding) {
     binding = Binding{size, source.str()};
     return Error::success();
   }
   if (binding->size == size)
     return Error::success();
-  std::string same = canonical == symbol ? "" : " = " + Dim{canonical, 0}.str();
+  std::string same = canonical == symbol ? "" : " = " + sizeToString(canonical);
   return createStringError(source + ": expected " + name + same + " = " + Twine(binding->size) +
                            " (from " + binding->source + "), got " + Twine(size));
 }
@@ -50,42 +50,43 @@ Error SizeBinder::bind(const TensorSignature &argument, ArrayRef<int64_t> shape)
   if (shape.size() != argument.dims.size())
     return mismatch("");
   for (auto [dim, size] : zip(argument.dims, shape)) {
-    if (dim.kind == Dim::Fixed) {
-      if (dim.size != size)
+    if (dim >= 0) {
+      if (dim != size)
         return mismatch("");
       continue;
     }
-    const std::optional<Binding> &binding = bindings[dim.kind];
+    auto name = SizeName(dim);
+    const std::optional<Binding> &binding = bindings[indexOf(name)];
     if (binding && binding->size != size)
-      return mismatch(" with " + dim.str() + " = " + Twine(binding->size) + " (from " +
+      return mismatch(" with " + sizeToString(name) + " = " + Twine(binding->size) + " (from " +
                       binding->source + ")");
-    if (Error error = bind(dim.kind, size, who))
+    if (Error error = bind(name, size, who))
       return error;
   }
   return Error::success();
 }
 
 Expected<CallSizes> SizeBinder::finish() const {
-  auto value = [&](Dim::Kind symbol) -> std::optional<int64_t> {
-    const std::optional<Binding> &binding = bindings[signature.canonical(symbol)];
+  auto value = [&](SizeName symbol) -> std::optional<int64_t> {
+    const std::optional<Binding> &binding = bindings[indexOf(signature.canonical(symbol))];
     return binding ? std::optional<int64_t>(binding->size) : std::nullopt;
   };
-  for (Dim::Kind symbol : {Dim::Batch, Dim::Queries, Dim::Heads})
+  for (SizeName symbol : {kBatch, kPositions, kHeads})
     if (!value(symbol))
-      return createStringError("nothing gives the size " + Dim{symbol, 0}.str() + " of entry '" +
+      return createStringError("nothing gives the size " + sizeToString(symbol) + " of entry '" +
                                signature.name + "'");
   CallSizes sizes;
-  sizes.batch = *value(Dim::Batch);
-  sizes.queries = *value(Dim::Queries);
-  sizes.keys = value(Dim::Keys).value_or(sizes.queries);
-  sizes.heads = *value(Dim::Heads);
-  sizes.kvHeads = value(Dim::KvHeads).value_or(sizes.heads);
-  sizes.rows = value(Dim::Rows).value_or(0);
+  sizes.batch = *value(kBatch);
+  sizes.queries = *value(kPositions);
+  sizes.keys = value(kKeyPositions).value_or(sizes.queries);
+  sizes.heads = *value(kHeads);
+  sizes.kvHeads = value(kKeyHeads).value_or(sizes.heads);
+  sizes.rows = value(kTableRows).value_or(0);
   if (sizes.heads % sizes.kvHeads != 0)
     return createStringError("expected H to be a multiple of Hkv, got H = " + Twine(sizes.heads) +
-                             " (from " + bindings[Dim::Heads]->source +
+                             " (from " + bindings[indexOf(kHeads)]->source +
                              ") and Hkv = " + Twine(sizes.kvHeads) + " (from " +
-                             bindings[Dim::KvHeads]->source + ")");
+                             bindings[indexOf(kKeyHeads)]->source + ")");
   return sizes;
 }
 

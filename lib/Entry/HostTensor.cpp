@@ -17,36 +17,6 @@
 using namespace llvm;
 using namespace polyattn;
 
-StringRef polyattn::nameOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return "f32";
-  case ElementType::BF16:
-    return "bf16";
-  case ElementType::F16:
-    return "f16";
-  case ElementType::I32:
-    return "i32";
-  case ElementType::I64:
-    return "i64";
-  }
-  return "";
-}
-
-int64_t polyattn::bytesOf(ElementType type) {
-  switch (type) {
-  case ElementType::BF16:
-  case ElementType::F16:
-    return 2;
-  case ElementType::F32:
-  case ElementType::I32:
-    return 4;
-  case ElementType::I64:
-    return 8;
-  }
-  return 0;
-}
-
 /// The nearest whole number that the type holds; zero for NaN.
 static int64_t wholeNumber(ElementType type, double value) {
   bool isWide = type == ElementType::I64;

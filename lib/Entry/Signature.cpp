@@ -7,16 +7,12 @@
 
 #include "polyattn/Entry/Signature.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringSet.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace polyattn;
-
-std::string Dim::str() const {
-  static constexpr const char *kNames[] = {"B", "T", "Tk", "H", "Hkv", "L"};
-  return kind == Fixed ? std::to_string(size) : kNames[kind];
-}
 
 StringRef polyattn::nameOf(Role role) {
   static constexpr const char *kNames[] = {"query",  "key",    "value",          "positional",
@@ -28,25 +24,25 @@ StringRef polyattn::nameOf(Role role) {
 std::string TensorSignature::formatDims() const {
   std::string text = "[";
   for (auto [i, dim] : llvm::enumerate(dims))
-    text += (i ? ", " : "") + dim.str();
+    text += (i ? ", " : "") + sizeToString(dim);
   return text + "]";
 }
 
-Dim::Kind Signature::canonical(Dim::Kind kind) const {
-  if (kind == Dim::Keys && samePositions)
-    return Dim::Queries;
-  if (kind == Dim::KvHeads && sameHeads)
-    return Dim::Heads;
-  return kind;
+SizeName Signature::canonical(SizeName name) const {
+  if (name == kKeyPositions && samePositions)
+    return kPositions;
+  if (name == kKeyHeads && sameHeads)
+    return kHeads;
+  return name;
 }
 
-std::optional<int64_t> Signature::fixedSize(const Dim &dim) const {
-  if (dim.kind == Dim::Fixed)
-    return dim.size;
-  Dim::Kind kind = canonical(dim.kind);
-  if (kind == Dim::Heads)
+std::optional<int64_t> Signature::fixedSize(int64_t size) const {
+  if (size >= 0)
+    return size;
+  SizeName name = canonical(SizeName(size));
+  if (name == kHeads)
     return fixedHeads;
-  return kind == Dim::KvHeads ? fixedKvHeads : std::nullopt;
+  return name == kKeyHeads ? fixedKvHeads : std::nullopt;
 }
 
 static const TensorSignature *find(const std::vector<TensorSignature> &tensors, StringRef name) {
@@ -197,13 +193,8 @@ private:
   llvm::DenseSet<Value> seen[3];
 };
 
-ElementType elementTypeOf(Type type) {
-  if (type.isInteger())
-    return type.isInteger(64) ? ElementType::I64 : ElementType::I32;
-  if (type.isBF16())
-    return ElementType::BF16;
-  return type.isF16() ? ElementType::F16 : ElementType::F32;
-}
+/// Of a type that verifiers let pass; its name is ours.
+ElementType elementTypeOf(Type type) { return *parseElementType(debugString(type)); }
 
 TensorSignature describe(const Signature &signature, StringRef name, RankedTensorType type,
                          const Uses &use) {
@@ -212,27 +203,27 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   tensor.type = elementTypeOf(type.getElementType());
   // Head symbols: a tensor that both sides read has canonical names already.
   bool querySide = use.query || use.gateHeads;
-  Dim::Kind positions = signature.canonical(use.query ? Dim::Queries : Dim::Keys);
-  Dim::Kind heads = signature.canonical(querySide ? Dim::Heads : Dim::KvHeads);
+  SizeName positions = signature.canonical(use.query ? kPositions : kKeyPositions);
+  SizeName heads = signature.canonical(querySide ? kHeads : kKeyHeads);
   ArrayRef<int64_t> shape = type.getShape();
-  SmallVector<Dim::Kind, 4> symbols;
+  SmallVector<SizeName, 4> symbols;
   if (use.first) {
     tensor.role = Role::First;
-    symbols = {Dim::Batch};
+    symbols = {kBatch};
   } else if (use.decay) {
     tensor.role = Role::Decay;
-    symbols = {Dim::Batch, positions, heads};
+    symbols = {kBatch, positions, heads};
     if (shape.size() == 1)
       symbols = {heads};
   } else if (use.state) {
     tensor.role = Role::State;
-    symbols = {Dim::Batch, heads};
+    symbols = {kBatch, heads};
   } else if (shape.size() == 4) {
     tensor.role = use.query ? Role::Query : use.asKey ? Role::Key : Role::Value;
-    symbols = {Dim::Batch, positions, heads};
+    symbols = {kBatch, positions, heads};
   } else if (isPositional(shape)) {
     tensor.role = Role::Positional;
-    symbols = {signature.firstPosition ? Dim::Rows : positions, heads};
+    symbols = {signature.firstPosition ? kTableRows : positions, heads};
   } else {
     symbols = {heads};
     size_t rank = shape.size() - (ShapedType::isDynamic(shape[0]) ? 1 : 0);
@@ -242,7 +233,7 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
                                     : Role::Vector;
   }
   for (auto [i, size] : llvm::enumerate(shape))
-    tensor.dims.push_back(ShapedType::isDynamic(size) ? Dim{symbols[i], 0} : Dim{Dim::Fixed, size});
+    tensor.dims.push_back(ShapedType::isDynamic(size) ? int64_t(symbols[i]) : size);
   return tensor;
 }
 
@@ -344,11 +335,11 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
 }
 
 SmallVector<int64_t, 4> polyattn::shapeOf(const TensorSignature &tensor, const CallSizes &sizes) {
-  const int64_t bound[] = {sizes.batch, sizes.queries, sizes.keys,
-                           sizes.heads, sizes.kvHeads, sizes.rows};
+  const int64_t bound[POLYATTN_NAMED_SIZES] = {sizes.batch, sizes.queries, sizes.keys,
+                                               sizes.heads, sizes.kvHeads, sizes.rows};
   SmallVector<int64_t, 4> shape;
-  for (const Dim &dim : tensor.dims)
-    shape.push_back(dim.kind == Dim::Fixed ? dim.size : bound[dim.kind]);
+  for (int64_t size : tensor.dims)
+    shape.push_back(size < 0 ? bound[indexOf(SizeName(size))] : size);
   return shape;
 }
 
@@ -357,10 +348,10 @@ llvm::json::Object polyattn::toJson(const Signature &signature) {
     llvm::json::Array array;
     for (const TensorSignature &tensor : list) {
       llvm::json::Array shape, dims;
-      for (const Dim &dim : tensor.dims) {
+      for (int64_t dim : tensor.dims) {
         std::optional<int64_t> size = signature.fixedSize(dim);
         shape.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(nullptr));
-        dims.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(dim.str()));
+        dims.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(sizeToString(dim)));
       }
       array.push_back(llvm::json::Object{{"name", tensor.name},
                                          {"shape", std::move(shape)},

@@ -6,50 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Kernel/KernelDescription.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace polyattn;
-
-llvm::StringRef polyattn::toString(DataType type) {
-  switch (type) {
-  case DataType::F32:
-    return "f32";
-  case DataType::F16:
-    return "f16";
-  case DataType::BF16:
-    return "bf16";
-  case DataType::I32:
-    return "i32";
-  case DataType::I64:
-    return "i64";
-  }
-  return "";
-}
-
-std::optional<DataType> polyattn::parseDataType(llvm::StringRef name) {
-  return llvm::StringSwitch<std::optional<DataType>>(name)
-      .Case("f32", DataType::F32)
-      .Case("f16", DataType::F16)
-      .Case("bf16", DataType::BF16)
-      .Case("i32", DataType::I32)
-      .Case("i64", DataType::I64)
-      .Default(std::nullopt);
-}
-
-int64_t polyattn::byteWidth(DataType type) {
-  if (type == DataType::I64)
-    return 8;
-  return type == DataType::F32 || type == DataType::I32 ? 4 : 2;
-}
-
-static constexpr llvm::StringLiteral kSizeNames[] = {"B", "T", "Tk", "H", "Hkv", "L"};
-static_assert(std::size(kSizeNames) == -POLYATTN_RT_LAST);
-
-std::string polyattn::sizeToString(int64_t size) {
-  if (size < 0 && size >= POLYATTN_RT_LAST)
-    return kSizeNames[-size - 1].str();
-  return std::to_string(size);
-}
 
 static llvm::json::Array sizesToJSON(llvm::ArrayRef<int64_t> sizes) {
   llvm::json::Array result;
@@ -73,7 +31,7 @@ llvm::json::Value KernelDescription::toJSON() const {
   for (const TensorDescription &tensor : tensors)
     (tensor.isResult ? results : arguments)
         .push_back(llvm::json::Object{{"name", tensor.name},
-                                      {"dtype", toString(tensor.dtype)},
+                                      {"dtype", nameOf(tensor.dtype)},
                                       {"shape", sizesToJSON(tensor.sizes)}});
   return llvm::json::Object{{"version", kVersion},
                             {"entry", entry},
@@ -102,11 +60,10 @@ static bool readSizes(const llvm::json::Array *array, std::vector<int64_t> &size
       sizes.push_back(*number);
       continue;
     }
-    std::optional<llvm::StringRef> name = value.getAsString();
-    const auto *found = name ? llvm::find(kSizeNames, *name) : std::end(kSizeNames);
-    if (found == std::end(kSizeNames))
+    std::optional<SizeName> name = parseSizeName(value.getAsString().value_or(""));
+    if (!name)
       return false;
-    sizes.push_back(-1 - (found - std::begin(kSizeNames)));
+    sizes.push_back(*name);
   }
   return true;
 }
@@ -124,7 +81,7 @@ static bool readTensors(const llvm::json::Array *array, bool areResults,
                         std::vector<TensorDescription> &tensors) {
   return readObjects(array, [&](const llvm::json::Object &object) {
     std::optional<llvm::StringRef> name = object.getString("name");
-    std::optional<DataType> dtype = parseDataType(object.getString("dtype").value_or(""));
+    std::optional<ElementType> dtype = parseElementType(object.getString("dtype").value_or(""));
     TensorDescription tensor;
     if (!name || !dtype || !readSizes(object.getArray("shape"), tensor.sizes) ||
         tensor.sizes.size() > POLYATTN_MAX_RANK)
@@ -138,7 +95,7 @@ static bool readTensors(const llvm::json::Array *array, bool areResults,
 }
 
 static bool readFixed(const llvm::json::Array *array,
-                      std::array<int64_t, -POLYATTN_RT_LAST> &sizes) {
+                      std::array<int64_t, POLYATTN_NAMED_SIZES> &sizes) {
   if (!array || array->size() != sizes.size())
     return false;
   for (auto [value, size] : llvm::zip_equal(*array, sizes)) {
@@ -160,8 +117,7 @@ static bool readFirst(const llvm::json::Value *value, KernelDescription &kernel)
     return name && t.name == *name && !t.isResult;
   });
   if (!unit || *unit < 1 || tensor == kernel.tensors.end() || tensor->sizes.size() != 1 ||
-      tensor->sizes[0] != kBatch ||
-      (tensor->dtype != DataType::I32 && tensor->dtype != DataType::I64))
+      tensor->sizes[0] != kBatch || !isInteger(tensor->dtype))
     return false;
   kernel.firstPosition = FirstDescription{tensor - kernel.tensors.begin(), *unit};
   return true;
@@ -225,7 +181,7 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
     polyattn_rt_tensor_rule rule = {};
     rule.name = tensor.name.c_str();
     rule.is_result = tensor.isResult;
-    rule.dtype = static_cast<int32_t>(tensor.dtype);
+    rule.dtype = dtypeOf(tensor.dtype);
     rule.rank = tensor.sizes.size();
     llvm::copy(tensor.sizes, rule.sizes);
     tensors.push_back(rule);

@@ -7,6 +7,7 @@
 
 #include "polyattn/Launch/FromModule.h"
 #include "dialects/Tile/Tile.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -31,11 +32,9 @@ static std::vector<LaunchExtent> extentsOf(ArrayAttr extents) {
 
 static LaunchWorkspace workspaceOf(tile::WorkspaceOp op) {
   static_assert(int(tile::WorkspaceFill::Launch) == LaunchWorkspace::Launch);
-  Type element = op.getElement();
-  int32_t dtype = element.isF32()         ? POLYATTN_F32
-                  : element.isInteger(32) ? POLYATTN_I32
-                                          : POLYATTN_I64;
-  return {op.getWorkspace().str(), dtype, LaunchWorkspace::Fill(op.getFill()),
+  // The verifier lets f32, i32 and i64 pass, whose names are ours.
+  std::optional<ElementType> element = parseElementType(debugString(op.getElement()));
+  return {op.getWorkspace().str(), *element, LaunchWorkspace::Fill(op.getFill()),
           extentsOf(op.getShape())};
 }
 

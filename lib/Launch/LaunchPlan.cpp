@@ -104,7 +104,7 @@ static Error verifyWorkspace(const LaunchPlan &plan, const LaunchWorkspace &work
   }
   if (elements > kMostElements)
     return createStringError(where + " has more than 2^40 elements");
-  bool isLaunch = workspace.dtype == POLYATTN_I64 && workspace.shape.size() == 1 &&
+  bool isLaunch = workspace.dtype == ElementType::I64 && workspace.shape.size() == 1 &&
                   workspace.shape[0].base == LaunchExtent::Number && workspace.shape[0].plus == 3;
   if (workspace.fill == LaunchWorkspace::Launch && !isLaunch)
     return createStringError(where + ": the numbers of a launch are i64 [3]");

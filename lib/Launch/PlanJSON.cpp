@@ -32,8 +32,6 @@ struct Word {
 static const Word kChoices[] = {{"segments", LaunchExtent::Segments},
                                 {"splits", LaunchExtent::Splits},
                                 {"parts", LaunchExtent::Parts}};
-static const Word kElements[] = {
-    {"f32", POLYATTN_F32}, {"i32", POLYATTN_I32}, {"i64", POLYATTN_I64}};
 static const Word kFills[] = {{"none", LaunchWorkspace::None},
                               {"zero", LaunchWorkspace::Zero},
                               {"launch", LaunchWorkspace::Launch}};
@@ -105,7 +103,7 @@ Value LaunchPlan::toJSON() const {
   Array spaces, kernels, numbers;
   for (const LaunchWorkspace &workspace : workspaces)
     spaces.push_back(Object{{"name", workspace.name},
-                            {"dtype", wordOf(kElements, workspace.dtype)},
+                            {"dtype", nameOf(workspace.dtype)},
                             {"fill", wordOf(kFills, workspace.fill)},
                             {"shape", ::toJSON(workspace.shape)}});
   for (const LaunchStage &stage : stages)
@@ -160,6 +158,14 @@ public:
     if (found == words.end())
       complain(key);
     return found == words.end() ? words.front().value : found->value;
+  }
+
+  ElementType element(StringRef key) {
+    std::optional<ElementType> type = parseElementType(text(key));
+    // As the verifier of tile.workspace: kernels keep sums and counters there, nothing of 16 bits.
+    if (!type || bytesOf(*type) < 4)
+      complain(key);
+    return type.value_or(ElementType::F32);
   }
 
   LaunchExtent extent(StringRef key) {
@@ -250,7 +256,7 @@ Expected<LaunchPlan> LaunchPlan::fromJSON(const Value &value, llvm::ArrayRef<int
   LaunchPlan plan;
   std::string problem;
   readAll(*object, "workspaces", "workspace", problem, [&](Reader reader) {
-    plan.workspaces.push_back({reader.text("name"), int32_t(reader.word("dtype", kElements)),
+    plan.workspaces.push_back({reader.text("name"), reader.element("dtype"),
                                LaunchWorkspace::Fill(reader.word("fill", kFills)),
                                reader.extents("shape")});
   });

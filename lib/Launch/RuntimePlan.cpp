@@ -17,7 +17,7 @@ polyattn_rt_extent polyattn::runtimeExtent(const LaunchExtent &extent) {
 RuntimePlan::RuntimePlan(const LaunchPlan &from, llvm::ArrayRef<polyattn_rt_function> functions) {
   for (const LaunchWorkspace &workspace : from.workspaces) {
     polyattn_rt_workspace_rule rule = {
-        workspace.dtype, workspace.fill, int64_t(workspace.shape.size()), {}};
+        dtypeOf(workspace.dtype), workspace.fill, int64_t(workspace.shape.size()), {}};
     llvm::transform(workspace.shape, rule.sizes, runtimeExtent);
     workspaces.push_back(rule);
   }

@@ -13,14 +13,12 @@ import numpy as np
 
 from ._errors import CallError
 
-# polyattn-c/tensor.h
-F32, F16, BF16, I32, I64, F64 = range(1, 7)
-NAMES = {F32: "f32", F16: "f16", BF16: "bf16", I32: "i32", I64: "i64", F64: "f64"}
-NUMPY_NAMES = {F32: "float32", F16: "float16", BF16: "bfloat16", F64: "float64"}
+# What results hold, under the names of NumPy and torch.
+_FLOATS = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"}
 
 
-def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) -> tuple[Any, int]:
-    """An array over the same memory that the native module can read, and what its elements are."""
+def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) -> Any:
+    """An array of f16 over the same memory, which the native module can read; its elements are bf16."""
     if is_differentiated:
         raise CallError(
             f"{who}: expected a tensor without gradients, got one that requires them, "
@@ -33,7 +31,7 @@ def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) 
         )
     if isinstance(array, np.ndarray):
         _check_numpy(array, who, is_result)
-        return array.view(np.float16), BF16
+        return array.view(np.float16)
     device = getattr(array, "__dlpack_device__", None)
     if device is None:
         kind = type(array).__name__
@@ -94,13 +92,13 @@ def _is_torch(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def empty_like(array: Any, shape: tuple[int, ...], dtype: int, who: str) -> Any:
+def empty_like(array: Any, shape: tuple[int, ...], dtype: str, who: str) -> Any:
     """A new array for a result beside `array`: a tensor beside torch's, else NumPy's."""
     if _is_torch(array):
         torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, NUMPY_NAMES[dtype]))
-    if dtype != BF16:
-        return np.empty(shape, NUMPY_NAMES[dtype])
+        return torch.empty(shape, dtype=getattr(torch, _FLOATS[dtype]))
+    if dtype != "bf16":
+        return np.empty(shape, _FLOATS[dtype])
     try:
         import ml_dtypes
     except ImportError:

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _polyattn
-from ._arrays import NAMES
 from ._specs import Spec, check_direction, python_lines_of, source_of
-
-_SIZES = {-1: "B", -2: "T", -3: "Tk", -4: "H", -5: "Hkv", -6: "L"}
 
 
 @dataclass(frozen=True)
@@ -41,9 +38,8 @@ class Signature:
 
 def _signature_of(program: _polyattn.Program) -> Signature:
     parts: tuple[list[Tensor], list[Tensor]] = ([], [])
-    for name, is_result, dtype, sizes in program._tensors():
-        shape = tuple(_SIZES[size] if size < 0 else size for size in sizes)
-        parts[is_result].append(Tensor(name, NAMES[dtype], shape))
+    for name, is_result, dtype, shape in program._tensors():
+        parts[is_result].append(Tensor(name, dtype, shape))
     return Signature(program.entry, tuple(parts[0]), tuple(parts[1]))
 
 

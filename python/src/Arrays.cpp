@@ -103,11 +103,11 @@ void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
   if (isReadable && attempt(hasExporter ? capsule : nb::handle(object)))
     return;
   PyErr_Clear();
-  // Either another array over the same memory and what its elements really are, or an exception
-  // that says why there is none.
+  // Either another array over the same memory, whose elements really are bf16, or an exception that
+  // says why there is none.
   nb::object found = helper("polyattn._arrays", "reinterpret")(
       object, nameOf(info, entry), info.is_result != 0, isDifferentiated);
-  if (!attempt(found[0]))
+  if (!attempt(found))
     raiseCallError(nameOf(info, entry) + ": expected an array in the processor's memory");
-  tensor.dtype = nb::cast<int32_t>(found[1]);
+  tensor.dtype = POLYATTN_BF16;
 }

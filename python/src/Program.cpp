@@ -125,7 +125,7 @@ private:
       return valueOf(POLYATTN_SIZE_T);
     return name == POLYATTN_SIZE_HKV ? valueOf(POLYATTN_SIZE_H) : 0;
   }
-  std::array<int64_t, 1 - POLYATTN_SIZE_L> values = {-1, -1, -1, -1, -1, -1, -1};
+  std::array<int64_t, 1 + POLYATTN_NAMED_SIZES> values = {-1, -1, -1, -1, -1, -1, -1};
 };
 } // namespace
 
@@ -162,7 +162,8 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
           list.append(size);
         static const nb::object &emptyLike =
             *new nb::object(helper("polyattn._arrays", "empty_like"));
-        results[i] = emptyLike(arguments.front(), nb::tuple(list), info.dtype, nameOf(info, entry));
+        results[i] = emptyLike(arguments.front(), nb::tuple(list), polyattn_dtype_name(info.dtype),
+                               nameOf(info, entry));
         isConverted = !isNumpy;
       }
     }
@@ -199,8 +200,12 @@ nb::list Program::tensors() const {
   for (const polyattn_tensor_info &info : infos) {
     nb::list sizes;
     for (int i = 0; i < info.rank; ++i)
-      sizes.append(info.sizes[i]);
-    result.append(nb::make_tuple(info.name, bool(info.is_result), info.dtype, nb::tuple(sizes)));
+      if (const char *name = polyattn_size_name(info.sizes[i]))
+        sizes.append(name);
+      else
+        sizes.append(info.sizes[i]);
+    result.append(nb::make_tuple(info.name, bool(info.is_result), polyattn_dtype_name(info.dtype),
+                                 nb::tuple(sizes)));
   }
   return result;
 }

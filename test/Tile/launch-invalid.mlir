@@ -127,6 +127,15 @@ tile.entry @element tensors 2 inputs 1 {
 // -----
 
 func.func private @k()
+tile.entry @element tensors 2 inputs 1 {
+  // expected-error @below {{C4: a workspace holds f32, i32 or i64, not 'ui32'}}
+  tile.workspace @a : ui32 [4]
+  tile.stage @k programs []
+}
+
+// -----
+
+func.func private @k()
 tile.entry @rank tensors 2 inputs 1 {
   // expected-error @below {{C4: a workspace has at most 6 dimensions}}
   tile.workspace @a : f32 [1, 1, 1, 1, 1, 1, 1]

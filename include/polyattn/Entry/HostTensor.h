@@ -11,6 +11,7 @@
 #ifndef POLYATTN_ENTRY_HOSTTENSOR_H
 #define POLYATTN_ENTRY_HOSTTENSOR_H
 
+#include "polyattn/Tensor/ElementType.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -21,15 +22,6 @@
 #include <string>
 
 namespace polyattn {
-
-/// The storage types of tensors; the integer types are for positions.
-enum class ElementType { F32, BF16, F16, I32, I64 };
-
-llvm::StringRef nameOf(ElementType type);
-int64_t bytesOf(ElementType type);
-inline bool isInteger(ElementType type) {
-  return type == ElementType::I32 || type == ElementType::I64;
-}
 
 /// The nearest number of the type, ties to even; what storing and loading gives.
 double roundTo(ElementType type, double value);

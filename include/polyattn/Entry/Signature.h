@@ -17,23 +17,11 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "polyattn/Entry/CallSizes.h"
 #include "polyattn/Entry/HostTensor.h"
+#include "polyattn/Tensor/SizeName.h"
 #include "llvm/Support/JSON.h"
 #include <array>
 
 namespace polyattn {
-
-/// One size of a tensor: a number, or a symbol that the call binds.
-struct Dim {
-  enum Kind { Batch, Queries, Keys, Heads, KvHeads, Rows, Fixed };
-  static constexpr int kSymbols = 6;
-
-  Kind kind = Fixed;
-  int64_t size = 0; // of Fixed
-
-  /// `B`, `T`, `Tk`, `H`, `Hkv`, `L` or the number.
-  std::string str() const;
-  bool operator==(const Dim &other) const { return kind == other.kind && size == other.size; }
-};
 
 /// What an argument or a result is to the attention.
 enum class Role {
@@ -55,7 +43,8 @@ llvm::StringRef nameOf(Role role);
 struct TensorSignature {
   std::string name;
   ElementType type = ElementType::F32;
-  llvm::SmallVector<Dim, 4> dims;
+  /// Numbers, or below zero a SizeName.
+  llvm::SmallVector<int64_t, 4> dims;
   Role role = Role::Query;
 
   /// `[B, T, H, 64]`
@@ -90,10 +79,10 @@ struct Signature {
   int64_t positionUnit = 1;
   EntryFacts facts;
 
-  /// The symbol that stands for `kind` here: Tk becomes T and Hkv H where they are the same.
-  Dim::Kind canonical(Dim::Kind kind) const;
+  /// The name that stands for `name` here: Tk becomes T and Hkv H where they are the same.
+  SizeName canonical(SizeName name) const;
   /// The size where the spec gives it, in a type or by a list of decay factors.
-  std::optional<int64_t> fixedSize(const Dim &dim) const;
+  std::optional<int64_t> fixedSize(int64_t size) const;
   const TensorSignature *findArgument(llvm::StringRef name) const;
   const TensorSignature *findResult(llvm::StringRef name) const;
   /// What sequences hold.
@@ -109,10 +98,10 @@ public:
   explicit SizeBinder(const Signature &signature);
 
   /// Binds one symbol; `source` names who says so (`--random`).
-  llvm::Error bind(Dim::Kind symbol, int64_t size, llvm::StringRef source);
+  llvm::Error bind(SizeName symbol, int64_t size, llvm::StringRef source);
   /// Binds the symbols of one argument from its shape.
   llvm::Error bind(const TensorSignature &argument, llvm::ArrayRef<int64_t> shape);
-  bool isBound(Dim::Kind symbol) const;
+  bool isBound(SizeName symbol) const;
   /// All sizes: Tk and Hkv that nothing binds are T and H, and L is 0. Fails where another symbol
   /// stays open.
   llvm::Expected<CallSizes> finish() const;
@@ -123,7 +112,8 @@ private:
     int64_t size;
     std::string source;
   };
-  std::array<std::optional<Binding>, Dim::kSymbols> bindings;
+  /// By indexOf.
+  std::array<std::optional<Binding>, POLYATTN_NAMED_SIZES> bindings;
 };
 
 /// Binds the sizes of a call from the shapes of its arguments, in their order. The error names

@@ -14,6 +14,8 @@
 #define POLYATTN_KERNEL_KERNELDESCRIPTION_H
 
 #include "polyattn/Launch/LaunchPlan.h"
+#include "polyattn/Tensor/ElementType.h"
+#include "polyattn/Tensor/SizeName.h"
 #include "runtime/runtime.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -24,28 +26,11 @@
 
 namespace polyattn {
 
-enum class DataType : int32_t {
-  F32 = POLYATTN_F32,
-  F16 = POLYATTN_F16,
-  BF16 = POLYATTN_BF16,
-  I32 = POLYATTN_I32,
-  I64 = POLYATTN_I64,
-};
-
-/// A size of a tensor: a number, or where negative a name that the caller's tensors decide.
-enum SizeName : int64_t {
-  kBatch = POLYATTN_RT_B,
-  kPositions = POLYATTN_RT_T,
-  kKeyPositions = POLYATTN_RT_TK,
-  kHeads = POLYATTN_RT_H,
-  kKeyHeads = POLYATTN_RT_HKV,
-  kTableRows = POLYATTN_RT_L,
-};
-
 struct TensorDescription {
   std::string name;
   bool isResult = false;
-  DataType dtype = DataType::F32;
+  ElementType dtype = ElementType::F32;
+  /// Numbers, or below zero a SizeName.
   std::vector<int64_t> sizes;
 };
 
@@ -60,8 +45,8 @@ struct KernelDescription {
   std::vector<TensorDescription> tensors;
   /// How its functions are launched; without stages before it was lowered.
   LaunchPlan plan;
-  /// Values of named sizes that the spec fixes, by -name - 1; -1 where free.
-  std::array<int64_t, -POLYATTN_RT_LAST> fixedSizes = {-1, -1, -1, -1, -1, -1};
+  /// Values of named sizes that the spec fixes, by indexOf; -1 where free.
+  std::array<int64_t, POLYATTN_NAMED_SIZES> fixedSizes = {-1, -1, -1, -1, -1, -1};
   /// Empty where calls begin at position 0.
   std::optional<FirstDescription> firstPosition;
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
@@ -103,14 +88,6 @@ private:
 
 /// The runtime's form of a list of features.
 polyattn_rt_cpu_features cpuFeatureBits(llvm::StringRef names);
-
-/// "f32", "f16", "bf16".
-llvm::StringRef toString(DataType type);
-std::optional<DataType> parseDataType(llvm::StringRef name);
-int64_t byteWidth(DataType type);
-
-/// "B", "T", "Tk", "H", "Hkv", or the number.
-std::string sizeToString(int64_t size);
 
 } // namespace polyattn
 

@@ -13,6 +13,7 @@
 #ifndef POLYATTN_LAUNCH_LAUNCHPLAN_H
 #define POLYATTN_LAUNCH_LAUNCHPLAN_H
 
+#include "polyattn/Tensor/ElementType.h"
 #include "runtime/plan.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -48,7 +49,7 @@ struct LaunchWorkspace {
     Launch = POLYATTN_RT_FILL_LAUNCH,
   };
   std::string name;
-  int32_t dtype = POLYATTN_F32;
+  ElementType dtype = ElementType::F32;
   Fill fill = None;
   std::vector<LaunchExtent> shape;
 };

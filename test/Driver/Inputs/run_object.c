@@ -14,12 +14,12 @@ void linear(void *const *tensors, int64_t begin, int64_t end, void *scratch);
 void linear__states(void *const *tensors, int64_t begin, int64_t end, void *scratch);
 
 static const int64_t sizes[] = {kBatch, kPositions, kHeads, kWidth};
-#define VECTORS(heads) {POLYATTN_RT_B, POLYATTN_RT_T, heads, kWidth}
+#define VECTORS(heads) {POLYATTN_SIZE_B, POLYATTN_SIZE_T, heads, kWidth}
 static const polyattn_rt_tensor_rule rules[] = {
-    {"q", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_H)},
-    {"k", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_HKV)},
-    {"v", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_HKV)},
-    {"o", 1, POLYATTN_F32, 4, VECTORS(POLYATTN_RT_H)},
+    {"q", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_SIZE_H)},
+    {"k", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_SIZE_HKV)},
+    {"v", 0, POLYATTN_F32, 4, VECTORS(POLYATTN_SIZE_HKV)},
+    {"o", 1, POLYATTN_F32, 4, VECTORS(POLYATTN_SIZE_H)},
 };
 #define DIM(tensor, dimension) {POLYATTN_RT_DIMENSION, tensor, dimension, 0, 1, 1}
 #define NUMBER(number) {POLYATTN_RT_NUMBER, 0, 0, number, 1, 1}

@@ -60,8 +60,8 @@ constexpr const char *kGrouped = " {grouping = #polyattn.grouping<block>}";
 TEST_F(SignatureTest, WithoutGroupingHeadsAreAsMany) {
   for (std::string mask : {"causal", "full"}) {
     Signature signature = plain(mask + " normalize <none>");
-    EXPECT_EQ(signature.findArgument("k")->dims[2].str(), "H");
-    EXPECT_EQ(signature.findArgument("v")->dims[2].str(), "H");
+    EXPECT_EQ(signature.findArgument("k")->dims[2], kHeads);
+    EXPECT_EQ(signature.findArgument("v")->dims[2], kHeads);
     EXPECT_NE(bindError(signature, {{1, 3, 4, 4}, {1, 3, 2, 4}, {1, 3, 2, 4}})
                   .find("with H = 4 (from argument 'q'), got [1, 3, 2, 4]"),
               std::string::npos);

@@ -81,8 +81,8 @@ tile.entry @copy tensors 2 inputs 1 {
 inline KernelDescription copyDescription() {
   KernelDescription result;
   result.entry = "copy";
-  result.tensors = {{"q", false, DataType::F32, {kBatch, kPositions, kHeads, 4}},
-                    {"o", true, DataType::F32, {kBatch, kPositions, kHeads, 4}}};
+  result.tensors = {{"q", false, ElementType::F32, {kBatch, kPositions, kHeads, 4}},
+                    {"o", true, ElementType::F32, {kBatch, kPositions, kHeads, 4}}};
   LaunchStage stage;
   stage.function = "copy";
   stage.programs = {LaunchExtent::dimensionOf(0, 0), LaunchExtent::dimensionOf(0, 2)};

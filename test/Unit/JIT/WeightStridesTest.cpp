@@ -30,7 +30,7 @@ Tensor makeTensor(const TensorDescription &description, int64_t positions, Lie l
     count *= sizes.back();
   }
   bool isWeight = description.sizes.size() == 2;
-  int64_t bytes = description.dtype == DataType::F32 ? 4 : 2;
+  int64_t bytes = description.dtype == ElementType::F32 ? 4 : 2;
   Tensor tensor = {std::vector<char>(count * bytes, char(0xff)), {}};
   tensor.view =
       polyattn_dense(tensor.memory.data(), int32_t(description.dtype), sizes.size(), sizes.data());

@@ -13,10 +13,10 @@ using namespace polyattn;
 static KernelDescription example() {
   KernelDescription kernel;
   kernel.entry = "based";
-  kernel.tensors = {{"q", false, DataType::F16, {kBatch, kPositions, kHeads, 16}},
-                    {"k", false, DataType::BF16, {kBatch, kKeyPositions, kKeyHeads, 16}},
-                    {"w", false, DataType::F32, {}},
-                    {"o", true, DataType::F32, {kBatch, kPositions, kHeads, 64}}};
+  kernel.tensors = {{"q", false, ElementType::F16, {kBatch, kPositions, kHeads, 16}},
+                    {"k", false, ElementType::BF16, {kBatch, kKeyPositions, kKeyHeads, 16}},
+                    {"w", false, ElementType::F32, {}},
+                    {"o", true, ElementType::F32, {kBatch, kPositions, kHeads, 64}}};
   LaunchStage first, second;
   first.function = "based_states";
   first.programs = {LaunchExtent::dimensionOf(1, 0), LaunchExtent::dimensionOf(1, 2),
@@ -126,7 +126,7 @@ TEST(KernelDescription, BecomesTheRuntimesTables) {
 
 TEST(KernelDescription, FirstPosition) {
   KernelDescription kernel = example();
-  kernel.tensors.insert(kernel.tensors.begin() + 1, {"first", false, DataType::I64, {kBatch}});
+  kernel.tensors.insert(kernel.tensors.begin() + 1, {"first", false, ElementType::I64, {kBatch}});
   for (int size : {0, 1})
     kernel.plan.stages[0].programs[size].tensor = 2;
   kernel.firstPosition = {1, 64};

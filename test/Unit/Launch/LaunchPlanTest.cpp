@@ -89,7 +89,7 @@ TEST_F(Plans, SayWhatTheEntrySays) {
   LaunchPlan rest = plan("rest");
   EXPECT_EQ(rest.stages[0].kind, LaunchStage::Chained);
   EXPECT_EQ(rest.stages[0].workspaces, (std::vector<int64_t>{1, 0}));
-  EXPECT_EQ(rest.workspaces[1].dtype, POLYATTN_I32);
+  EXPECT_EQ(rest.workspaces[1].dtype, ElementType::I32);
   EXPECT_EQ(rest.workspaces[1].fill, LaunchWorkspace::Zero);
   EXPECT_EQ(toString(rest.stages[0].programs[1], [](int64_t, int64_t) { return "T"; }),
             "ceil((T + 3) / 64)");

@@ -16,11 +16,11 @@
 
 namespace {
 const polyattn_rt_tensor_rule kRules[] = {
-    {"q", 0, POLYATTN_F32, 4, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H, 8}},
-    {"k", 0, POLYATTN_F32, 4, {POLYATTN_RT_B, POLYATTN_RT_TK, POLYATTN_RT_HKV, 8}},
+    {"q", 0, POLYATTN_F32, 4, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H, 8}},
+    {"k", 0, POLYATTN_F32, 4, {POLYATTN_SIZE_B, POLYATTN_SIZE_TK, POLYATTN_SIZE_HKV, 8}},
     {"w", 0, POLYATTN_BF16, 2, {8, 16}},
-    {"o", 1, POLYATTN_F32, 4, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H, 8}},
-    {"s", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_HKV, 16}},
+    {"o", 1, POLYATTN_F32, 4, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H, 8}},
+    {"s", 1, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_HKV, 16}},
 };
 const polyattn_rt_kernel kKernel = {"entry", kRules, 5, {}, nullptr, {-1, -1, -1, -1, -1, -1},
                                     {},      {}};
@@ -59,11 +59,11 @@ protected:
 
 TEST_F(Check, BindsSizes) {
   EXPECT_EQ(check(), "");
-  EXPECT_EQ(sizes.values[-POLYATTN_RT_B - 1], 2);
-  EXPECT_EQ(sizes.values[-POLYATTN_RT_T - 1], 3);
-  EXPECT_EQ(sizes.values[-POLYATTN_RT_TK - 1], 5);
-  EXPECT_EQ(sizes.values[-POLYATTN_RT_H - 1], 4);
-  EXPECT_EQ(sizes.values[-POLYATTN_RT_HKV - 1], 2);
+  EXPECT_EQ(sizes.values[-POLYATTN_SIZE_B - 1], 2);
+  EXPECT_EQ(sizes.values[-POLYATTN_SIZE_T - 1], 3);
+  EXPECT_EQ(sizes.values[-POLYATTN_SIZE_TK - 1], 5);
+  EXPECT_EQ(sizes.values[-POLYATTN_SIZE_H - 1], 4);
+  EXPECT_EQ(sizes.values[-POLYATTN_SIZE_HKV - 1], 2);
 }
 
 TEST_F(Check, Count) {
@@ -164,13 +164,13 @@ TEST(CheckWeights, AreWhatHasNoPositionsAndNoBatch) {
     return polyattn_rt_is_weight(&rule) != 0;
   };
   EXPECT_TRUE(isWeight(0, {8, 16}));
-  EXPECT_TRUE(isWeight(0, {POLYATTN_RT_H, 8, 16}));
-  EXPECT_TRUE(isWeight(0, {POLYATTN_RT_HKV}));
+  EXPECT_TRUE(isWeight(0, {POLYATTN_SIZE_H, 8, 16}));
+  EXPECT_TRUE(isWeight(0, {POLYATTN_SIZE_HKV}));
   EXPECT_FALSE(isWeight(1, {8, 16}));
-  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_T, 1, 8}));
-  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_TK, 1, 8}));
-  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_L, 1, 8}));
-  EXPECT_FALSE(isWeight(0, {POLYATTN_RT_B, POLYATTN_RT_H, 8, 8}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_SIZE_T, 1, 8}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_SIZE_TK, 1, 8}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_SIZE_L, 1, 8}));
+  EXPECT_FALSE(isWeight(0, {POLYATTN_SIZE_B, POLYATTN_SIZE_H, 8, 8}));
 }
 
 TEST_F(Check, InputsMayRepeatAndRunBackwards) {
@@ -272,8 +272,8 @@ static std::vector<uintptr_t> bytesOf(const polyattn_tensor &tensor) {
 // A result and an argument of random sizes, strides and distance against all of their bytes.
 TEST(Overlap, IsExactForViews) {
   const polyattn_rt_tensor_rule rules[] = {
-      {"q", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H}},
-      {"o", 1, POLYATTN_F32, 3, {POLYATTN_RT_HKV, POLYATTN_RT_TK, 2}},
+      {"q", 0, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H}},
+      {"o", 1, POLYATTN_F32, 3, {POLYATTN_SIZE_HKV, POLYATTN_SIZE_TK, 2}},
   };
   polyattn_rt_kernel kernel = {};
   kernel.name = "entry";
@@ -325,8 +325,8 @@ TEST(Overlap, IsExactForViews) {
 TEST(Launch, ManyBatchesOfNothingEndAtOnce) {
   static std::atomic<int64_t> programs;
   const polyattn_rt_tensor_rule rules[] = {
-      {"q", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 8}},
-      {"o", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 8}},
+      {"q", 0, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, 8}},
+      {"o", 1, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, 8}},
   };
   polyattn_rt_stage_rule stage = {};
   stage.function = [](void *const *, int64_t begin, int64_t end, void *) {
@@ -429,9 +429,9 @@ TEST_F(Check, ShortBufferIsTerminated) {
 static std::string checkFirst(std::vector<int64_t> first, int64_t rows, int32_t dtype) {
   bool hasTable = rows >= 0;
   const polyattn_rt_tensor_rule rules[] = {
-      {"q", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, 1}},
-      {"p", 0, POLYATTN_F32, 2, {hasTable ? int64_t(POLYATTN_RT_L) : 1, 1}},
-      {"first", 0, dtype, 1, {POLYATTN_RT_B}},
+      {"q", 0, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, 1}},
+      {"p", 0, POLYATTN_F32, 2, {hasTable ? int64_t(POLYATTN_SIZE_L) : 1, 1}},
+      {"first", 0, dtype, 1, {POLYATTN_SIZE_B}},
   };
   const polyattn_rt_kernel kernel = {"entry", rules,  3, {}, nullptr, {-1, -1, -1, -1, -1, -1},
                                      {},      {2, 16}};

@@ -88,8 +88,8 @@ constexpr polyattn_rt_extent number(int64_t number) {
 
 struct Kernel {
   polyattn_rt_tensor_rule tensors[2] = {
-      {"x", 0, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H}},
-      {"o", 1, POLYATTN_F32, 3, {POLYATTN_RT_B, POLYATTN_RT_T, POLYATTN_RT_H}}};
+      {"x", 0, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H}},
+      {"o", 1, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H}}};
   polyattn_rt_extent prefixes = {POLYATTN_RT_SEGMENTS, 0, 0, -1, 1, pieces};
   polyattn_rt_extent segments = {POLYATTN_RT_SEGMENTS, 0, 0, 0, 1, 1};
   polyattn_rt_workspace_rule sums = {
@@ -223,7 +223,7 @@ TEST(Segments, SaysThatProgramsAreTooMany) {
 
 /// A call of a plan on `o`, [n] numbers of f32.
 static std::string runPlan(const polyattn_rt_plan &plan, std::vector<float> &o, int threads) {
-  const polyattn_rt_tensor_rule rule = {"o", 1, POLYATTN_F32, 1, {POLYATTN_RT_T}};
+  const polyattn_rt_tensor_rule rule = {"o", 1, POLYATTN_F32, 1, {POLYATTN_SIZE_T}};
   polyattn_rt_kernel kernel = {"entry", &rule, 1, plan, nullptr, {-1, -1, -1, -1, -1, -1}, {}, {}};
   int64_t size = o.size();
   polyattn_tensor tensor = polyattn_dense(o.data(), POLYATTN_F32, 1, &size);

@@ -63,7 +63,7 @@ std::string run(const polyattn_tensor &weight, std::vector<int64_t> sizes) {
   const polyattn_tensor *tensors[] = {&weight, &output};
   seen = Seen();
   weightRank = sizes.size();
-  elementBytes = polyattn_rt_dtype_bytes(weight.dtype);
+  elementBytes = polyattn_dtype_bytes(weight.dtype);
   char message[200] = "";
   int status = polyattn_rt_run(&kernel, tensors, 2, 1, message, sizeof message);
   EXPECT_EQ(status != 0, message[0] != 0);
@@ -87,7 +87,7 @@ TEST(Weights, OfAnyStridesReachCompiledCodeAsRows) {
     for (int32_t i = 0; i < rank; ++i)
       weight.strides[i] = below(300) - 150;
     std::vector<char> expected;
-    int64_t count = 1, bytes = polyattn_rt_dtype_bytes(dtype);
+    int64_t count = 1, bytes = polyattn_dtype_bytes(dtype);
     for (int64_t size : sizes)
       count *= size;
     for (int64_t element = 0; element < count; ++element) {
@@ -120,7 +120,7 @@ TEST(Weights, OfNoHeadsAreNotRead) {
   polyattn_tensor weight = polyattn_dense(nullptr, POLYATTN_F32, 3, sizes);
   weight.strides[1] = 1;
   weight.strides[2] = 4;
-  EXPECT_EQ(run(weight, {POLYATTN_RT_H, 4, 8}), "");
+  EXPECT_EQ(run(weight, {POLYATTN_SIZE_H, 4, 8}), "");
   EXPECT_TRUE(seen.bytes.empty());
 }
 
@@ -134,6 +134,6 @@ TEST(Weights, WithoutMemoryForACopyNothingRuns) {
   weight.strides[0] = 0;
   weight.strides[1] = 1;
   weight.strides[2] = 4;
-  EXPECT_EQ(run(weight, {POLYATTN_RT_H, 4, 8}),
+  EXPECT_EQ(run(weight, {POLYATTN_SIZE_H, 4, 8}),
             "entry: argument 'w': no memory for a copy with an innermost stride of 1");
 }
