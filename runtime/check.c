@@ -296,7 +296,7 @@ typedef struct byte_range {
 } byte_range;
 
 static byte_range bytes_of(const polyattn_tensor *tensor) {
-  int64_t bytes = polyattn_rt_dtype_bytes(tensor->dtype);
+  int64_t bytes = polyattn_dtype_bytes(tensor->dtype);
   byte_range range = {true, (int64_t)(uintptr_t)tensor->data, 0};
   range.last = range.first;
   bool too_large = __builtin_add_overflow(range.last, bytes - 1, &range.last);
