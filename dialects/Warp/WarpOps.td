@@ -243,6 +243,14 @@ def Warp_ShuffleOp : Warp_Op<"shuffle", [AllTypesMatch<["value", "result"]>]> {
   let assemblyFormat = "$mode $value `,` $lane attr-dict `:` type($value)";
 }
 
+def Warp_AnyOp : Warp_Op<"any", [SameOperandsAndResultType]> {
+  let summary = "whether a condition holds in any lane of the warp (vote.any)";
+  let description = "The same in all lanes. Example: `%some = warp.any %mine`";
+  let arguments = (ins I1:$condition);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$condition attr-dict";
+}
+
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//

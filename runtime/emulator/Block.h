@@ -17,14 +17,14 @@ namespace polyattn::emulator {
 
 /// An op at which threads wait for each other, and what one of them brings to it.
 struct Meeting {
-  enum Op { Barrier, ClusterBarrier, Sync, Ldmatrix, MmaSync, Shuffle };
+  enum Op { Barrier, ClusterBarrier, Sync, Ldmatrix, MmaSync, Shuffle, Any };
   Op op;
   uint32_t site;
   /// Ldmatrix: the number of matrices; MmaSync: the kind of operands; Shuffle: the mode.
   uint32_t variant = 0;
   /// Ldmatrix: whether transposed; Shuffle: the lane.
   uint32_t detail = 0;
-  /// Ldmatrix: the address; Shuffle: the value, and then the result.
+  /// Ldmatrix: the address; Shuffle: the value, and then the result; Any: 0 or 1, and the same.
   uint32_t value = 0;
   /// MmaSync.
   const uint32_t *operands = nullptr;
@@ -123,6 +123,7 @@ private:
   void executeLdmatrix(int warp);
   void executeMmaSync(int warp);
   void executeShuffle(int warp);
+  void executeAny(int warp);
   Meeting &meetingOf(int warp, int lane) { return *threads[warp * kWarpSize + lane].meeting; }
 
   // Accesses.cpp

@@ -81,6 +81,13 @@ uint32_t polyattn_emu_shuffle(uint32_t site, uint32_t mode, uint32_t lane, uint3
   return meeting.value;
 }
 
+uint32_t polyattn_emu_any(uint32_t site, uint32_t condition) {
+  Meeting meeting = {Meeting::Any, site};
+  meeting.value = condition;
+  Block::current().meet(meeting);
+  return meeting.value;
+}
+
 uint32_t polyattn_emu_check_index(uint32_t site, uint32_t index, uint32_t count) {
   return Block::current().checkIndex(site, index, count);
 }
@@ -130,6 +137,7 @@ const std::vector<std::pair<const char *, void *>> &polyattn::emulator::getCalls
       {"polyattn_emu_ldmatrix", addressOf(polyattn_emu_ldmatrix)},
       {"polyattn_emu_mma_sync", addressOf(polyattn_emu_mma_sync)},
       {"polyattn_emu_shuffle", addressOf(polyattn_emu_shuffle)},
+      {"polyattn_emu_any", addressOf(polyattn_emu_any)},
       {"polyattn_emu_check_index", addressOf(polyattn_emu_check_index)},
       {"polyattn_emu_pack", addressOf(polyattn_emu_pack)},
       {"polyattn_emu_multiply_pairs", addressOf(polyattn_emu_multiply_pairs)},

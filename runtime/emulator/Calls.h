@@ -40,6 +40,8 @@ void polyattn_emu_ldmatrix(uint32_t site, uint32_t address, uint32_t count, uint
 /// Six operands, and four sums that are replaced.
 void polyattn_emu_mma_sync(uint32_t site, uint32_t kind, const uint32_t *operands, float *sums);
 uint32_t polyattn_emu_shuffle(uint32_t site, uint32_t mode, uint32_t lane, uint32_t value);
+/// Of 0 and 1, the largest in the warp.
+uint32_t polyattn_emu_any(uint32_t site, uint32_t condition);
 /// The index, if it is below `count`, else a finding and 0.
 uint32_t polyattn_emu_check_index(uint32_t site, uint32_t index, uint32_t count);
 uint32_t polyattn_emu_pack(uint32_t kind, float low, float high);

@@ -27,6 +27,9 @@ void Block::execute(int warp) {
   case Meeting::Shuffle:
     executeShuffle(warp);
     break;
+  case Meeting::Any:
+    executeAny(warp);
+    break;
   }
 }
 
@@ -70,6 +73,14 @@ void Block::executeMmaSync(int warp) {
   ++counters->mma[kind];
   ++counters->at(meetingOf(warp, 0).site).mma;
   ++interval.mma[warp % Interval::kSubCores];
+}
+
+void Block::executeAny(int warp) {
+  uint32_t any = 0;
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    any |= meetingOf(warp, lane).value;
+  for (int lane = 0; lane < kWarpSize; ++lane)
+    meetingOf(warp, lane).value = any;
 }
 
 void Block::executeShuffle(int warp) {

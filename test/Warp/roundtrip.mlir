@@ -52,6 +52,10 @@ gpu.module @kernels {
     %d:4 = warp.mma_sync <bf16> (%a#0, %a#1, %a#2, %a#3) (%b#0, %b#1) (%f, %f, %f, %f)
     // CHECK: warp.shuffle <xor> %{{.*}}, %[[O]] : f32
     %y = warp.shuffle <xor> %d#0, %address : f32
+    %c0 = arith.constant 0 : i32
+    %mine = arith.cmpi eq, %address, %c0 : i32
+    // CHECK: warp.any %{{.*}}
+    %some = warp.any %mine
     // CHECK: warp.pack <f16> %{{.*}}, %{{.*}}
     %r = warp.pack <f16> %y, %f
     // CHECK: warp.multiply_pairs %{{.*}}, %{{.*}} : i32

@@ -58,19 +58,23 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   SmallVector<std::optional<FeatureRuns>> runs;
   int64_t iteration = step;
   for (const Product &product : products) {
-    runs.push_back(product.lhsTransposed ? runsToForm(product.lhs) : std::nullopt);
+    runs.push_back(product.lhsTransposed && !product.lhsIsLower ? runsToForm(product.lhs)
+                                                                : std::nullopt);
     if (runs.back())
       iteration = std::max(iteration, runs.back()->features());
   }
   auto leftFragments = [&](int64_t p, Value term) {
     return loadFragments(products[p], /*isLhs=*/true, warpTile, term, 0, warpTile.rowTiles);
   };
-  auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values sums) {
+  auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values sums, int64_t firstRows,
+                   Value *badTerms) {
     // Two columns of pieces at a time: one ldmatrix brings both, and few registers wait.
     for (int64_t tile = 0; tile < warpTile.columnTiles; tile += 2) {
       int64_t count = std::min<int64_t>(2, warpTile.columnTiles - tile);
       Fragments rhs = masked(first, /*isLhs=*/false, term,
                              loadFragments(first, /*isLhs=*/false, warpTile, term, tile, count));
+      if (badTerms)
+        leaveBadTerms(rhs, *badTerms);
       auto multiplyAt = [&](int64_t p, int64_t i, int64_t j) {
         Values piece;
         for (int64_t r = 0; r < 4; ++r)
@@ -85,7 +89,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
           sums[indexOf(p, i, j, r)] = piece[r];
       };
       for (int64_t p = 0; p < int64_t(products.size()); ++p)
-        for (int64_t i = 0; i < warpTile.rowTiles; ++i)
+        for (int64_t i = firstRows; i < warpTile.rowTiles; ++i)
           for (int64_t j = tile; j < tile + count; ++j)
             multiplyAt(p, i, j);
     }
@@ -110,9 +114,21 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
       for (size_t p = 0; p < products.size(); ++p)
         lhs.push_back(masked(products[p], /*isLhs=*/true, term,
                              factors[p] ? formTerms(*factors[p], offset) : leftFragments(p, term)));
-      sums = terms(term, lhs, std::move(sums));
+      sums = terms(term, lhs, std::move(sums), 0, nullptr);
     }
     return sums;
+  };
+  auto termsOfTriangle = [&](Value term, ValueRange carried, int64_t firstRows, Value *badTerms) {
+    SmallVector<Fragments> lhs;
+    int64_t from = rowSums ? 0 : firstRows; // above are zeros
+    for (const Product &product : products) {
+      Fragments &own = lhs.emplace_back(masked(
+          product, /*isLhs=*/true, term,
+          loadFragments(product, /*isLhs=*/true, warpTile, term, from, warpTile.rowTiles - from)));
+      for (auto *set : {&own.high, &own.low})
+        set->insert(set->begin(), from, Values());
+    }
+    return terms(term, lhs, Values(carried), firstRows, badTerms);
   };
   Values sums;
   for (const Values &own : accumulators)
@@ -120,7 +136,9 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   if (rowSums)
     sums.append(4 * (warpTile.rowTiles / warpTile.shares()), e.f32(0));
   int64_t end = roundUp(first.terms, 16);
-  if (end == iteration) {
+  if (first.lhsIsLower) {
+    sums = multiplyTriangle(products, warpTile, sums, termsOfTriangle);
+  } else if (end == iteration) {
     sums = termsOfIteration(e.i32(0), sums);
   } else {
     auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(iteration), sums);
@@ -141,7 +159,9 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
 
 KernelLowering::Product KernelLowering::productOf(DotOp dot) {
   Value bound = number(dot.getBound());
-  return productOf(dot.getLhs(), dot.getRhs(), bound, dot.getLhsTransposed());
+  Product product = productOf(dot.getLhs(), dot.getRhs(), bound, dot.getLhsTransposed());
+  product.lhsIsLower = dot.getLowerLhs();
+  return product;
 }
 
 Values KernelLowering::initialSums(DotOp dot, const Grid &grid) {
@@ -184,7 +204,7 @@ void KernelLowering::collectProducts(Value value, SmallVectorImpl<DotOp> &produc
 static SmallVector<SmallVector<DotOp>> groupSiblings(ArrayRef<DotOp> dots) {
   auto areSiblings = [](DotOp a, DotOp b) {
     return a.getRhs() == b.getRhs() && a.getBound() == b.getBound() &&
-           a.getLhsTransposed() == b.getLhsTransposed();
+           a.getLhsTransposed() == b.getLhsTransposed() && a.getLowerLhs() == b.getLowerLhs();
   };
   SmallVector<SmallVector<DotOp>> groups;
   for (DotOp dot : dots) {

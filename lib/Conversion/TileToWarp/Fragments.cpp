@@ -163,7 +163,7 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
   Fragments fragments;
   if (loadMatrices(product, isLhs, warpTile, term, first, count, fragments))
     return fragments;
-  if (isLhs && !product.lhsTransposed)
+  if (isLhs && !product.lhsTransposed && !product.lhsIsLower)
     if (std::optional<FeatureRuns> runs = runsToForm(product.lhs))
       return formRows(product, *runs, warpTile, term);
   bool wide = placement.operandKind() == warp::OperandKind::TF32;

@@ -214,6 +214,7 @@ private:
     bool lhsTransposed;
     int64_t terms;
     bool rhsIsZeroPastBound;
+    bool lhsIsLower = false; // row i sums its first i + 1 terms
   };
   Product productOf(mlir::Value lhs, mlir::Value rhs, mlir::Value bound, bool lhsTransposed);
   Product productOf(tile::DotOp dot);
@@ -246,6 +247,23 @@ private:
   void maskTerms(Fragments &fragments, bool isLhs, mlir::Value term, mlir::Value bound);
   /// With the sums over rows of its left factor that `beside` asks for, if it is there.
   void lowerAccumulate(tile::AccumulateOp op, tile::ReduceOp beside = {});
+
+  //===--- Products with a triangle (Triangle.cpp) --------------------------===//
+  /// Adds a step's terms from `term` on to the rows of a warp's tile from the 16 `firstRows`-th on.
+  /// With `badTerms`, those that are NaN or infinite are left out and noted there.
+  using AddTerms = llvm::function_ref<Values(mlir::Value term, mlir::ValueRange sums,
+                                             int64_t firstRows, mlir::Value *badTerms)>;
+  /// The sums with what products add whose row i has i + 1 terms.
+  Values multiplyTriangle(llvm::ArrayRef<Product> products, const WarpTile &warpTile, Values sums,
+                          AddTerms addTerms);
+  /// Makes parts of a right factor that are NaN or infinite zero, and sets bits of `seen`.
+  void leaveBadTerms(Fragments &fragments, mlir::Value &seen);
+  /// Whether a lane of the warp has set such bits: i1.
+  mlir::Value hasBadTerms(mlir::Value seen);
+  /// The same of an element: i1.
+  mlir::Value isBadTerm(mlir::Value term);
+  /// Adds what was left out to the rows that see it, term by term.
+  Values addBadTerms(llvm::ArrayRef<Product> products, const WarpTile &warpTile, Values sums);
 
   //===--- Features as factors (Features.cpp) -------------------------------===//
   /// How the features of a left factor are formed in registers; none where it is no such factor.

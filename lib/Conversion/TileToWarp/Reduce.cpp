@@ -219,6 +219,16 @@ void KernelLowering::lowerVectorProduct(DotOp dot) {
             : productReduction(dot.getLhs(), dot.getLhsTransposed(), dot.getRhs(), bound);
   if (dot.multipliesIn() == Precision::F32) // not on tensor cores
     reduction.matrix = Value();
+  if (dot.getLowerLhs()) {
+    // Tensor cores would add what is above the diagonal: zero times NaN is NaN.
+    reduction.matrix = Value();
+    reduction.terms = [this, all = reduction.terms](Value i, const Coordinates &k) {
+      Values terms = all(i, k);
+      for (auto [offset, term] : llvm::zip(k.offsets, terms))
+        term = e.select(e.less(i, e.known(e.add(k.base, offset))), e.f32(0), term);
+      return terms;
+    };
+  }
   reduceInto(dot.getResult(), reduction, [&](Value i, Value sum) {
     if (!dot.getAcc())
       return sum;

@@ -81,7 +81,7 @@ void CallEmitter::storeSlot(Value value, int index) {
 
 void CallEmitter::replace(Operation *op) {
   TypeSwitch<Operation *>(op)
-      .Case<warp::CopyAsyncOp, warp::LdmatrixOp, warp::MmaSyncOp, warp::ShuffleOp>(
+      .Case<warp::CopyAsyncOp, warp::LdmatrixOp, warp::MmaSyncOp, warp::ShuffleOp, warp::AnyOp>(
           [&](auto op) { replace(op); })
       .Case<warp::LoadSharedOp, warp::LoadClusterOp, warp::StoreSharedOp, warp::LoadGlobalOp,
             warp::StoreGlobalOp>([&](auto op) { replaceMemory(op); })
@@ -172,6 +172,12 @@ void CallEmitter::replace(warp::ShuffleOp op) {
   if (op.getType() == f32)
     value = LLVM::BitcastOp::create(builder, f32, value);
   op.replaceAllUsesWith(value);
+}
+
+void CallEmitter::replace(warp::AnyOp op) {
+  Value condition = LLVM::ZExtOp::create(builder, i32, op.getCondition());
+  Value any = call("any", {site(op), condition}, i32);
+  op.replaceAllUsesWith(LLVM::TruncOp::create(builder, op.getType(), any).getResult());
 }
 
 /// An element of a constant of the module.

@@ -35,6 +35,7 @@ private:
   void replace(warp::LdmatrixOp op);
   void replace(warp::MmaSyncOp op);
   void replace(warp::ShuffleOp op);
+  void replace(warp::AnyOp op);
 
   /// Calls polyattn_emu_<name>; without a result type it returns nothing.
   mlir::Value call(llvm::StringRef name, mlir::ValueRange operands, mlir::Type result = {});

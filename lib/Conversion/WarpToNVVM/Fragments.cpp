@@ -94,6 +94,17 @@ struct Shuffle : ConvertOpToLLVMPattern<warp::ShuffleOp> {
   }
 };
 
+struct Any : ConvertOpToLLVMPattern<warp::AnyOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(),
+                                                  createI32(rewriter, op.getLoc(), kWholeWarp),
+                                                  adaptor.getCondition(), NVVM::VoteSyncKind::any);
+    return success();
+  }
+};
+
 struct Pack : ConvertOpToLLVMPattern<warp::PackOp> {
   using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
   LogicalResult matchAndRewrite(warp::PackOp op, OpAdaptor adaptor,
@@ -160,5 +171,5 @@ struct Opaque : ConvertOpToLLVMPattern<warp::OpaqueOp> {
 } // namespace
 
 void polyattn::populateFragmentPatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<Ldmatrix, MmaSync, Shuffle, Pack, MultiplyPairs, RoundTf32, Opaque>(converter);
+  patterns.add<Ldmatrix, MmaSync, Shuffle, Any, Pack, MultiplyPairs, RoundTf32, Opaque>(converter);
 }

@@ -73,6 +73,11 @@ gpu.module @kernels {
     // CHECK: llvm.call @polyattn_emu_shuffle
     // CHECK: llvm.bitcast {{.*}} : i32 to f32
     %y = warp.shuffle <xor> %d#0, %address : f32
+    %mine = arith.cmpi eq, %address, %address : i32
+    // CHECK: llvm.zext {{.*}} : i1 to i32
+    // CHECK: llvm.call @polyattn_emu_any
+    // CHECK: llvm.trunc {{.*}} : i32 to i1
+    %some = warp.any %mine
     // CHECK: llvm.call @polyattn_emu_pack
     %r = warp.pack <f16> %y, %f
     // CHECK: llvm.call @polyattn_emu_round_tf32

@@ -97,6 +97,9 @@ gpu.module @kernels {
     // CHECK: %[[FIRST:.*]] = llvm.mlir.constant(0 : i32) : i32
     // CHECK: nvvm.shfl.sync up %{{.*}}, %[[F]], %[[A]], %[[FIRST]] : f32 -> f32
     %u = warp.shuffle <up> %f, %address : f32
+    %mine = arith.cmpi eq, %address, %i : i32
+    // CHECK: nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
+    %some = warp.any %mine
     // The first goes into the low half.
     // CHECK: %[[PAIR:.*]] = nvvm.convert.f32x2.to.bf16x2 %[[H]], %[[F]] {rnd = #nvvm.fp_rnd_mode<rn>} : vector<2xbf16>
     // CHECK: llvm.bitcast %[[PAIR]] : vector<2xbf16> to i32

@@ -123,6 +123,29 @@ TEST_F(EmulatedRun, ShufflesReduceAndScan) {
   }
 }
 
+TEST_F(EmulatedRun, AnyLaneOfAWarpAnswersForAll) {
+  // Of two warps, the second has a number that is not zero, in lane 5.
+  define("%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %y: !llvm.ptr<1> {warp.pointer = 1 : i64}", R"(
+    %zero = arith.constant 0 : i32
+    %four = arith.constant 4 : i32
+    %t = warp.thread_id
+    %own = arith.muli %t, %four : i32
+    %own64 = arith.extui %own : i32 to i64
+    %v = warp.load_global %x[%own64] : i32
+    %mine = arith.cmpi ne, %v, %zero : i32
+    %some = warp.any %mine
+    %result = arith.extui %some : i1 to i32
+    warp.store_global %result, %y[%own64] : i32)",
+         64, 0);
+  TestTensor<int32_t> x({64}), y({64}, /*isResult=*/true);
+  for (int i = 0; i < 64; ++i)
+    x.data[i] = i == 37;
+  auto report = run("kernel", {x, y});
+  ASSERT_TRUE(bool(report)) << toString(report.takeError());
+  for (int i = 0; i < 64; ++i)
+    EXPECT_EQ(y.data[i], i / 32) << i;
+}
+
 TEST_F(EmulatedRun, LanesAskDifferentOnes) {
   // y[0] of lane l is the value of lane 7 l + 3, y[1] that of lane l xor l, y[2] that of lane l -
   // l.

@@ -79,7 +79,7 @@ def main():
                 group = before.shape[2] // tensor.shape[2]
                 batch, position, head = given.at
                 at = (batch, position, head if name == "q" else head // group)
-                tensor.put((*at, 3), float(bad))
+                tensor.put((*at, min(3, tensor.shape[3] - 1)), float(bad))
                 npy.write(path("bad"), tensor)
                 inputs = [f"--input={n}={path('bad' if n == name else n)}" for n in names]
                 call(*run, *inputs, f"--output=o={path('changed')}")

@@ -1,0 +1,138 @@
+//===- Triangle.cpp - products with a triangle ----------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Row i of such a product sums its first i + 1 terms. Tensor cores sum all terms of a fragment,
+// those above the diagonal times zero, which is NaN where a term is NaN or infinite: a bad value
+// would reach the rows before its own. So fragments that are wholly above the diagonal are not
+// multiplied, and from those at the diagonal bad terms are left out, which costs a few bit
+// operations on registers that are there anyway. Where a warp has seen one, it adds it to the rows
+// from its own on, element by element. Rows before it have the bits that they have without it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Grids.h"
+#include "KernelLowering.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::tile_to_warp;
+using namespace polyattn::tile;
+
+/// The exponents of one f32, and of two bf16. All of its bits are set in what is NaN or infinite.
+static constexpr int32_t kExponent = 0x7f800000, kExponents = 0x7f807f80;
+/// Added to an exponent, it carries into the sign where all bits are set.
+static constexpr int32_t kCarry = 0x00800000, kCarries = 0x00800080;
+static constexpr int32_t kSign = int32_t(0x80000000), kSigns = int32_t(0x80008000);
+
+Values KernelLowering::multiplyTriangle(ArrayRef<Product> products, const WarpTile &warpTile,
+                                        Values sums, AddTerms addTerms) {
+  int64_t step = placement.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
+  int64_t rows = 16 * warpTile.rowTiles;
+  // What all rows of the warp see: the terms before its first row, whose number is a multiple of
+  // that of its rows.
+  Value row = e.known(warpTile.row);
+  if (!isConstantIntValue(row, 0)) {
+    auto loop = scf::ForOp::create(e, e.i32(0), row, e.i32(rows), sums);
+    OpBuilder::InsertionGuard guard(e);
+    e.setInsertionPointToStart(loop.getBody());
+    Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
+    Values seen(loop.getRegionIterArgs());
+    for (int64_t offset = 0; offset < rows; offset += step)
+      seen = addTerms(e.add(term, offset), seen, 0, nullptr);
+    scf::YieldOp::create(e, seen);
+    sums = Values(loop.getResults());
+  }
+  Value badTerms = e.i32(0);
+  for (int64_t offset = 0; offset < rows; offset += step)
+    sums = addTerms(e.add(row, offset), sums, offset / 16, &badTerms);
+  return Values(
+      e.when(hasBadTerms(badTerms), sums, [&] { return addBadTerms(products, warpTile, sums); }));
+}
+
+void KernelLowering::leaveBadTerms(Fragments &fragments, Value &seen) {
+  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  auto carriesOf = [&](Value word) -> Value {
+    Value exponents = arith::AndIOp::create(e, word, e.i32(wide ? kExponent : kExponents));
+    Value carries = arith::AddIOp::create(e, exponents, e.i32(wide ? kCarry : kCarries));
+    seen = arith::OrIOp::create(e, seen, carries);
+    return carries;
+  };
+  if (wide) {
+    // What tf32 leaves over of an infinite number is NaN.
+    for (auto [i, words] : llvm::enumerate(fragments.high))
+      for (auto [j, word] : llvm::enumerate(words)) {
+        Value isBad = e.less(carriesOf(word), 0);
+        word = e.select(isBad, e.i32(0), word);
+        if (!fragments.low[i].empty())
+          fragments.low[i][j] = e.select(isBad, e.i32(0), fragments.low[i][j]);
+      }
+    return;
+  }
+  for (Values &words : fragments.high)
+    for (Value &word : words) {
+      Value signs = arith::AndIOp::create(e, carriesOf(word), e.i32(kSigns));
+      Value halves = arith::ShRUIOp::create(e, signs, e.i32(15));
+      Value bad = arith::MulIOp::create(e, halves, e.i32(0xffff));
+      word = arith::AndIOp::create(e, word, arith::XOrIOp::create(e, bad, e.i32(-1)));
+    }
+}
+
+Value KernelLowering::hasBadTerms(Value seen) {
+  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  Value signs = arith::AndIOp::create(e, seen, e.i32(wide ? kSign : kSigns));
+  Value mine = arith::CmpIOp::create(e, arith::CmpIPredicate::ne, signs, e.i32(0));
+  return warp::AnyOp::create(e, mine);
+}
+
+Value KernelLowering::isBadTerm(Value term) {
+  // Rounded as in the product.
+  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  Value word = wide ? e.bits(warp::RoundTf32Op::create(e, term))
+                    : warp::PackOp::create(e, warp::OperandKind::BF16, e.f32(0), term);
+  Value exponent = arith::AndIOp::create(e, word, e.i32(kExponent));
+  return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, exponent, e.i32(kExponent));
+}
+
+Values KernelLowering::addBadTerms(ArrayRef<Product> products, const WarpTile &warpTile,
+                                   Values sums) {
+  const Product &first = products.front();
+  Value begin = e.known(warpTile.row), end = e.add(begin, 16 * warpTile.rowTiles);
+  end = e.createOrFold<arith::MinSIOp>(end, first.bound ? first.bound : e.i32(first.terms));
+  auto loop = scf::ForOp::create(e, begin, end, e.i32(1), sums);
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(loop.getBody());
+  Value term = loop.getInductionVar();
+  Grid grid = gridOfAccumulators(e, warpTile, lane);
+  SmallVector<Values> weights;
+  for (const Product &product : products) {
+    Grid left;
+    (product.lhsTransposed ? left.columns : left.rows) = grid.rows;
+    (product.lhsTransposed ? left.rows : left.columns).base = term;
+    weights.push_back(evaluate(product.lhs, left));
+  }
+  Values isAbove;
+  for (int64_t offset : grid.rows.offsets)
+    isAbove.push_back(e.less(e.add(grid.rows.base, offset), term));
+  Values added(loop.getRegionIterArgs());
+  // One column after another: few registers wait.
+  int64_t columns = grid.columns.size();
+  for (int64_t column = 0; column < columns; ++column) {
+    Grid right;
+    right.rows.base = term;
+    right.columns.base = e.add(grid.columns.base, grid.columns.offsets[column]);
+    Value value = evaluate(first.rhs, right)[0], isBad = isBadTerm(value);
+    for (size_t p = 0; p < products.size(); ++p)
+      for (int64_t row = 0; row < grid.rows.size(); ++row) {
+        Value &sum = added[(p * grid.rows.size() + row) * columns + column];
+        Value more = arith::MulFOp::create(e, weights[p][row], value);
+        more = arith::AddFOp::create(e, sum, more);
+        sum = e.select(isBad, e.select(isAbove[row], sum, more), sum);
+      }
+  }
+  scf::YieldOp::create(e, added);
+  return Values(loop.getResults());
+}
