@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/PolyAttn/AttendRules.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
@@ -109,40 +110,17 @@ LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
     if (op.getNormalizer().hasDenominator())
       results.push_back(RankedTensorType::get({any, any, width}, f32));
   }
+  if (op.getFactors())
+    results.push_back(FeatureType::vector(context, 2));
   return success();
 }
 
 /// [?, ?, sizes...] of f32.
-static bool isStateTensor(Value value, ArrayRef<int64_t> sizes) {
+bool polyattn::isStateTensor(Value value, ArrayRef<int64_t> sizes) {
   auto tensor = cast<RankedTensorType>(value.getType());
   return tensor.getElementType().isF32() && tensor.getRank() == int64_t(2 + sizes.size()) &&
          tensor.isDynamicDim(0) && tensor.isDynamicDim(1) &&
          tensor.getShape().drop_front(2) == sizes;
-}
-
-static LogicalResult verifyDecay(AttendOp op) {
-  if (!op.hasDecay())
-    return success();
-  if (op.getDecay() && op.getDecayFactors())
-    return op.emitOpError("C6: a decay is a tensor or a list, not both");
-  if (op.getMask() != Mask::Causal)
-    return op.emitOpError("C6: a decay needs the causal mask");
-  if (op.getDecay()) {
-    auto tensor = cast<RankedTensorType>(op.getDecay().getType());
-    bool shapeFits = (tensor.getRank() == 3 || tensor.getRank() == 1) &&
-                     llvm::all_of(tensor.getShape(), ShapedType::isDynamic);
-    if (!tensor.getElementType().isF32() || !shapeFits)
-      return op.emitOpError("C7: a decay is tensor<?x?x?xf32>, per token and head, or "
-                            "tensor<?xf32>, per head; a decay per channel is not "
-                            "expressible; got ")
-             << tensor;
-  } else {
-    ArrayRef<double> factors = *op.getDecayFactors();
-    for (double factor : factors)
-      if (!(factor > 0 && factor <= 1))
-        return op.emitOpError("C7: a decay factor must be in (0, 1], got ") << factor;
-  }
-  return success();
 }
 
 static LogicalResult verifyStates(AttendOp op) {
@@ -200,7 +178,11 @@ LogicalResult AttendOp::verify() {
       return emitOpError("C2: a local kernel needs the causal mask and a block, which is part of "
                          "its meaning");
   }
-  if (failed(verifyDecay(*this)))
+  bool hasFactors = getNormalizer().hasDenominator() || getNormalizer().isMean();
+  if (getFactors() && (!hasFactors || getNormalizer().needsRowMax()))
+    return emitOpError("C15: rows that are divided by nothing have no factors, and what follows "
+                       "the row's largest score has more than two");
+  if (failed(verifyDecay(*this, "C6", "C7")))
     return failure();
   return verifyStates(*this);
 }

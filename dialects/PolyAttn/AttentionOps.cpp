@@ -219,10 +219,33 @@ bool AttentionOp::isDecayOrState(BlockArgument argument) {
   if (argument.use_empty())
     return hasShapeOfDecayOrState(dyn_cast<RankedTensorType>(argument.getType()));
   return llvm::all_of(argument.getUses(), [](OpOperand &use) {
-    auto attend = dyn_cast<AttendOp>(use.getOwner());
-    return attend && (use.get() == attend.getDecay() || use.get() == attend.getInitialState() ||
-                      use.get() == attend.getInitialNormalizer());
+    // Their operands that are tensors are nothing else.
+    return isa<AttendOp, AttendBackwardOp>(use.getOwner());
   });
+}
+
+static bool hasName(std::optional<ArrayAttr> names, StringRef name) {
+  return names && llvm::is_contained(names->getAsValueRange<StringAttr>(), name);
+}
+
+bool AttentionOp::isSaved(BlockArgument argument) {
+  return hasName(getSaved(), cast<StringAttr>(getArgNames()[argument.getArgNumber()]).getValue());
+}
+
+static LogicalResult verifyGradientNames(AttentionOp op) {
+  auto saved = op.getSaved().value_or(ArrayAttr::get(op.getContext(), {}));
+  for (StringRef name : saved.getAsValueRange<StringAttr>())
+    if (!hasName(op.getArgNames(), name))
+      return op.emitOpError("C6: there is no argument '") << name << "' to be saved";
+  for (NamedAttribute entry : op.getGradientOf().value_or(DictionaryAttr::get(op.getContext()))) {
+    StringRef name = entry.getName().getValue();
+    if (!hasName(op.getArgNames(), name) && !hasName(op.getResultNames(), name))
+      return op.emitOpError("C6: there is no argument or result '") << name << "' to be a gradient";
+    if (!isa<StringAttr>(entry.getValue()))
+      return op.emitOpError("C6: '")
+             << name << "' is the gradient of a name, not of " << entry.getValue();
+  }
+  return success();
 }
 
 BlockArgument AttentionOp::getFirstPositionArgument() {
@@ -272,7 +295,7 @@ static Type storageOf(AttentionOp op) {
   Type result;
   for (BlockArgument argument : op.getBody().getArguments()) {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
-    if (!tensor || argument == op.getFirstPositionArgument() ||
+    if (!tensor || argument == op.getFirstPositionArgument() || op.isSaved(argument) ||
         AttentionOp::isDecayOrState(argument))
       continue;
     if (tensor.getRank() == 4)
@@ -288,7 +311,7 @@ LogicalResult AttentionOp::verifyRegions() {
     return failure();
   if (getResultNames().size() != getResultTypes().size())
     return emitOpError("has result names and result types of different numbers");
-  if (failed(verifyFirstPosition(*this)))
+  if (failed(verifyFirstPosition(*this)) || failed(verifyGradientNames(*this)))
     return failure();
   Type storage = storageOf(*this);
   for (auto [argument, name] : llvm::zip(getBody().getArguments(), getArgNames())) {
@@ -312,7 +335,8 @@ LogicalResult AttentionOp::verifyRegions() {
       return emitOpError("C2: argument ")
              << name << " must hold f32, bf16 or f16, not " << tensor.getElementType();
     bool isSequence = tensor.getRank() == 4;
-    if (tensor.getElementType() != storage && (isSequence || !tensor.getElementType().isF32()))
+    bool mayBeF32 = !isSequence || isSaved(argument);
+    if (tensor.getElementType() != storage && (!mayBeF32 || !tensor.getElementType().isF32()))
       return emitOpError("C2: argument ")
              << name << " holds " << tensor.getElementType() << " where "
              << (isSequence ? "other sequences" : "sequences") << " hold " << storage;
@@ -340,9 +364,18 @@ LogicalResult AttentionOp::verifyRegions() {
       if (tensor.getElementType() != storage && !tensor.getElementType().isF32())
         return emitOpError("C2: a result must hold f32 or the sequences' storage type, not ")
                << tensor.getElementType();
+    } else if (isa<WeightType>(value.getType())) {
+      // Parts are summed up in f32, and this is where they are summed.
+      if (readTypeOf(tensor) != value.getType())
+        return emitOpError("C3: a result ") << type << " is given a " << value.getType();
+      if (!tensor.getElementType().isF32())
+        return emitOpError("C2: the gradient of a weight must be f32, not ")
+               << tensor.getElementType();
+      if (!value.getDefiningOp<WeightGradientOp>())
+        return emitOpError("C3: a result is a weight, but no gradient of one: ") << type;
     } else if (value.getType() != type) {
       return emitOpError("C3: a result ") << type << " is given a " << value.getType();
-    } else if (!value.getDefiningOp<AttendOp>()) {
+    } else if (!isa_and_nonnull<AttendOp, AttendBackwardOp>(value.getDefiningOp())) {
       return emitOpError("C3: a result is neither a vector nor a final state: ") << type;
     }
   }

@@ -68,13 +68,18 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     blocks, at whose multiples calls begin. One clause serves the whole entry, as one call has one
     place in its sequence; maps need no argument for it.
 
+    What computes gradients says of its tensors what they are: `gradient_of` has the name of an
+    argument or a result for each that is a gradient of it, and `saved` lists arguments that the entry
+    whose gradients these are gave as results.
+
     C1: every tensor has one of these shapes, or that of a decay or a state.
     C2: sequences [B, T, H, d] have one storage type, f32, bf16 or f16; every other argument holds
-        that type or f32. Decays and states are f32.
+        that type or f32, saved ones, too. Decays and states are f32.
     C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
     C5: the argument that `first_position` names is `tensor<?xi64>` or `tensor<?xi32>`, and the body
         does not use it; no other argument holds whole numbers.
+    C6: `gradient_of` has names of arguments or results, and `saved` those of arguments.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -92,7 +97,9 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names,
                        StrArrayAttr:$result_names, TypeArrayAttr:$result_types,
-                       OptionalAttr<I64Attr>:$first_position);
+                       OptionalAttr<I64Attr>:$first_position,
+                       OptionalAttr<DictionaryAttr>:$gradient_of,
+                       OptionalAttr<StrArrayAttr>:$saved);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
@@ -100,6 +107,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     static ::llvm::StringRef getDefaultDialect() { return "polyattn"; }
     /// Whether an argument is a decay or a state, which are f32 whatever else holds.
     static bool isDecayOrState(::mlir::BlockArgument argument);
+    /// Whether an argument is what another entry has kept for this one.
+    bool isSaved(::mlir::BlockArgument argument);
     /// The argument that `first_position` names; null without.
     ::mlir::BlockArgument getFirstPositionArgument();
   }];
@@ -169,6 +178,10 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     `initial` gives S and z before position 0, `final_state` asks for them after the
     last one, in the order in which the key's structure lists its features.
 
+    `factors` asks for a last result, two numbers for each row that its gradient takes: by what N was
+    multiplied to give o, and by how much the denominator follows Z, the same number or 0 where
+    `min_denom` holds.
+
     C1: query and key have equal structures.
     C2: local vectors come as a pair of equal structures, with the causal mask and a block.
     C3: a block is positive.
@@ -188,6 +201,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C14: odd powers of |score| stand in the query and in the key at the same places, in the operands
         of `tensor`, `concat`, `power` and `scale` only. They have scores and no features, so that no
         other op takes them, nor a value or a result.
+    C15: `factors` are asked for only where a row is divided by something, and not with
+        `eps_mode = row_max`.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -201,8 +216,9 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
     OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$final_state,
-    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
-  let results = (outs PolyAttn_FeatureType:$output, Variadic<AnyRankedTensor>:$final_states);
+    UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
+  let results = (outs PolyAttn_FeatureType:$output,
+                 Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -210,14 +226,126 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     static constexpr int64_t kMaxStateWidth = int64_t(1) << 24;
     double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
     bool hasDecay() { return getDecay() || getDecayFactors(); }
+    /// The state and, with a normalizer, its part of it; none where they are not asked for.
+    ::mlir::ResultRange getFinalStates() { return getOthers().drop_back(getFactors() ? 1 : 0); }
+    /// The result of `factors`, a vector of two numbers; null without.
+    ::mlir::Value getRowFactors() {
+      return getFactors() ? ::mlir::Value(getOthers().back()) : ::mlir::Value();
+    }
   }];
+}
+
+def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the gradients of an attend";
+  let description = [{
+    With N_i and Z_i as of `attend`, the gradients of a number of which dN_i and dZ_i (`gradient`) are
+    the gradients with regard to N_i and Z_i. The normalizer is folded into these before, so that the op
+    knows none: dN = dO f0 and dZ = -<dO, o> f1 with what `factors` keeps of a row.
+
+    Pairs take their score from vectors that may have a structure, and gradients are those of the plain
+    vectors under it, the `leaves`: a gradient as wide as the features never exists. Results are, in
+    this order, the gradients of the query's leaves, the key's, the local query's and key's; of the
+    value; of the decay; of the initial state and its normalizer. Those of the query's leaves have the
+    positions and heads of queries, those of the key's leaves and of the value those of keys, summed up
+    over the query heads that a key head serves. `final_gradient` and `final_normalizer_gradient` are those with
+    regard to the final state and its normalizer. A decay's gradient is that of its logarithm, as it is given.
+
+    C1: query and key have equal structures, and the value is as wide as dN.
+    C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
+    C3: local vectors come as a pair of equal structures, with the causal mask and a block.
+    C4: a decay needs the causal mask; it is a tensor or a list, not both.
+    C5: states need the causal mask; they are f32 of shape [B, H, D, dv], normalizers [B, H, D], and these
+        are given only where dZ is.
+    C6: decays, states and their gradients are arguments of the attention.
+    C7: the mask is `causal` or `full`.
+
+    ```mlir
+    polyattn.attention @linear_backward(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
+                                        %v: tensor<?x?x?x32xf32>, %d_o: tensor<?x?x?x32xf32>)
+        -> (d_q: tensor<?x?x?x64xf32>, d_k: tensor<?x?x?x64xf32>, d_v: tensor<?x?x?x32xf32>) {
+      %a = read %q : tensor<?x?x?x64xf32> -> [64]
+      %b = read %k : tensor<?x?x?x64xf32> -> [64]
+      %c = read %v : tensor<?x?x?x32xf32> -> [32]
+      %dn = read %d_o : tensor<?x?x?x32xf32> -> [32]
+      %aa = power %a {degree = 2, symmetric} : [64]
+      %bb = power %b {degree = 2, symmetric} : [64]
+      %da, %db, %dc = attend_backward query %aa leaves (%a) key %bb leaves (%b) value %c
+          gradient %dn causal {grouping = #polyattn.grouping<block>}
+        : sym 2 [64], [64], sym 2 [64], [64], [32], [32]
+      return %da, %db, %dc : [64], [64], [32]
+    }
+    ```
+  }];
+  let arguments = (ins
+    PolyAttn_FeatureType:$query, Variadic<PolyAttn_FeatureType>:$query_leaves,
+    PolyAttn_FeatureType:$key, Variadic<PolyAttn_FeatureType>:$key_leaves,
+    PolyAttn_FeatureType:$value,
+    Optional<PolyAttn_FeatureType>:$local_query,
+    Variadic<PolyAttn_FeatureType>:$local_query_leaves,
+    Optional<PolyAttn_FeatureType>:$local_key, Variadic<PolyAttn_FeatureType>:$local_key_leaves,
+    PolyAttn_FeatureType:$numerator_gradient,
+    Optional<PolyAttn_FeatureType>:$denominator_gradient,
+    Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
+    Optional<AnyRankedTensor>:$initial_normalizer, Optional<AnyRankedTensor>:$final_gradient,
+    Optional<AnyRankedTensor>:$final_normalizer_gradient,
+    PolyAttn_MaskAttr:$mask, OptionalAttr<F64Attr>:$score_scale,
+    OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
+    OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
+    OptionalAttr<PolyAttn_GroupingAttr>:$grouping, OptionalAttr<I64Attr>:$block,
+    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$gradients);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
+    bool hasDecay() { return getDecay() || getDecayFactors(); }
+
+    ::mlir::ResultRange getQueryLeafGradients();
+    ::mlir::ResultRange getKeyLeafGradients();
+    ::mlir::ResultRange getLocalQueryLeafGradients();
+    ::mlir::ResultRange getLocalKeyLeafGradients();
+    ::mlir::Value getValueGradient();
+    /// Null where there is no such operand.
+    ::mlir::Value getDecayGradient();
+    ::mlir::Value getInitialStateGradient();
+    ::mlir::Value getInitialNormalizerGradient();
+    /// Whether a result has the positions and heads of keys; else those of queries.
+    bool isOfKeys(::mlir::Value gradient);
+  }];
+}
+
+def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "the gradient of a weight, a sum over positions";
+  let description = [{
+    The sum of x dy^T over all pairs (x, dy) that are given, over batch and positions: the gradient of a
+    matrix W with y = W^T x. Single vectors are summed up likewise, for a weight that is a vector. It
+    belongs to a head of the side that its vectors are of; `return` adds up the heads where all of
+    them share the weight. Only `return` takes it.
+
+    C1: there is at least one gradient, and inputs are none or as many.
+    C2: all inputs have one width, and so have all gradients.
+    C3: only `return` uses the result.
+
+    Example: `%dw = polyattn.weight_gradient (%x, %da), (%y, %db) : ([64], [256]), ([64], [256])`
+
+    Example: `%dbias = polyattn.weight_gradient %da, %db : [256], [256]`
+  }];
+  let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs,
+                       Variadic<PolyAttn_FeatureType>:$gradients);
+  let results = (outs PolyAttn_WeightType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
 }
 
 def PolyAttn_ReturnOp : PolyAttn_Op<"return",
     [Terminator, Pure, HasParent<"::polyattn::AttentionOp">,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the results of an attention";
-  let arguments = (ins Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$results);
+  let arguments = (ins
+    Variadic<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType, AnyRankedTensor]>>:$results);
   let assemblyFormat = "$results attr-dict `:` custom<FeatureTypes>(type($results))";
 }
 

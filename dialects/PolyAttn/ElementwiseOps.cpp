@@ -13,6 +13,7 @@
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
 #include <cmath>
 
 using namespace mlir;
@@ -41,6 +42,9 @@ std::optional<double> ReluOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
 FeatureCost ReluOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void ReluOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.mul({dy, g.create<IsAboveOp>(getInput(), APFloat(0.0))}));
+}
 OpFoldResult ReluOp::fold(FoldAdaptor) {
   return isNonNegativeNearby(getInput()) ? foldTo(*this, getInput()) : OpFoldResult();
 }
@@ -62,8 +66,66 @@ std::optional<double> AbsOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
 FeatureCost AbsOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void AbsOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.mul({dy, g.create<SignOp>(getInput())}));
+}
 OpFoldResult AbsOp::fold(FoldAdaptor) {
   return isNonNegativeNearby(getInput()) ? foldTo(*this, getInput()) : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// sign, is_above
+//===----------------------------------------------------------------------===//
+
+LogicalResult SignOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                       Results &results) {
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts SignOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {/*degree=*/std::nullopt, vectors[0].nonNegative};
+}
+std::optional<double> SignOp::getFactorOutside(ArrayRef<double> factors) {
+  return factors[0] > 0 ? std::optional(1.0) : std::nullopt;
+}
+std::optional<double> SignOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+FeatureCost SignOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void SignOp::buildGradient(GradientBuilder &, Value) {}
+
+LogicalResult IsAboveOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                          Results &results) {
+  if (failed(checkFinite(loc, "C1", "the value", op.getValue())))
+    return failure();
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts IsAboveOp::getFacts(ArrayRef<FeatureFacts>) {
+  return {/*degree=*/std::nullopt, /*nonNegative=*/true};
+}
+std::optional<double> IsAboveOp::getFactorOutside(ArrayRef<double> factors) {
+  return getValue().isZero() && factors[0] > 0 ? std::optional(1.0) : std::nullopt;
+}
+std::optional<double> IsAboveOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+FeatureCost IsAboveOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void IsAboveOp::buildGradient(GradientBuilder &, Value) {}
+
+//===----------------------------------------------------------------------===//
+// log
+//===----------------------------------------------------------------------===//
+
+LogicalResult LogOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op, Results &results) {
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts LogOp::getFacts(ArrayRef<FeatureFacts>) { return {}; }
+std::optional<double> LogOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
+std::optional<double> LogOp::getConstantElement(ArrayRef<double> vectors) {
+  return evaluateConstant(*this, vectors);
+}
+FeatureCost LogOp::getCost() { return costOfFunctions(widthOf(getResult())); }
+void LogOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.mul({dy, g.power(getInput(), -1)}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,6 +149,9 @@ std::optional<double> ClampMinOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
 FeatureCost ClampMinOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void ClampMinOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.mul({dy, g.create<IsAboveOp>(getInput(), getValue())}));
+}
 OpFoldResult ClampMinOp::fold(FoldAdaptor) {
   bool isIdentity = isNonNegativeNearby(getInput()) && getValue().convertToDouble() <= 0;
   return isIdentity ? foldTo(*this, getInput()) : OpFoldResult();
@@ -110,6 +175,7 @@ std::optional<double> AddConstOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
 FeatureCost AddConstOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void AddConstOp::buildGradient(GradientBuilder &g, Value dy) { g.addTo(getInput(), dy); }
 OpFoldResult AddConstOp::fold(FoldAdaptor) {
   return getValue().isZero() ? foldTo(*this, getInput()) : OpFoldResult();
 }
@@ -157,6 +223,28 @@ std::optional<double> PowOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
 }
 FeatureCost PowOp::getCost() { return costOfFunctions(widthOf(getResult())); }
+/// da = e a^(e-1) dy, de = a^e log(a) dy. Where a is 0 the power is 0, too, and so is de: the
+/// logarithm is of a number that f32 has.
+void PowOp::buildGradient(GradientBuilder &g, Value dy) {
+  if (getExponent()) {
+    double exponent = getExponent()->convertToDouble();
+    if (exponent != 0)
+      g.addTo(getInput(), g.scale(g.mul({dy, g.power(getInput(), exponent - 1)}), exponent));
+    return;
+  }
+  bool isWeight = isa<WeightType>(getExponents().getType());
+  if (g.wants(getInput())) {
+    Value exponents = isWeight ? g.vectorOf(getExponents()) : getExponents();
+    Value slope = g.create<PowOp>(getInput(), g.addConst(exponents, -1), FloatAttr());
+    g.addTo(getInput(), g.mul({dy, exponents, slope}));
+  }
+  if (!g.wants(getExponents()))
+    return;
+  APFloat tiny = smallestNormal();
+  Value logarithm = g.create<LogOp>(g.create<ClampMinOp>(getInput(), tiny));
+  Value gradient = g.mul({dy, getResult(), logarithm});
+  isWeight ? g.addToWeight(getExponents(), gradient) : g.addTo(getExponents(), gradient);
+}
 OpFoldResult PowOp::fold(FoldAdaptor) {
   bool isIdentity = getExponent() && getExponent()->isExactlyValue(1.0);
   return isIdentity ? foldTo(*this, getInput()) : OpFoldResult();

@@ -70,7 +70,7 @@ private:
   FeatureFacts compute(Operation *op);
   /// A function of constants is a constant, whichever function it is.
   bool isOfConstants(Operation *op) const {
-    if (isa<AttendOp>(op) || op->hasTrait<DependsOnPosition>())
+    if (isa<AttendOp, AttendBackwardOp>(op) || op->hasTrait<DependsOnPosition>())
       return false;
     auto vectors = llvm::make_filter_range(
         op->getOperands(), [](Value operand) { return isa<FeatureType>(operand.getType()); });
@@ -296,7 +296,8 @@ bool polyattn::scoresNonNegative(Value query, Value key, double scale) {
 ProjectOp polyattn::mergeableInput(ProjectOp project) {
   auto widthOf = [](Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); };
   auto inner = project.getInput().getDefiningOp<ProjectOp>();
-  if (!inner || inner.getBias() || !inner->hasOneUse())
+  if (!inner || inner.getBias() || !inner->hasOneUse() || inner.getTransposed() ||
+      project.getTransposed())
     return {};
   // Sizes are below 2^31, so that the sum of two products fits 64 bits without a sign.
   uint64_t in = widthOf(inner.getInput()), between = widthOf(inner), out = widthOf(project);

@@ -37,7 +37,8 @@ class PolyAttn_FeatureOp<string mnemonic, int features = 1, int minWeights = 0,
                          int maxWeights = minWeights, string weightsMayBeVectors = "false",
                          list<Trait> traits = []>
     : PolyAttn_ProgramOp<mnemonic, features, minWeights, maxWeights, weightsMayBeVectors,
-        !listconcat([DeclareOpInterfaceMethods<PolyAttn_FeatureOpInterface>], traits)> {
+        !listconcat([DeclareOpInterfaceMethods<PolyAttn_FeatureOpInterface>,
+                     DeclareOpInterfaceMethods<PolyAttn_DifferentiableOpInterface>], traits)> {
   let results = (outs PolyAttn_FeatureType:$result);
 }
 
@@ -78,8 +79,10 @@ class PolyAttn_ElementwiseOp<string mnemonic, string formula>
 }
 
 /// A function like exp, with all that is to be said of it: `meaning` is an expression of `a`, the
-/// element, and `nonNegative` says that it is never below zero.
-class PolyAttn_FunctionOp<string mnemonic, string formula, code meaning, bit nonNegative = false>
+/// element; `gradient` one of the vectors x, y = f(x) and dy that gives dx in the words of
+/// `GradientBuilder g`; `nonNegative` says that it is never below zero.
+class PolyAttn_FunctionOp<string mnemonic, string formula, code meaning, code gradient,
+                          bit nonNegative = false>
     : PolyAttn_ElementwiseOp<mnemonic, formula> {
   let element = "const Number &a = operands[0];\nreturn " # meaning # ";";
   code function = [{
@@ -98,6 +101,11 @@ class PolyAttn_FunctionOp<string mnemonic, string formula, code meaning, bit non
       return evaluateConstant(*this, vectors);
     }
     FeatureCost $cppClass::getCost() { return costOfFunctions(widthOf(getResult())); }
+    void $cppClass::buildGradient(GradientBuilder &g, ::mlir::Value dy) {
+      ::mlir::Value x = getInput();
+      [[maybe_unused]] ::mlir::Value y = getResult();
+      g.addTo(x, }] # gradient # [{);
+    }
   }];
   let extraClassDefinition = syntax # evaluation # function;
 }

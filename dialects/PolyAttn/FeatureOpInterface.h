@@ -32,6 +32,8 @@ struct FeatureCost {
 
 using RoundingFunction = llvm::function_ref<double(double)>;
 
+class GradientBuilder; // GradientBuilder.h
+
 /// An op whose result depends on the position, not on its operands alone.
 template <typename ConcreteOp>
 class DependsOnPosition : public mlir::OpTrait::TraitBase<ConcreteOp, DependsOnPosition> {};

@@ -18,8 +18,6 @@ def PolyAttn_FeatureOpInterface : OpInterface<"FeatureOpInterface"> {
     Its meaning in f64 and its tiles stand where their levels are, in lib/Reference and
     lib/Conversion/PolyAttnToTile, one function per op that is chosen by the op's class
     (FeatureOpDispatch.h): an op without one of them does not compile.
-
-    The derivative, a program of feature ops, will be one more method here.
   }];
   let methods = [
     InterfaceMethod<
@@ -38,6 +36,22 @@ def PolyAttn_FeatureOpInterface : OpInterface<"FeatureOpInterface"> {
     InterfaceMethod<
       "What the op itself costs for one vector, its operands being there.",
       "::polyattn::FeatureCost", "getCost">
+  ];
+}
+
+def PolyAttn_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::polyattn";
+  let description = [{
+    The gradient rule of a feature op, stated in feature ops. All feature ops have one, if it only
+    says that there is none: an op without it does not link.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      With `dy` the gradient of a number with regard to the result, gives those with regard to the
+      operands to the builder (`addTo`, `addToMatrix`, `addToWeight`), in ops that it builds. What
+      has no gradient is refused there, with a diagnostic.}],
+      "void", "buildGradient",
+      (ins "::polyattn::GradientBuilder &":$g, "::mlir::Value":$dy)>
   ];
 }
 

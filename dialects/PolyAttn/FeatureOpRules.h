@@ -8,6 +8,7 @@
 #define POLYATTN_DIALECTS_FEATUREOPRULES_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
+#include <limits>
 
 namespace polyattn {
 
@@ -67,6 +68,10 @@ std::optional<double> evaluateConstant(Op op, llvm::ArrayRef<double> vectors) {
 inline FeatureCost costOfFlops(double flops) { return {flops, /*functions=*/0}; }
 inline FeatureCost costOfFunctions(int64_t count) { return {double(count), double(count)}; }
 
+/// The smallest number that keeps all digits in f32, what stands for zero under a division.
+inline llvm::APFloat smallestNormal() {
+  return llvm::APFloat(double(std::numeric_limits<float>::min()));
+}
 //===----------------------------------------------------------------------===//
 // Folds
 //===----------------------------------------------------------------------===//

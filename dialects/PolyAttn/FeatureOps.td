@@ -22,13 +22,19 @@ include "dialects/PolyAttn/FeatureOpBase.td"
 def PolyAttn_ProjectOp : PolyAttn_FeatureOp<"project", 1, 1, 2> {
   let summary = "W^T x, plus a bias where one is given";
   let description = [{
-    C1: the weight is a matrix whose rows are as many as the input is wide.
-    C2: the bias is a vector as wide as the weight has columns.
+    With `transposed` it is W x, the gradient of a projection's input: the weight lies in memory
+    as it is.
+
+    C1: the weight is a matrix whose rows (columns where it is transposed) are as many as the input
+        is wide.
+    C2: the bias is a vector as wide as the result.
 
     Example: `%a = polyattn.project %x, %w : [64], 64x256`
+
+    Example: `%dx = polyattn.project %da, %w {transposed} : [256], 64x256`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_WeightType:$weight,
-                       Optional<PolyAttn_WeightType>:$bias);
+                       Optional<PolyAttn_WeightType>:$bias, UnitAttr:$transposed);
 }
 
 def PolyAttn_WeightProductOp : PolyAttn_ProgramOp<"weight_product", 0, 2> {
@@ -176,6 +182,20 @@ def PolyAttn_SelectOp : PolyAttn_FeatureOp<"select"> {
   let hasFolder = 1;
 }
 
+def PolyAttn_ScatterOp : PolyAttn_FeatureOp<"scatter"> {
+  let summary = "the operand's elements added up at the given indices, zero elsewhere";
+  let description = [{
+    y_j is the sum of the x_i with indices[i] = j: what `select` is the other way round, and the
+    gradient of it.
+
+    C1: the width is at least 1.
+    C2: there are as many indices as the operand is wide, each within `width`.
+
+    Example: `%y = polyattn.scatter %x {indices = array<i64: 0, 2, 2>, width = 64} : [3]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, DenseI64ArrayAttr:$indices, I64Attr:$width);
+}
+
 //===----------------------------------------------------------------------===//
 // Element-wise functions
 //===----------------------------------------------------------------------===//
@@ -188,28 +208,65 @@ def PolyAttn_AbsOp : PolyAttn_ElementwiseOp<"abs", "|a|"> {
   let element = "return fabs(operands[0]);";
   let hasFolder = 1;
 }
+def PolyAttn_SignOp : PolyAttn_ElementwiseOp<"sign", "1 above 0, -1 below, 0 at 0"> {
+  let element = [{
+    if (isnan(operands[0]))
+      return operands[0];
+    return operands[0] > 0 ? 1 : operands[0] < 0 ? -1 : 0;
+  }];
+}
+def PolyAttn_LogOp : PolyAttn_ElementwiseOp<"log", "log(a)"> {
+  let element = "return log(operands[0]);";
+}
 def PolyAttn_EluPlusOneOp : PolyAttn_FunctionOp<"elu_plus_one", "exp(min(a, 0)) + max(a, 0)",
-    [{a > 0 ? a + 1 : exp(a)}], nonNegative = true>;
-def PolyAttn_ExpOp : PolyAttn_FunctionOp<"exp", "exp(a)", [{exp(a)}], nonNegative = true>;
-def PolyAttn_TanhOp : PolyAttn_FunctionOp<"tanh", "tanh(a)", [{tanh(a)}]>;
-def PolyAttn_SinOp : PolyAttn_FunctionOp<"sin", "sin(a)", [{sin(a)}]>;
-def PolyAttn_CosOp : PolyAttn_FunctionOp<"cos", "cos(a)", [{cos(a)}]>;
+    [{a > 0 ? a + 1 : exp(a)}],
+    [{g.mul({dy, g.sub(y, g.create<ReluOp>(x))})}], nonNegative = true>;
+def PolyAttn_ExpOp : PolyAttn_FunctionOp<"exp", "exp(a)", [{exp(a)}], [{g.mul({dy, y})}],
+    nonNegative = true>;
+def PolyAttn_TanhOp : PolyAttn_FunctionOp<"tanh", "tanh(a)", [{tanh(a)}],
+    [{g.mul({dy, g.oneMinus(g.mul({y, y}))})}]>;
+def PolyAttn_SinOp : PolyAttn_FunctionOp<"sin", "sin(a)", [{sin(a)}],
+    [{g.mul({dy, g.create<CosOp>(x)})}]>;
+def PolyAttn_CosOp : PolyAttn_FunctionOp<"cos", "cos(a)", [{cos(a)}],
+    [{g.scale(g.mul({dy, g.create<SinOp>(x)}), -1)}]>;
 def PolyAttn_SigmoidOp : PolyAttn_FunctionOp<"sigmoid", "1 / (1 + exp(-a))",
-    [{1 / (1 + exp(-a))}], nonNegative = true>;
+    [{1 / (1 + exp(-a))}], [{g.mul({dy, y, g.oneMinus(y)})}], nonNegative = true>;
+// s + y (1 - s) with s = sigmoid(a)
 def PolyAttn_SiluOp : PolyAttn_FunctionOp<"silu", "a / (1 + exp(-a))",
-    [{a / (1 + exp(-a))}]>;
+    [{a / (1 + exp(-a))}], [{
+        g.mul({dy, g.add({g.create<SigmoidOp>(x),
+                          g.mul({y, g.oneMinus(g.create<SigmoidOp>(x))})})})}]>;
 def PolyAttn_SoftplusOp : PolyAttn_FunctionOp<"softplus", "log(1 + exp(a))",
-    [{a > 0 ? a + log1p(exp(-a)) : log1p(exp(a))}], nonNegative = true>;
+    [{a > 0 ? a + log1p(exp(-a)) : log1p(exp(a))}],
+    [{g.mul({dy, g.create<SigmoidOp>(x)})}], nonNegative = true>;
 
 // 1 + erf and 1 + tanh would cancel where a is far below 0.
 def PolyAttn_GeluOp : PolyAttn_FunctionOp<"gelu", "gelu(a), by tanh or by erf", [{
         getForm() == GeluForm::Erf
             ? 0.5 * a * erfc(rounded(-a / sqrt(2.0)))
-            : a / (1 + exp(rounded(-2 * sqrt(2 / M_PI) * (a + 0.044715 * a * a * a))))}]> {
+            : a / (1 + exp(rounded(-2 * sqrt(2 / M_PI) * (a + 0.044715 * a * a * a))))}], [{
+        g.mul({dy, g.create<GeluSlopeOp>(x, getForm())})}]> {
   let description = [{
     Example: `%y = polyattn.gelu %x {form = #polyattn.gelu_form<tanh>} : [256]`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
+}
+
+// a s with the sigmoid s of u = c (a + 0.044715 a^3) has the slope s + a s (1 - s) u'.
+def PolyAttn_GeluSlopeOp : PolyAttn_FunctionOp<"gelu_slope", "the derivative of gelu(a)", "a", [{
+        g.refuse(*this, "has no derivative: second derivatives are not supported")}]> {
+  let description = [{
+    Example: `%y = polyattn.gelu_slope %x {form = #polyattn.gelu_form<tanh>} : [256]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
+  let element = [{
+    const Number &a = operands[0];
+    if (getForm() == GeluForm::Erf)
+      return 0.5 * erfc(-a / sqrt(2.0)) + a * exp(-a * a / 2) / sqrt(2 * M_PI);
+    double c = 2 * sqrt(2 / M_PI);
+    Number s = 1 / (1 + exp(-c * (a + 0.044715 * a * a * a)));
+    return s + a * s * (1 - s) * c * (1 + 3 * 0.044715 * a * a);
+  }];
 }
 
 def PolyAttn_PowOp : PolyAttn_ElementOp<"pow", 1, 0, 1, "true"> {
@@ -259,6 +316,16 @@ def PolyAttn_ClampMinOp : PolyAttn_ElementwiseOp<"clamp_min", "max(a, c) for a n
   let hasFolder = 1;
 }
 
+def PolyAttn_IsAboveOp : PolyAttn_ElementwiseOp<"is_above", "1 where a > c for a number c, else 0"> {
+  let description = [{
+    C1: the value is finite.
+
+    Example: `%y = polyattn.is_above %x {value = 0.0} : [64]`
+  }];
+  let arguments = (ins PolyAttn_FeatureType:$input, F64Attr:$value);
+  let element = "return operands[0] > getValue().convertToDouble() ? 1 : 0;";
+}
+
 class PolyAttn_VectorWeightOp<string mnemonic, string formula, string meaning>
     : PolyAttn_ElementOp<mnemonic, 1, 1> {
   let summary = formula;
@@ -275,6 +342,12 @@ def PolyAttn_DivVecOp : PolyAttn_VectorWeightOp<"div_vec", "a / w for a weight v
 // Reductions over a vector and normalizations
 //===----------------------------------------------------------------------===//
 
+def PolyAttn_SumOp : PolyAttn_FeatureOp<"sum"> {
+  let summary = "sum of a_i, a vector of width 1";
+  let description = "Example: `%s = polyattn.sum %x : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input);
+}
+
 def PolyAttn_SquaredNormOp : PolyAttn_FeatureOp<"squared_norm"> {
   let summary = "sum of a_i^2, a vector of width 1";
   let description = "Example: `%n = polyattn.squared_norm %x : [64]`";
@@ -284,6 +357,16 @@ def PolyAttn_SquaredNormOp : PolyAttn_FeatureOp<"squared_norm"> {
 def PolyAttn_MaxOp : PolyAttn_FeatureOp<"max"> {
   let summary = "the largest element, a vector of width 1";
   let description = "Example: `%m = polyattn.max %x : [64]`";
+  let arguments = (ins PolyAttn_FeatureType:$input);
+}
+
+def PolyAttn_FirstMaxOp : PolyAttn_FeatureOp<"first_max"> {
+  let summary = "1 at the largest element, the first of equal ones, 0 elsewhere";
+  let description = [{
+    The gradient of `max`, where one element has it.
+
+    Example: `%y = polyattn.first_max %x : [64]`
+  }];
   let arguments = (ins PolyAttn_FeatureType:$input);
 }
 
@@ -351,17 +434,20 @@ def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1, 1, "false", [DependsOnPos
     The first `dims` elements are rotated in pairs by the angle scale (i + offset) f_m,
     i the position and f the frequencies, one per pair; the others stay. Pairs are
     (m, m + dims/2) with `half`, (2m, 2m + 1) with `interleaved`; `deinterleave` reads
-    interleaved pairs and writes halves.
+    interleaved pairs and writes halves. With `inverse` pairs are rotated back, from where the layout
+    writes them to where it reads them.
 
     C1: dims is even, positive and at most the width.
     C2: the frequencies are a vector of dims / 2 numbers.
     C3: offset and scale are finite.
 
     Example: `%y = polyattn.rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 64, offset = 0.0, scale = 1.0} : [64], 32`
+
+    Example: `%x = polyattn.rope %y, %f {layout = #polyattn.rope_layout<half>, dims = 64, inverse, offset = 0.0, scale = 1.0} : [64], 32`
   }];
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_WeightType:$freqs,
                        PolyAttn_RopeLayoutAttr:$layout, I64Attr:$dims, F64Attr:$offset,
-                       F64Attr:$scale);
+                       F64Attr:$scale, UnitAttr:$inverse);
 }
 
 #endif // POLYATTN_FEATURE_OPS

@@ -7,14 +7,26 @@
 
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
 
 //===----------------------------------------------------------------------===//
-// squared_norm, max
+// sum, squared_norm, max, first_max
 //===----------------------------------------------------------------------===//
+
+LogicalResult SumOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor, Results &results) {
+  return inferVector(context, loc, results, 1);
+}
+FeatureFacts SumOp::getFacts(ArrayRef<FeatureFacts> vectors) { return vectors[0]; }
+std::optional<double> SumOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
+std::optional<double> SumOp::getConstantElement(ArrayRef<double> vectors) {
+  return vectors[0] * widthOf(getInput());
+}
+FeatureCost SumOp::getCost() { return costOfFlops(widthOf(getInput())); }
+void SumOp::buildGradient(GradientBuilder &g, Value dy) { g.addTo(getInput(), dy); }
 
 LogicalResult SquaredNormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor,
                                               Results &results) {
@@ -30,6 +42,9 @@ std::optional<double> SquaredNormOp::getConstantElement(ArrayRef<double> vectors
   return vectors[0] * vectors[0] * widthOf(getInput());
 }
 FeatureCost SquaredNormOp::getCost() { return costOfFlops(2.0 * widthOf(getInput())); }
+void SquaredNormOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.scale(g.mul({dy, getInput()}), 2));
+}
 
 LogicalResult MaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor, Results &results) {
   return inferVector(context, loc, results, 1);
@@ -42,6 +57,23 @@ std::optional<double> MaxOp::getFactorOutside(ArrayRef<double> factors) {
 }
 std::optional<double> MaxOp::getConstantElement(ArrayRef<double> vectors) { return vectors[0]; }
 FeatureCost MaxOp::getCost() { return costOfFlops(widthOf(getInput())); }
+void MaxOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.mul({dy, g.create<FirstMaxOp>(getInput())}));
+}
+
+LogicalResult FirstMaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                           Results &results) {
+  return inferVector(context, loc, results, widthOf(op.getInput()));
+}
+FeatureFacts FirstMaxOp::getFacts(ArrayRef<FeatureFacts>) {
+  return {/*degree=*/std::nullopt, /*nonNegative=*/true};
+}
+std::optional<double> FirstMaxOp::getFactorOutside(ArrayRef<double> factors) {
+  return factors[0] > 0 ? std::optional(1.0) : std::nullopt;
+}
+std::optional<double> FirstMaxOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+FeatureCost FirstMaxOp::getCost() { return costOfFlops(2.0 * widthOf(getInput())); }
+void FirstMaxOp::buildGradient(GradientBuilder &, Value) {}
 
 //===----------------------------------------------------------------------===//
 // layer_norm
@@ -71,6 +103,33 @@ std::optional<double> LayerNormOp::getConstantElement(ArrayRef<double>) {
 FeatureCost LayerNormOp::getCost() {
   return costOfFlops(double(widthOf(getInput())) * (5 + getAffine().size()));
 }
+/// With xh = (a - mean) / d and dxh = gamma dy, the gradient of a - mean is dxh / d less what d has
+/// to do with it: xh <dxh, xh> / (n d), where d = sqrt(var + eps), or xh <dxh, xh> / (n sqrt(var)),
+/// where d = sqrt(var) + eps. That of a is the same less its mean.
+void LayerNormOp::buildGradient(GradientBuilder &g, Value dy) {
+  double n = widthOf(getInput()), eps = getEps().convertToDouble();
+  bool inside = getEpsPlace() == EpsPlace::Inside;
+  Value mean = g.scale(g.sum(getInput()), 1 / n);
+  Value centered = g.sub(getInput(), mean);
+  Value variance = g.scale(g.create<SquaredNormOp>(centered), 1 / n);
+  // Where all elements are equal the deviation is 0, and so is xh.
+  APFloat tiny = smallestNormal();
+  Value deviation = g.create<ClampMinOp>(g.power(variance, 0.5), tiny);
+  Value inverse =
+      inside ? g.power(g.addConst(variance, eps), -0.5) : g.power(g.addConst(deviation, eps), -1);
+  Value unit = g.mul({centered, inverse});
+  if (getAffine().size() > 0)
+    g.addToWeight(getAffine()[0], g.mul({dy, unit}));
+  if (getAffine().size() > 1)
+    g.addToWeight(getAffine()[1], dy);
+  if (!g.wants(getInput()))
+    return;
+  Value scaled = getAffine().empty() ? dy : g.create<MulVecOp>(dy, getAffine()[0]).getResult();
+  Value stretch = inside ? inverse : g.power(deviation, -1);
+  Value along = g.scale(g.mul({unit, g.dot(scaled, unit), stretch}), 1 / n);
+  Value gradient = g.sub(g.mul({scaled, inverse}), along);
+  g.addTo(getInput(), g.sub(gradient, g.scale(g.sum(gradient), 1 / n)));
+}
 
 //===----------------------------------------------------------------------===//
 // l2_norm, l2_rescale
@@ -89,6 +148,14 @@ std::optional<double> L2NormOp::getConstantElement(ArrayRef<double> vectors) {
   return vectors[0] / std::fmax(length, getEps().convertToDouble());
 }
 FeatureCost L2NormOp::getCost() { return costOfFlops(3.0 * widthOf(getInput())); }
+/// (dy - y <y, dy>) / |a|, or dy / eps where the floor holds.
+void L2NormOp::buildGradient(GradientBuilder &g, Value dy) {
+  Value length = g.power(g.create<SquaredNormOp>(getInput()), 0.5);
+  Value inverse = g.power(g.create<ClampMinOp>(length, getEps()), -1);
+  Value isFree = g.create<IsAboveOp>(length, getEps());
+  Value along = g.mul({getResult(), g.dot(getResult(), dy), isFree});
+  g.addTo(getInput(), g.mul({g.sub(dy, along), inverse}));
+}
 
 LogicalResult L2RescaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                             Results &results) {
@@ -99,6 +166,23 @@ std::optional<double> L2RescaleOp::getFactorOutside(ArrayRef<double>) { return s
 std::optional<double> L2RescaleOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost L2RescaleOp::getCost() {
   return costOfFlops(5.0 * std::max(widthOf(getInput()), widthOf(getReference())));
+}
+/// With u = a / |a|: da = |r| / |a| (dy - u <u, dy>), dr = <u, dy> r / |r|; both are 0 where their
+/// vector is.
+void L2RescaleOp::buildGradient(GradientBuilder &g, Value dy) {
+  APFloat tiny = smallestNormal();
+  Value unit = g.create<L2NormOp>(getInput(), tiny);
+  Value along = g.dot(unit, dy);
+  if (g.wants(getInput())) {
+    Value length = g.power(g.create<SquaredNormOp>(getInput()), 0.5);
+    Value inverse = g.power(g.create<ClampMinOp>(length, tiny), -1);
+    Value isFree = g.create<IsAboveOp>(length, tiny);
+    Value target = g.power(g.create<SquaredNormOp>(getReference()), 0.5);
+    Value ratio = g.mul({target, inverse, isFree});
+    g.addTo(getInput(), g.mul({g.sub(dy, g.mul({unit, along})), ratio}));
+  }
+  if (g.wants(getReference()))
+    g.addTo(getReference(), g.mul({g.create<L2NormOp>(getReference(), tiny), along}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,6 +203,10 @@ std::optional<double> SumNormOp::getConstantElement(ArrayRef<double> vectors) {
   return vectors[0] / (vectors[0] * widthOf(getInput()) + getEps().convertToDouble());
 }
 FeatureCost SumNormOp::getCost() { return costOfFlops(2.0 * widthOf(getInput())); }
+void SumNormOp::buildGradient(GradientBuilder &g, Value dy) {
+  Value inverse = g.power(g.addConst(g.sum(getInput()), getEps().convertToDouble()), -1);
+  g.addTo(getInput(), g.mul({g.sub(dy, g.dot(getResult(), dy)), inverse}));
+}
 
 LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                           Results &results) {
@@ -137,4 +225,21 @@ std::optional<double> SoftmaxOp::getConstantElement(ArrayRef<double>) {
 FeatureCost SoftmaxOp::getCost() {
   double width = widthOf(getInput());
   return {4 * width, /*functions=*/width};
+}
+/// y (dy - <y, dy>), group by group.
+void SoftmaxOp::buildGradient(GradientBuilder &g, Value dy) {
+  int64_t width = widthOf(getInput()), groups = getGroups(), length = width / groups;
+  Value weighted = g.mul({getResult(), dy}), mean;
+  if (groups == 1) {
+    mean = g.sum(weighted);
+  } else {
+    SmallVector<Value> sums;
+    SmallVector<int64_t> group;
+    for (int64_t i = 0; i < groups; ++i) {
+      sums.push_back(g.sum(g.slice(weighted, i * length, length)));
+      group.append(length, i);
+    }
+    mean = g.select(g.create<ConcatOp>(sums), group);
+  }
+  g.addTo(getInput(), g.mul({getResult(), g.sub(dy, mean)}));
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -28,3 +29,10 @@ FeatureFacts RopeOp::getFacts(ArrayRef<FeatureFacts> vectors) {
 std::optional<double> RopeOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> RopeOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost RopeOp::getCost() { return costOfFlops(3.0 * getDims()); }
+/// A rotation's transpose is the rotation back.
+void RopeOp::buildGradient(GradientBuilder &g, Value dy) {
+  if (g.wants(getFreqs()))
+    g.refuse(*this, "has no gradient for its frequencies");
+  g.addTo(getInput(), g.create<RopeOp>(dy, getFreqs(), getLayout(), getDims(), getOffset(),
+                                       getScale(), /*inverse=*/!getInverse()));
+}

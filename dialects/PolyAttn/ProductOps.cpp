@@ -7,10 +7,32 @@
 
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace polyattn;
+
+/// The gradients of operands whose selected elements are multiplied: y_i is the product over the
+/// slots s of operand s at indices[s][i].
+static void addProductGradients(GradientBuilder &g, Value dy, ArrayRef<Value> operands,
+                                ArrayRef<SmallVector<int64_t>> indices) {
+  SmallVector<Value> factors;
+  for (auto [operand, rows] : llvm::zip(operands, indices))
+    factors.push_back(operands.size() > 1 ? g.select(operand, rows) : Value());
+  for (auto [slot, operand] : llvm::enumerate(operands)) {
+    SmallVector<Value> product = {dy};
+    for (size_t other = 0; other < operands.size(); ++other)
+      if (other != slot)
+        product.push_back(factors[other]);
+    g.addTo(operand, g.scatter(g.mul(product), indices[slot], widthOf(operand)));
+  }
+}
+
+static Value weighted(GradientBuilder &g, Value dy, ArrayRef<double> weights) {
+  bool isPlain = llvm::all_of(weights, [](double weight) { return weight == 1; });
+  return isPlain ? dy : g.mul({dy, g.numbers(weights)});
+}
 
 //===----------------------------------------------------------------------===//
 // hadamard
@@ -40,6 +62,18 @@ FeatureCost HadamardOp::getCost() {
   return costOfFlops(double(widthOf(getResult())) * (getNumOperands() - 1));
 }
 OpFoldResult HadamardOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
+/// dy times the product of the others, of those before and those after a factor: never a division.
+void HadamardOp::buildGradient(GradientBuilder &g, Value dy) {
+  SmallVector<Value> before = {dy};
+  for (Value factor : getInputs().drop_back())
+    before.push_back(g.mul({before.back(), factor}));
+  Value after;
+  for (int64_t i = getInputs().size() - 1; i >= 0; --i) {
+    Value factor = getInputs()[i];
+    g.addTo(factor, after ? g.mul({before[i], after}) : before[i]);
+    after = after ? g.mul({factor, after}) : factor;
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // tensor
@@ -62,6 +96,19 @@ std::optional<double> TensorOp::getConstantElement(ArrayRef<double>) { return st
 // Whoever needs the features counts their expansion.
 FeatureCost TensorOp::getCost() { return {}; }
 OpFoldResult TensorOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
+/// The features as numbers: each is a product of one element of every operand.
+void TensorOp::buildGradient(GradientBuilder &g, Value dy) {
+  int64_t width = widthOf(getResult()), repeats = width;
+  SmallVector<SmallVector<int64_t>> indices;
+  for (Value input : getInputs()) {
+    int64_t count = widthOf(input);
+    repeats /= count;
+    SmallVector<int64_t> &rows = indices.emplace_back();
+    for (int64_t i = 0; i < width; ++i)
+      rows.push_back(i / repeats % count);
+  }
+  addProductGradients(g, dy, llvm::to_vector(getInputs()), indices);
+}
 
 //===----------------------------------------------------------------------===//
 // power
@@ -97,6 +144,20 @@ std::optional<double> PowerOp::getFactorOutside(ArrayRef<double> factors) {
 }
 std::optional<double> PowerOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost PowerOp::getCost() { return {}; }
+void PowerOp::buildGradient(GradientBuilder &g, Value dy) {
+  int64_t width = widthOf(getInput()), degree = getDegree();
+  std::vector<Monomial> monomials = getSymmetric()
+                                        ? symmetricMonomials(width, degree, getBlock().value_or(1))
+                                        : tensorMonomials(width, degree);
+  SmallVector<SmallVector<int64_t>> indices(degree);
+  SmallVector<double> weights;
+  for (const Monomial &monomial : monomials) {
+    for (auto [slot, index] : llvm::enumerate(monomial.indices))
+      indices[slot].push_back(index);
+    weights.push_back(monomial.weight);
+  }
+  addProductGradients(g, weighted(g, dy, weights), SmallVector<Value>(degree, getInput()), indices);
+}
 
 //===----------------------------------------------------------------------===//
 // triu
@@ -118,3 +179,15 @@ std::optional<double> TriuOp::getFactorOutside(ArrayRef<double> factors) {
 }
 std::optional<double> TriuOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost TriuOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void TriuOp::buildGradient(GradientBuilder &g, Value dy) {
+  int64_t width = widthOf(getLhs());
+  SmallVector<SmallVector<int64_t>> indices(2);
+  SmallVector<double> weights;
+  for (int64_t i = 0; i < width; ++i)
+    for (int64_t j = i; j < width; ++j) {
+      indices[0].push_back(i);
+      indices[1].push_back(j);
+      weights.push_back(i != j && getWeights() == TriuWeights::Sqrt2 ? std::sqrt(2.0) : 1.0);
+    }
+  addProductGradients(g, weighted(g, dy, weights), {getLhs(), getRhs()}, indices);
+}

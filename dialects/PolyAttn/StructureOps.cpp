@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -30,6 +31,10 @@ FeatureCost AddOp::getCost() {
   return costOfFlops(double(widthOf(getResult())) * (getNumOperands() - 1));
 }
 OpFoldResult AddOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
+void AddOp::buildGradient(GradientBuilder &g, Value dy) {
+  for (Value input : getInputs())
+    g.addTo(input, dy);
+}
 
 //===----------------------------------------------------------------------===//
 // concat
@@ -51,6 +56,13 @@ std::optional<double> ConcatOp::getFactorOutside(ArrayRef<double> factors) {
 std::optional<double> ConcatOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost ConcatOp::getCost() { return {}; }
 OpFoldResult ConcatOp::fold(FoldAdaptor) { return foldSingleOperand(*this); }
+void ConcatOp::buildGradient(GradientBuilder &g, Value dy) {
+  int64_t first = 0;
+  for (Value input : getInputs()) {
+    g.addTo(input, g.slice(dy, first, widthOf(input)));
+    first += widthOf(input);
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // constant
@@ -73,6 +85,7 @@ std::optional<double> ConstantOp::getConstantElement(ArrayRef<double>) {
   return getValue().convertToDouble();
 }
 FeatureCost ConstantOp::getCost() { return {}; }
+void ConstantOp::buildGradient(GradientBuilder &, Value) {}
 
 //===----------------------------------------------------------------------===//
 // select
@@ -95,4 +108,32 @@ FeatureCost SelectOp::getCost() { return {}; }
 OpFoldResult SelectOp::fold(FoldAdaptor) {
   bool isIdentity = llvm::equal(getIndices(), llvm::seq<int64_t>(0, widthOf(getInput())));
   return isIdentity ? foldTo(*this, getInput()) : OpFoldResult();
+}
+void SelectOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.scatter(dy, getIndices(), widthOf(getInput())));
+}
+
+//===----------------------------------------------------------------------===//
+// scatter
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScatterOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
+                                          Results &results) {
+  int64_t width = op.getWidth(), count = widthOf(op.getInput());
+  if (width < 1)
+    return emitOptionalError(loc, "C1: expected a positive width, got ", width);
+  if (int64_t(op.getIndices().size()) != count)
+    return emitOptionalError(loc, "C2: expected an index for each of the ", count,
+                             " elements, got ", op.getIndices().size());
+  for (int64_t index : op.getIndices())
+    if (index < 0 || index >= width)
+      return emitOptionalError(loc, "C2: index ", index, " is outside a vector of ", width);
+  return inferVector(context, loc, results, width);
+}
+FeatureFacts ScatterOp::getFacts(ArrayRef<FeatureFacts> vectors) { return vectors[0]; }
+std::optional<double> ScatterOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
+std::optional<double> ScatterOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
+FeatureCost ScatterOp::getCost() { return costOfFlops(widthOf(getInput())); }
+void ScatterOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.select(dy, getIndices()));
 }

@@ -8,6 +8,7 @@
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -20,12 +21,15 @@ LogicalResult ProjectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
                                           Results &results) {
   int64_t width = widthOf(op.getInput());
   ArrayRef<int64_t> shape = cast<WeightType>(op.getWeight().getType()).getShape();
-  if (shape.size() != 2 || shape[0] != width)
-    return emitOptionalError(loc, "C1: expected a weight matrix with ", width, " rows, got ",
+  bool transposed = op.getTransposed();
+  if (shape.size() != 2 || shape[transposed ? 1 : 0] != width)
+    return emitOptionalError(loc, "C1: expected a weight matrix with ", width,
+                             transposed ? " columns, got " : " rows, got ",
                              op.getWeight().getType());
-  if (op.getBias() && failed(checkVectorWeight(loc, "C2", op.getBias(), shape[1])))
+  int64_t resultWidth = shape[transposed ? 0 : 1];
+  if (op.getBias() && failed(checkVectorWeight(loc, "C2", op.getBias(), resultWidth)))
     return failure();
-  return inferVector(context, loc, results, shape[1]);
+  return inferVector(context, loc, results, resultWidth);
 }
 FeatureFacts ProjectOp::getFacts(ArrayRef<FeatureFacts> vectors) {
   return {vectors[0].degree, /*nonNegative=*/false};
@@ -42,6 +46,15 @@ FeatureCost ProjectOp::getCost() {
   double inputWidth = widthOf(merged ? merged.getInput() : getInput());
   double width = widthOf(getResult());
   return costOfFlops(2 * inputWidth * width + (getBias() ? width : 0));
+}
+void ProjectOp::buildGradient(GradientBuilder &g, Value dy) {
+  if (g.wants(getInput()))
+    g.addTo(getInput(), g.create<ProjectOp>(dy, getWeight(), /*bias=*/Value(),
+                                            /*transposed=*/!getTransposed()));
+  getTransposed() ? g.addToMatrix(getWeight(), dy, getInput())
+                  : g.addToMatrix(getWeight(), getInput(), dy);
+  if (getBias())
+    g.addToWeight(getBias(), dy);
 }
 
 LogicalResult WeightProductOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
@@ -83,6 +96,9 @@ FeatureCost ScaleOp::getCost() { return costOfFlops(structureOf(getResult()).lea
 OpFoldResult ScaleOp::fold(FoldAdaptor) {
   return getFactor().isExactlyValue(1.0) ? OpFoldResult(getInput()) : OpFoldResult();
 }
+void ScaleOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.scale(dy, getFactor().convertToDouble()));
+}
 
 //===----------------------------------------------------------------------===//
 // add_vec, mul_vec, div_vec
@@ -107,6 +123,10 @@ FeatureFacts AddVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOf
 std::optional<double> AddVecOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> AddVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost AddVecOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void AddVecOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), dy);
+  g.addToWeight(getWeight(), dy);
+}
 
 LogicalResult MulVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                          Results &results) {
@@ -116,6 +136,11 @@ FeatureFacts MulVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOf
 std::optional<double> MulVecOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> MulVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost MulVecOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void MulVecOp::buildGradient(GradientBuilder &g, Value dy) {
+  g.addTo(getInput(), g.create<MulVecOp>(dy, getWeight()));
+  if (g.wants(getWeight()))
+    g.addToWeight(getWeight(), g.mul({dy, getInput()}));
+}
 
 LogicalResult DivVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
                                          Results &results) {
@@ -125,3 +150,9 @@ FeatureFacts DivVecOp::getFacts(ArrayRef<FeatureFacts> vectors) { return factsOf
 std::optional<double> DivVecOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> DivVecOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost DivVecOp::getCost() { return costOfFlops(widthOf(getResult())); }
+void DivVecOp::buildGradient(GradientBuilder &g, Value dy) {
+  Value divided = g.create<DivVecOp>(dy, getWeight());
+  g.addTo(getInput(), divided);
+  if (g.wants(getWeight()))
+    g.addToWeight(getWeight(), g.scale(g.mul({divided, getResult()}), -1));
+}

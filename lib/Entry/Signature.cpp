@@ -7,6 +7,7 @@
 
 #include "polyattn/Entry/Signature.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Sides.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringSet.h"
 #include <numeric>
@@ -86,9 +87,11 @@ public:
     for (Operation &op : attention.getBody().front()) {
       if (auto attend = dyn_cast<AttendOp>(op))
         visitAttend(attend);
+      else if (auto backward = dyn_cast<AttendBackwardOp>(op))
+        visitBackward(backward);
       else if (auto result = dyn_cast<ReturnOp>(op))
         for (Value value : result.getResults())
-          markSide(value, Side::Query);
+          visitResult(value);
       for (OpOperand &operand : op.getOpOperands())
         visitWeightUse(operand);
     }
@@ -138,6 +141,39 @@ private:
     }
   }
 
+  void visitBackward(AttendBackwardOp backward) {
+    samePositions |= backward.getMask() == Mask::Causal;
+    sameHeads |= !backward.getGrouping();
+    bool perQueryHead = backward.getGateHeads() == GateHeads::Q;
+    for (Value value : {backward.getQuery(), backward.getLocalQuery(),
+                        backward.getNumeratorGradient(), backward.getDenominatorGradient()})
+      markSide(value, Side::Query);
+    for (Value value : {backward.getKey(), backward.getLocalKey()})
+      markSide(value, Side::Key);
+    markSide(backward.getValue(), Side::Value);
+    for (Value value :
+         {backward.getDecay(), backward.getInitialState(), backward.getInitialNormalizer(),
+          backward.getFinalGradient(), backward.getFinalNormalizerGradient()}) {
+      if (!value)
+        continue;
+      Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
+      (value == backward.getDecay() ? use.decay : use.state) = true;
+      use.gateHeads |= perQueryHead;
+    }
+  }
+
+  void visitResult(Value value) {
+    auto gradient = value.getDefiningOp<WeightGradientOp>();
+    if (!gradient)
+      return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);
+    for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
+      Side side = isOfKeys(gradient.getGradients()[i]) ? Side::Value : Side::Query;
+      markSide(gradient.getGradients()[i], side);
+      if (!gradient.getInputs().empty())
+        markSide(gradient.getInputs()[i], side);
+    }
+  }
+
   /// Marks every argument that a vector is computed from.
   void markSide(Value value, Side side) {
     if (!value || !seen[static_cast<int>(side)].insert(value).second)
@@ -149,6 +185,14 @@ private:
       return;
     }
     Operation *op = value.getDefiningOp();
+    if (isa<AttendBackwardOp>(op)) {
+      // Sums of gradients of both sides.
+      bool ofKeys = cast<AttendBackwardOp>(op).isOfKeys(value);
+      bool wantsKeys = side != Side::Query, isTensor = isa<RankedTensorType>(value.getType());
+      samePositions |= !isTensor && ofKeys != wantsKeys;
+      sameHeads |= !isTensor && ofKeys != wantsKeys;
+      return;
+    }
     if (isa<AttendOp>(op)) {
       // What an attend gives has the positions and heads of its queries.
       samePositions |= side != Side::Query;
@@ -321,13 +365,21 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
       return llvm::createStringError("entry '" + signature.name + "' has two results '" + text +
                                      "'");
     Uses use;
-    use.query = isa<FeatureType>(value.getType());
-    if (auto attend = value.getDefiningOp<AttendOp>(); attend && !use.query) {
+    bool isVector = isa<FeatureType>(value.getType());
+    if (auto gradient = value.getDefiningOp<WeightGradientOp>())
+      use.query = !llvm::all_of(gradient.getGradients(), isOfKeys);
+    else
+      use.query = isVector && !isOfKeys(value);
+    if (auto attend = value.getDefiningOp<AttendOp>(); attend && !isVector) {
       use.state = true;
       use.gateHeads = attend.getGateHeads() == GateHeads::Q;
     }
+    if (auto backward = value.getDefiningOp<AttendBackwardOp>(); backward && !isVector) {
+      (value == backward.getDecayGradient() ? use.decay : use.state) = true;
+      use.gateHeads = backward.getGateHeads() == GateHeads::Q;
+    }
     signature.results.push_back(describe(signature, text, cast<RankedTensorType>(type), use));
-    if (use.query)
+    if (isVector)
       signature.results.back().role = Role::Output;
   }
   signature.facts = entryFacts(analysis.attends);

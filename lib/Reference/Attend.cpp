@@ -12,17 +12,17 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::reference;
 
-int64_t Evaluator::kvHeadOf(AttendOp op, int64_t head) const {
+template <typename Op> int64_t Evaluator::kvHeadOf(Op op, int64_t head) const {
   if (op.getGrouping() == Grouping::Interleaved)
     return head % sizes.kvHeads;
   return head / (sizes.heads / sizes.kvHeads);
 }
 
-int64_t Evaluator::gateHeadOf(AttendOp op, int64_t head) const {
+template <typename Op> int64_t Evaluator::gateHeadOf(Op op, int64_t head) const {
   return op.getGateHeads() == GateHeads::Q ? head : kvHeadOf(op, head);
 }
 
-std::vector<double> Evaluator::gates(AttendOp op, int64_t batch, int64_t head) {
+template <typename Op> std::vector<double> Evaluator::gates(Op op, int64_t batch, int64_t head) {
   int64_t gate = gateHeadOf(op, head);
   std::vector<double> result(sizes.keys, 0.0);
   for (int64_t i = 0; i < sizes.keys && op.hasDecay(); ++i) {
@@ -36,7 +36,7 @@ std::vector<double> Evaluator::gates(AttendOp op, int64_t batch, int64_t head) {
   return result;
 }
 
-HeadVectors Evaluator::gather(AttendOp op, int64_t batch, int64_t head) {
+template <typename Op> HeadVectors Evaluator::gather(Op op, int64_t batch, int64_t head) {
   HeadVectors vectors;
   int64_t kvHead = kvHeadOf(op, head);
   vectors.query.resize(sizes.queries);
@@ -56,6 +56,13 @@ HeadVectors Evaluator::gather(AttendOp op, int64_t batch, int64_t head) {
   vectors.gates = gates(op, batch, head);
   return vectors;
 }
+
+template HeadVectors Evaluator::gather(AttendOp op, int64_t batch, int64_t head);
+template HeadVectors Evaluator::gather(AttendBackwardOp op, int64_t batch, int64_t head);
+template int64_t Evaluator::kvHeadOf(AttendOp op, int64_t head) const;
+template int64_t Evaluator::kvHeadOf(AttendBackwardOp op, int64_t head) const;
+template int64_t Evaluator::gateHeadOf(AttendOp op, int64_t head) const;
+template int64_t Evaluator::gateHeadOf(AttendBackwardOp op, int64_t head) const;
 
 State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
@@ -143,8 +150,15 @@ int64_t Evaluator::keysBefore(AttendOp op, int64_t batch) const {
 void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &computedRows) {
   Array &output = tensors.computed[op.getOutput()];
   for (auto [i, row] : llvm::zip(rows, computedRows)) {
-    double factor = normalizingFactor(op.getNormalizer(), row.denominator, row.largest,
-                                      keysBefore(op, batch) + row.count);
+    int64_t keys = keysBefore(op, batch) + row.count;
+    double factor = normalizingFactor(op.getNormalizer(), row.denominator, row.largest, keys);
+    if (op.getFactors()) {
+      bool follows = op.getNormalizer().hasDenominator() &&
+                     !isFloor(op.getNormalizer(), row.denominator, row.largest, keys);
+      Array &factors = tensors.computed[op.getRowFactors()];
+      factors.at({batch, i, head, 0}) = factor;
+      factors.at({batch, i, head, 1}) = follows ? factor : 0;
+    }
     for (auto [v, x] : llvm::enumerate(row.numerator))
       output.at({batch, i, head, int64_t(v)}) = x * factor;
   }
@@ -180,6 +194,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
   bool statePerQuery = op.getGateHeads() == GateHeads::Q;
   int64_t stateHeads = statePerQuery ? sizes.heads : sizes.kvHeads;
   tensors.computed[op.getOutput()] = Array({sizes.batch, sizes.queries, sizes.heads, valueWidth});
+  if (op.getFactors())
+    tensors.computed[op.getRowFactors()] = Array({sizes.batch, sizes.queries, sizes.heads, 2});
   if (op.getFinalState()) {
     tensors.computed[op.getFinalStates()[0]] = Array({sizes.batch, stateHeads, width, valueWidth});
     if (op.getFinalStates().size() > 1)

@@ -7,6 +7,7 @@
 
 #include "polyattn/Reference/Evaluate.h"
 #include "Evaluator.h"
+#include "dialects/PolyAttn/Sides.h"
 #include "llvm/ADT/DenseSet.h"
 #include <numeric>
 
@@ -50,28 +51,84 @@ FeatureValue<double> Evaluator::rounded(FeatureValue<double> value) const {
   return value;
 }
 
+RankedTensorType Evaluator::resultType(size_t index) {
+  Attribute type = AttentionOp(tensors.attention).getResultTypes()[index];
+  return cast<RankedTensorType>(cast<TypeAttr>(type).getValue());
+}
+
+/// The selected sites of queries, or all those of keys.
+void Evaluator::forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit) {
+  if (!ofKeys) {
+    for (auto [b, h] : heads)
+      for (int64_t i : rows)
+        visit({b, i, h});
+    return;
+  }
+  for (int64_t b = 0; b < sizes.batch; ++b)
+    for (int64_t h = 0; h < sizes.kvHeads; ++h)
+      for (int64_t j = 0; j < sizes.keys; ++j)
+        visit({b, j, h});
+}
+
+/// The sum over batch and positions of a head, and over heads where they share the weight.
+Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
+  ArrayRef<int64_t> shape = op.getType().getShape();
+  SmallVector<int64_t> resultShape(shape);
+  bool perHead = type.getRank() > int64_t(shape.size());
+  bool ofKeys = llvm::all_of(op.getGradients(), isOfKeys);
+  if (perHead)
+    resultShape.insert(resultShape.begin(), ofKeys ? sizes.kvHeads : sizes.heads);
+  Array result(resultShape);
+  auto addSite = [&](size_t term, const Site &site) {
+    std::vector<double> x = {1.0}, dy = expand(at(op.getGradients()[term], site));
+    if (!op.getInputs().empty())
+      x = expand(at(op.getInputs()[term], site));
+    size_t next = perHead ? result.offset({site.head}) : 0;
+    for (double a : x)
+      for (double b : dy)
+        result.data[next++] += a * b;
+  };
+  for (auto [term, gradient] : llvm::enumerate(op.getGradients()))
+    forSites(isOfKeys(gradient), [&, term = term](const Site &site) { addSite(term, site); });
+  return result;
+}
+
 FailureOr<std::vector<Array>> Evaluator::run() {
   Block &body = tensors.attention.getBody().front();
-  for (auto op : body.getOps<AttendOp>())
-    if (failed(attend(op)))
+  for (Operation &op : body) {
+    if (auto backward = dyn_cast<AttendBackwardOp>(op))
+      attendBackward(backward);
+    else if (auto forward = dyn_cast<AttendOp>(op); forward && failed(attend(forward)))
       return failure();
+  }
   std::vector<Array> results;
   for (Value value : cast<ReturnOp>(body.getTerminator()).getResults()) {
+    if (auto gradient = value.getDefiningOp<WeightGradientOp>()) {
+      results.push_back(weightGradient(gradient, resultType(results.size())));
+      continue;
+    }
     auto feature = dyn_cast<FeatureType>(value.getType());
     if (!feature) {
       results.push_back(tensors[value]);
       continue;
     }
-    Array &output = results.emplace_back(
-        ArrayRef({sizes.batch, sizes.queries, sizes.heads, feature.getWidth()}));
-    for (auto [b, h] : heads)
-      for (int64_t i : rows)
-        llvm::copy(expand(at(value, {b, i, h})), output.data.begin() + output.offset({b, i, h}));
+    bool ofKeys = isOfKeys(value);
+    Array &output =
+        results.emplace_back(ArrayRef({sizes.batch, ofKeys ? sizes.keys : sizes.queries,
+                                       ofKeys ? sizes.kvHeads : sizes.heads, feature.getWidth()}));
+    forSites(ofKeys, [&](const Site &site) {
+      llvm::copy(expand(at(value, site)),
+                 output.data.begin() + output.offset({site.batch, site.position, site.head}));
+    });
   }
   return results;
 }
 
 bool polyattn::canSelect(AttentionOp attention) {
+  // Gradients are sums over all rows and heads.
+  for (Operation &op : attention.getBody().front())
+    if (isa<AttendBackwardOp, WeightGradientOp>(op))
+      return false;
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
     // Whatever an attend's output leads to, it must not be another attend.
     SmallVector<Value> pending = {attend.getOutput()};

@@ -59,6 +59,9 @@ template <typename Number>
 Number normalizingFactor(NormalizerAttr normalizer, const Number &sum, const Number &largest,
                          int64_t keys);
 
+/// Whether a row's denominator is the floor (`min_denom`), which does not follow its scores.
+bool isFloor(NormalizerAttr normalizer, double sum, double largest, int64_t keys);
+
 /// S and z of one batch and head.
 struct State {
   std::vector<std::vector<double>> sums; // D x dv
@@ -108,12 +111,16 @@ public:
   // Evaluate.cpp: vectors of one site.
   FeatureValue<double> at(mlir::Value value, const Site &site);
   FeatureValue<double> rounded(FeatureValue<double> value) const;
+  mlir::RankedTensorType resultType(size_t index);
+  void forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit);
+  Array weightGradient(WeightGradientOp op, mlir::RankedTensorType type);
 
   // Attend.cpp: rows and states of one attend.
-  HeadVectors gather(AttendOp op, int64_t batch, int64_t head);
+  /// Attends of both directions are asked alike.
+  template <typename Op> HeadVectors gather(Op op, int64_t batch, int64_t head);
   /// The head of keys that serves a query head, and that of its decay and its state.
-  int64_t kvHeadOf(AttendOp op, int64_t head) const;
-  int64_t gateHeadOf(AttendOp op, int64_t head) const;
+  template <typename Op> int64_t kvHeadOf(Op op, int64_t head) const;
+  template <typename Op> int64_t gateHeadOf(Op op, int64_t head) const;
   State initialState(AttendOp op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
   /// The keys before a causal call's first one, which count in a mean.
@@ -121,11 +128,15 @@ public:
 
 private:
   mlir::LogicalResult attend(AttendOp op);
-  std::vector<double> gates(AttendOp op, int64_t batch, int64_t head);
+  template <typename Op> std::vector<double> gates(Op op, int64_t batch, int64_t head);
   void recurrentRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
   void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
   void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                        int64_t head);
+
+  // AttendBackward.cpp: gradients of one attend.
+  struct BackwardOfHead;
+  void attendBackward(AttendBackwardOp op);
 
   CallTensors tensors;
   SiteVectors vectors;

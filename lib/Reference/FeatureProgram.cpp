@@ -8,6 +8,7 @@
 #include "FeatureProgram.h"
 #include "Tape.h"
 #include "dialects/PolyAttn/FeatureOpDispatch.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace polyattn;
@@ -88,6 +89,13 @@ public:
     return y;
   }
 
+  Numbers evaluate(ScatterOp op) {
+    Numbers x = of(op.getInput()), y(op.getWidth(), 0.0);
+    for (auto [i, index] : llvm::enumerate(op.getIndices()))
+      y[index] += x[i];
+    return y;
+  }
+
   //===--------------------------------------------------------------------===//
   // Weights
   //===--------------------------------------------------------------------===//
@@ -95,13 +103,13 @@ public:
   Numbers evaluate(ProjectOp op) {
     Numbers x = of(op.getInput());
     const Numbers &w = weight(op.getWeight());
-    size_t columns = w.size() / x.size();
-    Numbers y(columns, 0.0);
+    size_t width = w.size() / x.size();
+    Numbers y(width, 0.0);
     for (size_t i = 0; i < x.size(); ++i)
-      for (size_t j = 0; j < columns; ++j)
-        y[j] += rounded(w[i * columns + j] * x[i]);
+      for (size_t j = 0; j < width; ++j)
+        y[j] += rounded(w[op.getTransposed() ? j * x.size() + i : i * width + j] * x[i]);
     if (op.getBias())
-      for (size_t j = 0; j < columns; ++j)
+      for (size_t j = 0; j < width; ++j)
         y[j] += weight(op.getBias())[j];
     return y;
   }
@@ -123,6 +131,8 @@ public:
   // Reductions and normalizations
   //===--------------------------------------------------------------------===//
 
+  Numbers evaluate(SumOp op) { return {sum(of(op.getInput()))}; }
+
   Numbers evaluate(SquaredNormOp op) {
     Number length = norm(of(op.getInput()));
     return {length * length};
@@ -131,6 +141,12 @@ public:
   Numbers evaluate(MaxOp op) {
     Numbers x = of(op.getInput());
     return {*std::max_element(x.begin(), x.end())};
+  }
+
+  Numbers evaluate(FirstMaxOp op) {
+    Numbers x = of(op.getInput()), y(x.size(), 0.0);
+    y[std::max_element(x.begin(), x.end()) - x.begin()] = 1;
+    return y;
   }
 
   Numbers evaluate(LayerNormOp op) {
@@ -206,6 +222,10 @@ public:
       Number angle = op.getScale().convertToDouble() * position * weight(op.getFreqs())[m];
       bool readHalves = op.getLayout() == RopeLayout::Half;
       bool writePairs = op.getLayout() == RopeLayout::Interleaved;
+      if (op.getInverse()) { // back from where the layout writes to where it reads
+        angle = -angle;
+        std::tie(readHalves, writePairs) = std::pair(!writePairs, !readHalves);
+      }
       Number a = x[readHalves ? m : 2 * m], b = x[readHalves ? m + half : 2 * m + 1];
       y[writePairs ? 2 * m : m] = a * cos(angle) - b * sin(angle);
       y[writePairs ? 2 * m + 1 : m + half] = a * sin(angle) + b * cos(angle);

@@ -11,9 +11,10 @@
 using namespace polyattn;
 using namespace polyattn::reference;
 
-/// The denominator of one row (NormalizerAttr), from the sum and the largest of its scores.
+/// The denominator of one row (NormalizerAttr) before its floor, from the sum and the largest of
+/// its scores.
 template <typename Number>
-static Number denominatorOf(NormalizerAttr normalizer, const Number &sum, const Number &largest) {
+static Number totalOf(NormalizerAttr normalizer, const Number &sum, const Number &largest) {
   using std::fabs;
   Number eps = normalizer.getEps().convertToDouble();
   if (normalizer.needsRowMax())
@@ -21,6 +22,13 @@ static Number denominatorOf(NormalizerAttr normalizer, const Number &sum, const 
   Number total = sum + normalizer.getBias().convertToDouble() + eps;
   if (fabs(sum) <= normalizer.getGuardBelow().convertToDouble())
     total += normalizer.getGuardAdd().convertToDouble();
+  return total;
+}
+
+template <typename Number>
+static Number denominatorOf(NormalizerAttr normalizer, const Number &sum, const Number &largest) {
+  using std::fabs;
+  Number total = totalOf<Number>(normalizer, sum, largest);
   double floor = normalizer.getMinDenom().convertToDouble();
   if (fabs(total) < floor)
     total = total < 0 ? -floor : floor;
@@ -36,6 +44,12 @@ Number reference::normalizingFactor(NormalizerAttr normalizer, const Number &sum
   if (!normalizer.hasDenominator())
     return unit;
   return unit / denominatorOf<Number>(normalizer, sum * unit, largest * unit);
+}
+
+bool reference::isFloor(NormalizerAttr normalizer, double sum, double largest, int64_t keys) {
+  double unit = normalizer.isMean() && keys ? 1.0 / double(keys) : 1;
+  return std::fabs(totalOf<double>(normalizer, sum * unit, largest * unit)) <
+         normalizer.getMinDenom().convertToDouble();
 }
 
 template double reference::normalizingFactor(NormalizerAttr, const double &, const double &,

@@ -87,7 +87,8 @@ struct ProgramCounter {
 
   void visit(Value value) {
     Operation *op = value.getDefiningOp();
-    if (!isa<FeatureType>(value.getType()) || !op || isa<AttendOp>(op) || !seen.insert(op).second)
+    if (!isa<FeatureType>(value.getType()) || !op || isa<AttendOp, AttendBackwardOp>(op) ||
+        !seen.insert(op).second)
       return;
     for (Value operand : operandsOf(op))
       visit(operand);

@@ -63,6 +63,8 @@ tanh = _elementwise("tanh")
 sin = _elementwise("sin")
 cos = _elementwise("cos")
 absolute = _elementwise("abs")
+sign = _elementwise("sign")
+log = _elementwise("log")
 sigmoid = _elementwise("sigmoid")
 silu = _elementwise("silu")
 softplus = _elementwise("softplus")
@@ -75,6 +77,16 @@ def gelu(x: Any, *, form: str) -> Vector:
 
 def clamp_min(x: Any, value: float) -> Vector:
     return emit("clamp_min", [x], vector(vector_of(x, "clamp_min").width), value=number(value, "clamp_min"))
+
+
+def is_above(x: Any, value: float) -> Vector:
+    """1 where an element is larger than the value, else 0."""
+    return emit("is_above", [x], vector(vector_of(x, "is_above").width), value=number(value, "is_above"))
+
+
+def total(x: Any) -> Vector:
+    """The sum of the elements, a vector of one element."""
+    return emit("sum", [x], vector(1))
 
 
 def squared_norm(x: Any) -> Vector:

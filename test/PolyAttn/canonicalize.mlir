@@ -187,3 +187,38 @@ polyattn.feature_map @left_alone(%x: [4], %w1: 4x4, %w2: 4x4) {
   %e = add %x, %d : [4], [4]
   yield %e : [4]
 }
+
+// -----
+
+// CHECK-LABEL: @constants_of_gradients
+// CHECK-NEXT:    [[Y:%.*]] = constant {value = 6.000000e+00 : f64, width = 1 : i64}
+// CHECK-NEXT:    yield [[Y]]
+polyattn.feature_map @constants_of_gradients() {
+  %a = constant {value = -2.0, width = 4}
+  %b = sign %a : [4]
+  %c = is_above %b {value = -1.5} : [4]
+  %d = log %c : [4]
+  %e = exp %d : [4]
+  %f = sum %e : [4]
+  %g = gelu_slope %d {form = #polyattn.gelu_form<erf>} : [4]
+  %h = gelu_slope %d {form = #polyattn.gelu_form<tanh>} : [4]
+  %i = add %g, %h : [4], [4]
+  %j = sum %i : [4]
+  %k = scale %j {factor = 0.5} : [1]
+  %y = add %f, %k : [1], [1]
+  yield %y : [1]
+}
+
+// -----
+
+// Where an element goes depends on the index: no constant.
+// CHECK-LABEL: @scattered_constant
+// CHECK:         scatter
+// CHECK:         first_max
+polyattn.feature_map @scattered_constant() {
+  %a = constant {value = -2.0, width = 2}
+  %b = scatter %a {indices = array<i64: 0, 0>, width = 3} : [2]
+  %c = first_max %a : [2]
+  %d = concat %b, %c : [3], [2]
+  yield %d : [3] + [2]
+}

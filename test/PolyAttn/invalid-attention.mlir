@@ -873,10 +873,10 @@ polyattn.attention @attention_c2_weight(%w: tensor<4x4xf16>, %q: tensor<?x?x?x4x
 
 // -----
 
+// expected-error@+1 {{C3: a result 'tensor<?x?x?x4xf32>' is given a '!polyattn.weight<4x4>'}}
 polyattn.attention @return_of_weight(%q: tensor<?x?x?x4xf32>, %w: tensor<4x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %a = read %w : tensor<4x4xf32> -> 4x4
-  // expected-error@+1 {{operand #0 must be variadic of a vector of features}}
   return %a : 4x4
 }
 

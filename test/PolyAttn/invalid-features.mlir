@@ -501,3 +501,51 @@ polyattn.feature_map @power_c3(%x: [4], %z: !B) {
   %y = power %z {degree = 2} : !B
   yield %x : [4]
 }
+
+// -----
+
+polyattn.feature_map @project_c1_transposed(%x: [4], %w: 4x3) {
+  // expected-error@+1 {{C1: expected a weight matrix with 4 columns}}
+  %y = project %x, %w {transposed} : [4], 4x3
+  yield %x : [4]
+}
+
+// -----
+
+polyattn.feature_map @project_c2_transposed(%x: [4], %w: 3x4, %b: 4) {
+  // expected-error@+1 {{C2: expected a weight vector of 3 numbers}}
+  %y = project %x, %w, %b {transposed} : [4], 3x4, 4
+  yield %x : [4]
+}
+
+// -----
+
+polyattn.feature_map @scatter_c1(%x: [2]) {
+  // expected-error@+1 {{C1: expected a positive width, got 0}}
+  %y = scatter %x {indices = array<i64: 0, 0>, width = 0} : [2]
+  yield %x : [2]
+}
+
+// -----
+
+polyattn.feature_map @scatter_c2(%x: [2]) {
+  // expected-error@+1 {{C2: expected an index for each of the 2 elements, got 3}}
+  %y = scatter %x {indices = array<i64: 0, 0, 1>, width = 4} : [2]
+  yield %x : [2]
+}
+
+// -----
+
+polyattn.feature_map @scatter_c2_outside(%x: [2]) {
+  // expected-error@+1 {{C2: index 4 is outside a vector of 4}}
+  %y = scatter %x {indices = array<i64: 0, 4>, width = 4} : [2]
+  yield %x : [2]
+}
+
+// -----
+
+polyattn.feature_map @is_above_c1(%x: [2]) {
+  // expected-error@+1 {{C1: the value must be finite}}
+  %y = is_above %x {value = 0x7FF0000000000000 : f64} : [2]
+  yield %x : [2]
+}

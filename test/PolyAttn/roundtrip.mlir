@@ -33,3 +33,74 @@ polyattn.attention @continued(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi32>)
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   return %a : [4]
 }
+
+// CHECK-LABEL: polyattn.attention @gradients(
+// CHECK-SAME:    -> (d_q: tensor<?x?x?x4xf32>, {{.*}} d_w: tensor<4x4xf32>, d_u: tensor<4xf32>) attributes {gradient_of = {d_q = "q"}, saved = ["f"]} {
+// CHECK:         attend_backward query {{%.*}} leaves ({{%.*}}) key {{%.*}} leaves ({{%.*}}) value {{%.*}} local_query {{%.*}} leaves ({{%.*}}) local_key {{%.*}} leaves ({{%.*}}) gradient {{%.*}}, {{%.*}} decay %g initial %s initial_normalizer %z final_gradient %ds final_normalizer_gradient %dz causal {block = 4 : i64, score_scale = 5.000000e-01 : f64} : sym 2 [4], [4], sym 2 [4], [4], [2], pow 2 [4], [4], pow 2 [4], [4], [2], [1], tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>
+// CHECK:         weight_gradient ({{%.*}}, {{%.*}}), ({{%.*}}, {{%.*}}) : ([4], [4]), ([4], [4])
+// CHECK:         weight_gradient {{%.*}}, {{%.*}} : [4], [4]
+polyattn.attention @gradients(
+    %q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xbf16>, %v: tensor<?x?x?x2xbf16>,
+    %f: tensor<?x?x?x2xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x10x2xf32>,
+    %z: tensor<?x?x10xf32>, %ds: tensor<?x?x10x2xf32>, %dz: tensor<?x?x10xf32>)
+    -> (d_q: tensor<?x?x?x4xf32>, d_k: tensor<?x?x?x4xf32>, d_g: tensor<?x?x?xf32>,
+        d_s: tensor<?x?x10x2xf32>, d_w: tensor<4x4xf32>, d_u: tensor<4xf32>)
+    attributes {gradient_of = {d_q = "q"}, saved = ["f"]} {
+  %a = read %q : tensor<?x?x?x4xbf16> -> [4]
+  %b = read %k : tensor<?x?x?x4xbf16> -> [4]
+  %c = read %v : tensor<?x?x?x2xbf16> -> [2]
+  %dn = read %f : tensor<?x?x?x2xf32> -> [2]
+  %dzn = sum %dn : [2]
+  %aa = power %a {degree = 2, symmetric} : [4]
+  %bb = power %b {degree = 2, symmetric} : [4]
+  %la = power %a {degree = 2} : [4]
+  %lb = power %b {degree = 2} : [4]
+  %da, %db, %dla, %dlb, %dc, %dg, %ds0, %dz0 = attend_backward
+      query %aa leaves (%a) key %bb leaves (%b) value %c
+      local_query %la leaves (%a) local_key %lb leaves (%b) gradient %dn, %dzn
+      decay %g initial %s initial_normalizer %z final_gradient %ds final_normalizer_gradient %dz
+      causal {block = 4, score_scale = 0.5}
+    : sym 2 [4], [4], sym 2 [4], [4], [2], pow 2 [4], [4], pow 2 [4], [4], [2], [1],
+      tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>, tensor<?x?x10x2xf32>,
+      tensor<?x?x10xf32>
+  %dw = weight_gradient (%a, %da), (%b, %db) : ([4], [4]), ([4], [4])
+  %du = weight_gradient %da, %db : [4], [4]
+  return %da, %db, %dg, %ds0, %dw, %du
+    : [4], [4], tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, 4x4, 4
+}
+
+// CHECK-LABEL: polyattn.attention @factors(
+// CHECK:         [[O:%.*]], [[F:%.*]] = attend {{.*}} {factors, signed_scores}
+// CHECK:         return [[O]], [[F]] : [4], [2]
+polyattn.attention @factors(%q: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x?x2xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %f = attend query %a key %a value %a causal normalize <bias, bias = 1.0>
+      {signed_scores, factors} : [4], [4], [4]
+  return %o, %f : [4], [2]
+}
+
+// CHECK-LABEL: polyattn.feature_map @gradient_ops
+// CHECK-NEXT:    project %x, %w {transposed} : [4], 6x4
+// CHECK-NEXT:    rope {{.*}} {{{.*}}inverse
+// CHECK-NEXT:    scatter {{.*}} {indices = array<i64: 0, 2, 2, 1>, width = 6 : i64} : [4]
+// CHECK-NEXT:    sum {{.*}} : [6]
+// CHECK-NEXT:    is_above {{.*}} {value = 5.000000e-01 : f64} : [6]
+// CHECK-NEXT:    sign
+// CHECK-NEXT:    log
+// CHECK-NEXT:    first_max
+// CHECK-NEXT:    gelu_slope {{.*}} {form = #polyattn.gelu_form<erf>} : [6]
+polyattn.feature_map @gradient_ops(%x: [4], %w: 6x4, %f: 2) {
+  %a = project %x, %w {transposed} : [4], 6x4
+  %b = rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 4, inverse, offset = 0.0, scale = 1.0}
+    : [4], 2
+  %c = scatter %b {indices = array<i64: 0, 2, 2, 1>, width = 6} : [4]
+  %d = sum %c : [6]
+  %e = is_above %a {value = 0.5} : [6]
+  %g = sign %e : [6]
+  %h = log %g : [6]
+  %i = first_max %h : [6]
+  %j = gelu_slope %i {form = #polyattn.gelu_form<erf>} : [6]
+  %y = add %j, %d : [6], [1]
+  yield %y : [6]
+}

@@ -101,7 +101,15 @@ FailureOr<AttendSet> AttendSet::of(AttentionOp attention) {
   if (!signature)
     return attention.emitError(llvm::toString(signature.takeError()));
   AttendSet set;
-  llvm::append_range(set.attends, attention.getBody().front().getOps<AttendOp>());
+  for (Operation &op : attention.getBody().front()) {
+    if (isa<AttendBackwardOp, WeightGradientOp>(op))
+      return op.emitError("has no block programs yet");
+    if (auto attend = dyn_cast<AttendOp>(op)) {
+      if (attend.getFactors())
+        return attend.emitError("a row's factors have no block programs yet");
+      set.attends.push_back(attend);
+    }
+  }
   if (set.attends.empty())
     return attention.emitError("there is no `attend` in this attention");
 

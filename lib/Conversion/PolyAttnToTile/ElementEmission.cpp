@@ -75,6 +75,37 @@ static Value emit(ElementBuilder &e, GeluOp op, ValueRange in) {
   return e.div(x, e.add(e.number(1), exponential));
 }
 
+/// Phi(x) + x Phi'(x), or s + x s (1 - s) u' with the sigmoid s of u.
+static Value emit(ElementBuilder &e, GeluSlopeOp op, ValueRange in) {
+  Value x = in[0], squared = e.mul(x, x);
+  if (op.getForm() == GeluForm::Erf) {
+    Value tail = math::ErfcOp::create(e, e.mul(x, e.number(-std::sqrt(0.5))));
+    Value density = math::ExpOp::create(e, e.mul(squared, e.number(-0.5)));
+    return e.add(e.mul(e.number(0.5), tail),
+                 e.mul(e.mul(x, density), e.number(1 / std::sqrt(2 * M_PI))));
+  }
+  double factor = 2 * std::sqrt(2 / M_PI);
+  Value slope = e.add(e.number(factor), e.mul(e.number(factor * 0.044715), squared));
+  Value s = sigmoid(e, e.mul(x, slope));
+  Value inner = e.add(e.number(factor), e.mul(e.number(3 * factor * 0.044715), squared));
+  Value rising = e.mul(e.mul(x, s), e.mul(e.sub(e.number(1), s), inner));
+  return e.add(s, rising);
+}
+
+/// NaN is not above, and none of both signs.
+static Value emit(ElementBuilder &e, IsAboveOp op, ValueRange in) {
+  return e.select(e.less(e.number(op.getValue().convertToDouble()), in[0]), e.number(1),
+                  e.number(0));
+}
+
+static Value emit(ElementBuilder &e, SignOp, ValueRange in) {
+  Value zero = e.number(0);
+  return e.select(e.less(zero, in[0]), e.number(1),
+                  e.select(e.less(in[0], zero), e.number(-1), in[0]));
+}
+
+static Value emit(ElementBuilder &e, LogOp, ValueRange in) { return math::LogOp::create(e, in[0]); }
+
 static Value emit(ElementBuilder &e, AddConstOp op, ValueRange in) {
   return e.add(in[0], e.number(op.getValue().convertToDouble()));
 }

@@ -49,6 +49,31 @@ Value polyattn::emit(VectorProgram &program, MaxOp op) {
   return program.builder().reduceRows(program.full(op.getInput()), tile::ReduceKind::Max);
 }
 
+Value polyattn::emit(VectorProgram &program, SumOp op) {
+  return program.builder().reduceRows(program.full(op.getInput()));
+}
+
+/// Marks all that are as large, and keeps the marks with no other at or before them: marks are
+/// counted up to each row by sums over 2, 4, 8, ... rows.
+Value polyattn::emit(VectorProgram &program, FirstMaxOp op) {
+  TileBuilder &b = program.builder();
+  Value x = program.full(op.getInput());
+  int64_t width = widthOf(op.getInput()), columns = program.getColumns();
+  Value marks = b.map({x, b.reduceRows(x, tile::ReduceKind::Max)},
+                      [](ElementBuilder &e, ValueRange in) -> Value {
+                        return e.select(e.less(in[0], in[1]), e.number(0), e.number(1));
+                      });
+  Value counts = marks;
+  for (int64_t distance = 1; distance < width; distance *= 2) {
+    Value earlier =
+        b.concat({b.constant(distance, columns, 0), b.slice(counts, b.index(0), width - distance)});
+    counts = b.add(counts, earlier);
+  }
+  return b.map({marks, counts}, [](ElementBuilder &e, ValueRange in) {
+    return e.select(e.less(e.number(1.5), in[1]), e.number(0), in[0]);
+  });
+}
+
 Value polyattn::emit(VectorProgram &program, L2NormOp op) {
   TileBuilder &b = program.builder();
   double eps = op.getEps().convertToDouble();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "VectorEmission.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace polyattn;
@@ -40,13 +41,17 @@ Value polyattn::emit(VectorProgram &program, RopeOp op) {
   Value cosine = b.map(angle, [](ElementBuilder &e, ValueRange in) -> Value {
     return math::CosOp::create(e, in[0]);
   });
-  Value sine = b.map(angle, [](ElementBuilder &e, ValueRange in) -> Value {
-    return math::SinOp::create(e, in[0]);
+  bool inverse = op.getInverse();
+  Value sine = b.map(angle, [&](ElementBuilder &e, ValueRange in) -> Value {
+    Value sine = math::SinOp::create(e, in[0]);
+    return inverse ? e.sub(e.number(0), sine) : sine;
   });
 
   SmallVector<int64_t> first(half), second(half), weave(dims);
   bool readHalves = op.getLayout() == RopeLayout::Half;
   bool writePairs = op.getLayout() == RopeLayout::Interleaved;
+  if (inverse) // from where the layout writes to where it reads
+    std::tie(readHalves, writePairs) = std::pair(!writePairs, !readHalves);
   for (int64_t m = 0; m < half; ++m) {
     first[m] = readHalves ? m : 2 * m;
     second[m] = readHalves ? m + half : 2 * m + 1;

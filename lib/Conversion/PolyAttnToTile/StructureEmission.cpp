@@ -31,6 +31,27 @@ Value polyattn::emit(VectorProgram &program, SelectOp op) {
                                     indices);
 }
 
+/// Each row of the result is a row of the operand or zero; what has several is a sum of such.
+Value polyattn::emit(VectorProgram &program, ScatterOp op) {
+  TileBuilder &b = program.builder();
+  int64_t width = op.getWidth(), columns = program.getColumns();
+  int64_t zero = widthOf(op.getInput()); // the row after the operand's
+  SmallVector<SmallVector<int64_t>> rounds;
+  SmallVector<size_t> given(width, 0);
+  for (auto [row, index] : llvm::enumerate(op.getIndices())) {
+    size_t round = given[index]++;
+    if (round == rounds.size())
+      rounds.emplace_back(width, zero);
+    rounds[round][index] = row;
+  }
+  Value rows = b.concat({program.full(op.getInput()), b.constant(1, columns, 0)}), sum;
+  for (ArrayRef<int64_t> round : rounds) {
+    Value part = tile::SelectRowsOp::create(b, b.tileType(width, columns), rows, round);
+    sum = sum ? b.add(sum, part) : part;
+  }
+  return sum;
+}
+
 Value polyattn::emit(VectorProgram &program, TriuOp op) {
   TileBuilder &b = program.builder();
   SmallVector<int32_t> table;

@@ -20,6 +20,7 @@ namespace polyattn {
 // StructureEmission.cpp
 mlir::Value emit(VectorProgram &program, ConstantOp op);
 mlir::Value emit(VectorProgram &program, SelectOp op);
+mlir::Value emit(VectorProgram &program, ScatterOp op);
 mlir::Value emit(VectorProgram &program, TriuOp op);
 mlir::Value emit(VectorProgram &program, TensorOp op);
 mlir::Value emit(VectorProgram &program, PowerOp op);
@@ -28,6 +29,8 @@ mlir::Value emit(VectorProgram &program, ConcatOp op);
 // NormEmission.cpp
 mlir::Value emit(VectorProgram &program, SquaredNormOp op);
 mlir::Value emit(VectorProgram &program, MaxOp op);
+mlir::Value emit(VectorProgram &program, SumOp op);
+mlir::Value emit(VectorProgram &program, FirstMaxOp op);
 mlir::Value emit(VectorProgram &program, LayerNormOp op);
 mlir::Value emit(VectorProgram &program, L2NormOp op);
 mlir::Value emit(VectorProgram &program, L2RescaleOp op);

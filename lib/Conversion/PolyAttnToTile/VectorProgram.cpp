@@ -150,12 +150,13 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
   });
 }
 
-/// W^T X: the weight's columns are the result's rows.
+/// W^T X: the weight's columns are the result's rows. W X: its rows are.
 Value VectorProgram::project(ProjectOp op, Value first, int64_t count) {
   Value w = weight(op.getWeight());
+  bool transposed = op.getTransposed();
   if (first)
-    w = b->sliceColumns(w, first, count);
-  Value result = b->dot(w, full(op.getInput()), Value(), /*lhsTransposed=*/true);
+    w = transposed ? b->slice(w, first, count) : b->sliceColumns(w, first, count);
+  Value result = b->dot(w, full(op.getInput()), Value(), /*lhsTransposed=*/!transposed);
   if (!op.getBias())
     return result;
   Value bias = weight(op.getBias());

@@ -18,11 +18,11 @@ spec = elu + "".join(programs)
 for number, line in enumerate(lines):
     body, _, types = line.partition(" = ")[2].rpartition(" : ")
     operands = re.findall(r"%\w+", body or line.partition(" = ")[2])
-    types = types.split(" -> ")[0].split(", ") if operands else []
+    types = types.split(" -> ")[0].replace("(", "").replace(")", "").split(", ") if operands else []
     assert len(operands) == len(types), line
-    attention = any(f"polyattn.{op} " in line for op in ("read", "apply", "attend"))
+    attention = any(f"polyattn.{op} " in line for op in ("read", "apply", "attend", "weight_gradient"))
     constants = ""
-    if "polyattn.attend " in line:
+    if "polyattn.attend " in line or "polyattn.weight_gradient " in line:
         constants = "".join(
             f"  {name} = polyattn.constant {{value = 1.0, width = {type[1:-1]}}}\n"
             for name, type in zip(operands, types)

@@ -1,0 +1,46 @@
+//===- AttendRules.h - what attends of both directions ask ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_ATTENDRULES_H
+#define POLYATTN_DIALECTS_ATTENDRULES_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// [?, ?, sizes...] of f32.
+bool isStateTensor(mlir::Value value, llvm::ArrayRef<int64_t> sizes);
+
+/// The decay's mask and form, and its shape and numbers; errors begin with the constraints' names.
+template <typename Op>
+mlir::LogicalResult verifyDecay(Op op, llvm::StringRef form, llvm::StringRef shape) {
+  if (!op.hasDecay())
+    return mlir::success();
+  if (op.getDecay() && op.getDecayFactors())
+    return op.emitOpError(form) << ": a decay is a tensor or a list, not both";
+  if (op.getMask() != Mask::Causal)
+    return op.emitOpError(form) << ": a decay needs the causal mask";
+  if (op.getDecay()) {
+    auto tensor = mlir::cast<mlir::RankedTensorType>(op.getDecay().getType());
+    bool shapeFits = (tensor.getRank() == 3 || tensor.getRank() == 1) &&
+                     llvm::all_of(tensor.getShape(), mlir::ShapedType::isDynamic);
+    if (!tensor.getElementType().isF32() || !shapeFits)
+      return op.emitOpError(shape) << ": a decay is tensor<?x?x?xf32>, per token and head, or "
+                                      "tensor<?xf32>, per head; a decay per channel is not "
+                                      "expressible; got "
+                                   << tensor;
+    return mlir::success();
+  }
+  llvm::ArrayRef<double> factors = *op.getDecayFactors();
+  for (double factor : factors)
+    if (!(factor > 0 && factor <= 1))
+      return op.emitOpError(shape) << ": a decay factor must be in (0, 1], got " << factor;
+  return mlir::success();
+}
+
+} // namespace polyattn
+
+#endif // POLYATTN_DIALECTS_ATTENDRULES_H

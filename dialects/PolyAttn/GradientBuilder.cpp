@@ -1,0 +1,138 @@
+//===- GradientBuilder.cpp - gradients as programs of feature ops ---------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/GradientBuilder.h"
+#include "dialects/PolyAttn/FeatureOpRules.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+void GradientBuilder::addTo(Value vector, Value gradient) {
+  if (!gradient || !wants(vector))
+    return;
+  int64_t width = widthOf(vector), given = widthOf(gradient);
+  if (width == 1 && given > 1)
+    gradient = sum(gradient);
+  else if (given == 1 && width > 1)
+    gradient = repeat(gradient, width);
+  terms[vector].push_back(gradient);
+}
+
+void GradientBuilder::addToMatrix(Value weight, Value x, Value dy) {
+  if (!wants(weight))
+    return;
+  // W1 W2 is computed from weights once, its gradient per position: x W1 and W2 dy exist there.
+  if (auto product = weight.getDefiningOp<WeightProductOp>()) {
+    if (wants(product.getLhs()))
+      addToMatrix(product.getLhs(), x,
+                  create<ProjectOp>(dy, product.getRhs(), /*bias=*/Value(), /*transposed=*/true));
+    if (wants(product.getRhs()))
+      addToMatrix(product.getRhs(), create<ProjectOp>(x, product.getLhs(), /*bias=*/Value()), dy);
+    return;
+  }
+  weightTerms[weight].push_back({x, dy});
+}
+
+void GradientBuilder::addToWeight(Value weight, Value dy) {
+  if (wants(weight))
+    weightTerms[weight].push_back({Value(), dy});
+}
+
+Value GradientBuilder::refuse(Operation *op, const Twine &why) {
+  op->emitOpError(why);
+  refused = true;
+  return {};
+}
+
+Value GradientBuilder::gradientOf(Value vector) {
+  auto it = terms.find(vector);
+  if (it == terms.end())
+    return {};
+  // Added up once: whoever asks again gets the same value.
+  if (it->second.size() > 1)
+    it->second = {add(it->second)};
+  return it->second.front();
+}
+
+Value GradientBuilder::weightGradientOf(Value weight) {
+  auto it = weightTerms.find(weight);
+  if (it == weightTerms.end())
+    return {};
+  SmallVector<Value> inputs, gradients;
+  for (const WeightTerm &term : it->second) {
+    if (term.x)
+      inputs.push_back(term.x);
+    gradients.push_back(term.dy);
+  }
+  return create<WeightGradientOp>(inputs, gradients);
+}
+
+void GradientBuilder::visit(Operation *op) {
+  if (llvm::none_of(op->getOperands(), [&](Value operand) { return wants(operand); }))
+    return;
+  setLocation(op->getLoc());
+  if (Value dy = gradientOf(op->getResult(0)))
+    cast<DifferentiableOpInterface>(op).buildGradient(*this, dy);
+}
+
+//===----------------------------------------------------------------------===//
+// Words for rules
+//===----------------------------------------------------------------------===//
+
+Value GradientBuilder::mul(ValueRange factors) { return create<HadamardOp>(factors); }
+Value GradientBuilder::add(ValueRange terms) { return create<AddOp>(terms); }
+Value GradientBuilder::scale(Value a, double factor) {
+  return factor == 1 ? a : create<ScaleOp>(a, APFloat(factor)).getResult();
+}
+Value GradientBuilder::addConst(Value a, double value) {
+  return create<AddConstOp>(a, APFloat(value));
+}
+Value GradientBuilder::power(Value a, double exponent) {
+  return create<PowOp>(a, /*exponents=*/Value(), builder.getF64FloatAttr(exponent));
+}
+Value GradientBuilder::sum(Value a) {
+  return widthOf(a) == 1 && structureOf(a).kind() == Structure::Kind::Vector
+             ? a
+             : create<SumOp>(a).getResult();
+}
+Value GradientBuilder::select(Value a, ArrayRef<int64_t> indices) {
+  return create<SelectOp>(a, indices);
+}
+Value GradientBuilder::slice(Value a, int64_t first, int64_t count) {
+  return select(a, llvm::to_vector(llvm::seq(first, first + count)));
+}
+Value GradientBuilder::scatter(Value a, ArrayRef<int64_t> indices, int64_t width) {
+  return create<ScatterOp>(a, indices, width);
+}
+
+Value GradientBuilder::numbers(ArrayRef<double> values) {
+  SmallVector<double> different;
+  SmallVector<int64_t> indices;
+  for (double value : values) {
+    auto it = llvm::find(different, value);
+    indices.push_back(it - different.begin());
+    if (it == different.end())
+      different.push_back(value);
+  }
+  SmallVector<Value> constants;
+  for (double value : different)
+    constants.push_back(create<ConstantOp>(APFloat(value), /*width=*/1));
+  return select(create<ConcatOp>(constants), indices);
+}
+
+Value GradientBuilder::repeat(Value a, int64_t count) {
+  return select(a, SmallVector<int64_t>(count, 0));
+}
+
+Value GradientBuilder::vectorOf(Value weight) {
+  int64_t width = cast<WeightType>(weight.getType()).getShape()[0];
+  return create<AddVecOp>(create<ConstantOp>(APFloat(0.0), width), weight);
+}

@@ -1,0 +1,37 @@
+//===- Leaves.cpp - the plain vectors under a structure -------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/Leaves.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+ValueRange polyattn::partsOf(Value vector) {
+  bool isPlain =
+      cast<FeatureType>(vector.getType()).getStructure().kind() == Structure::Kind::Vector;
+  Operation *op = vector.getDefiningOp();
+  if (isPlain || !op || !op->hasTrait<CombinesScores>())
+    return {};
+  return op->getOperands();
+}
+
+SmallVector<Value> polyattn::leavesOf(Value vector) {
+  SmallVector<Value> leaves, pending = {vector};
+  llvm::DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    ValueRange parts = partsOf(next);
+    for (Value part : llvm::reverse(parts))
+      pending.push_back(part);
+    if (parts.empty() && !next.getDefiningOp<ConstantOp>())
+      leaves.push_back(next);
+  }
+  return leaves;
+}

@@ -1,0 +1,23 @@
+//===- Leaves.h - the plain vectors under a structure -----------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_LEAVES_H
+#define POLYATTN_DIALECTS_LEAVES_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// The plain vectors under the structure of a vector, each once, in the order of the features; what
+/// `constant` gives is none. Maps are inlined.
+llvm::SmallVector<mlir::Value> leavesOf(mlir::Value vector);
+
+/// The operands through which a value's structure is built; empty for leaves and constants.
+mlir::ValueRange partsOf(mlir::Value vector);
+
+} // namespace polyattn
+
+#endif // POLYATTN_DIALECTS_LEAVES_H

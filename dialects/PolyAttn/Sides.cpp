@@ -1,0 +1,34 @@
+//===- Sides.cpp - vectors of queries and vectors of keys -----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/Sides.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+bool polyattn::isOfKeys(Value vector) {
+  bool ofKeys = false;
+  SmallVector<Value> pending = {vector};
+  llvm::DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    if (isa<AttendOp>(op))
+      return false;
+    if (auto backward = dyn_cast<AttendBackwardOp>(op)) {
+      if (!backward.isOfKeys(value))
+        return false;
+      ofKeys = true;
+      continue;
+    }
+    llvm::append_range(pending, op->getOperands());
+  }
+  return ofKeys;
+}

@@ -1,0 +1,21 @@
+//===- Sides.h - vectors of queries and vectors of keys ---------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_SIDES_H
+#define POLYATTN_DIALECTS_SIDES_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// Whether a vector that is returned or summed up has the positions and heads of keys: gradients of
+/// keys do, of which an `attend_backward` is the root. All others are vectors of queries; so is the
+/// sum of both, whose sides share positions and heads.
+bool isOfKeys(mlir::Value vector);
+
+} // namespace polyattn
+
+#endif // POLYATTN_DIALECTS_SIDES_H

@@ -1,0 +1,323 @@
+// One test for each numbered constraint of attend_backward and weight_gradient, and of what attentions
+// and attends say of gradients.
+// RUN: polyattn-opt %s -split-input-file -verify-diagnostics
+
+polyattn.attention @attend_backward_c1_structures(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C1: query and key have different structures}}
+  %r:3 = attend_backward query %xx leaves (%x) key %t leaves (%x) value %c gradient %c full
+    : sym 2 [4], [4], pow 2 [4], [4], [2], [2]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c1_width(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C1: expected a gradient as wide as the value, 2}}
+  %r:3 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %x full
+    : [4], [4], [4], [4], [2], [4]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c1_denominator(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C1: expected one number as gradient of the denominator}}
+  %r:3 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c, %c full
+    : [4], [4], [4], [4], [2], [2], [2]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c2(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C2: expected the leaves of}}
+  %r:2 = attend_backward query %xx leaves () key %xx leaves (%x) value %c gradient %c full
+    : sym 2 [4], sym 2 [4], [4], [2], [2]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c2_structure(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C2: expected the leaves of}}
+  %r:3 = attend_backward query %xx leaves (%xx) key %xx leaves (%x) value %c gradient %c full
+    : sym 2 [4], sym 2 [4], sym 2 [4], [4], [2], [2]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c3(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C3: local vectors have equal structures, the causal mask and a block}}
+  %r:5 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c
+      local_query %x leaves (%x) local_key %x leaves (%x) gradient %c causal
+    : [4], [4], [4], [4], [2], [4], [4], [4], [4], [2]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c4(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C4: a decay needs the causal mask}}
+  %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c decay %g full
+    : [4], [4], [4], [4], [2], [2], tensor<?x?x?xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c4_shape(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %g: tensor<?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C4: a decay is tensor<?x?x?xf32>}}
+  %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c decay %g causal
+    : [4], [4], [4], [4], [2], [2], tensor<?x?x4xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c5_mask(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %s: tensor<?x?x4x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C5: states need the causal mask}}
+  %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c initial %s full
+    : [4], [4], [4], [4], [2], [2], tensor<?x?x4x2xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c5_shape(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %s: tensor<?x?x4x3xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C5: expected states tensor<?x?x4x2xf32>}}
+  %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c initial %s causal
+    : [4], [4], [4], [4], [2], [2], tensor<?x?x4x3xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c5_normalizer(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %s: tensor<?x?x4x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C5: an initial normalizer is given where, and only where}}
+  %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c, %n initial %s causal
+    : [4], [4], [4], [4], [2], [2], [1], tensor<?x?x4x2xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_backward_c5_final(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %s: tensor<?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C5: a final normalizer has a gradient only where the denominator has one}}
+  %r:3 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c
+      final_normalizer_gradient %s causal
+    : [4], [4], [4], [4], [2], [2], tensor<?x?x4xf32>
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @weight_gradient_c2(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C2: expected vectors of one width, got 4 and 2}}
+  %w = weight_gradient (%x, %c), (%c, %c) : ([4], [2]), ([2], [2])
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @weight_gradient_weights(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>, %w: tensor<4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{operands are feature vectors}}
+  %dw = weight_gradient %x : 4
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c15(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C15: rows that are divided by nothing have no factors}}
+  %o, %f = attend query %x key %x value %c causal normalize <none> {factors} : [4], [4], [2]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c15_row_max(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x2xf32> -> [2]
+  %n = sum %c : [2]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %t = power %x {degree = 2} : [4]
+  // expected-error@+1 {{C15: }}
+  %o, %f = attend query %x key %x value %c causal normalize <sum, eps = 1.0, eps_mode = row_max>
+      {factors, signed_scores} : [4], [4], [2]
+  return %x : [4]
+}
+
+// -----
+
+polyattn.attention @weight_gradient_c3(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C3: the gradient of a weight can only be returned, but polyattn.mul_vec uses it}}
+  %w = weight_gradient %x : [4]
+  %y = mul_vec %x, %w : [4], 4
+  return %y : [4]
+}
+
+// -----
+
+polyattn.attention @weight_gradient_c1(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+2 {{C1: expected gradients, and an input for each of them or none, got 0 gradients}}
+  // expected-error@+1 {{failed to infer returned types}}
+  %w = "polyattn.weight_gradient"(%x) <{operandSegmentSizes = array<i32: 1, 0>}>
+    : (!polyattn.feature<[4]>) -> !polyattn.weight<4>
+  return %x : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C2: the gradient of a weight must be f32, not 'bf16'}}
+polyattn.attention @attention_c2_gradient(%q: tensor<?x?x?x4xbf16>) -> (o: tensor<4xbf16>) {
+  %x = read %q : tensor<?x?x?x4xbf16> -> [4]
+  %w = weight_gradient %x : [4]
+  return %w : 4
+}
+
+// -----
+
+// expected-error@+1 {{C3: a result 'tensor<5xf32>' is given a '!polyattn.weight<4>'}}
+polyattn.attention @attention_c3_gradient(%q: tensor<?x?x?x4xf32>) -> (o: tensor<5xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %w = weight_gradient %x : [4]
+  return %w : 4
+}
+
+// -----
+
+// expected-error@+1 {{C3: a result is a weight, but no gradient of one}}
+polyattn.attention @attention_c3_weight(%u: tensor<4xf32>) -> (o: tensor<4xf32>) {
+  %w = read %u : tensor<4xf32> -> 4
+  return %w : 4
+}
+
+// -----
+
+// expected-error@+1 {{C2: argument "f" holds 'f32' where other sequences hold 'bf16'}}
+polyattn.attention @attention_c2_not_saved(%q: tensor<?x?x?x4xbf16>, %f: tensor<?x?x?x2xf32>)
+    -> (o: tensor<?x?x?x4xbf16>) {
+  %x = read %q : tensor<?x?x?x4xbf16> -> [4]
+  return %x : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C6: there is no argument 'o' to be saved}}
+polyattn.attention @attention_c6_saved(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
+    attributes {saved = ["o"]} {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %x : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C6: there is no argument or result 'd_q' to be a gradient}}
+polyattn.attention @attention_c6_gradient(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
+    attributes {gradient_of = {d_q = "q"}} {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %x : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C6: 'o' is the gradient of a name, not of 1}}
+polyattn.attention @attention_c6_name(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
+    attributes {gradient_of = {o = 1}} {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %x : [4]
+}
