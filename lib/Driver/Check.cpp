@@ -179,14 +179,6 @@ Comparison compare(const TensorSignature &tensor, const HostTensor &result, cons
   return comparison;
 }
 
-double defaultTolerance(const Signature &signature) {
-  for (const auto *list : {&signature.arguments, &signature.results})
-    for (const TensorSignature &tensor : *list)
-      if (bytesOf(tensor.type) < 4)
-        return 1e-2;
-  return kPromisedError;
-}
-
 int64_t rowsOf(const HostTensor &tensor) {
   int64_t rows = 1;
   for (int64_t size : ArrayRef(tensor.sizes).drop_back())
@@ -201,6 +193,17 @@ std::string formatNumber(double value) {
 }
 
 } // namespace
+
+double driver::defaultTolerance(const Signature &signature) {
+  bool isBackward = llvm::any_of(signature.results, [](const TensorSignature &tensor) {
+    return tensor.role == Role::Gradient;
+  });
+  for (const auto *list : {&signature.arguments, &signature.results})
+    for (const TensorSignature &tensor : *list)
+      if (bytesOf(tensor.type) < 4)
+        return isBackward ? 2e-2 : 1e-2;
+  return isBackward ? 5e-5 : kPromisedError;
+}
 
 llvm::Expected<Expectation> driver::askOracle(AttentionOp attention, const Inputs &inputs,
                                               uint64_t seed, bool reference) {
@@ -224,13 +227,9 @@ llvm::Expected<Expectation> driver::askOracle(AttentionOp attention, const Input
   return expectation;
 }
 
-/// What is wrong with a result whose rows but the `excused` are held to the tolerance.
-static std::string failureOf(const Comparison &comparison, const HostTensor &result,
-                             ArrayRef<int64_t> excused, double tolerance) {
-  if (!comparison.failure.empty())
-    return comparison.failure;
-  std::string name = "result '" + comparison.tensor.name + "': ";
-  double error = comparison.error(excused);
+std::string driver::failureOf(const TensorSignature &tensor, const HostTensor &result, double error,
+                              double tolerance) {
+  std::string name = "result '" + tensor.name + "': ";
   if (!(error <= tolerance))
     return name + "expected a relative error of at most " + formatNumber(tolerance) + ", got " +
            formatNumber(error);
@@ -242,7 +241,9 @@ CheckReport driver::compareResults(const Signature &signature, const Expectation
                                    const Oracle *oracle) {
   CheckReport report;
   report.tolerance = tolerance.value_or(defaultTolerance(signature));
-  report.reading = expectation.reading == Reading::Scores ? "scores" : "recurrent";
+  report.reading = expectation.backward                     ? "gradients"
+                   : expectation.reading == Reading::Scores ? "scores"
+                                                            : "recurrent";
   std::vector<Comparison> comparisons;
   std::vector<DoubtfulRow> doubtful;
   for (auto [i, tensor] : llvm::enumerate(signature.results)) {
@@ -267,7 +268,10 @@ CheckReport driver::compareResults(const Signature &signature, const Expectation
     report.relativeError = std::max(report.relativeError, comparison.error());
     report.worstRowError = std::max(report.worstRowError, comparison.worstRow());
     if (report.failure.empty())
-      report.failure = failureOf(comparison, result, rows, report.tolerance);
+      report.failure =
+          comparison.failure.empty()
+              ? failureOf(comparison.tensor, result, comparison.error(rows), report.tolerance)
+              : comparison.failure;
   }
   return report;
 }

@@ -25,8 +25,11 @@ struct CheckReport {
   /// many of them are right for their condition.
   int64_t doubtfulRows = 0, illConditionedRows = 0;
   double condition = 0;
-  /// Which reading of the oracle: `scores` or `recurrent`.
+  /// Which reading of the oracle: `scores` or `recurrent`; of gradients `gradients` or
+  /// `differences`.
   std::string reading;
+  /// Along how many directions differences were taken.
+  int64_t directions = 0;
   /// What is wrong; empty where all is well.
   std::string failure;
 };
@@ -36,7 +39,16 @@ struct Expectation {
   std::vector<Array> results;
   Selection selection;
   Reading reading = Reading::Scores;
+  /// These are gradients.
+  bool backward = false;
 };
+
+/// The relative error that is allowed where nothing says otherwise.
+double defaultTolerance(const Signature &signature);
+
+/// What is wrong with a result whose relative error is that; empty where nothing is.
+std::string failureOf(const TensorSignature &tensor, const HostTensor &result, double error,
+                      double tolerance);
 
 /// Asks the oracle, which starts from the same rounded arguments. Where it would take long it
 /// evaluates a random part of the rows and heads. `reference` says that the results to come are the

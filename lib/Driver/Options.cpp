@@ -82,7 +82,8 @@ struct CommandLine {
       {kWhat, "storage", "TYPE", "what tensors hold: f32, bf16, f16 (default: what the spec says)"},
       {kWhat, "invariant", "",
        "cut no head into parts: bits depend neither on the batch nor on threads"},
-      {kWhat, "direction", "NAME", "forward, the only one so far"},
+      {kWhat, "direction", "NAME", "forward (default), or backward: gradients in the arguments"},
+      {kWhat, "wrt", "NAME,...", "the arguments whose gradients are asked for (default: all)"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kWhat, "segments", "N",
        "segments that a head's positions are cut into, on GPUs (default: a choice by sizes)"},
@@ -93,9 +94,13 @@ struct CommandLine {
       {kData, "output", "NAME=FILE.npy", "a result to a file"},
       {kData, "save-inputs", "DIR", "write every argument to DIR/NAME.npy"},
       {kData, "padded", "", "lay out all tensors with gaps between rows, for tests"},
-      {kResult, "check", "", "compare with the oracle and fail beyond the tolerance"},
+      {kResult, "check", "differences",
+       "compare with the oracle and fail beyond the tolerance; gradients with differences on "
+       "demand",
+       /*valueOptional=*/true},
       {kResult, "tolerance", "NUMBER",
-       "relative error that --check allows (default 1e-5; 1e-2 with bf16, f16)"},
+       "relative error that --check allows (default 1e-5, 1e-2 with bf16, f16; of gradients 5e-5, "
+       "2e-2)"},
       {kResult, "bench", "SECONDS", "measure for so long (default 2)", /*valueOptional=*/true},
       {kResult, "profile", "FILE",
        "write the block program with what each line costs (emulator targets)"},
@@ -164,6 +169,39 @@ void driver::printHelp(const TargetRegistry &targets, raw_ostream &stream) {
   stream << "\ntargets:\n" << targets.list();
 }
 
+static Error parseDirection(CommandLine &line, RunOptions &options) {
+  StringRef direction = line.value("direction").value_or("forward");
+  if (direction == "backward")
+    options.direction = CallDirection::Backward;
+  else if (direction != "forward")
+    return createStringError("--direction: expected forward or backward, got '" + direction + "'");
+  std::optional<StringRef> wrt = line.value("wrt");
+  if (!wrt)
+    return Error::success();
+  if (options.direction == CallDirection::Forward)
+    return createStringError("--wrt: expected --direction backward with it");
+  SmallVector<StringRef> names;
+  wrt->split(names, ',');
+  for (StringRef name : names)
+    options.wrt.push_back(name.trim().str());
+  return Error::success();
+}
+
+static Error parseCheck(CommandLine &line, RunOptions &options) {
+  std::optional<StringRef> check = line.value("check");
+  if (!check)
+    return Error::success();
+  options.check = CheckAgainst::Oracle;
+  if (check->empty())
+    return Error::success();
+  if (*check != "differences")
+    return createStringError("--check: expected nothing or differences, got '" + *check + "'");
+  if (options.direction == CallDirection::Forward)
+    return createStringError("--check=differences: expected --direction backward with it");
+  options.check = CheckAgainst::Differences;
+  return Error::success();
+}
+
 Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   CommandLine line;
   if (Error error = line.parse(arguments))
@@ -176,14 +214,15 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   if (line.positional.size() != 1)
     return createStringError("expected one SPEC.mlir, got " + Twine(line.positional.size()));
   options.spec = line.positional.front();
-  if (StringRef direction = line.value("direction").value_or("forward"); direction != "forward")
-    return createStringError("--direction: expected forward, got '" + direction + "'");
+  if (Error error = parseDirection(line, options))
+    return std::move(error);
+  if (Error error = parseCheck(line, options))
+    return std::move(error);
   options.entry = line.value("entry").value_or("");
   options.target = line.value("target").value_or("cpu");
   options.storage = line.value("storage").value_or("");
   options.profile = line.value("profile").value_or("");
   options.saveInputs = line.value("save-inputs").value_or("");
-  options.check = line.flag("check");
   options.json = line.flag("json");
   options.describe = line.flag("describe");
   options.padded = line.flag("padded");

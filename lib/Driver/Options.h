@@ -22,13 +22,20 @@ struct RandomSize {
   int64_t size;
 };
 
+/// What results are held against.
+enum class CheckAgainst { Nothing, Oracle, Differences };
+
 struct RunOptions {
   std::string spec, entry, target, storage;
+  CallDirection direction = CallDirection::Forward;
+  /// The arguments whose gradients are asked for; all where it is empty.
+  std::vector<std::string> wrt;
+  CheckAgainst check = CheckAgainst::Nothing;
   std::vector<NamedFile> inputs, outputs;
   std::optional<std::vector<RandomSize>> random;
   uint64_t seed = 0;
   int threads = 1;
-  bool help = false, version = false, check = false, describe = false, json = false, padded = false,
+  bool help = false, version = false, describe = false, json = false, padded = false,
        invariant = false;
   std::optional<double> tolerance;
   /// 0 for the target's own choice.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Gradients.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Reference/Evaluate.h"
 
@@ -19,6 +20,19 @@ Array polyattn::toArray(const HostTensor &tensor) {
   return array;
 }
 
+static std::vector<Array> toArrays(ArrayRef<HostTensor> tensors) {
+  std::vector<Array> arrays;
+  for (const HostTensor &tensor : tensors)
+    arrays.push_back(toArray(tensor));
+  return arrays;
+}
+
+static void store(const Array &array, const HostTensor &tensor) {
+  tensor.forEach([&](int64_t linear, void *address) {
+    storeElement(tensor.type, address, array.data[linear]);
+  });
+}
+
 namespace {
 
 class ReferenceExecutable : public Executable {
@@ -27,16 +41,11 @@ public:
       : attention(attention), reading(reading) {}
 
   Error run(const Call &call) override {
-    std::vector<Array> arguments;
-    for (const HostTensor &tensor : call.arguments)
-      arguments.push_back(toArray(tensor));
-    auto results = evaluate(attention, arguments, call.sizes, reading);
+    auto results = evaluate(attention, toArrays(call.arguments), call.sizes, reading);
     if (failed(results))
       return make_error<ReportedError>();
     for (auto [array, tensor] : zip(*results, call.results))
-      tensor.forEach([&, &array = array, &tensor = tensor](int64_t linear, void *address) {
-        storeElement(tensor.type, address, array.data[linear]);
-      });
+      store(array, tensor);
     return Error::success();
   }
 
@@ -45,14 +54,47 @@ private:
   Reading reading;
 };
 
+/// The gradients of the oracle. Arguments of the attention come first, gradients in its results
+/// then.
+class GradientExecutable : public Executable {
+public:
+  GradientExecutable(AttentionOp attention, Signature signature)
+      : attention(attention), signature(std::move(signature)) {}
+
+  Error run(const Call &call) override {
+    auto gradients = driver::askGradients(attention, signature, call.arguments, call.sizes);
+    if (!gradients)
+      return gradients.takeError();
+    for (auto [array, tensor] : zip(*gradients, call.results))
+      store(array, tensor);
+    return Error::success();
+  }
+
+private:
+  AttentionOp attention;
+  Signature signature; // of the gradients
+};
+
 class ReferenceTarget : public Target {
 public:
   explicit ReferenceTarget(Reading reading) : reading(reading) {}
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
+    if (source.direction == CallDirection::Backward) {
+      auto signature = signatureOf(source.attention);
+      if (!signature)
+        return signature.takeError();
+      auto backward = backwardSignature(*signature, source.wrt);
+      if (!backward)
+        return backward.takeError();
+      return std::make_unique<GradientExecutable>(source.attention, std::move(*backward));
+    }
     return std::make_unique<ReferenceExecutable>(source.attention, reading);
   }
   bool isReference() const override { return reading == Reading::Scores; }
+  bool hasDirection(CallDirection direction) const override {
+    return direction == CallDirection::Forward || reading == Reading::Scores;
+  }
 
 private:
   Reading reading;

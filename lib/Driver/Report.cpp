@@ -43,7 +43,7 @@ static json::Object runToJson(const RunReport &report) {
   const CallSizes &sizes = report.sizes;
   json::Object object{{"entry", report.signature.name},
                       {"target", report.options.target},
-                      {"direction", "forward"},
+                      {"direction", nameOf(report.options.direction)},
                       {"B", sizes.batch},
                       {"T", sizes.queries},
                       {"Tk", sizes.keys},
@@ -75,8 +75,12 @@ static json::Object runToJson(const RunReport &report) {
       object["condition"] = number(check.condition);
       object["ill_conditioned_rows"] = check.illConditionedRows;
     }
-    object["checked_rows"] = check.checkedRows;
-    object["total_rows"] = check.totalRows;
+    if (check.directions) {
+      object["directions"] = check.directions;
+    } else {
+      object["checked_rows"] = check.checkedRows;
+      object["total_rows"] = check.totalRows;
+    }
     object["oracle_reading"] = check.reading;
     object["check"] = check.failure.empty() ? "passed" : "failed";
   }
@@ -101,6 +105,12 @@ static std::string formatRate(const RunReport &report) {
     stream << format("%.1f%% of the peak of %.4g Gflop/s (best call: %.1f%%)\n", m.fraction * 100,
                      m.peak / 1e9, m.bestFraction * 100);
   return text;
+}
+
+static std::string nameOfReading(const std::string &reading) {
+  if (reading == "differences")
+    return "central differences";
+  return "the oracle's " + reading + (reading == "gradients" ? "" : " reading");
 }
 
 static void printSummary(const RunReport &report, raw_ostream &stream) {
@@ -136,14 +146,17 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
   }
   if (report.check) {
     const CheckReport &check = *report.check;
-    stream << "  check against the oracle's " << check.reading
-           << " reading: " << (check.failure.empty() ? "passed" : "FAILED")
+    stream << "  check against " << nameOfReading(check.reading) << ": "
+           << (check.failure.empty() ? "passed" : "FAILED")
            << format(", relative error %.3g (allowed %.3g), worst row %.3g", check.relativeError,
                      check.tolerance, check.worstRowError);
     if (check.doubtfulRows)
       stream << format(", condition %.3g (%lld rows judged by it)", check.condition,
                        (long long)check.illConditionedRows);
-    stream << ", " << check.checkedRows << " of " << check.totalRows << " rows\n";
+    if (check.directions)
+      stream << ", along " << check.directions << " directions\n";
+    else
+      stream << ", " << check.checkedRows << " of " << check.totalRows << " rows\n";
   }
 }
 
@@ -166,7 +179,8 @@ static void printEntry(const Signature &signature, raw_ostream &stream) {
     for (const TensorSignature &tensor : tensors)
       stream << "  " << title << "  " << left_justify(tensor.name, names) << "  "
              << left_justify(tensor.formatDims(), dims) << "  "
-             << left_justify(nameOf(tensor.type), 4) << "  " << nameOf(tensor.role) << "\n";
+             << left_justify(nameOf(tensor.type), 4) << "  " << nameOf(tensor.role)
+             << (tensor.gradientOf.empty() ? "" : " of " + tensor.gradientOf) << "\n";
   };
   lines("argument", signature.arguments);
   lines("result  ", signature.results);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/RunDriver.h"
+#include "Gradients.h"
 #include "Report.h"
 #include "polyattn/Compiler/Version.h"
 #include "polyattn/Files/InputFile.h"
@@ -88,19 +89,65 @@ Expected<std::vector<NamedFile>> inputFiles(const Signature &signature, StringRe
   return files;
 }
 
+/// What a call in the direction of the options asks of its caller.
+Expected<Signature> signatureFor(AttentionOp attention, const RunOptions &options) {
+  Expected<Signature> signature = signatureOf(attention);
+  if (!signature || options.direction == CallDirection::Forward)
+    return signature;
+  return backwardSignature(*signature, options.wrt);
+}
+
+/// Holds results against the oracle; a target that is the oracle itself against what it gives in
+/// another way.
+Expected<CheckReport> checkResults(AttentionOp attention, const Signature &signature,
+                                   const Inputs &inputs, const RunOptions &options,
+                                   const Target &target, ArrayRef<HostTensor> results) {
+  bool backward = options.direction == CallDirection::Backward;
+  if (backward && (target.isReference() || options.check == CheckAgainst::Differences))
+    return checkDifferences(attention, signature, inputs, results, options.tolerance, options.seed);
+  if (backward) {
+    auto gradients = askGradients(attention, signature, inputs.arguments, inputs.sizes);
+    if (!gradients)
+      return gradients.takeError();
+    Expectation expectation;
+    expectation.results = std::move(*gradients);
+    expectation.backward = true;
+    return compareResults(signature, expectation, results, options.tolerance);
+  }
+  auto expected = askOracle(attention, inputs, options.seed, target.isReference());
+  if (!expected)
+    return expected.takeError();
+  auto arithmetic = target.arithmetic(signature.storage());
+  Oracle oracle{attention, inputs, arithmetic.value_or(ElementType::F32)};
+  return compareResults(signature, *expected, results, options.tolerance,
+                        arithmetic ? &oracle : nullptr);
+}
+
+/// What the target cannot do.
+Error checkTarget(const Target &target, const RunOptions &options) {
+  StringRef name = options.target;
+  if (!target.hasDirection(options.direction))
+    return llvm::createStringError("--direction " + nameOf(options.direction) + ": target '" +
+                                   name + "' does not compute it");
+  if (options.direction == CallDirection::Backward && options.bench)
+    return llvm::createStringError("--bench: expected --direction forward with it");
+  if (!options.profile.empty() && !target.hasProfile())
+    return llvm::createStringError("--profile: target '" + name +
+                                   "' does not count what the lines of a block program cost");
+  if (options.segments && !target.hasSegments())
+    return llvm::createStringError("--segments: target '" + name + "' does not cut positions");
+  return Error::success();
+}
+
 Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
                const TargetRegistry &targets) {
   // Everything that can be refused is, before anything long begins.
   auto target = targets.create(options.target);
   if (!target)
     return target.takeError();
-  if (!options.profile.empty() && !(*target)->hasProfile())
-    return llvm::createStringError("--profile: target '" + options.target +
-                                   "' does not count what the lines of a block program cost");
-  if (options.segments && !(*target)->hasSegments())
-    return llvm::createStringError("--segments: target '" + options.target +
-                                   "' does not cut positions");
-  Expected<Signature> signature = signatureOf(attention);
+  if (Error error = checkTarget(**target, options))
+    return error;
+  Expected<Signature> signature = signatureFor(attention, options);
   if (!signature)
     return signature.takeError();
   Expected<Inputs> inputs = gatherInputs(*signature, options);
@@ -125,8 +172,9 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   }
 
   auto start = std::chrono::steady_clock::now();
-  auto executable = (*target)->compile(
-      {attention, text, options.spec, options.storage, options.profile, options.invariant});
+  auto executable =
+      (*target)->compile({attention, text, options.spec, options.storage, options.profile,
+                          options.invariant, options.direction, options.wrt});
   if (!executable)
     return executable.takeError();
   RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}, {}};
@@ -146,14 +194,11 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   }
   if (Error error = (*executable)->run(call))
     return error;
-  if (options.check) {
-    auto expected = askOracle(attention, *inputs, options.seed, (*target)->isReference());
-    if (!expected)
-      return expected.takeError();
-    auto arithmetic = (*target)->arithmetic(signature->storage());
-    Oracle oracle{attention, *inputs, arithmetic.value_or(ElementType::F32)};
-    report.check = compareResults(*signature, *expected, results, options.tolerance,
-                                  arithmetic ? &oracle : nullptr);
+  if (options.check != CheckAgainst::Nothing) {
+    auto check = checkResults(attention, *signature, *inputs, options, **target, results);
+    if (!check)
+      return check.takeError();
+    report.check = std::move(*check);
   }
   report.findings = (*executable)->getFindings(report.flops);
   printRun(report, llvm::outs());
@@ -176,7 +221,7 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
 Error describeEntries(ModuleOp module, const RunOptions &options) {
   std::vector<Signature> signatures;
   auto describe = [&](AttentionOp attention) -> Error {
-    Expected<Signature> signature = signatureOf(attention);
+    Expected<Signature> signature = signatureFor(attention, options);
     if (!signature)
       return signature.takeError();
     signatures.push_back(std::move(*signature));

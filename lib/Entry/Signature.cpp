@@ -16,9 +16,9 @@ using namespace mlir;
 using namespace polyattn;
 
 StringRef polyattn::nameOf(Role role) {
-  static constexpr const char *kNames[] = {"query",  "key",    "value",          "positional",
-                                           "weight", "vector", "gain",           "frequencies",
-                                           "decay",  "state",  "first_position", "output"};
+  static constexpr const char *kNames[] = {
+      "query",       "key",   "value", "positional",     "weight", "vector",   "gain",
+      "frequencies", "decay", "state", "first_position", "output", "gradient", "saved"};
   return kNames[static_cast<int>(role)];
 }
 
@@ -405,11 +405,16 @@ llvm::json::Object polyattn::toJson(const Signature &signature) {
         shape.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(nullptr));
         dims.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(sizeToString(dim)));
       }
-      array.push_back(llvm::json::Object{{"name", tensor.name},
-                                         {"shape", std::move(shape)},
-                                         {"dims", std::move(dims)},
-                                         {"dtype", nameOf(tensor.type)},
-                                         {"role", nameOf(tensor.role)}});
+      llvm::json::Object object{{"name", tensor.name},
+                                {"shape", std::move(shape)},
+                                {"dims", std::move(dims)},
+                                {"dtype", nameOf(tensor.type)},
+                                {"role", nameOf(tensor.role)}};
+      if (!tensor.gradientOf.empty())
+        object["gradient_of"] = tensor.gradientOf;
+      if (!tensor.savedFrom.empty())
+        object["saved_from"] = tensor.savedFrom;
+      array.push_back(std::move(object));
     }
     return array;
   };

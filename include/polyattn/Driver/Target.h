@@ -67,6 +67,9 @@ struct EntrySource {
   llvm::StringRef profile = {};
   /// The attention's module says so, too.
   bool invariant = false;
+  /// Backward, a call's tensors are those of `backwardSignature` for these arguments.
+  CallDirection direction = CallDirection::Forward;
+  llvm::ArrayRef<std::string> wrt = {};
 };
 
 class Target {
@@ -74,6 +77,9 @@ public:
   virtual ~Target() = default;
   /// Compiles one attention; its time is what `compile_ms` reports.
   virtual llvm::Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) = 0;
+  virtual bool hasDirection(CallDirection direction) const {
+    return direction == CallDirection::Forward;
+  }
   /// Whether it knows what the parts of a kernel cost.
   virtual bool hasProfile() const { return false; }
   /// Whether a call may say how many segments there are.

@@ -37,6 +37,8 @@ enum class Role {
   State,       // S or z
   First,       // [B], the position of the first row
   Output,      // a result [B, T, H, dv]
+  Gradient,    // of a loss, in an argument or a result of the same shape
+  Saved,       // what a forward call gives and a backward one takes
 };
 llvm::StringRef nameOf(Role role);
 
@@ -46,6 +48,9 @@ struct TensorSignature {
   /// Numbers, or below zero a SizeName.
   llvm::SmallVector<int64_t, 4> dims;
   Role role = Role::Query;
+  /// Of which argument or result of the forward entry this is the gradient, or which result it has
+  /// saved; empty without.
+  std::string gradientOf = {}, savedFrom = {};
 
   /// `[B, T, H, 64]`
   std::string formatDims() const;
@@ -92,6 +97,18 @@ struct Signature {
 /// Fails where names repeat or the spec leaves no consistent reading of the sizes.
 llvm::Expected<Signature> signatureOf(AttentionOp attention);
 
+/// What a call computes of an attention: its results, or gradients of a loss in its arguments.
+enum class CallDirection { Forward, Backward };
+llvm::StringRef nameOf(CallDirection direction);
+
+/// The signature of the gradients of an attention with the signature `forward`. Its arguments are
+/// those of the attention, then the loss's gradient `d_NAME` in each result; its results are the
+/// gradients `d_NAME` in the arguments that `wrt` names, or in all that have one where it is empty.
+/// Those of sequences hold what the sequences do, others f32. Fails where a name is unknown, twice
+/// or taken, or of whole numbers.
+llvm::Expected<Signature> backwardSignature(const Signature &forward,
+                                            llvm::ArrayRef<std::string> wrt);
+
 /// Collects the sizes of a call from several sources and says who disagrees with whom.
 class SizeBinder {
 public:
@@ -132,8 +149,10 @@ llvm::Error checkFirstPosition(const Signature &signature, const CallSizes &size
 /// The shape of an argument or a result in a call. Sizes are bound.
 llvm::SmallVector<int64_t, 4> shapeOf(const TensorSignature &tensor, const CallSizes &sizes);
 
-/// {"name", "arguments": [{"name", "shape" (null: dynamic), "dims", "dtype", "role"}], "results",
-///  "feature_dim", "degree", "score_form", "state_bytes"}
+/// {"name", "arguments": [{"name", "shape" (null: dynamic), "dims", "dtype", "role", "gradient_of"
+/// and
+///  "saved_from" where they are not empty}], "results", "feature_dim", "degree", "score_form",
+///  "state_bytes"}
 llvm::json::Object toJson(const Signature &signature);
 
 } // namespace polyattn
