@@ -140,7 +140,7 @@ ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
                            shortBlocksAttribute(context));
 }
 
-/// So few features that one block has them all, and that scores are cheaper than they are.
+/// So few features that one block may have them all, and that scores are cheaper than they are.
 static constexpr int64_t kFewFeatures = 160;
 
 /// The number of rows in a block of features: such that a panel of the state, 64 columns wide,
@@ -174,7 +174,12 @@ static bool hasFarState(const AttentionShape &shape, const ScheduleMachine &mach
 /// of keys, leave of shared memory. Wide blocks have a better ratio of products to what is read for
 /// them.
 static int64_t featureBlockOfPieces(const AttentionShape &shape, const ScheduleMachine &machine) {
-  if (shape.features <= kFewFeatures)
+  // What four warps cannot carry would take eight, which read each factor of a product more often
+  // than blocks that are shorter cost: by predicted clocks these take four fifths.
+  constexpr int64_t carried =
+      4 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
+  bool isCarried = shape.features * shape.valueWidth <= carried;
+  if (shape.features <= 128 || (shape.features <= kFewFeatures && isCarried))
     return shape.features;
   if (hasFarState(shape, machine))
     return 256;

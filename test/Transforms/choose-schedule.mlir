@@ -88,6 +88,46 @@ polyattn.attention @far_keys(%q: tensor<?x?x?x16xf32>, %w: tensor<16x2048xf32>, 
   return %o : [16]
 }
 
+// A state that four warps carry in registers is one block; a larger one is cut, for eight would read more.
+// CORES-LABEL: @carried
+// CORES: feature_block = 153,
+polyattn.attention @carried(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x48xf32>) -> (o: tensor<?x?x?x48xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %y = read %v : tensor<?x?x?x48xf32> -> [48]
+  %one = constant {value = 1.0, width = 1}
+  %xx = power %x {degree = 2, symmetric} : [16]
+  %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
+  %o = attend query %p key %p value %y causal normalize <none>
+    : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [48]
+  return %o : [48]
+}
+
+// CORES-LABEL: @not_carried
+// CORES: feature_block = 64,
+polyattn.attention @not_carried(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x64xf32>) -> (o: tensor<?x?x?x64xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %y = read %v : tensor<?x?x?x64xf32> -> [64]
+  %one = constant {value = 1.0, width = 1}
+  %xx = power %x {degree = 2, symmetric} : [16]
+  %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
+  %o = attend query %p key %p value %y causal normalize <none>
+    : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
+  return %o : [64]
+}
+
+// CORES-LABEL: @not_carried_bf16
+// CORES: feature_block = 128,
+polyattn.attention @not_carried_bf16(%q: tensor<?x?x?x16xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %x = read %q : tensor<?x?x?x16xbf16> -> [16]
+  %y = read %v : tensor<?x?x?x64xbf16> -> [64]
+  %one = constant {value = 1.0, width = 1}
+  %xx = power %x {degree = 2, symmetric} : [16]
+  %p = concat %one, %x, %xx : [1], [16], sym 2 [16]
+  %o = attend query %p key %p value %y causal normalize <none>
+    : [1] + [16] + sym 2 [16], [1] + [16] + sym 2 [16], [64]
+  return %o : [64]
+}
+
 // A state of so high a power would lose the digits of its scores: it is chosen where these take 16 times as
 // long.
 // CHECK-LABEL: @inaccurate
