@@ -11,6 +11,17 @@
 using namespace mlir;
 using namespace polyattn;
 
+bool polyattn::isTermOfKeys(WeightGradientOp gradient, size_t term) {
+  // The root is under either of a pair: a transposed weight has its input last.
+  return isOfKeys(gradient.getGradients()[term]) ||
+         (!gradient.getInputs().empty() && isOfKeys(gradient.getInputs()[term]));
+}
+
+bool polyattn::isOfKeys(WeightGradientOp gradient) {
+  return llvm::all_of(llvm::seq<size_t>(0, gradient.getGradients().size()),
+                      [&](size_t term) { return isTermOfKeys(gradient, term); });
+}
+
 bool polyattn::isOfKeys(Value vector) {
   bool ofKeys = false;
   SmallVector<Value> pending = {vector};

@@ -167,7 +167,7 @@ private:
     if (!gradient)
       return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);
     for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
-      Side side = isOfKeys(gradient.getGradients()[i]) ? Side::Value : Side::Query;
+      Side side = isTermOfKeys(gradient, i) ? Side::Value : Side::Query;
       markSide(gradient.getGradients()[i], side);
       if (!gradient.getInputs().empty())
         markSide(gradient.getInputs()[i], side);
@@ -367,7 +367,7 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
     Uses use;
     bool isVector = isa<FeatureType>(value.getType());
     if (auto gradient = value.getDefiningOp<WeightGradientOp>())
-      use.query = !llvm::all_of(gradient.getGradients(), isOfKeys);
+      use.query = !isOfKeys(gradient);
     else
       use.query = isVector && !isOfKeys(value);
     if (auto attend = value.getDefiningOp<AttendOp>(); attend && !isVector) {

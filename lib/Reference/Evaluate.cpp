@@ -75,7 +75,7 @@ Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
   ArrayRef<int64_t> shape = op.getType().getShape();
   SmallVector<int64_t> resultShape(shape);
   bool perHead = type.getRank() > int64_t(shape.size());
-  bool ofKeys = llvm::all_of(op.getGradients(), isOfKeys);
+  bool ofKeys = isOfKeys(op);
   if (perHead)
     resultShape.insert(resultShape.begin(), ofKeys ? sizes.kvHeads : sizes.heads);
   Array result(resultShape);
@@ -88,8 +88,8 @@ Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
       for (double b : dy)
         result.data[next++] += a * b;
   };
-  for (auto [term, gradient] : llvm::enumerate(op.getGradients()))
-    forSites(isOfKeys(gradient), [&, term = term](const Site &site) { addSite(term, site); });
+  for (size_t term = 0; term < op.getGradients().size(); ++term)
+    forSites(isTermOfKeys(op, term), [&](const Site &site) { addSite(term, site); });
   return result;
 }
 

@@ -86,6 +86,58 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
   }];
 }
 
+def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
+  let summary = "an attention becomes its forward and its backward direction";
+  let description = [{
+    `@name` becomes `@name__forward`, the same with what gradients need as further results, and
+    `@name__backward`, which computes gradients. Maps must be inlined; features are simplified before, so
+    that both directions have the features of the kernels.
+
+    The forward entry gives, beside its results, the output of each attend that gradients need and that is
+    no result anyway (`output0`, ...), and with a denominator or a mean the factors of its rows
+    (`o_factors`, after the output's name). Its results are the same.
+
+    The backward entry takes the arguments, what was kept, and the gradient `d_NAME` of each result. It
+    gives `d_NAME` for each argument in `wrt`, without it for all that reach a result but frequencies,
+    tables of positions and first positions: sequences in their storage type, all else in f32. Its
+    attribute `gradient_of` says what is the gradient of what, `saved` what was kept.
+
+    Each feature op has a rule (`DifferentiableOpInterface`), stated in feature ops; the normalizer is folded
+    into the gradient of the rows, by the factors kept; an attend becomes an `attend_backward`. What has no
+    gradient is an error: `eps_mode = row_max`, frequencies, tables of positions, gradients themselves.
+
+    Numeric contract: exact, up to rounding.
+
+    ```mlir
+    %x = read %q : tensor<?x?x?x4xf32> -> [4]
+    %y = read %k : tensor<?x?x?x4xf32> -> [4]
+    %z = read %v : tensor<?x?x?x8xf32> -> [8]
+    %a = exp %x : [4]
+    %b = exp %y : [4]
+    %o = attend query %a key %b value %z causal normalize <none> : [4], [4], [8]
+    return %o : [8]
+    ```
+    becomes, in the backward entry,
+    ```mlir
+    %dn = read %d_o : tensor<?x?x?x8xf32> -> [8]
+    %x = read %q : tensor<?x?x?x4xf32> -> [4]
+    %y = read %k : tensor<?x?x?x4xf32> -> [4]
+    %z = read %v : tensor<?x?x?x8xf32> -> [8]
+    %a = exp %x : [4]
+    %b = exp %y : [4]
+    %da, %db, %dz = attend_backward query %a leaves (%a) key %b leaves (%b) value %z
+        gradient %dn causal : [4], [4], [4], [4], [8], [8]
+    %dy = hadamard %db, %b : [4], [4]
+    %dx = hadamard %da, %a : [4], [4]
+    return %dx, %dy, %dz : [4], [4], [8]
+    ```
+  }];
+  let options = [
+    ListOption<"wrt", "wrt", "std::string",
+               "Names of the arguments whose gradients are computed, without it all that have one">,
+  ];
+}
+
 def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let summary = "symmetric powers in blocks, which a machine forms faster";
   let description = [{

@@ -60,6 +60,7 @@ def test_every_op(rng):
         x = (2.0 * x - q) / 4.0 + c
         x = (x * c) / (b.squared_norm(q) + 1.0)
         x = b.gelu(b.l2_norm(x, eps=1e-6), form="erf") / (b.absolute(q) + 1.0)
+        x = x + b.is_above(q, 0.25) * b.sign(q) + b.log(b.total(b.exp(q)))
         y = b.softmax(b.sin(k)[::-1], groups=2) + b.cos(k)[[1, 1, 0, 3]]
         return attend(b.tensor(x), b.concat(y), v - v * 0.5, normalizer=none())
 
@@ -75,6 +76,7 @@ def test_every_op(rng):
     x = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-6)
     erf = np.vectorize(__import__("math").erf)
     x = 0.5 * x * (1 + erf(x / np.sqrt(2))) / (abs(q) + 1)
+    x = x + (q > 0.25) * np.sign(q) + np.log(np.exp(q).sum(-1, keepdims=True))
     halves = np.exp(np.sin(k)[..., ::-1]).reshape(1, 9, 1, 2, 2)
     y = (halves / halves.sum(-1, keepdims=True)).reshape(k.shape) + np.cos(k)[..., [1, 1, 0, 3]]
     scores = np.tril(x[0, :, 0] @ y[0, :, 0].T)

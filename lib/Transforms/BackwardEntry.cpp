@@ -1,0 +1,308 @@
+//===- BackwardEntry.cpp - the entry that computes gradients ----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Directions.h"
+#include "dialects/PolyAttn/GradientBuilder.h"
+#include "dialects/PolyAttn/Leaves.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace {
+
+class BackwardEntry {
+public:
+  BackwardEntry(AttentionOp attention, ArrayRef<Kept> kept, ArrayRef<unsigned> wanted)
+      : entry(cloneAs(attention, "__backward")), body(entry.getBody().front()),
+        builder(entry.getContext()), keptOfAttends(kept), wanted(wanted),
+        gradients(builder, [this](Value value) { return active.contains(value); }) {}
+
+  FailureOr<AttentionOp> build();
+
+private:
+  void mergeReads();
+  void bindKept();
+  void bindResultGradients();
+  void markActive();
+  LogicalResult visitAttends(ArrayRef<Operation *> program);
+  LogicalResult visit(AttendOp attend);
+  Value foldNormalizer(AttendOp attend, const Kept &kept, Value dO, Value &dZ);
+  LogicalResult collectResults();
+  void collectResult(BlockArgument argument, StringRef name);
+  void removeForward();
+
+  Value addArgument(StringRef name, Type type) {
+    argumentNames.push_back(name.str());
+    return body.addArgument(type, entry.getLoc());
+  }
+  /// A new argument [B, T, H, d], read before anything else.
+  Value addVector(StringRef name, RankedTensorType type) {
+    Value tensor = addArgument(name, type);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&body);
+    auto vector = FeatureType::vector(entry.getContext(), type.getShape().back());
+    return ReadOp::create(builder, entry.getLoc(), vector, tensor);
+  }
+  void nameGradient(StringRef gradient, StringRef of) {
+    gradientOf.push_back(builder.getNamedAttr(gradient, builder.getStringAttr(of)));
+  }
+  StringRef argumentName(BlockArgument argument) {
+    return cast<StringAttr>(entry.getArgNames()[argument.getArgNumber()]).getValue();
+  }
+  /// Notes the gradient of a decay or a state.
+  LogicalResult addTensor(AttendOp attend, Value tensor, Value gradient);
+
+  AttentionOp entry;
+  Block &body;
+  OpBuilder builder;
+  ArrayRef<Kept> keptOfAttends;
+  ArrayRef<unsigned> wanted;
+  GradientBuilder gradients;
+  llvm::DenseSet<Value> active;                    // what the wanted arguments reach
+  llvm::DenseMap<Operation *, size_t> attendIndex; // in the order of the body
+  llvm::DenseMap<Operation *, Value> outputs;      // by which an attend's output is known
+  llvm::DenseMap<Operation *, Value> factors;
+  llvm::DenseMap<Value, Value> finalGradients;   // of final states
+  llvm::DenseMap<Value, Value> tensorGradients;  // of decays and initial states
+  SmallVector<std::string> argumentNames, saved; // of new arguments
+  SmallVector<NamedAttribute> gradientOf;
+  SmallVector<std::string> resultNames;
+  SmallVector<Value> results;
+  SmallVector<Attribute> resultTypes;
+};
+
+} // namespace
+
+/// One read for each tensor, so that its gradient is that of one value.
+void BackwardEntry::mergeReads() {
+  llvm::DenseMap<std::pair<Value, Type>, ReadOp> reads;
+  for (auto read : llvm::make_early_inc_range(body.getOps<ReadOp>())) {
+    auto [it, isNew] = reads.try_emplace({read.getTensor(), read.getType()}, read);
+    if (isNew)
+      continue;
+    read.replaceAllUsesWith(it->second.getResult());
+    read.erase();
+  }
+}
+
+/// Takes what the forward kept in place of what an attend computes.
+void BackwardEntry::bindKept() {
+  for (auto [index, attend] : llvm::enumerate(llvm::to_vector(body.getOps<AttendOp>()))) {
+    const Kept &kept = keptOfAttends[index];
+    attendIndex[attend] = index;
+    outputs[attend] = attend.getOutput();
+    if (!kept.output.empty()) {
+      outputs[attend] = addVector(kept.output, kept.outputType);
+      attend.getOutput().replaceAllUsesWith(outputs[attend]);
+      saved.push_back(kept.output);
+    }
+    if (!kept.factors.empty()) {
+      factors[attend] = addVector(kept.factors, rowsType(entry.getContext(), 2));
+      saved.push_back(kept.factors);
+    }
+  }
+}
+
+/// The gradients of the results, which the caller has.
+void BackwardEntry::bindResultGradients() {
+  auto ret = cast<ReturnOp>(body.getTerminator());
+  for (auto [value, name, type] :
+       llvm::zip(ret.getResults(), entry.getResultNames(), entry.getResultTypes())) {
+    StringRef of = cast<StringAttr>(name).getValue();
+    std::string gradient = ("d_" + of).str();
+    auto tensor = cast<RankedTensorType>(cast<TypeAttr>(type).getValue());
+    if (!active.contains(value))
+      continue;
+    nameGradient(gradient, of);
+    if (isa<FeatureType>(value.getType()))
+      gradients.addTo(value, addVector(gradient, tensor));
+    else
+      finalGradients[value] = addArgument(gradient, tensor);
+  }
+}
+
+void BackwardEntry::markActive() {
+  for (unsigned index : wanted)
+    active.insert(body.getArgument(index));
+  for (Operation &op : body) {
+    if (llvm::none_of(op.getOperands(), [&](Value operand) { return active.contains(operand); }))
+      continue;
+    active.insert(op.result_begin(), op.result_end());
+    if (Value output = outputs.lookup(&op))
+      active.insert(output);
+  }
+}
+
+/// dN = dO f0 and dZ = -<dO, o> f1: no branch of the normalizer is taken again, as another order of
+/// sums might fall on its other side.
+Value BackwardEntry::foldNormalizer(AttendOp attend, const Kept &kept, Value dO, Value &dZ) {
+  if (kept.factors.empty())
+    return dO;
+  Value ofN = gradients.slice(factors[attend], 0, 1), ofZ = gradients.slice(factors[attend], 1, 1);
+  if (attend.getNormalizer().hasDenominator())
+    dZ = gradients.scale(gradients.mul({gradients.dot(dO, outputs[attend]), ofZ}), -1);
+  return gradients.mul({dO, ofN});
+}
+
+LogicalResult BackwardEntry::addTensor(AttendOp attend, Value tensor, Value gradient) {
+  if (!tensor || !active.contains(tensor))
+    return success();
+  if (!tensorGradients.try_emplace(tensor, gradient).second)
+    return attend.emitOpError("takes the same tensor as another attend, '")
+           << argumentName(cast<BlockArgument>(tensor))
+           << "', and sums of gradients of decays and states are not supported";
+  return success();
+}
+
+LogicalResult BackwardEntry::visit(AttendOp attend) {
+  if (!active.contains(attend.getOutput()))
+    return success();
+  gradients.setLocation(attend.getLoc());
+  Value dO = gradients.gradientOf(outputs[attend]), ofState, ofNormalizer;
+  if (attend.getFinalState()) {
+    ofState = finalGradients.lookup(attend.getFinalStates()[0]);
+    if (attend.getFinalStates().size() > 1)
+      ofNormalizer = finalGradients.lookup(attend.getFinalStates()[1]);
+  }
+  if (!dO && !ofState && !ofNormalizer)
+    return success();
+  if (!dO)
+    dO = gradients.create<ConstantOp>(APFloat(0.0), attend.getOutput().getType().getWidth());
+  Value dZ, dN = foldNormalizer(attend, keptOfAttends[attendIndex[attend]], dO, dZ);
+  SmallVector<Value> queryLeaves = leavesOf(attend.getQuery()),
+                     keyLeaves = leavesOf(attend.getKey()), localQueryLeaves, localKeyLeaves;
+  if (attend.getLocalQuery()) {
+    localQueryLeaves = leavesOf(attend.getLocalQuery());
+    localKeyLeaves = leavesOf(attend.getLocalKey());
+  }
+  auto op = gradients.create<AttendBackwardOp>(
+      attend.getQuery(), queryLeaves, attend.getKey(), keyLeaves, attend.getValue(),
+      attend.getLocalQuery(), localQueryLeaves, attend.getLocalKey(), localKeyLeaves, dN, dZ,
+      attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer(), ofState,
+      ofNormalizer, attend.getMaskAttr(), attend.getScoreScaleAttr(), attend.getDecayFactorsAttr(),
+      attend.getGateHeadsAttr(), attend.getGroupingAttr(), attend.getBlockAttr(),
+      attend.getScheduleAttr());
+  auto addLeaves = [&](ArrayRef<Value> leaves, ResultRange results) {
+    for (auto [leaf, gradient] : llvm::zip(leaves, results))
+      gradients.addTo(leaf, gradient);
+  };
+  addLeaves(queryLeaves, op.getQueryLeafGradients());
+  addLeaves(keyLeaves, op.getKeyLeafGradients());
+  addLeaves(localQueryLeaves, op.getLocalQueryLeafGradients());
+  addLeaves(localKeyLeaves, op.getLocalKeyLeafGradients());
+  gradients.addTo(attend.getValue(), op.getValueGradient());
+  return success(
+      succeeded(addTensor(attend, attend.getDecay(), op.getDecayGradient())) &&
+      succeeded(addTensor(attend, attend.getInitialState(), op.getInitialStateGradient())) &&
+      succeeded(
+          addTensor(attend, attend.getInitialNormalizer(), op.getInitialNormalizerGradient())));
+}
+
+/// The program from its last op to its first.
+LogicalResult BackwardEntry::visitAttends(ArrayRef<Operation *> program) {
+  for (Operation *op : llvm::reverse(program)) {
+    if (auto attend = dyn_cast<AttendOp>(op)) {
+      if (failed(visit(attend)))
+        return failure();
+    } else if (isa<DifferentiableOpInterface>(op)) {
+      gradients.visit(op);
+    }
+  }
+  return failure(gradients.hasRefused());
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// The gradient of an argument: of a sequence as it is stored, of all else in f32.
+void BackwardEntry::collectResult(BlockArgument argument, StringRef name) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  Value gradient = tensorGradients.lookup(argument);
+  for (Operation *user : argument.getUsers()) {
+    auto read = dyn_cast<ReadOp>(user);
+    if (!read)
+      continue;
+    gradients.setLocation(read.getLoc());
+    if (isa<FeatureType>(read.getType())) {
+      gradient = gradients.gradientOf(read.getResult());
+    } else {
+      gradient = gradients.weightGradientOf(read.getResult());
+      type = RankedTensorType::get(type.getShape(), builder.getF32Type());
+    }
+  }
+  if (!gradient)
+    return;
+  std::string resultName = ("d_" + name).str();
+  nameGradient(resultName, name);
+  resultNames.push_back(resultName);
+  results.push_back(gradient);
+  resultTypes.push_back(TypeAttr::get(type));
+}
+
+LogicalResult BackwardEntry::collectResults() {
+  for (unsigned index : wanted) {
+    BlockArgument argument = body.getArgument(index);
+    collectResult(argument, argumentName(argument));
+  }
+  if (results.empty())
+    return entry.emitOpError("has no gradient: no result depends on what it is differentiated by");
+  return success();
+}
+
+/// Leaves of the forward program what gradients are computed from.
+void BackwardEntry::removeForward() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+FailureOr<AttentionOp> BackwardEntry::build() {
+  mergeReads();
+  SmallVector<Operation *> program;
+  for (Operation &op : body.without_terminator())
+    program.push_back(&op);
+  builder.setInsertionPoint(body.getTerminator());
+  bindKept();
+  markActive();
+  bindResultGradients();
+  if (failed(visitAttends(program)) || failed(collectResults())) {
+    entry.erase();
+    return failure();
+  }
+  auto ret = cast<ReturnOp>(body.getTerminator());
+  ret.getResultsMutable().assign(results);
+  removeForward();
+  entry.setArgNamesAttr(withStrings(entry.getArgNames(), argumentNames));
+  entry.setResultNamesAttr(withStrings(builder.getArrayAttr({}), resultNames));
+  entry.setResultTypesAttr(builder.getArrayAttr(resultTypes));
+  entry.setGradientOfAttr(builder.getDictionaryAttr(gradientOf));
+  entry.setSavedAttr(withStrings(builder.getArrayAttr({}), saved));
+  return entry;
+}
+
+/// Folds what rules have built of constants, and computes equal vectors once.
+static LogicalResult cleanUp(AttentionOp entry) {
+  RewritePatternSet patterns(entry.getContext());
+  entry->getDialect()->getCanonicalizationPatterns(patterns);
+  IRRewriter rewriter(entry.getContext());
+  DominanceInfo dominance(entry);
+  eliminateCommonSubExpressions(rewriter, dominance, entry);
+  return applyPatternsGreedily(entry.getBody(), std::move(patterns));
+}
+
+FailureOr<AttentionOp> polyattn::buildBackward(AttentionOp attention, ArrayRef<Kept> kept,
+                                               ArrayRef<unsigned> wanted) {
+  FailureOr<AttentionOp> backward = BackwardEntry(attention, kept, wanted).build();
+  if (failed(backward) || failed(cleanUp(*backward)))
+    return failure();
+  return backward;
+}

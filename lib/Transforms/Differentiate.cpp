@@ -1,0 +1,122 @@
+//===- Differentiate.cpp - an attention becomes its two directions --------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Directions.h"
+#include "polyattn/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace polyattn {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "lib/Transforms/Passes.h.inc"
+} // namespace polyattn
+
+//===----------------------------------------------------------------------===//
+// What has no gradient
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkOp(Operation &op) {
+  if (auto attend = dyn_cast<AttendOp>(op)) {
+    if (attend.getNormalizer().needsRowMax())
+      return attend.emitOpError("has no gradient with `eps_mode = row_max`: the largest score of a "
+                                "row is not known from its sums");
+    if (attend.getFactors())
+      return attend.emitOpError("keeps factors for a gradient already");
+    if (attend.getMask() != Mask::Causal && attend.getMask() != Mask::Full)
+      return attend.emitOpError("has no gradient with this mask: second derivatives are not "
+                                "supported");
+    return success();
+  }
+  if (isa<AttendBackwardOp, WeightGradientOp>(op))
+    return op.emitOpError("is a gradient: second derivatives are not supported");
+  if (isa<ApplyOp>(op))
+    return op.emitOpError("applies a map; maps must be inlined before they are differentiated");
+  return success();
+}
+
+/// A tensor of which nobody asks the gradient unless it is named: numbers that are given, not
+/// learned.
+static bool isGiven(AttentionOp attention, BlockArgument argument) {
+  if (argument == attention.getFirstPositionArgument())
+    return true;
+  return llvm::any_of(argument.getUses(), [](OpOperand &use) {
+    auto read = dyn_cast<ReadOp>(use.getOwner());
+    if (!read)
+      return false;
+    if (cast<RankedTensorType>(read.getTensor().getType()).getRank() == 3 &&
+        isa<FeatureType>(read.getType()))
+      return true;
+    return llvm::any_of(read->getUses(), [](OpOperand &inner) {
+      return isa<RopeOp>(inner.getOwner()) && inner.getOperandNumber() == 1;
+    });
+  });
+}
+
+/// A named argument that no rule refuses, as none has a rule for it.
+static LogicalResult checkNamed(AttentionOp attention, BlockArgument argument, StringRef name) {
+  if (argument == attention.getFirstPositionArgument())
+    return attention.emitOpError("has no gradient for its first position '") << name << "'";
+  for (OpOperand &use : argument.getUses()) {
+    auto read = dyn_cast<ReadOp>(use.getOwner());
+    if (read && isa<FeatureType>(read.getType()) &&
+        cast<RankedTensorType>(argument.getType()).getRank() == 3)
+      return read.emitOpError("has no gradient: '")
+             << name << "' is a table of positions, and sums over the batch are not supported";
+  }
+  return success();
+}
+
+static FailureOr<SmallVector<unsigned>> wantedArguments(AttentionOp attention,
+                                                        ArrayRef<std::string> names) {
+  SmallVector<unsigned> wanted;
+  for (BlockArgument argument : attention.getBody().getArguments())
+    if (names.empty() && !argument.use_empty() && !isGiven(attention, argument))
+      wanted.push_back(argument.getArgNumber());
+  for (StringRef name : names) {
+    auto all = llvm::to_vector(attention.getArgNames().getAsValueRange<StringAttr>());
+    auto it = llvm::find(all, name);
+    if (it == all.end())
+      return attention.emitOpError("has no argument '") << name << "' to be differentiated by";
+    unsigned index = it - all.begin();
+    if (failed(checkNamed(attention, attention.getBody().getArgument(index), name)))
+      return failure();
+    wanted.push_back(index);
+  }
+  llvm::sort(wanted);
+  wanted.erase(llvm::unique(wanted), wanted.end());
+  return wanted;
+}
+
+namespace {
+
+struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
+  using DifferentiateBase::DifferentiateBase;
+
+  void runOnOperation() override {
+    for (auto attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>()))
+      if (failed(differentiate(attention)))
+        return signalPassFailure();
+  }
+
+  LogicalResult differentiate(AttentionOp attention) {
+    for (Operation &op : attention.getBody().front())
+      if (failed(checkOp(op)))
+        return failure();
+    FailureOr<SmallVector<unsigned>> wanted = wantedArguments(attention, wrt);
+    if (failed(wanted))
+      return failure();
+    SmallVector<Kept> kept = keptOf(attention);
+    if (failed(buildBackward(attention, kept, *wanted)))
+      return failure();
+    buildForward(attention, kept);
+    attention.erase();
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,103 @@
+//===- ForwardEntry.cpp - the forward entry and what it keeps -------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Directions.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); }
+
+RankedTensorType polyattn::rowsType(MLIRContext *context, int64_t width) {
+  constexpr int64_t any = ShapedType::kDynamic;
+  return RankedTensorType::get({any, any, any, width}, Float32Type::get(context));
+}
+
+SmallVector<Kept> polyattn::keptOf(AttentionOp attention) {
+  SmallVector<Kept> result;
+  auto ret = cast<ReturnOp>(attention.getBody().front().getTerminator());
+  for (auto attend : attention.getBody().getOps<AttendOp>()) {
+    Kept kept;
+    NormalizerAttr normalizer = attend.getNormalizer();
+    std::string name = "output" + std::to_string(result.size());
+    RankedTensorType type = rowsType(attend.getContext(), widthOf(attend.getOutput()));
+    for (auto [value, resultName, resultType] :
+         llvm::zip(ret.getResults(), attention.getResultNames(), attention.getResultTypes())) {
+      if (value != attend.getOutput())
+        continue;
+      name = cast<StringAttr>(resultName).getValue().str();
+      type = cast<RankedTensorType>(cast<TypeAttr>(resultType).getValue());
+      kept.isResult = true;
+    }
+    bool isUsed = llvm::any_of(attend.getOutput().getUsers(),
+                               [](Operation *user) { return !isa<ReturnOp>(user); });
+    if (isUsed || normalizer.hasDenominator())
+      kept.output = name;
+    if (normalizer.hasDenominator() || normalizer.isMean())
+      kept.factors = name + "_factors";
+    kept.outputType = type;
+    result.push_back(kept);
+  }
+  return result;
+}
+
+ArrayAttr polyattn::withStrings(ArrayAttr names, ArrayRef<std::string> more) {
+  SmallVector<Attribute> all(names.begin(), names.end());
+  for (StringRef name : more)
+    all.push_back(StringAttr::get(names.getContext(), name));
+  return ArrayAttr::get(names.getContext(), all);
+}
+
+/// An attend that gives its factors, too.
+static AttendOp withFactors(AttendOp attend) {
+  OpBuilder builder(attend);
+  OperationState state(attend.getLoc(), attend->getName());
+  state.addOperands(attend->getOperands());
+  state.addAttributes(attend->getAttrs());
+  state.addAttribute(attend.getFactorsAttrName(), builder.getUnitAttr());
+  state.addTypes(attend->getResultTypes());
+  state.addTypes(FeatureType::vector(attend.getContext(), 2));
+  auto result = cast<AttendOp>(builder.create(state));
+  attend->replaceAllUsesWith(result->getResults().drop_back());
+  attend.erase();
+  return result;
+}
+
+AttentionOp polyattn::cloneAs(AttentionOp attention, StringRef suffix) {
+  OpBuilder builder(attention->getContext());
+  builder.setInsertionPointAfter(attention);
+  auto clone = cast<AttentionOp>(builder.clone(*attention));
+  clone.setSymName((attention.getSymName() + suffix).str());
+  return clone;
+}
+
+AttentionOp polyattn::buildForward(AttentionOp attention, ArrayRef<Kept> keptOfAttends) {
+  AttentionOp forward = cloneAs(attention, "__forward");
+  Block &body = forward.getBody().front();
+  auto ret = cast<ReturnOp>(body.getTerminator());
+  SmallVector<std::string> names;
+  SmallVector<Value> values;
+  SmallVector<Attribute> types(forward.getResultTypes().begin(), forward.getResultTypes().end());
+  auto add = [&](StringRef name, Value value, Type type) {
+    names.push_back(name.str());
+    values.push_back(value);
+    types.push_back(TypeAttr::get(type));
+  };
+  auto attends = llvm::to_vector(body.getOps<AttendOp>());
+  for (auto [attend, kept] : llvm::zip(attends, keptOfAttends)) {
+    AttendOp op = kept.factors.empty() ? attend : withFactors(attend);
+    if (!kept.output.empty() && !kept.isResult)
+      add(kept.output, op.getOutput(), kept.outputType);
+    if (!kept.factors.empty())
+      add(kept.factors, op.getRowFactors(), rowsType(op.getContext(), 2));
+  }
+  ret.getResultsMutable().append(values);
+  forward.setResultNamesAttr(withStrings(forward.getResultNames(), names));
+  forward.setResultTypesAttr(ArrayAttr::get(forward.getContext(), types));
+  return forward;
+}

@@ -1,0 +1,20 @@
+// RUN: polyattn-opt --polyattn-differentiate="wrt=k,w" %s | FileCheck %s
+
+// Only what is asked for, in the order of the arguments.
+// CHECK-LABEL: polyattn.attention @a__backward
+// CHECK-SAME:    -> (d_k: tensor<?x?x?x4xf32>, d_w: tensor<4xf32>)
+// CHECK-SAME:    gradient_of = {d_k = "k", d_o = "o", d_w = "w"}
+// CHECK:         [[G:%.*]]:3 = attend_backward
+// CHECK-NOT:     [[G]]#0
+// CHECK-NOT:     [[G]]#2
+// CHECK:         return
+polyattn.attention @a(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x5xf32>,
+                      %w: tensor<4xf32>) -> (o: tensor<?x?x?x5xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %u = read %w : tensor<4xf32> -> 4
+  %b = mul_vec %y, %u : [4], 4
+  %c = read %v : tensor<?x?x?x5xf32> -> [5]
+  %o = attend query %x key %b value %c causal normalize <none> : [4], [4], [5]
+  return %o : [5]
+}
