@@ -41,7 +41,16 @@ Arithmetic Arithmetic::of(ElementType type) {
   return {};
 }
 
+Arithmetic Arithmetic::ofSplitTF32() {
+  Arithmetic arithmetic = of(ElementType::F32);
+  // Numbers of tf32 are multiples of 2^-136, as are both parts of a number.
+  arithmetic.least = 0x1p-136 / (2 * arithmetic.unit);
+  return arithmetic;
+}
+
 double Disturbance::operator()(double x) {
+  if (way != Way::AtRandom && std::isfinite(x))
+    return x + (way == Way::Upwards ? 1 : -1) * arithmetic.unit * std::fabs(x);
   double random = double(engine() >> 11) * 0x1p-52 - 1; // in [-1, 1)
   if (x == 0 || !std::isfinite(x))
     return x;
@@ -50,7 +59,8 @@ double Disturbance::operator()(double x) {
   if (std::fabs(x) < arithmetic.least) {
     // Zero, or a multiple of the least number on either side.
     double least = 2 * arithmetic.unit * arithmetic.least;
-    return flushes ? 0 : least * std::floor(x / least + (random + 1) / 2);
+    bool isFlushed = flushes && std::fabs(x) < arithmetic.leastNormal;
+    return isFlushed ? 0 : least * std::floor(x / least + (random + 1) / 2);
   }
   return x * (1 + arithmetic.unit * random);
 }
@@ -69,16 +79,33 @@ bool driver::hasQuickRecurrentReading(AttentionOp attention, const CallSizes &si
 
 void driver::sampleReading(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
                            Reading reading, const Selection &selection,
-                           const Arithmetic &arithmetic, int count,
+                           const ArithmeticOfAttention &arithmetic, int count,
                            llvm::function_ref<void(ArrayRef<Array>)> show) {
   for (int sample = 0; sample < count; ++sample) {
-    Disturbance vectors(arithmetic, sample), sums(Arithmetic::of(ElementType::F32), sample + 100);
+    Disturbance vectors(arithmetic.vectors, sample), sums(arithmetic.sums, sample + 100);
     auto results = evaluate(attention, arguments, sizes, reading, selection, std::ref(vectors),
                             std::ref(sums));
     if (failed(results))
       return;
     show(*results);
   }
+}
+
+void driver::sampleThresholds(AttentionOp attention, ArrayRef<Array> arguments,
+                              const CallSizes &sizes, Reading reading, const Selection &selection,
+                              llvm::function_ref<void(ArrayRef<Array>)> show) {
+  for (auto way : {Disturbance::Way::Upwards, Disturbance::Way::Downwards}) {
+    Disturbance sums(Arithmetic::of(ElementType::F32), 0, way);
+    auto results = evaluate(attention, arguments, sizes, reading, selection, {}, std::ref(sums));
+    if (failed(results))
+      return;
+    show(*results);
+  }
+}
+
+bool driver::isJump(double far, double size, double spread) {
+  constexpr double kPartOfRow = 0.1, kTimesSpread = 100;
+  return far > kPartOfRow * size && far > kTimesSpread * spread;
 }
 
 double driver::distance(ArrayRef<double> a, ArrayRef<double> b) {
@@ -143,16 +170,24 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
     arguments.push_back(toArray(tensor));
   Selection selection = selectionOf(oracle, expectation, rows);
   // What leaves the range of the type is no matter of condition.
-  Arithmetic arithmetic{Arithmetic::of(oracle.arithmetic).unit, HUGE_VAL, 0};
+  Arithmetic unlimited{Arithmetic::of(oracle.arithmetic).unit, HUGE_VAL, 0};
+  ArithmeticOfAttention arithmetic{unlimited, Arithmetic::of(ElementType::F32)};
+  auto distanceOf = [&](const DoubtfulRow &row, ArrayRef<Array> moved) {
+    const Array &exact = expectation.results[row.result];
+    int64_t width = exact.shape.back();
+    return distance(ArrayRef(exact.data).slice(row.row * width, width),
+                    ArrayRef(moved[row.result].data).slice(row.row * width, width));
+  };
   auto look = [&](ArrayRef<Array> moved) {
-    for (DoubtfulRow &row : rows) {
-      const Array &exact = expectation.results[row.result];
-      int64_t width = exact.shape.back();
-      double far = distance(ArrayRef(exact.data).slice(row.row * width, width),
-                            ArrayRef(moved[row.result].data).slice(row.row * width, width));
-      if (std::isfinite(far))
+    for (DoubtfulRow &row : rows)
+      if (double far = distanceOf(row, moved); std::isfinite(far))
         row.spread = std::max(row.spread, far);
-    }
+  };
+  auto lookForJumps = [&](ArrayRef<Array> moved) {
+    for (DoubtfulRow &row : rows)
+      if (double far = distanceOf(row, moved);
+          std::isfinite(far) && isJump(far, row.size, row.spread))
+        row.spread = far;
   };
   auto sample = [&](Reading reading) {
     sampleReading(oracle.attention, arguments, oracle.inputs.sizes, reading, selection, arithmetic,
@@ -163,4 +198,6 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
   if (expectation.reading != Reading::Recurrent && hasPlainFeatures(oracle.attention) &&
       hasQuickRecurrentReading(oracle.attention, oracle.inputs.sizes))
     sample(Reading::Recurrent);
+  sampleThresholds(oracle.attention, arguments, oracle.inputs.sizes, expectation.reading, selection,
+                   lookForJumps);
 }

@@ -21,34 +21,57 @@ namespace polyattn::driver {
 
 /// What a number becomes when it is computed.
 struct Arithmetic {
-  /// The largest relative change, the largest finite number, the least normal one.
+  /// The largest relative change, the largest finite number, and the least number that keeps all
+  /// digits; those below it change by as much as it does.
   double unit, largest, least;
+  /// The least normal number: what is below it may be taken for zero.
+  double leastNormal = least;
 
   static Arithmetic of(ElementType type);
+  /// f32, whose numbers are multiplied as the sum of two of tf32. The second one of a small number
+  /// is below the normal numbers.
+  static Arithmetic ofSplitTF32();
 };
 
-/// An arithmetic that changes every number that it is given, at random. Those of even seeds flush
-/// what is below all normal numbers to zero.
+/// An arithmetic that changes every number that it is given.
 class Disturbance {
 public:
-  Disturbance(const Arithmetic &arithmetic, uint64_t seed)
-      : arithmetic(arithmetic), flushes(seed % 2 == 0), engine(seed) {}
+  enum class Way { AtRandom, Upwards, Downwards };
+  /// Disturbances of even seeds flush what is below all normal numbers to zero.
+  Disturbance(const Arithmetic &arithmetic, uint64_t seed, Way way = Way::AtRandom)
+      : arithmetic(arithmetic), flushes(seed % 2 == 0), way(way), engine(seed) {}
   double operator()(double x);
 
 private:
   Arithmetic arithmetic;
   bool flushes;
+  Way way;
   std::mt19937_64 engine;
 };
 
 /// Whether a running state of features can be asked, and soon.
 bool hasQuickRecurrentReading(AttentionOp attention, const CallSizes &sizes);
 
-/// Evaluates an attention by a reading, `count` times in an arithmetic of vectors beside f32 for
-/// scores and sums, and shows each result. What the reading refuses is not shown.
+/// What vectors are computed in, and what scores and sums are.
+struct ArithmeticOfAttention {
+  Arithmetic vectors, sums;
+};
+
+/// Evaluates an attention by a reading, `count` times in an arithmetic, and shows each result. What
+/// the reading refuses is not shown.
 void sampleReading(AttentionOp attention, llvm::ArrayRef<Array> arguments, const CallSizes &sizes,
-                   Reading reading, const Selection &selection, const Arithmetic &arithmetic,
-                   int count, llvm::function_ref<void(llvm::ArrayRef<Array>)> show);
+                   Reading reading, const Selection &selection,
+                   const ArithmeticOfAttention &arithmetic, int count,
+                   llvm::function_ref<void(llvm::ArrayRef<Array>)> show);
+
+/// The same twice, with all scores and terms rounded up and with all rounded down. This moves a sum
+/// that lies at a threshold of the normalizer to either side of it.
+void sampleThresholds(AttentionOp attention, llvm::ArrayRef<Array> arguments,
+                      const CallSizes &sizes, Reading reading, const Selection &selection,
+                      llvm::function_ref<void(llvm::ArrayRef<Array>)> show);
+/// Whether a row that moves so `far` is one at a threshold: sums that only lose digits move it by
+/// little, or by about as much as the samples in arithmetic do.
+bool isJump(double far, double size, double spread);
 
 /// In the 2-norm; infinite where a number is none.
 double distance(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b);

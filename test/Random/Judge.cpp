@@ -48,18 +48,31 @@ Judge Judge::of(const Arithmetic &arithmetic, std::vector<Array> reference, int6
   return judge;
 }
 
-void Judge::addSample(ArrayRef<Array> sample) {
+void Judge::forRows(ArrayRef<Array> sample,
+                    llvm::function_ref<void(double size, double far, double &spread)> look) {
   for (auto [exact, disturbed, rows] : llvm::zip(reference, sample, spread))
     for (size_t row = 0; row < rows.size(); ++row) {
       size_t width = widthOf(exact), first = row * width;
-      rows[row] =
-          std::max(rows[row], driver::distance(ArrayRef(exact.data).slice(first, width),
-                                               ArrayRef(disturbed.data).slice(first, width)));
+      auto expected = ArrayRef(exact.data).slice(first, width);
+      look(norm(expected), driver::distance(expected, ArrayRef(disturbed.data).slice(first, width)),
+           rows[row]);
     }
 }
 
+void Judge::addSample(ArrayRef<Array> sample) {
+  forRows(sample, [](double size, double far, double &spread) { spread = std::max(spread, far); });
+}
+
+void Judge::addThresholdSample(ArrayRef<Array> sample) {
+  forRows(sample, [](double size, double far, double &spread) {
+    if (driver::isJump(far, size, spread))
+      spread = far;
+  });
+}
+
 llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> tensors,
-                                 const CallSizes &sizes, const Arithmetic &arithmetic) {
+                                 const CallSizes &sizes, const Arithmetic &arithmetic,
+                                 const Arithmetic &sums) {
   std::vector<Array> arguments;
   for (const HostTensor &tensor : tensors)
     arguments.push_back(toArray(tensor));
@@ -69,8 +82,10 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
   Judge judge = of(arithmetic, std::move(*exact), sizes.keys);
   for (Reading reading : {Reading::Scores, Reading::Recurrent})
     if (reading == Reading::Scores || driver::hasQuickRecurrentReading(attention, sizes))
-      driver::sampleReading(attention, arguments, sizes, reading, {}, arithmetic, kSamples,
+      driver::sampleReading(attention, arguments, sizes, reading, {}, {arithmetic, sums}, kSamples,
                             [&](ArrayRef<Array> sample) { judge.addSample(sample); });
+  driver::sampleThresholds(attention, arguments, sizes, Reading::Scores, {},
+                           [&](ArrayRef<Array> sample) { judge.addThresholdSample(sample); });
   return judge;
 }
 

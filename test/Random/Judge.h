@@ -28,10 +28,13 @@ public:
   /// Asks the oracle for the rows and how well they are determined. Fails, with the context's
   /// diagnostic, where it refuses the program.
   static llvm::Expected<Judge> ask(AttentionOp attention, llvm::ArrayRef<HostTensor> arguments,
-                                   const CallSizes &sizes, const Arithmetic &arithmetic);
+                                   const CallSizes &sizes, const Arithmetic &arithmetic,
+                                   const Arithmetic &sums);
 
   /// The same rows by another arithmetic.
   void addSample(llvm::ArrayRef<Array> sample);
+  /// The same rows with all sums moved one way: rows that jump lie at a threshold.
+  void addThresholdSample(llvm::ArrayRef<Array> sample);
 
   struct Verdict {
     /// The first row that is wrong; empty where none is.
@@ -46,6 +49,10 @@ public:
              Verdict &verdict) const;
 
 private:
+  /// Calls `look` with the size of each row of a sample, how far it is from the reference, and its
+  /// spread.
+  void forRows(llvm::ArrayRef<Array> sample,
+               llvm::function_ref<void(double size, double far, double &spread)> look);
   void judgeRow(size_t number, size_t row, llvm::StringRef name, ElementType type,
                 const Array &result, Verdict &verdict) const;
 

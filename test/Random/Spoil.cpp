@@ -7,6 +7,7 @@
 
 #include "Spoil.h"
 #include "Choices.h"
+#include <cctype>
 
 using namespace polyattn::random;
 
@@ -66,6 +67,23 @@ static constexpr Mistake kMistakes[] = {
     {" : [", " : [9223372036854775808"},
 };
 
+/// Whether `at` is in the type of an argument that nothing reads, whose type nobody asks about.
+static bool isOfUnusedArgument(const std::string &text, size_t at) {
+  if (at < 2 || text.compare(at - 2, 2, ": ") != 0)
+    return false;
+  size_t name = text.rfind('%', at);
+  if (name == std::string::npos || text.find_first_of(" ,(", name) < at - 1)
+    return false;
+  std::string argument = text.substr(name, at - 2 - name);
+  int uses = 0;
+  for (size_t use = text.find(argument); use != std::string::npos;
+       use = text.find(argument, use + 1)) {
+    size_t end = use + argument.size();
+    uses += end == text.size() || !(std::isalnum(text[end]) || text[end] == '_');
+  }
+  return uses == 1;
+}
+
 std::string polyattn::random::spoil(Choices &choices, const std::string &text) {
   size_t count = sizeof(kMistakes) / sizeof(kMistakes[0]);
   size_t first = size_t(choices.below(int64_t(count)));
@@ -74,7 +92,8 @@ std::string polyattn::random::spoil(Choices &choices, const std::string &text) {
     std::vector<size_t> places;
     for (size_t at = text.find(mistake.right); at != std::string::npos;
          at = text.find(mistake.right, at + 1))
-      places.push_back(at);
+      if (!isOfUnusedArgument(text, at))
+        places.push_back(at);
     if (places.empty())
       continue;
     std::string spoiled = text;

@@ -81,7 +81,7 @@ public:
     TrialReport::Entry &oracle = addEntry(report, "oracle");
     if (llvm::Error error = prepare())
       return conclude(oracle, Outcome::Refused, messageOf(std::move(error)));
-    if (!judgeFor(ElementType::F32))
+    if (!judgeFor(/*gpu=*/false))
       return conclude(oracle, diagnostics.empty() ? Outcome::Wrong : Outcome::Refused, diagnostics);
     oracle.outcome = Outcome::Right;
     for (const std::string &target : trial.targets)
@@ -133,11 +133,16 @@ private:
     return llvm::Error::success();
   }
 
-  /// Numbers in products of a GPU have the type that tensors hold; elsewhere all are f32.
-  const Judge *judgeFor(ElementType type) {
-    std::optional<Judge> &judge = judges[static_cast<int>(type)];
+  /// Numbers in products of a GPU have the type that tensors hold, f32 as two of tf32; elsewhere
+  /// all are f32.
+  const Judge *judgeFor(bool gpu) {
+    ElementType type = gpu ? storageType() : ElementType::F32;
+    bool split = gpu && type == ElementType::F32;
+    std::optional<Judge> &judge = judges[split ? 3 : static_cast<int>(type)];
     if (!judge) {
-      auto asked = Judge::ask(attention, arguments, sizes, Arithmetic::of(type));
+      Arithmetic sums = split ? Arithmetic::ofSplitTF32() : Arithmetic::of(ElementType::F32);
+      Arithmetic vectors = split ? sums : Arithmetic::of(type);
+      auto asked = Judge::ask(attention, arguments, sizes, vectors, sums);
       if (!asked) {
         llvm::consumeError(asked.takeError());
         return nullptr;
@@ -171,8 +176,7 @@ private:
       return conclude(entry, Outcome::Wrong, messageOf(std::move(error)));
     if (trial.invariant && !sameOnOtherThreads(**executable, call))
       return conclude(entry, Outcome::Wrong, "an invariant kernel's numbers depend on its threads");
-    bool gpu = name.starts_with("emulator");
-    const Judge *judge = judgeFor(gpu ? storageType() : ElementType::F32);
+    const Judge *judge = judgeFor(name.starts_with("emulator") || name.starts_with("tile-"));
     Judge::Verdict verdict;
     for (auto [i, tensor] : llvm::enumerate(signature.results))
       judge->judge(i, tensor.name, tensor.type, toArray(results[i]), verdict);
@@ -229,7 +233,7 @@ private:
   Signature signature;
   CallSizes sizes;
   std::vector<HostTensor> arguments, results;
-  std::optional<Judge> judges[3];
+  std::optional<Judge> judges[4];
 };
 
 } // namespace

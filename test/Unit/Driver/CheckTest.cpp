@@ -135,3 +135,26 @@ TEST(Disturbance, ChangesNumbersAsTheirTypeDoes) {
     }
   }
 }
+
+TEST(Disturbance, MovesAllNumbersOneWay) {
+  Arithmetic arithmetic = Arithmetic::of(ElementType::F32);
+  Disturbance up(arithmetic, 0, Disturbance::Way::Upwards);
+  Disturbance down(arithmetic, 0, Disturbance::Way::Downwards);
+  for (double x : {3.0, -3.0, 1e-30, 1e30}) {
+    EXPECT_GT(up(x), x);
+    EXPECT_LT(down(x), x);
+    EXPECT_NEAR(up(x), x, arithmetic.unit * std::fabs(x) * 1.001);
+  }
+  EXPECT_EQ(up(0), 0);
+  EXPECT_EQ(up(HUGE_VAL), HUGE_VAL);
+}
+
+/// 2^-120 is the sum of two numbers of tf32 to 16 binary digits, not to 24.
+TEST(Disturbance, KnowsWhatSplitNumbersLoseNearTheEndOfTheRange) {
+  Disturbance split(Arithmetic::ofSplitTF32(), 1);
+  double x = 0x1p-120 * (1 + 0x1p-18), furthest = 0;
+  for (int i = 0; i < 100; ++i)
+    furthest = std::max(furthest, std::fabs(split(x) - x));
+  EXPECT_GT(furthest, 0x1p-139);
+  EXPECT_LE(furthest, 0x1p-136);
+}
