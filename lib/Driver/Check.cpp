@@ -211,6 +211,7 @@ llvm::Expected<Expectation> driver::askOracle(AttentionOp attention, const Input
   expectation.reading =
       reference && hasRecurrentReading(attention) ? Reading::Recurrent : Reading::Scores;
   std::vector<Array> arguments;
+  arguments.reserve(inputs.arguments.size());
   for (const HostTensor &tensor : inputs.arguments)
     arguments.push_back(toArray(tensor));
   expectation.selection = chooseRows(attention, inputs.sizes, expectation.reading, seed);

@@ -166,6 +166,7 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
   if (rows.empty())
     return;
   std::vector<Array> arguments;
+  arguments.reserve(oracle.inputs.arguments.size());
   for (const HostTensor &tensor : oracle.inputs.arguments)
     arguments.push_back(toArray(tensor));
   Selection selection = selectionOf(oracle, expectation, rows);

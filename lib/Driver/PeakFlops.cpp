@@ -44,7 +44,8 @@ template <int Bytes> __attribute__((always_inline)) inline double multiplyAdd() 
   for (int s = 1; s < kSums; ++s)
     sums[0] += sums[s];
   sink = sums[0][0];
-  return 2.0 * kIterations * kSums * (Bytes / sizeof(float));
+  constexpr int lanes = Bytes / sizeof(float);
+  return 2.0 * kIterations * kSums * lanes;
 }
 
 double genericLoop() { return multiplyAdd<16>(); }

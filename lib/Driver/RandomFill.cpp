@@ -58,8 +58,8 @@ void driver::fillRandom(const Signature &signature, const TensorSignature &argum
   auto next = [&](int64_t linear) -> double {
     switch (argument.role) {
     case Role::First: {
-      double multiples = double(std::max<int64_t>(lastPosition, 0) / signature.positionUnit);
-      return double(signature.positionUnit) * std::floor(numbers.uniform() * (multiples + 1));
+      int64_t multiples = std::max<int64_t>(lastPosition, 0) / signature.positionUnit;
+      return double(signature.positionUnit) * std::floor(numbers.uniform() * double(multiples + 1));
     }
     case Role::Weight:
       return numbers.normal() / std::sqrt(double(rows));

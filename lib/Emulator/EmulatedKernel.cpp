@@ -246,6 +246,7 @@ Expected<EmulatorReport> EmulatedKernel::run(llvm::ArrayRef<EmulatedTensor> tens
     return EmulatorReport{launch.programs, code->launch.cluster, launch.chip,
                           std::move(outcome.counters), code->sites};
   std::vector<EmulatorProblem> problems;
+  problems.reserve(outcome.findings.size());
   for (const emulator::Finding &finding : outcome.findings)
     problems.push_back({finding, describeFinding(finding, code->sites, names)});
   return llvm::make_error<EmulatorError>(std::move(problems));

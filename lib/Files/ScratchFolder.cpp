@@ -21,7 +21,7 @@ llvm::Expected<ScratchFolder> ScratchFolder::create() {
   return std::move(result);
 }
 
-ScratchFolder::ScratchFolder(ScratchFolder &&other)
+ScratchFolder::ScratchFolder(ScratchFolder &&other) noexcept
     : folder(std::move(other.folder)), files(std::move(other.files)) {
   other.folder.clear();
   other.files.clear();

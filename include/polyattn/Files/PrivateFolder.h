@@ -24,7 +24,9 @@ class PrivateFolder {
 public:
   /// `create` makes a missing folder, and those above it, with mode 0700.
   static std::optional<PrivateFolder> open(llvm::StringRef path, bool create);
-  PrivateFolder(PrivateFolder &&other) : descriptor(other.descriptor) { other.descriptor = -1; }
+  PrivateFolder(PrivateFolder &&other) noexcept : descriptor(other.descriptor) {
+    other.descriptor = -1;
+  }
   ~PrivateFolder();
 
   /// Null where there is no such file of at most `limit` bytes.

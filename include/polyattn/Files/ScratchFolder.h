@@ -20,7 +20,7 @@ namespace polyattn {
 class ScratchFolder {
 public:
   static llvm::Expected<ScratchFolder> create();
-  ScratchFolder(ScratchFolder &&other);
+  ScratchFolder(ScratchFolder &&other) noexcept;
   ~ScratchFolder();
 
   /// The path of a file of this folder, whoever writes it.
