@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace polyattn;
 
 /// query %q key %k value %v (local %lq, %lk)? (decay %g)? (initial %s)? (initial_normalizer %z)?
-///   (`causal` | `full`) `normalize` `<...>` attr-dict `:` types
+///   (`causal` | `anticausal` | `full`) `normalize` `<...>` attr-dict `:` types
 ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
@@ -44,7 +44,7 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   std::optional<Mask> mask = symbolizeMask(maskWord);
   if (!mask)
-    return parser.emitError(maskLoc) << "expected the mask, `causal` or `full`";
+    return parser.emitError(maskLoc) << "expected the mask, `causal`, `anticausal` or `full`";
   if (parser.parseKeyword("normalize") || !(normalizer = NormalizerAttr::parse(parser, {})))
     return failure();
   result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
@@ -127,9 +127,10 @@ static LogicalResult verifyStates(AttendOp op) {
   Value state = op.getInitialState(), normalizer = op.getInitialNormalizer();
   if (!state && !normalizer && !op.getFinalState())
     return success();
-  if (op.getMask() != Mask::Causal)
-    return op.emitOpError("C10: a state needs the causal mask: it is what the keys before a query "
-                          "say, and under the full mask a query sees all keys");
+  if (!op.isOrdered())
+    return op.emitOpError(
+        "C10: a state needs the mask causal or anticausal: it is what the keys on "
+        "one side of a query say, and under the full mask a query sees all keys");
   if (!state && normalizer)
     return op.emitOpError("C8: an initial normalizer needs an initial state");
   if (!state)
@@ -174,9 +175,10 @@ LogicalResult AttendOp::verify() {
     if (getLocalQuery().getType() != getLocalKey().getType())
       return emitOpError("C2: local query and key have different structures, ")
              << getLocalQuery().getType() << " and " << getLocalKey().getType();
-    if (getMask() != Mask::Causal || !getBlock())
-      return emitOpError("C2: a local kernel needs the causal mask and a block, which is part of "
-                         "its meaning");
+    if (!isOrdered() || !getBlock())
+      return emitOpError(
+          "C2: a local kernel needs the mask causal or anticausal, and a block, which "
+          "is part of its meaning");
   }
   bool hasFactors = getNormalizer().hasDenominator() || getNormalizer().isMean();
   if (getFactors() && (!hasFactors || getNormalizer().needsRowMax()))

@@ -21,8 +21,8 @@ mlir::LogicalResult verifyDecay(Op op, llvm::StringRef form, llvm::StringRef sha
     return mlir::success();
   if (op.getDecay() && op.getDecayFactors())
     return op.emitOpError(form) << ": a decay is a tensor or a list, not both";
-  if (op.getMask() != Mask::Causal)
-    return op.emitOpError(form) << ": a decay needs the causal mask";
+  if (op.getMask() == Mask::Full)
+    return op.emitOpError(form) << ": a decay needs a mask with an order, which `full` has not";
   if (op.getDecay()) {
     auto tensor = mlir::cast<mlir::RankedTensorType>(op.getDecay().getType());
     bool shapeFits = (tensor.getRank() == 3 || tensor.getRank() == 1) &&

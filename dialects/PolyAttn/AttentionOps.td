@@ -64,7 +64,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     that the first row of a call has in its sequence, 0 without it. It is for calls that continue
     from a state, and everything that counts positions counts from there: `rope`, tables
     [T, H, d], which then have any number of rows L and are read from row `first` on,
-    `reduce = mean`, whose row i has seen first + i + 1 keys under the causal mask, and local
+    `reduce = mean`, whose row i has seen first + i + 1 keys under the causal mask (and under the
+    anticausal one those of the call from i on), and local
     blocks, at whose multiples calls begin. One clause serves the whole entry, as one call has one
     place in its sequence; maps need no argument for it.
 
@@ -169,6 +170,14 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     block of `block` positions take their score from the local vectors instead
     (PolySketchFormer, section 3.2): there the block is part of the meaning.
 
+    The mask `causal` leaves the keys j <= i of query i, `full` all, and `anticausal` the keys j >= i,
+    with the decay that the causal pair of query j and key i has:
+
+        S_i = g_{i+1} S_{i+1} + key_i value_i^T
+
+    It is what gradients of keys are made of. `initial` is then the state after the last position, and
+    `final_state` the one before the first, g_0 S_0.
+
     `decay` is the natural logarithm of g, a tensor per token and head [B, T, Hg] or per
     head [Hg]; `decay_factors` is a list of g itself, one number per head. Hg is the
     number of key heads, or of query heads with `gate_heads = q`. `grouping` says which
@@ -183,18 +192,18 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     `min_denom` holds.
 
     C1: query and key have equal structures.
-    C2: local vectors come as a pair of equal structures, with the causal mask and a block.
+    C2: local vectors come as a pair of equal structures, with a block and without the full mask.
     C3: a block is positive.
     C4: the local scores have the degree of the scores, where both are polynomials.
     C5: with `sum` or `bias` the scores, `score_scale` included, are known not to be negative, or
         `signed_scores` says that the denominator may vanish or change its sign.
-    C6: a decay needs the causal mask; it is a tensor or a list, not both.
+    C6: a decay needs an order, so not the full mask; it is a tensor or a list, not both.
     C7: a decay is f32 of shape [B, T, H] or [H]; factors are in (0, 1].
     C8: a state is f32 of shape [B, H, D, dv], its normalizer part [B, H, D]; the latter is
         given where, and only where, there is a normalizer.
     C9: a state is asked for only where D is small enough to hold one (at most 2^24
         features) and the scores are an inner product of features.
-    C10: a state needs the causal mask: it is what the keys before a query say.
+    C10: a state is not for the full mask: it is what the keys on one side of a query say.
     C11: `score_scale` is finite.
     C12: decays and initial states are arguments of the attention.
     C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
@@ -232,6 +241,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     ::mlir::Value getRowFactors() {
       return getFactors() ? ::mlir::Value(getOthers().back()) : ::mlir::Value();
     }
+    /// Whether a query sees the keys on its own side only.
+    bool isOrdered() { return getMask() != Mask::Full; }
   }];
 }
 

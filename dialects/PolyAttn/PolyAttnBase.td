@@ -105,7 +105,8 @@ def PolyAttn_TriuWeights : PolyAttn_Enum<"TriuWeights", "weights of the off-diag
 def PolyAttn_TriuWeightsAttr : PolyAttn_EnumAttr<PolyAttn_TriuWeights, "triu_weights">;
 
 def PolyAttn_Mask : PolyAttn_Enum<"Mask", "which keys a query sees", [
-  I32EnumAttrCase<"Causal", 0, "causal">, I32EnumAttrCase<"Full", 1, "full">]>;
+  I32EnumAttrCase<"Causal", 0, "causal">, I32EnumAttrCase<"Full", 1, "full">,
+  I32EnumAttrCase<"Anticausal", 2, "anticausal">]>;
 def PolyAttn_MaskAttr : PolyAttn_EnumAttr<PolyAttn_Mask, "mask">;
 
 def PolyAttn_Grouping : PolyAttn_Enum<"Grouping", "which key head serves a query head", [
@@ -194,7 +195,7 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
       feature_block   features that are formed at a time, 1 or more
       short_blocks    lengths, ascending, none where it is left out: a call of at most so many
                       positions is one block of that length, all pairs by scores and no state.
-                      Only for a causal mask, where no state is given or asked for, and no longer
+                      Not for a full mask, and only where no state is given or asked for, and no longer
                       than a local kernel's block; an entry has those that all its attends have
 
     How features are stored is another decision: powers are symmetric with a schedule as without.

@@ -26,6 +26,11 @@
 #include "dialects/Tile/TileDialect.h.inc"
 #include "dialects/Tile/TileEnums.h.inc"
 
+namespace polyattn::tile {
+/// Entries of a square at and below its diagonal, or at and above it.
+enum class Triangle { None, Lower, Upper };
+} // namespace polyattn::tile
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.h.inc"
 

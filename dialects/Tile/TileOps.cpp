@@ -263,8 +263,12 @@ LogicalResult DotOp::verify() {
     return emitOpError("shapes do not fit: ") << lhs << " times " << rhs << " gives " << result;
   if (getAcc() && getAcc().getType() != result)
     return emitOpError("accumulator and result differ");
-  if ((getLower() && m != result.getColumns()) || (getLowerLhs() && m != k))
-    return emitOpError("a lower triangle needs a square tile");
+  if ((getLower() && getUpper()) || (getLowerLhs() && getUpperLhs()))
+    return emitOpError("a triangle is lower or upper, not both");
+  if (getTriangle() != Triangle::None && m != result.getColumns())
+    return emitOpError("a triangle needs a square tile, not ") << result;
+  if (getLhsTriangle() != Triangle::None && m != k)
+    return emitOpError("a triangle needs a square tile, not ") << lhs;
   return verifyPrecision(*this, getPrecision(), lhs, rhs, result.getElementType());
 }
 
@@ -303,6 +307,8 @@ LogicalResult ReduceOp::verify() {
   if (result.getElementType() != sum)
     return emitOpError("elements of ")
            << element << " are combined in " << sum << ", not " << result.getElementType();
+  if (getLower() && getUpper())
+    return emitOpError("a triangle is lower or upper, not both");
   bool rows = getAxis() == Axis::Rows;
   if (result.getRows() != (rows ? 1 : input.getRows()) ||
       result.getColumns() != (rows ? input.getColumns() : 1))

@@ -240,7 +240,8 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
     A is M x K, or K x M with `lhs_transposed`; B is K x N. The first `bound` of the K terms
     are summed where it is given. `lower` computes the entries at and below the diagonal
     only (what stands above is unspecified). `lower_lhs` says that A is zero above its
-    diagonal: row i sums its first i + 1 terms.
+    diagonal: row i sums its first i + 1 terms. `upper` and `upper_lhs` are the same of what is at
+    and above the diagonal: there row i sums the terms from i on.
 
     `precision` says to what the operands are rounded before they are multiplied
     (`#tile.precision`); without it they are not. `--tile-set-precision` gives it to the products of a
@@ -253,6 +254,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
   }];
   let arguments = (ins Tile_TileType:$lhs, Tile_TileType:$rhs, Optional<Tile_TileType>:$acc,
                        Optional<Index>:$bound, UnitAttr:$lhs_transposed, UnitAttr:$lower, UnitAttr:$lower_lhs,
+                       UnitAttr:$upper, UnitAttr:$upper_lhs,
                        OptionalAttr<Tile_PrecisionAttr>:$precision);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = [{
@@ -265,6 +267,14 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
     Precision multipliesIn() {
       bool f64 = getResult().getType().getElementType().isF64();
       return getPrecision().value_or(f64 ? Precision::F64 : Precision::F32);
+    }
+    /// The entries that are computed.
+    Triangle getTriangle() {
+      return getLower() ? Triangle::Lower : getUpper() ? Triangle::Upper : Triangle::None;
+    }
+    /// The entries of the left factor that are not zero.
+    Triangle getLhsTriangle() {
+      return getLowerLhs() ? Triangle::Lower : getUpperLhs() ? Triangle::Upper : Triangle::None;
     }
   }];
 }
@@ -298,24 +308,35 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
 
 def Tile_CausalMaskOp : Tile_Op<"causal_mask", [Pure, SameOperandsAndResultType]> {
   let summary = "keeps entries at and below the diagonal, zero elsewhere";
-  let arguments = (ins Tile_TileType:$input);
+  let description = "With `upper` it keeps those at and above the diagonal.";
+  let arguments = (ins Tile_TileType:$input, UnitAttr:$upper);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// The entries that are kept.
+    Triangle getTriangle() { return getUpper() ? Triangle::Upper : Triangle::Lower; }
+  }];
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "sum or maximum over rows (a row vector) or columns (a column vector)";
   let description = [{
     `bound` limits the sum to the first rows or columns. `lower` combines the entries at
-    and below the diagonal only.
+    and below the diagonal only, `upper` those at and above it.
   }];
   let arguments = (ins Tile_TileType:$input, Optional<Index>:$bound, Tile_ReduceKindAttr:$kind,
-                       Tile_AxisAttr:$axis, UnitAttr:$lower);
+                       Tile_AxisAttr:$axis, UnitAttr:$lower, UnitAttr:$upper);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = [{
     $kind $axis $input (`bound` $bound^)? attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The entries that are combined.
+    Triangle getTriangle() {
+      return getLower() ? Triangle::Lower : getUpper() ? Triangle::Upper : Triangle::None;
+    }
+  }];
 }
 
 def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResultType]> {

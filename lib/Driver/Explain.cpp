@@ -48,7 +48,7 @@ static void compare(llvm::raw_ostream &stream, const AttentionShape &shape,
   stream << "    multiply-adds per position and head, without the maps:\n";
   if (shape.hasFeatures) {
     withState(ScheduleDiagonal::Scores, "state, pairs by scores", costs.diagonalByScores);
-    if (shape.causal && !shape.localBlock)
+    if (shape.isOrdered && !shape.localBlock)
       withState(ScheduleDiagonal::Features, "state, pairs by features", costs.diagonalByFeatures);
   }
   if (!shape.needsState)

@@ -123,7 +123,7 @@ private:
 
   void visitAttend(AttendOp attend) {
     attends.push_back(attend);
-    samePositions |= attend.getMask() == Mask::Causal;
+    samePositions |= attend.isOrdered();
     sameHeads |= !attend.getGrouping();
     bool perQueryHead = attend.getGateHeads() == GateHeads::Q;
     for (Value value : {attend.getQuery(), attend.getLocalQuery()})

@@ -79,24 +79,31 @@ State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   return state;
 }
 
+/// score_scale times the score of a pair, from the local vectors or the others.
+double Evaluator::scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j,
+                              bool local) {
+  double kappa = local ? score(vectors.localQuery[i], vectors.localKey[j])
+                       : score(vectors.query[i], vectors.key[j]);
+  return reference::rounded(op.scoreScale() * kappa, terms);
+}
+
 /// Row i by its definition: a sum over the keys that the mask leaves.
 Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i) {
   Row row;
   row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
-  bool causal = op.getMask() == Mask::Causal;
-  int64_t visible = causal ? i + 1 : sizes.keys;
-  std::vector<double> decays = vectors.decaysTo(visible - 1);
-  for (int64_t j = 0; j < visible; ++j) {
+  bool anticausal = op.getMask() == Mask::Anticausal;
+  int64_t first = anticausal ? i : 0;
+  int64_t last = op.getMask() == Mask::Causal ? i : sizes.keys - 1;
+  std::vector<double> decays = anticausal ? vectors.decaysFrom(i) : vectors.decaysTo(last);
+  for (int64_t j = first; j <= last; ++j) {
     // A call begins at a multiple of the block.
     bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
-    double kappa = local ? score(vectors.localQuery[i], vectors.localKey[j])
-                         : score(vectors.query[i], vectors.key[j]);
-    row.add(reference::rounded(op.scoreScale() * kappa, terms) * decays[j], vectors.value[j],
-            terms);
+    row.add(scaledScore(op, vectors, i, j, local) * decays[j], vectors.value[j], terms);
   }
+  // The state before the first key, or after the last one.
   if (initial)
-    initial->read(expand(vectors.query[i]), op.scoreScale() * vectors.decay(0, visible - 1), row,
-                  terms);
+    initial->read(expand(vectors.query[i]),
+                  op.scoreScale() * vectors.decay(anticausal ? i + 1 : 0, last), row, terms);
   return row;
 }
 
@@ -129,17 +136,46 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
     state.add(expand(vectors.key[i]), vectors.value[i], terms);
     if (op.getLocalQuery()) {
       std::vector<double> decays = vectors.decaysTo(i);
-      for (int64_t j = block; j <= i; ++j) {
-        double kappa = score(vectors.localQuery[i], vectors.localKey[j]);
-        row.add(reference::rounded(op.scoreScale() * kappa, terms) * decays[j], vectors.value[j],
+      for (int64_t j = block; j <= i; ++j)
+        row.add(scaledScore(op, vectors, i, j, /*local=*/true) * decays[j], vectors.value[j],
                 terms);
-      }
       blockStart.read(query, op.scoreScale() * vectors.decay(block, i), row, terms);
     } else {
       state.read(query, op.scoreScale(), row, terms);
     }
     row.count = i + 1;
     rows.push_back(std::move(row));
+  }
+}
+
+/// The same under the anticausal mask: from the last row to the first. `state` is what reaches row
+/// i from the keys after it.
+void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, State state,
+                             std::vector<Row> &rows) {
+  rows.resize(sizes.queries);
+  State blockEnd = state;
+  int64_t last = 0; // where the local block ends
+  for (int64_t i = sizes.queries - 1; i >= 0; --i) {
+    Row &row = rows[i];
+    row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
+    std::vector<double> query = expand(vectors.query[i]);
+    if (op.getLocalQuery() && (i == sizes.queries - 1 || (i + 1) % *op.getBlock() == 0)) {
+      blockEnd = state;
+      last = i;
+    }
+    state.add(expand(vectors.key[i]), vectors.value[i], terms);
+    if (op.getLocalQuery()) {
+      std::vector<double> decays = vectors.decaysFrom(i);
+      for (int64_t j = i; j <= last; ++j)
+        row.add(scaledScore(op, vectors, i, j, /*local=*/true) * decays[j], vectors.value[j],
+                terms);
+      blockEnd.read(query, op.scoreScale() * vectors.decay(i + 1, last), row, terms);
+    } else {
+      state.read(query, op.scoreScale(), row, terms);
+    }
+    if (op.hasDecay())
+      state.decay(vectors.decay(i, i));
+    row.count = sizes.keys - i;
   }
 }
 
@@ -166,10 +202,15 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
 
 void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                                 int64_t head) {
-  for (int64_t j = 0; j < sizes.keys; ++j) {
-    if (op.hasDecay())
+  bool anticausal = op.getMask() == Mask::Anticausal;
+  for (int64_t n = 0; n < sizes.keys; ++n) {
+    int64_t j = anticausal ? sizes.keys - 1 - n : n;
+    // A causal key is added after its own decay, which only takes what came before it.
+    if (op.hasDecay() && !anticausal)
       state.decay(vectors.decay(j, j));
     state.add(expand(vectors.key[j]), vectors.value[j], terms);
+    if (op.hasDecay() && anticausal)
+      state.decay(vectors.decay(j, j));
   }
   for (auto [f, row] : llvm::enumerate(state.sums))
     for (auto [v, x] : llvm::enumerate(row))
@@ -210,7 +251,9 @@ LogicalResult Evaluator::attend(AttendOp op) {
     if (needsFeatures || op.getFinalState())
       initial = initialState(op, b, stateHead);
     std::vector<Row> results;
-    if (reading == Reading::Recurrent)
+    if (reading == Reading::Recurrent && op.getMask() == Mask::Anticausal)
+      reversedRows(op, vectors, initial, results);
+    else if (reading == Reading::Recurrent)
       recurrentRows(op, vectors, initial, results);
     else
       for (int64_t i : rows)

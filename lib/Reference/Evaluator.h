@@ -34,6 +34,14 @@ struct HeadVectors {
       decays[j - 1] = std::exp(logarithm += gates[j]);
     return decays;
   }
+  /// Entry j is the decay between row i and a key j that comes later: g_{i+1} ... g_j.
+  std::vector<double> decaysFrom(int64_t i) const {
+    std::vector<double> decays(gates.size(), 1.0);
+    double logarithm = 0;
+    for (int64_t j = i + 1; j < int64_t(gates.size()); ++j)
+      decays[j] = std::exp(logarithm += gates[j]);
+    return decays;
+  }
 };
 
 /// Numerator, denominator and largest score of one row. The terms of its sums are rounded, as each
@@ -129,7 +137,9 @@ public:
 private:
   mlir::LogicalResult attend(AttendOp op);
   template <typename Op> std::vector<double> gates(Op op, int64_t batch, int64_t head);
+  double scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j, bool local);
   void recurrentRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
+  void reversedRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
   void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
   void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                        int64_t head);

@@ -250,10 +250,14 @@ FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayR
                                                    const CallSizes &sizes,
                                                    const NamedArrays &ofResults,
                                                    ArrayRef<std::string> wrt) {
-  for (auto attend : attention.getBody().getOps<AttendOp>())
+  for (auto attend : attention.getBody().getOps<AttendOp>()) {
     if (attend.getNormalizer().needsRowMax())
       return attend.emitError("a normalizer with `eps_mode = row_max` has no gradient: the row's "
                               "largest score is not differentiated");
+    if (attend.getMask() == Mask::Anticausal)
+      return attend.emitError("an anticausal attend has no gradient: it is what gradients are made "
+                              "of, and there are no second derivatives");
+  }
   SmallVector<BlockArgument> asked;
   for (const std::string &name : wrt) {
     auto argument = findArgument(attention, name);

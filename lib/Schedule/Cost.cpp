@@ -204,16 +204,16 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   bool statePerQuery = attend.getGateHeads() == GateHeads::Q;
   double stateHeads = statePerQuery ? queryHeads : double(sizes.batch) * sizes.kvHeads;
   double queries = sizes.queries, keys = sizes.keys, valueWidth = widthOf(attend.getValue());
-  bool causal = attend.getMask() == Mask::Causal;
+  bool isOrdered = attend.isOrdered();
   double onePair = pairFlops(attend.getQuery(), attend.getKey(), valueWidth);
   double localPair = attend.getLocalQuery()
                          ? pairFlops(attend.getLocalQuery(), attend.getLocalKey(), valueWidth)
                          : onePair;
-  double localPairs = causal ? trianglePairs(queries, block) : 0;
+  double localPairs = isOrdered ? trianglePairs(queries, block) : 0;
 
   ForwardCost quadratic;
   quadratic.quadratic = true;
-  double allPairs = causal ? trianglePairs(queries, queries ? queries : 1) : queries * keys;
+  double allPairs = isOrdered ? trianglePairs(queries, queries ? queries : 1) : queries * keys;
   quadratic.pairs = queryHeads * ((allPairs - localPairs) * onePair + localPairs * localPair);
 
   int64_t width = std::min(cheapestWidth(attend.getQuery()), cheapestWidth(attend.getKey()));
@@ -222,8 +222,11 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
     return quadratic;
 
   double blocks = std::ceil(queries / block);
-  double readers = !causal || attend.getInitialState() ? queries : std::max(0.0, queries - block);
-  double writers = !causal || attend.getFinalState() ? keys : blocks > 0 ? (blocks - 1) * block : 0;
+  double readers =
+      !isOrdered || attend.getInitialState() ? queries : std::max(0.0, queries - block);
+  double writers = !isOrdered || attend.getFinalState() ? keys
+                   : blocks > 0                         ? (blocks - 1) * block
+                                                        : 0;
   ForwardCost state;
   state.pairs = queryHeads * localPairs * localPair;
   state.expansion = queryHeads * readers * expansionFlops(attend.getQuery()) +

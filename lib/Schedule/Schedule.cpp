@@ -22,7 +22,7 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   shape.hasScoreForm = structure.hasScoreForm();
   shape.hasFeatures = !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
   shape.needsState = attend.getInitialState() || attend.getFinalState();
-  shape.causal = attend.getMask() == Mask::Causal;
+  shape.isOrdered = attend.isOrdered();
   if (Value localQuery = attend.getLocalQuery()) {
     shape.localBlock = *attend.getBlock();
     shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
@@ -42,8 +42,8 @@ static constexpr double kBlockMultiplyAdds = 25000;
 
 ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   double values = shape.valueWidth, features = shape.features;
-  // Under a causal mask half of the pairs count; without one the state has them all.
-  double pairs = !shape.causal ? 0 : (shape.localBlock ? shape.localBlock : block) / 2.0;
+  // Under an ordered mask half of the pairs count; without one the state has them all.
+  double pairs = !shape.isOrdered ? 0 : (shape.localBlock ? shape.localBlock : block) / 2.0;
   double local = shape.localBlock ? shape.localScoreWidth : shape.scoreWidth;
   ScheduleCosts costs;
   costs.scorePair = shape.scoreWidth + values;
@@ -51,7 +51,7 @@ ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   costs.state = 2 * features * values;
   costs.diagonalByScores = pairs * (local + values);
   costs.diagonalByFeatures = pairs * costs.featurePair;
-  costs.quadraticPerPosition = costs.scorePair / (shape.causal ? 2 : 1);
+  costs.quadraticPerPosition = costs.scorePair / (shape.isOrdered ? 2 : 1);
   // Measured with blocks of 32 and 64: a block takes the state through the caches, loads and
   // stores it, as long as 2.5 multiply-adds a number.
   costs.block = (2.5 * costs.state + kBlockMultiplyAdds) / block;
@@ -207,8 +207,8 @@ static int64_t cheaperBlock(const AttentionShape &shape, const Schedule &schedul
 }
 
 StringRef polyattn::noShortBlock(const AttentionShape &shape, int64_t length) {
-  if (!shape.causal)
-    return "short blocks are for causal attends";
+  if (!shape.isOrdered)
+    return "short blocks are for causal and anticausal attends";
   if (shape.needsState)
     return "short blocks have no state, but one is given or asked for";
   // Positions of two local blocks would see each other in one.
@@ -262,7 +262,7 @@ static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &sched
   // Where scores are more accurate, sequences may be this many times longer than where both forms
   // cost the same before the state is chosen.
   int64_t times = shape.wantsScores() ? kTimesForAccuracy : 1;
-  if (shape.causal)
+  if (shape.isOrdered)
     return times * stateFrom(shape, schedule, machine.tensorCores);
   // Where every query sees every key the state is worth its cost from the T on where all pairs cost
   // as much as the state.

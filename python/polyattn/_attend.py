@@ -53,7 +53,7 @@ def attend(
 ) -> Any:  # fmt: skip
     """Attention from feature vectors; with `final_state` a tuple of the output and the final states.
 
-    Without a normalizer there is no final normalizer. docs/PolyAttnDialect.md has what each option means.
+    The mask is "causal", "anticausal" or "full". Without a normalizer there is no final normalizer. docs/PolyAttnDialect.md has what each option means.
     """
     vectors = [vector_of(x, "attend") for x in (query, key, value)]
     parts = ["attend"] + [

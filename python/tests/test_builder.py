@@ -40,6 +40,19 @@ def test_functions_become_specs(rng):
     assert abs(kernel(q, k, v, w=w) - expected).max() < 1e-5 * abs(expected).max()
 
 
+def test_anticausal_is_causal_backwards(rng):
+    def spec(mask):
+        return polyattn.attention(
+            lambda q, k, v: attend(b.exp(q), b.exp(k), v, mask=mask, normalizer=by_sum(1e-6)),
+            name=mask, arguments={"q": Sequence[4], "k": Sequence[4], "v": Sequence[3]},
+        )
+
+    tensors = [rng.standard_normal((1, 70, 2, width)).astype("f4") for width in (4, 4, 3)]
+    expected = polyattn.compile(spec("causal"))(*tensors)
+    reversed_ = polyattn.compile(spec("anticausal"))(*(np.ascontiguousarray(x[:, ::-1]) for x in tensors))
+    assert abs(reversed_[:, ::-1] - expected).max() < 1e-5 * abs(expected).max()
+
+
 def test_options_of_the_decorator():
     @polyattn.attention(name="other", dtype="bf16", results=("y",))
     def one(q: Sequence[4], k: Sequence[4], v: Sequence[4], w: HeadWeight[4, 4]):

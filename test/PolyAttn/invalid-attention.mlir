@@ -407,7 +407,7 @@ polyattn.attention @attend_c2_block(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4x
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C2: a local kernel needs the causal mask and a block}}
+  // expected-error@+1 {{C2: a local kernel needs the mask causal or anticausal, and a block}}
   %o = attend query %a key %b value %c local %a, %b causal normalize <none> : [4], [4], [4], [4],
     [4]
   return %o : [4]
@@ -421,7 +421,7 @@ polyattn.attention @attend_c2_mask(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C2: a local kernel needs the causal mask and a block}}
+  // expected-error@+1 {{C2: a local kernel needs the mask causal or anticausal, and a block}}
   %o = attend query %a key %b value %c local %a, %b full normalize <none> {block = 4} : [4], [4],
     [4], [4], [4]
   return %o : [4]
@@ -546,7 +546,7 @@ polyattn.attention @attend_c6_mask(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C6: a decay needs the causal mask}}
+  // expected-error@+1 {{C6: a decay needs a mask with an order}}
   %o = attend query %a key %b value %c decay %g full normalize <none> : [4], [4], [4],
     tensor<?x?x?xf32>
   return %o : [4]
@@ -734,7 +734,7 @@ polyattn.attention @attend_c10(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>,
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C10: a state needs the causal mask}}
+  // expected-error@+1 {{C10: a state needs the mask causal or anticausal}}
   %o:2 = attend query %a key %b value %c full normalize <none> {final_state} : [4], [4], [4]
   return %c : [4]
 }

@@ -100,7 +100,7 @@ polyattn.attention @attend_backward_c4(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?
   %n = sum %c : [2]
   %xx = power %x {degree = 2, symmetric} : [4]
   %t = power %x {degree = 2} : [4]
-  // expected-error@+1 {{C4: a decay needs the causal mask}}
+  // expected-error@+1 {{C4: a decay needs a mask with an order}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c decay %g full
     : [4], [4], [4], [4], [2], [2], tensor<?x?x?xf32>
   return %x : [4]

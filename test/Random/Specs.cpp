@@ -74,7 +74,9 @@ private:
   std::vector<std::pair<std::string, std::string>> states; // name and type
   std::optional<Tensor> lastQuery, lastKey, lastValue;
   std::vector<int64_t> blocks;
-  bool causal = true, interleaved = false;
+  std::string mask = "causal";
+  bool interleaved = false;
+  bool isOrdered() const { return mask != "full"; }
   // Of the attend that is being written.
   std::string operands, types, attributes;
 };
@@ -223,7 +225,7 @@ std::string SpecWriter::schedule() {
   const char *form = choices.oneOf({"state", "quadratic", "both"});
   int64_t below = form == std::string("both") ? choices.oneOf({0, 5, 40, 129}) : 0;
   std::string shortBlocks;
-  if (causal && choices.chance(40)) {
+  if (isOrdered() && choices.chance(40)) {
     std::string lengths = choices.oneOf({"16, 32", "1", "5, 40", "16, 64, 128"});
     blocks.push_back(std::stoll(lengths.substr(lengths.rfind(' ') + 1)));
     shortBlocks = ", short_blocks = [" + lengths + "]";
@@ -252,7 +254,7 @@ void SpecWriter::attend() {
   operands = types = attributes = "";
   // Attends of one attention are alike, now and then not.
   if (outputs.empty() || choices.chance(5)) {
-    causal = !choices.chance(25);
+    mask = choices.chance(25) ? "full" : choices.chance(25) ? "anticausal" : "causal";
     interleaved = choices.chance(25);
   }
   auto width = [&] { return choices.oneOf({4, 1, 2, 3, 5, 7, 8, 16, 17, 33}); };
@@ -286,7 +288,7 @@ void SpecWriter::attend() {
   types =
       both.query.structure.str() + ", " + both.key.structure.str() + ", " + value.structure.str();
   bool isSigned = !both.query.nonNegative || !both.key.nonNegative;
-  if (causal && choices.chance(15)) {
+  if (isOrdered() && choices.chance(15)) {
     Sides local = sides(2);
     operands += " local " + local.query.name + ", " + local.key.name;
     types += ", " + local.query.structure.str() + ", " + local.key.structure.str();
@@ -294,10 +296,10 @@ void SpecWriter::attend() {
     blocks.push_back(choices.oneOf({8, 1, 2, 5, 16, 33, 64, 100, 128}));
     attributes += "block = " + std::to_string(blocks.back()) + " : i64, ";
   }
-  if (causal)
+  if (isOrdered())
     decay();
   int64_t features = both.key.structure.width();
-  bool holdable = causal && features <= 1500;
+  bool holdable = isOrdered() && features <= 1500;
   bool initial = holdable && choices.chance(15), final = holdable && choices.chance(20);
   if (choices.chance(25)) {
     double scale = choices.oneOf({0.5, 2.0, 0.125, -1.0, 1e-3});
@@ -326,8 +328,8 @@ void SpecWriter::attend() {
       results += ", %" + states.back().first;
     }
   }
-  body += "  " + results + " = attend" + operands + (causal ? " causal" : " full") +
-          " normalize <" + denominator + "> {" + attributes + "} : " + types + "\n";
+  body += "  " + results + " = attend" + operands + " " + mask + " normalize <" + denominator +
+          "> {" + attributes + "} : " + types + "\n";
   outputs.push_back(std::move(output));
 }
 

@@ -110,13 +110,14 @@ void TileWriter::dot() {
     return;
   Tile rhs = *found;
   std::string attributes = transposed ? "lhs_transposed" : "", text, bound;
-  bool lower = rows == rhs.columns && choices.chance(30);
-  if (lower)
-    attributes += attributes.empty() ? "lower" : ", lower";
+  bool hasTriangle = rows == rhs.columns && choices.chance(30);
+  std::string triangle = !hasTriangle ? "" : choices.chance(40) ? "upper" : "lower";
+  if (hasTriangle)
+    attributes += (attributes.empty() ? "" : ", ") + triangle;
   // Positions past the end are zeros or bounded away.
   if (depth == block && choices.chance(30))
     bound = " bound %valid";
-  const Tile *sum = lower ? nullptr : find(rows, rhs.columns);
+  const Tile *sum = hasTriangle ? nullptr : find(rows, rhs.columns);
   std::string accumulator;
   if (sum && choices.chance(30))
     accumulator = " acc " + sum->name + " : " + sum->type();
@@ -124,17 +125,21 @@ void TileWriter::dot() {
          (attributes.empty() ? "" : " {" + attributes + "}") + " : " + lhs.type() + ", " +
          rhs.type() + " -> ";
   Tile result = add(rows, rhs.columns, text);
-  if (!lower)
+  if (!hasTriangle)
     return;
-  // What stands above the diagonal is anything: nothing may see it.
+  // What stands outside of the triangle is anything: nothing may see it.
   tiles.pop_back();
-  Tile masked =
-      add(rows, rhs.columns, "tile.causal_mask " + result.name + " : " + result.type() + " -> ");
+  std::string kept = triangle == "upper" ? " {upper}" : "";
+  Tile masked = add(rows, rhs.columns,
+                    "tile.causal_mask " + result.name + kept + " : " + result.type() + " -> ");
   const Tile *values = find(rhs.columns, 0);
-  if (values && choices.chance(60))
-    add(rows, values->columns,
-        "tile.dot " + masked.name + ", " + values->name + " {lower_lhs} : " + masked.type() + ", " +
-            values->type() + " -> ");
+  if (!values || !choices.chance(60))
+    return;
+  Tile factor = *values;
+  std::string terms = rhs.columns == block && choices.chance(30) ? " bound %valid" : "";
+  add(rows, factor.columns,
+      "tile.dot " + masked.name + ", " + factor.name + terms + " {" + triangle +
+          "_lhs} : " + masked.type() + ", " + factor.type() + " -> ");
 }
 
 void TileWriter::map() {
@@ -179,10 +184,12 @@ void TileWriter::reduce() {
     tiles.push_back(sum);
     return;
   }
-  std::string lower = a.rows == a.columns && choices.chance(20) ? " {lower}" : "";
+  std::string triangle;
+  if (a.rows == a.columns && choices.chance(20))
+    triangle = choices.chance(40) ? " {upper}" : " {lower}";
   add(rows ? 1 : a.rows, rows ? a.columns : 1,
       formatv("tile.reduce <{0}> <{1}> {2}{3}{4} : {5} -> ", isMax ? "max" : "add",
-              rows ? "rows" : "columns", a.name, bound, lower, a.type()));
+              rows ? "rows" : "columns", a.name, bound, triangle, a.type()));
 }
 
 void TileWriter::rearrange() {

@@ -143,15 +143,23 @@ func.func @dot_acc(%a: !tile.tile<4x4xf32>, %c: !tile.tile<4x8xf32>) {
 // -----
 
 func.func @dot_lower(%a: !tile.tile<4x4xf32>, %b: !tile.tile<4x8xf32>) {
-  // expected-error @below {{a lower triangle needs a square tile}}
+  // expected-error @below {{a triangle needs a square tile}}
   %t = tile.dot %a, %b {lower} : !tile.tile<4x4xf32>, !tile.tile<4x8xf32> -> !tile.tile<4x8xf32>
   return
 }
 
 // -----
 
+func.func @dot_two_triangles(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{a triangle is lower or upper, not both}}
+  %t = tile.dot %a, %a {lower, upper} : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
 func.func @dot_lower_lhs(%a: !tile.tile<8x4xf32>, %b: !tile.tile<4x8xf32>) {
-  // expected-error @below {{a lower triangle needs a square tile}}
+  // expected-error @below {{a triangle needs a square tile}}
   %t = tile.dot %a, %b {lower_lhs} : !tile.tile<8x4xf32>, !tile.tile<4x8xf32> -> !tile.tile<8x8xf32>
   return
 }

@@ -44,6 +44,10 @@ tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
   %m = tile.causal_mask %s : !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
   // CHECK: dot %{{.*}} {lower_lhs} : <4x4xf32>, <4x8xf32> -> <4x8xf32>
   %n = tile.dot %m, %a {lower_lhs} : !tile.tile<4x4xf32>, !tile.tile<4x8xf32> -> !tile.tile<4x8xf32>
+  // CHECK: causal_mask %{{.*}} {upper} : <4x4xf32>
+  %m2 = tile.causal_mask %s {upper} : !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  // CHECK: dot %{{.*}} {upper_lhs} : <4x4xf32>, <4x8xf32> -> <4x8xf32>
+  %n2 = tile.dot %m2, %a {upper_lhs} : !tile.tile<4x4xf32>, !tile.tile<4x8xf32> -> !tile.tile<4x8xf32>
 
   // CHECK: %[[Y:.*]] = map %{{.*}}, %{{.*}} : !tile.tile<4x8xf32>, !tile.tile<1x8xf32> -> <4x8xf32> {
   // CHECK: yield %{{.*}} : f32

@@ -72,7 +72,7 @@ struct EntryFacts {
 struct Signature {
   std::string name;
   std::vector<TensorSignature> arguments, results;
-  /// T = Tk: a causal mask, or one tensor on both sides.
+  /// T = Tk: a causal or anticausal mask, or one tensor on both sides.
   bool samePositions = false;
   /// H = Hkv: an attend without a grouping, a tensor or a per-head weight on both sides.
   bool sameHeads = false;

@@ -9,7 +9,8 @@
 // can be held against the oracle to the last digits before any rounding of a machine blurs
 // the picture, and it is strict where a lowering may do as it likes:
 //
-//   - entries that an op leaves unspecified (above the diagonal of a `lower` dot) are NaN;
+//   - entries that an op leaves unspecified (above the diagonal of a `lower` dot, below that of an
+//   `upper` one) are NaN;
 //   - a tile that was read from a buffer may not be used once its rows are written;
 //   - an access outside a tensor, a buffer or a tile is an error, and so is a store to
 //     an input or a `lower_lhs` operand that is not zero above its diagonal.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What the algorithm needs, not what some kernel executes: no padding, the lower triangle
-// only under a causal mask, power features stored symmetrically. The number is the
+// only under an ordered mask, power features stored symmetrically. The number is the
 // numerator of every "fraction of peak", so it must not flatter.
 //
 // One multiply-add is two operations, any other element-wise function one.

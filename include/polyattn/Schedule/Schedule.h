@@ -18,9 +18,9 @@ struct AttentionShape {
   int64_t valueWidth = 0; // dv
   int64_t scoreWidth = 0; // multiply-adds of one score in its score form
   bool hasScoreForm = false;
-  bool hasFeatures = true; // false where only scores exist (|score|, row_max)
-  bool needsState = false; // a state is asked in or out
-  bool causal = true;
+  bool hasFeatures = true;     // false where only scores exist (|score|, row_max)
+  bool needsState = false;     // a state is asked in or out
+  bool isOrdered = true;       // a causal or an anticausal mask
   int64_t localBlock = 0;      // the block of a local kernel, 0 without
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
   bool isBF16 = false;         // all sequences are

@@ -22,23 +22,21 @@ Accumulators AttendProgram::zeroAccumulators(TileBuilder &b) const {
 }
 
 Value AttendProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, bool local,
-                            bool diagonal, const PairDecay &decay) {
+                            tile::Triangle triangle, const PairDecay &decay) {
   return buildScores(b, local ? op.getLocalQuery() : op.getQuery(),
                      local ? op.getLocalKey() : op.getKey(), queries, keys, op.scoreScale(),
-                     diagonal, decay);
+                     triangle, decay);
 }
 
 /// O += P V, Z += P 1.
 void AttendProgram::addPairs(TileBuilder &b, Accumulators &sums, Value scores, Value values,
-                             bool diagonal, Value bound) {
-  sums.numerator = b.dot(scores, values, sums.numerator, /*lhsTransposed=*/false, /*lower=*/false,
-                         /*lowerLhs=*/diagonal, bound);
+                             tile::Triangle triangle, Value bound) {
+  sums.numerator = b.dot(scores, values, sums.numerator, /*lhsTransposed=*/false,
+                         tile::Triangle::None, triangle, bound);
   if (sums.denominator)
-    sums.denominator = b.add(sums.denominator, b.reduceColumns(scores, bound, /*lower=*/diagonal));
+    sums.denominator = b.add(sums.denominator, b.reduceColumns(scores, bound, triangle));
   if (sums.largest) {
-    Value largest = tile::ReduceOp::create(b, b.tileType(context.block, 1), scores, bound,
-                                           tile::ReduceKind::Max, tile::Axis::Columns,
-                                           /*lower=*/diagonal);
+    Value largest = b.reduceColumns(scores, bound, triangle, tile::ReduceKind::Max);
     sums.largest = b.map({sums.largest, largest}, [](ElementBuilder &e, ValueRange in) {
       return e.select(e.less(in[0], in[1]), in[1], in[0]);
     });
@@ -55,19 +53,20 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
   bool natural = formsAllFeatures() && queryBlocks.areNatural();
   if (!natural)
     queryBlocks.prepare(b, queries);
-  bool updates = causal() && !updatesAfterRun();
+  bool updates = isOrdered() && !updatesAfterRun();
   if (updates)
     keyBlocks.prepare(b, keys);
 
   SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
   if (normalized())
     carried.push_back(natural ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
-  if (featuresOnDiagonal() && causal())
+  if (featuresOnDiagonal() && isOrdered())
     carried.push_back(b.constant(context.block, context.block, 0));
 
   Value filled = isStateFilled(b, place), valid = place.valid;
   if (updates)
-    if (Value isRead = isStateReadAfter(b, b.addIndex(place.position, b.index(context.block))))
+    if (Value isRead =
+            isStateReadAfter(b, place.position, b.addIndex(place.position, b.index(context.block))))
       valid = b.select(isRead, valid, b.index(0));
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
     LhsTile phiQ = natural ? queryBlocks.natural(b, queries)
@@ -75,7 +74,7 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
     Value row = state.rowOf(b, first), s = state.readRows(b, row, count);
     Value terms = filled ? b.select(filled, b.index(count), b.index(0)) : Value();
     auto product = [&](Value lhs, Value rhs, Value acc, bool lhsTransposed) {
-      return b.dot(lhs, rhs, acc, lhsTransposed, /*lower=*/false, /*lowerLhs=*/false, terms);
+      return b.dot(lhs, rhs, acc, lhsTransposed, tile::Triangle::None, tile::Triangle::None, terms);
     };
     TileBuilder::Values out = {product(phiQ.tile, s, in[0], phiQ.transposed)};
     if (normalized()) {
@@ -87,12 +86,12 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
       return out;
     Value phiK = keyBlocks.block(b, keys, first, count);
     if (featuresOnDiagonal())
-      out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, /*lower=*/true));
+      out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, triangle()));
     state.update(b, phiK, values, first, valid, decay);
     return out;
   };
   SmallVector<Value> results = state.forFeatureBlocks(b, carried, perBlock);
-  if (featuresOnDiagonal() && causal())
+  if (featuresOnDiagonal() && isOrdered())
     diagonal = results.back();
 
   Accumulators sums;
@@ -102,7 +101,8 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
   return sums;
 }
 
-/// What came through the state has decayed since the run of blocks began, or else the block.
+/// What came through the state has decayed since the sweep came to the run of blocks, or else to
+/// the block.
 void AttendProgram::decayState(TileBuilder &b, Accumulators &sums, const BlockPlace &place,
                                const BlockDecay &blockDecay) {
   Value logarithm = state.decayOfReaders(b, blockDecay);
@@ -136,9 +136,11 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
 
   // Runs that are no multiple of the block, as where another attend asks for shorter ones.
   bool isRagged = !local && context.run % context.block != 0;
-  // Causal: the nearest block first, so that the decay between two blocks is a sum of few terms.
-  Sweep sweep{from, to, context.block, causal() ? Direction::Backwards : Direction::Forwards,
-              causal() && !isRagged};
+  // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
+  // before the queries end with them, and are whole.
+  bool isCausal = context.mask == Mask::Causal;
+  Sweep sweep{from, to, context.block, isCausal ? Direction::Backwards : Direction::Forwards,
+              isCausal && !isRagged};
   auto perBlock = [&](const BlockPlace &place, ValueRange in) {
     Accumulators inner = sums;
     Value distance = between;
@@ -150,14 +152,16 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
     if (blockDecay) {
       BlockDecay theirs = decay(b, place.position, place.valid);
       // All that lies between: the gates after the key, those of blocks, those up to the query.
-      pair.query.high = blockDecay.upToColumn(b);
-      pair.key.high = b.map({theirs.afterRow(b), distance}, [](ElementBuilder &e, ValueRange in) {
+      // Where the key comes later the gates after the query, those of blocks, those up to the key.
+      pair.query.high = isCausal ? blockDecay.upToColumn(b) : blockDecay.afterColumn(b);
+      Value keys = isCausal ? theirs.afterRow(b) : theirs.upToRow(b);
+      pair.key.high = b.map({keys, distance}, [](ElementBuilder &e, ValueRange in) {
         return e.sub(e.number(0), e.add(in[0], in[1]));
       });
       distance = b.add(distance, theirs.total(b));
     }
-    addPairs(b, inner, scores(b, queries, keys, local, /*diagonal=*/false, pair), values,
-             /*diagonal=*/false, bound);
+    addPairs(b, inner, scores(b, queries, keys, local, tile::Triangle::None, pair), values,
+             tile::Triangle::None, bound);
     TileBuilder::Values out = {inner.numerator};
     for (Value value : {inner.denominator, inner.largest, distance})
       if (value)
@@ -167,12 +171,14 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
   unpack(sweep.forBlocks(b, carried, perBlock), sums, between);
 }
 
-/// The decay of the blocks of this run before this block, [1 x 1].
+/// The decay of the blocks of this run that the sweep has behind it, [1 x 1].
 Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
-  Value step = b.index(context.block);
   Value zero = b.constant(1, 1, 0);
-  return b.loop(place.start, place.position, step, zero, [&](Value position, ValueRange in) {
-    return TileBuilder::Values{b.add(in[0], decay(b, position, step).total(b))};
+  Sweep behind{place.start, place.position, context.block, Direction::Forwards, /*isWhole=*/true};
+  if (!isForwards())
+    behind = {b.addIndex(place.position, place.valid), place.end, context.block};
+  return behind.forBlocks(b, zero, [&](const BlockPlace &place, ValueRange in) {
+    return TileBuilder::Values{b.add(in[0], decay(b, place.position, place.valid).total(b))};
   })[0];
 }
 
@@ -181,19 +187,28 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
                                  Value values, Value diagonal, const BlockPlace &place,
                                  const BlockDecay &blockDecay, Accumulators &sums) {
   Value between = blockDecay ? b.constant(1, 1, 0) : Value();
-  if (isLocal() && runsAreLong() && !place.isOnly)
-    addBlocks(b, queries, place.start, place.position, /*local=*/true, blockDecay, between, sums);
+  bool hasRun = isLocal() && runsAreLong();
+  // The keys on the block's side of the call; those of its run come first.
+  Value begin = isForwards() ? place.position : b.addIndex(place.position, place.valid);
+  Value end = !hasRun ? begin : isForwards() ? place.start : place.end;
+  auto add = [&](Value near, Value far, bool local) {
+    addBlocks(b, queries, isForwards() ? far : near, isForwards() ? near : far, local, blockDecay,
+              between, sums);
+  };
+  if (hasRun && !place.isOnly)
+    add(begin, end, /*local=*/true);
   if (!usesState() && !place.isOnly)
-    addBlocks(b, queries, b.index(0), isLocal() && runsAreLong() ? place.start : place.position,
-              /*local=*/false, blockDecay, between, sums);
-  diagonal = diagonal ? decayAndMask(b, diagonal, /*diagonal=*/true, blockDecay.pairs())
-                      : scores(b, queries, keys, isLocal(), /*diagonal=*/true, blockDecay.pairs());
-  addPairs(b, sums, diagonal, values, /*diagonal=*/true, Value());
+    add(end, isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
+  PairDecay pairs = blockDecay.pairs(context.direction());
+  diagonal = diagonal ? decayAndMask(b, diagonal, triangle(), pairs)
+                      : scores(b, queries, keys, isLocal(), triangle(), pairs);
+  // Before the diagonal there is no key past the end.
+  addPairs(b, sums, diagonal, values, triangle(), isForwards() ? Value() : place.valid);
 }
 
 Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockPlace &place) {
   Value none;
-  if (!causal()) {
+  if (!isOrdered()) {
     Accumulators sums = zeroAccumulators(b);
     VectorProgram keys = keyProgram(b, place.position, place.valid);
     if (usesState())
@@ -244,39 +259,46 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const 
   return sums;
 }
 
+/// The number of the call's keys that each row sees, [C x 1], or where it is the same one [1 x 1].
+Value AttendProgram::visibleKeys(TileBuilder &b, const BlockPlace &place) const {
+  auto positions = [&](Value first) -> Value {
+    return b.transpose(tile::PositionsOp::create(b, b.tileType(1, context.block),
+                                                 context.share->rowOfCall(b, first)));
+  };
+  if (context.mask == Mask::Causal)
+    return positions(b.addIndex(place.position, b.index(1)));
+  Value all = tile::PositionsOp::create(b, b.tileType(1, 1), context.frame.keys);
+  if (context.mask == Mask::Full)
+    return all;
+  return b.map({all, positions(place.position)},
+               [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
+}
+
 /// o = N over the denominator (NormalizerAttr).
 Value AttendProgram::normalize(TileBuilder &b, const Accumulators &sums, const BlockPlace &place) {
   NormalizerAttr attr = op.getNormalizer();
   bool mean = attr.isMean();
   Value keysBefore; // those that an initial state stands for
-  if (mean && causal() && context.frame.firstPosition)
+  if (mean && context.mask == Mask::Causal && context.frame.firstPosition)
     keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
   if (!sums.denominator && !mean)
     return sums.numerator;
   SmallVector<Value> inputs;
   if (sums.denominator)
     inputs.push_back(sums.denominator);
-  if (mean || !causal()) { // the number of keys that a row sees
-    Value count;
-    if (causal())
-      count = b.transpose(tile::PositionsOp::create(
-          b, b.tileType(1, context.block),
-          context.share->rowOfCall(b, b.addIndex(place.position, b.index(1)))));
-    else
-      count = tile::PositionsOp::create(b, b.tileType(1, 1), context.frame.keys);
-    inputs.push_back(count);
-  }
+  if (mean || !isOrdered())
+    inputs.push_back(visibleKeys(b, place));
   if (sums.largest)
     inputs.push_back(sums.largest);
   Value factor = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
     size_t next = 0;
     Value denominator = sums.denominator ? in[next++] : Value();
     // Without keys a row is zero, whatever the normalizer would divide by.
-    Value isEmpty = causal() ? Value() : e.less(in[next], e.number(1));
+    Value isEmpty = isOrdered() ? Value() : e.less(in[next], e.number(1));
     auto orZero = [&](Value x) { return isEmpty ? e.select(isEmpty, e.number(0), x) : x; };
     auto keys = [&](Value here) { return keysBefore ? e.add(here, keysBefore) : here; };
     Value unit = mean ? orZero(e.div(e.number(1), keys(in[next]))) : Value();
-    next += mean || !causal();
+    next += mean || !isOrdered();
     if (!denominator)
       return unit;
     Value largest = sums.largest ? in[next] : Value();

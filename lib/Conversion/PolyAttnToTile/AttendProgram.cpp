@@ -30,7 +30,7 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const Progra
                       valueWidth,
                       normalized(),
                       std::move(storedWeights),
-                      Direction::Forwards},
+                      context.direction()},
                      context.share);
 }
 
@@ -48,7 +48,7 @@ VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value va
 
 /// Of the positions of a block, `valid` of which are there.
 BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) const {
-  if (!op.hasDecay() || !causal())
+  if (!op.hasDecay() || !isOrdered())
     return BlockDecay();
   int64_t columns = context.block;
   auto equal = [&](Value gate) { return BlockDecay::ofEqualGates(b, gate, columns, valid); };
@@ -75,16 +75,22 @@ BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) con
 
 /// Whether keys have come into the state that this block reads; null where that is not asked.
 Value AttendProgram::isStateFilled(TileBuilder &b, const BlockPlace &place) const {
-  if (!context.skipsIdleState || !causal() || op.getInitialState())
+  if (!context.skipsIdleState || !isOrdered() || op.getInitialState())
     return {};
+  if (!isForwards()) {
+    Value end = updatesAfterRun() ? place.end : b.addIndex(place.position, place.valid);
+    return b.compare(arith::CmpIPredicate::slt, end, context.frame.keys);
+  }
   Value position = updatesAfterRun() ? place.start : place.position;
   return b.compare(arith::CmpIPredicate::sgt, context.share->rowOfCall(b, position), b.index(0));
 }
 
-Value AttendProgram::isStateReadAfter(TileBuilder &b, Value end) const {
-  if (!context.skipsIdleState || !causal() || op.getFinalState())
+Value AttendProgram::isStateReadAfter(TileBuilder &b, Value first, Value end) const {
+  if (!context.skipsIdleState || !isOrdered() || op.getFinalState())
     return {};
-  Value isRead = b.compare(arith::CmpIPredicate::slt, end, context.end());
+  Sweep own = context.sweep(b);
+  Value isRead = isForwards() ? b.compare(arith::CmpIPredicate::slt, end, own.end)
+                              : b.compare(arith::CmpIPredicate::sgt, first, own.begin);
   Value isShared = context.share->isShared(b);
   return isShared ? arith::OrIOp::create(b, isRead, isShared) : isRead;
 }
@@ -98,10 +104,9 @@ void AttendProgram::begin(TileBuilder &b) {
   else if (op.getInitialState())
     fillState(b);
   else if (context.segment)
-    b.branch(b.compare(arith::CmpIPredicate::ne, context.segment->segment, b.index(0)),
-             [&] { fillState(b); });
+    b.branch(context.segment->isEntered(b, context.direction()), [&] { fillState(b); });
   // Every query sees every key: the whole state first.
-  if (!causal())
+  if (!isOrdered())
     Sweep{b.index(0), context.frame.keys, context.block}.forBlocks(
         b, [&](const BlockPlace &place) { update(b, place); });
 }
@@ -114,14 +119,14 @@ StoredState AttendProgram::initialState() const {
           {context.frame.batch, stateHead()}};
 }
 
-/// The initial state, or zeros, and the segments before this program's.
+/// The initial state, or zeros, and the segments that the sweep has behind it.
 void AttendProgram::fillState(TileBuilder &b) {
   StoredState given;
   if (op.getInitialState())
     given = initialState();
   std::optional<SegmentsBehind> behind;
   if (context.segment)
-    behind.emplace(SegmentsBehind{*segmentSums, context.segment->sumsBefore});
+    behind.emplace(SegmentsBehind{*segmentSums, context.segment->sumsBehind});
   state.fill(b, op.getInitialState() ? &given : nullptr, behind ? &*behind : nullptr);
 }
 
@@ -163,6 +168,19 @@ void AttendProgram::finish(TileBuilder &b, ArrayRef<Value> states, ArrayRef<Valu
 //===----------------------------------------------------------------------===//
 // Segments of positions
 //===----------------------------------------------------------------------===//
+
+Value SegmentContext::isEntered(TileBuilder &b, Direction direction) const {
+  auto differ = arith::CmpIPredicate::ne;
+  if (direction == Direction::Forwards)
+    return b.compare(differ, segment, b.index(0));
+  return b.compare(differ, b.addIndex(segment, b.index(1)), segments);
+}
+
+Value SegmentContext::isLast(TileBuilder &b, Direction direction) const {
+  if (direction == Direction::Backwards)
+    return b.isEqual(segment, b.index(0));
+  return b.isEqual(b.addIndex(segment, b.index(1)), segments);
+}
 
 bool AttendProgram::hasDecayByPosition() const {
   if (!op.hasDecay() || op.getDecayFactors())

@@ -27,7 +27,11 @@ namespace polyattn {
 struct SegmentContext {
   mlir::Value segment, segments; // index: this program's, or that of its sums, and their number
   mlir::Value begin, end;        // positions
-  mlir::Value sumsBefore;        // index: the number of sums that come before
+  mlir::Value sumsBehind;        // index: the number of sums that the sweep has behind it
+
+  /// Whether a sweep comes here from another segment, and whether it goes on to none.
+  mlir::Value isEntered(TileBuilder &builder, Direction direction) const;
+  mlir::Value isLast(TileBuilder &builder, Direction direction) const;
 };
 
 /// What all attends of one program share.
@@ -37,7 +41,7 @@ struct ProgramContext {
   std::optional<SegmentContext> segment; // none where positions are not cut
   int64_t block;                         // C
   int64_t run;                           // blocks of a local kernel, 0 without
-  bool causal;
+  Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
@@ -46,8 +50,15 @@ struct ProgramContext {
   VectorProgram queryVectors(TileBuilder &builder, const BlockPlace &place) const {
     return frame.queryVectors(builder, rows(builder, place.position, place.valid), block);
   }
-  /// Where the program's positions end.
-  mlir::Value end() const { return segment ? segment->end : frame.queries; }
+  /// The positions of the program, block by block.
+  Sweep sweep(TileBuilder &builder) const {
+    return {segment ? segment->begin : builder.index(0), segment ? segment->end : frame.queries,
+            block, direction()};
+  }
+  /// Which way keys reach queries; without an order among them forwards.
+  Direction direction() const {
+    return mask == Mask::Anticausal ? Direction::Backwards : Direction::Forwards;
+  }
 };
 
 class AttendProgram {
@@ -64,10 +75,10 @@ public:
   bool normalized() const { return op.getNormalizer().hasDenominator(); }
   int64_t getValueWidth() const { return valueWidth; }
   /// True where the state takes in a whole run of blocks at its end.
-  bool updatesAfterRun() const { return usesState() && causal() && isLocal() && runsAreLong(); }
-  /// Whether this program, the call after it or a caller reads the state once positions up to `end`
-  /// are in it; null where that is not asked.
-  mlir::Value isStateReadAfter(TileBuilder &builder, mlir::Value end) const;
+  bool updatesAfterRun() const { return usesState() && isOrdered() && isLocal() && runsAreLong(); }
+  /// Whether this program, the call after it or a caller reads the state once positions that begin
+  /// with `first` and end before `end` are in it; null where that is not asked.
+  mlir::Value isStateReadAfter(TileBuilder &builder, mlir::Value first, mlir::Value end) const;
   /// Adds the keys of one block to the state. Gives the logarithm of the block's decay, [1 x 1],
   /// null without one.
   mlir::Value update(TileBuilder &builder, const BlockPlace &place);
@@ -88,7 +99,13 @@ public:
   void storeSums(TileBuilder &builder, mlir::Value decay);
 
 private:
-  bool causal() const { return context.causal; }
+  /// A query sees the keys on its own side only.
+  bool isOrdered() const { return context.mask != Mask::Full; }
+  bool isForwards() const { return context.direction() == Direction::Forwards; }
+  /// Of the pairs in a block.
+  tile::Triangle triangle() const {
+    return isForwards() ? tile::Triangle::Lower : tile::Triangle::Upper;
+  }
   bool isLocal() const { return bool(op.getLocalQuery()); }
   /// A local kernel's block has several blocks of the program.
   bool runsAreLong() const { return context.run > context.block; }
@@ -114,15 +131,16 @@ private:
   void decayState(TileBuilder &builder, Accumulators &sums, const BlockPlace &place,
                   const BlockDecay &decay);
   void addPairs(TileBuilder &builder, Accumulators &sums, mlir::Value scores, mlir::Value values,
-                bool diagonal, mlir::Value bound);
+                tile::Triangle triangle, mlir::Value bound);
   void addNearPairs(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
                     mlir::Value values, mlir::Value diagonal, const BlockPlace &place,
                     const BlockDecay &decay, Accumulators &sums);
-  /// Pairs with the blocks of keys in [from, to), the last one first, or with all keys.
+  /// Pairs with the blocks of keys in [from, to), the nearest one first, or with all keys.
   void addBlocks(TileBuilder &builder, VectorProgram &queries, mlir::Value from, mlir::Value to,
                  bool local, const BlockDecay &decay, mlir::Value &between, Accumulators &sums);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
-                     bool diagonal, const PairDecay &decay);
+                     tile::Triangle triangle, const PairDecay &decay);
+  mlir::Value visibleKeys(TileBuilder &builder, const BlockPlace &place) const;
   /// The head whose gates the state has, and so the head of the state.
   mlir::Value stateHead() const;
 

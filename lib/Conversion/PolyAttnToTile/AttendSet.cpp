@@ -47,7 +47,7 @@ LogicalResult AttendSet::findSequences(AttentionOp attention) {
       query = attention.getArgNames().size() + i;
   if (!key)
     key = number(first().getKey());
-  bool hasEqualSides = tensors.sameHeads && isCausal();
+  bool hasEqualSides = tensors.sameHeads && mask() != Mask::Full;
   if (hasEqualSides && !key)
     key = query;
   if (hasEqualSides && !query)

@@ -22,7 +22,7 @@ struct AttendSet {
   /// What one block program can hold; fails with a diagnostic where that is not this attention.
   static mlir::FailureOr<AttendSet> of(AttentionOp attention);
 
-  bool isCausal() const { return first().getMask() == Mask::Causal; }
+  Mask mask() const { return first().getMask(); }
   /// Some state belongs to a query head.
   bool hasStatePerQuery() const;
   /// Calls of at most so many positions are one block, for all attends.

@@ -57,7 +57,8 @@ private:
 } // namespace
 
 Value PairDecay::apply(TileBuilder &b, Value scores) const {
-  Difference difference(query, key, unit, scores);
+  bool forwards = direction == Direction::Forwards;
+  Difference difference(forwards ? query : key, forwards ? key : query, unit, scores);
   return b.map(difference.inputs, [&](ElementBuilder &e, ValueRange in) {
     return e.mul(in[0], math::ExpOp::create(e, difference.element(e, in)));
   });

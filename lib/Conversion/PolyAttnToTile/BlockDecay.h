@@ -16,6 +16,7 @@
 #ifndef POLYATTN_CONVERSION_BLOCKDECAY_H
 #define POLYATTN_CONVERSION_BLOCKDECAY_H
 
+#include "Direction.h"
 #include "TileBuilder.h"
 
 namespace polyattn {
@@ -26,11 +27,13 @@ struct TwoNumbers {
 };
 
 /// The decay for a pair of blocks: entry (i, j) of the scores is multiplied by
-/// exp(unit (query_i - key_j)). Null without a decay; a null unit is 1.
+/// exp(unit (query_i - key_j)), or where keys come later by exp(unit (key_j - query_i)). Null
+/// without a decay; a null unit is 1.
 struct PairDecay {
   TwoNumbers query; // [C x 1]
   TwoNumbers key;   // [1 x C]
   mlir::Value unit; // [1 x 1]
+  Direction direction = Direction::Forwards;
 
   explicit operator bool() const { return bool(query.high); }
   /// The scores times their decay.
@@ -56,8 +59,8 @@ public:
   mlir::Value afterColumn(TileBuilder &builder) const;
   /// The sum of all gates, [1 x 1].
   mlir::Value total(TileBuilder &builder) const;
-  /// Of the block's keys to its queries.
-  PairDecay pairs() const { return {column, row, unit}; }
+  /// Of the block's keys to its queries, which come after them or, backwards, before them.
+  PairDecay pairs(Direction direction) const { return {column, row, unit, direction}; }
 
 private:
   BlockDecay(TileBuilder &builder, TwoNumbers row, TwoNumbers all, mlir::Value unit);

@@ -38,7 +38,8 @@ struct StoredState {
 };
 
 /// What the positions of each segment but the last one of a sweep add to a state, starting from
-/// zero. Features are as the state has them, without the weights that it lacks.
+/// zero, in the order of the positions. Features are as the state has them, without the weights
+/// that it lacks.
 struct SegmentSums {
   mlir::Value states;      // [S - 1, B, Hs, D, dv]
   mlir::Value normalizers; // [S - 1, B, Hs, D], null without a normalizer

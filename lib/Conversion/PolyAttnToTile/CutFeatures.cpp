@@ -21,7 +21,8 @@ void KernelBuilder::cutByFeatures() {
   partialColumns = 0;
   for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
     int64_t features = AttentionShape::of(attend).features;
-    bool canSplit = schedule.form != ScheduleForm::Quadratic && set.isCausal();
+    // A long call is cut into launches that follow each other forwards.
+    bool canSplit = schedule.form != ScheduleForm::Quadratic && set.mask() == Mask::Causal;
     maxSplits = std::min(maxSplits, canSplit ? features / schedule.featureBlock : 1);
     partialColumns += cast<FeatureType>(attend.getValue().getType()).getWidth() +
                       attend.getNormalizer().hasDenominator();
@@ -119,7 +120,7 @@ void KernelProgram::buildCombination(TileBuilder &b) {
   Value first = b.mulIndex(own.part, length), stride = b.mulIndex(own.parts, length);
   b.loop(first, queries, stride, [&](Value position) {
     Value valid = b.minIndex(b.subIndex(queries, position), length);
-    BlockPlace place{position, valid, position};
+    BlockPlace place{position, valid, position, queries};
     SmallVector<Accumulators> sums = addParts(b, parts, place);
     VectorProgram vectors = context.queryVectors(b, place);
     storeResults(b, sums, vectors, place);

@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// A segment needs all that the positions before it say in one state.
+/// A segment needs all that the positions behind it say in one state.
 bool KernelBuilder::canCutPositions() {
-  return set.isCausal() && llvm::all_of(set.schedules, [](const Schedule &schedule) {
+  return set.mask() != Mask::Full && llvm::all_of(set.schedules, [](const Schedule &schedule) {
            return schedule.form != ScheduleForm::Quadratic;
          });
 }
@@ -53,22 +53,29 @@ SegmentContext KernelBuilder::segmentOf(bool isSums) {
   Value segments = b.addIndex(b.createOrFold<arith::DivUIOp>(sums, pieces), one);
   Value units = divide(divide(keys, unit), segments);
   Value length = b.mulIndex(units, unit);
-  Value segment = frame->kernel.getSegment(), sumsBefore = times(segment, pieces);
+  Value segment = frame->kernel.getSegment();
+  // Backwards the first segment has no sums, and those of the last one are behind all others.
+  bool forwards = set.mask() == Mask::Causal;
+  Value number = isSums && !forwards && options.pieces == 1 ? b.addIndex(segment, one) : segment;
+  Value behind = forwards ? segment : b.subIndex(b.subIndex(segments, one), segment);
+  Value sumsBehind = times(behind, pieces);
   if (!isSums || options.pieces == 1) {
-    Value begin = b.minIndex(times(segment, length), keys);
+    Value begin = b.minIndex(times(number, length), keys);
     Value end = b.minIndex(b.addIndex(begin, length), keys);
-    return SegmentContext{segment, segments, begin, end, sumsBefore};
+    return SegmentContext{segment, segments, begin, end, sumsBehind};
   }
   Value whole = b.divIndex(segment, pieces);
+  if (!forwards)
+    whole = b.addIndex(whole, one);
   Value piece = arith::RemUIOp::create(b, segment, pieces);
   Value pieceLength = times(divide(units, pieces), unit), first = times(whole, length);
   Value limit = b.minIndex(b.addIndex(first, length), keys);
   Value begin = b.minIndex(b.addIndex(first, times(piece, pieceLength)), limit);
   Value end = b.minIndex(b.addIndex(begin, pieceLength), limit);
-  return SegmentContext{segment, segments, begin, end, sumsBefore};
+  return SegmentContext{segment, segments, begin, end, sumsBehind};
 }
 
-/// The kernel that stores the sums of all segments but the last.
+/// The kernel that stores the sums of all segments but the one where the sweep ends.
 void KernelBuilder::sumSegments() {
   // A program is a head of the state.
   beginKernel((attention.getSymName() + "__states").str(), segmentTensors(),

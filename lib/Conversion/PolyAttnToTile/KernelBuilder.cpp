@@ -24,7 +24,7 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
 }
 
 ProgramContext KernelBuilder::context() {
-  return {*frame, share, segment, set.block(), set.run, set.isCausal(), options.skipIdleState};
+  return {*frame, share, segment, set.block(), set.run, set.mask(), options.skipIdleState};
 }
 
 /// One block of the first of `lengths` for calls that it is long enough for, of the next one for

@@ -91,13 +91,12 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
   }
 }
 
-/// Writes the final states, in the program of the last positions.
+/// Writes the final states, in the program where the sweep over the call's positions ends.
 void KernelProgram::finish(TileBuilder &b) {
   bool given = llvm::any_of(set.attends, [](AttendOp attend) { return attend.getFinalState(); });
   if (!context.segment || !given)
     return storeFinalStates(b);
-  Value next = b.addIndex(context.segment->segment, b.index(1));
-  b.branch(b.isEqual(next, context.segment->segments), [&] { storeFinalStates(b); });
+  b.branch(context.segment->isLast(b, context.direction()), [&] { storeFinalStates(b); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,13 +112,13 @@ void KernelProgram::block(TileBuilder &b, const BlockPlace &place) {
       b, sums, [&] { storeResults(b, sums, queries, place); }, [&] { storePart(b, sums, place); });
 }
 
-/// Where updates with a run end: at its start where nobody reads the state after it.
+/// Where updates with a run end: at its start where nobody reads the state with it.
 Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
   Value isRead;
   for (const AttendProgram &program : programs) {
     if (!program.updatesAfterRun())
       continue;
-    isRead = program.isStateReadAfter(b, run.end);
+    isRead = program.isStateReadAfter(b, run.begin, run.end);
     if (!isRead)
       return run.end;
   }
@@ -129,7 +128,7 @@ Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
 /// The blocks of a local kernel's run, and what states take in once it has ended.
 void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
   run.forBlocks(b, [&](const BlockPlace &place) { block(b, place); });
-  Sweep updates{run.begin, endOfUpdates(b, run), run.block};
+  Sweep updates{run.begin, endOfUpdates(b, run), run.block, run.direction};
   updates.forBlocks(b, [&](const BlockPlace &place) {
     for (AttendProgram &program : programs)
       if (program.updatesAfterRun())
@@ -140,7 +139,7 @@ void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
 void KernelProgram::build(TileBuilder &b) {
   for (AttendProgram &program : programs)
     program.begin(b);
-  Sweep sweep{context.segment ? context.segment->begin : b.index(0), context.end(), context.block};
+  Sweep sweep = context.sweep(b);
   if (context.run <= context.block)
     sweep.forBlocks(b, [&](const BlockPlace &place) { block(b, place); });
   else
@@ -159,9 +158,9 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
   for (Schedule &schedule : schedules)
     schedule.form = ScheduleForm::Quadratic;
   KernelProgram program(set, schedules, inside);
-  Value zero = b.index(0);
+  Value zero = b.index(0), end = context.frame.queries;
   context.share->inOneProgram(
-      b, [&] { program.block(b, BlockPlace{zero, context.frame.queries, zero, /*isOnly=*/true}); });
+      b, [&] { program.block(b, BlockPlace{zero, end, zero, end, /*isOnly=*/true}); });
 }
 
 void KernelProgram::buildSums(TileBuilder &b) {
@@ -171,8 +170,7 @@ void KernelProgram::buildSums(TileBuilder &b) {
     if (program.hasDecayByPosition())
       decays.push_back(b.constant(1, 1, 0));
   }
-  Sweep sweep{context.segment->begin, context.segment->end, context.block};
-  decays = sweep.forBlocks(b, decays, [&](const BlockPlace &place, ValueRange in) {
+  decays = context.sweep(b).forBlocks(b, decays, [&](const BlockPlace &place, ValueRange in) {
     TileBuilder::Values sums;
     for (AttendProgram &program : programs) {
       Value decay = program.update(b, place);

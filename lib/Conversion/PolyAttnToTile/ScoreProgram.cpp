@@ -73,12 +73,14 @@ ScoreExpression Score::leaf(Value query, Value key) {
   return ScoreExpression::leaf(index);
 }
 
-Value polyattn::decayAndMask(TileBuilder &b, Value scores, bool diagonal, const PairDecay &decay) {
+Value polyattn::decayAndMask(TileBuilder &b, Value scores, tile::Triangle triangle,
+                             const PairDecay &decay) {
   if (decay)
     scores = decay.apply(b, scores);
-  // The mask chooses, it does not multiply: above the diagonal exp may be infinite.
-  if (diagonal)
-    scores = tile::CausalMaskOp::create(b, scores.getType(), scores);
+  // The mask chooses, it does not multiply: outside of the triangle exp may be infinite.
+  if (triangle != tile::Triangle::None)
+    scores = tile::CausalMaskOp::create(b, scores.getType(), scores,
+                                        /*upper=*/triangle == tile::Triangle::Upper);
   return scores;
 }
 
@@ -88,13 +90,13 @@ void polyattn::prepareScores(Value query, Value key, VectorProgram &queries) {
 }
 
 Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgram &queries,
-                            VectorProgram &keys, double factor, bool diagonal,
+                            VectorProgram &keys, double factor, tile::Triangle triangle,
                             const PairDecay &decay) {
   Score score(query, key);
   SmallVector<Value> inputs;
   for (auto [q, k] : score.leaves) {
     LhsTile lhs = queries.lhs(q);
-    inputs.push_back(b.dot(lhs.tile, keys.full(k), Value(), lhs.transposed, /*lower=*/diagonal));
+    inputs.push_back(b.dot(lhs.tile, keys.full(k), Value(), lhs.transposed, triangle));
   }
   if (inputs.empty()) // a constant score
     inputs.push_back(b.constant(queries.getColumns(), keys.getColumns(), 0));
@@ -103,5 +105,5 @@ Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgra
     Value result = score.expression.evaluate<Value>(e, products);
     return factor == 1 ? result : e.mul(result, e.number(factor));
   });
-  return decayAndMask(b, scores, diagonal, decay);
+  return decayAndMask(b, scores, triangle, decay);
 }

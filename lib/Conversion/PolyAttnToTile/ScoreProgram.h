@@ -16,14 +16,14 @@ namespace polyattn {
 void prepareScores(mlir::Value query, mlir::Value key, VectorProgram &queries);
 
 /// kappa(q_i, k_j) times `factor` for a block of queries and one of keys, in its score
-/// form: one dot for each pair of leaves and a polynomial of them. With `diagonal` only
-/// j <= i is computed and the rest is zero.
+/// form: one dot for each pair of leaves and a polynomial of them. Outside of the triangle, where
+/// there is one, nothing is computed and the scores are zero.
 mlir::Value buildScores(TileBuilder &builder, mlir::Value query, mlir::Value key,
-                        VectorProgram &queries, VectorProgram &keys, double factor, bool diagonal,
-                        const PairDecay &decay);
+                        VectorProgram &queries, VectorProgram &keys, double factor,
+                        tile::Triangle triangle, const PairDecay &decay);
 
-/// A tile of scores that is already there, times the decay, masked on the diagonal.
-mlir::Value decayAndMask(TileBuilder &builder, mlir::Value scores, bool diagonal,
+/// A tile of scores that is already there, times the decay, zero outside of the triangle.
+mlir::Value decayAndMask(TileBuilder &builder, mlir::Value scores, tile::Triangle triangle,
                          const PairDecay &decay);
 
 } // namespace polyattn

@@ -32,7 +32,7 @@ Sweep::Values Sweep::forBlocks(TileBuilder &b, ValueRange carried, CarryingBody 
   Value length = b.index(block);
   return forPositions(b, block, carried, [&](Value position, ValueRange in) {
     Value valid = isWhole ? length : b.minIndex(b.subIndex(end, position), length);
-    return body(BlockPlace{position, valid, begin}, in);
+    return body(BlockPlace{position, valid, begin, end}, in);
   });
 }
 

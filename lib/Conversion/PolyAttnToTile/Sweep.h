@@ -13,20 +13,18 @@
 #ifndef POLYATTN_CONVERSION_SWEEP_H
 #define POLYATTN_CONVERSION_SWEEP_H
 
+#include "Direction.h"
 #include "TileBuilder.h"
 
 namespace polyattn {
-
-/// Forwards what a block leaves behind reaches later positions, as keys reach later queries.
-/// Backwards it reaches earlier ones, as what is known of queries reaches earlier keys.
-enum class Direction { Forwards, Backwards };
 
 /// The place of a block of positions.
 struct BlockPlace {
   mlir::Value position; // of its first row
   mlir::Value valid;    // how many of its C rows exist
   mlir::Value start;    // where its run of blocks begins, that of a local kernel
-  bool isOnly = false;  // no key comes before it
+  mlir::Value end;      // and where it ends
+  bool isOnly = false;  // there is no other
 };
 
 struct Sweep {
@@ -39,7 +37,7 @@ struct Sweep {
   using Body = llvm::function_ref<void(const BlockPlace &)>;
   using CarryingBody = llvm::function_ref<Values(const BlockPlace &, mlir::ValueRange)>;
 
-  /// Runs `body` for every block. The run of each begins where the sweep's positions do.
+  /// Runs `body` for every block. The run of each begins and ends where the sweep's positions do.
   void forBlocks(TileBuilder &builder, Body body) const;
   /// The same with values that each block gets from the one before it in the sweep; gives the last
   /// ones.

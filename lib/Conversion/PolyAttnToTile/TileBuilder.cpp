@@ -44,21 +44,25 @@ Value TileBuilder::map(ValueRange inputs, Elements body) {
   return op;
 }
 
-Value TileBuilder::dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, bool lower,
-                       bool lowerLhs, Value bound) {
+Value TileBuilder::dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, Triangle triangle,
+                       Triangle lhsTriangle, Value bound) {
   int64_t rows = lhsTransposed ? typeOf(lhs).getColumns() : typeOf(lhs).getRows();
   return tile::DotOp::create(*this, tileType(rows, typeOf(rhs).getColumns()), lhs, rhs, acc, bound,
-                             lhsTransposed, lower, lowerLhs, tile::PrecisionAttr());
+                             lhsTransposed, triangle == Triangle::Lower,
+                             lhsTriangle == Triangle::Lower, triangle == Triangle::Upper,
+                             lhsTriangle == Triangle::Upper, tile::PrecisionAttr());
 }
 
 Value TileBuilder::reduceRows(Value input, tile::ReduceKind kind) {
   return tile::ReduceOp::create(*this, tileType(1, typeOf(input).getColumns()), input, Value(),
-                                kind, tile::Axis::Rows);
+                                kind, tile::Axis::Rows, /*lower=*/false, /*upper=*/false);
 }
 
-Value TileBuilder::reduceColumns(Value input, Value bound, bool lower) {
-  return tile::ReduceOp::create(*this, tileType(typeOf(input).getRows(), 1), input, bound,
-                                tile::ReduceKind::Add, tile::Axis::Columns, lower);
+Value TileBuilder::reduceColumns(Value input, Value bound, Triangle triangle,
+                                 tile::ReduceKind kind) {
+  return tile::ReduceOp::create(*this, tileType(typeOf(input).getRows(), 1), input, bound, kind,
+                                tile::Axis::Columns, triangle == Triangle::Lower,
+                                triangle == Triangle::Upper);
 }
 
 Value TileBuilder::slice(Value source, Value row, int64_t rows) {

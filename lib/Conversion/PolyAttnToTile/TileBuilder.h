@@ -66,10 +66,12 @@ public:
   }
   /// A map whose shape is the largest of its inputs'.
   Value map(mlir::ValueRange inputs, Elements body);
-  Value dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, bool lower = false,
-            bool lowerLhs = false, Value bound = {});
+  using Triangle = tile::Triangle;
+  Value dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, Triangle triangle = Triangle::None,
+            Triangle lhsTriangle = Triangle::None, Value bound = {});
   Value reduceRows(Value input, tile::ReduceKind kind = tile::ReduceKind::Add);
-  Value reduceColumns(Value input, Value bound = {}, bool lower = false);
+  Value reduceColumns(Value input, Value bound = {}, Triangle triangle = Triangle::None,
+                      tile::ReduceKind kind = tile::ReduceKind::Add);
   Value slice(Value source, Value row, int64_t rows);
   Value sliceColumns(Value source, Value column, int64_t columns);
   Value transpose(Value source);

@@ -38,7 +38,7 @@ Product KernelLowering::product(DotOp dot, bool flipped) {
   result.lhs = storageOf(dot.getLhs());
   result.rhs = storageOf(dot.getRhs());
   result.lhsTransposed = dot.getLhsTransposed();
-  result.lowerLhs = dot.getLowerLhs();
+  result.lhsTriangle = dot.getLhsTriangle();
   result.depth = dot.getRhs().getType().getRows();
   if (dot.getBound())
     result.bound = e.max(e.min(scalar(dot.getBound()), result.depth), 0);
@@ -58,7 +58,7 @@ void KernelLowering::evaluateDots(ArrayRef<DotOp> dots, const RegisterTile &tile
     for (DotOp dot : left) {
       bool together = dot.getRhs().getType().getRows() == head.getRhs().getType().getRows() &&
                       dot.getBound() == head.getBound() &&
-                      dot.getLowerLhs() == head.getLowerLhs() &&
+                      dot.getLhsTriangle() == head.getLhsTriangle() &&
                       &microKernelOf(dot) == &microKernelOf(head);
       (together ? group : rest).push_back(dot);
     }
@@ -112,7 +112,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
         Value scaled = arith::MulFOp::create(e, loadElement(buffer, row, 0), factor);
         e.store(scaled, buffer.base, address(buffer, row, 0));
       });
-    addColumnProduct(storageOf(op.getLhs()), p.rhs, p.depth, p.bound, false, buffer);
+    addColumnProduct(storageOf(op.getLhs()), p.rhs, p.depth, p.bound, Triangle::None, buffer);
     return success();
   }
   if (factor)

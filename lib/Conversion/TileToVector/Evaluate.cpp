@@ -158,17 +158,27 @@ Vectors KernelLowering::applyMap(MapOp map, SmallVector<Vectors> inputs, int64_t
 Vectors KernelLowering::evaluateMask(CausalMaskOp mask, const RegisterTile &tile,
                                      Evaluated &known) {
   Vectors values = evaluate(mask.getInput(), tile, known);
-  if (fusion.needsOnlyLower(mask.getResult()))
+  if (fusion.needsNoZeros(mask))
     return values;
+  bool upper = mask.getUpper();
   Value zero = e.zero(cast<VectorType>(values[0].getType()).getElementType());
+  int64_t first = upper ? 0 : tile.vectorsBelowDiagonal;
+  int64_t end = tile.vectors - (upper ? tile.vectorsAboveDiagonal : 0);
   for (int64_t r = 0; r < tile.rows; ++r)
-    for (int64_t v = tile.vectorsBelowDiagonal; v < tile.vectors; ++v) {
+    for (int64_t v = first; v < end; ++v) {
       Offset column = e.add(tile.column, v * e.width());
-      Offset kept = e.add(e.sub(e.add(tile.row, r), column), 1);
       Value &value = values[r * tile.vectors + v];
-      value = e.select(e.lanesBelow(kept), value, zero);
+      value = inTriangle(mask.getTriangle(), e.add(tile.row, r), column, value, zero);
     }
   return values;
+}
+
+Value KernelLowering::inTriangle(Triangle triangle, Offset row, Offset column, Value value,
+                                 Value otherwise) {
+  Offset diagonal = e.sub(row, column);
+  if (triangle == Triangle::Lower)
+    return e.select(e.lanesBelow(e.add(diagonal, 1)), value, otherwise);
+  return e.select(e.lanesBelow(diagonal), otherwise, value);
 }
 
 Vectors KernelLowering::evaluatePositions(PositionsOp positions, const RegisterTile &tile) {

@@ -49,9 +49,9 @@ bool Fusion::isView(Value value) {
            !isa_and_nonnull<SliceOp>(viewed(transpose.getSource()).getDefiningOp()) &&
            !isa_and_nonnull<SliceOp>(transpose.getSource().getDefiningOp());
   }
-  // Nothing looks above the diagonal, so that the zeros there need not be written.
+  // Nothing looks at the zeros, so that they need not be written.
   if (auto mask = dyn_cast<CausalMaskOp>(op))
-    return !isDeferred(value) && needsOnlyLower(value);
+    return !isDeferred(value) && needsNoZeros(mask);
   return false;
 }
 
@@ -64,20 +64,21 @@ Value Fusion::viewed(Value value) {
   return value;
 }
 
-bool Fusion::needsOnlyLower(Value value) {
+bool Fusion::needsOnly(Value value, Triangle triangle) {
   TileType type = tileType(value);
   if (type.getRows() != type.getColumns() || type.getRows() == 1 || value.use_empty())
     return false;
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (auto dot = dyn_cast<DotOp>(user))
-      return dot.getLowerLhs() && !dot.getLhsTransposed() && use.getOperandNumber() == 0;
-    if (isa<CausalMaskOp>(user))
-      return true;
+      return dot.getLhsTriangle() == triangle && !dot.getLhsTransposed() &&
+             use.getOperandNumber() == 0;
+    if (auto mask = dyn_cast<CausalMaskOp>(user))
+      return mask.getTriangle() == triangle;
     if (auto reduce = dyn_cast<ReduceOp>(user))
-      return reduce.getLower();
+      return reduce.getTriangle() == triangle;
     if (auto map = dyn_cast<MapOp>(user))
-      return sameShape(value, map.getResult()) && needsOnlyLower(map.getResult());
+      return sameShape(value, map.getResult()) && needsOnly(map.getResult(), triangle);
     return false;
   });
 }
@@ -118,8 +119,8 @@ bool Fusion::accepts(OpOperand &use, Value producer) {
       return tileType(producer).getColumns() == map.getResult().getType().getColumns();
     return sameShape(producer, map.getResult()) && !(isExpensive(map) && containsDot(producer));
   }
-  if (isa<CausalMaskOp>(user))
-    return isDeferred(user->getResult(0)) || !needsOnlyLower(user->getResult(0));
+  if (auto mask = dyn_cast<CausalMaskOp>(user))
+    return isDeferred(mask.getResult()) || !needsNoZeros(mask);
   if (isa<ReduceOp>(user))
     return !containsDot(producer);
   if (isa<StoreOp, ConcatOp>(user))

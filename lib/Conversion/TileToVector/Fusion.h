@@ -26,8 +26,12 @@ public:
   bool isDeferred(mlir::Value value);
   bool isView(mlir::Value value);
 
-  /// Whether nothing reads the entries above the diagonal.
-  bool needsOnlyLower(mlir::Value value);
+  /// Whether nothing reads the entries outside of a triangle.
+  bool needsOnly(mlir::Value value, tile::Triangle triangle);
+  /// Of a mask: whether nothing reads what it makes zero.
+  bool needsNoZeros(tile::CausalMaskOp mask) {
+    return needsOnly(mask.getResult(), mask.getTriangle());
+  }
 
   /// Whether a product is computed while `value` is evaluated.
   bool containsDot(mlir::Value value);

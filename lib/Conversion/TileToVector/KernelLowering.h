@@ -76,8 +76,10 @@ private:
   bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
   void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
-  TileShape lowerShape(const TileShape &shape);
+  TileShape triangleShape(const TileShape &shape);
   void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
+  void forEachUpperTile(int64_t size, TileShape shape, TileBody body);
+  tile::Triangle triangleOf(mlir::Value value);
   void forEachRow(Offset from, int64_t to, int64_t step,
                   llvm::function_ref<void(Offset, int64_t)> body);
   void forEachTileOf(mlir::Value value, bool exact, TileBody body);
@@ -96,6 +98,9 @@ private:
   Vectors applyMap(tile::MapOp map, llvm::SmallVector<Vectors> inputs, int64_t rows,
                    int64_t vectors);
   Vectors evaluateMask(tile::CausalMaskOp mask, const RegisterTile &tile, Evaluated &known);
+  /// A vector of a row from `column` on, with `otherwise` in the lanes outside of the triangle.
+  mlir::Value inTriangle(tile::Triangle triangle, Offset row, Offset column, mlir::Value value,
+                         mlir::Value otherwise);
   Vectors evaluatePositions(tile::PositionsOp positions, const RegisterTile &tile);
   Vectors evaluateExpand(tile::ExpandOp expand, const RegisterTile &tile);
 
@@ -169,7 +174,8 @@ private:
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
   mlir::Value combineLanes(tile::ReduceKind kind, const Vectors &rows);
   void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
-                        std::optional<Offset> bound, bool lowerLhs, const Storage &destination);
+                        std::optional<Offset> bound, tile::Triangle triangle,
+                        const Storage &destination);
   Vectors inputTile(mlir::Value value, const RegisterTile &tile);
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
   void lowerSelectRows(tile::SelectRowsOp select);

@@ -8,7 +8,6 @@
 #define POLYATTN_LIB_CONVERSION_TILETOVECTOR_MICROKERNEL_H
 
 #include "Product.h"
-#include "dialects/Tile/Tile.h"
 
 namespace polyattn::tile_to_vector {
 
@@ -26,9 +25,9 @@ class MicroKernel {
 public:
   virtual ~MicroKernel() = default;
 
-  /// The terms of a sum that one step takes, a power of two. The sums of a triangle take one more
-  /// term in each row, so that a kernel of several terms needs zeros above the diagonal of its left
-  /// factor.
+  /// The terms of a sum that one step takes, a power of two. The sums of a triangle take one term
+  /// more or less in each row, so that a kernel of several terms needs zeros on the other side of
+  /// the diagonal of its left factor.
   virtual int64_t termsPerStep() const = 0;
   /// The register tile for `products` that are computed together, each `depth` terms long, into a
   /// result of so many rows and vectors.

@@ -68,7 +68,7 @@ void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
 }
 
 /// Tiles of as many accumulators, at most two vectors wide.
-TileShape KernelLowering::lowerShape(const TileShape &shape) {
+TileShape KernelLowering::triangleShape(const TileShape &shape) {
   int64_t vectors = std::min<int64_t>(shape.vectors, 2);
   return {std::min(shape.rows * (shape.vectors / vectors), e.width()), vectors};
 }
@@ -101,6 +101,42 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
     });
 }
 
+// The same above the diagonal: whole tiles down to it, then those one vector wide.
+void KernelLowering::forEachUpperTile(int64_t size, TileShape shape, TileBody body) {
+  int64_t width = e.width();
+  auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t above) {
+    body({row, column, rows, vectors, /*flipped=*/false, /*lastLanes=*/0, /*below=*/0, above});
+  };
+  if (shape.rows == 1) { // Nothing to share between rows.
+    e.loop(0, size, 1, [&](Offset row) {
+      Offset first = e.mul(e.div(row, width), width);
+      e.loop(first, size, width, [&](Offset column) { emit(row, column, 1, 1, 0); });
+    });
+    return;
+  }
+  int64_t vectors = shape.vectors, rows = shape.rows, block = vectors * width;
+  int64_t diagonalRows = std::min(rows * vectors, width);
+  int64_t whole = size / block * block;
+  e.loop(0, whole, block, [&](Offset column) {
+    Offset last = e.add(column, block - width), end = e.add(column, block);
+    e.loop(0, last, rows, [&](Offset row) { emit(row, column, rows, vectors, 1); });
+    e.loop(last, end, diagonalRows, [&](Offset row) { emit(row, last, diagonalRows, 1, 0); });
+  });
+  if (size > whole)
+    forEachRow(0, size, rows, [&](Offset row, int64_t height) {
+      emit(row, whole, height, e.vectors(size - whole), 0);
+    });
+}
+
+/// The triangle whose entries are all that is needed of a value.
+Triangle KernelLowering::triangleOf(Value value) {
+  auto dot = value.getDefiningOp<DotOp>();
+  for (Triangle triangle : {Triangle::Lower, Triangle::Upper})
+    if ((dot && dot.getTriangle() == triangle) || fusion.needsOnly(value, triangle))
+      return triangle;
+  return Triangle::None;
+}
+
 TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_t vectors) {
   if (dots.empty())
     return {1, std::min<int64_t>(vectors, 4)};
@@ -125,13 +161,14 @@ void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
   }
   TileShape shape = chooseShape(dots, type.getRows(), e.vectors(type.getColumns()));
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
-  auto dot = value.getDefiningOp<DotOp>();
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
-  if (!exact && square && ((dot && dot.getLower()) || fusion.needsOnlyLower(value))) {
+  Triangle triangle = exact || !square ? Triangle::None : triangleOf(value);
+  if (triangle != Triangle::None) {
     // Without products there is nothing to share between rows.
     if (!dots.empty())
-      shape = lowerShape(shape);
-    return forEachLowerTile(type.getRows(), shape, body);
+      shape = triangleShape(shape);
+    return triangle == Triangle::Lower ? forEachLowerTile(type.getRows(), shape, body)
+                                       : forEachUpperTile(type.getRows(), shape, body);
   }
   takeWindows(value, dots, shape);
   forEachTile(type.getRows(), type.getColumns(), shape, exact, [&](RegisterTile tile) {
@@ -167,7 +204,7 @@ void KernelLowering::computeHere(Value value, const Storage &destination) {
         e.store(e.constant(e.getF32FloatAttr(0)), destination.base, address(destination, row, 0));
       });
     return addColumnProduct(storageOf(dot.getLhs()), storageOf(dot.getRhs()), lhs.getColumns(),
-                            bound, dot.getLowerLhs(), destination);
+                            bound, dot.getLhsTriangle(), destination);
   }
   // A single element may be stored to a column, among others.
   auto type = cast<TileType>(value.getType());

@@ -25,8 +25,9 @@ using namespace polyattn::tile;
 static bool isTall(DotOp dot, int64_t rows) {
   constexpr int64_t fewestTerms = 32;
   TileType type = dot.getResult().getType();
-  return !dot.getLower() && !dot.getLowerLhs() && dot.getRhs().getType().getRows() >= fewestTerms &&
-         type.getRows() == rows && type.getColumns() > 1;
+  return dot.getTriangle() == Triangle::None && dot.getLhsTriangle() == Triangle::None &&
+         dot.getRhs().getType().getRows() >= fewestTerms && type.getRows() == rows &&
+         type.getColumns() > 1;
 }
 
 //===----------------------------------------------------------------------===//

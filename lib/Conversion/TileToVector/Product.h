@@ -8,6 +8,7 @@
 #define POLYATTN_LIB_CONVERSION_TILETOVECTOR_PRODUCT_H
 
 #include "Emitter.h"
+#include "dialects/Tile/Tile.h"
 #include <optional>
 
 namespace polyattn::tile_to_vector {
@@ -39,6 +40,8 @@ struct RegisterTile {
   int64_t lastLanes = 0;
   /// Leading vectors that lie at or below the diagonal entirely.
   int64_t vectorsBelowDiagonal = 0;
+  /// Last vectors that lie at or above the diagonal entirely.
+  int64_t vectorsAboveDiagonal = 0;
   size_t size() const { return rows * vectors; }
 };
 
@@ -53,7 +56,8 @@ struct TileShape {
 struct Product {
   const MicroKernel *kernel;
   Storage lhs, rhs;
-  bool lhsTransposed = false, lowerLhs = false;
+  bool lhsTransposed = false;
+  tile::Triangle lhsTriangle = tile::Triangle::None;
   int64_t depth = 0;
   std::optional<Offset> bound;
 };

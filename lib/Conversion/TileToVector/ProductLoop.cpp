@@ -10,6 +10,7 @@
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_vector;
+using polyattn::tile::Triangle;
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -22,14 +23,17 @@ static bool sameMemory(const Storage &a, const Storage &b) {
 
 ProductLoop::ProductLoop(Emitter &e, ArrayRef<Product> products, const RegisterTile &tile)
     : e(e), products(products), tile(tile), kernel(*products.front().kernel) {
+  // An upper triangle begins on the diagonal.
+  Offset term = first().lhsTriangle == Triangle::Upper ? tile.row : Offset(0);
   for (auto [i, p] : llvm::enumerate(products)) {
-    Offset row = p.lhsTransposed ? address(e, p.lhs, 0, tile.row) : address(e, p.lhs, tile.row, 0);
+    Offset row =
+        p.lhsTransposed ? address(e, p.lhs, term, tile.row) : address(e, p.lhs, tile.row, term);
     lhs.push_back(begin(p.lhs, row, kernel.walkLhs(p, tile.rows)));
     unsigned shared = 0;
     while (shared < i && !sameMemory(products[shared].rhs, p.rhs))
       ++shared;
     rhs.push_back(shared < i ? Operand(rhs[shared])
-                             : begin(p.rhs, address(e, p.rhs, 0, tile.column),
+                             : begin(p.rhs, address(e, p.rhs, term, tile.column),
                                      kernel.walkRhs(p, tile.vectors, e.width())));
   }
 }
@@ -45,8 +49,9 @@ ProductLoop::Operand ProductLoop::begin(const Storage &storage, Offset start, Op
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// A step behind the pointers, for rows from `firstRow` on.
-Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors sums, int64_t firstRow) {
+/// A step behind the pointers, for some of the rows.
+Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors sums, int64_t firstRow,
+                          int64_t endRow) {
   DenseMap<unsigned, Vectors> loaded; // by pointer
   for (const Operand &operand : rhs) {
     Vectors &b = loaded[operand.pointer];
@@ -55,7 +60,7 @@ Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors sums, int64_t f
         b.push_back(kernel.loadRhs(e, operand.element, at[operand.pointer],
                                    number * operand.walk.stride + displacement));
   }
-  for (int64_t r = firstRow; r < tile.rows; ++r)
+  for (int64_t r = firstRow; r < endRow; ++r)
     for (size_t p = 0; p < products.size(); ++p) {
       const Operand &operand = lhs[p];
       Value a = kernel.loadLhs(e, operand.element, at[operand.pointer],
@@ -78,7 +83,7 @@ Vectors ProductLoop::advance(Vectors sums, ValueRange at, int64_t steps) {
 Vectors ProductLoop::iteration(ValueRange carried) {
   Vectors next = sumsOf(carried);
   for (int64_t i = 0; i < kUnroll; ++i)
-    next = step(pointersOf(carried), i, next, 0);
+    next = step(pointersOf(carried), i, next, 0, tile.rows);
   next = advance(next, pointersOf(carried), kUnroll);
   for (auto [stream, line] : llvm::zip(streams, carried.take_back(streams.size()))) {
     e.prefetch(line, stream.written);
@@ -88,7 +93,7 @@ Vectors ProductLoop::iteration(ValueRange carried) {
 }
 
 Vectors ProductLoop::turnOfOne(ValueRange carried) {
-  Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0);
+  Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0, tile.rows);
   return advance(next, pointersOf(carried), 1);
 }
 
@@ -96,8 +101,10 @@ Vectors ProductLoop::turnOfOne(ValueRange carried) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The terms before `to`, several steps at a time.
+/// The next `to` terms, several steps at a time.
 void ProductLoop::addTerms(Offset to, bool isMultiple) {
+  for (const FetchStream &stream : streams)
+    carried.push_back(stream.pointer);
   Offset whole = to;
   if (to.isStatic())
     whole = to.constant / iterationTerms() * iterationTerms();
@@ -110,46 +117,68 @@ void ProductLoop::addTerms(Offset to, bool isMultiple) {
                    [&](Offset, ValueRange carried) { return turnOfOne(carried); });
 }
 
-/// The triangle of a tile on the diagonal: one row less for each term. Entries above the diagonal
-/// are not read, so that nothing leaks from there.
+/// The triangle of a tile on the diagonal: one row less for each term, or one more. Entries on the
+/// other side of the diagonal are not read, so that nothing leaks from there.
 void ProductLoop::addTriangle() {
+  bool lower = first().lhsTriangle == Triangle::Lower;
   Vectors sums = sumsOf(carried);
   for (int64_t r = 0; r < tile.rows; ++r)
-    sums = step(pointersOf(carried), r, sums, r);
-  carried = sums;
+    sums = step(pointersOf(carried), r, sums, lower ? r : 0, lower ? tile.rows : r + 1);
+  carried = lower ? sums : advance(sums, pointersOf(carried), tile.rows);
 }
 
 /// The same of terms before `end` only.
 void ProductLoop::addTriangle(Offset end) {
+  auto predicate = first().lhsTriangle == Triangle::Lower ? arith::CmpIPredicate::sle
+                                                          : arith::CmpIPredicate::sge;
   Offset last = e.max(tile.row, e.min(e.add(tile.row, tile.rows), end));
   carried = e.loop(tile.row, last, 1, carried, [&](Offset k, ValueRange carried) {
-    Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0);
+    Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0, tile.rows);
     Value number = e.value(e.sub(k, tile.row));
     for (size_t i = 0; i < next.size(); ++i) {
       int64_t row = int64_t(i) / tile.vectors % tile.rows;
-      Value reached = arith::CmpIOp::create(e, arith::CmpIPredicate::sle, number, e.value(row));
+      Value reached = arith::CmpIOp::create(e, predicate, number, e.value(row));
       next[i] = e.select(reached, next[i], carried[i]);
     }
     return advance(next, pointersOf(carried), 1);
   });
 }
 
-Vectors ProductLoop::run(Vectors sums) {
-  numSums = sums.size();
-  carried = std::move(sums);
-  carried.append(pointers);
-  for (const FetchStream &stream : streams)
-    carried.push_back(stream.pointer);
-  Offset end = first().bound ? *first().bound : Offset(first().depth);
-  if (!first().lowerLhs) {
-    addTerms(end, false);
-    return sumsOf(carried);
-  }
-  // Row i of a triangle ends with term i: all rows up to the tile's first, then the triangle.
+/// Row i of a lower triangle ends with term i: all rows up to the tile's first, then the triangle.
+void ProductLoop::addLowerRows(Offset end) {
   addTerms(e.min(tile.row, end), !first().bound && tile.rows % iterationTerms() == 0);
   if (first().bound)
     addTriangle(end);
   else
     addTriangle();
+}
+
+/// Row i of an upper triangle begins with term i: the triangle, then all rows behind it.
+void ProductLoop::addUpperRows(Offset end) {
+  if (first().bound)
+    addTriangle(end);
+  else
+    addTriangle();
+  Offset behind = e.max(e.sub(end, e.add(tile.row, tile.rows)), 0);
+  addTerms(behind, !first().bound && tile.rows % iterationTerms() == 0 &&
+                       first().depth % iterationTerms() == 0);
+}
+
+Vectors ProductLoop::run(Vectors sums) {
+  numSums = sums.size();
+  carried = std::move(sums);
+  carried.append(pointers);
+  Offset end = first().bound ? *first().bound : Offset(first().depth);
+  switch (first().lhsTriangle) {
+  case Triangle::None:
+    addTerms(end, false);
+    break;
+  case Triangle::Lower:
+    addLowerRows(end);
+    break;
+  case Triangle::Upper:
+    addUpperRows(end);
+    break;
+  }
   return sumsOf(carried);
 }

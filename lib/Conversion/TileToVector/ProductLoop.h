@@ -49,13 +49,15 @@ private:
   mlir::ValueRange pointersOf(mlir::ValueRange carried) const {
     return carried.slice(numSums, pointers.size());
   }
-  Vectors step(mlir::ValueRange at, int64_t number, Vectors sums, int64_t firstRow);
+  Vectors step(mlir::ValueRange at, int64_t number, Vectors sums, int64_t firstRow, int64_t endRow);
   Vectors advance(Vectors sums, mlir::ValueRange at, int64_t steps);
   Vectors iteration(mlir::ValueRange carried);
   Vectors turnOfOne(mlir::ValueRange carried);
   void addTerms(Offset to, bool isMultiple);
   void addTriangle();
   void addTriangle(Offset end);
+  void addLowerRows(Offset end);
+  void addUpperRows(Offset end);
 
   Emitter &e;
   llvm::ArrayRef<Product> products;

@@ -46,11 +46,9 @@ void KernelLowering::reduceRows(ReduceOp reduce, const Storage &destination) {
       at.row = row;
       Vectors values = inputTile(reduce.getInput(), at), next;
       for (int64_t v = 0; v < tile.vectors; ++v) {
-        if (reduce.getLower()) {
-          Offset column = e.add(tile.column, v * e.width());
-          Value kept = e.lanesBelow(e.add(e.sub(row, column), 1));
-          values[v] = e.select(kept, values[v], start);
-        }
+        if (reduce.getTriangle() != Triangle::None)
+          values[v] = inTriangle(reduce.getTriangle(), row, e.add(tile.column, v * e.width()),
+                                 values[v], start);
         next.push_back(combine(reduce.getKind(), carried[v], values[v]));
       }
       return next;
@@ -106,7 +104,7 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
   if (reduce.getBound())
     limit = e.max(e.min(scalar(reduce.getBound()), limit), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
-  bool lower = reduce.getLower() && !flipped;
+  bool lower = reduce.getLower() && !flipped, upper = reduce.getUpper() && !flipped;
   forEachNumber(e, destination, rows, [&](Offset row, int64_t together) {
     auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
     auto add = [&](Offset column, bool cut, ValueRange sums) {
@@ -119,16 +117,19 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
       for (int64_t r = 0; r < together; ++r) {
         if (cut)
           values[r] = e.select(e.lanesBelow(e.sub(end(r), column)), values[r], start);
+        if (upper)
+          values[r] = inTriangle(Triangle::Upper, e.add(row, r), column, values[r], start);
         values[r] = combine(reduce.getKind(), sums[r], values[r]);
       }
       return values;
     };
-    // Vectors that lie within all rows' ends as they are, then those that an end cuts.
+    // Vectors that lie within all rows' ends, then those that an end cuts.
     Offset first = end(0), last = end(together - 1);
     bool isMultiple = first.isStatic() && first.constant % e.width() == 0;
     Offset whole = isMultiple ? first : e.mul(e.div(first, e.width()), e.width());
+    Offset begin = upper ? e.mul(e.div(row, e.width()), e.width()) : Offset(0);
     Vectors sums =
-        e.loop(0, whole, e.width(), Vectors(together, start),
+        e.loop(begin, whole, e.width(), Vectors(together, start),
                [&](Offset column, ValueRange sums) { return add(column, /*cut=*/false, sums); });
     // A column of a wider tile must not be read past its end.
     if (!isMultiple)
@@ -141,16 +142,18 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
 
 // A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.
 void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
-                                      std::optional<Offset> bound, bool lowerLhs,
+                                      std::optional<Offset> bound, Triangle triangle,
                                       const Storage &destination) {
+  bool lower = triangle == Triangle::Lower, upper = triangle == Triangle::Upper;
   Value zero = e.zero(lhs.element);
   Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
   forEachNumber(e, destination, destination.rows, [&](Offset row, int64_t together) {
-    auto end = [&](int64_t r) { return lowerLhs ? e.min(limit, e.add(row, r + 1)) : limit; };
+    auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
+    Offset begin = upper ? e.mul(e.div(row, e.width()), e.width()) : Offset(0);
     Offset last = end(together - 1);
-    bool whole = !lowerLhs && last.isStatic() && last.constant % e.width() == 0;
+    bool whole = !lower && last.isStatic() && last.constant % e.width() == 0;
     Vectors init(together, zero);
-    Vectors sums = e.loop(0, last, e.width(), init, [&](Offset k, ValueRange carried) {
+    Vectors sums = e.loop(begin, last, e.width(), init, [&](Offset k, ValueRange carried) {
       Value column = e.loadVector(rhs.element, rhs.base, address(rhs, k, 0));
       Vectors next;
       for (int64_t r = 0; r < together; ++r) {
@@ -159,6 +162,10 @@ void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, in
           Value valid = e.lanesBelow(e.sub(end(r), k));
           a = e.select(valid, a, zero);
           b = e.select(valid, b, zero);
+        }
+        if (upper) {
+          a = inTriangle(triangle, e.add(row, r), k, a, zero);
+          b = inTriangle(triangle, e.add(row, r), k, b, zero);
         }
         next.push_back(e.fma(a, b, carried[r]));
       }

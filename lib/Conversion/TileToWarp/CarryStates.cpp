@@ -118,7 +118,8 @@ static scf::ForOp carry(IRRewriter &rewriter, scf::ForOp loop, CarriedState &sta
       state = mapOf(builder, update.getLoc(), state, update.getFactor());
     auto sum = DotOp::create(builder, update.getLoc(), type, update.getLhs(), update.getRhs(),
                              state, update.getBound(), /*lhs_transposed=*/false, /*lower=*/false,
-                             /*lower_lhs=*/false, update.getPrecisionAttr());
+                             /*lower_lhs=*/false, /*upper=*/false,
+                             /*upper_lhs=*/false, update.getPrecisionAttr());
     return SmallVector<Value>{sum.getResult()};
   };
   auto carried = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(

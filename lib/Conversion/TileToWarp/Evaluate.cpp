@@ -111,9 +111,15 @@ Values KernelLowering::evaluateMask(CausalMaskOp mask, const Grid &grid) {
       Value row = e.add(grid.rows.base, grid.rows.offsets[r]);
       Value column = e.add(grid.columns.base, grid.columns.offsets[c]);
       Value &value = values[r * grid.columns.size() + c];
-      value = e.select(e.less(e.known(row), e.known(column)), e.f32(0), value);
+      value = outside(mask.getTriangle(), e.known(row), e.known(column), e.f32(0), value);
     }
   return values;
+}
+
+Value KernelLowering::outside(Triangle triangle, Value row, Value column, Value value,
+                              Value otherwise) {
+  Value isOutside = triangle == Triangle::Lower ? e.less(row, column) : e.less(column, row);
+  return e.select(isOutside, value, otherwise);
 }
 
 Values KernelLowering::evaluatePositions(PositionsOp positions, const Grid &grid) {

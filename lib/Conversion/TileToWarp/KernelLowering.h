@@ -162,6 +162,9 @@ private:
   static Values transposed(const Values &values, const Grid &grid);
   Values evaluateMap(tile::MapOp map, const Grid &grid);
   Values evaluateMask(tile::CausalMaskOp mask, const Grid &grid);
+  /// `value` outside of a triangle, `otherwise` in it.
+  mlir::Value outside(tile::Triangle triangle, mlir::Value row, mlir::Value column,
+                      mlir::Value value, mlir::Value otherwise);
   /// Each row is a product of rows of `source` that a table names.
   Values evaluateRows(mlir::Value source, mlir::Value first, llvm::ArrayRef<int64_t> table,
                       int64_t factors, llvm::ArrayRef<double> weights, const Grid &grid);

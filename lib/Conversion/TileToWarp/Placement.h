@@ -27,7 +27,7 @@ enum class Place {
 /// Whether all elements of each row are added up.
 inline bool addsColumns(tile::ReduceOp reduce) {
   return reduce.getKind() == tile::ReduceKind::Add && reduce.getAxis() == tile::Axis::Columns &&
-         !reduce.getLower();
+         reduce.getTriangle() == tile::Triangle::None;
 }
 
 /// A sum over the columns of a matrix, each times an element of a row vector where there is one.

@@ -146,9 +146,12 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
   }
   TileType type = tileType(input);
   bool ofRows = reduce.getAxis() == tile::Axis::Rows;
-  // Above the diagonal of a masked tile there are zeros, which change no sum.
-  bool isMaskedSum = reduce.getKind() == ReduceKind::Add && input.getDefiningOp<CausalMaskOp>();
-  bool lower = reduce.getLower() && !isMaskedSum;
+  // Outside of the triangle of a masked tile there are zeros, which change no sum.
+  auto mask = input.getDefiningOp<CausalMaskOp>();
+  Triangle triangle = reduce.getTriangle();
+  if (mask && mask.getTriangle() == triangle && reduce.getKind() == ReduceKind::Add)
+    triangle = Triangle::None;
+  bool isWhole = triangle == Triangle::None;
   beginPhase();
   Reduction reduction;
   reduction.length = ofRows ? type.getRows() : type.getColumns();
@@ -164,15 +167,15 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
     if (type.getColumns() == 1)
       grid.columns = Coordinates();
     Values values = evaluate(input, grid);
-    if (!lower)
+    if (isWhole)
       return values;
     for (auto [offset, value] : llvm::enumerate(values)) {
       Value at = e.add(k.base, offset), row = ofRows ? at : i, column = ofRows ? i : at;
-      value = e.select(e.less(row, column), e.f32(neutralOf(reduce.getKind())), value);
+      value = outside(triangle, row, column, e.f32(neutralOf(reduce.getKind())), value);
     }
     return values;
   };
-  if (!lower && !isVector(input)) {
+  if (isWhole && !isVector(input)) {
     reduction.matrix = input;
     reduction.transposed = ofRows;
   }

@@ -122,18 +122,21 @@ LogicalResult reference::run(Machine &machine, tile::DotOp op) {
   Matrix result(op.getResult().getType());
   for (int64_t r = 0; r < result.rows; ++r) {
     // A lowering computes whole tiles and does touch what it is told to be zero.
-    int64_t terms = op.getLowerLhs() ? std::min(bound, r + 1) : bound;
-    for (int64_t k = terms; k < bound; ++k)
+    int64_t first = op.getUpperLhs() ? std::min(bound, r) : 0;
+    int64_t end = op.getLowerLhs() ? std::min(bound, r + 1) : bound;
+    for (int64_t k = 0; k < bound; ++k)
       if (double entry = transposed ? a.high.at(k, r) : a.high.at(r, k))
-        return op.emitError("lower_lhs, but the entry in row ")
-               << r << ", column " << k << " is " << entry;
+        if (k < first || k >= end)
+          return op.emitError(op.getLowerLhs() ? "lower_lhs" : "upper_lhs")
+                 << ", but the entry in row " << r << ", column " << k << " is " << entry;
     for (int64_t c = 0; c < result.columns; ++c)
       result.at(r, c) = op.getAcc() ? machine.tile(op.getAcc()).at(r, c) : 0;
-    for (int64_t k = 0; k < terms; ++k)
+    for (int64_t k = first; k < end; ++k)
       for (int64_t c = 0; c < result.columns; ++c)
         result.at(r, c) += multiply(a, transposed ? k : r, transposed ? r : k, b, k, c);
-    for (int64_t c = r + 1; op.getLower() && c < result.columns; ++c)
-      result.at(r, c) = kUnspecified;
+    for (int64_t c = 0; c < result.columns; ++c)
+      if ((op.getLower() && c > r) || (op.getUpper() && c < r))
+        result.at(r, c) = kUnspecified;
   }
   return machine.bindTile(op.getResult(), {std::move(result)});
 }

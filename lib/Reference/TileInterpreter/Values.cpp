@@ -39,8 +39,10 @@ LogicalResult reference::run(Machine &machine, tile::PositionsOp op) {
 
 LogicalResult reference::run(Machine &machine, tile::CausalMaskOp op) {
   const Matrix &input = machine.tile(op.getInput());
-  return bindEntries(machine, op,
-                     [&](int64_t r, int64_t c) { return c <= r ? input.at(r, c) : 0; });
+  bool upper = op.getUpper();
+  return bindEntries(machine, op, [&](int64_t r, int64_t c) {
+    return (upper ? c >= r : c <= r) ? input.at(r, c) : 0;
+  });
 }
 
 LogicalResult reference::run(Machine &machine, tile::ReduceOp op) {
@@ -55,7 +57,7 @@ LogicalResult reference::run(Machine &machine, tile::ReduceOp op) {
     double result = isMax ? -std::numeric_limits<double>::infinity() : 0;
     for (int64_t i = 0; i < bound; ++i) {
       int64_t row = overRows ? i : r, column = overRows ? c : i;
-      if (op.getLower() && column > row)
+      if ((op.getLower() && column > row) || (op.getUpper() && column < row))
         continue;
       double x = input.at(row, column);
       if (!isMax)

@@ -30,7 +30,7 @@ polyattn.attention @empty(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
 
 // -----
 
-// CHECK: error: short blocks are for causal attends
+// CHECK: error: short blocks are for causal and anticausal attends
 polyattn.attention @short_full(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %b = read %k : tensor<?x?x?x4xf32> -> [4]

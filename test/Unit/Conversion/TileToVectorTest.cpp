@@ -96,6 +96,49 @@ protected:
                << ": got " << got << ", expected " << want;
       }
   }
+
+  /// Scores, mask, product, with NaN and infinity in the last term that a row has: nothing outside
+  /// of the triangle may reach the result.
+  void checkTriangle(int64_t n, int64_t d, bool upper) {
+    std::string word = upper ? "upper" : "lower";
+    for (bool squared : {false, true})
+      for (bool bounded : {false, true}) {
+        int64_t k = 7, bound = bounded ? n - n / 3 : n, last = upper ? 0 : n - 1;
+        TestTensor a({k, n}), b({k, n}), v({n, d}), out({n, d});
+        a.fill(randomNumbers), b.fill(randomNumbers), v.fill(randomNumbers);
+        b.set({0, last}, NAN);
+        v.set({last, 0}, INFINITY);
+        std::string square = tile(n, n);
+        std::string body =
+            "  %n = arith.constant " + std::to_string(bound) + " : index\n" + load("a", k, n) +
+            load("b", k, n) + load("v", n, d) + "  %s = tile.dot %at, %bt {lhs_transposed, " +
+            word + "} : " + tile(k, n) + ", " + tile(k, n) + " -> " + square + "\n" +
+            (squared ? "  %p = tile.map %s : " + square + " -> " + square +
+                           " {\n^bb0(%x: f32):\n %y = arith.mulf %x, %x : f32\n"
+                           " tile.yield %y : f32\n }\n"
+                     : "") +
+            "  %m = tile.causal_mask %" + (squared ? "p" : "s") + (upper ? " {upper}" : "") +
+            " : " + square + " -> " + square + "\n  %r = tile.dot %m, %vt " +
+            (bounded ? "bound %n" : "") + " {" + word + "_lhs} : " + square + ", " + tile(n, d) +
+            " -> " + tile(n, d) + "\n" + store("r", n, d);
+        std::string type = tensorType({1, 1});
+        run(kernel({{"a", type}, {"b", type}, {"v", type}, {"out", type}}, body),
+            {&a, &b, &v, &out});
+        expect(
+            out,
+            [&](int64_t i, int64_t j) {
+              double sum = 0;
+              for (int64_t t = upper ? i : 0; t < (upper ? n : i + 1) && t < bound; ++t) {
+                double s = 0;
+                for (int64_t f = 0; f < k; ++f)
+                  s += a.get({f, i}) * b.get({f, t});
+                sum += (squared ? s * s : s) * v.get({t, j});
+              }
+              return sum;
+            },
+            1e-5, "causal");
+      }
+  }
 };
 
 const std::vector<int64_t> kRows{1, 3, 17, 100}, kColumns{5, 16, 40, 64};
@@ -229,59 +272,27 @@ TEST_P(TileToVector, ProductOfTwoProjections) {
     }
 }
 
-// Scores, mask, product: nothing above the diagonal may reach the result, not even NaN.
 TEST_P(TileToVector, CausalProducts) {
-  for (int64_t n : {1, 3, 16, 17, 40, 64, 100})
-    for (bool squared : {false, true})
-      for (bool bounded : {false, true}) {
-        int64_t k = 7, d = 21, bound = bounded ? n - n / 3 : n;
-        TestTensor a({k, n}), b({k, n}), v({n, d}), out({n, d});
-        a.fill(randomNumbers), b.fill(randomNumbers), v.fill(randomNumbers);
-        b.set({0, n - 1}, NAN);
-        v.set({n - 1, 0}, INFINITY);
-        std::string square = tile(n, n);
-        std::string body = "  %n = arith.constant " + std::to_string(bound) + " : index\n" +
-                           load("a", k, n) + load("b", k, n) + load("v", n, d) +
-                           "  %s = tile.dot %at, %bt {lhs_transposed, lower} : " + tile(k, n) +
-                           ", " + tile(k, n) + " -> " + square + "\n" +
-                           (squared ? "  %p = tile.map %s : " + square + " -> " + square +
-                                          " {\n^bb0(%x: f32):\n %y = arith.mulf %x, %x : f32\n"
-                                          " tile.yield %y : f32\n }\n"
-                                    : "") +
-                           "  %m = tile.causal_mask %" + (squared ? "p" : "s") + " : " + square +
-                           " -> " + square + "\n  %r = tile.dot %m, %vt " +
-                           (bounded ? "bound %n" : "") + " {lower_lhs} : " + square + ", " +
-                           tile(n, d) + " -> " + tile(n, d) + "\n" + store("r", n, d);
-        std::string type = tensorType({1, 1});
-        run(kernel({{"a", type}, {"b", type}, {"v", type}, {"out", type}}, body),
-            {&a, &b, &v, &out});
-        expect(
-            out,
-            [&](int64_t i, int64_t j) {
-              double sum = 0;
-              for (int64_t t = 0; t <= i && t < bound; ++t) {
-                double s = 0;
-                for (int64_t f = 0; f < k; ++f)
-                  s += a.get({f, i}) * b.get({f, t});
-                sum += (squared ? s * s : s) * v.get({t, j});
-              }
-              return sum;
-            },
-            1e-5, "causal");
-      }
+  std::vector<std::tuple<bool, int64_t>> cases = {{false, 21}, {true, 21}, {false, 1}, {true, 1}};
+  for (auto [upper, width] : cases)
+    for (int64_t n : {1, 3, 16, 17, 40, 64, 100})
+      checkTriangle(n, width, upper);
 }
 
 TEST_P(TileToVector, MaskWritesZeros) {
-  for (int64_t n : {1, 3, 16, 40}) {
-    TestTensor a({n, n}), out({n, n});
-    a.fill(randomNumbers);
-    if (n > 1)
-      a.set({0, n - 1}, NAN);
-    std::string body = load("a", n, n) + "  %m = tile.causal_mask %at : " + tile(n, n) + " -> " +
-                       tile(n, n) + "\n" + store("m", n, n);
-    run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&a, &out});
-    expect(out, [&](int64_t i, int64_t j) { return j <= i ? a.get({i, j}) : 0.0; }, 0);
-  }
+  for (int64_t n : {1, 3, 16, 40})
+    for (bool upper : {false, true}) {
+      TestTensor a({n, n}), out({n, n});
+      a.fill(randomNumbers);
+      if (n > 1)
+        a.set({upper ? n - 1 : 0, upper ? 0 : n - 1}, NAN);
+      std::string body = load("a", n, n) + "  %m = tile.causal_mask %at" +
+                         (upper ? " {upper}" : "") + " : " + tile(n, n) + " -> " + tile(n, n) +
+                         "\n" + store("m", n, n);
+      run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body), {&a, &out});
+      auto isKept = [&](int64_t i, int64_t j) { return upper ? j >= i : j <= i; };
+      expect(out, [&](int64_t i, int64_t j) { return isKept(i, j) ? a.get({i, j}) : 0.0; }, 0);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -474,20 +485,21 @@ TEST_P(TileToVector, Reduce) {
       for (bool rows : {false, true})
         for (bool sum : {false, true})
           for (int64_t bound : {int64_t(-1), (rows ? m : n) / 2 + 1})
-            for (bool lower : {false, true}) {
-              if (lower && m != n && m != 17)
+            for (std::string triangle : {"", "lower", "upper"}) {
+              bool lower = triangle == "lower", upper = triangle == "upper";
+              if ((lower || upper) && m != n && m != 17)
                 continue;
-              int64_t columns = lower ? m : n, om = rows ? 1 : m, on = rows ? columns : 1;
+              int64_t columns = lower || upper ? m : n, om = rows ? 1 : m, on = rows ? columns : 1;
               if (lower && bound >= 0)
                 continue;
               TestTensor a({m, columns}), out({om, on});
               a.fill(randomNumbers);
-              std::string body = "  %n = arith.constant " + std::to_string(bound) + " : index\n" +
-                                 load("a", m, columns) + "  %r = tile.reduce " +
-                                 (sum ? "<add>" : "<max>") + (rows ? " <rows>" : " <columns>") +
-                                 " %at " + (bound >= 0 ? "bound %n " : "") +
-                                 (lower ? "{lower}" : "") + " : " + tile(m, columns) + " -> " +
-                                 tile(om, on) + "\n" + store("r", om, on);
+              std::string body =
+                  "  %n = arith.constant " + std::to_string(bound) + " : index\n" +
+                  load("a", m, columns) + "  %r = tile.reduce " + (sum ? "<add>" : "<max>") +
+                  (rows ? " <rows>" : " <columns>") + " %at " + (bound >= 0 ? "bound %n " : "") +
+                  (triangle.empty() ? "" : "{" + triangle + "}") + " : " + tile(m, columns) +
+                  " -> " + tile(om, on) + "\n" + store("r", om, on);
               run(kernel({{"a", tensorType({1, 1})}, {"out", tensorType({1, 1})}}, body),
                   {&a, &out});
               expect(
@@ -497,7 +509,7 @@ TEST_P(TileToVector, Reduce) {
                     int64_t count = rows ? m : columns;
                     for (int64_t t = 0; t < (bound < 0 ? count : std::min(bound, count)); ++t) {
                       int64_t r = rows ? t : i, c = rows ? j : t;
-                      if (lower && c > r)
+                      if ((lower && c > r) || (upper && c < r))
                         continue;
                       double x = a.get({r, c});
                       result = sum ? result + x : std::max(result, x);

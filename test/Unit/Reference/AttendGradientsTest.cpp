@@ -375,6 +375,9 @@ TEST(AttendGradients, WhatHasNoGradientIsRefused) {
   Parsed rowMax(specOf({"max", "positive", "full normalize <sum, eps = 0.1, eps_mode = row_max>"}));
   ASSERT_TRUE(rowMax.attention);
   EXPECT_NE(refusal(rowMax, "q").find("row_max"), std::string::npos);
+  Parsed backwards(specOf({"backwards", "positive", "anticausal normalize <none>"}));
+  ASSERT_TRUE(backwards.attention);
+  EXPECT_NE(refusal(backwards, "q").find("no second derivatives"), std::string::npos);
   Parsed sum(specOf({"sum", "positive", kSum}));
   EXPECT_NE(refusal(sum, "x").find("no argument 'x'"), std::string::npos);
 }

@@ -69,41 +69,110 @@ std::string specOf(const Case &c) {
          structure + ", [5]" + c.types + "\n" + give + "\n}\n";
 }
 
-class ReadingsTest : public testing::TestWithParam<Case> {};
+/// What an attention has in its arguments: q, k, v, w, and what the case uses of g, s0, z0.
+constexpr size_t kGates = 4;
+constexpr CallSizes kSizes{kBatch, kTokens, kTokens, kHeads, kKvHeads};
 
-TEST_P(ReadingsTest, ScoresAgreeWithState) {
-  MLIRContext context;
-  context.loadDialect<PolyAttnDialect>();
-  // Arguments that a case does not use have shapes of their own; drop them from its spec.
-  std::string text = specOf(GetParam());
-  auto dropUnused = [&](const std::string &use, const std::string &declaration) {
-    if (std::string(GetParam().attend).find(use) == std::string::npos)
-      text.erase(text.find(declaration), declaration.size());
-  };
-  dropUnused("%g", ", %g: tensor<?x?x?xf32>");
-  dropUnused("%s0", ", %s0: tensor<?x?x3x5xf32>, %z0: tensor<?x?x3xf32>");
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  ASSERT_TRUE(module) << text;
-  auto attention = *module->getOps<AttentionOp>().begin();
-
-  std::vector<Array> arguments = {
-      randomArray({kBatch, kTokens, kHeads, 4}, 1), randomArray({kBatch, kTokens, kKvHeads, 4}, 2),
-      randomArray({kBatch, kTokens, kKvHeads, 5}, 3), randomArray({4, 3}, 4)};
-  if (text.find("%g: ") != std::string::npos)
-    arguments.push_back(randomArray({kBatch, kTokens, kKvHeads}, 5, -2, 0));
-  if (GetParam().strongGates)
-    for (size_t i = 0; i < arguments.back().data.size(); i += 3)
-      arguments.back().data[i] = i % 2 ? -std::pow(10.0, i) : -INFINITY;
-  if (text.find("%s0: ") != std::string::npos) {
-    arguments.push_back(randomArray({kBatch, kKvHeads, 3, 5}, 6));
-    arguments.push_back(randomArray({kBatch, kKvHeads, 3}, 7));
+class ReadingsTest : public testing::TestWithParam<Case> {
+protected:
+  bool uses(const std::string &word) const {
+    return std::string(GetParam().attend).find(word) != std::string::npos;
   }
-  CallSizes sizes{kBatch, kTokens, kTokens, kHeads, kKvHeads};
-  auto scores = evaluate(attention, arguments, sizes, Reading::Scores);
-  auto recurrent = evaluate(attention, arguments, sizes, Reading::Recurrent);
-  ASSERT_TRUE(succeeded(scores) && succeeded(recurrent));
-  for (size_t i = 0; i < scores->size(); ++i)
-    EXPECT_LT(relativeError((*scores)[i], (*recurrent)[i]), 1e-12);
+
+  std::string text() const {
+    // Arguments that a case does not use have shapes of their own; drop them from its spec.
+    std::string text = specOf(GetParam());
+    auto dropUnused = [&](const std::string &use, const std::string &declaration) {
+      if (!uses(use))
+        text.erase(text.find(declaration), declaration.size());
+    };
+    dropUnused("%g", ", %g: tensor<?x?x?xf32>");
+    dropUnused("%s0", ", %s0: tensor<?x?x3x5xf32>, %z0: tensor<?x?x3xf32>");
+    return text;
+  }
+
+  std::string anticausalText() const {
+    std::string text = this->text();
+    return text.insert(text.find("causal normalize"), "anti");
+  }
+
+  std::vector<Array> arguments() const {
+    std::vector<Array> arguments = {randomArray({kBatch, kTokens, kHeads, 4}, 1),
+                                    randomArray({kBatch, kTokens, kKvHeads, 4}, 2),
+                                    randomArray({kBatch, kTokens, kKvHeads, 5}, 3),
+                                    randomArray({4, 3}, 4)};
+    if (uses("%g"))
+      arguments.push_back(randomArray({kBatch, kTokens, kKvHeads}, 5, -2, 0));
+    if (GetParam().strongGates)
+      for (size_t i = 0; i < arguments.back().data.size(); i += 3)
+        arguments.back().data[i] = i % 2 ? -std::pow(10.0, i) : -INFINITY;
+    if (uses("%s0")) {
+      arguments.push_back(randomArray({kBatch, kKvHeads, 3, 5}, 6));
+      arguments.push_back(randomArray({kBatch, kKvHeads, 3}, 7));
+    }
+    return arguments;
+  }
+
+  std::vector<Array> run(const std::string &text, ArrayRef<Array> arguments, Reading reading) {
+    MLIRContext context;
+    context.loadDialect<PolyAttnDialect>();
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    auto results = evaluate(*module->getOps<AttentionOp>().begin(), arguments, kSizes, reading);
+    EXPECT_TRUE(succeeded(results));
+    return *results;
+  }
+
+  void expectAgreement(const std::string &text) {
+    std::vector<Array> scores = run(text, arguments(), Reading::Scores);
+    std::vector<Array> recurrent = run(text, arguments(), Reading::Recurrent);
+    for (size_t i = 0; i < scores.size(); ++i)
+      EXPECT_LT(relativeError(scores[i], recurrent[i]), 1e-12);
+  }
+};
+
+TEST_P(ReadingsTest, ScoresAgreeWithState) { expectAgreement(text()); }
+
+TEST_P(ReadingsTest, ScoresAgreeWithStateBackwards) {
+  if (uses("causal"))
+    expectAgreement(anticausalText());
+}
+
+/// What is at position t comes to (T - 1 - t + shift) mod T.
+Array reversedInTime(const Array &array, int64_t shift = 0) {
+  Array reversed(array.shape);
+  int64_t inner = array.data.size() / (kBatch * kTokens);
+  for (int64_t b = 0; b < kBatch; ++b)
+    for (int64_t t = 0; t < kTokens; ++t)
+      std::copy_n(array.data.begin() + (b * kTokens + t) * inner, inner,
+                  reversed.data.begin() +
+                      (b * kTokens + (kTokens - 1 - t + shift) % kTokens) * inner);
+  return reversed;
+}
+
+/// Nothing but the order of time makes a difference. The gate of position t stands between t - 1
+/// and t, and so at T - t in the other order; that of position 0 between the state that is given
+/// and the first key, where an anticausal attend has none: it is 0 here.
+TEST_P(ReadingsTest, AnticausalIsCausalBackwards) {
+  if (!uses("causal") || uses("block =")) // blocks are counted from position 0
+    return;
+  std::vector<Array> forwards = arguments();
+  if (uses("%g"))
+    for (int64_t b = 0; b < kBatch; ++b)
+      for (int64_t h = 0; h < kKvHeads; ++h)
+        forwards[kGates].at({b, 0, h}) = 0;
+  std::vector<Array> backwards = forwards;
+  for (size_t i = 0; i < 3; ++i)
+    backwards[i] = reversedInTime(forwards[i]);
+  if (uses("%g"))
+    backwards[kGates] = reversedInTime(forwards[kGates], /*shift=*/1);
+  for (Reading reading : {Reading::Scores, Reading::Recurrent}) {
+    std::vector<Array> expected = run(text(), forwards, reading);
+    std::vector<Array> got = run(anticausalText(), backwards, reading);
+    EXPECT_LT(relativeError(reversedInTime(got[0]), expected[0]), 1e-12);
+    for (size_t i = 1; i < got.size(); ++i)
+      EXPECT_LT(relativeError(got[i], expected[i]), 1e-12);
+  }
 }
 
 // exp(-1e5) and exp(-inf) are 0, and nothing of what lies before them is left in the third row.

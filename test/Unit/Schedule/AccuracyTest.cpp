@@ -73,7 +73,7 @@ TEST(Accuracy, InaccurateStatesAreForLongCallsOnly) {
   for (bool causal : {true, false})
     for (bool tensorCores : {false, true}) {
       AttentionShape shape = shapeOf(symmetric(12, 8), 64);
-      shape.causal = causal;
+      shape.isOrdered = causal;
       ScheduleMachine machine;
       machine.tensorCores = tensorCores;
       EXPECT_TRUE(shape.wantsScores());

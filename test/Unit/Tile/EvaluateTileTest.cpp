@@ -131,6 +131,10 @@ TEST(Tile, Reduce) {
                     " : !tile.tile<2x3xf32> -> !tile.tile<2x1xf32>",
                     2, 1),
                 {1, 9});
+  expectNumbers(run("%y = tile.reduce <add> <columns> %x {upper}"
+                    " : !tile.tile<2x3xf32> -> !tile.tile<2x1xf32>",
+                    2, 1),
+                {6, 11});
   // What is unspecified goes through a maximum too.
   expectNumbers(
       run("%y = tile.reduce <max> <columns> %x : !tile.tile<2x3xf32> -> !tile.tile<2x1xf32>", 2, 1,
@@ -149,6 +153,7 @@ TEST(Tile, Dot) {
   expectNumbers(dot(""), {14, 32, 32, 77});
   expectNumbers(dot("bound %c1"), {1, 4, 4, 16});
   expectNumbers(dot("{lower}"), {14, kNaN, 32, 77});
+  expectNumbers(dot("{upper}"), {14, 32, kNaN, 77});
   expectNumbers(
       run((transpose + "%a = tile.constant 1.0 : !tile.tile<2x2xf32>\n"
                        "%y = tile.dot %t, %t acc %a : !tile.tile<2x2xf32> {lhs_transposed}"
@@ -158,25 +163,34 @@ TEST(Tile, Dot) {
       {15, 33, 33, 78});
 }
 
-TEST(Tile, LowerLhsNeedsZerosAboveTheDiagonal) {
-  auto product = [](StringRef mask) {
+TEST(Tile, TrianglesOnTheLeftNeedZeros) {
+  auto product = [](StringRef mask, StringRef triangle) {
     return run(("%s = tile.slice %x[%c0, %c0] : !tile.tile<2x3xf32> -> !tile.tile<2x2xf32>\n"
                 "%a = " +
                 mask +
                 " : !tile.tile<2x2xf32> -> !tile.tile<2x2xf32>\n"
-                "%y = tile.dot %a, %x {lower_lhs} : !tile.tile<2x2xf32>, !tile.tile<2x3xf32>"
+                "%y = tile.dot %a, %x {" +
+                triangle +
+                "} : !tile.tile<2x2xf32>, !tile.tile<2x3xf32>"
                 " -> !tile.tile<2x3xf32>")
                    .str(),
                2, 3);
   };
-  expectNumbers(product("tile.causal_mask %s"), {1, 2, 3, 24, 33, 42});
-  expectError(product("tile.transpose %s"), "lower_lhs, but the entry in row 0, column 1 is 4");
+  expectNumbers(product("tile.causal_mask %s", "lower_lhs"), {1, 2, 3, 24, 33, 42});
+  expectError(product("tile.transpose %s", "lower_lhs"),
+              "lower_lhs, but the entry in row 0, column 1 is 4");
+  expectNumbers(product("tile.causal_mask %s {upper}", "upper_lhs"), {9, 12, 15, 20, 25, 30});
+  expectError(product("tile.transpose %s", "upper_lhs"),
+              "upper_lhs, but the entry in row 1, column 0 is 2");
 }
 
 TEST(Tile, CausalMaskRemovesWhatIsUnspecified) {
   expectNumbers(run("%y = tile.causal_mask %x : !tile.tile<2x3xf32> -> !tile.tile<2x3xf32>", 2, 3,
                     {1, kNaN, kNaN, 4, 5, kNaN}),
                 {1, 0, 0, 4, 5, 0});
+  expectNumbers(run("%y = tile.causal_mask %x {upper} : !tile.tile<2x3xf32> -> !tile.tile<2x3xf32>",
+                    2, 3, {1, 2, 3, kNaN, 5, 6}),
+                {1, 2, 3, 0, 5, 6});
 }
 
 TEST(Tile, MapRepeatsRowsAndColumns) {

@@ -1,7 +1,9 @@
 """Runs an entry on a whole sequence and on two pieces of it, the second from the state that the
 first ended in, and compares: `carry_state.py SPEC ENTRY CUT T -- OPTIONS` cuts before position CUT.
 Results that states come out of are called after the arguments they go into, final_... for ....
-Where the entry has a first position the second piece is told where it begins.
+Where the entry has a first position the second piece is told where it begins. Under the anticausal
+mask, which `carry_state.py --anticausal ...` gives the spec's attends, the second piece is the first
+to run, and hands its state to the other.
 """
 import json
 import math
@@ -12,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npy  # noqa: E402
+from masks import anticausal  # noqa: E402
 
 TOLERANCE = 1e-5  # of f32, as for polyattn-run --check
 
@@ -31,6 +34,9 @@ def difference(got, expected):
 
 
 def main():
+    reverse = sys.argv[1] == "--anticausal"
+    if reverse:
+        del sys.argv[1]
     split = sys.argv.index("--")
     spec, entry, cut, length = sys.argv[1:split]
     cut, length, options = int(cut), int(length), sys.argv[split + 1:]
@@ -40,8 +46,11 @@ def main():
     results = [r["name"] for r in described["results"]]
     finals = [r["name"] for r in described["results"] if r["role"] == "state"]
     assert states and len(states) == len(finals)
-    run = ["polyattn-run", spec, "--entry", entry] + options
     with tempfile.TemporaryDirectory() as folder:
+        if reverse:
+            spec = anticausal(spec, folder)
+        run = ["polyattn-run", spec, "--entry", entry] + options
+
         def path(name):
             return os.path.join(folder, name + ".npy")
 
@@ -50,17 +59,19 @@ def main():
 
         call(*run, f"--random=B=2,T={length},H=4,Hkv=2", "--save-inputs", folder,
              *outputs("whole-"))
+        # In the order in which they run.
+        pieces = [(cut, length), (0, cut)] if reverse else [(0, cut), (cut, length)]
         inputs = [[], []]
         for argument in described["arguments"]:
             name = argument["name"]
             tensor = npy.read(path(name))
-            for piece, (begin, end) in enumerate([(0, cut), (cut, length)]):
+            for piece, (begin, end) in enumerate(pieces):
                 given = path(name)
                 if "T" in argument["dims"]:
                     given = path(f"{piece}-{name}")
                     npy.write(given, tensor.cut(argument["dims"].index("T"), begin, end))
-                elif piece == 1 and argument["role"] == "first_position":
-                    given = path("1-" + name)
+                elif begin > 0 and argument["role"] == "first_position":
+                    given = path(f"{piece}-{name}")
                     later = [first + cut for first in tensor.numbers]
                     npy.write(given, npy.Array(tensor.shape, later, tensor.numbers.typecode))
                 elif piece == 1 and name in states:
@@ -78,7 +89,7 @@ def main():
                 continue
             first = npy.read(path("0-out-" + result["name"]))
             axis = result["dims"].index("T")
-            for piece, (begin, end) in [(first, (0, cut)), (second, (cut, length))]:
+            for piece, (begin, end) in zip((first, second), pieces):
                 if begin != end:
                     errors.append(difference(piece.numbers, whole.cut(axis, begin, end).numbers))
     print(f"@{entry}: {' '.join(f'{error:.1e}' for error in errors)}")

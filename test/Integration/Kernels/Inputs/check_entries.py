@@ -1,12 +1,12 @@
 """Runs entries of a spec with `polyattn-run --check` and says which failed.
 
     check_entries.py SPEC [--entries a,b] [--lengths 1,63] [--state-from 0] [--diagonal features]
-                     [--block 16] -- OPTIONS
+                     [--block 16] [--anticausal] -- OPTIONS
 
 OPTIONS are polyattn-run's own; a length stands where they say `T={T}`. The other options write
 another schedule into the spec, so that short inputs reach code that long ones need:
 `--state-from` the length where the form with a state begins, where the schedule has both forms;
-`--diagonal` and `--block` everywhere.
+`--diagonal` and `--block` everywhere. `--anticausal` gives causal attends the other mask.
 """
 import argparse
 import json
@@ -16,6 +16,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from masks import anticausal  # noqa: E402
 
 
 def call(command):
@@ -38,10 +41,10 @@ def entries_of(spec, wanted):
     return wanted or names
 
 
-def with_schedule(arguments, folder):
+def with_schedule(arguments, spec, folder):
     """The spec with the wanted schedule written into every attend."""
     option = f"--polyattn-choose-schedule=block={arguments.block}"
-    text = output_of(["polyattn-opt", option, arguments.spec])
+    text = output_of(["polyattn-opt", option, spec])
     if arguments.state_from is not None:
         form = "both" if arguments.state_from else "state"
         text, count = re.subn(r"form = both, (.*?), quadratic_below = \d+",
@@ -51,7 +54,7 @@ def with_schedule(arguments, folder):
     if arguments.diagonal:
         text = re.sub(r"(#polyattn.schedule<.*?), diagonal = \w+",
                       rf"\1, diagonal = {arguments.diagonal}", text)
-    path = os.path.join(folder, os.path.basename(arguments.spec))
+    path = os.path.join(folder, os.path.basename(spec))
     with open(path, "w") as file:
         file.write(text)
     return path
@@ -65,6 +68,7 @@ def main():
     parser.add_argument("--state-from", type=int)
     parser.add_argument("--diagonal", choices=["scores", "features"])
     parser.add_argument("--block", type=int, default=0)
+    parser.add_argument("--anticausal", action="store_true")
     split = sys.argv.index("--")
     arguments, options = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
     runs = failures = 0
@@ -73,8 +77,10 @@ def main():
         if len(arguments.lengths) > 1:
             os.environ["POLYATTN_CACHE_DIR"] = os.path.join(folder, "cache")
         spec = arguments.spec
+        if arguments.anticausal:
+            spec = anticausal(spec, folder)
         if arguments.state_from is not None or arguments.diagonal or arguments.block:
-            spec = with_schedule(arguments, folder)
+            spec = with_schedule(arguments, spec, folder)
         for entry in entries_of(spec, arguments.entries):
             for length in arguments.lengths:
                 given = [o.replace("T={T}", f"T={length}") for o in options]
