@@ -3,12 +3,13 @@
 PRESET ?= release
 BUILD := build
 FUZZ_BUILD := build-fuzz
+SANITIZE_BUILD := build-sanitize
 # How long `make fuzz` and `make random` run; an hour before a release.
 SECONDS := 60
 # Which random programs `make random` begins with.
 SEED := 0
 
-.PHONY: wheel build check lint test bench demo deps clean fuzz fuzzer mutants random
+.PHONY: wheel build check lint test ci test-long bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -33,6 +34,19 @@ lint: deps-lint $(BUILD)/build.ninja
 
 test: build fuzzer
 	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60
+
+# What .ci/run runs: what takes seconds of `make lint`, and all tests.
+ci: deps-lint build fuzzer
+	@scripts/run-tests $(BUILD):format $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60
+
+$(SANITIZE_BUILD)/build.ninja: | deps
+	cmake --preset sanitize
+
+# What does not fit into that: clang-tidy over all sources, tests in a build with assertions, the verifier after every
+# pass and sanitizers, and an hour each of random programs and fuzzing.
+test-long: deps-lint build fuzzer $(SANITIZE_BUILD)/build.ninja
+	cmake --build $(SANITIZE_BUILD)
+	@scripts/run-tests $(BUILD):lint $(SANITIZE_BUILD):unit $(SANITIZE_BUILD):lit $(BUILD):random=3600 $(FUZZ_BUILD):fuzz=3600
 
 $(FUZZ_BUILD)/build.ninja: | deps
 	cmake --preset fuzz
@@ -63,4 +77,4 @@ demo: deps-demo build
 	@scripts/demo $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(FUZZ_BUILD)
+	rm -rf $(BUILD) $(FUZZ_BUILD) $(SANITIZE_BUILD)
