@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScoreForm.h"
+#include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -26,7 +27,8 @@ struct BlockPowers : polyattn::impl::BlockPowersBase<BlockPowers> {
       return signalPassFailure();
     }
     getOperation().walk([&](AttendOp op) {
-      if (!needsScoresOnly(op))
+      // Features of f32 are formed in memory, where more of them only take longer.
+      if (!needsScoresOnly(op) || !AttentionShape::of(op).isBF16)
         return;
       OpBuilder builder(op);
       Value query = blocked(builder, op.getQuery()), key = blocked(builder, op.getKey());

@@ -143,7 +143,8 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let description = [{
     Symmetric powers of degree two become those of the same scores with a `block`: tuples of whole
     blocks, every product inside. They have more features, as some stand twice, but those of a
-    tuple are an outer product: tensor cores' fragments of it are products of few registers.
+    tuple are an outer product: tensor cores' fragments of it are products of few registers. That is
+    so with sequences of bf16; those of other types keep their features, which go through memory.
     Where an attention asks for a state, its features stay as they are written.
 
     Numeric contract: reassociating. Scores are equal up to rounding.
@@ -160,7 +161,7 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"block", "block", "int64_t", "8", "Numbers in a block">,
-    Option<"growth", "growth", "double", "1.25",
+    Option<"growth", "growth", "double", "1.5",
            "How many times as many features there may be after it">,
   ];
 }
