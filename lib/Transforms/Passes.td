@@ -138,6 +138,36 @@ def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
+  let summary = "the gradients of an attend as attends";
+  let description = [{
+    An `attend_backward` becomes three attends with other roles, each only where it is used: with
+    v~ = [v, 1] and dN~ = [dN, dZ]
+
+        dphi_q = attend(query dN~, key v~, value phi_k)
+        dphi_k = attend(query v~, key dN~, value phi_q)
+        dv     = attend(query phi_k, key phi_q, value dN)
+
+    What has products among its features, local vectors, states, or a decay whose gradient is asked for stays
+    as it is, and so does what is causal as long as no attend goes backwards. An expanded entry has
+    as many heads and positions of keys as of queries, whatever its grouping allowed: vectors of
+    either side are queries and keys in it.
+
+    Numeric contract: exact, up to rounding.
+
+    ```mlir
+    %da, %db, %dz = attend_backward query %a leaves (%a) key %b leaves (%b) value %z gradient %dn full
+      : [4], [4], [4], [4], [8], [8]
+    ```
+    becomes
+    ```mlir
+    %da = attend query %dn key %z value %b full normalize <none> : [8], [8], [4]
+    %db = attend query %z key %dn value %a full normalize <none> : [8], [8], [4]
+    %dz = attend query %b key %a value %dn full normalize <none> : [4], [4], [8]
+    ```
+  }];
+}
+
 def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let summary = "symmetric powers in blocks, which a machine forms faster";
   let description = [{

@@ -100,14 +100,12 @@ struct Directions {
   AttentionOp forward, backward;
 };
 
-LogicalResult differentiate(ModuleOp module, bool simplify, ArrayRef<std::string> wrt = {}) {
+LogicalResult differentiate(ModuleOp module, bool simplify) {
   PassManager passes(module.getContext());
   passes.addPass(createInlineMaps());
   if (simplify)
     passes.addPass(createSimplifyFeatures());
-  DifferentiateOptions options;
-  options.wrt.assign(wrt.begin(), wrt.end());
-  passes.addPass(createDifferentiate(options));
+  passes.addPass(createDifferentiate());
   return passes.run(module);
 }
 
@@ -173,6 +171,17 @@ void expectGradients(Directions directions, Loss &loss, bool differences = true)
     if (differences)
       expectSlope(loss, name, gradient, loss.random);
   }
+}
+
+/// The same of the backward entry's attends, where all of them are expanded. Their sides have equal
+/// sizes then.
+bool expandBackward(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addPass(createExpandBackward());
+  EXPECT_TRUE(succeeded(passes.run(module)));
+  bool isExpanded = true;
+  module.walk([&](AttendBackwardOp) { isExpanded = false; });
+  return isExpanded;
 }
 
 Directions directionsOf(ModuleOp module, StringRef name) {
@@ -359,6 +368,7 @@ TEST_P(Attends, AgreeWithTheOracle) {
   Loss loss(*module->getOps<AttentionOp>().begin(), c.sizes);
   ASSERT_FALSE(loss.results.empty());
   expectGradients(directionsOf(*derived, "a"), loss);
+  EXPECT_FALSE(expandBackward(*derived)) << "a symmetric power is expanded";
 }
 
 const char *kBlock = "causal normalize <none> {grouping = #polyattn.grouping<block>}";
@@ -413,6 +423,50 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
 
 //===----------------------------------------------------------------------===//
+// Attends of plain vectors, as attends
+//===----------------------------------------------------------------------===//
+
+class Expanded : public testing::TestWithParam<const char *> {};
+
+TEST_P(Expanded, AgreesWithTheOracle) {
+  std::string sequence = "tensor<?x?x?x3xf32>";
+  std::string text =
+      "polyattn.attention @a(%q: " + sequence + ", %k: " + sequence +
+      ", %v: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x2xf32>) {\n%x = read %q : " + sequence +
+      " -> [3]\n%y = read %k : " + sequence +
+      " -> [3]\n%one = constant {value = 1.5, width = 1}\n"
+      "%e = exp %x : [3]\n%s = scale %x {factor = 2.0} : [3]\n"
+      "%inner = concat %one, %x : [1], [3]\n%half = scale %inner {factor = 0.5}"
+      " : [1] + [3]\n"
+      "%a = concat %e, %half, %s : [3], [1] + [3], [3]\n"
+      "%other = concat %one, %y : [1], [3]\n"
+      "%b = concat %y, %other, %y : [3], [1] + [3], [3]\n"
+      "%c = read %v : tensor<?x?x?x2xf32> -> [2]\n"
+      "%o = attend query %a key %b value %c " +
+      std::string(GetParam()) +
+      " : [3] + ([1] + [3]) + [3], [3] + ([1] + [3]) + [3], [2]\n"
+      "return %o : [2]\n}\n";
+  MLIRContext context;
+  context.loadDialect<PolyAttnDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module) << text;
+  OwningOpRef<ModuleOp> derived = module->clone();
+  ASSERT_TRUE(succeeded(differentiate(*derived, /*simplify=*/false)));
+  ASSERT_TRUE(expandBackward(*derived));
+  Loss loss(*module->getOps<AttentionOp>().begin(), {/*batch=*/2, 7, 7, /*heads=*/2, 2});
+  ASSERT_FALSE(loss.results.empty());
+  expectGradients(directionsOf(*derived, "a"), loss);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Differentiate, Expanded,
+    testing::Values("full normalize <none>",
+                    "full normalize <none, reduce = mean>"
+                    " {grouping = #polyattn.grouping<block>}",
+                    "full normalize <sum, eps = 0.1> {score_scale = 0.3, signed_scores}",
+                    "full normalize <bias, bias = 1.0, min_denom = 40.0> {signed_scores}"));
+
+//===----------------------------------------------------------------------===//
 // The library of specs
 //===----------------------------------------------------------------------===//
 
@@ -442,6 +496,8 @@ TEST_P(DifferentiatedSpecs, AgreeWithTheOracle) {
     Loss loss(attention, sizes);
     ASSERT_FALSE(loss.results.empty());
     expectGradients(directionsOf(*derived, attention.getSymName()), loss, /*differences=*/false);
+    if (expandBackward(*derived))
+      expectGradients(directionsOf(*derived, attention.getSymName()), loss, /*differences=*/false);
   }
 }
 

@@ -1,0 +1,67 @@
+// RUN: polyattn-opt --polyattn-expand-backward %s | FileCheck %s
+
+// The example of the pass's description.
+// CHECK-LABEL: polyattn.attention @plain
+// CHECK-DAG:     [[A:%.*]] = read %q
+// CHECK-DAG:     [[B:%.*]] = read %k
+// CHECK-DAG:     [[Z:%.*]] = read %v
+// CHECK-DAG:     [[DN:%.*]] = read %d_o
+// CHECK:         [[DA:%.*]] = attend query [[DN]] key [[Z]] value [[B]] full normalize <none> {score_scale = 5.000000e-01 : f64} : [8], [8], [4]
+// CHECK:         [[DB:%.*]] = attend query [[Z]] key [[DN]] value [[A]] full normalize <none> {score_scale = 5.000000e-01 : f64} : [8], [8], [4]
+// CHECK:         [[DZ:%.*]] = attend query [[B]] key [[A]] value [[DN]] full normalize <none> {score_scale = 5.000000e-01 : f64} : [4], [4], [8]
+// CHECK-NOT:     attend_backward
+// CHECK:         return [[DA]], [[DB]], [[DZ]]
+polyattn.attention @plain(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
+                          %d_o: tensor<?x?x?x8xf32>)
+    -> (d_q: tensor<?x?x?x4xf32>, d_k: tensor<?x?x?x4xf32>, d_v: tensor<?x?x?x8xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %z = read %v : tensor<?x?x?x8xf32> -> [8]
+  %dn = read %d_o : tensor<?x?x?x8xf32> -> [8]
+  %da, %db, %dz = attend_backward query %a leaves (%a) key %b leaves (%b) value %z gradient %dn full
+      {score_scale = 0.5} : [4], [4], [4], [4], [8], [8]
+  return %da, %db, %dz : [4], [4], [8]
+}
+
+// The denominator is one more element; the features of a concatenation are those of its parts; what
+// nobody uses is not computed.
+// CHECK-LABEL: polyattn.attention @side_by_side
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[DN:%.*]] = read %d_o
+// CHECK:         [[SUM:%.*]] = sum [[DN]]
+// CHECK:         [[E:%.*]] = exp [[X]]
+// CHECK:         [[C:%.*]] = concat [[X]], [[E]]
+// CHECK-DAG:     [[ONE:%.*]] = constant {value = 1.0
+// CHECK-DAG:     [[DNZ:%.*]] = concat [[DN]], [[SUM]]
+// CHECK-DAG:     [[V1:%.*]] = concat [[X]], [[ONE]]
+// CHECK:         [[G:%.*]] = attend query [[V1]] key [[DNZ]] value [[C]] full normalize <none> : [4] + [1], [4] + [1], [4] + [4]
+// CHECK:         [[DX:%.*]] = select [[G]] {indices = array<i64: 0, 1, 2, 3>}
+// CHECK:         [[DE:%.*]] = select [[G]] {indices = array<i64: 4, 5, 6, 7>}
+// CHECK-NOT:     attend query
+// CHECK:         return [[DX]], [[DE]]
+polyattn.attention @side_by_side(%q: tensor<?x?x?x4xf32>, %d_o: tensor<?x?x?x4xf32>)
+    -> (d_x: tensor<?x?x?x4xf32>, d_e: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %dn = read %d_o : tensor<?x?x?x4xf32> -> [4]
+  %dz = sum %dn : [4]
+  %e = exp %x : [4]
+  %c = concat %x, %e : [4], [4]
+  %r:5 = attend_backward query %c leaves (%x, %e) key %c leaves (%x, %e) value %x gradient %dn, %dz full
+    : [4] + [4], [4], [4], [4] + [4], [4], [4], [4], [4], [1]
+  return %r#2, %r#3 : [4], [4]
+}
+
+// Products, states and gradients of decays stay.
+// CHECK-LABEL: polyattn.attention @stays
+// CHECK-COUNT-2: attend_backward
+// CHECK-NOT:     attend query
+polyattn.attention @stays(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_q: tensor<?x?x?x4xf32>, d_k: tensor<?x?x?x4xf32>, d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %xx = power %x {degree = 2, symmetric} : [4]
+  %a:3 = attend_backward query %xx leaves (%x) key %xx leaves (%x) value %x gradient %x full
+    : sym 2 [4], [4], sym 2 [4], [4], [4], [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  return %a#0, %b#0, %b#3 : [4], [4], tensor<?x?x?xf32>
+}
