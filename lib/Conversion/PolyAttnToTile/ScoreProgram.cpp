@@ -7,6 +7,7 @@
 
 #include "ScoreProgram.h"
 #include "FeaturePlan.h"
+#include "dialects/PolyAttn/Factors.h"
 #include "polyattn/Features/ScoreExpression.h"
 
 using namespace mlir;
@@ -31,18 +32,29 @@ private:
 
 } // namespace
 
+/// A score times the factors of both sides: times their product, unless kernels, which multiply in
+/// f32, cannot write that.
+static ScoreExpression scaled(ScoreExpression score, double ofQuery, double ofKey) {
+  double product = ofQuery * ofKey;
+  if (product == 1)
+    return score;
+  if (isRepresentable(product))
+    return ScoreExpression::product({std::move(score), ScoreExpression::number(product)});
+  return ScoreExpression::product(
+      {std::move(score), ScoreExpression::number(ofQuery), ScoreExpression::number(ofKey)});
+}
+
 /// Both sides have one structure, so they are read together.
 ScoreExpression Score::read(Value query, Value key) {
-  double factor = 1;
-  query = peelScales(query, factor);
-  key = peelScales(key, factor);
+  double ofQuery = 1, ofKey = 1;
+  query = peelScales(query, ofQuery);
+  key = peelScales(key, ofKey);
   auto constantQ = query.getDefiningOp<ConstantOp>(), constantK = key.getDefiningOp<ConstantOp>();
   if (constantQ && constantK)
-    return ScoreExpression::number(factor * constantQ.getWidth() *
+    return ScoreExpression::number(ofQuery * ofKey * constantQ.getWidth() *
                                    constantQ.getValue().convertToDouble() *
                                    constantK.getValue().convertToDouble());
-  ScoreExpression score = unscaled(query, key);
-  return factor == 1 ? score : ScoreExpression::product({score, ScoreExpression::number(factor)});
+  return scaled(unscaled(query, key), ofQuery, ofKey);
 }
 
 ScoreExpression Score::unscaled(Value query, Value key) {
