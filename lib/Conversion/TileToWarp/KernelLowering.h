@@ -36,8 +36,8 @@ public:
   KernelLowering(tile::KernelOp kernel, const TileToWarpOptions &options, const MemoryPlan &plan);
   /// Writes a gpu.func for the kernel into `module`; the kernel stays as it is.
   mlir::LogicalResult run(mlir::gpu::GPUModuleOp module);
-  /// Of shared memory, once it has run.
-  int64_t sharedBytes() const { return shared.bytes(); }
+  /// What it asked of shared memory, once it has run.
+  const std::vector<Lifetime> &sharedRequests() const { return shared.requests(); }
 
 private:
   //===--- Function and parameters (KernelLowering.cpp) ---------------------===//

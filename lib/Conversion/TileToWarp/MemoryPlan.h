@@ -27,6 +27,9 @@ struct MemoryPlan {
   int64_t weightBytes = 0;
   /// Whether loops copy the next block while they compute on this one.
   bool pipelinesCopies = false;
+  /// Where tiles, buffers and stages are in shared memory, in the order in which the lowering asks;
+  /// empty where each takes the lowest free place.
+  std::vector<int64_t> sharedOffsets;
 
   /// What a kernel takes at least: its tiles, and with `copies` those of all states that products
   /// read. Without one, a tile of the state is copied for each product.

@@ -40,15 +40,15 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return most > 4 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread ? 8 : 4;
   }
 
-  /// The shared memory that the kernel takes under a plan, or failure.
-  static FailureOr<int64_t> tryPlan(tile::KernelOp kernel, TileToWarpOptions options,
-                                    const MemoryPlan &plan, gpu::GPUModuleOp kernels) {
+  /// The shared memory that the kernel takes under a plan, and what is where in it, or failure.
+  static FailureOr<PackedMemory> tryPlan(tile::KernelOp kernel, TileToWarpOptions options,
+                                         const MemoryPlan &plan, gpu::GPUModuleOp kernels) {
     options.sharedBytes = INT32_MAX;
     KernelLowering trial(kernel, options, plan);
     if (failed(trial.run(kernels)))
       return failure();
     kernels.lookupSymbol<gpu::GPUFuncOp>(kernel.getSymName()).erase();
-    return trial.sharedBytes();
+    return pack(trial.sharedRequests());
   }
 
   /// The CTAs that a multiprocessor has place for, up to those that find registers: most kernels
@@ -61,48 +61,53 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
         GPUDescription::registersPerSM / registers);
   }
 
-  /// Whether two blocks of what loops copy have place in shared memory, beside all that the plan
-  /// has there, and do not take the place of another CTA.
-  static FailureOr<bool> canPipeline(tile::KernelOp kernel, const TileToWarpOptions &options,
-                                     MemoryPlan plan, int64_t capacity, gpu::GPUModuleOp kernels) {
-    plan.pipelinesCopies = true;
-    FailureOr<int64_t> both = tryPlan(kernel, options, plan, kernels);
-    if (failed(both))
-      return failure();
-    if (*both > capacity)
-      return false;
-    plan.pipelinesCopies = false;
-    FailureOr<int64_t> one = tryPlan(kernel, options, plan, kernels);
+  /// Decides whether loops copy a block ahead, and where everything is in shared memory: two blocks
+  /// of what loops copy must have place in `capacity`, beside all that the plan has there, and not
+  /// take the place of another CTA.
+  static LogicalResult finish(MemoryPlan &plan, tile::KernelOp kernel,
+                              const TileToWarpOptions &options, int64_t capacity,
+                              gpu::GPUModuleOp kernels) {
+    FailureOr<PackedMemory> one = tryPlan(kernel, options, plan, kernels);
     if (failed(one))
       return failure();
-    return countCTAs(options, *both) >= countCTAs(options, *one);
+    if (options.pipelineCopies) {
+      plan.pipelinesCopies = true;
+      FailureOr<PackedMemory> both = tryPlan(kernel, options, plan, kernels);
+      if (failed(both))
+        return failure();
+      plan.pipelinesCopies = both->bytes <= capacity &&
+                             countCTAs(options, both->bytes) >= countCTAs(options, one->bytes);
+      if (plan.pipelinesCopies)
+        one = both;
+    }
+    // Where it does not fit, tiles that find no place are in the workspace.
+    if (one->bytes <= options.sharedBytes)
+      plan.sharedOffsets = one->offsets;
+    return success();
   }
 
-  // Lowered once or twice to see what the tiles take, once or twice to see what a second stage of
-  // copies takes, and once more for good.
+  // Lowered once or twice to see what the tiles take, once or twice to see what all takes, and once
+  // more for good.
   static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
                              gpu::GPUModuleOp kernels) {
     if (!options.warps)
       options.warps = chooseWarps(kernel);
     for (bool copies : {true, false}) {
       MemoryPlan plan = MemoryPlan::least(kernel, options, copies);
-      FailureOr<int64_t> taken = tryPlan(kernel, options, plan, kernels);
-      if (failed(taken))
+      FailureOr<PackedMemory> tiles = tryPlan(kernel, options, plan, kernels);
+      if (failed(tiles))
         return failure();
-      if (copies && *taken > options.sharedBytes)
+      int64_t taken = tiles->bytes;
+      if (copies && taken > options.sharedBytes)
         continue;
       // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can.
       // Clusters are there to keep more than that.
       int64_t half = (options.sharedBytes - kReservedBytes) / 2;
-      bool shares = options.warps <= 4 && *taken <= half && !kernel.getCluster();
+      bool shares = options.warps <= 4 && taken <= half && !kernel.getCluster();
       int64_t capacity = shares ? half : options.sharedBytes;
-      plan.giveOut(kernel, capacity - *taken);
-      if (options.pipelineCopies) {
-        FailureOr<bool> pipelines = canPipeline(kernel, options, plan, capacity, kernels);
-        if (failed(pipelines))
-          return failure();
-        plan.pipelinesCopies = *pipelines;
-      }
+      plan.giveOut(kernel, capacity - taken);
+      if (failed(finish(plan, kernel, options, capacity, kernels)))
+        return failure();
       return KernelLowering(kernel, options, plan).run(kernels);
     }
     llvm_unreachable("a plan without copies is taken");
