@@ -162,6 +162,27 @@ def VectorToLLVM : Pass<"polyattn-vector-to-llvm", "::mlir::ModuleOp"> {
                            "::polyattn::tile::TileDialect"];
 }
 
+def RepeatLoads : Pass<"tile-repeat-loads"> {
+  let summary = "tiles that loops do not use are loaded again behind them";
+  let description = [{
+    A matrix of an input that is used before a loop and behind it, but not in it, is loaded twice,
+    so that no memory holds it meanwhile:
+
+    ```mlir
+    %s = tile.load %state[...] : ...
+    %0 = tile.map %s ...
+    scf.for ... { ... }
+    scf.if %empty {
+      tile.store %s, %final[...] : ...
+    }
+    ```
+
+    has a second `tile.load %state[...]` before the `tile.store`.
+
+    Numeric contract: exact.
+  }];
+}
+
 def CarryStates : Pass<"tile-carry-states"> {
   let summary = "loops over positions carry the states that they update";
   let description = [{

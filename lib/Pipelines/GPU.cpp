@@ -59,6 +59,7 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
 void polyattn::buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   TileToWarpOptions kernels;
   kernels.sharedBytes = options.chip.sharedBytesPerBlock;
+  passes.addPass(createRepeatLoads());
   passes.addPass(createCarryStates());
   passes.addPass(createTileToWarp(kernels));
   passes.addPass(mlir::createCanonicalizerPass());
