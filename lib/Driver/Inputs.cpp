@@ -54,7 +54,8 @@ static Error checkMemory(const Signature &signature, const CallSizes &sizes,
                          const RunOptions &options) {
   double bytes = 0;
   // The oracle holds everything in f64.
-  bool oracle = options.check != CheckAgainst::Nothing || StringRef(options.target).starts_with("reference");
+  bool oracle =
+      options.check != CheckAgainst::Nothing || StringRef(options.target).starts_with("reference");
   for (const auto *list : {&signature.arguments, &signature.results})
     for (const TensorSignature &tensor : *list) {
       double count = 1;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Entry/Signature.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 using namespace polyattn;

@@ -113,6 +113,7 @@ void addFeatureGradient(Value vector, const FeatureValue<double> &mine, const Nu
                               baseGradient(mine.structure, base, inner), add);
   }
   std::vector<Numbers> factors;
+  factors.reserve(mine.parts.size());
   for (const FeatureValue<double> &part : mine.parts)
     factors.push_back(expand(part));
   auto next = inner.begin();

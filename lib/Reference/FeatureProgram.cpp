@@ -160,7 +160,7 @@ public:
         op.getEpsPlace() == EpsPlace::Inside ? sqrt(variance + eps) : sqrt(variance) + eps;
     for (size_t i = 0; i < x.size(); ++i) {
       x[i] = (x[i] - mean) / divisor;
-      if (op.getAffine().size() > 0)
+      if (!op.getAffine().empty())
         x[i] *= weight(op.getAffine()[0])[i];
       if (op.getAffine().size() > 1)
         x[i] += weight(op.getAffine()[1])[i];
@@ -250,7 +250,7 @@ private:
     return environment.weights.find(value)->second.numbers;
   }
   double rounded(double x) const { return environment.rounding ? environment.rounding(x) : x; }
-  const Variable &rounded(const Variable &x) const { return x; }
+  Variable rounded(const Variable &x) const { return x; }
 
   /// A product or a sum of parts, of which scores are those of the parts.
   FeatureValue<Number> combineParts(Operation *op) const {

@@ -57,6 +57,7 @@ static FeatureValue<double> zeroLike(FeatureValue<double> value) {
 
 static std::vector<VectorSlopes> zeroLike(const std::vector<FeatureValue<double>> &vectors) {
   std::vector<VectorSlopes> slopes;
+  slopes.reserve(vectors.size());
   for (const FeatureValue<double> &vector : vectors)
     slopes.push_back({zeroLike(vector), {}});
   return slopes;
