@@ -63,11 +63,13 @@ const polyattn_rt_named_function polyattn_rt_half_functions[2] = {
     {"__truncsfhf2", (void (*)(void))truncate_half}};
 
 #if defined(POLYATTN_RT_EMBEDDED)
-/* Only a kernel's own library defines the names themselves, and hides them. */
+/* Only a kernel's own library defines the names themselves, and hides them.
+ * NOLINTBEGIN(bugprone-reserved-identifier): code generators call these names. */
 float __extendhfsf2(_Float16 value);
 _Float16 __truncsfhf2(float value);
 float __extendhfsf2(_Float16 value) { return extend_half(value); }
 _Float16 __truncsfhf2(float value) { return truncate_half(value); }
+/* NOLINTEND(bugprone-reserved-identifier) */
 #endif
 
 #else

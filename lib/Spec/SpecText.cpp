@@ -119,7 +119,7 @@ private:
     return token.kind == TextToken::Word && !token.text.empty();
   }
   bool fail(const TextToken &token, const llvm::Twine &message) {
-    problem = {token.text.data(), message.str()};
+    problem = {token.text.begin(), message.str()};
     return false;
   }
 

@@ -40,7 +40,7 @@ int polyattn_cuda_load_driver(const char *path, polyattn_cuda_driver *driver, ch
       dlclose(library);
       return 1;
     }
-    memcpy((char *)driver + symbols[i].offset, &address, sizeof address);
+    memcpy((char *)driver + symbols[i].offset, (const void *)&address, sizeof address);
   }
   return 0;
 }

@@ -66,6 +66,7 @@ Outcome polyattn::emulator::run(const Launch &launch) {
   Queue queue(launch);
   // Not on the caller's thread: a new one has its own state of floating point.
   std::vector<std::thread> workers;
+  workers.reserve(threads);
   for (unsigned i = 0; i < threads; ++i)
     workers.emplace_back([&] { queue.work(); });
   for (std::thread &worker : workers)

@@ -87,7 +87,7 @@ void Fiber::start(void (*newEntry)(void *), void *newArgument) {
   *--top = reinterpret_cast<void *>(&Fiber::enter);
   for (int saved = 0; saved < 6; ++saved)
     *--top = nullptr;
-  pointer = top;
+  pointer = static_cast<void *>(top);
 #else
   getcontext(&context);
   context.uc_stack.ss_sp = stack;
