@@ -243,6 +243,9 @@ LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &tables) {
     for (auto [i, used] : llvm::enumerate(stage.getUsedNames()))
       if (failed(verifyWorkspace(stage, kernel, getWorkspace(used), getTensors() + i)))
         return failure();
+    if (kernel.getPrograms() != stage.getPrograms())
+      return stage.emitOpError("C6: @")
+             << stage.getKernel() << " counts its programs by " << kernel.getPrograms();
   }
   return success();
 }

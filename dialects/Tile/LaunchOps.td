@@ -49,6 +49,16 @@ def Tile_ExtentAttr : AttrDef<Tile_Dialect, "Extent"> {
       return get(context, choice, 0, 0, plus, 1, times);
     }
     bool isNumber() const { return getBase() == ExtentBase::Number; }
+    /// The size of a dimension as it is.
+    bool isDimension() const {
+      return getBase() == ExtentBase::Dimension && !getPlus() && getDivisor() == 1 &&
+             getTimes() == 1;
+    }
+    /// Its value where what it is counted in is `base`; never less than 0.
+    int64_t valueOf(int64_t base) const {
+      int64_t sum = getPlus() + base;
+      return sum <= 0 ? 0 : getTimes() * ((sum + getDivisor() - 1) / getDivisor());
+    }
     bool isChoice() const { return getBase() > ExtentBase::Dimension; }
   }];
 }
@@ -72,8 +82,8 @@ def Tile_EntryOp : Tile_Op<"entry",
     ```mlir
     tile.entry @linear tensors 4 inputs 3 {
       tile.workspace @segment_states : f32 [2 * (segments - 1), dim(0, 0), dim(1, 2), 64, 64]
-      tile.stage @linear__prefix programs [dim(1, 0), dim(1, 2), 2 * (segments - 1)] uses [@segment_states]
-      tile.stage @linear programs [dim(0, 0), dim(0, 2), segments] uses [@segment_states]
+      tile.stage @linear__prefix programs [2 * (segments - 1), dim(1, 0), dim(1, 2)] uses [@segment_states]
+      tile.stage @linear programs [segments, dim(0, 0), dim(0, 2)] uses [@segment_states]
       tile.choose segments of dim(0, 1) {block = 64 : i64, min_positions = 0 : i64, multiple = 64 : i64,
         prefix_cost_percent = 40 : i64, subsegments = 2 : i64}
     }
@@ -83,7 +93,8 @@ def Tile_EntryOp : Tile_Op<"entry",
     names a kernel of the module and workspaces of the entry; C3, extents name tensors of the caller
     and choices that are made here, and choices none; C4, numbers are in the ranges that a launcher
     can compute with: workspaces have at most 2^40 elements but for what calls decide; C5, a kernel
-    of the tile dialect takes the caller's tensors, then the stage's workspaces, of the same types.
+    of the tile dialect takes the caller's tensors, then the stage's workspaces, of the same types;
+    C6, and it counts its programs as the stage does.
   }];
   let arguments = (ins SymbolNameAttr:$entry, I64Attr:$tensors, I64Attr:$inputs);
   let regions = (region SizedRegion<1>:$body);
@@ -139,7 +150,7 @@ def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
     these have begun.
 
     ```mlir
-    tile.stage @chain programs [dim(0, 0), dim(0, 2), ceildiv(dim(0, 1), 64)] uses [@states, @flags] chained
+    tile.stage @chain programs [ceildiv(dim(0, 1), 64), dim(0, 0), dim(0, 2)] uses [@states, @flags] chained
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Tile_ExtentArrayAttr:$programs,

@@ -100,47 +100,54 @@ static bool isInput(Value memref) {
 }
 
 void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  if (region.getNumArguments() != getNumTensors() + (getSegments() ? 5 : 4))
+  if (region.getNumArguments() != getNumTensors())
     return;
   for (auto [i, name] : llvm::enumerate(getArgNames().getAsValueRange<StringAttr>()))
     setName(getTensor(i), name);
-  setName(getBatch(), "batch");
-  setName(getHead(), "head");
-  setName(getKvHead(), "kv_head");
-  setName(getGroup(), "group");
-  if (Value segment = getSegment())
-    setName(segment, "segment");
 }
 
-/// The attributes that say which head of keys serves a head of queries.
-static LogicalResult verifyHeads(KernelOp kernel) {
-  for (auto [name, number] : {std::pair("query_tensor", kernel.getQueryTensor()),
-                              std::pair("key_tensor", kernel.getKeyTensor())})
-    if (number && (*number >= kernel.getNumTensors() ||
-                   cast<MemRefType>(kernel.getTensor(*number).getType()).getRank() != 4))
-      return kernel.emitOpError() << name << " must be the number of a tensor [B, T, H, d], not "
-                                  << int64_t(*number);
-  std::optional<StringRef> grouping = kernel.getGrouping();
-  if (!grouping || *grouping == "block" || *grouping == "interleaved")
-    return success();
-  InFlightDiagnostic error = kernel.emitOpError("a grouping is \"block\" or \"interleaved\", not ");
-  error << kernel.getGroupingAttr();
-  StringRef nearest = polyattn::nearestName(*grouping, {"block", "interleaved"});
-  if (!nearest.empty())
-    error << "; did you mean \"" << nearest << "\"?";
-  return error;
+/// A program's number can be taken apart.
+static LogicalResult verifyGrid(KernelOp kernel) {
+  SmallVector<ExtentAttr> axes = kernel.getAxes();
+  for (auto [i, extent] : llvm::enumerate(axes)) {
+    if (extent.getBase() == ExtentBase::Dimension) {
+      auto type = uint64_t(extent.getTensor()) < kernel.getNumTensors()
+                      ? cast<MemRefType>(kernel.getTensor(extent.getTensor()).getType())
+                      : MemRefType();
+      if (!type || extent.getDimension() < 0 || extent.getDimension() >= type.getRank())
+        return kernel.emitOpError("has no size ") << extent << " that counts programs";
+    }
+    if (i > 0 && !extent.isNumber() && !extent.isDimension())
+      return kernel.emitOpError("counts programs by ")
+             << extent << ", which may be the first axis only";
+  }
+  return success();
+}
+
+/// The word for what an axis counts: sequences, heads, or what a launch chooses.
+static StringRef axisName(ExtentAttr extent) {
+  if (extent.isChoice())
+    return stringifyExtentBase(extent.getBase()).drop_back(); // one of the segments
+  if (extent.getBase() == ExtentBase::Number)
+    return "program";
+  return extent.getDimension() == 0 ? "batch" : extent.getDimension() == 2 ? "head" : "program";
+}
+
+void ProgramIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (kernel && getAxis() < kernel.getAxes().size())
+    setName(getNumber(), axisName(kernel.getAxes()[getAxis()]));
 }
 
 LogicalResult KernelOp::verifyRegions() {
   Region &body = getBody();
-  unsigned indices = getSegments() ? 5 : 4;
-  if (body.getNumArguments() != getNumTensors() + indices)
-    return emitOpError("expected ") << getNumTensors() << " tensors and " << indices
-                                    << " indices, got " << body.getNumArguments() << " arguments";
+  if (body.getNumArguments() != getNumTensors())
+    return emitOpError("expected ")
+           << getNumTensors() << " tensors, got " << body.getNumArguments() << " arguments";
   for (auto [i, argument] : llvm::enumerate(body.getArguments()))
-    if (i < getNumTensors() ? !isa<MemRefType>(argument.getType()) : !argument.getType().isIndex())
+    if (!isa<MemRefType>(argument.getType()))
       return emitOpError("argument ") << i << " has the wrong kind of type";
-  if (failed(verifyHeads(*this)))
+  if (failed(verifyGrid(*this)))
     return failure();
   int64_t cluster = getClusterSize();
   if (getCluster() && (cluster < 2 || cluster > 8 || !llvm::isPowerOf2_64(cluster)))
@@ -150,6 +157,9 @@ LogicalResult KernelOp::verifyRegions() {
       return op->emitOpError("stores to an input");
     if (isa<ClusterRankOp, ClusterSumOp>(op) && !getCluster())
       return op->emitOpError("belongs into a kernel with `cluster`");
+    if (auto id = dyn_cast<ProgramIdOp>(op); id && id.getAxis() >= getPrograms().size())
+      return op->emitOpError("the kernel's programs have ")
+             << getPrograms().size() << " axes, and none of number " << int64_t(id.getAxis());
     if (auto read = dyn_cast<ReadOp>(op); read && failed(verifyMoment(read)))
       return WalkResult::interrupt();
     return WalkResult::advance();

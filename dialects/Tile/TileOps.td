@@ -25,55 +25,66 @@ def Tile_KernelOp : Tile_Op<"kernel",
   let summary = "a block program and its tensors";
   let description = [{
     The body is what one program does. Its arguments are the tensors, inputs first, as
-    memrefs with dynamic strides whose innermost stride is 1, then four indices: the
-    program's batch and head (of queries), the head of keys and values that serves it, and
-    the size of the grouping G = H / Hkv. Programs are independent of each other, and none
-    stores to an input.
+    memrefs with dynamic strides whose innermost stride is 1. Programs are independent of each
+    other, and none stores to an input.
+
+    `programs` says how many there are, as the stage of `tile.entry` that launches the kernel does:
+    one extent for each axis of their grid, the last of which is counted fastest, or a single program
+    without. `tile.program_id` is a program's coordinate along an axis. What is computed from it, the
+    head of keys that serves a head of queries for instance, is ordinary arithmetic in the body.
 
     With `cluster = N` there are N programs where there was one, which run together on multiprocessors
     that see each other's memory: `tile.cluster_rank` tells them apart, and `tile.cluster_sum` adds
     what they have.
 
-    `query_tensor` and `key_tensor` are the numbers of tensors [B, T, H, d] that give the heads of
-    queries and of keys, the first tensor and the second where they are not given. `grouping`, which
-    is "block" or "interleaved", says which head of keys serves a head h of queries: h / G or
-    h mod Hkv.
-
-    With `segments = k` the positions of a batch and head are cut: there are S + k programs for
-    each, S being what a launch chooses, and a fifth index is the program's number among them.
+    What is verified of the grid: an extent names tensors of the kernel, and all but the first are
+    numbers or sizes, `dim(t, d)`, so that a program's number can be taken apart.
 
     ```mlir
-    tile.kernel @copy(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>) {
-    ^bb0(%q, %o, %batch: index, %head: index, %kv_head: index):
+    tile.kernel @copy programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+    ^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>):
+      %batch = tile.program_id 0 : index
+      %head = tile.program_id 1 : index
       ...
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$num_inputs,
-                       OptionalAttr<I64Attr>:$segments, OptionalAttr<I64Attr>:$cluster,
-                       OptionalAttr<I64Attr>:$query_tensor, OptionalAttr<I64Attr>:$key_tensor,
-                       OptionalAttr<StrAttr>:$grouping);
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       DefaultValuedAttr<Tile_ExtentArrayAttr, "{}">:$programs,
+                       StrArrayAttr:$arg_names, I64Attr:$num_inputs,
+                       OptionalAttr<I64Attr>:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name (`programs` custom<Extents>($programs)^)? attr-dict-with-keyword $body
+  }];
   let extraClassDeclaration = [{
     static ::llvm::StringRef getDefaultDialect() { return "tile"; }
     /// The tensors, inputs first.
     unsigned getNumTensors() { return getArgNames().size(); }
     ::mlir::Value getTensor(unsigned i) { return getBody().getArgument(i); }
-    ::mlir::Value getBatch() { return getBody().getArgument(getNumTensors()); }
-    ::mlir::Value getHead() { return getBody().getArgument(getNumTensors() + 1); }
-    ::mlir::Value getKvHead() { return getBody().getArgument(getNumTensors() + 2); }
-    ::mlir::Value getGroup() { return getBody().getArgument(getNumTensors() + 3); }
+    /// The axes of the grid of programs.
+    ::llvm::SmallVector<ExtentAttr> getAxes() {
+      return ::llvm::to_vector(getPrograms().getAsRange<ExtentAttr>());
+    }
     /// Programs of a cluster, 1 where there are none.
     int64_t getClusterSize() { return getCluster().value_or(1); }
-    /// Whether head h of queries is served by head h mod Hkv of keys.
-    bool isInterleaved() { return getGrouping() == "interleaved"; }
-    /// Null where positions are not cut.
-    ::mlir::Value getSegment() {
-      return getSegments() ? getBody().getArgument(getNumTensors() + 4) : ::mlir::Value();
-    }
   }];
+}
+
+def Tile_ProgramIdOp : Tile_Op<"program_id",
+    [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "the program's coordinate along an axis of its kernel's grid";
+  let description = [{
+    From 0 to n - 1, where n is the extent of this number in the kernel's `programs`.
+
+    ```mlir
+    %head = tile.program_id 1 : index
+    ```
+  }];
+  let arguments = (ins I64Attr:$axis);
+  let results = (outs Index:$number);
+  let assemblyFormat = "$axis attr-dict `:` type($number)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,16 +13,16 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
   let summary = "attentions become block programs";
   let description = [{
     Every `polyattn.attention`, its maps inlined, becomes a `tile.kernel` of the same name
-    that computes one batch and query head: the block form of PolySketchFormer, section
+    whose programs compute one batch and query head each: the block form of PolySketchFormer, section
     3.1, or the quadratic form, as the attention's schedule says. Attentions without a
     schedule get the one that `--polyattn-choose-schedule` would give them.
 
     Features live for one block of positions and one block of features only.
 
     With `cut-positions` a launch may cut the positions of a causal attention that has a state into
-    S segments. A second kernel `NAME__states` (programs: B, heads of the state, S - 1) stores what
+    S segments. A second kernel `NAME__states` (programs: S - 1, B, heads of the state) stores what
     the keys of each segment but the last add to the state, from zero, and the segment's decay; the
-    kernel NAME (programs: B, H, S) begins with the segments before its own. With S = 1 the first
+    kernel NAME (programs: S, B, H) begins with the segments before its own. With S = 1 the first
     kernel has no programs.
     With `pieces = N` the first kernel stores sums of N pieces of each segment, (S - 1) N in all.
     Numeric contract: reassociating, the sums over positions.
@@ -223,8 +223,8 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
     gpu.func @name(...) kernel attributes {warp.num_warps = 4, warp.shared_bytes = ...}
     ```
 
-    CTA p runs the program of batch p / H and head p % H; in a kernel that cuts positions that of
-    segment p / (B H), and of batch and head by the rest.
+    CTA p runs program p of the kernel's grid, the last axis of which is counted fastest; with clusters
+    each of the CTAs of cluster p does.
     Tiles are spread over the threads of a CTA or stand in shared memory; what has no place in
     `shared-bytes` stands in global memory. A plan of memory is tried by lowering the kernel, so the
     kernel that is kept is the last of a few. Products must say their precision (`--tile-set-precision`).

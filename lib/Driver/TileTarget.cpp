@@ -66,17 +66,6 @@ private:
   std::vector<Array> arrays;
 };
 
-/// How many programs a stage has for each head: those of its extents that are not of a tensor.
-int64_t segmentsOf(const LaunchStage &stage, const polyattn_rt_launch &launch) {
-  int64_t count = 1;
-  for (const LaunchExtent &extent : stage.programs) {
-    polyattn_rt_extent rule = runtimeExtent(extent);
-    if (extent.base != LaunchExtent::Dimension)
-      count *= polyattn_rt_extent_value(&rule, &launch);
-  }
-  return count;
-}
-
 class TileExecutable : public Executable {
 public:
   /// `spec` has the attention alone, `owned` its block programs, for processors or with `rounds`,
@@ -163,7 +152,9 @@ private:
       return success();
     TileOptions options;
     options.round = rounds;
-    options.segments = segmentsOf(stage, launch) - int64_t(kernel.getSegments().value_or(0));
+    options.segments = launch.segments;
+    options.splits = launch.splits;
+    options.parts = launch.parts;
     size_t visible = tensors.size();
     LogicalResult result = success();
     for (int64_t split = 0; split < times && succeeded(result); ++split) {

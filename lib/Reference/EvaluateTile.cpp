@@ -27,41 +27,49 @@ static LogicalResult checkTensors(tile::KernelOp kernel, ArrayRef<Array> tensors
   return success();
 }
 
+/// How many programs there are along an axis.
+static int64_t sizeOf(tile::ExtentAttr axis, ArrayRef<Array> tensors, const TileOptions &options) {
+  switch (axis.getBase()) {
+  case tile::ExtentBase::Number:
+    return axis.valueOf(0);
+  case tile::ExtentBase::Dimension:
+    return axis.valueOf(tensors[axis.getTensor()].shape[axis.getDimension()]);
+  case tile::ExtentBase::Segments:
+    return axis.valueOf(options.segments);
+  case tile::ExtentBase::Splits:
+    return axis.valueOf(options.splits);
+  case tile::ExtentBase::Parts:
+    return axis.valueOf(options.parts);
+  }
+  llvm_unreachable("not an axis");
+}
+
+/// The next program of a grid, the last axis first; false after the last one.
+static bool advance(SmallVectorImpl<int64_t> &coordinates, ArrayRef<int64_t> sizes) {
+  for (size_t axis = sizes.size(); axis-- > 0;) {
+    if (++coordinates[axis] < sizes[axis])
+      return true;
+    coordinates[axis] = 0;
+  }
+  return false;
+}
+
 LogicalResult polyattn::evaluateTile(tile::KernelOp kernel, MutableArrayRef<Array> tensors,
                                      const TileOptions &options) {
   if (failed(checkTensors(kernel, tensors)))
     return failure();
-  SmallVector<const Array *, 2> sequences;
-  for (StringRef name : {"query_tensor", "key_tensor"})
-    if (auto index = kernel->getAttrOfType<IntegerAttr>(name))
-      sequences.push_back(&tensors[index.getInt()]);
-  if (sequences.empty())
-    for (const Array &tensor : tensors)
-      if (tensor.rank() == 4)
-        sequences.push_back(&tensor);
-  if (sequences.empty())
-    return kernel.emitError("no tensor of rank 4 gives the batches and heads");
-  int64_t batches = sequences[0]->shape[0], heads = sequences[0]->shape[2];
-  int64_t kvHeads = sequences.size() > 1 ? sequences[1]->shape[2] : heads;
-  if (heads == 0 || batches == 0)
+  SmallVector<int64_t> sizes;
+  for (tile::ExtentAttr axis : kernel.getAxes())
+    sizes.push_back(sizeOf(axis, tensors, options));
+  if (llvm::any_of(sizes, [](int64_t size) { return size <= 0; }))
     return success();
-  if (kvHeads == 0 || heads % kvHeads != 0)
-    return kernel.emitError("the query heads, ")
-           << heads << ", are no multiple of the key heads, " << kvHeads;
-
-  bool interleaved = kernel.isInterleaved();
-  int64_t group = heads / kvHeads;
-  int64_t segments = kernel.getSegments() ? options.segments + *kernel.getSegments() : 1;
-  for (int64_t segment = 0; segment < segments; ++segment) {
-    for (int64_t program = 0; program < batches * heads; ++program) {
-      int64_t batch = program / heads, head = program % heads;
-      if (options.onProgram)
-        options.onProgram(batch, head);
-      int64_t kvHead = interleaved ? head % kvHeads : head / group;
-      Machine machine(kernel, tensors, options);
-      if (failed(machine.runProgram(batch, head, kvHead, group, segment)))
-        return failure();
-    }
-  }
+  SmallVector<int64_t> coordinates(sizes.size(), 0);
+  do {
+    if (options.onProgram)
+      options.onProgram(coordinates);
+    Machine machine(kernel, tensors, options);
+    if (failed(machine.runProgram(coordinates)))
+      return failure();
+  } while (advance(coordinates, sizes));
   return success();
 }

@@ -399,11 +399,16 @@ void TileWriter::write() {
                     i, buffer.name, buffer.type(), buffer.rows, buffer.columns);
   }
   std::string text = formatv(
-      "tile.kernel @kernel attributes {{arg_names = [{0}], num_inputs = 3 : i64, query_tensor = 0 "
-      ": "
-      "i64, key_tensor = 1 : i64} {{\n^bb0(%x: memref<?x?x?x{1}x$S>, %y: memref<?x?x?x{2}x$S>, %w: "
-      "memref<{3}x{4}x$S>, %o: memref<?x?x?x{5}xf32>{6}, %batch: index, %head: index, %kv_head: "
-      "index, %group: index):\n  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
+      "tile.kernel @kernel programs [dim(0, 0), dim(0, 2)] attributes {{arg_names = [{0}], "
+      "num_inputs = 3 : i64} {{\n^bb0(%x: memref<?x?x?x{1}x$S>, %y: memref<?x?x?x{2}x$S>, %w: "
+      "memref<{3}x{4}x$S>, %o: memref<?x?x?x{5}xf32>{6}):\n"
+      "  %batch = tile.program_id 0 : index\n  %head = tile.program_id 1 : index\n"
+      "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
+      "  %c2 = arith.constant 2 : index\n"
+      "  %heads = memref.dim %x, %c2 : memref<?x?x?x{1}x$S>\n"
+      "  %key_heads = memref.dim %y, %c2 : memref<?x?x?x{2}x$S>\n"
+      "  %group = arith.divui %heads, %key_heads : index\n"
+      "  %kv_head = arith.divui %head, %group : index\n"
       "  %block = arith.constant {7} : index\n  %length = memref.dim %x, %c1 : "
       "memref<?x?x?x{1}x$S>\n{8}}\n",
       names, widthX, widthY, rowsW, columnsW, widthO, arguments, block, body);

@@ -7,7 +7,7 @@
 // CHECK-NEXT: dot %[[X]], %[[X]]
 // CHECK-NOT: read
 tile.kernel @reads attributes {arg_names = ["o"], num_inputs = 0} {
-^bb0(%o: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%o: memref<4x4xf32>):
   %c0 = arith.constant 0 : index
   %b = tile.buffer : !tile.buffer<4x4>
   %x = tile.read %b[%c0] : !tile.buffer<4x4> -> !tile.tile<4x4xf32>
@@ -27,7 +27,7 @@ tile.kernel @reads attributes {arg_names = ["o"], num_inputs = 0} {
 // CHECK: %[[C:.*]] = read
 // CHECK: store %[[C]]
 tile.kernel @writes attributes {arg_names = ["o"], num_inputs = 0} {
-^bb0(%o: memref<12x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%o: memref<12x4xf32>):
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %c8 = arith.constant 8 : index
@@ -51,7 +51,6 @@ tile.kernel @writes attributes {arg_names = ["o"], num_inputs = 0} {
 // CHECK: accumulate
 // CHECK: accumulate
 tile.kernel @buffers attributes {arg_names = [], num_inputs = 0} {
-^bb0(%batch: index, %head: index, %kv_head: index, %group: index):
   %c0 = arith.constant 0 : index
   %one = tile.constant 1.0 : !tile.tile<4x4xf32>
   %unused = tile.buffer : !tile.buffer<4x4>
@@ -66,7 +65,7 @@ tile.kernel @buffers attributes {arg_names = [], num_inputs = 0} {
 // CHECK-LABEL: tile.kernel @results
 // CHECK-COUNT-2: load %o
 tile.kernel @results attributes {arg_names = ["o"], num_inputs = 0} {
-^bb0(%o: memref<8x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%o: memref<8x4xf32>):
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
   %x = tile.load %o[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<8x4xf32> -> !tile.tile<4x4xf32>

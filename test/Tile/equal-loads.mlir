@@ -14,8 +14,7 @@
 // CHECK-NEXT:    store [[Y]], %y
 // CHECK-NEXT:    store [[Z]], %y
 tile.kernel @loads attributes {arg_names = ["x", "y"], num_inputs = 1} {
-^bb0(%x: memref<?x?xf32, #m>, %y: memref<?x?xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<?x?xf32, #m>, %y: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %a = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<4x4xf32>
   %old = tile.load %y[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<4x4xf32>

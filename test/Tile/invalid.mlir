@@ -1,28 +1,51 @@
 // RUN: polyattn-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{expected 1 tensors and 4 indices, got 2 arguments}}
+// expected-error @below {{expected 1 tensors, got 2 arguments}}
 tile.kernel @arguments attributes {arg_names = ["x"], num_inputs = 1} {
 ^bb0(%x: memref<4xf32>, %batch: index):
 }
 
 // -----
 
-// expected-error @below {{expected 1 tensors and 5 indices, got 5 arguments}}
-tile.kernel @segments attributes {arg_names = ["x"], num_inputs = 1, segments = 0} {
-^bb0(%x: memref<4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+// A program's number can be taken apart: only the first axis may be what a launch chooses.
+// expected-error @below {{counts programs by #tile.extent<segments>, which may be the first axis only}}
+tile.kernel @later_axis programs [dim(0, 0), segments] attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>):
+}
+
+// -----
+
+// expected-error @below {{has no size #tile.extent<dim(0, 1)> that counts programs}}
+tile.kernel @no_dimension programs [dim(0, 1)] attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>):
+}
+
+// -----
+
+// expected-error @below {{has no size #tile.extent<dim(1, 0)> that counts programs}}
+tile.kernel @no_tensor programs [dim(1, 0)] attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>):
+}
+
+// -----
+
+tile.kernel @no_axis programs [dim(0, 0)] attributes {arg_names = ["x"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>):
+  // expected-error @below {{the kernel's programs have 1 axes, and none of number 1}}
+  %i = tile.program_id 1 : index
 }
 
 // -----
 
 // expected-error @below {{argument 0 has the wrong kind of type}}
 tile.kernel @kinds attributes {arg_names = ["x"], num_inputs = 1} {
-^bb0(%x: index, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: index):
 }
 
 // -----
 
 tile.kernel @store_to_input attributes {arg_names = ["x", "y"], num_inputs = 1} {
-^bb0(%x: memref<4x4xf32>, %y: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<4x4xf32>, %y: memref<4x4xf32>):
   %i = arith.constant 0 : index
   %t = tile.load %x[%i, %i] {row_dim = 0, col_dim = 1} : memref<4x4xf32> -> !tile.tile<4x4xf32>
   // expected-error @below {{stores to an input}}
@@ -282,49 +305,28 @@ func.func @transpose(%a: !tile.tile<2x4xf32>) {
 
 // expected-error @below {{a cluster has 2, 4 or 8 programs, not 3}}
 tile.kernel @three attributes {arg_names = ["o"], num_inputs = 0, cluster = 3} {
-^bb0(%o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%o: memref<?x?x?x8xf32>):
 }
 
 // -----
 
 tile.kernel @alone attributes {arg_names = ["o"], num_inputs = 0} {
-^bb0(%o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%o: memref<?x?x?x8xf32>):
   // expected-error @below {{belongs into a kernel with `cluster`}}
   %rank = tile.cluster_rank : index
 }
 
 // -----
 
-// expected-error @below {{a grouping is "block" or "interleaved", not "interleavd"; did you mean "interleaved"?}}
-tile.kernel @grouping attributes {arg_names = ["x"], num_inputs = 1, grouping = "interleavd"} {
-^bb0(%x: memref<?x?x?x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
-}
-
-// -----
-
-// expected-error @below {{'tile.kernel' op has no attribute 'groupin'; did you mean 'grouping'?}}
-tile.kernel @unknown attributes {arg_names = ["x"], num_inputs = 1, groupin = "block"} {
-^bb0(%x: memref<?x?x?x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
-}
-
-// -----
-
-// expected-error @below {{query_tensor must be the number of a tensor [B, T, H, d], not 1}}
-tile.kernel @query_tensor attributes {arg_names = ["x"], num_inputs = 1, query_tensor = 1} {
-^bb0(%x: memref<?x?x?x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
-}
-
-// -----
-
-// expected-error @below {{key_tensor must be the number of a tensor [B, T, H, d], not 0}}
-tile.kernel @key_tensor attributes {arg_names = ["x"], num_inputs = 1, key_tensor = 0} {
-^bb0(%x: memref<4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+// expected-error @below {{'tile.kernel' op has no attribute 'program'; did you mean 'programs'?}}
+tile.kernel @unknown attributes {arg_names = ["x"], num_inputs = 1, program = []} {
+^bb0(%x: memref<?x?x?x4xf32>):
 }
 
 // -----
 
 tile.kernel @unknown_in_op attributes {arg_names = ["x"], num_inputs = 1, polyattn.note = []} {
-^bb0(%x: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<4x4xf32>):
   %i = arith.constant 0 : index
   // expected-error @below {{'tile.load' op has no attribute 'transpose'; did you mean 'transposed'?}}
   %t = tile.load %x[%i, %i] {row_dim = 0, col_dim = 1, transpose} : memref<4x4xf32> -> !tile.tile<4x4xf32>

@@ -206,7 +206,7 @@ tile.entry @results tensors 2 inputs 2 {
 // -----
 
 tile.kernel @k attributes {arg_names = ["x", "y", "a"], num_inputs = 1} {
-^bb0(%x: memref<4xf32>, %y: memref<4xf32>, %a: memref<?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<4xf32>, %y: memref<4xf32>, %a: memref<?x8xf32>):
 }
 tile.entry @count tensors 2 inputs 1 {
   // expected-error @below {{C5: @k takes 3 tensors, 1 of them inputs, and the entry has 2 and 1 beside 0 workspaces}}
@@ -216,12 +216,22 @@ tile.entry @count tensors 2 inputs 1 {
 // -----
 
 tile.kernel @k attributes {arg_names = ["x", "y", "a"], num_inputs = 1} {
-^bb0(%x: memref<4xf32>, %y: memref<4xf32>, %a: memref<?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<4xf32>, %y: memref<4xf32>, %a: memref<?x8xf32>):
 }
 tile.entry @shape tensors 2 inputs 1 {
   tile.workspace @a : f32 [dim(0, 0), 16]
   // expected-error @below {{C5: @k takes 'memref<?x8xf32>' for workspace @a}}
   tile.stage @k programs [4] uses [@a]
+}
+
+// -----
+
+tile.kernel @k programs [dim(0, 0)] attributes {arg_names = ["x", "y"], num_inputs = 1} {
+^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
+}
+tile.entry @grid tensors 2 inputs 1 {
+  // expected-error @below {{C6: @k counts its programs by [#tile.extent<dim(0, 0)>]}}
+  tile.stage @k programs [4]
 }
 
 // -----

@@ -3,12 +3,18 @@
 
 #row = strided<[?, ?, ?, 1], offset: ?>
 // CHECK-LABEL: tile.kernel @llops
-tile.kernel @llops attributes {arg_names = ["q", "k", "v", "wq1", "wq2", "wk1", "wk2", "o"], num_inputs = 7} {
+tile.kernel @llops programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "k", "v", "wq1", "wq2", "wk1", "wk2", "o"], num_inputs = 7} {
 ^bb0(%q: memref<?x?x?x64xf32, #row>, %k: memref<?x?x?x64xf32, #row>, %v: memref<?x?x?x64xf32, #row>,
      %wq1: memref<64x256xf32, strided<[?, 1], offset: ?>>, %wq2: memref<64x256xf32, strided<[?, 1], offset: ?>>,
      %wk1: memref<64x256xf32, strided<[?, 1], offset: ?>>, %wk2: memref<64x256xf32, strided<[?, 1], offset: ?>>,
-     %o: memref<?x?x?x64xf32, #row>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+     %o: memref<?x?x?x64xf32, #row>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c2 = arith.constant 2 : index
+  %heads = memref.dim %q, %c2 : memref<?x?x?x64xf32, #row>
+  %key_heads = memref.dim %k, %c2 : memref<?x?x?x64xf32, #row>
+  %group = arith.divui %heads, %key_heads : index
+  %kv_head = arith.divui %head, %group : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %block = arith.constant 64 : index

@@ -3,7 +3,7 @@
 // to these rows comes between.
 
 tile.kernel @written_between attributes {arg_names = ["x", "o"], num_inputs = 1} {
-^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>):
   %c0 = arith.constant 0 : index
   %new = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<4x4xf32> -> !tile.tile<4x4xf32>
   %buffer = tile.buffer : !tile.buffer<8x4>
@@ -19,7 +19,7 @@ tile.kernel @written_between attributes {arg_names = ["x", "o"], num_inputs = 1}
 
 // A view of the rows is read where that is used.
 tile.kernel @view attributes {arg_names = ["x", "o"], num_inputs = 1} {
-^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>):
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
   %new = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<4x4xf32> -> !tile.tile<4x4xf32>
@@ -37,7 +37,7 @@ tile.kernel @view attributes {arg_names = ["x", "o"], num_inputs = 1} {
 
 // The first iteration writes what the second one uses.
 tile.kernel @next_turn attributes {arg_names = ["x", "o"], num_inputs = 1} {
-^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>):
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -57,8 +57,9 @@ tile.kernel @next_turn attributes {arg_names = ["x", "o"], num_inputs = 1} {
 
 // Other rows, another buffer, a write behind the last use, a value that a loop begins with, and two
 // branches of which only one runs.
-tile.kernel @allowed attributes {arg_names = ["x", "o"], num_inputs = 1} {
-^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @allowed programs [dim(0, 0)] attributes {arg_names = ["x", "o"], num_inputs = 1} {
+^bb0(%x: memref<4x4xf32>, %o: memref<4x4xf32>):
+  %batch = tile.program_id 0 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index

@@ -2,18 +2,23 @@
 // RUN: polyattn-opt --mlir-print-op-generic %s | polyattn-opt | FileCheck %s
 // Every op of the tile dialect and each of its forms.
 
-// CHECK-LABEL: tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1 : i64} {
-tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
-// CHECK-NEXT: ^bb0(%x: memref<?x?x?x8xbf16>, %o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
-^bb0(%x: memref<?x?x?x8xbf16>, %o: memref<?x?x?x8xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+// CHECK-LABEL: tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_names = ["x", "o"], num_inputs = 1 : i64} {
+tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_names = ["x", "o"], num_inputs = 1} {
+// CHECK-NEXT: ^bb0(%x: memref<?x?x?x8xbf16>, %o: memref<?x?x?x8xf32>):
+^bb0(%x: memref<?x?x?x8xbf16>, %o: memref<?x?x?x8xf32>):
+  // CHECK: %segment = program_id 0 : index
+  %s0 = tile.program_id 0 : index
+  // CHECK: %batch = program_id 1 : index
+  %batch = tile.program_id 1 : index
+  // CHECK: %head = program_id 2 : index
+  %head = tile.program_id 2 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
 
   // CHECK: load %x[%batch, %{{.*}}, %head, %{{.*}}] {col_dim = 3 : i64, row_dim = 1 : i64} : memref<?x?x?x8xbf16> -> <4x8xf32>
   %a = tile.load %x[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xbf16> -> !tile.tile<4x8xf32>
-  // CHECK: load %x[%batch, %{{.*}}, %kv_head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64, transposed} : memref<?x?x?x8xbf16> -> <8x4xf32>
-  %b = tile.load %x[%batch, %c0, %kv_head, %c0] valid %c1 {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xbf16> -> !tile.tile<8x4xf32>
+  // CHECK: load %x[%batch, %{{.*}}, %head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64, transposed} : memref<?x?x?x8xbf16> -> <8x4xf32>
+  %b = tile.load %x[%batch, %c0, %head, %c0] valid %c1 {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xbf16> -> !tile.tile<8x4xf32>
   // CHECK: load %x{{.*}} row_dim = -1 : i64} : memref<?x?x?x8xbf16> -> <1x8xf32>
   %row = tile.load %x[%batch, %c0, %head, %c0] {row_dim = -1, col_dim = 3} : memref<?x?x?x8xbf16> -> !tile.tile<1x8xf32>
 
@@ -89,9 +94,11 @@ tile.kernel @ops attributes {arg_names = ["x", "o"], num_inputs = 1} {
   tile.store %y, %o[%batch, %c0, %head, %c0] valid %c1 {row_dim = 1, col_dim = 3} : !tile.tile<4x8xf32>, memref<?x?x?x8xf32>
 }
 
-// CHECK: tile.kernel @cluster attributes {arg_names = ["o"], cluster = 2 : i64, num_inputs = 0 : i64}
-tile.kernel @cluster attributes {arg_names = ["o"], num_inputs = 0, cluster = 2} {
-^bb0(%o: memref<?x?x?x8xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+// CHECK: tile.kernel @cluster programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["o"], cluster = 2 : i64, num_inputs = 0 : i64}
+tile.kernel @cluster programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["o"], num_inputs = 0, cluster = 2} {
+^bb0(%o: memref<?x?x?x8xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   // CHECK: %[[RANK:.*]] = cluster_rank : index
   %rank = tile.cluster_rank : index
   %row = tile.positions %rank : !tile.tile<1x8xf32>

@@ -13,16 +13,13 @@
 
 namespace polyattn {
 
-/// Iterations every tile.kernel into a function
+/// Turns every tile.kernel into a function
 ///
 ///     func @name(%tensors: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
 ///
-/// that runs the programs [begin, end), program p being batch p / H and head p % H. `tensors`
-/// points to one pointer for each tensor, each to a strided memref descriptor; `scratch` to 64-byte
-/// aligned memory of this thread, `polyattn.scratch_bytes` of it. H is the size of dimension 2
-/// of the tensor that the kernel's attribute `query_tensor` names, else the first of rank 4; Hkv
-/// that of `key_tensor` or the second. The attribute `grouping` of a kernel says which head of keys
-/// serves a head of queries: "block" (head / (H / Hkv)) or "interleaved" (head % Hkv).
+/// that runs the programs [begin, end) of the kernel's grid, whose last axis is counted fastest.
+/// `tensors` points to one pointer for each tensor, each to a strided memref descriptor; `scratch`
+/// to 64-byte aligned memory of this thread, `polyattn.scratch_bytes` of it.
 std::unique_ptr<mlir::Pass> createTileToVectorPass(const MachineDescription &machine = {});
 
 /// From the output of tile-to-vector to the LLVM dialect.

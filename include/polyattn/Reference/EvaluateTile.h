@@ -28,19 +28,14 @@ struct TileOptions {
   /// Round each op's result to its element type, stores to the tensor's type, and operands of
   /// products as their precision says (`#tile.precision`). Sums inside one op are still f64.
   bool round = false;
-  /// The number S of segments, for kernels that cut positions.
-  int64_t segments = 1;
+  /// What a launch chooses: how many segments, splits and parts there are.
+  int64_t segments = 1, splits = 1, parts = 1;
   /// Called before each program, where given.
-  std::function<void(int64_t batch, int64_t head)> onProgram;
+  std::function<void(llvm::ArrayRef<int64_t> coordinates)> onProgram;
 };
 
 /// Runs every program of a kernel on dense tensors, inputs first, and leaves the results in
 /// the tensors after them; what no program stores there keeps its value.
-///
-/// The kernel's attributes `query_tensor` and `key_tensor` name the tensors that give the batches
-/// and query heads, and the key heads; without them it is the first two of rank 4.
-/// Query head h is served by key head h / (H / Hkv), or h mod Hkv where the kernel has the
-/// attribute `grouping = "interleaved"`.
 mlir::LogicalResult evaluateTile(tile::KernelOp kernel, llvm::MutableArrayRef<Array> tensors,
                                  const TileOptions &options = {});
 

@@ -159,10 +159,7 @@ void AttendProgram::finish(TileBuilder &b, ArrayRef<Value> states, ArrayRef<Valu
   if (op.getGateHeads() == GateHeads::Q)
     return storeAll();
   // Query heads of one group hold the same state: the first of them writes it.
-  Value firstOfGroup = frame.kvHead;
-  if (!frame.kernel.isInterleaved())
-    firstOfGroup = b.mulIndex(frame.kvHead, frame.group);
-  b.branch(b.isEqual(frame.head, firstOfGroup), storeAll);
+  b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), storeAll);
 }
 
 //===----------------------------------------------------------------------===//

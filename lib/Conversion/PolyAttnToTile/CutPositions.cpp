@@ -53,7 +53,7 @@ SegmentContext KernelBuilder::segmentOf(bool isSums) {
   Value segments = b.addIndex(b.createOrFold<arith::DivUIOp>(sums, pieces), one);
   Value units = divide(divide(keys, unit), segments);
   Value length = b.mulIndex(units, unit);
-  Value segment = frame->kernel.getSegment();
+  Value segment = frame->segment;
   // Backwards the first segment has no sums, and those of the last one are behind all others.
   bool forwards = set.mask() == Mask::Causal;
   Value number = isSums && !forwards && options.pieces == 1 ? b.addIndex(segment, one) : segment;
@@ -75,11 +75,23 @@ SegmentContext KernelBuilder::segmentOf(bool isSums) {
   return SegmentContext{segment, segments, begin, end, sumsBehind};
 }
 
+/// The programs that sum up all segments but the one where the sweep ends: a program is a head of
+/// the state.
+KernelPrograms KernelBuilder::sumPrograms() {
+  return {tile::ExtentAttr::choice(b.getContext(), tile::ExtentBase::Segments, -1, options.pieces),
+          /*keyHeads=*/!set.hasStatePerQuery()};
+}
+
+/// The programs that compute the results.
+KernelPrograms KernelBuilder::mainPrograms() {
+  if (!hasSegments)
+    return {};
+  return {tile::ExtentAttr::choice(b.getContext(), tile::ExtentBase::Segments)};
+}
+
 /// The kernel that stores the sums of all segments but the one where the sweep ends.
 void KernelBuilder::sumSegments() {
-  // A program is a head of the state.
-  beginKernel((attention.getSymName() + "__states").str(), segmentTensors(),
-              {/*segments=*/-1, /*keyHeads=*/!set.hasStatePerQuery()});
+  beginKernel((attention.getSymName() + "__states").str(), segmentTensors(), sumPrograms());
   segment = segmentOf(/*isSums=*/true);
   KernelProgram(set, ScheduleForm::State, context()).buildSums(b);
 }

@@ -104,7 +104,7 @@ void KernelBuilder::beginMain() {
     beginKernel(attention.getSymName(), partTensors(/*rank=*/4));
     bindPart();
   } else if (hasSegments) {
-    beginKernel(attention.getSymName(), segmentTensors(), {/*segments=*/0});
+    beginKernel(attention.getSymName(), segmentTensors(), mainPrograms());
     segment = segmentOf(/*isSums=*/false);
   } else {
     beginKernel(attention.getSymName());

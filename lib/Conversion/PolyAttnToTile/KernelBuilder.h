@@ -48,6 +48,8 @@ private:
   llvm::SmallVector<HiddenArgument> segmentTensors();
   SegmentContext segmentOf(bool isSums);
   void sumSegments();
+  KernelPrograms mainPrograms();
+  KernelPrograms sumPrograms();
 
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();

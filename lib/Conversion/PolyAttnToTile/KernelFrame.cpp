@@ -17,7 +17,18 @@ static MemRefType memrefOf(RankedTensorType tensor) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
 }
 
-/// The op, with an empty body whose arguments are the tensors and the program's indices.
+ArrayAttr KernelTensors::gridOf(Builder &builder, const KernelPrograms &programs) const {
+  MLIRContext *context = builder.getContext();
+  int64_t tensor = tensorOf(programs);
+  SmallVector<Attribute> axes;
+  if (programs.perHead)
+    axes.push_back(programs.perHead);
+  for (int64_t dimension : {0, 2})
+    axes.push_back(tile::ExtentAttr::dimensionOf(context, tensor, dimension));
+  return builder.getArrayAttr(axes);
+}
+
+/// The op, with an empty body whose arguments are the tensors.
 static tile::KernelOp createKernel(TileBuilder &b, StringRef name, const KernelTensors &tensors,
                                    ArrayRef<HiddenArgument> workspaces,
                                    const KernelPrograms &programs) {
@@ -27,44 +38,56 @@ static tile::KernelOp createKernel(TileBuilder &b, StringRef name, const KernelT
     names.push_back(b.getStringAttr(tensor.name));
     types.push_back(tensor.type);
   }
-  IntegerAttr segments, cluster;
-  if (programs.segments)
-    segments = b.getI64IntegerAttr(*programs.segments);
+  IntegerAttr cluster;
   if (tensors.cluster > 1)
     cluster = b.getI64IntegerAttr(tensors.cluster);
-  int64_t query = programs.keyHeads ? tensors.keyTensor : tensors.queryTensor;
-  auto kernel = tile::KernelOp::create(
-      b, b.getStringAttr(name), b.getArrayAttr(names), b.getI64IntegerAttr(tensors.inputs),
-      segments, cluster, b.getI64IntegerAttr(query), b.getI64IntegerAttr(tensors.keyTensor),
-      b.getStringAttr(tensors.interleaved ? "interleaved" : "block"));
+  auto kernel =
+      tile::KernelOp::create(b, b.getStringAttr(name), tensors.gridOf(b, programs),
+                             b.getArrayAttr(names), b.getI64IntegerAttr(tensors.inputs), cluster);
   Block *body = b.createBlock(&kernel.getBody());
   for (Type type : types)
     body->addArgument(memrefOf(cast<RankedTensorType>(type)), b.getLoc());
-  for (int i = 0; i < (segments ? 5 : 4); ++i)
-    body->addArgument(b.getIndexType(), b.getLoc());
   b.setInsertionPointToEnd(body);
   return kernel;
 }
 
 /// Where the call begins in the sequence of this program's batch.
-static Value loadFirstPosition(TileBuilder &b, tile::KernelOp kernel, int64_t tensor) {
-  Value number = memref::LoadOp::create(b, kernel.getTensor(tensor), kernel.getBatch());
+static Value loadFirstPosition(TileBuilder &b, Value tensor, Value batch) {
+  Value number = memref::LoadOp::create(b, tensor, batch);
   return b.createOrFold<arith::ExtSIOp>(b.getI64Type(), number);
+}
+
+Value KernelFrame::servingHead(TileBuilder &b, const KernelTensors &tensors) {
+  auto headsOf = [&](int64_t tensor) -> Value {
+    return memref::DimOp::create(b, kernel.getTensor(tensor), b.index(2));
+  };
+  Value keyHeads = headsOf(tensors.keyTensor);
+  if (tensors.interleaved)
+    return arith::RemUIOp::create(b, head, keyHeads);
+  group = arith::DivUIOp::create(b, headsOf(tensors.queryTensor), keyHeads);
+  return arith::DivUIOp::create(b, head, group);
+}
+
+Value KernelFrame::firstHeadOfGroup(TileBuilder &b) const {
+  return group ? b.mulIndex(kvHead, group) : kvHead;
 }
 
 KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &tensors,
                          ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs)
-    : kernel(createKernel(b, name, tensors, workspaces, programs)), batch(kernel.getBatch()),
-      head(kernel.getHead()), group(kernel.getGroup()), weights(kernel), numInputs(tensors.inputs),
-      firstWorkspace(tensors.types.size()) {
+    : kernel(createKernel(b, name, tensors, workspaces, programs)), weights(kernel),
+      numInputs(tensors.inputs), firstWorkspace(tensors.types.size()) {
+  int64_t axis = 0;
+  if (programs.perHead)
+    segment = tile::ProgramIdOp::create(b, axis++);
+  batch = tile::ProgramIdOp::create(b, axis++);
+  head = tile::ProgramIdOp::create(b, axis++);
   // One head for both sides makes what they read and compute alike one value.
-  kvHead = tensors.sameHeads || programs.keyHeads ? head : kernel.getKvHead();
+  kvHead = tensors.sameHeads || programs.keyHeads ? head : servingHead(b, tensors);
   Value one = b.index(1);
-  int64_t query = programs.keyHeads ? tensors.keyTensor : tensors.queryTensor;
-  queries = memref::DimOp::create(b, kernel.getTensor(query), one);
+  queries = memref::DimOp::create(b, kernel.getTensor(tensors.tensorOf(programs)), one);
   keys = memref::DimOp::create(b, kernel.getTensor(tensors.keyTensor), one);
   if (tensors.firstPosition)
-    firstPosition = loadFirstPosition(b, kernel, *tensors.firstPosition);
+    firstPosition = loadFirstPosition(b, kernel.getTensor(*tensors.firstPosition), batch);
   if (tensors.cluster > 1)
     clusterRank = tile::ClusterRankOp::create(b);
 }

@@ -7,7 +7,9 @@
 //
 // A kernel is opened over tensors: inputs, results, and workspaces that only the entry's kernels
 // see. Its programs know which batch and heads are theirs, how many positions there are, and where
-// their call is in the sequence. Weights are loaded once for each program.
+// their call is in the sequence. Weights are loaded once for each program. This is the one place
+// where a program's number becomes what it works on: the body of the kernel says it in ordinary
+// arithmetic, which lowerings and the interpreter only have to follow.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_KERNELFRAME_H
@@ -25,8 +27,8 @@ struct HiddenArgument {
 
 /// Which programs a kernel has for each batch.
 struct KernelPrograms {
-  std::optional<int64_t> segments = std::nullopt; // of a head: S + this; none for one program
-  bool keyHeads = false;                          // for each head of keys instead of queries
+  tile::ExtentAttr perHead = {}; // null for one program
+  bool keyHeads = false;         // for each head of keys instead of queries
 };
 
 /// What the kernels of an entry have in common.
@@ -41,6 +43,13 @@ struct KernelTensors {
   /// The tensor that says where calls begin in their sequences.
   std::optional<int64_t> firstPosition;
   int64_t cluster = 1; // programs that run together
+
+  /// The tensor whose batches and heads the programs go by.
+  int64_t tensorOf(const KernelPrograms &programs) const {
+    return programs.keyHeads ? keyTensor : queryTensor;
+  }
+  /// The axes of their grid: what a head is cut into, batches, heads.
+  mlir::ArrayAttr gridOf(mlir::Builder &builder, const KernelPrograms &programs) const;
 };
 
 class KernelFrame {
@@ -55,6 +64,9 @@ public:
   mlir::Value result(unsigned i) const { return kernel.getTensor(numInputs + i); }
   mlir::Value workspace(unsigned i) const { return kernel.getTensor(firstWorkspace + i); }
 
+  /// The first of the query heads that the program's key head serves.
+  mlir::Value firstHeadOfGroup(TileBuilder &builder) const;
+
   /// Vectors of the query side, or of the key side, for rows of `columns` positions.
   VectorProgram queryVectors(TileBuilder &builder, const BlockRows &rows, int64_t columns) {
     return VectorProgram(builder, weights, batch, head, rows, columns);
@@ -64,13 +76,18 @@ public:
   }
 
   mutable tile::KernelOp kernel; // its accessors are not const
-  mlir::Value batch, head, kvHead, group;
+  mlir::Value batch, head, kvHead;
+  mlir::Value segment;       // the program's number among those of its head; null for one program
   mlir::Value queries, keys; // index: numbers of positions
   mlir::Value firstPosition; // i64: of row 0 in its sequence; null where that is always 0
   mlir::Value clusterRank;   // index; null without clusters
   WeightTiles weights;
 
 private:
+  /// The head of keys that serves `head`.
+  mlir::Value servingHead(TileBuilder &builder, const KernelTensors &tensors);
+
+  mlir::Value group; // query heads of a key head, where those lie together; else null
   int64_t numInputs, firstWorkspace;
 };
 

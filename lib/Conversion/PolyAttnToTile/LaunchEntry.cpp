@@ -36,9 +36,9 @@ public:
   }
 
   /// A kernel that takes all workspaces so far.
-  tile::StageOp stage(const Twine &kernel, ArrayRef<ExtentAttr> programs) {
+  tile::StageOp stage(const Twine &kernel, ArrayAttr programs) {
     auto name = FlatSymbolRefAttr::get(context, kernel.str());
-    return tile::StageOp::create(b, loc, name, list(programs),
+    return tile::StageOp::create(b, loc, name, programs,
                                  uses.empty() ? ArrayAttr() : b.getArrayAttr(uses), UnitAttr(),
                                  UnitAttr(), UnitAttr());
   }
@@ -87,27 +87,28 @@ void KernelBuilder::writeEntry() {
   ExtentAttr batch = e.dimension(query, 0), positions = e.dimension(query, 1),
              heads = e.dimension(query, 2), stateHeads = e.dimension(state, 2);
   int64_t multiple = std::max(set.block(), set.run);
+  ArrayAttr main = set.tensors.gridOf(b, mainPrograms());
   if (maxSplits > 1) {
     SmallVector<HiddenArgument> hidden = partTensors(/*rank=*/5);
     ExtentAttr splits = e.choice(ExtentBase::Splits);
     e.workspace(hidden[0], {splits, batch, positions, heads, e.number(partialColumns)});
     e.workspace(hidden[1], {e.number(3)}, tile::WorkspaceFill::Launch);
-    e.stage(name, {batch, heads}).setPerSplit(true);
-    e.stage(name + "__combine", {batch, heads}).setCombinesSplits(true);
+    e.stage(name, main).setPerSplit(true);
+    e.stage(name + "__combine", main).setCombinesSplits(true);
     tile::ChooseOp choice = e.choose(ExtentBase::Splits, positions);
     choice.setMax(maxSplits);
     choice.setMultiple(multiple);
     choice.setMinPositions(quadraticBelow);
   } else if (hasSegments) {
-    ExtentAttr prefixes = e.choice(ExtentBase::Segments, -1, options.pieces);
+    ExtentAttr prefixes = sumPrograms().perHead;
     for (const HiddenArgument &tensor : segmentTensors()) {
       SmallVector<ExtentAttr> shape = {prefixes, batch, stateHeads};
       for (int64_t size : tensor.type.getShape().drop_front(3))
         shape.push_back(e.number(size));
       e.workspace(tensor, shape);
     }
-    e.stage(name + "__states", {e.dimension(state, 0), stateHeads, prefixes});
-    e.stage(name, {batch, heads, e.choice(ExtentBase::Segments)});
+    e.stage(name + "__states", set.tensors.gridOf(b, sumPrograms()));
+    e.stage(name, main);
     tile::ChooseOp choice = e.choose(ExtentBase::Segments, positions);
     choice.setBlock(set.block());
     choice.setMultiple(multiple);
@@ -115,6 +116,6 @@ void KernelBuilder::writeEntry() {
     choice.setPrefixCostPercent(prefixCostPercent());
     choice.setSubsegments(options.pieces);
   } else {
-    e.stage(name, {batch, heads});
+    e.stage(name, main);
   }
 }

@@ -43,12 +43,15 @@ Value WeightTiles::multiply(TileBuilder &builder, WeightProductOp product, Value
 
 Value WeightTiles::load(TileBuilder &builder, ReadOp read, Value head) {
   // Before the loops of the program, where every use of this weight finds it.
-  builder.setInsertionPointToStart(&kernel.getBody().front());
+  if (isPerHead(read))
+    builder.setInsertionPointAfterValue(head);
+  else
+    builder.setInsertionPointToStart(&kernel.getBody().front());
   ArrayRef<int64_t> shape = cast<WeightType>(read.getType()).getShape();
   Value tensor = tensorOf(read);
   int64_t rank = cast<MemRefType>(tensor.getType()).getRank();
   SmallVector<Value> indices(rank, builder.index(0));
-  if (rank > int64_t(shape.size()))
+  if (isPerHead(read))
     indices[0] = head;
   bool matrix = shape.size() == 2;
   return tile::LoadOp::create(builder, builder.tileType(shape[0], matrix ? shape[1] : 1), tensor,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "lib/Conversion/ProgramIds.h"
 #include "mlir/IR/Matchers.h"
 #include "polyattn/Target/CPU.h"
 
@@ -110,35 +111,18 @@ void KernelLowering::loadTensors(Value pointers) {
 }
 
 void KernelLowering::bindProgram(Value program) {
-  SmallVector<Offset> heads; // of queries, of keys
-  Offset batches = 1;
-  for (StringRef name : {"query_tensor", "key_tensor"})
-    if (auto index = kernel->getAttrOfType<IntegerAttr>(name)) {
-      const Tensor &tensor = tensors[kernel.getTensor(index.getInt())];
-      heads.push_back(tensor.sizes[2]);
-      batches = tensor.sizes[0];
-    }
-  for (unsigned i = 0; heads.size() < 2 && i < kernel.getNumTensors(); ++i)
-    if (cast<MemRefType>(kernel.getTensor(i).getType()).getRank() == 4)
-      heads.push_back(tensors[kernel.getTensor(i)].sizes[2]);
-  heads.resize(2, heads.empty() ? Offset(1) : heads.front());
-  // Without heads there are no programs, but divisions by what is said of them come first.
-  Value h = e.value(e.max(heads[0], 1)), keys = e.value(e.max(heads[1], 1));
-  auto divide = [&](Value a, Value b) -> Value { return arith::DivUIOp::create(e, a, b); };
-  auto modulo = [&](Value a, Value b) -> Value { return arith::RemUIOp::create(e, a, b); };
-  if (Value segment = kernel.getSegment()) {
-    Value perSegment = arith::MulIOp::create(e, e.value(e.max(batches, 1)), h);
-    mapping.map(segment, e.toIndex(divide(program, perSegment)));
-    program = modulo(program, perSegment);
+  SmallVector<ExtentAttr> axes = kernel.getAxes();
+  SmallVector<Value> sizes;
+  for (ExtentAttr axis : llvm::reverse(ArrayRef(axes).drop_front(axes.empty() ? 0 : 1))) {
+    Offset size = axis.isNumber()
+                      ? Offset(axis.getPlus())
+                      : tensors[kernel.getTensor(axis.getTensor())].sizes[axis.getDimension()];
+    // A call without heads has no programs, but divisions come before the loop over them.
+    sizes.push_back(e.value(e.max(size, 1)));
   }
-  Value batch = divide(program, h), head = modulo(program, h);
-  Value group = e.value(e.max(divide(h, keys), 1));
-  bool interleaved = kernel.isInterleaved();
-  Value kvHead = interleaved ? modulo(head, keys) : divide(head, group);
-  mapping.map(kernel.getBatch(), e.toIndex(batch));
-  mapping.map(kernel.getHead(), e.toIndex(head));
-  mapping.map(kernel.getKvHead(), e.toIndex(kvHead));
-  mapping.map(kernel.getGroup(), e.toIndex(group));
+  std::reverse(sizes.begin(), sizes.end());
+  for (Value number : coordinatesOf(e, program, axes.size(), sizes))
+    programIds.push_back(e.toIndex(number));
 }
 
 bool KernelLowering::isHoistable(Operation &op) {

@@ -187,6 +187,7 @@ private:
   Fusion fusion;
   FirstFit scratch;
   mlir::Value scratchPointer;
+  llvm::SmallVector<mlir::Value> programIds;        ///< one for each axis of the grid
   mlir::IRMapping mapping;                          ///< scalars
   llvm::DenseMap<mlir::Value, Storage> storages;    ///< materialised values and views
   llvm::DenseMap<mlir::Value, int64_t> allocations; ///< values and buffers that own memory

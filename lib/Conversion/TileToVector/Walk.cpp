@@ -216,6 +216,10 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp branch) {
 }
 
 LogicalResult KernelLowering::lowerScalar(Operation &op) {
+  if (auto id = dyn_cast<ProgramIdOp>(op)) {
+    mapping.map(id.getNumber(), programIds[id.getAxis()]);
+    return success();
+  }
   if (auto dim = dyn_cast<memref::DimOp>(op)) {
     auto tensor = tensors.find(dim.getSource());
     std::optional<int64_t> index = dim.getConstantIndex();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "lib/Conversion/ProgramIds.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -123,8 +124,6 @@ void KernelLowering::testAlignment() {
   }
 }
 
-// As for the CPU: program p is batch p / H and head p % H. Where positions are cut, these are the
-// programs of the first segment, and those of the next ones follow.
 void KernelLowering::bindProgram() {
   firstLane = warp::LaneIdOp::create(e);
   warp = warp::WarpIdOp::create(e);
@@ -138,39 +137,18 @@ void KernelLowering::bindProgram() {
   Value own = arith::MulIOp::create(e, e.toI64(part), workspaceBytes);
   workspacePointer = LLVM::GEPOp::create(e, workspacePointer.getType(), e.getI8Type(),
                                          workspacePointer, ArrayRef<LLVM::GEPArg>{own});
+  describePrograms();
+  SmallVector<ExtentAttr> axes = kernel.getAxes();
+  SmallVector<Value> sizes;
+  for (ExtentAttr axis : ArrayRef(axes).drop_front(axes.empty() ? 0 : 1))
+    sizes.push_back(axis.isNumber() ? Value(e.i32(axis.getPlus())) : narrowSize(axis));
+  coordinates = coordinatesOf(e, program, axes.size(), sizes);
+}
 
-  auto query = kernel->getAttrOfType<IntegerAttr>("query_tensor");
-  auto key = kernel->getAttrOfType<IntegerAttr>("key_tensor");
-  int64_t queryTensor = query ? query.getInt() : 0, keyTensor = key ? key.getInt() : queryTensor;
-  describePrograms(queryTensor);
-  auto narrow = [&](Value size) -> Value {
-    return arith::TruncIOp::create(e, e.getI32Type(), size);
-  };
-  Value heads = narrow(tensors[kernel.getTensor(queryTensor)].sizes[2]);
-  Value keyHeads = narrow(tensors[kernel.getTensor(keyTensor)].sizes[2]);
-  auto divide = [&](Value a, Value b) -> Value { return arith::DivUIOp::create(e, a, b); };
-  auto modulo = [&](Value a, Value b) -> Value { return arith::RemUIOp::create(e, a, b); };
-  Value segment;
-  if (kernel.getSegments()) {
-    Value batches = narrow(tensors[kernel.getTensor(queryTensor)].sizes[0]);
-    Value perSegment = arith::MulIOp::create(e, batches, heads);
-    segment = divide(program, perSegment);
-    program = modulo(program, perSegment);
-  }
-  Value batch = divide(program, heads), head = modulo(program, heads);
-  Value group = divide(heads, keyHeads);
-  bool interleaved = kernel.isInterleaved();
-  Value kvHead = interleaved ? modulo(head, keyHeads) : divide(head, group);
-  programIndices = {
-      {kernel.getBatch(), batch}, {kernel.getHead(), head}, {kernel.getKvHead(), kvHead}};
-  auto bind = [&](Value argument, Value number) {
-    mapping.map(argument, arith::IndexCastOp::create(e, e.getIndexType(), number).getResult());
-  };
-  bind(kernel.getGroup(), group);
-  // Asked for before the blocks and after them: no phase has to keep it.
-  if (segment)
-    bind(kernel.getSegment(), segment);
-  bindProgramIndices(/*opaque=*/false);
+/// A size that counts programs, of which a launch has less than 2^31.
+Value KernelLowering::narrowSize(ExtentAttr size) {
+  const Tensor &tensor = tensors[kernel.getTensor(size.getTensor())];
+  return arith::TruncIOp::create(e, e.getI32Type(), tensor.sizes[size.getDimension()]);
 }
 
 /// Whether a `tile.entry` says how a kernel is launched.
@@ -182,17 +160,80 @@ static bool isLaunched(tile::KernelOp kernel) {
   return false;
 }
 
-// What a launcher must know of a kernel that no entry launches.
-void KernelLowering::describePrograms(int64_t queryTensor) {
-  if (!isLaunched(kernel))
-    e.getInsertionBlock()->getParentOp()->setAttr(
-        "warp.programs",
-        e.getArrayAttr({e.getI64ArrayAttr({queryTensor, 0}), e.getI64ArrayAttr({queryTensor, 2})}));
+// What a launcher must know of a kernel that no entry launches: one that makes no choices.
+void KernelLowering::describePrograms() {
+  if (isLaunched(kernel))
+    return;
+  SmallVector<Attribute> sizes;
+  for (ExtentAttr axis : kernel.getAxes())
+    if (axis.isNumber())
+      sizes.push_back(e.getI64IntegerAttr(axis.getPlus()));
+    else if (axis.isDimension())
+      sizes.push_back(e.getI64ArrayAttr({axis.getTensor(), axis.getDimension()}));
+  e.getInsertionBlock()->getParentOp()->setAttr("warp.programs", e.getArrayAttr(sizes));
 }
 
+//===----------------------------------------------------------------------===//
+// Numbers of programs and heads
+//===----------------------------------------------------------------------===//
+
+static Value indexOf(Emitter &e, Value number) {
+  return arith::IndexCastOp::create(e, e.getIndexType(), number);
+}
+
+void KernelLowering::lowerProgramId(ProgramIdOp id) {
+  Value number = coordinates[id.getAxis()];
+  // What a launch chooses is asked for before the blocks and after them: no phase has to keep it.
+  if (kernel.getAxes()[id.getAxis()].isChoice())
+    return mapping.map(id.getNumber(), indexOf(e, number));
+  bindNarrow(id.getNumber(), number, /*dependsOnProgram=*/true);
+}
+
+/// Binds an index that has 32 bits.
+void KernelLowering::bindNarrow(Value index, Value number, bool dependsOnProgram) {
+  narrowNumbers[index] = number;
+  mapping.map(index, indexOf(e, number));
+  if (dependsOnProgram)
+    programIndices.emplace_back(index, number);
+}
+
+/// The index in 32 bits where it is a coordinate of programs, or one of their sizes; else null.
+Value KernelLowering::narrow(Value index) {
+  if (Value known = narrowNumbers.lookup(index))
+    return known;
+  auto dim = index.getDefiningOp<memref::DimOp>();
+  if (!dim)
+    return {};
+  for (ExtentAttr axis : kernel.getAxes())
+    if (axis.isDimension() && kernel.getTensor(axis.getTensor()) == dim.getSource() &&
+        axis.getDimension() == dim.getConstantIndex())
+      return narrowSize(axis);
+  return {};
+}
+
+/// A division of 64 bits takes a hundred instructions: numbers of programs and heads are divided
+/// as the 32 bits that they have. Nothing divides them that is larger than they are.
+template <typename Division> LogicalResult KernelLowering::lowerDivision(Division op) {
+  Value dividend = narrow(op.getLhs());
+  if (!dividend || op->getBlock() != &kernel.getBody().front()) {
+    e.clone(*op, mapping);
+    return success();
+  }
+  Value divisor = narrow(op.getRhs());
+  if (!divisor)
+    divisor = number(op.getRhs());
+  bool dependsOnProgram =
+      llvm::any_of(programIndices, [&](const auto &entry) { return entry.first == op.getLhs(); });
+  bindNarrow(op.getResult(), Division::create(e, dividend, divisor), dependsOnProgram);
+  return success();
+}
+
+LogicalResult KernelLowering::lowerQuotient(arith::DivUIOp op) { return lowerDivision(op); }
+LogicalResult KernelLowering::lowerRemainder(arith::RemUIOp op) { return lowerDivision(op); }
+
 void KernelLowering::bindProgramIndices(bool opaque) {
-  for (auto [argument, number] : programIndices) {
+  for (auto [value, number] : programIndices) {
     Value index = opaque ? warp::OpaqueOp::create(e, number).getResult() : number;
-    mapping.map(argument, arith::IndexCastOp::create(e, e.getIndexType(), index).getResult());
+    mapping.map(value, indexOf(e, index));
   }
 }

@@ -49,7 +49,14 @@ private:
   };
   void createFunction(mlir::gpu::GPUModuleOp module);
   void bindProgram();
-  void describePrograms(int64_t queryTensor);
+  void describePrograms();
+  mlir::Value narrowSize(tile::ExtentAttr size);
+  void lowerProgramId(tile::ProgramIdOp id);
+  void bindNarrow(mlir::Value index, mlir::Value number, bool dependsOnProgram);
+  mlir::Value narrow(mlir::Value index);
+  template <typename Division> mlir::LogicalResult lowerDivision(Division op);
+  mlir::LogicalResult lowerQuotient(mlir::arith::DivUIOp op);
+  mlir::LogicalResult lowerRemainder(mlir::arith::RemUIOp op);
   /// What lies where for longer than a phase, once it has run (Describe.cpp).
   mlir::ArrayAttr describeMemory();
   void testAlignment();
@@ -381,8 +388,10 @@ private:
   /// Updates that came with an op before them.
   llvm::DenseSet<mlir::Operation *> early;
   mlir::Value warp, workspacePointer;
-  mlir::Value clusterRank; // i32, null without clusters
-  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>, 3> programIndices; // the argument, i32
+  mlir::Value clusterRank;                    // i32, null without clusters
+  llvm::SmallVector<mlir::Value> coordinates; // i32, one for each axis of the grid of programs
+  llvm::DenseMap<mlir::Value, mlir::Value> narrowNumbers;                   // of indices: i32
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>, 3> programIndices; // the index, i32
   mlir::Value firstLane;                                                    // the lane's number
   mlir::Value lane, thread;                                                 // of the open phase
   /// Of a program's workspace, known at the end.

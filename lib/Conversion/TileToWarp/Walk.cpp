@@ -199,6 +199,9 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
                     arith::IndexCastOp::create(e, e.getIndexType(), size).getResult());
         return success();
       })
+      .Case([&](ProgramIdOp id) { return lowerProgramId(id), success(); })
+      .Case([&](arith::DivUIOp division) { return lowerQuotient(division); })
+      .Case([&](arith::RemUIOp division) { return lowerRemainder(division); })
       .Case([&](memref::LoadOp load) { return lowerNumber(load); })
       .Default([&](Operation *other) -> LogicalResult {
         if (other->getNumRegions() || isa<TileDialect>(other->getDialect()))

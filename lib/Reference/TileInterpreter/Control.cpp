@@ -44,6 +44,11 @@ LogicalResult reference::run(Machine &machine, scf::IfOp op) {
   return success();
 }
 
+LogicalResult reference::run(Machine &machine, tile::ProgramIdOp op) {
+  machine.bind(op.getNumber(), machine.coordinate(op.getAxis()));
+  return success();
+}
+
 static bool compare(arith::CmpIPredicate predicate, int64_t a, int64_t b) {
   using P = arith::CmpIPredicate;
   uint64_t ua = a, ub = b;

@@ -46,14 +46,8 @@ LogicalResult Machine::bindTile(Value value, Tile tile) {
   return success();
 }
 
-LogicalResult Machine::runProgram(int64_t batch, int64_t head, int64_t kvHead, int64_t group,
-                                  int64_t segment) {
-  bind(kernel.getBatch(), batch);
-  bind(kernel.getHead(), head);
-  bind(kernel.getKvHead(), kvHead);
-  bind(kernel.getGroup(), group);
-  if (Value argument = kernel.getSegment())
-    bind(argument, segment);
+LogicalResult Machine::runProgram(ArrayRef<int64_t> program) {
+  coordinates = program;
   return runBlock(kernel.getBody().front(), nullptr);
 }
 
@@ -84,7 +78,8 @@ LogicalResult Machine::runOp(Operation *op) {
             tile::AccumulateOp, tile::ConstantOp, tile::ColumnOp, tile::PositionsOp, tile::DotOp,
             tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp, tile::ExpandOp,
             tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp, tile::TransposeOp, memref::DimOp,
-            memref::LoadOp, scf::ForOp, scf::IfOp>([&](auto op) { return run(*this, op); })
+            memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp>(
+          [&](auto op) { return run(*this, op); })
       .Default(
           [&](Operation *op) { return runIndex(*this, op) ? success() : runScalar(*this, op); });
 }

@@ -58,9 +58,8 @@ public:
   Machine(tile::KernelOp kernel, llvm::MutableArrayRef<Array> tensors, const TileOptions &options)
       : kernel(kernel), tensors(tensors), options(options) {}
 
-  /// Runs the kernel's body as one program.
-  mlir::LogicalResult runProgram(int64_t batch, int64_t head, int64_t kvHead, int64_t group,
-                                 int64_t segment);
+  /// Runs the kernel's body as the program of these coordinates.
+  mlir::LogicalResult runProgram(llvm::ArrayRef<int64_t> coordinates);
   /// Runs a block and gives back what its terminator passes on, if it has one.
   mlir::LogicalResult runBlock(mlir::Block &block, llvm::SmallVectorImpl<Content> *passedOn);
 
@@ -82,6 +81,7 @@ public:
   void bind(mlir::Value value, Content content) { contents.insert_or_assign(value, content); }
   /// Binds a tile, rounded where the options ask for it.
   mlir::LogicalResult bindTile(mlir::Value value, Tile tile);
+  int64_t coordinate(int64_t axis) const { return coordinates[axis]; }
   bool rounds() const { return options.round; }
   double rounded(mlir::Type type, double value) const {
     return options.round ? roundTo(type, value) : value;
@@ -93,6 +93,7 @@ private:
   tile::KernelOp kernel;
   llvm::MutableArrayRef<Array> tensors;
   const TileOptions &options;
+  llvm::ArrayRef<int64_t> coordinates; // of the program in its grid
   llvm::DenseMap<mlir::Value, Content> contents;
 };
 
@@ -140,6 +141,7 @@ mlir::LogicalResult runScalar(Machine &machine, mlir::Operation *op);
 // Control.cpp
 mlir::LogicalResult run(Machine &machine, mlir::scf::ForOp op);
 mlir::LogicalResult run(Machine &machine, mlir::scf::IfOp op);
+mlir::LogicalResult run(Machine &machine, tile::ProgramIdOp op);
 /// Arithmetic on indices and truth values; true where the op is one.
 bool runIndex(Machine &machine, mlir::Operation *op);
 

@@ -14,15 +14,16 @@ polyattn.feature_map @map(%x: [64], %theta: 64x256, %bias: 256) {
   yield %phi : [256]
 }
 
-// CHECK: tile.kernel @shared attributes {{.*}}cluster = 2 : i64
+// CHECK: tile.kernel @shared {{.*}}cluster = 2 : i64
 // CHECK: %[[RANK:.*]] = cluster_rank : index
 // CHECK: %[[BEGIN:.*]] = arith.muli %[[RANK]], %c128
 // CHECK-DAG: load %bias[%[[BEGIN]]] {{.*}} -> <128x1xf32>
 // CHECK-DAG: %[[THETA:.*]] = load %theta[%c0, %[[BEGIN]]] {{.*}} -> <64x128xf32>
+// CHECK: %[[KEY_HEAD:.*]] = arith.divui %head,
 // CHECK: buffer : <128x64>
 // CHECK: buffer : <128x1>
 // Segments of positions have the whole state; each program takes its rows.
-// CHECK: tile.load %segment_states[%{{.*}}, %batch, %kv_head, %[[BEGIN]], %c0] {{.*}} -> <128x64xf32>
+// CHECK: tile.load %segment_states[%{{.*}}, %batch, %[[KEY_HEAD]], %[[BEGIN]], %c0] {{.*}} -> <128x64xf32>
 // No slices are left where a program has one block of features.
 // CHECK-NOT: slice
 // CHECK: tile.dot %[[THETA]],
@@ -31,19 +32,19 @@ polyattn.feature_map @map(%x: [64], %theta: 64x256, %bias: 256) {
 // CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]], %c0
 // CHECK: scf.if %[[FIRST]]
 // CHECK: tile.store {{.*}} %o
-// CHECK: tile.store {{.*}} %final[%batch, %kv_head, %[[BEGIN]], %c0]
-// CHECK: tile.kernel @shared__states attributes {{.*}}cluster = 2 : i64
+// CHECK: tile.store {{.*}} %final[%batch, %[[KEY_HEAD]], %[[BEGIN]], %c0]
+// CHECK: tile.kernel @shared__states {{.*}}cluster = 2 : i64
 // CHECK-NOT: cluster_sum
 // CHECK: store {{.*}} %segment_states[%segment, %batch, %head, %{{.*}}, %c0]
 
 // With four, features of 64 in each.
-// FOUR: tile.kernel @shared attributes {{.*}}cluster = 4 : i64
+// FOUR: tile.kernel @shared {{.*}}cluster = 4 : i64
 // FOUR: -> <64x64xf32>
 // FOUR: buffer : <64x64>
 
 // What a launch cuts is not there for a cluster to share.
 // PARTS-NOT: cluster
-// PARTS: tile.kernel @shared attributes
+// PARTS: tile.kernel @shared programs
 // PARTS-NOT: cluster
 // PARTS: tile.choose splits {{.*}}max = 2 : i64
 

@@ -24,7 +24,8 @@ polyattn.attention @one_tensor(%x: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x16xf32
 
 // Other tensors may have other heads.
 // CHECK-LABEL: tile.kernel @two_tensors
-// CHECK:         tile.load %k[%batch, {{%.*}}, %kv_head
+// CHECK:         %[[KEY_HEAD:.*]] = arith.divui %head,
+// CHECK:         tile.load %k[%batch, {{%.*}}, %[[KEY_HEAD]]
 polyattn.attention @two_tensors(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
     %v: tensor<?x?x?x16xf32>, %w: tensor<16x8xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %a = apply @phi(%q, %w) : tensor<?x?x?x16xf32>, tensor<16x8xf32> -> [8]

@@ -6,7 +6,7 @@ polyattn.feature_map @elu(%x: [64]) {
 }
 
 // CHECK-LABEL: tile.kernel @linear
-// CHECK-SAME: grouping = "block", key_tensor = 2 : i64, num_inputs = 3 : i64, query_tensor = 0
+// CHECK-SAME: programs [dim(0, 0), dim(0, 2)] {{.*}}num_inputs = 3 : i64
 // CHECK: %[[S:.*]] = buffer : <64x64>
 // CHECK: %[[Z:.*]] = buffer : <64x1>
 // CHECK: scf.for

@@ -18,13 +18,13 @@
 
 // A segment adds three sums of each one before it. A piece is a third of a segment in whole blocks, and
 // ends where the segment ends. What its ends are is checked by numbers (test/Integration/Kernels/segments-cpu.test).
-// PIECES-LABEL: tile.kernel @gated attributes
+// PIECES-LABEL: tile.kernel @gated programs [segments, dim(0, 0), dim(0, 2)] attributes
 // PIECES: %[[SUMS:.*]] = memref.dim %segment_states, %c0
 // PIECES: %[[SEGMENTS:.*]] = arith.divui %[[SUMS]], %c3
 // PIECES: arith.addi %[[SEGMENTS]], %c1
 // PIECES: %[[BEFORE:.*]] = arith.muli %segment, %c3
 // PIECES: scf.for %{{.*}} = %c0 to %[[BEFORE]] step %c1
-// PIECES-LABEL: tile.kernel @gated__states attributes
+// PIECES-LABEL: tile.kernel @gated__states programs [3 * (segments - 1), dim(2, 0), dim(2, 2)] attributes
 // PIECES: %[[T:.*]] = memref.dim %v
 // PIECES-DAG: arith.divui %segment, %c3
 // PIECES-DAG: arith.remui %segment, %c3
@@ -34,13 +34,14 @@
 // PIECES: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step %c32
 // PIECES-LABEL: tile.entry @gated
 // PIECES: tile.workspace @segment_states : f32 [3 * (segments - 1),
-// PIECES: tile.stage @gated__states programs [dim(2, 0), dim(2, 2), 3 * (segments - 1)]
+// PIECES: tile.stage @gated__states programs [3 * (segments - 1), dim(2, 0), dim(2, 2)]
 // PIECES: tile.choose segments {{.*}} subsegments = 3 : i64}
 
-// CHECK-LABEL: tile.kernel @gated attributes
+// CHECK-LABEL: tile.kernel @gated programs [segments, dim(0, 0), dim(0, 2)] attributes
 // CHECK-SAME: num_inputs = 6
-// CHECK-SAME: query_tensor = 0 : i64, segments = 0 : i64
-// CHECK: ^bb0({{.*}}%segment_states: memref<?x?x?x16x32xf32, {{.*}}%segment_normalizers: memref<?x?x?x16xf32, {{.*}}%segment_decays: memref<?x?x?xf32, {{.*}}%group: index, %segment: index):
+// CHECK: ^bb0({{.*}}%segment_states: memref<?x?x?x16x32xf32, {{.*}}%segment_normalizers: memref<?x?x?x16xf32, {{.*}}%segment_decays: memref<?x?x?xf32, {{[^%]*}}):
+// CHECK-DAG: %segment = program_id 0
+// CHECK-DAG: %[[KEY_HEAD:.*]] = arith.divui %head, %{{.*}} : index
 // The segment's length is a multiple of the block, and it ends with the positions.
 // CHECK-DAG: %[[T:.*]] = memref.dim %v
 // CHECK-DAG: %[[BEFORE:.*]] = memref.dim %segment_states, %c0
@@ -49,14 +50,14 @@
 // CHECK: %[[BEGIN:.*]] = arith.minsi %{{.*}}, %[[T]]
 // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %[[T]]
 // The initial state, then the segments before this one.
-// CHECK: load %s[%batch, %kv_head
+// CHECK: load %s[%batch, %[[KEY_HEAD]]
 // CHECK: %[[FOLD:.*]]:2 = scf.for %[[I:.*]] = %c0 to %segment step %c1 iter_args(%[[STATE:.*]] = %{{.*}}, %[[NORMALIZER:.*]] = %{{.*}})
-// CHECK:   %[[LOG:.*]] = tile.load %segment_decays[%[[I]], %batch, %kv_head]
+// CHECK:   %[[LOG:.*]] = tile.load %segment_decays[%[[I]], %batch, %[[KEY_HEAD]]]
 // CHECK:   %[[FACTOR:.*]] = tile.map %[[LOG]]
 // CHECK:     math.exp
-// CHECK:   %[[SUM:.*]] = tile.load %segment_states[%[[I]], %batch, %kv_head, %c0, %c0]
+// CHECK:   %[[SUM:.*]] = tile.load %segment_states[%[[I]], %batch, %[[KEY_HEAD]], %c0, %c0]
 // CHECK:   tile.map %[[STATE]], %[[FACTOR]], %[[SUM]]
-// CHECK:   tile.load %segment_normalizers[%[[I]], %batch, %kv_head, %c0]
+// CHECK:   tile.load %segment_normalizers[%[[I]], %batch, %[[KEY_HEAD]], %c0]
 // CHECK: write %[[FOLD]]#0
 // CHECK: write %[[FOLD]]#1
 // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]] step %c32
@@ -67,9 +68,7 @@
 // CHECK:   scf.if
 // CHECK:     tile.store {{.*}}, %final
 
-// CHECK-LABEL: tile.kernel @gated__states attributes
-// CHECK-SAME: key_tensor = 2
-// CHECK-SAME: query_tensor = 2 : i64, segments = -1 : i64
+// CHECK-LABEL: tile.kernel @gated__states programs [segments - 1, dim(2, 0), dim(2, 2)] attributes
 // CHECK-NOT: load %q
 // CHECK-NOT: load %s[
 // CHECK: %[[DECAY:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (!tile.tile<1x1xf32>)
@@ -83,8 +82,8 @@
 // CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(2, 2), 16, 32]
 // CHECK-NEXT: tile.workspace @segment_normalizers : f32 [segments - 1, dim(0, 0), dim(2, 2), 16]
 // CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(2, 2)]
-// CHECK-NEXT: tile.stage @gated__states programs [dim(2, 0), dim(2, 2), segments - 1] uses [@segment_states, @segment_normalizers, @segment_decays]
-// CHECK-NEXT: tile.stage @gated programs [dim(0, 0), dim(0, 2), segments] uses [@segment_states, @segment_normalizers, @segment_decays]
+// CHECK-NEXT: tile.stage @gated__states programs [segments - 1, dim(2, 0), dim(2, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
+// CHECK-NEXT: tile.stage @gated programs [segments, dim(0, 0), dim(0, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
 // CHECK-NEXT: tile.choose segments of dim(0, 1) {block = 32 : i64, min_positions = 0 : i64, multiple = 32 : i64, prefix_cost_percent = {{[1-9][0-9]}} : i64, subsegments = 1 : i64}
 // CHECK-NEXT: }
 polyattn.attention @gated(
@@ -104,14 +103,13 @@ polyattn.attention @gated(
 
 // Decays that are the same for all positions are multiplied; states of query heads have programs of
 // query heads. Without an initial state the first segment has nothing to begin with.
-// CHECK-LABEL: tile.kernel @head_decay attributes
+// CHECK-LABEL: tile.kernel @head_decay programs
 // CHECK: %[[LATER:.*]] = arith.cmpi ne, %segment, %c0
 // CHECK: scf.if %[[LATER]] {
 // CHECK: %[[ROWS:.*]] = scf.for
 // CHECK:   tile.load %segment_states[%{{.*}}, %batch, %head
 // CHECK: tile.write %[[ROWS]]
-// CHECK-LABEL: tile.kernel @head_decay__states attributes
-// CHECK-SAME: query_tensor = 0 : i64
+// CHECK-LABEL: tile.kernel @head_decay__states programs [segments - 1, dim(0, 0), dim(0, 2)]
 // CHECK: scf.for {{.*}} = %[[FROM:.*]] to %[[TO:.*]] step %c32 {
 // CHECK: %[[COUNT:.*]] = arith.subi %[[TO]], %[[FROM]] : index
 // CHECK: %[[POSITIONS:.*]] = positions %[[COUNT]]
@@ -120,7 +118,7 @@ polyattn.attention @gated(
 // CHECK-LABEL: tile.entry @head_decay
 // CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(0, 2), 16, 16]
 // CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(0, 2)]
-// CHECK-NEXT: tile.stage @head_decay__states programs [dim(0, 0), dim(0, 2), segments - 1]
+// CHECK-NEXT: tile.stage @head_decay__states programs [segments - 1, dim(0, 0), dim(0, 2)]
 polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
     %v: tensor<?x?x?x16xf32>, %g: tensor<?xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %a = read %q : tensor<?x?x?x16xf32> -> [16]
@@ -133,7 +131,7 @@ polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32
 }
 
 // Runs of blocks of a local kernel stay whole.
-// CHECK-LABEL: tile.kernel @local attributes
+// CHECK-LABEL: tile.kernel @local programs
 // CHECK: arith.divui {{.*}}, %c256
 // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c256
 // CHECK-LABEL: tile.entry @local
@@ -151,7 +149,7 @@ polyattn.attention @local(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
 }
 
 // Every query sees every key: one segment.
-// CHECK-LABEL: tile.kernel @full attributes
+// CHECK-LABEL: tile.kernel @full programs
 // CHECK-NOT: segment
 // CHECK-LABEL: tile.entry @full
 // CHECK-NEXT: tile.stage @full programs [dim(0, 0), dim(0, 2)]{{$}}

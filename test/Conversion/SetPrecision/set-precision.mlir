@@ -16,9 +16,10 @@
 // TENSOR: dot %{{.*}} precision <split_bf16>
 // TENSOR: accumulate %{{.*}} precision <bf16> {{.*}}<16x16>
 // TENSOR: accumulate %{{.*}} precision <split_bf16> {{.*}}<16x1>
-tile.kernel @bf16 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
-^bb0(%q: memref<?x?x?x16xbf16>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @bf16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xbf16>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
   %s = tile.buffer : !tile.buffer<16x16>
@@ -43,9 +44,10 @@ tile.kernel @bf16 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
 // TENSOR: dot %{{.*}} precision <split_bf16>
 // TENSOR: accumulate %{{.*}} precision <tf32> {{.*}}<16x16>
 // TENSOR: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
-tile.kernel @f16 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
-^bb0(%q: memref<?x?x?x16xf16>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @f16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xf16>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf16> -> !tile.tile<16x16xf32>
   %s = tile.buffer : !tile.buffer<16x16>
@@ -70,9 +72,10 @@ tile.kernel @f16 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
 // TENSOR: dot %{{.*}} precision <split_bf16>
 // TENSOR: accumulate %{{.*}} precision <split_tf32> {{.*}}<16x16>
 // TENSOR: accumulate %{{.*}} precision <f32> {{.*}}<16x1>
-tile.kernel @f32 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
-^bb0(%q: memref<?x?x?x16xf32>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @f32 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xf32>, %w: memref<16x16xf32>, %o: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf32> -> !tile.tile<16x16xf32>
   %s = tile.buffer : !tile.buffer<16x16>
@@ -91,7 +94,6 @@ tile.kernel @f32 attributes {arg_names = ["q", "w", "o"], num_inputs = 2} {
 // TENSOR-LABEL: tile.kernel @f64
 // TENSOR: dot %{{.*}} precision <f64>
 tile.kernel @f64 attributes {arg_names = [], num_inputs = 0} {
-^bb0(%batch: index, %head: index, %kv_head: index, %group: index):
   %one = tile.constant 1.0 : !tile.tile<4x4xf64>
   %y = tile.dot %one, %one : !tile.tile<4x4xf64>, !tile.tile<4x4xf64> -> !tile.tile<4x4xf64>
 }

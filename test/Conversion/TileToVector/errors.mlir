@@ -1,8 +1,7 @@
 // RUN: polyattn-opt %s --tile-to-vector -split-input-file -verify-diagnostics
 
 tile.kernel @integers attributes {arg_names = ["a", "o"], num_inputs = 1} {
-^bb0(%a: memref<?x?xi32, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xi32, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>):
   %c0 = arith.constant 0 : index
   // expected-error @+1 {{expected floating-point elements}}
   %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xi32, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xf32>
@@ -12,8 +11,7 @@ tile.kernel @integers attributes {arg_names = ["a", "o"], num_inputs = 1} {
 // -----
 
 tile.kernel @foreign attributes {arg_names = ["o"], num_inputs = 0} {
-^bb0(%o: memref<?x?xf32, strided<[?, 1], offset: ?>>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%o: memref<?x?xf32, strided<[?, 1], offset: ?>>):
   %c0 = arith.constant 0 : index
   // expected-error @+1 {{is not supported in a kernel}}
   %m = memref.alloc() : memref<8x8xf32>
@@ -22,8 +20,7 @@ tile.kernel @foreign attributes {arg_names = ["o"], num_inputs = 0} {
 // -----
 
 tile.kernel @bf16 attributes {arg_names = ["a", "o"], num_inputs = 1} {
-^bb0(%a: memref<?x?xf32, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>):
   %c0 = arith.constant 0 : index
   %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xf32>
   // expected-error @+1 {{no micro-kernel multiplies 'f32' and 'f32' in bf16}}
@@ -34,8 +31,7 @@ tile.kernel @bf16 attributes {arg_names = ["a", "o"], num_inputs = 1} {
 // -----
 
 tile.kernel @update_in_bf16 attributes {arg_names = ["a"], num_inputs = 1} {
-^bb0(%a: memref<?x?xf32, strided<[?, 1], offset: ?>>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, strided<[?, 1], offset: ?>>):
   %c0 = arith.constant 0 : index
   %s = tile.buffer : !tile.buffer<8x8>
   %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xf32>
@@ -46,8 +42,7 @@ tile.kernel @update_in_bf16 attributes {arg_names = ["a"], num_inputs = 1} {
 // -----
 
 tile.kernel @bf16_tile attributes {arg_names = ["a", "o"], num_inputs = 1} {
-^bb0(%a: memref<?x?xbf16, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xbf16, strided<[?, 1], offset: ?>>, %o: memref<?x?xf32, strided<[?, 1], offset: ?>>):
   %c0 = arith.constant 0 : index
   // expected-error @+1 {{this lowering takes tiles of f32 or f64, not 'bf16'}}
   %x = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xbf16, strided<[?, 1], offset: ?>> -> !tile.tile<8x8xbf16>

@@ -17,8 +17,7 @@
 // AVX2-COUNT-4: arith.mulf {{.*}} : vector<8xf32>
 // CHECK: llvm.store
 tile.kernel @dual attributes {arg_names = ["a", "b", "x", "o"], num_inputs = 3} {
-^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %x: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %x: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<64x128xf32>
   %bt = tile.load %b[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<64x128xf32>
@@ -38,8 +37,7 @@ tile.kernel @dual attributes {arg_names = ["a", "b", "x", "o"], num_inputs = 3} 
 // CHECK-NOT: arith.select
 // CHECK: return
 tile.kernel @causal attributes {arg_names = ["a", "b", "v", "o"], num_inputs = 3} {
-^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %v: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %v: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<32x64xf32>
   %bt = tile.load %b[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<32x64xf32>
@@ -64,8 +62,7 @@ tile.kernel @causal attributes {arg_names = ["a", "b", "v", "o"], num_inputs = 3
 // AVX512: llvm.store {{.*}} : vector<4xf32>
 // CHECK: return
 tile.kernel @mapped attributes {arg_names = ["a", "b", "o", "s"], num_inputs = 2} {
-^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>, %s: memref<?x?xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, #m>, %b: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>, %s: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %n = memref.dim %a, %c0 : memref<?x?xf32, #m>
   %zero = arith.constant 0.0 : f32
@@ -86,7 +83,7 @@ tile.kernel @mapped attributes {arg_names = ["a", "b", "o", "s"], num_inputs = 2
 // CHECK-LABEL: func.func @reduced_constant
 // CHECK: llvm.store
 tile.kernel @reduced_constant attributes {arg_names = ["o"], num_inputs = 0} {
-^bb0(%o: memref<?x?xf32, #m>, %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%o: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %c = tile.constant 3.0 : !tile.tile<8x64xf32>
   %s = tile.reduce <add> <rows> %c : !tile.tile<8x64xf32> -> !tile.tile<1x64xf32>

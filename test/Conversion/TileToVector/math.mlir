@@ -12,8 +12,7 @@
 // CHECK-NOT: llvm.call
 // CHECK: llvm.return
 tile.kernel @functions attributes {arg_names = ["a", "o"], num_inputs = 1} {
-^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<8x64xf32>
   %r = tile.map %at : !tile.tile<8x64xf32> -> !tile.tile<8x64xf32> {
@@ -40,8 +39,7 @@ tile.kernel @functions attributes {arg_names = ["a", "o"], num_inputs = 1} {
 // PORTABLE-NOT: llvm.fcmp "ogt"
 // CHECK: llvm.return
 tile.kernel @small attributes {arg_names = ["a", "o"], num_inputs = 1} {
-^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<8x64xf32>
@@ -64,8 +62,7 @@ tile.kernel @small attributes {arg_names = ["a", "o"], num_inputs = 1} {
 // PORTABLE: llvm.fpext {{.*}} to vector<4xf64>
 // CHECK: llvm.return
 tile.kernel @instructions attributes {arg_names = ["a", "o"], num_inputs = 1} {
-^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>):
   %c0 = arith.constant 0 : index
   %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<8x64xf32>
   %r = tile.map %at : !tile.tile<8x64xf32> -> !tile.tile<8x64xf32> {

@@ -13,9 +13,10 @@
 // CHECK: "llvm.intr.prefetch"(%{{.*}}) <{{.*}}hint = 2 : i32, rw = 0
 // CHECK: scf.yield {{.*}}, %[[NEXT]], %{{.*}} : vector<16xf32>
 // CHECK-NOT: llvm.intr.prefetch
-tile.kernel @blocks attributes {arg_names = ["a", "b", "o"], num_inputs = 2} {
-^bb0(%a: memref<?x?x?x64xf32, #m>, %b: memref<?x?x?x64xf32, #m>, %o: memref<?x?x?x64xf32, #m>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @blocks programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["a", "b", "o"], num_inputs = 2} {
+^bb0(%a: memref<?x?x?x64xf32, #m>, %b: memref<?x?x?x64xf32, #m>, %o: memref<?x?x?x64xf32, #m>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

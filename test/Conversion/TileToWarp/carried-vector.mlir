@@ -8,9 +8,10 @@
 // CHECK: scf.for
 // CHECK: warp.store_shared
 // CHECK: warp.store_global
-tile.kernel @carried attributes {arg_names = ["x", "o"], num_inputs = 1} {
-^bb0(%x: memref<?x?x?x16xf32>, %o: memref<?x?x?x16xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @carried programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["x", "o"], num_inputs = 1} {
+^bb0(%x: memref<?x?x?x16xf32>, %o: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = memref.dim %x, %c1 : memref<?x?x?x16xf32>

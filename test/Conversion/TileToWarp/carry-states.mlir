@@ -21,9 +21,11 @@
 // SMALL-LABEL: tile.kernel @whole
 // SMALL-NOT: iter_args
 // SMALL: tile.accumulate
-tile.kernel @whole attributes {arg_names = ["q", "k", "g", "o", "s"], num_inputs = 3, query_tensor = 0, key_tensor = 1} {
+tile.kernel @whole programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "k", "g", "o", "s"], num_inputs = 3} {
 ^bb0(%q: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %g: memref<1xf32>, %o: memref<?x?x?x64xbf16>,
-     %s: memref<64x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+     %s: memref<64x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -52,8 +54,10 @@ tile.kernel @whole attributes {arg_names = ["q", "k", "g", "o", "s"], num_inputs
 // CHECK-LABEL: tile.kernel @halves
 // CHECK-NOT: iter_args
 // CHECK: tile.accumulate
-tile.kernel @halves attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
-^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<64x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @halves programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "o"], num_inputs = 1} {
+^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<64x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
@@ -76,8 +80,10 @@ tile.kernel @halves attributes {arg_names = ["k", "o"], num_inputs = 1, query_te
 // CHECK-LABEL: tile.kernel @late
 // CHECK-NOT: iter_args
 // CHECK: tile.accumulate
-tile.kernel @late attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
-^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @late programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "o"], num_inputs = 1} {
+^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -100,8 +106,10 @@ tile.kernel @late attributes {arg_names = ["k", "o"], num_inputs = 1, query_tens
 // CHECK: %[[BEFORE:.*]] = tile.read %[[BUFFER:.*]][%{{.*}}] : <64x64> -> <64x64xf32>
 // CHECK: %[[AFTER:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[BEFORE]])
 // CHECK: tile.write %[[AFTER]], %[[BUFFER]][%{{.*}}] : <64x64xf32>, <64x64>
-tile.kernel @runs attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
-^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @runs programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "o"], num_inputs = 1} {
+^bb0(%k: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

@@ -26,9 +26,10 @@
 
 // FULL: error: shared memory has no place for the sums of a cluster
 
-tile.kernel @halves attributes {arg_names = ["a", "b", "o", "z"], num_inputs = 2, cluster = 2} {
-^bb0(%a: memref<?x?x?x32xbf16>, %b: memref<?x?x?x32xbf16>, %o: memref<?x?x?x32xf32>, %z: memref<?x?x?x1xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @halves programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["a", "b", "o", "z"], num_inputs = 2, cluster = 2} {
+^bb0(%a: memref<?x?x?x32xbf16>, %b: memref<?x?x?x32xbf16>, %o: memref<?x?x?x32xf32>, %z: memref<?x?x?x1xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
   %rank = tile.cluster_rank : index

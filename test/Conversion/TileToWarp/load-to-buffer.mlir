@@ -8,9 +8,10 @@
 // CHECK: warp.barrier
 // CHECK: warp.load_shared
 // CHECK: warp.store_global
-tile.kernel @kept attributes {arg_names = ["k", "o"], num_inputs = 1, query_tensor = 0, key_tensor = 0} {
-^bb0(%k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @kept programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "o"], num_inputs = 1} {
+^bb0(%k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %s = tile.buffer : !tile.buffer<16x16>
   %rows = tile.load %k[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>

@@ -48,9 +48,10 @@
 // ONE: warp.wait_copies 0
 // ONE-NEXT: warp.barrier
 // ONE: warp.mma_sync
-tile.kernel @stages attributes {arg_names = ["k", "v", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
-^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @stages programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "v", "o"], num_inputs = 2} {
+^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
@@ -77,9 +78,10 @@ tile.kernel @stages attributes {arg_names = ["k", "v", "o"], num_inputs = 2, que
 // CHECK: warp.copy_async
 // CHECK: warp.copy_async
 // CHECK: warp.wait_copies 0
-tile.kernel @not_ahead attributes {arg_names = ["k", "v", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
-^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @not_ahead programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "v", "o"], num_inputs = 2} {
+^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
@@ -102,9 +104,10 @@ tile.kernel @not_ahead attributes {arg_names = ["k", "v", "o"], num_inputs = 2, 
 
 // CHECK-LABEL: gpu.func @nested
 // CHECK-SAME: warp.memory = {{\[\[}}"block of k", vector<16x32xbf16>, "two stages"]]
-tile.kernel @nested attributes {arg_names = ["q", "k", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
-^bb0(%q: memref<?x?x?x16xbf16>, %k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x32xbf16>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @nested programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "k", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xbf16>, %k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x32xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index

@@ -5,8 +5,10 @@
 // CHECK-LABEL: gpu.func @bf16_of_f32(
 // CHECK: warp.mma_sync <bf16>
 // CHECK-NOT: warp.mma_sync <tf32>
-tile.kernel @bf16_of_f32 attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @bf16_of_f32 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32> -> !tile.tile<64x64xf32>
   %y = tile.dot %x, %x precision <bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
@@ -19,8 +21,10 @@ tile.kernel @bf16_of_f32 attributes {arg_names = ["q", "o"], num_inputs = 1} {
 // CHECK-LABEL: gpu.func @tf32_of_bf16(
 // CHECK-COUNT-1: warp.mma_sync <tf32>
 // CHECK-NOT: warp.mma_sync <bf16>
-tile.kernel @tf32_of_bf16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @tf32_of_bf16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
   %y = tile.dot %x, %x precision <tf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
@@ -30,8 +34,10 @@ tile.kernel @tf32_of_bf16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
 
 // -----
 
-tile.kernel @no_precision attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @no_precision programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
   // expected-error @below {{tensor cores multiply matrices in bf16, tf32 or split_tf32, not in f32}}
@@ -42,8 +48,10 @@ tile.kernel @no_precision attributes {arg_names = ["q", "o"], num_inputs = 1} {
 
 // -----
 
-tile.kernel @split_bf16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @split_bf16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
   // expected-error @below {{tensor cores multiply matrices in bf16, tf32 or split_tf32, not in split_bf16}}
@@ -54,8 +62,10 @@ tile.kernel @split_bf16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
 
 // -----
 
-tile.kernel @f16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @f16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xf16>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf16> -> !tile.tile<64x64xf32>
   // expected-error @below {{this lowering has no products in f16}}
@@ -66,8 +76,10 @@ tile.kernel @f16 attributes {arg_names = ["q", "o"], num_inputs = 1} {
 
 // -----
 
-tile.kernel @two_precisions attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @two_precisions programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32> -> !tile.tile<64x64xf32>
   // expected-note @below {{the other product}}
@@ -79,8 +91,10 @@ tile.kernel @two_precisions attributes {arg_names = ["q", "o"], num_inputs = 1} 
 
 // -----
 
-tile.kernel @bf16_tile attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @bf16_tile programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   // expected-error @below {{this lowering takes tiles of f32 or f64, not 'bf16'}}
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xbf16>

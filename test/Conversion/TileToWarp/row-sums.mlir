@@ -24,10 +24,11 @@
 // CHECK-NOT: warp.mma_sync
 
 
-tile.kernel @normalized attributes {arg_names = ["q", "k", "v", "o", "d"], num_inputs = 3, query_tensor = 0, key_tensor = 1} {
+tile.kernel @normalized programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "k", "v", "o", "d"], num_inputs = 3} {
 ^bb0(%q: memref<?x?x?x64xbf16>, %k: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>,
-     %o: memref<?x?x?x64xbf16>, %d: memref<?x?x?x1xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+     %o: memref<?x?x?x64xbf16>, %d: memref<?x?x?x1xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

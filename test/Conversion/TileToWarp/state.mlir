@@ -41,9 +41,10 @@
 // FULL: warp.mma_sync
 
 // OPTION: error: warps must be a power of two from 1 to 16, or 0 for a choice, and shared-bytes not negative; got 3 and 166912
-tile.kernel @state attributes {arg_names = ["k", "v", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
-^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @state programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "v", "o"], num_inputs = 2} {
+^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index

@@ -13,9 +13,10 @@
 // CHECK: warp.shuffle
 // CHECK: warp.load_shared %[[SECOND:.*]] : f32
 // CHECK: warp.store_shared %{{.*}}, %[[SECOND]] : f32
-tile.kernel @two_sums attributes {arg_names = ["x", "o"], num_inputs = 1} {
-^bb0(%x: memref<?x?x?x32xf32>, %o: memref<32xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @two_sums programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["x", "o"], num_inputs = 1} {
+^bb0(%x: memref<?x?x?x32xf32>, %o: memref<32xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %sums = tile.buffer : !tile.buffer<32x1>
   %ones = tile.constant 1.0 : !tile.tile<64x1xf32>

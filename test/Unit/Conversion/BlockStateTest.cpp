@@ -54,8 +54,9 @@ protected:
 
   bool isForwards() const { return GetParam() == Direction::Forwards; }
 
+  /// A kernel whose programs go by the tensor `sequence`.
   void build(ArrayRef<StringRef> names, int64_t inputs, ArrayRef<Array> arrays,
-             function_ref<void(TileBuilder &, KernelFrame &)> body) {
+             function_ref<void(TileBuilder &, KernelFrame &)> body, int64_t sequence = 0) {
     TileBuilder b(module->getLoc(), &load(context));
     b.setInsertionPointToEnd(module->getBody());
     KernelTensors tensors;
@@ -66,6 +67,7 @@ protected:
     }
     tensors.inputs = inputs;
     tensors.sameHeads = true;
+    tensors.queryTensor = tensors.keyTensor = sequence;
     KernelFrame frame(b, "kernel", tensors);
     body(b, frame);
     ASSERT_TRUE(succeeded(verify(*module)));
@@ -291,22 +293,19 @@ TEST_P(BlockStateTest, IsFilledWithTheSegmentsBehindIt) {
                                  Array({B, 1, H, 1}),
                                  poisoned({B, H, D, dv}),
                                  poisoned({B, H, D})};
-    build({"s", "z", "sums", "z_sums", "decays", "x", "o", "o_z"}, 6, arrays,
-          [&](TileBuilder &b, KernelFrame &frame) {
-            auto tensor = [&](unsigned i) { return frame.kernel.getTensor(i); };
-            BlockState state = makeState(GetParam(), weights);
-            state.makeBuffers(b);
-            StoredState given{tensor(0), tensor(1), {frame.batch, frame.head}};
-            SegmentSums sums{tensor(2), tensor(3), tensor(4), frame.batch, frame.head};
-            SegmentsBehind behind{sums, b.index(count)};
-            state.fill(b, &given, &behind);
-            state.store(b, {frame.result(0), frame.result(1), {frame.batch, frame.head}});
-          });
-    // Programs go by `x`, which is tensor 5.
-    auto kernel = *module->getOps<tile::KernelOp>().begin();
-    Builder builder(&context);
-    kernel.setQueryTensorAttr(builder.getI64IntegerAttr(5));
-    kernel.setKeyTensorAttr(builder.getI64IntegerAttr(5));
+    build(
+        {"s", "z", "sums", "z_sums", "decays", "x", "o", "o_z"}, 6, arrays,
+        [&](TileBuilder &b, KernelFrame &frame) {
+          auto tensor = [&](unsigned i) { return frame.kernel.getTensor(i); };
+          BlockState state = makeState(GetParam(), weights);
+          state.makeBuffers(b);
+          StoredState given{tensor(0), tensor(1), {frame.batch, frame.head}};
+          SegmentSums sums{tensor(2), tensor(3), tensor(4), frame.batch, frame.head};
+          SegmentsBehind behind{sums, b.index(count)};
+          state.fill(b, &given, &behind);
+          state.store(b, {frame.result(0), frame.result(1), {frame.batch, frame.head}});
+        },
+        /*sequence=*/5);
     run(arrays);
 
     auto gathered = [&](double state, double weight, int64_t batch, int64_t head, auto sumOf) {

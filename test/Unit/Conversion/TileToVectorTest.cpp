@@ -40,11 +40,11 @@ std::string kernel(std::vector<Argument> arguments, const std::string &body) {
   std::string names, list;
   for (const Argument &a : arguments) {
     names += (names.empty() ? "\"" : ", \"") + a.name + "\"";
-    list += "%" + a.name + ": " + a.type + ", ";
+    list += (list.empty() ? "%" : ", %") + a.name + ": " + a.type;
   }
   return "tile.kernel @test attributes {arg_names = [" + names +
          "], num_inputs = " + std::to_string(arguments.size() - 1) + "} {\n^bb0(" + list +
-         "%batch: index, %head: index, %kv_head: index, %group: index):\n"
+         "):\n"
          "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n" +
          body + "}\n";
 }

@@ -111,10 +111,11 @@ protected:
             : "tile.load %x[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3}";
     int columns = test.byPositions ? kNumbers : kPositions;
     std::string body = R"(
-tile.kernel @kernel attributes {arg_names = ["x", "v", "s", "z", "w", "o", "d", "u", "y", "yw"], num_inputs = 5, query_tensor = 0, key_tensor = 0} {
+tile.kernel @kernel programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["x", "v", "s", "z", "w", "o", "d", "u", "y", "yw"], num_inputs = 5} {
 ^bb0(%x: memref<?x?x?x$Cxbf16>, %v: memref<?x?x?x$Wxbf16>, %s: memref<$DxWxf32>, %z: memref<$Dxf32>, %w: memref<$Pxf32>,
-     %o: memref<$PxWxf32>, %d: memref<$Pxf32>, %u: memref<$DxWxf32>, %y: memref<$Dxf32>, %yw: memref<$Dxf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+     %o: memref<$PxWxf32>, %d: memref<$Pxf32>, %u: memref<$DxWxf32>, %y: memref<$Dxf32>, %yw: memref<$Dxf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %end = arith.constant $D : index
   %step = arith.constant $F : index

@@ -47,7 +47,7 @@ Run run(StringRef body, int64_t rows, int64_t columns, Numbers input = {1, 2, 3,
   std::string text = "tile.kernel @k attributes {arg_names = [\"x\", \"o\"], num_inputs = 1} {\n"
                      "^bb0(%in: memref<1x2x1x3xf32>, %o: memref<1x" +
                      std::to_string(rows) + "x1x" + std::to_string(columns) +
-                     "xf32>, %batch: index, %head: index, %kv_head: index, %group: index):\n"
+                     "xf32>):\n"
                      "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n"
                      "%c2 = arith.constant 2 : index\n%c3 = arith.constant 3 : index\n"
                      "%x = tile.load %in[%c0, %c0, %c0, %c0] {row_dim = 1, col_dim = 3}"

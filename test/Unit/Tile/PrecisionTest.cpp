@@ -69,7 +69,7 @@ std::vector<double> run(StringRef body, const Array &a, const Array &b, int64_t 
                      type("memref", a.shape[1], a.shape[3]) +
                      ", %in_b: " + type("memref", b.shape[1], b.shape[3]) +
                      ", %o: " + type("memref", rows, columns) +
-                     ", %batch: index, %head: index, %kv_head: index, %group: index):\n"
+                     "):\n"
                      "%c0 = arith.constant 0 : index\n" +
                      load("a", a) + load("b", b) + body.str() +
                      "\ntile.store %y, %o[%c0, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : " +

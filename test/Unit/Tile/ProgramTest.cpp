@@ -83,7 +83,7 @@ TEST_P(LlopsProgram, IsTheRecurrence) {
     x = std::nan("");
   int64_t programs = 0;
   TileOptions options;
-  options.onProgram = [&](int64_t, int64_t) { ++programs; };
+  options.onProgram = [&](ArrayRef<int64_t>) { ++programs; };
   ASSERT_TRUE(succeeded(evaluateTile(*module->getOps<tile::KernelOp>().begin(), tensors, options)));
   EXPECT_EQ(programs, 2);
   attend(expected);
@@ -97,30 +97,65 @@ TEST_P(LlopsProgram, IsTheRecurrence) {
 
 INSTANTIATE_TEST_SUITE_P(Lengths, LlopsProgram, testing::Values(0, 1, 65, 200));
 
-/// The key head that serves each of four query heads, two key heads in all.
-std::vector<double> keyHeads(StringRef attributes) {
+/// What the programs of a grid of 2 x 3 x 4 store where their coordinates say, for a kernel whose
+/// first axis is what a launch chooses.
+TEST(TilePrograms, CoordinatesCoverTheGridWithTheLastAxisFastest) {
   MLIRContext context;
   context.loadDialect<tile::TileDialect, arith::ArithDialect, memref::MemRefDialect>();
-  std::string text =
-      "tile.kernel @k attributes {arg_names = [\"q\", \"k\", \"o\"], num_inputs = 2" +
-      attributes.str() + R"(} {
-    ^bb0(%q: memref<?x?x?x1xf32>, %k: memref<?x?x?x1xf32>, %o: memref<?x?x?x1xf32>,
-         %batch: index, %head: index, %kv_head: index, %group: index):
-      %c0 = arith.constant 0 : index
-      %t = tile.positions %kv_head : !tile.tile<1x1xf32>
-      tile.store %t, %o[%batch, %c0, %head, %c0] {row_dim = -1, col_dim = -1}
-        : !tile.tile<1x1xf32>, memref<?x?x?x1xf32>
-    })";
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  std::vector<Array> tensors = {Array({1, 1, 4, 1}), Array({1, 1, 2, 1}), Array({1, 1, 4, 1})};
-  if (!module || failed(evaluateTile(*module->getOps<tile::KernelOp>().begin(), tensors)))
-    return {};
-  return tensors[2].data;
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+tile.kernel @k programs [2 * (segments - 1), dim(0, 1), 4] attributes {arg_names = ["x", "o"], num_inputs = 1} {
+^bb0(%x: memref<?x?xf32>, %o: memref<?x?x?xf32>):
+  %a = tile.program_id 0 : index
+  %b = tile.program_id 1 : index
+  %c = tile.program_id 2 : index
+  %c100 = arith.constant 100 : index
+  %c10 = arith.constant 10 : index
+  %hundreds = arith.muli %a, %c100 : index
+  %tens = arith.muli %b, %c10 : index
+  %both = arith.addi %hundreds, %tens : index
+  %number = arith.addi %both, %c : index
+  %t = tile.positions %number : !tile.tile<1x1xf32>
+  tile.store %t, %o[%a, %b, %c] {row_dim = -1, col_dim = -1} : !tile.tile<1x1xf32>, memref<?x?x?xf32>
+})",
+                                                             &context);
+  ASSERT_TRUE(module);
+  std::vector<Array> tensors = {Array({5, 3}), Array({2, 3, 4})};
+  std::vector<int64_t> order;
+  TileOptions options;
+  options.segments = 2;
+  options.onProgram = [&](ArrayRef<int64_t> at) {
+    order.push_back(100 * at[0] + 10 * at[1] + at[2]);
+  };
+  ASSERT_TRUE(succeeded(evaluateTile(*module->getOps<tile::KernelOp>().begin(), tensors, options)));
+  ASSERT_EQ(order.size(), 24u);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  for (int64_t a = 0; a < 2; ++a)
+    for (int64_t b = 0; b < 3; ++b)
+      for (int64_t c = 0; c < 4; ++c)
+        EXPECT_EQ(tensors[1].at({a, b, c}), double(100 * a + 10 * b + c));
 }
 
-TEST(TilePrograms, HeadsAreGroupedInBlocksOrInterleaved) {
-  EXPECT_EQ(keyHeads(""), std::vector<double>({0, 0, 1, 1}));
-  EXPECT_EQ(keyHeads(", grouping = \"interleaved\""), std::vector<double>({0, 1, 0, 1}));
+TEST(TilePrograms, GridWithAnEmptyAxisHasNone) {
+  MLIRContext context;
+  context.loadDialect<tile::TileDialect, arith::ArithDialect, memref::MemRefDialect>();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
+      "tile.kernel @k programs [segments - 1, dim(0, 0)] attributes {arg_names = [\"o\"], "
+      "num_inputs = 0} {\n^bb0(%o: memref<?xf32>):\n}",
+      &context);
+  ASSERT_TRUE(module);
+  auto count = [&](int64_t size, int64_t segments) {
+    std::vector<Array> tensors = {Array({size})};
+    int64_t programs = 0;
+    TileOptions options;
+    options.segments = segments;
+    options.onProgram = [&](ArrayRef<int64_t>) { ++programs; };
+    EXPECT_TRUE(
+        succeeded(evaluateTile(*module->getOps<tile::KernelOp>().begin(), tensors, options)));
+    return programs;
+  };
+  EXPECT_EQ(count(3, 1), 0);
+  EXPECT_EQ(count(0, 2), 0);
+  EXPECT_EQ(count(3, 3), 6);
 }
 
 } // namespace

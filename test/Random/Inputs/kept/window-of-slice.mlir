@@ -1,7 +1,14 @@
 // A slice of a tile read shared memory that nobody had written.
 // case: B=1 T=3 Tk=3 H=1 Hkv=1 seed=0 inputs=normal padded=0 threads=1 segments=0 tile=1 invalid=0 targets=x86-64-v3,emulator-sm_80,emulator-sm_90
-tile.kernel @kernel attributes {arg_names = ["x", "y", "w", "o", "z0", "z1", "z2"], num_inputs = 3 : i64, query_tensor = 0 : i64, key_tensor = 1 : i64} {
-^bb0(%x: memref<?x?x?x2xf32>, %y: memref<?x?x?x8xf32>, %w: memref<33x2xf32>, %o: memref<?x?x?x2xf32>, %z0: memref<?x?x4x2xf32>, %z1: memref<?x?x2x4xf32>, %z2: memref<?x?x1x2xf32>, %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @kernel programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["x", "y", "w", "o", "z0", "z1", "z2"], num_inputs = 3 : i64} {
+^bb0(%x: memref<?x?x?x2xf32>, %y: memref<?x?x?x8xf32>, %w: memref<33x2xf32>, %o: memref<?x?x?x2xf32>, %z0: memref<?x?x4x2xf32>, %z1: memref<?x?x2x4xf32>, %z2: memref<?x?x1x2xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c2 = arith.constant 2 : index
+  %heads = memref.dim %x, %c2 : memref<?x?x?x2xf32>
+  %key_heads = memref.dim %y, %c2 : memref<?x?x?x8xf32>
+  %group = arith.divui %heads, %key_heads : index
+  %kv_head = arith.divui %head, %group : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %block = arith.constant 4 : index
