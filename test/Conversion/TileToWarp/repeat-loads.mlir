@@ -14,9 +14,10 @@
 // CHECK: store %[[WEIGHT]]
 // What the kernel writes may have changed.
 // CHECK: store %{{.*}}, %t
-tile.kernel @states attributes {arg_names = ["s", "w", "t", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 0} {
-^bb0(%s: memref<?x?x?x64xf32>, %w: memref<64x64xf32>, %t: memref<64x64xf32>, %o: memref<64x64xf32>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @states programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["s", "w", "t", "o"], num_inputs = 2} {
+^bb0(%s: memref<?x?x?x64xf32>, %w: memref<64x64xf32>, %t: memref<64x64xf32>, %o: memref<64x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = memref.dim %s, %c1 : memref<?x?x?x64xf32>

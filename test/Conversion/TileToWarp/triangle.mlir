@@ -20,9 +20,10 @@
 // CHECK-NOT: warp.mma_sync
 // CHECK: warp.store_global
 
-tile.kernel @triangle attributes {arg_names = ["p", "v", "o"], num_inputs = 2, query_tensor = 0, key_tensor = 1} {
-^bb0(%p: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>,
-     %batch: index, %head: index, %kv_head: index, %group: index):
+tile.kernel @triangle programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["p", "v", "o"], num_inputs = 2} {
+^bb0(%p: memref<?x?x?x64xbf16>, %v: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %all = tile.load %p[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
   %lower = tile.causal_mask %all : !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
