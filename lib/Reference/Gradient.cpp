@@ -227,6 +227,23 @@ void GradientEvaluator::addGateSlopes(AttendOp op, int64_t batch, int64_t head,
         slope;
 }
 
+LogicalResult checkDifferentiable(AttentionOp attention) {
+  for (Operation &op : attention.getBody().front()) {
+    if (isa<AttendBackwardOp, WeightGradientOp>(op))
+      return op.emitError("gives gradients, and no second ones");
+    auto attend = dyn_cast<AttendOp>(op);
+    if (attend && attend.getFactors())
+      return op.emitError("gives `factors` for gradients, and none is taken in them");
+    if (attend && attend.getNormalizer().needsRowMax())
+      return op.emitError("a normalizer with `eps_mode = row_max` has no gradient: the row's "
+                          "largest score is not differentiated");
+    if (attend && attend.getMask() == Mask::Anticausal)
+      return op.emitError("an anticausal attend has no gradient: it is what gradients are made of, "
+                          "and there are no second derivatives");
+  }
+  return success();
+}
+
 auto namesOf(ArrayAttr names) { return names.getAsValueRange<StringAttr>(); }
 
 /// The argument of that name, if a gradient can be asked of it.
@@ -250,14 +267,8 @@ FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayR
                                                    const CallSizes &sizes,
                                                    const NamedArrays &ofResults,
                                                    ArrayRef<std::string> wrt) {
-  for (auto attend : attention.getBody().getOps<AttendOp>()) {
-    if (attend.getNormalizer().needsRowMax())
-      return attend.emitError("a normalizer with `eps_mode = row_max` has no gradient: the row's "
-                              "largest score is not differentiated");
-    if (attend.getMask() == Mask::Anticausal)
-      return attend.emitError("an anticausal attend has no gradient: it is what gradients are made "
-                              "of, and there are no second derivatives");
-  }
+  if (failed(checkDifferentiable(attention)))
+    return failure();
   SmallVector<BlockArgument> asked;
   for (const std::string &name : wrt) {
     auto argument = findArgument(attention, name);

@@ -48,6 +48,7 @@ public:
   void throughInitialPart(const State &state);
   void throughKeyPart(int64_t j, const State &state);
 
+  // Slopes of what the head brings, as in HeadVectors, and of the state before the first key.
   std::vector<VectorSlopes> query, key, localQuery, localKey;
   std::vector<std::vector<double>> value;
   std::vector<double> gates;

@@ -234,4 +234,27 @@ TEST_F(SignatureTest, UnusedDecaysAndStatesAreKnownByTheirShapes) {
   EXPECT_EQ(signature.findArgument("s")->role, Role::State);
 }
 
+TEST_F(SignatureTest, GradientsAreNamedAfterWhatTheyAreTakenIn) {
+  Signature forward = attention(", %w: tensor<?x4x4xf32>",
+                                ", %w: 4x4) { %y = project %x, %w : [4], 4x4 yield %y : [4] ",
+                                ", %w) : tensor<?x?x?x4xbf16>, tensor<?x4x4xf32> -> [4]",
+                                "causal normalize <none>", "", "bf16");
+  Signature backward = llvm::cantFail(backwardSignature(forward, {}));
+  EXPECT_EQ(backward.name, "a__backward");
+  ASSERT_EQ(backward.arguments.size(), forward.arguments.size() + 1);
+  const TensorSignature &ofResult = backward.arguments.back();
+  EXPECT_EQ(ofResult.name, "d_o");
+  EXPECT_EQ(ofResult.gradientOf, "o");
+  EXPECT_EQ(ofResult.role, Role::Gradient);
+  EXPECT_EQ(ofResult.formatDims(), "[B, T, H, 4]");
+  std::vector<std::string> names;
+  for (const TensorSignature &result : backward.results)
+    names.push_back(result.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"d_q", "d_k", "d_v", "d_w"}));
+  EXPECT_EQ(backward.findResult("d_k")->type, ElementType::BF16);
+  EXPECT_EQ(backward.findResult("d_w")->type, ElementType::F32);
+  EXPECT_EQ(backward.findResult("d_w")->formatDims(), "[H, 4, 4]");
+  EXPECT_EQ(llvm::cantFail(backwardSignature(forward, {"w", "q"})).results[0].name, "d_w");
+}
+
 } // namespace
