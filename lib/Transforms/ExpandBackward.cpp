@@ -25,18 +25,15 @@ static bool hasFeaturesOfLeaves(const Structure &structure) {
           llvm::all_of(structure.parts(), hasFeaturesOfLeaves));
 }
 
-/// The mask by which keys see their queries; none where no attend has it.
-static std::optional<Mask> reversed(Mask mask) {
-  return mask == Mask::Full ? std::optional(Mask::Full) : std::nullopt;
-}
+/// The mask by which keys see their queries.
+static Mask reversed(Mask mask) { return mask == Mask::Causal ? Mask::Anticausal : mask; }
 
 /// Whether the gradients are attends of the vectors that are there.
 static bool canExpand(AttendBackwardOp op) {
   bool hasTensors = op.getInitialState() || op.getFinalGradient() ||
                     op.getFinalNormalizerGradient() || op.getLocalQuery();
   bool wantsDecay = op.getDecay() && !op.getDecayGradient().use_empty();
-  return hasFeaturesOfLeaves(op.getQuery().getType().getStructure()) && !hasTensors &&
-         !wantsDecay && reversed(op.getMask());
+  return hasFeaturesOfLeaves(op.getQuery().getType().getStructure()) && !hasTensors && !wantsDecay;
 }
 
 namespace {
@@ -47,7 +44,7 @@ public:
   explicit Expansion(AttendBackwardOp op) : op(op), builder(op) {}
 
   void run() {
-    Mask backwards = *reversed(op.getMask());
+    Mask backwards = reversed(op.getMask());
     Value dN = op.getNumeratorGradient(), v = op.getValue();
     if (op.getDenominatorGradient()) {
       Value one = ConstantOp::create(builder, op.getLoc(), APFloat(1.0), /*width=*/1);

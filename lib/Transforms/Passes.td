@@ -144,14 +144,14 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
     An `attend_backward` becomes three attends with other roles, each only where it is used: with
     v~ = [v, 1] and dN~ = [dN, dZ]
 
-        dphi_q = attend(query dN~, key v~, value phi_k)
-        dphi_k = attend(query v~, key dN~, value phi_q)
-        dv     = attend(query phi_k, key phi_q, value dN)
+        dphi_q = attend(query dN~, key v~, value phi_k)      causal
+        dphi_k = attend(query v~, key dN~, value phi_q)      anticausal
+        dv     = attend(query phi_k, key phi_q, value dN)    anticausal
 
-    What has products among its features, local vectors, states, or a decay whose gradient is asked for stays
-    as it is, and so does what is causal as long as no attend goes backwards. An expanded entry has
-    as many heads and positions of keys as of queries, whatever its grouping allowed: vectors of
-    either side are queries and keys in it.
+    and with the full mask all are full. What has products among its features, local vectors, states, or
+    a decay whose gradient is asked for stays as it is. An expanded entry has as many heads and
+    positions of keys as of queries, whatever its grouping allowed: vectors of either side are
+    queries and keys in it.
 
     Numeric contract: exact, up to rounding.
 
@@ -173,8 +173,7 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let description = [{
     Symmetric powers of degree two become those of the same scores with a `block`: tuples of whole
     blocks, every product inside. They have more features, as some stand twice, but those of a
-    tuple are an outer product: tensor cores' fragments of it are products of few registers. That is
-    so with sequences of bf16; those of other types keep their features, which go through memory.
+    tuple are an outer product: tensor cores' fragments of it are products of few registers.
     Where an attention asks for a state, its features stay as they are written.
 
     Numeric contract: reassociating. Scores are equal up to rounding.
@@ -191,7 +190,7 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"block", "block", "int64_t", "8", "Numbers in a block">,
-    Option<"growth", "growth", "double", "1.5",
+    Option<"growth", "growth", "double", "1.25",
            "How many times as many features there may be after it">,
   ];
 }

@@ -51,6 +51,23 @@ polyattn.attention @side_by_side(%q: tensor<?x?x?x4xf32>, %d_o: tensor<?x?x?x4xf
   return %r#2, %r#3 : [4], [4]
 }
 
+// Keys see their queries from behind, with the same decays.
+// CHECK-LABEL: polyattn.attention @causal
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[Y:%.*]] = read %k
+// CHECK:         [[DQ:%.*]] = attend query [[Y]] key [[Y]] value [[X]] decay %g causal normalize <none>
+// CHECK:         [[DK:%.*]] = attend query [[Y]] key [[Y]] value [[X]] decay %g anticausal normalize <none>
+// CHECK:         [[DV:%.*]] = attend query [[X]] key [[X]] value [[Y]] decay %g anticausal normalize <none>
+// CHECK:         return [[DQ]], [[DK]], [[DV]]
+polyattn.attention @causal(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_q: tensor<?x?x?x4xf32>, d_k: tensor<?x?x?x4xf32>, d_v: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %y gradient %y decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  return %b#0, %b#1, %b#2 : [4], [4], [4]
+}
+
 // Products, states and gradients of decays stay.
 // CHECK-LABEL: polyattn.attention @stays
 // CHECK-COUNT-2: attend_backward

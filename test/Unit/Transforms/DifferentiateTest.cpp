@@ -460,7 +460,10 @@ TEST_P(Expanded, AgreesWithTheOracle) {
 
 INSTANTIATE_TEST_SUITE_P(
     Differentiate, Expanded,
-    testing::Values("full normalize <none>",
+    testing::Values("causal normalize <none> {grouping = #polyattn.grouping<block>}",
+                    "causal normalize <sum, eps = 0.1, reduce = mean> {signed_scores,"
+                    " decay_factors = array<f64: 0.5, 0.9>}",
+                    "full normalize <none>",
                     "full normalize <none, reduce = mean>"
                     " {grouping = #polyattn.grouping<block>}",
                     "full normalize <sum, eps = 0.1> {score_scale = 0.3, signed_scores}",
