@@ -31,7 +31,6 @@ public:
   /// Random numbers.
   explicit Choices(uint64_t seed) : engine(seed) {}
   /// Those that were chosen before, then zeros.
-  // NOLINTNEXTLINE(bugprone-random-generator-seed): nothing is drawn then
   explicit Choices(Numbers given) : given(std::move(given)) {}
 
   /// One of 0 to count - 1.

@@ -178,6 +178,7 @@ private:
     if (!done)
       return conclude(entry, Outcome::Wrong, llvm::toString(done.takeError()));
     std::vector<Array> arrays;
+    arrays.reserve(tensors.size());
     for (const HostTensor &tensor : tensors)
       arrays.push_back(toArray(tensor));
     compare(judge, arrays, entry);
@@ -187,8 +188,11 @@ private:
     SmallVector<int64_t> index(array.shape.size(), 0);
     for (double &x : array.data) {
       visit(index, x);
-      for (size_t d = index.size(); d-- > 0 && ++index[d] == array.shape[d];)
+      for (size_t d = index.size(); d-- > 0;) {
+        if (++index[d] < array.shape[d])
+          break;
         index[d] = 0;
+      }
     }
   }
 

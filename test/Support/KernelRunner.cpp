@@ -191,6 +191,7 @@ Kernel::Kernel(const std::string &text, const polyattn::MachineDescription &mach
 POLYATTN_CALLS_GENERATED_CODE
 void Kernel::run(const std::vector<TestTensor *> &tensors, int64_t begin, int64_t end) {
   std::vector<void *> pointers;
+  pointers.reserve(tensors.size());
   for (TestTensor *tensor : tensors)
     pointers.push_back(tensor->descriptor());
   int64_t size = (scratch + 63) / 64 * 64;
