@@ -19,7 +19,8 @@ static constexpr int64_t kWorkspaceCapacity = int64_t(1) << 30;
 KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options,
                                const MemoryPlan &plan)
     : kernel(kernel), options(options), plan(plan), placement(kernel, options.warps, plan),
-      e(kernel.getLoc(), kernel.getContext()), shared(kAlignment, options.sharedBytes, plan.sharedOffsets),
+      e(kernel.getLoc(), kernel.getContext()),
+      shared(kAlignment, options.sharedBytes, plan.sharedOffsets),
       workspace(kAlignment, kWorkspaceCapacity) {}
 
 LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
