@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion.h"
+#include "lib/Conversion/Analysis/Deferral.h"
 #include "lib/Conversion/Analysis/Liveness.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 
@@ -35,7 +36,7 @@ int64_t polyattn::tile_to_vector::instructionsOfElement(MapOp map) {
 // Views
 //===----------------------------------------------------------------------===//
 
-bool Fusion::isView(Value value) {
+bool Fusion::isView(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
@@ -49,13 +50,16 @@ bool Fusion::isView(Value value) {
            !isa_and_nonnull<SliceOp>(viewed(transpose.getSource()).getDefiningOp()) &&
            !isa_and_nonnull<SliceOp>(transpose.getSource().getDefiningOp());
   }
-  // Nothing looks at the zeros, so that they need not be written.
-  if (auto mask = dyn_cast<CausalMaskOp>(op))
-    return !isDeferred(value) && needsNoZeros(mask);
-  return false;
+  auto mask = dyn_cast<CausalMaskOp>(op);
+  return mask && isMaskView(mask);
 }
 
-Value Fusion::viewed(Value value) {
+/// Nothing looks at the zeros, so that they need not be written.
+bool Fusion::isMaskView(CausalMaskOp mask) const {
+  return !isDeferred(mask.getResult()) && needsNoZeros(mask);
+}
+
+Value Fusion::viewed(Value value) const {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<SliceOp, TransposeOp, CausalMaskOp>(op) || !isView(value))
       break;
@@ -64,7 +68,7 @@ Value Fusion::viewed(Value value) {
   return value;
 }
 
-bool Fusion::needsOnly(Value value, Triangle triangle) {
+bool Fusion::needsOnly(Value value, Triangle triangle) const {
   TileType type = tileType(value);
   if (type.getRows() != type.getColumns() || type.getRows() == 1 || value.use_empty())
     return false;
@@ -87,29 +91,45 @@ bool Fusion::needsOnly(Value value, Triangle triangle) {
 // Deferral
 //===----------------------------------------------------------------------===//
 
-bool Fusion::containsDot(Value value) {
-  Operation *op = value.getDefiningOp();
-  // Whether these are deferred is what their users are asked for.
-  if (!op || isa<ConstantOp, PositionsOp>(op) || !isDeferred(value))
-    return false;
-  return isa<DotOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
-           return tileType(operand) && containsDot(operand);
-         });
+/// In program order values are deferred into users that take them in as these stand. A mask that
+/// is a view takes in nothing after all, which is known once it is known where the mask itself is
+/// computed: users come after what they use, so that going back through the values tells.
+Fusion::Fusion(KernelOp kernel) {
+  SmallVector<Value> order;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (tileType(result) && isDeferrable(result)) {
+        deferred.insert(result);
+        order.push_back(result);
+      }
+  });
+  for (Value value : llvm::reverse(order))
+    if (llvm::any_of(value.getUsers(), [&](Operation *user) {
+          auto mask = dyn_cast<CausalMaskOp>(user);
+          return mask && isMaskView(mask);
+        }))
+      deferred.erase(value);
 }
 
-bool Fusion::readsBuffer(Value value) {
+bool Fusion::isDeferrable(Value value) const {
   Operation *op = value.getDefiningOp();
-  if (!op || isa<ConstantOp, PositionsOp>(op))
+  if (value.use_empty())
     return false;
-  if (isa<ReadOp>(op))
-    return true;
-  if (!isView(value) && !isDeferred(value))
+  if (isa<ConstantOp, PositionsOp>(op))
+    return llvm::all_of(value.getUses(), [&](OpOperand &use) { return accepts(use, value); });
+  if (!isa<DotOp, MapOp, CausalMaskOp, ExpandOp>(op) || !value.hasOneUse())
     return false;
-  return llvm::any_of(op->getOperands(),
-                      [&](Value operand) { return tileType(operand) && readsBuffer(operand); });
+  // A matrix times a column is computed by rows, in a nest of its own.
+  if (auto dot = dyn_cast<DotOp>(op); dot && isColumnVector(dot.getResult().getType()))
+    if (!dot.getLhsTransposed())
+      return false;
+  return canMoveToUsers(
+      value, [&](Value operand) { return isPassedOn(operand); },
+      [&](OpOperand &use) { return accepts(use, value) && fitsInto(use.getOwner(), value); });
 }
 
-bool Fusion::accepts(OpOperand &use, Value producer) {
+/// Whether the user can compute its operand at the elements that it needs.
+bool Fusion::accepts(OpOperand &use, Value producer) const {
   Operation *user = use.getOwner();
   bool constant = isa<ConstantOp>(producer.getDefiningOp());
   if (auto map = dyn_cast<MapOp>(user)) {
@@ -117,16 +137,17 @@ bool Fusion::accepts(OpOperand &use, Value producer) {
       return true;
     if (isa<PositionsOp>(producer.getDefiningOp()))
       return tileType(producer).getColumns() == map.getResult().getType().getColumns();
-    return sameShape(producer, map.getResult()) && !(isExpensive(map) && containsDot(producer));
+    return sameShape(producer, map.getResult()) && !(isExpensive(map) && evaluatesDot(producer));
   }
-  if (auto mask = dyn_cast<CausalMaskOp>(user))
-    return isDeferred(mask.getResult()) || !needsNoZeros(mask);
+  // Unless it turns out to be a view.
+  if (isa<CausalMaskOp>(user))
+    return true;
   if (isa<ReduceOp>(user))
-    return !containsDot(producer);
+    return !evaluatesDot(producer);
   if (isa<StoreOp, ConcatOp>(user))
     return true;
-  if (auto write = dyn_cast<WriteOp>(user))
-    return !readsBuffer(producer);
+  if (isa<WriteOp>(user))
+    return !readsBuffer(producer, [&](Value operand) { return isPassedOn(operand); });
   if (auto dot = dyn_cast<DotOp>(user))
     return dot.getAcc() && use.getOperandNumber() == 2;
   if (auto accumulate = dyn_cast<AccumulateOp>(user))
@@ -138,27 +159,17 @@ bool Fusion::accepts(OpOperand &use, Value producer) {
   return false;
 }
 
-bool Fusion::isDeferred(Value value) {
-  auto known = deferred.find(value);
-  if (known != deferred.end())
-    return known->second;
-  bool result = computeDeferred(value);
-  conclude(value, result);
-  return result;
+/// Whether evaluating `value` where it is used computes a product.
+bool Fusion::evaluatesDot(Value value) const {
+  return countEvaluated(
+      value, [&](Value operand) { return isDeferred(operand); },
+      [](Operation *op) { return isa<DotOp>(op); });
 }
 
-void Fusion::conclude(Value value, bool isDeferred) {
-  if (deferred.insert_or_assign(value, isDeferred).second)
-    conclusions.push_back(value);
-}
-
-void Fusion::forgetFrom(size_t conclusion) {
-  while (conclusions.size() > conclusion)
-    deferred.erase(conclusions.pop_back_val());
-}
+bool Fusion::containsDot(Value value) const { return isDeferred(value) && evaluatesDot(value); }
 
 /// For an element of `value`, with those of what is deferred into it.
-int64_t Fusion::instructionsOf(Value value) {
+int64_t Fusion::instructionsOf(Value value) const {
   Operation *op = value.getDefiningOp();
   auto map = dyn_cast_or_null<MapOp>(op);
   int64_t count = map ? instructionsOfElement(map) : 1;
@@ -170,52 +181,23 @@ int64_t Fusion::instructionsOf(Value value) {
 }
 
 /// Whether `value` leaves room for the other operands.
-bool Fusion::fitsInto(Operation *user, Value value) {
+bool Fusion::fitsInto(Operation *user, Value value) const {
   int64_t tiles = llvm::count_if(user->getOperands(), tileType);
   return instructionsOf(value) <= kMostInstructions / std::max<int64_t>(tiles, 1);
-}
-
-bool Fusion::computeDeferred(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || value.use_empty())
-    return false;
-  if (isa<ConstantOp, PositionsOp>(op))
-    return llvm::all_of(value.getUses(), [&](OpOperand &use) { return accepts(use, value); });
-  if (!isa<DotOp, MapOp, CausalMaskOp, ExpandOp>(op) || !value.hasOneUse())
-    return false;
-  // A matrix times a column is computed by rows, in a nest of its own.
-  if (auto dot = dyn_cast<DotOp>(op); dot && isColumnVector(dot.getResult().getType()))
-    if (!dot.getLhsTransposed())
-      return false;
-  OpOperand &use = *value.use_begin();
-  Operation *user = use.getOwner();
-  if (user->getBlock() != op->getBlock())
-    return false;
-  // An op asks what its own operands contain, and they whether it is deferred: assume that it is,
-  // and forget what was concluded from that where it is not.
-  size_t before = conclusions.size();
-  conclude(value, true);
-  bool accepted = accepts(use, value) && fitsInto(user, value), reads = readsBuffer(value);
-  if (!accepted || reads)
-    forgetFrom(before);
-  if (!accepted)
-    return false;
-  // Moving the computation to the user must not move it across a write to what it reads.
-  return !reads || !writesBuffersBetween(op, user);
 }
 
 //===----------------------------------------------------------------------===//
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-Operation *Fusion::lastUse(Value value) {
+Operation *Fusion::lastUse(Value value) const {
   return polyattn::lastUse(value, [&](Value result) {
     return isView(result) ||
            (isDeferred(result) && !isa<ConstantOp, PositionsOp>(result.getDefiningOp()));
   });
 }
 
-bool Fusion::readsInPlace(Value root, Value leaf) {
+bool Fusion::readsInPlace(Value root, Value leaf) const {
   Operation *op = root.getDefiningOp();
   if (!op)
     return true;
@@ -233,7 +215,7 @@ bool Fusion::readsInPlace(Value root, Value leaf) {
   return true;
 }
 
-Value Fusion::carriedDestination(Value value) {
+Value Fusion::carriedDestination(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op || isView(value))
     return {};

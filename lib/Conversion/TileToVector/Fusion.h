@@ -23,44 +23,44 @@ public:
   /// Strips of this many rows are produced and used at once where a whole block would leave L1.
   static constexpr int64_t kStripRows = 8;
 
-  bool isDeferred(mlir::Value value);
-  bool isView(mlir::Value value);
+  explicit Fusion(tile::KernelOp kernel);
+
+  bool isDeferred(mlir::Value value) const { return deferred.contains(value); }
+  bool isView(mlir::Value value) const;
 
   /// Whether nothing reads the entries outside of a triangle.
-  bool needsOnly(mlir::Value value, tile::Triangle triangle);
+  bool needsOnly(mlir::Value value, tile::Triangle triangle) const;
   /// Of a mask: whether nothing reads what it makes zero.
-  bool needsNoZeros(tile::CausalMaskOp mask) {
+  bool needsNoZeros(tile::CausalMaskOp mask) const {
     return needsOnly(mask.getResult(), mask.getTriangle());
   }
 
   /// Whether a product is computed while `value` is evaluated.
-  bool containsDot(mlir::Value value);
+  bool containsDot(mlir::Value value) const;
 
   /// The last op in the block of `value` that reads its memory, in program order.
-  mlir::Operation *lastUse(mlir::Value value);
+  mlir::Operation *lastUse(mlir::Value value) const;
 
   /// Whether evaluating `root` reads `leaf` at the position that is being computed only, so that
   /// the result may take its place.
-  bool readsInPlace(mlir::Value root, mlir::Value leaf);
+  bool readsInPlace(mlir::Value root, mlir::Value leaf) const;
 
   /// The value whose memory a chain of views shows.
-  mlir::Value viewed(mlir::Value value);
+  mlir::Value viewed(mlir::Value value) const;
 
   /// The loop-carried value whose memory `value` may be computed into, or null.
-  mlir::Value carriedDestination(mlir::Value value);
+  mlir::Value carriedDestination(mlir::Value value) const;
 
 private:
-  bool accepts(mlir::OpOperand &use, mlir::Value producer);
-  bool readsBuffer(mlir::Value value);
-  bool computeDeferred(mlir::Value value);
-  void conclude(mlir::Value value, bool isDeferred);
-  void forgetFrom(size_t conclusion);
-  int64_t instructionsOf(mlir::Value value);
-  bool fitsInto(mlir::Operation *user, mlir::Value value);
+  bool isDeferrable(mlir::Value value) const;
+  bool isMaskView(tile::CausalMaskOp mask) const;
+  bool accepts(mlir::OpOperand &use, mlir::Value producer) const;
+  bool evaluatesDot(mlir::Value value) const;
+  bool isPassedOn(mlir::Value value) const { return isView(value) || isDeferred(value); }
+  int64_t instructionsOf(mlir::Value value) const;
+  bool fitsInto(mlir::Operation *user, mlir::Value value) const;
 
-  llvm::DenseMap<mlir::Value, bool> deferred;
-  /// The keys of `deferred`, oldest first.
-  llvm::SmallVector<mlir::Value> conclusions;
+  llvm::DenseSet<mlir::Value> deferred;
 };
 
 /// About how many instructions an element of a map takes.

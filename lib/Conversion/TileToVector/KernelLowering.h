@@ -35,7 +35,8 @@ struct Source {
 class KernelLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const MachineDescription &machine)
-      : kernel(kernel), e(kernel.getLoc(), kernel.getContext(), machine), scratch(64) {}
+      : kernel(kernel), e(kernel.getLoc(), kernel.getContext(), machine), fusion(kernel),
+        scratch(64) {}
 
   /// Adds the function to `module` or reports what is not supported.
   mlir::LogicalResult run(mlir::ModuleOp module);

@@ -8,6 +8,7 @@
 #include "Placement.h"
 #include "FeatureRuns.h"
 #include "Layout.h"
+#include "lib/Conversion/Analysis/Deferral.h"
 #include "polyattn/Target/GPUDescription.h"
 
 using namespace mlir;
@@ -29,8 +30,21 @@ static bool isTrivial(Operation *op) {
 Placement::Placement(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
     : warps(warps), plan(plan) {
   std::tie(kind, split) = operandsOf(kernel);
+  chooseDistantWeights(kernel);
+  // What is decided of a value depends on values before it.
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+        if (tileType(argument))
+          places[argument] = decideCarried(loop, i);
+    for (Value result : op->getResults())
+      if (tileType(result))
+        places[result] = decide(result);
+  });
+}
 
-  // Weights stay in memory as far as they fit, in program order.
+/// Weights stay in memory as far as they fit, in program order.
+void Placement::chooseDistantWeights(KernelOp kernel) {
   int64_t weightBytes = plan.weightBytes;
   kernel.walk([&](LoadOp load) {
     if (load->getParentOp() != kernel || isVector(load.getResult()))
@@ -46,21 +60,14 @@ Placement::Placement(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
   });
 }
 
-Place Placement::of(Value value) {
+Place Placement::of(Value value) const {
   auto known = places.find(value);
-  if (known != places.end())
-    return known->second;
-  Place place = decide(value);
-  places[value] = place;
-  return place;
+  assert(known != places.end() && "no tile of the kernel, or one behind what is being decided");
+  return known->second;
 }
 
-Place Placement::decide(Value value) {
+Place Placement::decide(Value value) const {
   Operation *op = value.getDefiningOp();
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return decideCarried(loop, argument.getArgNumber() - loop.getNumInductionVars());
-  }
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return decideCarried(loop, cast<OpResult>(value).getResultNumber());
   if (isTrivial(op))
@@ -81,13 +88,13 @@ Place Placement::decide(Value value) {
   return isProduct && fitsRegisters(value) ? Place::Registers : Place::Memory;
 }
 
-Place Placement::decideCarried(scf::ForOp loop, unsigned i) {
+Place Placement::decideCarried(scf::ForOp loop, unsigned i) const {
   Value inside = loop.getRegionIterArg(i), after = loop.getResult(i);
   bool registers = !isVector(inside) && fitsRegisters(inside) && fitsRegisters(after);
   return registers ? Place::Registers : Place::Memory;
 }
 
-Place Placement::decideLoad(LoadOp load) {
+Place Placement::decideLoad(LoadOp load) const {
   if (distantWeights.contains(load))
     return Place::Deferred;
   Value value = load.getResult();
@@ -95,33 +102,31 @@ Place Placement::decideLoad(LoadOp load) {
     return Place::Memory;
   OpOperand &use = *value.use_begin();
   bool near = use.getOwner()->getBlock() == load->getBlock();
-  places[value] = Place::Deferred; // what `accepts` asks about
   bool deferred = near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
                   accepts(use, value);
-  places.erase(value);
   return deferred ? Place::Deferred : Place::Memory;
 }
 
 /// Whether `user` can compute its operand at the elements that it needs.
-bool Placement::accepts(OpOperand &use, Value producer) {
+bool Placement::accepts(OpOperand &use, Value producer) const {
   Operation *user = use.getOwner();
   if (auto map = dyn_cast<MapOp>(user))
     return sameShape(producer, map.getResult());
   if (isa<CausalMaskOp, StoreOp, ConcatOp, ClusterSumOp, scf::ForOp, scf::YieldOp>(user))
     return true;
   if (isa<ReduceOp, CumulativeSumOp>(user))
-    return !needsWarpGrid(producer);
+    return !evaluatesOnWarpGrid(producer);
   if (isa<WriteOp>(user))
-    return !readsBuffer(producer);
+    return !readsBuffer(producer, [&](Value operand) { return isDeferred(operand); });
   if (auto dot = dyn_cast<DotOp>(user))
     return dot.getAcc() && use.getOperandNumber() == 2 &&
-           (isMatrixProduct(dot) || !needsWarpGrid(producer));
+           (isMatrixProduct(dot) || !evaluatesOnWarpGrid(producer));
   return false;
 }
 
 /// Whether reading what a value is computed from takes half of what reading the value would, and
 /// computing it little: then each user does that.
-bool Placement::isCheapAgain(Value value) {
+bool Placement::isCheapAgain(Value value) const {
   auto map = value.getDefiningOp<MapOp>();
   if (!map || elementType(value) == BFloat16Type::get(value.getContext()))
     return false;
@@ -173,7 +178,7 @@ static bool formsFeatures(OpOperand &use) {
   return isLeftFactor(use);
 }
 
-bool Placement::isFormedByProducts(ExpandOp expand) {
+bool Placement::isFormedByProducts(ExpandOp expand) const {
   Value features = expand.getResult();
   if (kind != warp::OperandKind::BF16 || isVector(features) ||
       of(expand.getSource()) != Place::Memory || !FeatureRuns::of(expand))
@@ -184,7 +189,7 @@ bool Placement::isFormedByProducts(ExpandOp expand) {
          llvm::any_of(features.getUses(), isLeftFactor);
 }
 
-bool Placement::isDeferrable(Value value) {
+bool Placement::isDeferrable(Value value) const {
   Operation *op = value.getDefiningOp();
   if (auto expand = dyn_cast<ExpandOp>(op); expand && isFormedByProducts(expand))
     return true;
@@ -194,36 +199,17 @@ bool Placement::isDeferrable(Value value) {
     return false;
   if (auto dot = dyn_cast<DotOp>(op); dot && !isMatrixProduct(dot))
     return false;
-  auto allows = [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (user->getBlock() != op->getBlock())
-      return false;
-    places[value] = Place::Deferred; // what `accepts` and `readsBuffer` ask about
-    bool accepted = accepts(use, value), reads = readsBuffer(value);
-    places.erase(value);
-    // A loop keeps one copy of what it carries; products go there at once.
-    if (!accepted || (isa<scf::ForOp, scf::YieldOp>(user) && isa<DotOp>(op)))
-      return false;
-    // Moving the computation to the user must not move it across a write to what it reads.
-    return !reads || !writesBuffersBetween(op, user);
-  };
-  return llvm::all_of(value.getUses(), allows);
-}
-
-bool Placement::readsBuffer(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (of(value) != Place::Deferred)
-    return false;
-  if (isa<ReadOp>(op))
-    return true;
-  return llvm::any_of(op->getOperands(),
-                      [&](Value operand) { return tileType(operand) && readsBuffer(operand); });
+  return canMoveToUsers(
+      value, [&](Value operand) { return isDeferred(operand); },
+      [&](OpOperand &use) {
+        // A loop keeps one copy of what it carries; products go there at once.
+        bool carriesProduct = isa<scf::ForOp, scf::YieldOp>(use.getOwner()) && isa<DotOp>(op);
+        return !carriesProduct && accepts(use, value);
+      });
 }
 
 // All users must compute on the same accumulators.
-bool Placement::fitsRegisters(Value value) {
+bool Placement::fitsRegisters(Value value) const {
   TileType type = tileType(value);
   if (WarpGrid::of(type.getRows(), type.getColumns(), warps).registers() >
       GPUDescription::maxAccumulatorsOfValue)
@@ -240,38 +226,45 @@ bool Placement::fitsRegisters(Value value) {
   });
 }
 
-bool Placement::needsWarpGrid(Value value) { return readsRegisters(value) || countDots(value) > 0; }
+/// Whether a value that is computed where it is used needs these elements.
+bool Placement::evaluatesOnWarpGrid(Value value) const {
+  return computesFromRegisters(value) || countDotsInside(value) > 0;
+}
 
-bool Placement::readsRegisters(Value value) {
+bool Placement::needsWarpGrid(Value value) const {
+  return readsRegisters(value) || countDots(value) > 0;
+}
+
+bool Placement::readsRegisters(Value value) const {
   if (of(value) == Place::Registers)
     return true;
   return of(value) == Place::Deferred && computesFromRegisters(value);
 }
 
-bool Placement::computesFromRegisters(Value value) {
+bool Placement::computesFromRegisters(Value value) const {
   Operation *op = value.getDefiningOp();
   return isa_and_nonnull<MapOp, CausalMaskOp, DotOp>(op) &&
          llvm::any_of(op->getOperands(),
                       [&](Value operand) { return tileType(operand) && readsRegisters(operand); });
 }
 
-int64_t Placement::countDots(Value value) {
+int64_t Placement::countDots(Value value) const {
   return of(value) == Place::Deferred ? countDotsInside(value) : 0;
 }
 
-int64_t Placement::countDotsInside(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || isView(op))
-    return 0;
-  auto dot = dyn_cast<DotOp>(op);
-  int64_t count = dot && isMatrixProduct(dot);
-  for (Value operand : op->getOperands())
-    if (tileType(operand))
-      count += countDots(operand);
-  return count;
+int64_t Placement::countDotsInside(Value value) const {
+  auto isMatrixDot = [](Operation *op) {
+    auto dot = dyn_cast<DotOp>(op);
+    return dot && isMatrixProduct(dot);
+  };
+  // Views show what is in memory, or in the loop around.
+  auto isPassedOn = [&](Value operand) {
+    return isDeferred(operand) && !isView(operand.getDefiningOp());
+  };
+  return isView(value.getDefiningOp()) ? 0 : countEvaluated(value, isPassedOn, isMatrixDot);
 }
 
-bool Placement::isOperand(Value value) {
+bool Placement::isOperand(Value value) const {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (auto dot = dyn_cast<DotOp>(user))
@@ -284,13 +277,13 @@ bool Placement::isOperand(Value value) {
 
 /// A part of a state that products read, where shared memory has no copy of the whole: it is read
 /// once, in order, and not by each warp as its fragments want it.
-bool Placement::needsStaging(ReadOp read) {
+bool Placement::needsStaging(ReadOp read) const {
   return kind == warp::OperandKind::BF16 && !isVector(read.getResult()) &&
          isOperand(read.getResult()) &&
          !plan.operandCopies.contains(read.getBuffer().getDefiningOp());
 }
 
-bool Placement::leavesSource(SliceOp slice) {
+bool Placement::leavesSource(SliceOp slice) const {
   TileType source = slice.getSource().getType(), window = slice.getResult().getType();
   auto leaves = [](Value start, int64_t size, int64_t whole) {
     int64_t multiple = knownDivisor(start), last = (whole - size) / multiple * multiple;
@@ -302,14 +295,14 @@ bool Placement::leavesSource(SliceOp slice) {
          leaves(slice.getColumn(), window.getColumns(), source.getColumns());
 }
 
-bool Placement::isReadByProducts(BufferOp buffer) {
+bool Placement::isReadByProducts(BufferOp buffer) const {
   return kind == warp::OperandKind::BF16 && buffer.getResult().getType().getColumns() > 1 &&
          llvm::any_of(buffer->getUsers(), [&](Operation *user) {
            return isa<ReadOp>(user) && isOperand(user->getResult(0));
          });
 }
 
-Type Placement::elementType(Value value) {
+Type Placement::elementType(Value value) const {
   Type f32 = Float32Type::get(value.getContext()), bf16 = BFloat16Type::get(value.getContext());
   if (kind != warp::OperandKind::BF16 || isVector(value))
     return f32;
@@ -322,7 +315,7 @@ Type Placement::elementType(Value value) {
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-Operation *Placement::lastUse(Value value) {
+Operation *Placement::lastUse(Value value) const {
   return polyattn::lastUse(value, [&](Value result) {
     return !isTrivial(result.getDefiningOp()) && of(result) == Place::Deferred;
   });

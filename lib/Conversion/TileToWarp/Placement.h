@@ -43,44 +43,46 @@ class Placement {
 public:
   Placement(tile::KernelOp kernel, int64_t warps, const MemoryPlan &plan);
 
-  Place of(mlir::Value value);
+  Place of(mlir::Value value) const;
   /// What the tensor cores multiply.
   warp::OperandKind operandKind() const { return kind; }
   /// Whether factors are cut in two, so that products have the precision of f32.
   bool splitsOperands() const { return split; }
   /// The type of a value in memory.
-  mlir::Type elementType(mlir::Value value);
+  mlir::Type elementType(mlir::Value value) const;
   /// Whether bf16 products have a window of this buffer as a factor.
-  bool isReadByProducts(tile::BufferOp buffer);
+  bool isReadByProducts(tile::BufferOp buffer) const;
   /// Whether every user of these features is a product, or a sum, that forms them in registers:
   /// they are never in memory.
-  bool isFormedByProducts(tile::ExpandOp expand);
+  bool isFormedByProducts(tile::ExpandOp expand) const;
   /// Whether evaluating a value computes a product or reads accumulators: then it is evaluated as
   /// these lie.
-  bool needsWarpGrid(mlir::Value value);
-  bool readsRegisters(mlir::Value value);
+  bool needsWarpGrid(mlir::Value value) const;
+  bool readsRegisters(mlir::Value value) const;
   /// The number of products that evaluating `value` computes.
-  int64_t countDots(mlir::Value value);
+  int64_t countDots(mlir::Value value) const;
   /// The same of computing a value that will then be kept.
-  bool computesFromRegisters(mlir::Value value);
-  int64_t countDotsInside(mlir::Value value);
+  bool computesFromRegisters(mlir::Value value) const;
+  int64_t countDotsInside(mlir::Value value) const;
   /// Whether whole pieces that cover a window read more than its source has with its padding: such
   /// a window is kept, in memory of its own.
-  bool leavesSource(tile::SliceOp slice);
+  bool leavesSource(tile::SliceOp slice) const;
   /// The last op in the block of `value` that reads its memory, in program order.
-  mlir::Operation *lastUse(mlir::Value value);
+  mlir::Operation *lastUse(mlir::Value value) const;
 
 private:
-  Place decide(mlir::Value value);
-  Place decideLoad(tile::LoadOp load);
-  Place decideCarried(mlir::scf::ForOp loop, unsigned i);
-  bool isCheapAgain(mlir::Value value);
-  bool isDeferrable(mlir::Value value);
-  bool accepts(mlir::OpOperand &use, mlir::Value producer);
-  bool fitsRegisters(mlir::Value value);
-  bool readsBuffer(mlir::Value value);
-  bool isOperand(mlir::Value value);
-  bool needsStaging(tile::ReadOp read);
+  void chooseDistantWeights(tile::KernelOp kernel);
+  Place decide(mlir::Value value) const;
+  Place decideLoad(tile::LoadOp load) const;
+  Place decideCarried(mlir::scf::ForOp loop, unsigned i) const;
+  bool isCheapAgain(mlir::Value value) const;
+  bool isDeferrable(mlir::Value value) const;
+  bool accepts(mlir::OpOperand &use, mlir::Value producer) const;
+  bool fitsRegisters(mlir::Value value) const;
+  bool isDeferred(mlir::Value value) const { return of(value) == Place::Deferred; }
+  bool evaluatesOnWarpGrid(mlir::Value value) const;
+  bool isOperand(mlir::Value value) const;
+  bool needsStaging(tile::ReadOp read) const;
 
   llvm::DenseMap<mlir::Value, Place> places;
   int64_t warps;
