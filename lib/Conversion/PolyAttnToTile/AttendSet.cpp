@@ -9,6 +9,7 @@
 #include "Dependencies.h"
 #include "FeaturePlan.h"
 #include "polyattn/Entry/Signature.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -32,6 +33,18 @@ static bool dependsOnAttend(Value vector) {
   return walkDependencies(vector, [](Value value) {
     return value.getDefiningOp<AttendOp>() ? WalkResult::interrupt() : WalkResult::advance();
   });
+}
+
+/// The attends that a value is computed from; not those that these are computed from.
+static llvm::SetVector<AttendOp> nearestAttends(Value vector) {
+  llvm::SetVector<AttendOp> attends;
+  walkDependencies(vector, [&](Value value) {
+    auto attend = value.getDefiningOp<AttendOp>();
+    if (attend)
+      attends.insert(attend);
+    return attend ? WalkResult::skip() : WalkResult::advance();
+  });
+  return attends;
 }
 
 /// The tensors that give positions and heads.
@@ -65,12 +78,9 @@ LogicalResult AttendSet::findSequences(AttentionOp attention) {
 
 /// Checks one attend beside those before it.
 LogicalResult AttendSet::add(AttendOp attend) {
-  if (attend.getMask() != first().getMask())
-    return attend.emitError("attends of one attention must have the same mask: one program goes "
-                            "over the positions once, for all of them");
   if (attend.getGrouping() != first().getGrouping())
-    return attend.emitError("attends of one attention must have the same grouping: one program "
-                            "reads the keys of one head, for all of them");
+    return attend.emitError("attends of one mask must have the same grouping: one program reads "
+                            "the keys of one head, for all of them");
   for (Value operand : attend.getOperands())
     if (dependsOnAttend(operand))
       return attend.emitError("an attend of what another attend computes needs an entry of its "
@@ -96,41 +106,62 @@ LogicalResult AttendSet::add(AttendOp attend) {
   return success();
 }
 
-FailureOr<AttendSet> AttendSet::of(AttentionOp attention) {
-  llvm::Expected<Signature> signature = signatureOf(attention);
-  if (!signature)
-    return attention.emitError(llvm::toString(signature.takeError()));
-  AttendSet set;
-  for (Operation &op : attention.getBody().front()) {
-    if (isa<AttendBackwardOp, WeightGradientOp>(op))
-      return op.emitError("has no block programs yet");
-    if (auto attend = dyn_cast<AttendOp>(op)) {
-      if (attend.getFactors())
-        return attend.emitError("a row's factors have no block programs yet");
-      set.attends.push_back(attend);
-    }
-  }
-  if (set.attends.empty())
-    return attention.emitError("there is no `attend` in this attention");
-
-  KernelTensors &tensors = set.tensors;
+/// What the attends have in common, and whether they can be computed together.
+LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
   llvm::append_range(tensors.names, attention.getArgNames());
   llvm::append_range(tensors.names, attention.getResultNames());
   llvm::append_range(tensors.types, attention.getBody().getArgumentTypes());
   tensors.inputs = tensors.types.size();
   for (auto type : attention.getResultTypes().getAsValueRange<TypeAttr>())
     tensors.types.push_back(type);
-  tensors.interleaved = set.first().getGrouping() == Grouping::Interleaved;
-  tensors.sameHeads = signature->sameHeads;
+  tensors.interleaved = first().getGrouping() == Grouping::Interleaved;
+  tensors.sameHeads = sameHeads;
   if (BlockArgument position = attention.getFirstPositionArgument())
     tensors.firstPosition = position.getArgNumber();
-
-  if (failed(set.findSequences(attention)))
+  if (failed(findSequences(attention)))
     return failure();
-  for (AttendOp attend : set.attends)
-    if (failed(set.add(attend)))
+  for (AttendOp attend : attends)
+    if (failed(add(attend)))
       return failure();
-  return set;
+  return success();
+}
+
+FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  std::vector<AttendSet> sets;
+  auto setOf = [&](Mask mask) -> AttendSet & {
+    auto found = llvm::find_if(sets, [&](const AttendSet &set) { return set.mask() == mask; });
+    return found == sets.end() ? sets.emplace_back() : *found;
+  };
+  for (Operation &op : attention.getBody().front()) {
+    if (isa<AttendBackwardOp, WeightGradientOp>(op))
+      return op.emitError("has no block programs yet");
+    if (auto attend = dyn_cast<AttendOp>(op)) {
+      if (attend.getFactors())
+        return attend.emitError("a row's factors have no block programs yet");
+      setOf(attend.getMask()).attends.push_back(attend);
+    }
+  }
+  if (sets.empty())
+    return attention.emitError("there is no `attend` in this attention");
+  for (Value result : sets[0].returned()) {
+    std::optional<Mask> mask;
+    for (AttendOp attend : nearestAttends(result)) {
+      if (mask && attend.getMask() != mask)
+        return attend.emitError(
+            "a result is computed from attends of different masks: the programs "
+            "of one have not computed it when those of the other end");
+      mask = attend.getMask();
+    }
+    for (AttendSet &set : sets)
+      set.computes.push_back(set.mask() == mask.value_or(sets[0].mask()));
+  }
+  for (AttendSet &set : sets)
+    if (failed(set.complete(attention, signature->sameHeads)))
+      return failure();
+  return sets;
 }
 
 OperandRange AttendSet::returned() const {

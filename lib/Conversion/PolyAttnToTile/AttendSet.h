@@ -12,15 +12,19 @@
 
 namespace polyattn {
 
-/// All attends of an attention: one program goes over the positions once, for all of them.
+/// The attends of an attention that have one mask: a program goes over the positions once, for all
+/// of them.
 struct AttendSet {
   llvm::SmallVector<AttendOp> attends;
   llvm::SmallVector<Schedule> schedules; // one for each
   KernelTensors tensors;
   int64_t run = 0; // the block of the local kernels, 0 without
+  /// Which of the attention's results are computed from them, or from no attend at all.
+  llvm::SmallVector<bool> computes;
 
-  /// What one block program can hold; fails with a diagnostic where that is not this attention.
-  static mlir::FailureOr<AttendSet> of(AttentionOp attention);
+  /// A set for each mask, in the order in which masks come first. Fails with a diagnostic where
+  /// block programs cannot compute this attention.
+  static mlir::FailureOr<std::vector<AttendSet>> allOf(AttentionOp attention);
 
   Mask mask() const { return first().getMask(); }
   /// Some state belongs to a query head.
@@ -36,6 +40,7 @@ struct AttendSet {
 
 private:
   AttendOp first() const { return attends[0]; }
+  mlir::LogicalResult complete(AttentionOp attention, bool sameHeads);
   mlir::LogicalResult add(AttendOp attend);
   mlir::LogicalResult findSequences(AttentionOp attention);
 };

@@ -52,7 +52,7 @@ void KernelBuilder::bindPart() {
 
 /// The kernel that adds the parts of a head, normalizes and writes the results.
 void KernelBuilder::combine() {
-  beginKernel((attention.getSymName() + "__combine").str(), partTensors(/*rank=*/5));
+  beginKernel(name + "__combine", partTensors(/*rank=*/5));
   bindPart();
   KernelProgram(set, ScheduleForm::State, context()).buildCombination(b);
 }

@@ -91,7 +91,7 @@ KernelPrograms KernelBuilder::mainPrograms() {
 
 /// The kernel that stores the sums of all segments but the one where the sweep ends.
 void KernelBuilder::sumSegments() {
-  beginKernel((attention.getSymName() + "__states").str(), segmentTensors(), sumPrograms());
+  beginKernel(name + "__states", segmentTensors(), sumPrograms());
   segment = segmentOf(/*isSums=*/true);
   KernelProgram(set, ScheduleForm::State, context()).buildSums(b);
 }

@@ -73,11 +73,8 @@ void KernelBuilder::buildForm(ScheduleForm form) {
   KernelProgram(set, form, program).build(b);
 }
 
-LogicalResult KernelBuilder::build() {
-  FailureOr<AttendSet> attends = AttendSet::of(attention);
-  if (failed(attends))
-    return failure();
-  set = *attends;
+/// The kernels of the attends of one mask.
+void KernelBuilder::buildKernels() {
   if (options.cutHeads)
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
@@ -93,7 +90,21 @@ LogicalResult KernelBuilder::build() {
     sumSegments();
     narrowWeights();
   }
-  writeEntry();
+}
+
+LogicalResult KernelBuilder::build() {
+  FailureOr<std::vector<AttendSet>> sets = AttendSet::allOf(attention);
+  if (failed(sets))
+    return failure();
+  // A launch finds one number of parts, which would have to fit all kernels.
+  if (sets->size() > 1)
+    options.cutHeads = options.cutPositions = false;
+  for (const AttendSet &attends : *sets) {
+    set = attends;
+    name = kernelNameOf(attends, *sets);
+    buildKernels();
+  }
+  writeEntry(*sets);
   attention.erase();
   return success();
 }
@@ -101,12 +112,12 @@ LogicalResult KernelBuilder::build() {
 /// Opens the kernel that computes the results.
 void KernelBuilder::beginMain() {
   if (maxSplits > 1) {
-    beginKernel(attention.getSymName(), partTensors(/*rank=*/4));
+    beginKernel(name, partTensors(/*rank=*/4));
     bindPart();
   } else if (hasSegments) {
-    beginKernel(attention.getSymName(), segmentTensors(), mainPrograms());
+    beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isSums=*/false);
   } else {
-    beginKernel(attention.getSymName());
+    beginKernel(name);
   }
 }

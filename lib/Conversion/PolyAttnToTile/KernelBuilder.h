@@ -23,6 +23,7 @@ public:
   mlir::LogicalResult build();
 
 private:
+  void buildKernels();
   //===--- Kernels (KernelBuilder.cpp) --------------------------------------===//
   void beginKernel(llvm::StringRef name, llvm::ArrayRef<HiddenArgument> hidden = {},
                    const KernelPrograms &programs = {});
@@ -53,12 +54,15 @@ private:
 
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();
-  void writeEntry();
+  void writeEntry(llvm::ArrayRef<AttendSet> sets);
+  /// The entry's own name for the first set, with the mask's behind it for the others.
+  std::string kernelNameOf(const AttendSet &attends, llvm::ArrayRef<AttendSet> sets);
 
   AttentionOp attention;
   TileBuilder b;
   ConvertPolyAttnToTileOptions options;
-  AttendSet set;
+  AttendSet set; // of the kernels that are being built
+  std::string name;
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
   bool hasSegments = false; // whether positions can be cut

@@ -73,7 +73,7 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> sums,
   for (auto [attend, program, sum] : llvm::zip(set.attends, programs, sums))
     queries.bind(AttendOp(attend).getOutput(), program.normalize(b, sum, place));
   for (auto [i, result] : llvm::enumerate(set.returned()))
-    if (isa<FeatureType>(result.getType()))
+    if (set.computes[i] && isa<FeatureType>(result.getType()))
       storeResult(b, queries, result, context.frame.result(i), b.index(0), place);
 }
 

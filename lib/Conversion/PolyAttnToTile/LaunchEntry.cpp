@@ -72,14 +72,19 @@ int64_t KernelBuilder::prefixCostPercent() {
   return std::llround(100 * sums / all);
 }
 
-/// Writes the op `tile.entry` after the kernels.
-void KernelBuilder::writeEntry() {
+std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<AttendSet> sets) {
+  std::string entry = attention.getSymName().str();
+  bool isFirst = attends.mask() == sets[0].mask();
+  return isFirst ? entry : entry + "__" + stringifyMask(attends.mask()).str();
+}
+
+/// Writes the op `tile.entry` after the kernels. Only what is not cut has several sets.
+void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
   int64_t inputs = attention.getArgNames().size(), tensors = inputs + set.returned().size();
   b.setInsertionPoint(attention);
   auto entry = tile::EntryOp::create(b, b.getLoc(), attention.getSymName(), tensors, inputs);
   b.setInsertionPointToStart(b.createBlock(&entry.getBody()));
   EntryBuilder e(b, b.getLoc());
-  StringRef name = attention.getSymName();
   int64_t query = set.tensors.queryTensor;
   int64_t state = set.hasStatePerQuery() ? query : set.tensors.keyTensor;
   // Shorter calls have no state, and nothing to cut.
@@ -116,6 +121,7 @@ void KernelBuilder::writeEntry() {
     choice.setPrefixCostPercent(prefixCostPercent());
     choice.setSubsegments(options.pieces);
   } else {
-    e.stage(name, main);
+    for (const AttendSet &attends : sets)
+      e.stage(kernelNameOf(attends, sets), attends.tensors.gridOf(b, {}));
   }
 }
