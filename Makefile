@@ -60,7 +60,7 @@ fuzz: fuzzer
 random: build
 	@scripts/random $(BUILD) $(SECONDS) $(SEED)
 
-# Of the Python package, for the Pythons of this machine: $(BUILD)/wheels/*.whl
+# Wheels of the Python package for the Pythons of this machine: $(BUILD)/wheels/*.whl
 wheel: deps $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target PolyAttnC
 	@scripts/wheel $(BUILD) $(BUILD)/wheels

@@ -69,7 +69,7 @@ function(polyattn_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} PolyAttnMLIR)
 endfunction()
 
-# The same tool for machines without LLVM's libraries: build/static/NAME, made by `static-tools`.
+# A statically linked copy of a tool for machines without LLVM's libraries: build/static/NAME, made by `static-tools`.
 add_custom_target(static-tools)
 function(polyattn_static_tool name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})

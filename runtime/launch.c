@@ -28,7 +28,8 @@ static int check_programs(const polyattn_rt_kernel *kernel, const polyattn_rt_la
                           char *error, size_t error_size) {
   for (int64_t i = 0; i < kernel->plan.num_stages; ++i)
     if (polyattn_rt_count_programs(&kernel->plan.stages[i], launch) < 0) {
-      snprintf(error, error_size, "%s: the number of block programs exceeds 64 bits", kernel->name);
+      snprintf(error, error_size, "%s: the number of program instances exceeds 64 bits",
+               kernel->name);
       return 1;
     }
   return 0;

@@ -1,4 +1,4 @@
-/*===- pool.c - the threads that run block programs -----------------------===*\
+/*===- pool.c - the threads that run program instances -----------------------===*\
  *
  * Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

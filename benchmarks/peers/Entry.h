@@ -22,7 +22,7 @@ struct Entry {
   System system;
   /// d, dv, and D with powers stored symmetrically.
   int64_t width, valueWidth, features;
-  /// Of the vectors that scores are computed from.
+  /// The width of the vectors that scores are computed from.
   int64_t leafWidth;
   Normalizer normalizer = Normalizer::None;
   double eps = 0;
@@ -53,7 +53,7 @@ Tensors makeTensors(const Entry &entry, const Sizes &sizes);
 /// positions (or of the local block), each feature once, no padding. A multiply-add is two.
 double countFlops(const Entry &entry, const Sizes &sizes);
 
-/// The same attention by direct loops in f64: sum over j <= i of kappa(q_i, k_j) v_j.
+/// The attention by direct loops in f64: sum over j <= i of kappa(q_i, k_j) v_j.
 std::vector<double> directAttention(const Entry &entry, const Sizes &sizes, const Tensors &tensors);
 
 } // namespace polyattn::bench

@@ -97,7 +97,7 @@ struct Run {
   Entry entry;
   Sizes sizes;
   Tensors tensors;
-  /// Of softmax attention.
+  /// The matrix product that softmax attention uses.
   MatrixProduct product = blasProduct;
 
   /// Seconds of one call.

@@ -47,7 +47,7 @@ public:
     return lookup(value);
   }
 
-  /// The same from `limit` ops that the value depends on, those that are next to it.
+  /// The facts that follow from the `limit` nearest ops that the value depends on.
   FeatureFacts nearby(Value value, size_t limit) {
     SmallVector<Operation *> ops;
     SmallVector<Value> pending = {value};

@@ -438,7 +438,7 @@ def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1, 1, "false", [DependsOnPos
     writes them to where it reads them.
 
     C1: dims is even, positive and at most the width.
-    C2: the frequencies are a vector of dims / 2 numbers.
+    C2: the frequencies are a vector of dims / 2 elements.
     C3: offset and scale are finite.
 
     Example: `%y = polyattn.rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 64, offset = 0.0, scale = 1.0} : [64], 32`

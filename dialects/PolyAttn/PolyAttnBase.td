@@ -68,7 +68,7 @@ def PolyAttn_FeatureType : PolyAttn_Type<"Feature", "feature"> {
 }
 
 def PolyAttn_WeightType : PolyAttn_Type<"Weight", "weight"> {
-  let summary = "a weight of a feature map: a matrix or a vector of numbers";
+  let summary = "a weight of a feature map: a matrix or a vector";
   let description = [{
     The shape only: `64x256`. The storage type and whether the weight is shared by all
     heads or given per head is said by the tensor that the attention passes.
@@ -94,7 +94,7 @@ def PolyAttn_EpsPlace : PolyAttn_Enum<"EpsPlace", "where layer_norm adds eps", [
   I32EnumAttrCase<"Inside", 0, "inside">, I32EnumAttrCase<"Outside", 1, "outside">]>;
 def PolyAttn_EpsPlaceAttr : PolyAttn_EnumAttr<PolyAttn_EpsPlace, "eps_place">;
 
-def PolyAttn_RopeLayout : PolyAttn_Enum<"RopeLayout", "which numbers form a rotated pair", [
+def PolyAttn_RopeLayout : PolyAttn_Enum<"RopeLayout", "which elements form a rotated pair", [
   I32EnumAttrCase<"Half", 0, "half">,
   I32EnumAttrCase<"Interleaved", 1, "interleaved">,
   I32EnumAttrCase<"Deinterleave", 2, "deinterleave">]>;
@@ -153,6 +153,11 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
     APFloatParameter<"">:$guard_add,
     APFloatParameter<"">:$min_denom);
   let extraClassDeclaration = [{
+    /// Rows are sums, divided by nothing.
+    static NormalizerAttr getNone(::mlir::MLIRContext *context) {
+      return get(context, NormalizerKind::None, /*eps=*/0.0, EpsMode::Absolute, /*bias=*/0.0,
+                 Reduce::Sum, /*guardBelow=*/0.0, /*guardAdd=*/0.0, /*minDenom=*/0.0);
+    }
     /// Whether a row is divided by a number that its scores give; else they are not summed up.
     bool hasDenominator() const { return getKind() != NormalizerKind::None; }
     /// Whether that number takes the row's largest score, too.

@@ -65,7 +65,7 @@ static ParseResult parseEnum(AsmParser &parser, std::optional<Enum> (*symbolize)
   return success();
 }
 
-/// What changes numbers has no default.
+/// A parameter that changes results has no default.
 static LogicalResult checkGiven(AsmParser &parser, llvm::SMLoc loc, NormalizerKind kind,
                                 const llvm::StringSet<> &given) {
   auto fail = [&](const Twine &message) -> LogicalResult { return parser.emitError(loc, message); };

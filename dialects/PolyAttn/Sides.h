@@ -15,7 +15,7 @@ namespace polyattn {
 /// keys do, of which an `attend_backward` is the root. All others are vectors of queries; so is the
 /// sum of both, whose sides share positions and heads.
 bool isOfKeys(mlir::Value vector);
-/// The same for one term of a weight's gradient, whose vectors are of one side.
+/// Whether one term of a weight's gradient, whose vectors are of one side, is of keys.
 bool isTermOfKeys(WeightGradientOp gradient, size_t term);
 /// Whether all terms are of keys.
 bool isOfKeys(WeightGradientOp gradient);

@@ -1,4 +1,4 @@
-//===- WeightOps.cpp - vectors times numbers and weights ------------------===//
+//===- WeightOps.cpp - vectors times constants and weights ----------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

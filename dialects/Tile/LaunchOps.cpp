@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace polyattn::tile;
 
-/// Of a number in an extent, and of the elements of a workspace as far as they are known.
+/// Limits of a number in an extent, and of the elements of a workspace as far as they are known.
 static constexpr int64_t kMostOfNumber = int64_t(1) << 40, kMostElements = int64_t(1) << 40;
-/// What a choice is told.
+/// Limits of the fields of a choice.
 static constexpr int64_t kMostPositions = int64_t(1) << 31, kMostPercent = 10000,
                          kMostSubsegments = 1 << 10, kMostParts = 1 << 16;
 static constexpr size_t kMostPrograms = 6, kMostDimensions = 6, kMostTensors = 256;

@@ -17,7 +17,7 @@ def Tile_Dialect : Dialect {
   let cppNamespace = "::polyattn::tile";
   let summary = "How one block of an attention is computed.";
   let description = [{
-    A block program: what one (batch, head) does, block of positions by block. Values
+    A tile kernel: what one (batch, head) does, block of positions by block. Values
     are tiles of static shape; sizes of batch, sequence and heads are dynamic. Nothing is
     said of a machine: where a tile lives, how it is laid out and how an op is cut into
     vectors is decided by the lowerings.
@@ -37,7 +37,7 @@ def Tile_Dialect : Dialect {
 
 def Tile_TileType : TypeDef<Tile_Dialect, "Tile"> {
   let mnemonic = "tile";
-  let summary = "a matrix of numbers, rows x columns";
+  let summary = "a matrix of elements, rows x columns";
   let description = [{
     `!tile.tile<64x128xf32>`. A row vector is 1 x n, a column vector n x 1. Elements are f32 or f64, or
     bf16 or f16 where they are operands of products: a `tile.map` with `arith.truncf` or
@@ -93,7 +93,7 @@ def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
     | `tf32` | 10 bits of mantissa, the exponents of f32 | to nearest, ties away from zero |
     | `bf16` | 7 bits of mantissa, the exponents of f32 | to nearest, ties to even |
     | `f16` | 10 bits of mantissa, exponents up to 2^15 | to nearest, ties to even |
-    | `split_tf32`, `split_bf16` | a sum high + low of two such numbers | low is what high left over, rounded |
+    | `split_tf32`, `split_bf16` | a sum high + low of two such values | low is what high left over, rounded |
 
     A split product is high high + high low + low high. Elements of an operand that the format holds,
     those of a bf16 tile in `tf32` for instance, stay what they are. Whatever the operands, products

@@ -1,4 +1,4 @@
-//===- TileOps.cpp - verification of block programs -----------------------===//
+//===- TileOps.cpp - verification of tile kernels -------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -252,14 +252,14 @@ LogicalResult AccumulateOp::verify() {
 // Values
 //===----------------------------------------------------------------------===//
 
-LogicalResult ColumnOp::verify() {
+LogicalResult ConstantColumnOp::verify() {
   if (getResult().getType().getColumns() != 1 ||
       getResult().getType().getRows() != int64_t(getValues().size()))
     return emitOpError("expected a column of ") << getValues().size() << " rows";
   return success();
 }
 
-LogicalResult PositionsOp::verify() {
+LogicalResult IotaOp::verify() {
   if (getResult().getType().getRows() != 1)
     return emitOpError("expected a row vector");
   return success();
@@ -327,10 +327,10 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
-LogicalResult ExpandOp::verify() {
+LogicalResult MonomialsOp::verify() {
   auto type = cast<ShapedType>(getTable().getType());
   if (type.getRank() != 2 || type.getDimSize(0) < getResult().getType().getRows())
-    return emitOpError("expected a table of D x p row numbers");
+    return emitOpError("expected a table of D x p row indices");
   if (getSource().getType().getColumns() != getResult().getType().getColumns())
     return emitOpError("source and result have different numbers of columns");
   for (const APInt &row : getTable().getValues<APInt>())

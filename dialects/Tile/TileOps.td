@@ -1,4 +1,4 @@
-//===- TileOps.td - the ops of block programs -----------------------------===//
+//===- TileOps.td - the ops of tile kernels -------------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,7 +22,7 @@ include "dialects/Tile/LaunchOps.td"
 def Tile_KernelOp : Tile_Op<"kernel",
     [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator,
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
-  let summary = "a block program and its tensors";
+  let summary = "a tile kernel and its tensors";
   let description = [{
     The body is what one program does. Its arguments are the tensors, inputs first, as
     memrefs with dynamic strides whose innermost stride is 1. Programs are independent of each
@@ -229,16 +229,16 @@ def Tile_ConstantOp : Tile_Op<"constant", [Pure]> {
   let assemblyFormat = "$value attr-dict `:` type($result)";
 }
 
-def Tile_ColumnOp : Tile_Op<"column", [Pure]> {
-  let summary = "a column vector of given numbers";
+def Tile_ConstantColumnOp : Tile_Op<"constant_column", [Pure]> {
+  let summary = "a column vector of constants";
   let arguments = (ins DenseF64ArrayAttr:$values);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
-def Tile_PositionsOp : Tile_Op<"positions", [Pure]> {
-  let summary = "the row vector start, start + 1, ...";
+def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+  let summary = "the row vector start, start + 1, ..., as elements of the tile's type";
   let arguments = (ins Index:$start);
   let results = (outs Tile_TileType:$result);
   let assemblyFormat = "$start attr-dict `:` type($result)";
@@ -256,7 +256,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AttrSizedOperandSegments]> {
 
     `precision` says to what the operands are rounded before they are multiplied
     (`#tile.precision`); without it they are not. `--tile-set-precision` gives it to the products of a
-    block program for a target.
+    tile kernel for a target.
 
     ```mlir
     %p = tile.dot %phi_q, %phi_k precision <bf16> {lhs_transposed, lower}
@@ -351,7 +351,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 }
 
 def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResultType]> {
-  let summary = "running sums of a row vector, each in two numbers";
+  let summary = "running sums of a row vector, each a sum of two values";
   let description = [{
     `high` is the sum rounded to f32 and `low` what that took from it, so that
     (high_i - high_j) + (low_i - low_j), the sum of what lies between i and j, has the digits of its
@@ -366,14 +366,14 @@ def Tile_CumulativeSumOp : Tile_Op<"cumulative_sum", [Pure, SameOperandsAndResul
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
-def Tile_ExpandOp : Tile_Op<"expand", [Pure]> {
-  let summary = "a block of products of rows: features of a tensor or symmetric power";
+def Tile_MonomialsOp : Tile_Op<"monomials", [Pure]> {
+  let summary = "a block of monomials of rows: features of a tensor or symmetric power";
   let description = [{
     Row r of the result is the product of the source's rows table[first + r][0..p), times
-    weights[first + r] where weights are given. The table is a constant of D x p row numbers.
+    weights[first + r] where weights are given. The table is a constant of D x p row indices.
 
     ```mlir
-    %phi = tile.expand %x[%f] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>}
+    %phi = tile.monomials %x[%f] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>}
       : !tile.tile<2x64xf32> -> !tile.tile<3x64xf32>
     ```
   }];

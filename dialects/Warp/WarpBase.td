@@ -15,13 +15,13 @@ include "mlir/IR/OpBase.td"
 def Warp_Dialect : Dialect {
   let name = "warp";
   let cppNamespace = "::polyattn::warp";
-  let summary = "The words of an NVIDIA GPU, as one of its threads speaks them.";
+  let summary = "Operations of an NVIDIA GPU, as one of its threads executes them.";
   let description = [{
     A kernel is a `gpu.func` in a `gpu.module`, and its body is the program of one thread: arith,
     math, scf, vector and the ops below. Each op lowers to PTX (`--warp-to-nvvm`) and to a call of
     the emulator (`--warp-to-emulator`), which runs the same kernel on any machine and checks it.
 
-    **Memory.** Shared memory is addressed by byte offsets (`i32`) into the CTA's one piece of
+    **Memory.** Shared memory is addressed by byte offsets (`i32`) into the CTA's one allocation of
     dynamic shared memory, global memory by `!llvm.ptr<1>` and a byte offset (`i64`). An access
     of n bytes is aligned to n bytes; scalars of 2 or 4 bytes and vectors of 4, 8 or 16 bytes in
     all can be accessed.
@@ -50,8 +50,8 @@ def Warp_Dialect : Dialect {
     `warp.cluster = N`, N of them) for each program. How many there are says the module's `tile.entry`,
     whose stages name the kernels; of a kernel that none of them names `warp.programs = [[i, d], ...]`
     does, sizes whose product is their number.
-    `warp.memory = [[what, type, place], ...]` is for people: where states, their copies, weights,
-    blocks that are copied ahead and what loops carry lie, `registers`, `shared`, `two stages` of
+    `warp.memory = [[what, type, memory], ...]` is for people: where states, their copies, weights,
+    blocks that are copied ahead and what loops carry lie, `registers`, `shared`, `double buffer` in
     that, `workspace` or, for what is read anew, `tensor`. So is `warp.registers`, an estimate of
     the registers of a thread that are in use at one time.
 

@@ -1,4 +1,4 @@
-//===- WarpOps.cpp - verification of the words of a GPU -------------------===//
+//===- WarpOps.cpp - verification of warp ops -----------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

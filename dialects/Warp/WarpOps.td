@@ -22,7 +22,7 @@ def Warp_Access : AnyTypeOf<[
     VectorOfLengthAndType<[2, 4, 8], [F16, BF16]>]>;
 
 //===----------------------------------------------------------------------===//
-// Places
+// Ids of threads and programs
 //===----------------------------------------------------------------------===//
 
 def Warp_ThreadIdOp : Warp_Op<"thread_id", [Pure]> {

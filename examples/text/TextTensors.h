@@ -13,13 +13,13 @@
 
 namespace polyattn::text {
 
-/// Row-major numbers with their sizes.
+/// Row-major values with their sizes.
 struct Tensor {
   std::vector<int64_t> sizes;
   std::vector<float> data;
 };
 
-/// The same numbers on every machine for one seed, up to libm.
+/// Normal values, the same on every machine for one seed, up to libm.
 Tensor normalTensor(std::vector<int64_t> sizes, double deviation, uint64_t seed);
 
 /// The first layer of a byte-level model whose weights are random: per byte a row of an

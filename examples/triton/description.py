@@ -10,7 +10,7 @@ Argument = namedtuple("Argument", "type value meaning")
 # A tensor of a launch; strides in elements, `pointer` what Triton takes for one.
 Tensor = namedtuple("Tensor", "name dtype shape strides pointer")
 
-# Of the descriptions that this file reads.
+# The version of the descriptions that this file reads.
 VERSION = 4
 TRITON_TYPES = {"f32": "fp32", "bf16": "bf16", "f16": "fp16", "i32": "i32",
                 "i64": "i64"}

@@ -10,7 +10,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
-  let summary = "attentions become block programs";
+  let summary = "attentions become tile kernels";
   let description = [{
     Every `polyattn.attention`, its maps inlined, becomes a `tile.kernel` of the same name
     whose programs compute one batch and query head each: the block form of PolySketchFormer, section
@@ -20,11 +20,11 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Features live for one block of positions and one block of features only.
 
     With `cut-positions` a launch may cut the positions of a causal attention that has a state into
-    S segments. A second kernel `NAME__states` (programs: S - 1, B, heads of the state) stores what
+    S segments. A second kernel `NAME__prefix` (programs: S - 1, B, heads of the state) stores what
     the keys of each segment but the last add to the state, from zero, and the segment's decay; the
     kernel NAME (programs: S, B, H) begins with the segments before its own. With S = 1 the first
     kernel has no programs.
-    With `pieces = N` the first kernel stores sums of N pieces of each segment, (S - 1) N in all.
+    With `subsegments = N` the first kernel stores the states of N subsegments of each segment, (S - 1) N in all.
     Numeric contract: reassociating, the sums over positions.
 
     A `tile.entry` says how the kernels of each attention are launched.
@@ -48,9 +48,9 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
     Option<"cutPositions", "cut-positions", "bool", "false",
            "Let a launch cut the positions of a head over several programs, where they can be and "
            "its features are not cut">,
-    Option<"pieces", "pieces", "int64_t", "1",
-           "In how many pieces a segment is summed up where positions are cut: of two segments only "
-           "one is, and with two pieces as many programs do that as compute the results">,
+    Option<"subsegments", "subsegments", "int64_t", "1",
+           "Programs per segment of the prefix stage where positions are cut: of two segments only "
+           "one has a prefix, and with two subsegments as many programs compute it as compute the results">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",
            "The most programs that may share a head's features as a cluster, a power of two">,
     Option<"skipIdleState", "skip-idle-state", "bool", "false",
@@ -91,7 +91,7 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
 }
 
 def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
-  let summary = "block programs become functions of vector code";
+  let summary = "tile kernels become functions of vector code";
   let description = [{
     Every `tile.kernel` becomes a function
 
@@ -214,7 +214,7 @@ def CarryStates : Pass<"tile-carry-states"> {
 }
 
 def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
-  let summary = "block programs become kernels of a GPU, one CTA for each program";
+  let summary = "tile kernels become kernels of a GPU, one CTA for each program";
   let description = [{
     Every `tile.kernel` becomes a kernel of the `gpu.module @kernels`, which is the program of one thread in
     the warp dialect:
@@ -225,7 +225,7 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
 
     CTA p runs program p of the kernel's grid, the last axis of which is counted fastest; with clusters
     each of the CTAs of cluster p does.
-    Tiles are spread over the threads of a CTA or stand in shared memory; what has no place in
+    Tiles are distributed over the threads of a CTA or live in shared memory; what does not fit in
     `shared-bytes` stands in global memory. A plan of memory is tried by lowering the kernel, so the
     kernel that is kept is the last of a few. Products must say their precision (`--tile-set-precision`).
 

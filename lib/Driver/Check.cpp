@@ -112,7 +112,7 @@ public:
 
   int64_t rows() const { return int64_t(compared.size()); }
 
-  /// Of all rows but those that are `excused`, ascending.
+  /// The error of all rows but those that are `excused`, which are ascending.
   double error(ArrayRef<int64_t> excused = {}) const {
     double difference = 0, size = 0;
     for (const Compared &row : compared) {

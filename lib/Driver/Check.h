@@ -15,7 +15,7 @@ namespace polyattn::driver {
 struct CheckReport {
   /// |out - ref| / |ref| in the Frobenius norm over a tensor, the worst of all results.
   double relativeError = 0;
-  /// The same for one row (the innermost vector), the worst of all.
+  /// The relative error of the worst row (innermost vector).
   double worstRowError = 0;
   double tolerance = 0;
   /// Rows of the results that the oracle was asked for, and all rows.

@@ -105,7 +105,7 @@ struct Arguments {
   llvm::cl::opt<std::string> emit{
       "emit",
       llvm::cl::desc("For processors: lib (a shared library, its C header and a JSON description, "
-                     "the default), obj, asm, llvm (LLVM IR) or tile (block programs). For GPUs: "
+                     "the default), obj, asm, llvm (LLVM IR) or tile (tile kernels). For GPUs: "
                      "kernels (NAME.ptx, NAME.cubin and NAME.json of each kernel, the default), "
                      "ptx, cubin, json, llvm, warp (programs of a thread) or tile"),
       llvm::cl::value_desc("KIND"), llvm::cl::cat(result)};

@@ -73,7 +73,7 @@ void sampleThresholds(AttentionOp attention, llvm::ArrayRef<Array> arguments,
 /// little, or by about as much as the samples in arithmetic do.
 bool isJump(double far, double size, double spread);
 
-/// In the 2-norm; infinite where a number is none.
+/// The distance in the 2-norm; infinite where an element is NaN.
 double distance(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b);
 
 /// A row of a result that is further from the oracle's than the tolerance.
@@ -81,7 +81,7 @@ struct DoubtfulRow {
   /// The result, and the row among all of that result.
   size_t result;
   int64_t row;
-  /// Its distance from the oracle's row, and that row's size, in the 2-norm.
+  /// The row's distance from the oracle's, and the size of the oracle's row, in the 2-norm.
   double difference, size;
   /// The furthest that the oracle's row moved.
   double spread = 0;

@@ -22,15 +22,15 @@ using llvm::Expected;
 
 namespace {
 
-/// The name under which places in a block program are known.
-constexpr char kBlockProgram[] = "block program";
+/// The file name in locations of ops of a tile kernel.
+constexpr char kTileKernel[] = "tile kernel";
 
 class EmulatorExecutable : public Executable {
 public:
   EmulatorExecutable(std::unique_ptr<EmulatedEntry> entry, EmulatorOptions options,
-                     int64_t multiprocessors, std::string blockProgram, StringRef profile)
+                     int64_t multiprocessors, std::string tileKernel, StringRef profile)
       : entry(std::move(entry)), options(std::move(options)), multiprocessors(multiprocessors),
-        blockProgram(std::move(blockProgram)), profile(profile) {}
+        tileKernel(std::move(tileKernel)), profile(profile) {}
 
   Error run(const Call &call) override {
     std::vector<EmulatedTensor> tensors;
@@ -98,7 +98,7 @@ private:
       return llvm::createStringError("--profile: '" + profile +
                                      "': " + llvm::toString(file.takeError()));
     if (Error error = file->write([&](llvm::raw_ostream &stream) {
-          report.printProfile(blockProgram, kBlockProgram, stream);
+          report.printProfile(tileKernel, kTileKernel, stream);
         }))
       return error;
     return file->commit();
@@ -109,7 +109,7 @@ private:
   int64_t multiprocessors;
   std::optional<EmulatorReport> states;
   EmulatorReport report;
-  std::string blockProgram, profile;
+  std::string tileKernel, profile;
 };
 
 class EmulatorTarget : public polyattn::Target {
@@ -125,15 +125,15 @@ public:
     if (!description)
       return description.takeError();
     GPUPipelineOptions pipeline{*description, GPUPipelinePhase::Warp};
-    PassManager blockPrograms(module->getContext()), kernels(module->getContext());
-    buildBlockPrograms(blockPrograms, pipeline);
+    PassManager tileKernels(module->getContext()), kernels(module->getContext());
+    buildTileKernels(tileKernels, pipeline);
     buildWarpKernels(kernels, pipeline);
-    if (failed(blockPrograms.run(*module)))
+    if (failed(tileKernels.run(*module)))
       return llvm::make_error<ReportedError>();
     std::string text;
     if (!source.profile.empty()) {
       llvm::raw_string_ostream stream(text);
-      generateLocationsFromIR(stream, kBlockProgram, *module, OpPrintingFlags());
+      generateLocationsFromIR(stream, kTileKernel, *module, OpPrintingFlags());
     }
     if (failed(kernels.run(*module)))
       return llvm::make_error<ReportedError>();

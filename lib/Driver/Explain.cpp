@@ -103,7 +103,7 @@ static void explainStages(llvm::raw_ostream &stream, const KernelDescription &ke
     llvm::interleave(
         stage.programs, stream,
         [&](const LaunchExtent &extent) { stream << toString(extent, nameOf); }, " x ");
-    stream << " block programs, " << stage.scratchBytes << " bytes of scratch per thread\n";
+    stream << " program instances, " << stage.scratchBytes << " bytes of scratch per thread\n";
   }
   for (const LaunchWorkspace &workspace : kernel.plan.workspaces) {
     stream << "  workspace " << workspace.name << ": ";

@@ -13,7 +13,7 @@
 
 using namespace polyattn;
 
-/// The attribute that tile-to-warp leaves: [[what, type, place], ...].
+/// The attribute that tile-to-warp leaves: [[what, type, memory], ...].
 static void explainMemory(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel) {
   auto entries = kernel->getAttrOfType<mlir::ArrayAttr>("warp.memory");
   if (!entries)
@@ -25,11 +25,11 @@ static void explainMemory(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel
     stream << "    " << what << ", ";
     llvm::interleave(type.getShape(), stream, " x ");
     stream << " " << type.getElementType() << ": "
-           << (place == "shared"       ? "shared memory"
-               : place == "two stages" ? "two stages of shared memory"
-               : place == "workspace"  ? "workspace"
-               : place == "tensor"     ? "read from the tensor where it is used"
-                                       : "registers")
+           << (place == "shared"          ? "shared memory"
+               : place == "double buffer" ? "double-buffered shared memory"
+               : place == "workspace"     ? "workspace"
+               : place == "tensor"        ? "read from the tensor where it is used"
+                                          : "registers")
            << "\n";
   }
 }
@@ -100,6 +100,6 @@ llvm::Error polyattn::explainForGPU(llvm::raw_ostream &stream, const LoweredModu
     if (llvm::Error error = explainKernels(&entry))
       return error;
   }
-  // Those of a file in the warp dialect.
+  // The kernels of a file in the warp dialect have no entry.
   return explainKernels(nullptr);
 }

@@ -41,7 +41,7 @@ public:
     direction.data[index] = 1;
     return direction;
   }
-  /// Of plus and minus one.
+  /// A direction of plus and minus ones.
   Array random() {
     Array direction(shape);
     for (double &x : direction.data)
@@ -89,7 +89,7 @@ public:
     return success();
   }
 
-  /// Of all directions together, and of the worst against the mean.
+  /// The error of all directions together, and that of the worst direction against the mean.
   double error() const { return relative(std::sqrt(squaredError)); }
   double worstError() const { return relative(worst * std::sqrt(double(directions))); }
 

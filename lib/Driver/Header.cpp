@@ -117,7 +117,8 @@ std::string polyattn::writeHeader(llvm::StringRef stem, llvm::ArrayRef<KernelDes
             " * call returns 1, writes one line to `error` (which may be null) that names the\n"
             " * argument, what was expected and what came, and computes nothing. A name that ends\n"
             " * in _with is the same function with options. Sizes:\n"
-            " * B batch, T positions, Tk positions of the keys, H heads, Hkv key heads, L rows of\n"
+            " * B batch size, T sequence length, Tk that of the keys, H heads, Hkv key heads, L "
+            "rows of\n"
             " * tables of positions. */\n"
          << "#ifndef " << guard << "\n#define " << guard << "\n\n"
          << embeddedHeaders() << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";

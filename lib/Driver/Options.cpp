@@ -103,7 +103,7 @@ struct CommandLine {
        "2e-2)"},
       {kResult, "bench", "SECONDS", "measure for so long (default 2)", /*valueOptional=*/true},
       {kResult, "profile", "FILE",
-       "write the block program with what each line costs (emulator targets)"},
+       "write the tile kernel with what each line costs (emulator targets)"},
       {kResult, "json", "", "print one JSON object"},
       {kOther, "describe", "", "only print the entries with their arguments and results"},
       {kOther, "help", "", "print this"},

@@ -15,11 +15,11 @@ using namespace polyattn::driver;
 namespace {
 
 /// The standard's distributions differ from library to library; the engine does not.
-class Numbers {
+class Generator {
 public:
-  explicit Numbers(uint64_t seed) : engine(seed) {}
+  explicit Generator(uint64_t seed) : engine(seed) {}
 
-  /// In (0, 1).
+  /// Uniform in (0, 1).
   double uniform() { return ((engine() >> 11) + 0.5) * 0x1p-53; }
   /// Standard normal, by Box and Muller.
   double normal() {
@@ -48,8 +48,8 @@ int64_t driver::lastRandomPosition(const Signature &signature) {
 
 void driver::fillRandom(const Signature &signature, const TensorSignature &argument,
                         const CallSizes &sizes, uint64_t seed, const HostTensor &tensor) {
-  // A name's numbers do not depend on which other arguments are random.
-  Numbers numbers(seed + llvm::xxh3_64bits(argument.name));
+  // A name's values do not depend on which other arguments are random.
+  Generator generator(seed + llvm::xxh3_64bits(argument.name));
   int64_t last = tensor.sizes.empty() ? 1 : std::max<int64_t>(1, tensor.sizes.back());
   int64_t rows = tensor.rank() < 2 ? 1 : std::max<int64_t>(1, tensor.sizes[tensor.rank() - 2]);
   int64_t lastPosition = lastRandomPosition(signature);
@@ -59,23 +59,24 @@ void driver::fillRandom(const Signature &signature, const TensorSignature &argum
     switch (argument.role) {
     case Role::First: {
       int64_t multiples = std::max<int64_t>(lastPosition, 0) / signature.positionUnit;
-      return double(signature.positionUnit) * std::floor(numbers.uniform() * double(multiples + 1));
+      return double(signature.positionUnit) *
+             std::floor(generator.uniform() * double(multiples + 1));
     }
     case Role::Weight:
-      return numbers.normal() / std::sqrt(double(rows));
+      return generator.normal() / std::sqrt(double(rows));
     case Role::Vector:
-      return 0.1 * numbers.normal();
+      return 0.1 * generator.normal();
     case Role::Gain:
-      return 1 + 0.1 * numbers.normal();
+      return 1 + 0.1 * generator.normal();
     case Role::Frequencies:
       // `last` pairs of 2 `last` rotated elements.
       return std::pow(10000.0, -double(linear % last) / double(last));
     case Role::Decay:
-      return std::log(0.9 + 0.1 * numbers.uniform());
+      return std::log(0.9 + 0.1 * generator.uniform());
     case Role::State:
-      return 0.1 * std::fabs(numbers.normal());
+      return 0.1 * std::fabs(generator.normal());
     default:
-      return numbers.normal();
+      return generator.normal();
     }
   };
   tensor.forEach(

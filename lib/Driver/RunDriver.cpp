@@ -133,7 +133,7 @@ Error checkTarget(const Target &target, const RunOptions &options) {
     return llvm::createStringError("--bench: expected --direction forward with it");
   if (!options.profile.empty() && !target.hasProfile())
     return llvm::createStringError("--profile: target '" + name +
-                                   "' does not count what the lines of a block program cost");
+                                   "' does not count what the lines of a tile kernel cost");
   if (options.segments && !target.hasSegments())
     return llvm::createStringError("--segments: target '" + name + "' does not cut positions");
   return Error::success();

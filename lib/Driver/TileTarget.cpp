@@ -1,4 +1,4 @@
-//===- TileTarget.cpp - block programs as a target ------------------------===//
+//===- TileTarget.cpp - tile kernels as a target --------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -68,7 +68,7 @@ private:
 
 class TileExecutable : public Executable {
 public:
-  /// `spec` has the attention alone, `owned` its block programs, for processors or with `rounds`,
+  /// `spec` has the attention alone, `owned` its tile kernels, for processors or with `rounds`,
   /// which makes each op round as the machine does, for a GPU.
   TileExecutable(OwningOpRef<ModuleOp> spec, OwningOpRef<ModuleOp> owned, StringRef name,
                  bool rounds)
@@ -99,7 +99,7 @@ public:
   }
 
 private:
-  /// Lowers the spec once more, to the block programs for GPUs: more of their positions can be cut.
+  /// Lowers the spec once more, to the tile kernels for GPUs: more of their positions can be cut.
   Error lowerForGPU() {
     if (gpuModule)
       return Error::success();
@@ -173,7 +173,7 @@ private:
   bool rounds;
 };
 
-/// The block programs for a GPU where `chip` names one, else those for processors.
+/// The tile kernels for a GPU where `chip` names one, else those for processors.
 class TileTarget : public Target {
 public:
   explicit TileTarget(StringRef chip = "") : chip(chip) {}
@@ -211,8 +211,8 @@ private:
 } // namespace
 
 void polyattn::registerTileTarget(TargetRegistry &registry) {
-  registry.add("tile", "the block programs, interpreted in f64",
+  registry.add("tile", "the tile kernels, interpreted in f64",
                [] { return std::make_unique<TileTarget>(); });
-  registry.add("tile-sm_80", "the block programs for sm_80, interpreted with its precision",
+  registry.add("tile-sm_80", "the tile kernels for sm_80, interpreted with its precision",
                [] { return std::make_unique<TileTarget>("sm_80"); });
 }

@@ -237,7 +237,7 @@ private:
   llvm::DenseSet<Value> seen[3];
 };
 
-/// Of a type that verifiers let pass; its name is ours.
+/// The element type of a type that verifiers let pass; its name is ours.
 ElementType elementTypeOf(Type type) { return *parseElementType(debugString(type)); }
 
 TensorSignature describe(const Signature &signature, StringRef name, RankedTensorType type,

@@ -20,7 +20,7 @@ ScoreExpression ScoreExpression::leaf(int64_t index) {
   return result;
 }
 
-ScoreExpression ScoreExpression::number(double value) {
+ScoreExpression ScoreExpression::constant(double value) {
   ScoreExpression result(Kind::Number);
   result.value_ = value;
   return result;
@@ -76,7 +76,7 @@ bool ScoreExpression::operator==(const ScoreExpression &other) const {
 
 namespace {
 struct RealArithmetic {
-  double number(double value) { return value; }
+  double constant(double value) { return value; }
   double add(double a, double b) { return a + b; }
   double mul(double a, double b) { return a * b; }
   double magnitude(double x) { return std::abs(x); }
@@ -109,13 +109,14 @@ static ScoreExpression simpleProduct(llvm::ArrayRef<ScoreExpression> factors) {
     if (!factor.isNumber(1))
       others.push_back(factor);
   }
-  return others.empty() ? ScoreExpression::number(1) : ScoreExpression::product(std::move(others));
+  return others.empty() ? ScoreExpression::constant(1)
+                        : ScoreExpression::product(std::move(others));
 }
 
 /// A sum without terms of zero.
 static ScoreExpression simpleSum(std::vector<ScoreExpression> terms) {
   llvm::erase_if(terms, [](const ScoreExpression &term) { return term.isNumber(0); });
-  return terms.empty() ? ScoreExpression::number(0) : ScoreExpression::sum(std::move(terms));
+  return terms.empty() ? ScoreExpression::constant(0) : ScoreExpression::sum(std::move(terms));
 }
 
 ScoreExpression ScoreExpression::derivativeOfProduct(int64_t leaf) const {
@@ -131,10 +132,10 @@ ScoreExpression ScoreExpression::derivativeOfProduct(int64_t leaf) const {
 ScoreExpression ScoreExpression::differentiate(int64_t leaf) const {
   switch (kind_) {
   case Kind::Leaf:
-    return number(index_ == leaf ? 1 : 0);
+    return constant(index_ == leaf ? 1 : 0);
   case Kind::Number:
   case Kind::Sign:
-    return number(0);
+    return constant(0);
   case Kind::Sum: {
     std::vector<ScoreExpression> terms;
     for (const ScoreExpression &part : parts_)
@@ -146,16 +147,16 @@ ScoreExpression ScoreExpression::differentiate(int64_t leaf) const {
   case Kind::Power: {
     ScoreExpression inner = parts_[0].differentiate(leaf);
     if (exponent_ == 0)
-      return number(0);
+      return constant(0);
     if (exponent_ == 1)
       return inner;
     ScoreExpression lower = exponent_ == 2 ? parts_[0] : power(parts_[0], exponent_ - 1);
-    return simpleProduct({number(double(exponent_)), lower, inner});
+    return simpleProduct({constant(double(exponent_)), lower, inner});
   }
   case Kind::Magnitude:
     return simpleProduct({sign(parts_[0]), parts_[0].differentiate(leaf)});
   }
-  return number(0);
+  return constant(0);
 }
 
 //===----------------------------------------------------------------------===//

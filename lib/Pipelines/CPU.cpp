@@ -27,11 +27,11 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == CPUPipelinePhase::Schedule)
     return;
-  ConvertPolyAttnToTileOptions blockPrograms;
-  blockPrograms.cutPositions = true;
-  blockPrograms.pieces = 2;
-  blockPrograms.skipIdleState = true;
-  passes.addPass(createConvertPolyAttnToTile(blockPrograms));
+  ConvertPolyAttnToTileOptions tileKernels;
+  tileKernels.cutPositions = true;
+  tileKernels.subsegments = 2;
+  tileKernels.skipIdleState = true;
+  passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createSetPrecision());

@@ -19,7 +19,7 @@ using namespace polyattn;
 static constexpr int64_t kLargestCluster = 2;
 
 void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
-  buildBlockPrograms(passes, options);
+  buildTileKernels(passes, options);
   if (options.stopAfter <= GPUPipelinePhase::Tile)
     return;
   buildWarpKernels(passes, options);
@@ -28,7 +28,7 @@ void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOp
   buildWarpToNVVMPipeline(passes, options.chip);
 }
 
-void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
+void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
   passes.addPass(createBlockPowers());
@@ -40,12 +40,12 @@ void polyattn::buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipeline
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
   // A head's positions are cut, not its features: there is no stage after to add up the parts.
-  ConvertPolyAttnToTileOptions blockPrograms;
-  blockPrograms.cutHeads = false;
-  blockPrograms.cutPositions = true;
-  blockPrograms.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
-  blockPrograms.sharedBytes = options.chip.sharedBytesPerBlock;
-  passes.addPass(createConvertPolyAttnToTile(blockPrograms));
+  ConvertPolyAttnToTileOptions tileKernels;
+  tileKernels.cutHeads = false;
+  tileKernels.cutPositions = true;
+  tileKernels.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
+  tileKernels.sharedBytes = options.chip.sharedBytesPerBlock;
+  passes.addPass(createConvertPolyAttnToTile(tileKernels));
   // What is one value folds as one, and what a loop computes in each iteration comes before it.
   passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createCSEPass());

@@ -41,7 +41,7 @@ private:
   const Rounding exact;
   Evaluator forward;
   Tape tape;
-  /// Of arguments that are asked for, and of what attends give.
+  /// Gradients of arguments that are asked for, and of the results of attends.
   llvm::DenseMap<Value, Array> gradients;
 };
 

@@ -20,7 +20,7 @@ static double rho(double width) {
   return std::max(1.0, std::sqrt(width * root * root * root) / oneOf64OnEitherSide);
 }
 
-/// In units of 2^-24.
+/// The errors of a row, in units of 2^-24.
 static RowErrors unitsOf(const Structure &structure) {
   RowErrors errors = {1, 0};
   switch (structure.kind()) {

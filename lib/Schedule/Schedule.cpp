@@ -116,11 +116,11 @@ PositionCosts PositionCosts::of(AttendOp attend, const Schedule &schedule) {
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool byFeatures = schedule.diagonal == ScheduleDiagonal::Features && !shape.localBlock;
   auto multiplyAdds = [](Value vector) { return vector ? programFlops(vector) / 2 : 0; };
-  double sums = multiplyAdds(attend.getKey()) + multiplyAdds(attend.getValue()) + costs.state / 2;
+  double prefix = multiplyAdds(attend.getKey()) + multiplyAdds(attend.getValue()) + costs.state / 2;
   double others = multiplyAdds(attend.getQuery()) + multiplyAdds(attend.getLocalQuery()) +
                   multiplyAdds(attend.getLocalKey()) + costs.state / 2 +
                   (byFeatures ? costs.diagonalByFeatures : costs.diagonalByScores);
-  return {sums, sums + others};
+  return {prefix, prefix + others};
 }
 
 Schedule Schedule::of(ScheduleAttr attribute) {
@@ -173,7 +173,8 @@ static bool hasFarState(const AttentionShape &shape, const ScheduleMachine &mach
 /// The feature block for tensor cores: the state gets what two blocks of features, of queries and
 /// of keys, leave of shared memory. Wide blocks have a better ratio of products to what is read for
 /// them.
-static int64_t featureBlockOfPieces(const AttentionShape &shape, const ScheduleMachine &machine) {
+static int64_t featureBlockOfFragments(const AttentionShape &shape,
+                                       const ScheduleMachine &machine) {
   // What four warps cannot carry would take eight, which read each factor of a product more often
   // than blocks that are shorter cost: by predicted clocks these take four fifths.
   constexpr int64_t carried =
@@ -255,7 +256,7 @@ static int64_t stateFrom(const AttentionShape &shape, const Schedule &schedule, 
   return mostRuns * run;
 }
 
-/// The number of positions below which the quadratic form is chosen; 0 where it is not worth its
+/// The sequence length below which the quadratic form is chosen; 0 where it is not worth its
 /// code.
 static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &schedule,
                               const ScheduleMachine &machine) {
@@ -282,7 +283,7 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMac
   if (!shape.hasFeatures || !stateFits)
     schedule.form = ScheduleForm::Quadratic;
   schedule.featureBlock = !stateFits            ? 128
-                          : machine.tensorCores ? featureBlockOfPieces(shape, machine)
+                          : machine.tensorCores ? featureBlockOfFragments(shape, machine)
                                                 : featureBlockFor(shape.features, machine.l1Bytes);
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;

@@ -110,7 +110,8 @@ private:
       for (Type type : region.getArgumentTypes())
         if (failed(checkWidth(op, type)))
           return failure();
-    // These need the structure of a vector; all others its numbers, whatever its structure.
+    // These ops need the structure of a vector; all others need its elements, whatever its
+    // structure.
     if (op->hasTrait<CombinesScores>() || isa<ApplyOp, YieldOp, AttendOp>(op))
       return success();
     for (Type type : op->getOperandTypes())

@@ -52,7 +52,7 @@ struct BlockPowers : polyattn::impl::BlockPowersBase<BlockPowers> {
     return features(block) <= growth * features(before);
   }
 
-  /// The same vector with its powers in blocks; itself where there are none.
+  /// The vector with its powers in blocks; the vector itself where there are none.
   Value blocked(OpBuilder &builder, Value vector) {
     Location loc = vector.getLoc();
     if (auto power = vector.getDefiningOp<PowerOp>(); power && isWorthIt(power))

@@ -70,9 +70,7 @@ private:
 
   Value attend(Value query, Value key, Value value, Mask mask) {
     MLIRContext *context = op.getContext();
-    auto none = NormalizerAttr::get(context, NormalizerKind::None, /*eps=*/0.0, EpsMode::Absolute,
-                                    /*bias=*/0.0, Reduce::Sum, /*guardBelow=*/0.0,
-                                    /*guardAdd=*/0.0, /*minDenom=*/0.0);
+    NormalizerAttr none = NormalizerAttr::getNone(context);
     return AttendOp::create(
                builder, op.getLoc(), query, key, value, /*local_query=*/Value(),
                /*local_key=*/Value(), op.getDecay(), /*initial_state=*/Value(),

@@ -173,7 +173,8 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   let description = [{
     Symmetric powers of degree two become those of the same scores with a `block`: tuples of whole
     blocks, every product inside. They have more features, as some stand twice, but those of a
-    tuple are an outer product: tensor cores' fragments of it are products of few registers.
+    tuple are an outer product: tensor cores' fragments of it are products of few registers. That is
+    so with sequences of bf16; those of other types keep their features, which go through memory.
     Where an attention asks for a state, its features stay as they are written.
 
     Numeric contract: reassociating. Scores are equal up to rounding.
@@ -190,7 +191,7 @@ def BlockPowers : Pass<"polyattn-block-powers", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"block", "block", "int64_t", "8", "Numbers in a block">,
-    Option<"growth", "growth", "double", "1.25",
+    Option<"growth", "growth", "double", "1.5",
            "How many times as many features there may be after it">,
   ];
 }
@@ -228,7 +229,7 @@ def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
     Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
            "The first level data cache of one core, or the shared memory of a CTA, in bytes">,
     Option<"tensorCores", "tensor-cores", "bool", "false",
-           "Blocks as tensor cores want them, whose products cost by whole pieces">,
+           "Blocks as tensor cores want them, whose products cost by whole fragments">,
     Option<"shortBlock", "short-block", "int64_t", "0",
            "The shortest block that takes less time than a longer one, 0 for no short blocks">,
   ];

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLocation:
     """A line of Python that made a line of a spec."""
 
     file: str
@@ -18,7 +18,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What is wrong at one place of a spec."""
+    """What is wrong at one location of a spec."""
 
     file: str
     line: int
@@ -43,17 +43,17 @@ class SpecError(ValueError):
         ]
 
 
-    def at(self, name: str, places: Sequence[Place | None]) -> SpecError:
+    def at(self, name: str, locations: Sequence[SourceLocation | None]) -> SpecError:
         """The same about the lines of Python that a spec called `name` was built from."""
 
         def move(line: str) -> str:
             found = self._LOCATED.match(line)
-            if found is None or found[1] != name or int(found[2]) > len(places):
+            if found is None or found[1] != name or int(found[2]) > len(locations):
                 return line
-            place = places[int(found[2]) - 1]
-            if place is None:
+            location = locations[int(found[2]) - 1]
+            if location is None:
                 return line
-            return f"{place.file}:{place.line}:{place.column}: {found[4]}: {found[5]}"
+            return f"{location.file}:{location.line}:{location.column}: {found[4]}: {found[5]}"
 
         return SpecError("\n".join(map(move, str(self).splitlines())))
 

@@ -80,10 +80,10 @@ def python_lines_of(spec: Spec) -> Iterator[None]:
     try:
         yield
     except SpecError as error:
-        places = getattr(spec, "places", None)
-        if places is None or not isinstance(spec, HasText):
+        locations = getattr(spec, "locations", None)
+        if locations is None or not isinstance(spec, HasText):
             raise
-        raise error.at(spec.name, places) from None
+        raise error.at(spec.name, locations) from None
 
 
 def source_of(

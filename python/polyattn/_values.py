@@ -10,23 +10,23 @@ import sys
 from typing import Any, Union
 
 from ._arguments import Argument
-from ._errors import CallError, Place
+from ._errors import CallError, SourceLocation
 from ._structure import Structure, vector
 
 _FOLDER = os.path.dirname(__file__)
 
 
-def _caller() -> Place:
+def _caller() -> SourceLocation:
     """The line of the innermost caller outside of this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == _FOLDER:
         frame = frame.f_back
     column = 1
     if sys.version_info >= (3, 11):
-        # Of the call or the operator that runs in this frame.
+        # The position of the call or operator that runs in this frame.
         positions = inspect.getframeinfo(frame, context=0).positions
         column = (positions.col_offset or 0) + 1 if positions else 1
-    return Place(frame.f_code.co_filename, frame.f_lineno, column)
+    return SourceLocation(frame.f_code.co_filename, frame.f_lineno, column)
 
 
 def number(value: float, who: str) -> str:
@@ -56,12 +56,12 @@ class Program:
     def __init__(self, dtype: str) -> None:
         self.dtype = dtype
         self.lines: list[str] = []
-        self.places: list[Place] = []
+        self.locations: list[SourceLocation] = []
         self.count = 0
 
     def add(self, line: str) -> None:
         self.lines.append(line)
-        self.places.append(_caller())
+        self.locations.append(_caller())
 
     def name(self) -> str:
         self.count += 1

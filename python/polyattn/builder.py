@@ -34,7 +34,7 @@ from ._arguments import (
     Weight32,
 )
 from ._attend import FinalState, Normalizer, attend, by_bias, by_sum, none
-from ._errors import CallError, Place
+from ._errors import CallError, SourceLocation
 from ._ops import (
     absolute,
     clamp_min,
@@ -131,11 +131,11 @@ __all__ = [
 class Spec:
     """A traced attention. `compile` and `reference` take it; `text` is its dialect.
 
-    `places` has the Python line of every line of the text, where there is one."""
+    `locations` has the Python line of every line of the text, where there is one."""
 
     name: str
     text: str = field(repr=False)
-    places: tuple[Place | None, ...] = field(repr=False, compare=False)
+    locations: tuple[SourceLocation | None, ...] = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         return self.text
@@ -199,8 +199,8 @@ def _trace(
     body = "\n".join(f"  {line}" for line in lines)
     text = f"polyattn.attention @{name}({head}) -> ({tail}){clause} {{\n{body}\n}}\n"
     code = function.__code__
-    start = Place(code.co_filename, code.co_firstlineno, 1)
-    return Spec(name, text, (start, *program.places, start, start))
+    start = SourceLocation(code.co_filename, code.co_firstlineno, 1)
+    return Spec(name, text, (start, *program.locations, start, start))
 
 
 def attention(

@@ -39,7 +39,7 @@ public:
   nanobind::list tensors() const;
 
   std::string entry;
-  /// Of a call that does not say how many.
+  /// The threads of a call that does not say how many.
   int threads = 1;
 
 protected:

@@ -28,7 +28,7 @@ struct Meeting {
   uint32_t value = 0;
   /// MmaSync.
   const uint32_t *operands = nullptr;
-  float *sums = nullptr;
+  float *accumulators = nullptr;
   /// Ldmatrix.
   uint32_t *registers = nullptr;
 

@@ -7,7 +7,7 @@
 
 #include "Calls.h"
 #include "Block.h"
-#include "Numbers.h"
+#include "Formats.h"
 #include "TensorCore.h"
 
 using namespace polyattn::emulator;
@@ -64,11 +64,12 @@ void polyattn_emu_ldmatrix(uint32_t site, uint32_t address, uint32_t count, uint
   Block::current().meet(meeting);
 }
 
-void polyattn_emu_mma_sync(uint32_t site, uint32_t kind, const uint32_t *operands, float *sums) {
+void polyattn_emu_mma_sync(uint32_t site, uint32_t kind, const uint32_t *operands,
+                           float *accumulators) {
   Meeting meeting = {Meeting::MmaSync, site};
   meeting.variant = kind;
   meeting.operands = operands;
-  meeting.sums = sums;
+  meeting.accumulators = accumulators;
   Block::current().meet(meeting);
 }
 

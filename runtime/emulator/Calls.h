@@ -37,10 +37,11 @@ void polyattn_emu_commit_copies();
 void polyattn_emu_wait_copies(uint32_t pending);
 void polyattn_emu_ldmatrix(uint32_t site, uint32_t address, uint32_t count, uint32_t transposed,
                            uint32_t *registers);
-/// Six operands, and four sums that are replaced.
-void polyattn_emu_mma_sync(uint32_t site, uint32_t kind, const uint32_t *operands, float *sums);
+/// Six operands, and four accumulators that are replaced.
+void polyattn_emu_mma_sync(uint32_t site, uint32_t kind, const uint32_t *operands,
+                           float *accumulators);
 uint32_t polyattn_emu_shuffle(uint32_t site, uint32_t mode, uint32_t lane, uint32_t value);
-/// Of 0 and 1, the largest in the warp.
+/// 1 where any lane's condition is 1, else 0.
 uint32_t polyattn_emu_any(uint32_t site, uint32_t condition);
 /// The index, if it is below `count`, else a finding and 0.
 uint32_t polyattn_emu_check_index(uint32_t site, uint32_t index, uint32_t count);

@@ -64,12 +64,12 @@ void Block::executeLdmatrix(int warp) {
 void Block::executeMmaSync(int warp) {
   uint32_t kind = meetingOf(warp, 0).variant;
   const uint32_t *operands[kWarpSize];
-  float *sums[kWarpSize];
+  float *accumulators[kWarpSize];
   for (int lane = 0; lane < kWarpSize; ++lane) {
     operands[lane] = meetingOf(warp, lane).operands;
-    sums[lane] = meetingOf(warp, lane).sums;
+    accumulators[lane] = meetingOf(warp, lane).accumulators;
   }
-  multiply(static_cast<OperandKind>(kind), operands, sums);
+  multiply(static_cast<OperandKind>(kind), operands, accumulators);
   ++counters->mma[kind];
   ++counters->at(meetingOf(warp, 0).site).mma;
   ++interval.mma[warp % Interval::kSubCores];

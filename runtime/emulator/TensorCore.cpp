@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TensorCore.h"
-#include "Numbers.h"
+#include "Formats.h"
 
 using namespace polyattn::emulator;
 
@@ -45,7 +45,7 @@ static void unpackTF32(const uint32_t *const operands[32], Factors &factors) {
 }
 
 void polyattn::emulator::multiply(OperandKind kind, const uint32_t *const operands[32],
-                                  float *const sums[32]) {
+                                  float *const accumulators[32]) {
   Factors factors;
   switch (kind) {
   case OperandKind::BF16:
@@ -59,17 +59,17 @@ void polyattn::emulator::multiply(OperandKind kind, const uint32_t *const operan
     break;
   }
   float result[16][8];
-  auto visitSums = [&](auto visit) {
+  auto visitAccumulators = [&](auto visit) {
     for (int lane = 0; lane < 32; ++lane)
       for (int i = 0; i < 4; ++i)
-        visit(sums[lane][i], result[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]);
+        visit(accumulators[lane][i], result[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]);
   };
-  visitSums([](float &sum, float &element) { element = sum; });
+  visitAccumulators([](float &sum, float &element) { element = sum; });
   for (int row = 0; row < 16; ++row)
     for (int k = 0; k < factors.depth; ++k)
       for (int column = 0; column < 8; ++column)
         result[row][column] += factors.a[row][k] * factors.b[k][column];
-  visitSums([](float &sum, float &element) { sum = element; });
+  visitAccumulators([](float &sum, float &element) { sum = element; });
 }
 
 void polyattn::emulator::distribute(const uint16_t matrix[8][8], bool transposed,

@@ -71,7 +71,7 @@ private:
     driver::Inputs tensors;
     driver::Expectation expected;
     std::vector<HostTensor> results;
-    /// Of the unmutated kernel.
+    /// The results' bytes of the unmutated kernel.
     std::vector<std::string> bytes;
     std::vector<uint8_t> seen;
   };

@@ -20,7 +20,7 @@ struct Counts {
 
   void add(const Verdict &verdict);
   int caught() const { return byChecker + byNumbers + byBoth; }
-  /// Of those that change something; 1 where there are none.
+  /// The share that is caught of the mutants that change something; 1 where there are none.
   double share() const;
   llvm::json::Object toJson() const;
 };

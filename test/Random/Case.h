@@ -22,7 +22,7 @@ struct Case {
   bool isTile = false;
   /// Sizes as they were chosen; those that the entry ties to others follow them.
   CallSizes sizes;
-  /// Of the numbers of the inputs.
+  /// The seed of the inputs' values.
   uint64_t seed = 0;
   /// What the inputs are: `normal`, `mixed` in magnitude, `small` whole numbers and zeros, gates of
   /// all magnitudes (`resets`), or `empty`, all zeros.

@@ -31,7 +31,7 @@ public:
                                    const CallSizes &sizes, const Arithmetic &arithmetic,
                                    const Arithmetic &sums);
 
-  /// The same rows by another arithmetic.
+  /// Adds the rows as another arithmetic computes them.
   void addSample(llvm::ArrayRef<Array> sample);
   /// The same rows with all sums moved one way: rows that jump lie at a threshold.
   void addThresholdSample(llvm::ArrayRef<Array> sample);

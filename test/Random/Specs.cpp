@@ -77,7 +77,7 @@ private:
   std::string mask = "causal";
   bool interleaved = false;
   bool isOrdered() const { return mask != "full"; }
-  // Of the attend that is being written.
+  // Text of the attend that is being written.
   std::string operands, types, attributes;
 };
 

@@ -1,4 +1,4 @@
-//===- TilePrograms.cpp - random block programs ---------------------------===//
+//===- TilePrograms.cpp - random tile kernels -----------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -235,7 +235,7 @@ void TileWriter::rearrange() {
     }
     std::string start = constant(first);
     add(features, a.columns,
-        formatv("tile.expand {0}[{1}] {{table = dense<[{2}]> : tensor<{3}x2xi32>{4}} : {5} -> ",
+        formatv("tile.monomials {0}[{1}] {{table = dense<[{2}]> : tensor<{3}x2xi32>{4}} : {5} -> ",
                 a.name, start, table, features + first,
                 choices.chance(50) ? ", weights = array<f64: " + weights + ">" : std::string(),
                 a.type()));

@@ -1,4 +1,4 @@
-//===- TilePrograms.h - random block programs -------------------*- C++ -*-===//
+//===- TilePrograms.h - random tile kernels ---------------------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

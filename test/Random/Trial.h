@@ -37,7 +37,7 @@ struct TrialReport {
 void runTrial(const Case &trial, const mlir::DialectRegistry &dialects,
               const TargetRegistry &targets, TrialReport &report);
 
-/// The same for a parsed kernel (TileTrial.cpp).
+/// Runs the trial of a parsed tile kernel (TileTrial.cpp).
 void runTileTrial(const Case &trial, mlir::ModuleOp module, std::string &diagnostics,
                   TrialReport &report);
 

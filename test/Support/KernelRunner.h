@@ -1,4 +1,4 @@
-//===- KernelRunner.h - compiles block programs and calls them -*- C++ -*-===//
+//===- KernelRunner.h - compiles tile kernels and calls them ----*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -15,9 +15,9 @@
 namespace polyattn::test {
 
 struct ProcessLimits {
-  /// Of a processor's time.
+  /// Seconds of a processor's time.
   unsigned seconds = 60;
-  /// Of memory beyond what this process has; none where 0.
+  /// Bytes of memory beyond what this process has; no limit where 0.
   size_t bytes = 0;
 };
 

@@ -135,7 +135,7 @@ func.func @factor(%b: !tile.buffer<4x4>, %t: !tile.tile<4x4xf32>, %i: index) {
 
 func.func @column() {
   // expected-error @below {{expected a column of 2 rows}}
-  %t = tile.column {values = array<f64: 1.0, 2.0>} : !tile.tile<3x1xf32>
+  %t = tile.constant_column {values = array<f64: 1.0, 2.0>} : !tile.tile<3x1xf32>
   return
 }
 
@@ -143,7 +143,7 @@ func.func @column() {
 
 func.func @positions(%i: index) {
   // expected-error @below {{expected a row vector}}
-  %t = tile.positions %i : !tile.tile<2x4xf32>
+  %t = tile.iota %i : !tile.tile<2x4xf32>
   return
 }
 
@@ -241,7 +241,7 @@ func.func @reduce(%a: !tile.tile<2x4xf32>) {
 
 func.func @expand_table(%a: !tile.tile<2x4xf32>, %i: index) {
   // expected-error @below {{the table names row 2 of '!tile.tile<2x4xf32>'}}
-  %t = tile.expand %a[%i] {table = dense<[[0, 2]]> : tensor<1x2xi32>} : !tile.tile<2x4xf32> -> !tile.tile<1x4xf32>
+  %t = tile.monomials %a[%i] {table = dense<[[0, 2]]> : tensor<1x2xi32>} : !tile.tile<2x4xf32> -> !tile.tile<1x4xf32>
   return
 }
 
@@ -249,7 +249,7 @@ func.func @expand_table(%a: !tile.tile<2x4xf32>, %i: index) {
 
 func.func @expand_weights(%a: !tile.tile<2x4xf32>, %i: index) {
   // expected-error @below {{expected one weight for each row of the table}}
-  %t = tile.expand %a[%i] {table = dense<[[0, 1]]> : tensor<1x2xi32>, weights = array<f64: 1.0, 2.0>} : !tile.tile<2x4xf32> -> !tile.tile<1x4xf32>
+  %t = tile.monomials %a[%i] {table = dense<[[0, 1]]> : tensor<1x2xi32>, weights = array<f64: 1.0, 2.0>} : !tile.tile<2x4xf32> -> !tile.tile<1x4xf32>
   return
 }
 
@@ -257,7 +257,7 @@ func.func @expand_weights(%a: !tile.tile<2x4xf32>, %i: index) {
 
 func.func @expand_columns(%a: !tile.tile<2x4xf32>, %i: index) {
   // expected-error @below {{source and result have different numbers of columns}}
-  %t = tile.expand %a[%i] {table = dense<[[0, 1]]> : tensor<1x2xi32>} : !tile.tile<2x4xf32> -> !tile.tile<1x8xf32>
+  %t = tile.monomials %a[%i] {table = dense<[[0, 1]]> : tensor<1x2xi32>} : !tile.tile<2x4xf32> -> !tile.tile<1x8xf32>
   return
 }
 
@@ -440,6 +440,6 @@ func.func @select_rows_converts(%a: !tile.tile<4x4xf32>) {
 
 func.func @expand_converts(%a: !tile.tile<4x4xf32>, %i: index) {
   // expected-error @below {{makes 'bf16' of 'f32'}}
-  %t = tile.expand %a[%i] {table = dense<[[0, 0]]> : tensor<1x2xi32>} : !tile.tile<4x4xf32> -> !tile.tile<1x4xbf16>
+  %t = tile.monomials %a[%i] {table = dense<[[0, 0]]> : tensor<1x2xi32>} : !tile.tile<4x4xf32> -> !tile.tile<1x4xbf16>
   return
 }

@@ -1,5 +1,5 @@
 // RUN: polyattn-opt %s | polyattn-opt | FileCheck %s
-// The shape of a whole block program: LLoPS p = 2 with features on the diagonal.
+// The shape of a whole tile kernel: LLoPS p = 2 with features on the diagonal.
 
 #row = strided<[?, ?, ?, 1], offset: ?>
 // CHECK-LABEL: tile.kernel @llops

@@ -24,10 +24,10 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
 
   // CHECK: constant 2.500000e+00 : <1x1xf32>
   %half = tile.constant 2.5 : !tile.tile<1x1xf32>
-  // CHECK: column {values = array<f64: 1.000000e+00, 2.000000e+00>} : <2x1xf32>
-  %column = tile.column {values = array<f64: 1.0, 2.0>} : !tile.tile<2x1xf32>
-  // CHECK: positions %{{.*}} : <1x4xf32>
-  %positions = tile.positions %c1 : !tile.tile<1x4xf32>
+  // CHECK: constant_column {values = array<f64: 1.000000e+00, 2.000000e+00>} : <2x1xf32>
+  %column = tile.constant_column {values = array<f64: 1.0, 2.0>} : !tile.tile<2x1xf32>
+  // CHECK: iota %{{.*}} : <1x4xf32>
+  %positions = tile.iota %c1 : !tile.tile<1x4xf32>
 
   // CHECK: %[[P:.*]] = dot %{{.*}}, %{{.*}} : <4x8xf32>, <8x4xf32> -> <4x4xf32>
   %p = tile.dot %a, %b : !tile.tile<4x8xf32>, !tile.tile<8x4xf32> -> !tile.tile<4x4xf32>
@@ -67,8 +67,8 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
   %max = tile.reduce <max> <columns> %s bound %c1 {lower} : !tile.tile<4x4xf32> -> !tile.tile<4x1xf32>
   // CHECK: cumulative_sum %{{.*}} : <1x4xf32>
   %running, %rest = tile.cumulative_sum %positions : !tile.tile<1x4xf32>
-  // CHECK: expand %{{.*}}[%{{.*}}] {table = dense<{{.*}}> : tensor<3x2xi32>, weights = array<f64: {{.*}}>} : <8x4xf32> -> <2x4xf32>
-  %phi = tile.expand %b[%c1] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>, weights = array<f64: 1.0, 2.0, 1.0>} : !tile.tile<8x4xf32> -> !tile.tile<2x4xf32>
+  // CHECK: monomials %{{.*}}[%{{.*}}] {table = dense<{{.*}}> : tensor<3x2xi32>, weights = array<f64: {{.*}}>} : <8x4xf32> -> <2x4xf32>
+  %phi = tile.monomials %b[%c1] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>, weights = array<f64: 1.0, 2.0, 1.0>} : !tile.tile<8x4xf32> -> !tile.tile<2x4xf32>
   // CHECK: slice %{{.*}}[%{{.*}}, %{{.*}}] : <4x8xf32> -> <2x4xf32>
   %slice = tile.slice %y[%c0, %c1] : !tile.tile<4x8xf32> -> !tile.tile<2x4xf32>
   // CHECK: concat %{{.*}}, %{{.*}} : !tile.tile<2x4xf32>, !tile.tile<1x4xf32> -> <3x4xf32>
@@ -101,7 +101,7 @@ tile.kernel @cluster programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["o
   %head = tile.program_id 1 : index
   // CHECK: %[[RANK:.*]] = cluster_rank : index
   %rank = tile.cluster_rank : index
-  %row = tile.positions %rank : !tile.tile<1x8xf32>
+  %row = tile.iota %rank : !tile.tile<1x8xf32>
   // CHECK: %[[SUM:.*]] = cluster_sum %{{.*}} : <1x8xf32>
   %sum = tile.cluster_sum %row : !tile.tile<1x8xf32>
   // CHECK: store %[[SUM]], %o

@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
   polyattn::registerDialects(registry);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv,
-                        "Runs passes on attention specs and block programs; "
+                        "Runs passes on attention specs and tile kernels; "
                         "--polyattn-cpu-pipeline goes all of the way\n",
                         registry));
 }

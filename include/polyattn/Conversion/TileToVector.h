@@ -1,4 +1,4 @@
-//===- TileToVector.h - block programs to vector code -*- C++ -*-===//
+//===- TileToVector.h - tile kernels to vector code -------------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -62,7 +62,7 @@ struct EntrySource {
   /// The driver's own: a target that rewrites works on a clone.
   AttentionOp attention;
   llvm::StringRef text, fileName, storage;
-  /// Where a target that counts what a kernel's parts cost writes its block program with the costs
+  /// Where a target that counts what a kernel's parts cost writes its tile kernel with the costs
   /// of each line; nowhere if empty.
   llvm::StringRef profile = {};
   /// The attention's module says so, too.
@@ -120,8 +120,8 @@ private:
 /// The oracle as a target, in both of its readings: `reference` and `reference-recurrent`.
 void registerReferenceTargets(TargetRegistry &registry);
 
-/// The block programs, interpreted in f64: `tile`. Several threads stand for a head that is cut
-/// into as many parts, where it can be; a call with segments runs the block programs for GPUs.
+/// The tile kernels, interpreted in f64: `tile`. Several threads stand for a head that is cut
+/// into as many parts, where it can be; a call with segments runs the tile kernels for GPUs.
 /// `tile-sm_80` runs those for that GPU, and rounds what its kernels round.
 void registerTileTarget(TargetRegistry &registry);
 

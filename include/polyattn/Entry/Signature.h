@@ -48,8 +48,8 @@ struct TensorSignature {
   /// Numbers, or below zero a SizeName.
   llvm::SmallVector<int64_t, 4> dims;
   Role role = Role::Query;
-  /// Of which argument or result of the forward entry this is the gradient, or which result it has
-  /// saved; empty without.
+  /// The argument or result of the forward entry whose gradient this is, or the result that it has
+  /// saved; empty for others.
   std::string gradientOf = {}, savedFrom = {};
 
   /// `[B, T, H, 64]`

@@ -35,7 +35,7 @@ public:
   };
 
   static ScoreExpression leaf(int64_t index);
-  static ScoreExpression number(double value);
+  static ScoreExpression constant(double value);
   /// A sum or a product of one part is that part.
   static ScoreExpression sum(std::vector<ScoreExpression> parts);
   static ScoreExpression product(std::vector<ScoreExpression> parts);
@@ -50,7 +50,7 @@ public:
 
   /// The value where leaf i is leaves[i].
   double evaluate(llvm::ArrayRef<double> leaves) const;
-  /// The same with the operations of `arithmetic`: number(double), add, mul, power(T, int64_t),
+  /// Evaluates with the operations of `arithmetic`: constant(double), add, mul, power(T, int64_t),
   /// magnitude and sign. They are called in one order, from left to right, operands first.
   template <typename T, typename Arithmetic>
   T evaluate(Arithmetic &arithmetic, llvm::ArrayRef<T> leaves) const;
@@ -84,7 +84,7 @@ T ScoreExpression::evaluate(Arithmetic &a, llvm::ArrayRef<T> leaves) const {
   case Kind::Leaf:
     return leaves[index_];
   case Kind::Number:
-    return a.number(value_);
+    return a.constant(value_);
   case Kind::Sum:
   case Kind::Product: {
     std::vector<T> values;

@@ -13,7 +13,7 @@
 namespace polyattn {
 
 /// The levels at which the pipeline can stop. Schedule is still the polyattn dialect: maps inlined,
-/// features simplified, schedules chosen. Vector is one function per block program.
+/// features simplified, schedules chosen. Vector is one function per tile kernel.
 enum class CPUPipelinePhase { Schedule, Tile, Vector, LLVMDialect };
 
 struct CPUPipelineOptions {

@@ -24,9 +24,9 @@ struct GPUPipelineOptions {
 /// The passes that take a spec to the LLVM and NVVM dialects, in a gpu.module.
 void buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options);
 
-/// The part of it that ends with block programs in the tile dialect, and the part from there to
+/// The part of it that ends with tile kernels in the tile dialect, and the part from there to
 /// kernels in the warp dialect.
-void buildBlockPrograms(mlir::OpPassManager &passes, const GPUPipelineOptions &options);
+void buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options);
 void buildWarpKernels(mlir::OpPassManager &passes, const GPUPipelineOptions &options);
 
 /// The part of it from kernels in the warp dialect on.

@@ -1,11 +1,11 @@
-//===- EvaluateTile.h - block programs, executed ----------------*- C++ -*-===//
+//===- EvaluateTile.h - tile kernels, executed ------------------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A readable interpreter of the tile dialect. It computes in f64, so that a block program
+// A readable interpreter of the tile dialect. It computes in f64, so that a tile kernel
 // can be held against the oracle to the last digits before any rounding of a machine blurs
 // the picture, and it is strict where a lowering may do as it likes:
 //

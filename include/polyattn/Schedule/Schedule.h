@@ -42,7 +42,7 @@ struct Schedule {
   int64_t block = 64; // positions per tile
   int64_t featureBlock = 64;
   int64_t quadraticBelow = 0; // with Both: the quadratic form for fewer positions
-  /// Calls of at most so many positions are one block, ascending.
+  /// Lengths of short blocks, ascending: a call of at most that many positions is one block.
   llvm::SmallVector<int64_t, 2> shortBlocks = {};
 
   static Schedule of(ScheduleAttr attribute);
@@ -76,10 +76,10 @@ struct FormTimes {
                       bool tensorCores = false);
 };
 
-/// Multiply-adds of one position of a query head: its vectors, the state and its pairs. `sums` are
+/// Multiply-adds of one position of a query head: its vectors, the state and its pairs. `prefix` is
 /// those of a kernel that only adds up what the keys put into the state.
 struct PositionCosts {
-  double sums, all;
+  double prefix, all;
 
   static PositionCosts of(AttendOp attend, const Schedule &schedule);
 };
@@ -94,8 +94,8 @@ constexpr int64_t kUsualL1Bytes = 32 * 1024;
 struct ScheduleMachine {
   /// Shared memory where there are tensor cores.
   int64_t l1Bytes = kUsualL1Bytes;
-  /// Products cost by whole pieces: a block has 64 or 128 positions unless a local kernel's block
-  /// says otherwise, and blocks of features are multiples of 64.
+  /// Products cost by whole fragments: a block has 64 or 128 positions unless a local kernel's
+  /// block says otherwise, and blocks of features are multiples of 64.
   bool tensorCores = false;
   /// The shortest block that takes less time than a longer one; 0 where short calls have blocks
   /// like any other.

@@ -73,11 +73,11 @@ struct GPUDescription {
   }
   /// Accumulators that a thread may have at a time: factors and addresses take the rest.
   static constexpr int64_t maxAccumulatorsPerThread = 112;
-  /// The same together with the states that loops carry.
+  /// Accumulators that a thread may have together with the states that loops carry.
   static constexpr int64_t maxAccumulatorsWithStates = 160;
-  /// Those of one value, so that others have some.
+  /// Accumulators of one value, so that others have some.
   static constexpr int64_t maxAccumulatorsOfValue = 64;
-  /// Numbers that loops may carry in a thread's registers beside what they compute with.
+  /// Values that loops may carry in a thread's registers beside what they compute with.
   static constexpr int64_t carriedNumbersPerThread = 64;
 
   /// Bytes that a number of a state takes near tensor cores: its sum in f32, and the copy in 16

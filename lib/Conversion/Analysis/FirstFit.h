@@ -1,4 +1,4 @@
-//===- FirstFit.h - places in a memory of a kernel --------------*- C++ -*-===//
+//===- FirstFit.h - first-fit allocation of a kernel's memory ---*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,18 +21,18 @@ struct Lifetime {
   int64_t bytes, begin, end;
 };
 
-/// Gives out byte ranges, the lowest free place first, and remembers how far they reached.
+/// Allocates byte ranges, the lowest free one first, and remembers how far they reached.
 class FirstFit {
 public:
-  /// Places are multiples of `alignment`. With `planned`, an offset for each request in order,
+  /// Offsets are multiples of `alignment`. With `planned`, an offset for each request in order,
   /// these are given out.
   explicit FirstFit(int64_t alignment, int64_t capacity = INT64_MAX,
                     std::vector<int64_t> planned = {})
       : alignment(alignment), capacity(capacity), planned(std::move(planned)) {}
 
-  /// Nothing where it is full.
+  /// Empty where no free range is large enough.
   std::optional<int64_t> allocate(int64_t bytes);
-  /// A place that nothing has had before, for what must outlive a call.
+  /// A range that nothing has used before, for what must outlive a call.
   std::optional<int64_t> allocateFresh(int64_t bytes);
   void free(int64_t offset);
   int64_t bytes() const { return top; }

@@ -24,18 +24,18 @@ static const double kLn2 = 0.69314718055994530942;
 /// error finite where the result is 0 or infinite already.
 static Value expOf(Formula &f, Value x, Value tail = {}) {
   x = f.clamp(x, -128, 128);
-  Value power = f.mul(x, f.number(kLog2E));
+  Value power = f.mul(x, f.constant(kLog2E));
   Value minus = f.make<arith::NegFOp>(power);
-  Value rest = f.fma(x, f.number(kLog2ERest), f.fma(x, f.number(kLog2E), minus));
+  Value rest = f.fma(x, f.constant(kLog2ERest), f.fma(x, f.constant(kLog2E), minus));
   if (tail)
-    rest = f.multiplyAdd(tail, f.number(kLog2E), rest);
-  return f.mul(f.exp2(power), f.fma(rest, f.number(kLn2), f.number(1)));
+    rest = f.multiplyAdd(tail, f.constant(kLog2E), rest);
+  return f.mul(f.exp2(power), f.fma(rest, f.constant(kLn2), f.constant(1)));
 }
 
 static Value expand(Formula &f, math::ExpOp op) {
   // Whoever asks for an approximate function gets the shortest: the error grows with |x| to 1e-5.
   if (bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
-    return f.exp2(f.mul(op.getOperand(), f.number(kLog2E)));
+    return f.exp2(f.mul(op.getOperand(), f.constant(kLog2E)));
   return expOf(f, op.getOperand());
 }
 
@@ -45,8 +45,8 @@ static Value expand(Formula &f, math::ExpM1Op op) {
   Value tail = f.polynomial(x, {0.5000000122, 0.166666668, 0.04166579123, 0.008333236134,
                                 0.001398218605, 0.0001994487444});
   Value near = f.fma(f.mul(x, x), tail, x);
-  Value far = f.sub(expOf(f, x), f.number(1));
-  return f.select(f.less(f.abs(x), f.number(0.5)), near, far);
+  Value far = f.sub(expOf(f, x), f.constant(1));
+  return f.select(f.less(f.abs(x), f.constant(0.5)), near, far);
 }
 
 /// An odd polynomial near 0 (error 3e-9), 1 - 2 / (e^2|x| + 1) with the sign of x elsewhere.
@@ -55,10 +55,10 @@ static Value expand(Formula &f, math::TanhOp op) {
   Value tail = f.polynomial(square, {-0.3333333323, 0.1333331287, -0.05396155179, 0.02178832204,
                                      -0.008410070898, 0.002370765727});
   Value near = f.fma(f.mul(x, square), tail, x);
-  Value power = f.exp2(f.mul(magnitude, f.number(2 * kLog2E)));
-  Value quotient = f.roughDiv(f.number(2), f.add(power, f.number(1)));
-  Value far = f.withSign(f.sub(f.number(1), quotient), x);
-  return f.select(f.less(magnitude, f.number(0.6)), near, far);
+  Value power = f.exp2(f.mul(magnitude, f.constant(2 * kLog2E)));
+  Value quotient = f.roughDiv(f.constant(2), f.add(power, f.constant(1)));
+  Value far = f.withSign(f.sub(f.constant(1), quotient), x);
+  return f.select(f.less(magnitude, f.constant(0.6)), near, far);
 }
 
 /// An odd polynomial up to 1 (error 1.2e-9); from there to 4, where f32 knows nothing but 1,
@@ -72,8 +72,8 @@ static Value expand(Formula &f, math::ErfOp op) {
                              {0.001104956929, 1.624321189, 0.9220859228, 0.1490031562,
                               -0.03261179281, 0.004951836316, -0.0004572434706, 1.914797057e-5});
   Value tail = f.exp2(f.make<arith::NegFOp>(power));
-  Value far = f.withSign(f.sub(f.number(1), tail), x);
-  return f.select(f.less(magnitude, f.number(1)), near, far);
+  Value far = f.withSign(f.sub(f.constant(1), tail), x);
+  return f.select(f.less(magnitude, f.constant(1)), near, far);
 }
 
 /// e^(-x^2) f(x) with the square as the sum of two numbers, since e makes its absolute error a
@@ -84,13 +84,13 @@ static Value expand(Formula &f, math::ErfcOp op) {
   Value minus = f.make<arith::NegFOp>(magnitude);
   Value square = f.mul(minus, magnitude);
   Value lost = f.fma(minus, magnitude, f.make<arith::NegFOp>(square));
-  Value t = f.roughDiv(f.number(1), f.add(magnitude, f.number(3)));
-  Value factor = f.polynomial(f.multiplyAdd(t, f.number(-6), f.number(1)),
+  Value t = f.roughDiv(f.constant(1), f.add(magnitude, f.constant(3)));
+  Value factor = f.polynomial(f.multiplyAdd(t, f.constant(-6), f.constant(1)),
                               {1.074006906, -0.8833944637, 0.5902284472, -0.310466518, 0.1195270777,
                                -0.02683742574, -0.001217209322, 0.003079632144, -0.0004971422418,
                                -0.0003331503567});
   Value tail = f.mul(expOf(f, square, lost), f.mul(t, factor));
-  return f.select(f.less(x, f.number(0)), f.sub(f.number(2), tail), tail);
+  return f.select(f.less(x, f.constant(0)), f.sub(f.constant(2), tail), tail);
 }
 
 void polyattn::populateExponentialFormulas(RewritePatternSet &patterns) {

@@ -23,7 +23,7 @@ public:
   Formula(mlir::Operation *op, mlir::OpBuilder &builder)
       : b(op->getLoc(), builder), type(op->getResult(0).getType()) {}
 
-  Value number(double value) { return splat(type, b.getF32FloatAttr(float(value))); }
+  Value constant(double value) { return splat(type, b.getF32FloatAttr(float(value))); }
   Value integer(int32_t value) { return splat(bitsType(), b.getI32IntegerAttr(value)); }
 
   Value add(Value x, Value y) { return make<mlir::arith::AddFOp>(x, y); }
@@ -45,14 +45,14 @@ public:
   Value withSign(Value x, Value sign) { return make<mlir::math::CopySignOp>(x, sign); }
   /// NaN stays NaN.
   Value clamp(Value x, double low, double high) {
-    Value atLeast = make<mlir::arith::MaximumFOp>(x, number(low));
-    return make<mlir::arith::MinimumFOp>(atLeast, number(high));
+    Value atLeast = make<mlir::arith::MaximumFOp>(x, constant(low));
+    return make<mlir::arith::MinimumFOp>(atLeast, constant(high));
   }
   /// coefficients[0] + coefficients[1] x + ...
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) {
-    Value sum = number(coefficients.back());
+    Value sum = constant(coefficients.back());
     for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      sum = multiplyAdd(sum, x, number(coefficient));
+      sum = multiplyAdd(sum, x, constant(coefficient));
     return sum;
   }
 

@@ -12,13 +12,13 @@ using namespace mlir;
 using namespace polyattn;
 
 Accumulators AttendProgram::zeroAccumulators(TileBuilder &b) const {
-  Accumulators sums;
-  sums.numerator = b.constant(context.block, valueWidth, 0);
+  Accumulators accumulators;
+  accumulators.numerator = b.constant(context.block, valueWidth, 0);
   if (normalized())
-    sums.denominator = b.constant(context.block, 1, 0);
+    accumulators.denominator = b.constant(context.block, 1, 0);
   if (op.getNormalizer().needsRowMax())
-    sums.largest = b.constant(context.block, 1, -std::numeric_limits<double>::infinity());
-  return sums;
+    accumulators.largest = b.constant(context.block, 1, -std::numeric_limits<double>::infinity());
+  return accumulators;
 }
 
 Value AttendProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgram &keys, bool local,
@@ -29,29 +29,31 @@ Value AttendProgram::scores(TileBuilder &b, VectorProgram &queries, VectorProgra
 }
 
 /// O += P V, Z += P 1.
-void AttendProgram::addPairs(TileBuilder &b, Accumulators &sums, Value scores, Value values,
+void AttendProgram::addPairs(TileBuilder &b, Accumulators &accumulators, Value scores, Value values,
                              tile::Triangle triangle, Value bound) {
-  sums.numerator = b.dot(scores, values, sums.numerator, /*lhsTransposed=*/false,
-                         tile::Triangle::None, triangle, bound);
-  if (sums.denominator)
-    sums.denominator = b.add(sums.denominator, b.reduceColumns(scores, bound, triangle));
-  if (sums.largest) {
+  accumulators.numerator = b.dot(scores, values, accumulators.numerator, /*lhsTransposed=*/false,
+                                 tile::Triangle::None, triangle, bound);
+  if (accumulators.denominator)
+    accumulators.denominator =
+        b.add(accumulators.denominator, b.reduceColumns(scores, bound, triangle));
+  if (accumulators.largest) {
     Value largest = b.reduceColumns(scores, bound, triangle, tile::ReduceKind::Max);
-    sums.largest = b.map({sums.largest, largest}, [](ElementBuilder &e, ValueRange in) {
-      return e.select(e.less(in[0], in[1]), in[1], in[0]);
-    });
+    accumulators.largest =
+        b.map({accumulators.largest, largest}, [](ElementBuilder &e, ValueRange in) {
+          return e.select(e.less(in[0], in[1]), in[1], in[0]);
+        });
   }
 }
 
 /// phi_q S and phi_q z; in the same pass over the features the block's own scores, where
 /// they come from features, and the update of the state, where nothing reads it in between.
 Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
-                                         VectorProgram &keys, Value values, const BlockPlace &place,
+                                         VectorProgram &keys, Value values, const BlockSpan &span,
                                          const BlockDecay &decay, Value &diagonal) {
   FeatureBlocks queryBlocks(queryPlan, queryWeights), keyBlocks(keyPlan, keyWeights);
   // Rows of queries as they lie in memory: nothing to transpose.
-  bool natural = formsAllFeatures() && queryBlocks.areNatural();
-  if (!natural)
+  bool rowMajor = formsAllFeatures() && queryBlocks.areRowMajor();
+  if (!rowMajor)
     queryBlocks.prepare(b, queries);
   bool updates = isOrdered() && !updatesAfterRun();
   if (updates)
@@ -59,18 +61,18 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
 
   SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
   if (normalized())
-    carried.push_back(natural ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
+    carried.push_back(rowMajor ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
   if (featuresOnDiagonal() && isOrdered())
     carried.push_back(b.constant(context.block, context.block, 0));
 
-  Value filled = isStateFilled(b, place), valid = place.valid;
+  Value filled = isStateFilled(b, span), valid = span.valid;
   if (updates)
     if (Value isRead =
-            isStateReadAfter(b, place.position, b.addIndex(place.position, b.index(context.block))))
+            isStateReadAfter(b, span.position, b.addIndex(span.position, b.index(context.block))))
       valid = b.select(isRead, valid, b.index(0));
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
-    LhsTile phiQ = natural ? queryBlocks.natural(b, queries)
-                           : LhsTile{queryBlocks.block(b, queries, first, count)};
+    LhsTile phiQ = rowMajor ? queryBlocks.rowMajor(b, queries)
+                            : LhsTile{queryBlocks.block(b, queries, first, count)};
     Value row = state.rowOf(b, first), s = state.readRows(b, row, count);
     Value terms = filled ? b.select(filled, b.index(count), b.index(0)) : Value();
     auto product = [&](Value lhs, Value rhs, Value acc, bool lhsTransposed) {
@@ -79,8 +81,8 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
     TileBuilder::Values out = {product(phiQ.tile, s, in[0], phiQ.transposed)};
     if (normalized()) {
       Value z = state.readNormalizer(b, row, count);
-      out.push_back(natural ? product(phiQ.tile, z, in[1], phiQ.transposed)
-                            : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
+      out.push_back(rowMajor ? product(phiQ.tile, z, in[1], phiQ.transposed)
+                             : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
     }
     if (!updates)
       return out;
@@ -94,42 +96,42 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
   if (featuresOnDiagonal() && isOrdered())
     diagonal = results.back();
 
-  Accumulators sums;
-  sums.numerator = results[0];
+  Accumulators accumulators;
+  accumulators.numerator = results[0];
   if (normalized())
-    sums.denominator = natural ? results[1] : b.transpose(results[1]);
-  return sums;
+    accumulators.denominator = rowMajor ? results[1] : b.transpose(results[1]);
+  return accumulators;
 }
 
 /// What came through the state has decayed since the sweep came to the run of blocks, or else to
 /// the block.
-void AttendProgram::decayState(TileBuilder &b, Accumulators &sums, const BlockPlace &place,
+void AttendProgram::decayState(TileBuilder &b, Accumulators &accumulators, const BlockSpan &span,
                                const BlockDecay &blockDecay) {
   Value logarithm = state.decayOfReaders(b, blockDecay);
   if (updatesAfterRun())
-    logarithm = b.add(logarithm, runDecay(b, place));
+    logarithm = b.add(logarithm, runDecay(b, span));
   Value factor = expOf(b, logarithm);
-  sums.numerator = b.mul(sums.numerator, factor);
-  if (sums.denominator)
-    sums.denominator = b.mul(sums.denominator, factor);
+  accumulators.numerator = b.mul(accumulators.numerator, factor);
+  if (accumulators.denominator)
+    accumulators.denominator = b.mul(accumulators.denominator, factor);
 }
 
 void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, Value to,
                               bool local, const BlockDecay &blockDecay, Value &between,
-                              Accumulators &sums) {
+                              Accumulators &accumulators) {
   prepareScores(local ? op.getLocalQuery() : op.getQuery(), local ? op.getLocalKey() : op.getKey(),
                 queries);
-  SmallVector<Value> carried = {sums.numerator};
-  if (sums.denominator)
-    carried.push_back(sums.denominator);
-  if (sums.largest)
-    carried.push_back(sums.largest);
+  SmallVector<Value> carried = {accumulators.numerator};
+  if (accumulators.denominator)
+    carried.push_back(accumulators.denominator);
+  if (accumulators.largest)
+    carried.push_back(accumulators.largest);
   if (between)
     carried.push_back(between);
-  auto unpack = [](ValueRange values, Accumulators &sums, Value &between) {
-    sums.numerator = values.front();
+  auto unpack = [](ValueRange values, Accumulators &accumulators, Value &between) {
+    accumulators.numerator = values.front();
     size_t next = 1;
-    for (Value *value : {&sums.denominator, &sums.largest, &between})
+    for (Value *value : {&accumulators.denominator, &accumulators.largest, &between})
       if (*value)
         *value = values[next++];
   };
@@ -141,22 +143,22 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
   bool isCausal = context.mask == Mask::Causal;
   Sweep sweep{from, to, context.block, isCausal ? Direction::Backwards : Direction::Forwards,
               isCausal && !isRagged};
-  auto perBlock = [&](const BlockPlace &place, ValueRange in) {
-    Accumulators inner = sums;
+  auto perBlock = [&](const BlockSpan &span, ValueRange in) {
+    Accumulators inner = accumulators;
     Value distance = between;
     unpack(in, inner, distance);
-    Value bound = sweep.isWhole ? Value() : place.valid;
-    VectorProgram keys = keyProgram(b, place.position, place.valid);
-    Value values = keys.natural(op.getValue());
+    Value bound = sweep.isWhole ? Value() : span.valid;
+    VectorProgram keys = keyProgram(b, span.position, span.valid);
+    Value values = keys.rowMajor(op.getValue());
     PairDecay pair;
     if (blockDecay) {
-      BlockDecay theirs = decay(b, place.position, place.valid);
+      BlockDecay theirs = decay(b, span.position, span.valid);
       // All that lies between: the gates after the key, those of blocks, those up to the query.
       // Where the key comes later the gates after the query, those of blocks, those up to the key.
       pair.query.high = isCausal ? blockDecay.upToColumn(b) : blockDecay.afterColumn(b);
       Value keys = isCausal ? theirs.afterRow(b) : theirs.upToRow(b);
       pair.key.high = b.map({keys, distance}, [](ElementBuilder &e, ValueRange in) {
-        return e.sub(e.number(0), e.add(in[0], in[1]));
+        return e.sub(e.constant(0), e.add(in[0], in[1]));
       });
       distance = b.add(distance, theirs.total(b));
     }
@@ -168,143 +170,144 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         out.push_back(value);
     return out;
   };
-  unpack(sweep.forBlocks(b, carried, perBlock), sums, between);
+  unpack(sweep.forBlocks(b, carried, perBlock), accumulators, between);
 }
 
 /// The decay of the blocks of this run that the sweep has behind it, [1 x 1].
-Value AttendProgram::runDecay(TileBuilder &b, const BlockPlace &place) {
+Value AttendProgram::runDecay(TileBuilder &b, const BlockSpan &span) {
   Value zero = b.constant(1, 1, 0);
-  Sweep behind{place.start, place.position, context.block, Direction::Forwards, /*isWhole=*/true};
+  Sweep behind{span.start, span.position, context.block, Direction::Forwards, /*isWhole=*/true};
   if (!isForwards())
-    behind = {b.addIndex(place.position, place.valid), place.end, context.block};
-  return behind.forBlocks(b, zero, [&](const BlockPlace &place, ValueRange in) {
-    return TileBuilder::Values{b.add(in[0], decay(b, place.position, place.valid).total(b))};
+    behind = {b.addIndex(span.position, span.valid), span.end, context.block};
+  return behind.forBlocks(b, zero, [&](const BlockSpan &span, ValueRange in) {
+    return TileBuilder::Values{b.add(in[0], decay(b, span.position, span.valid).total(b))};
   })[0];
 }
 
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
 void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorProgram &keys,
-                                 Value values, Value diagonal, const BlockPlace &place,
-                                 const BlockDecay &blockDecay, Accumulators &sums) {
+                                 Value values, Value diagonal, const BlockSpan &span,
+                                 const BlockDecay &blockDecay, Accumulators &accumulators) {
   Value between = blockDecay ? b.constant(1, 1, 0) : Value();
   bool hasRun = isLocal() && runsAreLong();
   // The keys on the block's side of the call; those of its run come first.
-  Value begin = isForwards() ? place.position : b.addIndex(place.position, place.valid);
-  Value end = !hasRun ? begin : isForwards() ? place.start : place.end;
+  Value begin = isForwards() ? span.position : b.addIndex(span.position, span.valid);
+  Value end = !hasRun ? begin : isForwards() ? span.start : span.end;
   auto add = [&](Value near, Value far, bool local) {
     addBlocks(b, queries, isForwards() ? far : near, isForwards() ? near : far, local, blockDecay,
-              between, sums);
+              between, accumulators);
   };
-  if (hasRun && !place.isOnly)
+  if (hasRun && !span.isOnly)
     add(begin, end, /*local=*/true);
-  if (!usesState() && !place.isOnly)
+  if (!usesState() && !span.isOnly)
     add(end, isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
   PairDecay pairs = blockDecay.pairs(context.direction());
   diagonal = diagonal ? decayAndMask(b, diagonal, triangle(), pairs)
                       : scores(b, queries, keys, isLocal(), triangle(), pairs);
   // Before the diagonal there is no key past the end.
-  addPairs(b, sums, diagonal, values, triangle(), isForwards() ? Value() : place.valid);
+  addPairs(b, accumulators, diagonal, values, triangle(), isForwards() ? Value() : span.valid);
 }
 
-Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockPlace &place) {
+Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockSpan &span) {
   Value none;
   if (!isOrdered()) {
-    Accumulators sums = zeroAccumulators(b);
-    VectorProgram keys = keyProgram(b, place.position, place.valid);
+    Accumulators accumulators = zeroAccumulators(b);
+    VectorProgram keys = keyProgram(b, span.position, span.valid);
     if (usesState())
-      sums = throughState(b, queries, keys, Value(), place, BlockDecay(), none);
+      accumulators = throughState(b, queries, keys, Value(), span, BlockDecay(), none);
     else
       addBlocks(b, queries, b.index(0), context.frame.keys, /*local=*/false, BlockDecay(), none,
-                sums);
-    return sums;
+                accumulators);
+    return accumulators;
   }
 
-  VectorProgram keys = keyProgram(b, place.position, place.valid);
-  Value values = keys.natural(op.getValue());
-  BlockDecay blockDecay = decay(b, place.position, place.valid);
-  Accumulators sums = zeroAccumulators(b);
+  VectorProgram keys = keyProgram(b, span.position, span.valid);
+  Value values = keys.rowMajor(op.getValue());
+  BlockDecay blockDecay = decay(b, span.position, span.valid);
+  Accumulators accumulators = zeroAccumulators(b);
   Value diagonal;
   if (usesState()) {
-    sums = throughState(b, queries, keys, values, place, blockDecay, diagonal);
+    accumulators = throughState(b, queries, keys, values, span, blockDecay, diagonal);
     if (blockDecay)
-      decayState(b, sums, place, blockDecay);
+      decayState(b, accumulators, span, blockDecay);
   }
   if (context.share->isAll() || diagonal) {
-    addNearPairs(b, queries, keys, values, diagonal, place, blockDecay, sums);
-    return sums;
+    addNearPairs(b, queries, keys, values, diagonal, span, blockDecay, accumulators);
+    return accumulators;
   }
   // Scores do not come in parts: the programs of one head take turns, block by block. The
   // loop runs once or not at all.
   prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
                 isLocal() ? op.getLocalKey() : op.getKey(), queries);
-  Value mine = context.share->computesScores(b, place.position, context.block);
+  Value mine = context.share->computesScores(b, span.position, context.block);
   Value times = b.select(mine, b.index(1), b.index(0));
-  SmallVector<Value> carried = {sums.numerator};
-  if (sums.denominator)
-    carried.push_back(sums.denominator);
+  SmallVector<Value> carried = {accumulators.numerator};
+  if (accumulators.denominator)
+    carried.push_back(accumulators.denominator);
   auto results = b.loop(b.index(0), times, b.index(1), carried, [&](Value, ValueRange in) {
-    Accumulators inner = sums;
+    Accumulators inner = accumulators;
     inner.numerator = in[0];
     if (inner.denominator)
       inner.denominator = in[1];
-    addNearPairs(b, queries, keys, values, Value(), place, blockDecay, inner);
+    addNearPairs(b, queries, keys, values, Value(), span, blockDecay, inner);
     TileBuilder::Values out = {inner.numerator};
     if (inner.denominator)
       out.push_back(inner.denominator);
     return out;
   });
-  sums.numerator = results[0];
-  if (sums.denominator)
-    sums.denominator = results[1];
-  return sums;
+  accumulators.numerator = results[0];
+  if (accumulators.denominator)
+    accumulators.denominator = results[1];
+  return accumulators;
 }
 
 /// The number of the call's keys that each row sees, [C x 1], or where it is the same one [1 x 1].
-Value AttendProgram::visibleKeys(TileBuilder &b, const BlockPlace &place) const {
+Value AttendProgram::visibleKeys(TileBuilder &b, const BlockSpan &span) const {
   auto positions = [&](Value first) -> Value {
-    return b.transpose(tile::PositionsOp::create(b, b.tileType(1, context.block),
-                                                 context.share->rowOfCall(b, first)));
+    return b.transpose(
+        tile::IotaOp::create(b, b.tileType(1, context.block), context.share->rowOfCall(b, first)));
   };
   if (context.mask == Mask::Causal)
-    return positions(b.addIndex(place.position, b.index(1)));
-  Value all = tile::PositionsOp::create(b, b.tileType(1, 1), context.frame.keys);
+    return positions(b.addIndex(span.position, b.index(1)));
+  Value all = tile::IotaOp::create(b, b.tileType(1, 1), context.frame.keys);
   if (context.mask == Mask::Full)
     return all;
-  return b.map({all, positions(place.position)},
+  return b.map({all, positions(span.position)},
                [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
 }
 
 /// o = N over the denominator (NormalizerAttr).
-Value AttendProgram::normalize(TileBuilder &b, const Accumulators &sums, const BlockPlace &place) {
+Value AttendProgram::normalize(TileBuilder &b, const Accumulators &accumulators,
+                               const BlockSpan &span) {
   NormalizerAttr attr = op.getNormalizer();
   bool mean = attr.isMean();
   Value keysBefore; // those that an initial state stands for
   if (mean && context.mask == Mask::Causal && context.frame.firstPosition)
     keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
-  if (!sums.denominator && !mean)
-    return sums.numerator;
+  if (!accumulators.denominator && !mean)
+    return accumulators.numerator;
   SmallVector<Value> inputs;
-  if (sums.denominator)
-    inputs.push_back(sums.denominator);
+  if (accumulators.denominator)
+    inputs.push_back(accumulators.denominator);
   if (mean || !isOrdered())
-    inputs.push_back(visibleKeys(b, place));
-  if (sums.largest)
-    inputs.push_back(sums.largest);
+    inputs.push_back(visibleKeys(b, span));
+  if (accumulators.largest)
+    inputs.push_back(accumulators.largest);
   Value factor = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
     size_t next = 0;
-    Value denominator = sums.denominator ? in[next++] : Value();
+    Value denominator = accumulators.denominator ? in[next++] : Value();
     // Without keys a row is zero, whatever the normalizer would divide by.
-    Value isEmpty = isOrdered() ? Value() : e.less(in[next], e.number(1));
-    auto orZero = [&](Value x) { return isEmpty ? e.select(isEmpty, e.number(0), x) : x; };
+    Value isEmpty = isOrdered() ? Value() : e.less(in[next], e.constant(1));
+    auto orZero = [&](Value x) { return isEmpty ? e.select(isEmpty, e.constant(0), x) : x; };
     auto keys = [&](Value here) { return keysBefore ? e.add(here, keysBefore) : here; };
-    Value unit = mean ? orZero(e.div(e.number(1), keys(in[next]))) : Value();
+    Value unit = mean ? orZero(e.div(e.constant(1), keys(in[next]))) : Value();
     next += mean || !isOrdered();
     if (!denominator)
       return unit;
-    Value largest = sums.largest ? in[next] : Value();
+    Value largest = accumulators.largest ? in[next] : Value();
     Value total = denominatorOf(e, attr, {denominator, largest, unit});
-    Value factor = e.div(unit ? unit : e.number(1), total);
+    Value factor = e.div(unit ? unit : e.constant(1), total);
     return op.getInitialState() ? factor : orZero(factor);
   });
-  return b.mul(sums.numerator, factor);
+  return b.mul(accumulators.numerator, factor);
 }

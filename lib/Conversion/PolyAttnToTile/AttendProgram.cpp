@@ -1,4 +1,4 @@
-//===- AttendProgram.cpp - one attention inside a block program -----------===//
+//===- AttendProgram.cpp - one attention inside a tile kernel -------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -46,7 +46,7 @@ VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value va
 // Decay
 //===----------------------------------------------------------------------===//
 
-/// Of the positions of a block, `valid` of which are there.
+/// The decay between the positions of a block, the first `valid` of which exist.
 BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) const {
   if (!op.hasDecay() || !isOrdered())
     return BlockDecay();
@@ -74,14 +74,14 @@ BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) con
 //===----------------------------------------------------------------------===//
 
 /// Whether keys have come into the state that this block reads; null where that is not asked.
-Value AttendProgram::isStateFilled(TileBuilder &b, const BlockPlace &place) const {
+Value AttendProgram::isStateFilled(TileBuilder &b, const BlockSpan &span) const {
   if (!context.skipsIdleState || !isOrdered() || op.getInitialState())
     return {};
   if (!isForwards()) {
-    Value end = updatesAfterRun() ? place.end : b.addIndex(place.position, place.valid);
+    Value end = updatesAfterRun() ? span.end : b.addIndex(span.position, span.valid);
     return b.compare(arith::CmpIPredicate::slt, end, context.frame.keys);
   }
-  Value position = updatesAfterRun() ? place.start : place.position;
+  Value position = updatesAfterRun() ? span.start : span.position;
   return b.compare(arith::CmpIPredicate::sgt, context.share->rowOfCall(b, position), b.index(0));
 }
 
@@ -108,7 +108,7 @@ void AttendProgram::begin(TileBuilder &b) {
   // Every query sees every key: the whole state first.
   if (!isOrdered())
     Sweep{b.index(0), context.frame.keys, context.block}.forBlocks(
-        b, [&](const BlockPlace &place) { update(b, place); });
+        b, [&](const BlockSpan &span) { update(b, span); });
 }
 
 /// The initial state and normalizer as the caller has them.
@@ -126,18 +126,18 @@ void AttendProgram::fillState(TileBuilder &b) {
     given = initialState();
   std::optional<SegmentsBehind> behind;
   if (context.segment)
-    behind.emplace(SegmentsBehind{*segmentSums, context.segment->sumsBehind});
+    behind.emplace(SegmentsBehind{*segmentStates, context.segment->statesBehind});
   state.fill(b, op.getInitialState() ? &given : nullptr, behind ? &*behind : nullptr);
 }
 
-Value AttendProgram::update(TileBuilder &b, const BlockPlace &place) {
-  VectorProgram keys = keyProgram(b, place.position, place.valid);
-  Value values = keys.natural(op.getValue());
-  BlockDecay blockDecay = decay(b, place.position, place.valid);
+Value AttendProgram::update(TileBuilder &b, const BlockSpan &span) {
+  VectorProgram keys = keyProgram(b, span.position, span.valid);
+  Value values = keys.rowMajor(op.getValue());
+  BlockDecay blockDecay = decay(b, span.position, span.valid);
   FeatureBlocks blocks(keyPlan, keyWeights);
   blocks.prepare(b, keys);
   state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    state.update(b, blocks.block(b, keys, first, count), values, first, place.valid, blockDecay);
+    state.update(b, blocks.block(b, keys, first, count), values, first, span.valid, blockDecay);
     return TileBuilder::Values();
   });
   return blockDecay ? blockDecay.total(b) : Value();
@@ -185,12 +185,12 @@ bool AttendProgram::hasDecayByPosition() const {
   return cast<RankedTensorType>(op.getDecay().getType()).getRank() != 1;
 }
 
-void AttendProgram::storeSums(TileBuilder &b, Value decay) {
+void AttendProgram::storeSegmentState(TileBuilder &b, Value decay) {
   const SegmentContext &own = *context.segment;
-  if (segmentSums->decays) {
+  if (segmentStates->decays) {
     if (!decay)
       decay = this->decay(b, own.begin, b.subIndex(own.end, own.begin)).total(b);
-    context.share->inOneProgram(b, [&] { segmentSums->storeDecay(b, decay, own.segment); });
+    context.share->inOneProgram(b, [&] { segmentStates->storeDecay(b, decay, own.segment); });
   }
-  state.storeSums(b, segmentSums->of(own.segment));
+  state.storeSegmentState(b, segmentStates->of(own.segment));
 }

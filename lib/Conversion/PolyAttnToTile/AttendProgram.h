@@ -1,4 +1,4 @@
-//===- AttendProgram.h - one attention inside a block program ---*- C++ -*-===//
+//===- AttendProgram.h - one attention inside a tile kernel -----*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,12 +22,12 @@
 
 namespace polyattn {
 
-/// A program's place among those that share a head by its positions: a kernel before this one has
+/// A program's segment among those that share a head by its positions: a kernel before this one has
 /// stored what each segment's keys add to the state.
 struct SegmentContext {
-  mlir::Value segment, segments; // index: this program's, or that of its sums, and their number
+  mlir::Value segment, segments; // index: this program's, or that of its state, and their number
   mlir::Value begin, end;        // positions
-  mlir::Value sumsBehind;        // index: the number of sums that the sweep has behind it
+  mlir::Value statesBehind;      // index: the number of states that the sweep has behind it
 
   /// Whether a sweep comes here from another segment, and whether it goes on to none.
   mlir::Value isEntered(TileBuilder &builder, Direction direction) const;
@@ -47,8 +47,8 @@ struct ProgramContext {
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     return {position, share->rowOfCall(builder, position), frame.firstPosition, valid};
   }
-  VectorProgram queryVectors(TileBuilder &builder, const BlockPlace &place) const {
-    return frame.queryVectors(builder, rows(builder, place.position, place.valid), block);
+  VectorProgram queryVectors(TileBuilder &builder, const BlockSpan &span) const {
+    return frame.queryVectors(builder, rows(builder, span.position, span.valid), block);
   }
   /// The positions of the program, block by block.
   Sweep sweep(TileBuilder &builder) const {
@@ -65,13 +65,14 @@ class AttendProgram {
 public:
   AttendProgram(AttendOp op, const Schedule &schedule, const ProgramContext &context);
 
-  /// Before the loops: buffers, the state of the positions before this program's, and with a full
-  /// mask the whole state.
+  /// Called before the loops: makes buffers and fills them with the state of the positions before
+  /// this program's, or with a full mask with the whole state.
   void begin(TileBuilder &builder);
   /// The accumulators of one block of queries, or this program's share of them.
-  Accumulators block(TileBuilder &builder, VectorProgram &queries, const BlockPlace &place);
+  Accumulators block(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span);
   /// o = N over the denominator, [C x dv].
-  mlir::Value normalize(TileBuilder &builder, const Accumulators &sums, const BlockPlace &place);
+  mlir::Value normalize(TileBuilder &builder, const Accumulators &accumulators,
+                        const BlockSpan &span);
   bool normalized() const { return op.getNormalizer().hasDenominator(); }
   int64_t getValueWidth() const { return valueWidth; }
   /// True where the state takes in a whole run of blocks at its end.
@@ -81,28 +82,28 @@ public:
   mlir::Value isStateReadAfter(TileBuilder &builder, mlir::Value first, mlir::Value end) const;
   /// Adds the keys of one block to the state. Gives the logarithm of the block's decay, [1 x 1],
   /// null without one.
-  mlir::Value update(TileBuilder &builder, const BlockPlace &place);
-  /// After the loops: writes the final state, and its normalizer part, to the tensors given, none
+  mlir::Value update(TileBuilder &builder, const BlockSpan &span);
+  /// Called after the loops: writes the final state and its normalizer to the given tensors, none
   /// or several for each.
   void finish(TileBuilder &builder, llvm::ArrayRef<mlir::Value> states,
               llvm::ArrayRef<mlir::Value> normalizers);
 
   //===--- Segments of positions (AttendSegments.cpp) -----------------------===//
-  /// Where the sums of segments are: to begin from, or to store this one's.
-  void setSegmentSums(const SegmentSums &sums) { segmentSums = sums; }
-  /// In place of `begin` for a program that only sums up its segment: a state of zeros.
-  void beginSums(TileBuilder &builder) { state.makeBuffers(builder); }
+  /// Where the states of segments are: to begin from, or to store this one's.
+  void setSegmentStates(const SegmentStates &states) { segmentStates = states; }
+  /// Called instead of `begin` in the prefix kernel, whose states begin with zeros.
+  void beginPrefix(TileBuilder &builder) { state.makeBuffers(builder); }
   /// Whether the decay differs from position to position.
   bool hasDecayByPosition() const;
-  /// After updates with all keys of the segment. `decay` is the sum of what they gave; null unless
-  /// it differs from position to position.
-  void storeSums(TileBuilder &builder, mlir::Value decay);
+  /// Called after updates with all keys of the segment. `decay` is the sum of the logarithms that
+  /// they gave; null unless it differs from position to position.
+  void storeSegmentState(TileBuilder &builder, mlir::Value decay);
 
 private:
   /// A query sees the keys on its own side only.
   bool isOrdered() const { return context.mask != Mask::Full; }
   bool isForwards() const { return context.direction() == Direction::Forwards; }
-  /// Of the pairs in a block.
+  /// The decay of the pairs in a block.
   tile::Triangle triangle() const {
     return isForwards() ? tile::Triangle::Lower : tile::Triangle::Upper;
   }
@@ -123,24 +124,25 @@ private:
   Accumulators zeroAccumulators(TileBuilder &builder) const;
   void fillState(TileBuilder &builder);
   StoredState initialState() const;
-  mlir::Value isStateFilled(TileBuilder &builder, const BlockPlace &place) const;
-  mlir::Value runDecay(TileBuilder &builder, const BlockPlace &place);
+  mlir::Value isStateFilled(TileBuilder &builder, const BlockSpan &span) const;
+  mlir::Value runDecay(TileBuilder &builder, const BlockSpan &span);
   Accumulators throughState(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
-                            mlir::Value values, const BlockPlace &place, const BlockDecay &decay,
+                            mlir::Value values, const BlockSpan &span, const BlockDecay &decay,
                             mlir::Value &diagonal);
-  void decayState(TileBuilder &builder, Accumulators &sums, const BlockPlace &place,
+  void decayState(TileBuilder &builder, Accumulators &accumulators, const BlockSpan &span,
                   const BlockDecay &decay);
-  void addPairs(TileBuilder &builder, Accumulators &sums, mlir::Value scores, mlir::Value values,
-                tile::Triangle triangle, mlir::Value bound);
+  void addPairs(TileBuilder &builder, Accumulators &accumulators, mlir::Value scores,
+                mlir::Value values, tile::Triangle triangle, mlir::Value bound);
   void addNearPairs(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
-                    mlir::Value values, mlir::Value diagonal, const BlockPlace &place,
-                    const BlockDecay &decay, Accumulators &sums);
+                    mlir::Value values, mlir::Value diagonal, const BlockSpan &span,
+                    const BlockDecay &decay, Accumulators &accumulators);
   /// Pairs with the blocks of keys in [from, to), the nearest one first, or with all keys.
   void addBlocks(TileBuilder &builder, VectorProgram &queries, mlir::Value from, mlir::Value to,
-                 bool local, const BlockDecay &decay, mlir::Value &between, Accumulators &sums);
+                 bool local, const BlockDecay &decay, mlir::Value &between,
+                 Accumulators &accumulators);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
                      tile::Triangle triangle, const PairDecay &decay);
-  mlir::Value visibleKeys(TileBuilder &builder, const BlockPlace &place) const;
+  mlir::Value visibleKeys(TileBuilder &builder, const BlockSpan &span) const;
   /// The head whose gates the state has, and so the head of the state.
   mlir::Value stateHead() const;
 
@@ -151,7 +153,7 @@ private:
   int64_t valueWidth;
   std::vector<double> queryWeights, keyWeights;
   BlockState state;
-  std::optional<SegmentSums> segmentSums;
+  std::optional<SegmentStates> segmentStates;
 };
 
 } // namespace polyattn

@@ -137,10 +137,10 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   };
   for (Operation &op : attention.getBody().front()) {
     if (isa<AttendBackwardOp, WeightGradientOp>(op))
-      return op.emitError("has no block programs yet");
+      return op.emitError("has no tile kernels yet");
     if (auto attend = dyn_cast<AttendOp>(op)) {
       if (attend.getFactors())
-        return attend.emitError("a row's factors have no block programs yet");
+        return attend.emitError("a row's factors have no tile kernels yet");
       setOf(attend.getMask()).attends.push_back(attend);
     }
   }

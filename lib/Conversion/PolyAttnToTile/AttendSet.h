@@ -23,7 +23,7 @@ struct AttendSet {
   llvm::SmallVector<bool> computes;
 
   /// A set for each mask, in the order in which masks come first. Fails with a diagnostic where
-  /// block programs cannot compute this attention.
+  /// tile kernels cannot compute this attention.
   static mlir::FailureOr<std::vector<AttendSet>> allOf(AttentionOp attention);
 
   Mask mask() const { return first().getMask(); }

@@ -14,11 +14,11 @@ using namespace polyattn;
 static Value atLeast256(TileBuilder &b, Value gates) {
   return b.map(gates, [](ElementBuilder &e, ValueRange in) {
     constexpr double least = -256;
-    return e.select(e.less(in[0], e.number(least)), e.number(least), in[0]);
+    return e.select(e.less(in[0], e.constant(least)), e.constant(least), in[0]);
   });
 }
 
-static TwoNumbers transposed(TileBuilder &b, const TwoNumbers &x) {
+static HighLow transposed(TileBuilder &b, const HighLow &x) {
   return {b.transpose(x.high), x.low ? b.transpose(x.low) : Value()};
 }
 
@@ -26,7 +26,7 @@ namespace {
 /// unit (x - y) as the elements of a map whose first inputs are `others`. Without y it is unit x.
 class Difference {
 public:
-  Difference(TwoNumbers x, TwoNumbers y, Value unit, ValueRange others = {})
+  Difference(HighLow x, HighLow y, Value unit, ValueRange others = {})
       : inputs(others), hasLow(bool(x.low)), hasY(bool(y.high)), hasUnit(bool(unit)),
         first(others.size()) {
     for (Value value : {x.high, y.high, x.low, y.low, unit})
@@ -64,7 +64,7 @@ Value PairDecay::apply(TileBuilder &b, Value scores) const {
   });
 }
 
-BlockDecay::BlockDecay(TileBuilder &b, TwoNumbers row, TwoNumbers all, Value unit)
+BlockDecay::BlockDecay(TileBuilder &b, HighLow row, HighLow all, Value unit)
     : row(row), column(transposed(b, row)), all(all), unit(unit) {}
 
 BlockDecay BlockDecay::ofGates(TileBuilder &b, Value gates) {
@@ -72,14 +72,14 @@ BlockDecay BlockDecay::ofGates(TileBuilder &b, Value gates) {
   auto sums =
       tile::CumulativeSumOp::create(b, gates.getType(), gates.getType(), atLeast256(b, gates));
   Value last = b.index(columns - 1);
-  TwoNumbers all{b.sliceColumns(sums.getHigh(), last, 1), b.sliceColumns(sums.getLow(), last, 1)};
+  HighLow all{b.sliceColumns(sums.getHigh(), last, 1), b.sliceColumns(sums.getLow(), last, 1)};
   return BlockDecay(b, {sums.getHigh(), sums.getLow()}, all, /*unit=*/Value());
 }
 
 /// Numbers of positions are exact, and so are their differences.
 BlockDecay BlockDecay::ofEqualGates(TileBuilder &b, Value gate, int64_t columns, Value valid) {
-  Value counts = tile::PositionsOp::create(b, b.tileType(1, columns), b.index(1));
-  Value count = tile::PositionsOp::create(b, b.tileType(1, 1), valid);
+  Value counts = tile::IotaOp::create(b, b.tileType(1, columns), b.index(1));
+  Value count = tile::IotaOp::create(b, b.tileType(1, 1), valid);
   return BlockDecay(b, {counts, Value()}, {count, Value()}, atLeast256(b, gate));
 }
 

@@ -10,7 +10,7 @@
 // came before j: gates mix from -1e-4 to resets of minus infinity. Two things see to that. A gate
 // counts as -256 at least: exp of that is 0 in f32 even where what it multiplies, or gates above
 // zero around it, are as large as f32 can be, so that nothing that f32 can tell is changed. And the
-// sums, which are then at most 256 C, are held in two numbers (tile.cumulative_sum).
+// sums, which are then at most 256 C, are held as a sum of two values (tile.cumulative_sum).
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_BLOCKDECAY_H
@@ -21,8 +21,8 @@
 
 namespace polyattn {
 
-/// The numbers high + low; low is null where high is exact.
-struct TwoNumbers {
+/// The sum high + low; low is null where high is exact.
+struct HighLow {
   mlir::Value high, low;
 };
 
@@ -30,8 +30,8 @@ struct TwoNumbers {
 /// exp(unit (query_i - key_j)), or where keys come later by exp(unit (key_j - query_i)). Null
 /// without a decay; a null unit is 1.
 struct PairDecay {
-  TwoNumbers query; // [C x 1]
-  TwoNumbers key;   // [1 x C]
+  HighLow query;    // [C x 1]
+  HighLow key;      // [1 x C]
   mlir::Value unit; // [1 x 1]
   Direction direction = Direction::Forwards;
 
@@ -44,9 +44,10 @@ class BlockDecay {
 public:
   /// There is none.
   BlockDecay() = default;
-  /// Of the block's gates, [1 x C]; zeros where there are no positions.
+  /// The decay by a block's gates, [1 x C], which are zero where there are no positions.
   static BlockDecay ofGates(TileBuilder &builder, mlir::Value gates);
-  /// Of a block of C positions, `valid` of them there, whose gates all are `gate`, [1 x 1].
+  /// The decay of a block of C positions, the first `valid` of which exist, whose gates all are
+  /// `gate`, [1 x 1].
   static BlockDecay ofEqualGates(TileBuilder &builder, mlir::Value gate, int64_t columns,
                                  mlir::Value valid);
 
@@ -59,16 +60,17 @@ public:
   mlir::Value afterColumn(TileBuilder &builder) const;
   /// The sum of all gates, [1 x 1].
   mlir::Value total(TileBuilder &builder) const;
-  /// Of the block's keys to its queries, which come after them or, backwards, before them.
+  /// The decay from the block's keys to its queries, which come after them or, backwards, before
+  /// them.
   PairDecay pairs(Direction direction) const { return {column, row, unit, direction}; }
 
 private:
-  BlockDecay(TileBuilder &builder, TwoNumbers row, TwoNumbers all, mlir::Value unit);
+  BlockDecay(TileBuilder &builder, HighLow row, HighLow all, mlir::Value unit);
 
-  TwoNumbers row;    // [1 x C], c_j
-  TwoNumbers column; // [C x 1], the same
-  TwoNumbers all;    // [1 x 1]
-  mlir::Value unit;  // [1 x 1], of these; null for 1
+  HighLow row;      // [1 x C], c_j
+  HighLow column;   // [C x 1], the same
+  HighLow all;      // [1 x 1]
+  mlir::Value unit; // [1 x 1], of these; null for 1
 };
 
 /// exp of every element.

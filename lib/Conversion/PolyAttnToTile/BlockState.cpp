@@ -41,16 +41,16 @@ void StoredState::storeNormalizer(TileBuilder &b, Value tile, Value first) const
                         /*col_dim=*/-1);
 }
 
-StoredState SegmentSums::of(Value segment) const {
+StoredState SegmentStates::of(Value segment) const {
   return {states, normalizers, {segment, batch, head}};
 }
 
-Value SegmentSums::loadDecay(TileBuilder &b, Value segment) const {
+Value SegmentStates::loadDecay(TileBuilder &b, Value segment) const {
   return tile::LoadOp::create(b, b.tileType(1, 1), decays, ValueRange{segment, batch, head},
                               Value(), -1, -1, /*transposed=*/false);
 }
 
-void SegmentSums::storeDecay(TileBuilder &b, Value decay, Value segment) const {
+void SegmentStates::storeDecay(TileBuilder &b, Value decay, Value segment) const {
   tile::StoreOp::create(b, decay, decays, ValueRange{segment, batch, head}, Value(), -1, -1);
 }
 
@@ -108,15 +108,15 @@ void BlockState::fill(TileBuilder &b, const StoredState *given, const SegmentsBe
   });
 }
 
-/// S <- exp(decay of the segment) S + its sums, and z likewise. The segments are the inner loop:
-/// what is gathered stays in registers.
+/// S <- exp(decay of the segment) S + the segment's state, and z likewise. The segments are the
+/// inner loop: what is gathered stays in registers.
 void BlockState::addSegments(TileBuilder &b, const SegmentsBehind &behind, Value first,
                              Value &gathered, Value &column) const {
-  const SegmentSums &sums = behind.sums;
+  const SegmentStates &segments = behind.segments;
   int64_t count = b.typeOf(gathered).getRows();
   Value last;
   if (shape.direction == Direction::Backwards) {
-    Value all = memref::DimOp::create(b, sums.states, b.index(0));
+    Value all = memref::DimOp::create(b, segments.states, b.index(0));
     last = b.subIndex(all, b.index(1));
   }
   SmallVector<Value> carried = {gathered};
@@ -124,8 +124,8 @@ void BlockState::addSegments(TileBuilder &b, const SegmentsBehind &behind, Value
     carried.push_back(column);
   auto results = b.loop(b.index(0), behind.count, b.index(1), carried, [&](Value i, ValueRange in) {
     Value segment = last ? b.subIndex(last, i) : i;
-    StoredState stored = sums.of(segment);
-    Value factor = sums.decays ? expOf(b, sums.loadDecay(b, segment)) : Value();
+    StoredState stored = segments.of(segment);
+    Value factor = segments.decays ? expOf(b, segments.loadDecay(b, segment)) : Value();
     auto add = [&](Value before, Value sum) {
       if (!factor)
         return b.add(before, sum);
@@ -170,8 +170,8 @@ void BlockState::updateNormalizer(TileBuilder &b, Value features, Value weights,
   Value old = readNormalizer(b, row, b.typeOf(features).getRows());
   if (factor)
     old = b.mul(old, factor);
-  Value sums = b.reduceColumns(weights ? b.mul(features, weights) : features, valid);
-  tile::WriteOp::create(b, b.add(old, sums), normalizer, row);
+  Value added = b.reduceColumns(weights ? b.mul(features, weights) : features, valid);
+  tile::WriteOp::create(b, b.add(old, added), normalizer, row);
 }
 
 Value BlockState::decayOfReaders(TileBuilder &b, const BlockDecay &decay) const {
@@ -217,12 +217,12 @@ void BlockState::copy(TileBuilder &b, const StoredState &from, const Destination
       [&](Value first, int64_t count) { return from.loadNormalizer(b, first, count); });
 }
 
-void BlockState::storeSums(TileBuilder &b, const StoredState &sums) const {
+void BlockState::storeSegmentState(TileBuilder &b, const StoredState &stored) const {
   forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
     Value row = rowOf(b, first);
-    sums.storeRows(b, readRows(b, row, count), first);
+    stored.storeRows(b, readRows(b, row, count), first);
     if (normalizer)
-      sums.storeNormalizer(b, readNormalizer(b, row, count), first);
+      stored.storeNormalizer(b, readNormalizer(b, row, count), first);
     return TileBuilder::Values();
   });
 }

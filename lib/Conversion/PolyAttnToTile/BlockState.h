@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sweep over blocks of positions gathers S = sum phi_j x_j^T, a row of dv numbers for each
+// A sweep over blocks of positions gathers S = sum phi_j x_j^T, a row of dv elements for each
 // feature, and, beside it, z = sum phi_j. For the outputs of a causal attention phi_j are features
 // of keys and x_j values, and the sweep goes forwards. Gradients of keys need the same backwards,
 // with features of queries.
@@ -40,7 +40,7 @@ struct StoredState {
 /// What the positions of each segment but the last one of a sweep add to a state, starting from
 /// zero, in the order of the positions. Features are as the state has them, without the weights
 /// that it lacks.
-struct SegmentSums {
+struct SegmentStates {
   mlir::Value states;      // [S - 1, B, Hs, D, dv]
   mlir::Value normalizers; // [S - 1, B, Hs, D], null without a normalizer
   mlir::Value decays;      // [S - 1, B, Hs], logarithms; null without decay
@@ -52,10 +52,10 @@ struct SegmentSums {
   void storeDecay(TileBuilder &builder, mlir::Value decay, mlir::Value segment) const;
 };
 
-/// The sums that a program begins with: of the `count` segments that its sweep has behind it.
+/// The states that a program begins with: of the `count` segments that its sweep has behind it.
 /// Forwards these are the first ones, backwards the last ones, the last first.
 struct SegmentsBehind {
-  const SegmentSums &sums;
+  const SegmentStates &segments;
   mlir::Value count;
 };
 
@@ -78,19 +78,19 @@ public:
   bool hasNormalizer() const { return shape.hasNormalizer; }
   bool lacksWeights() const { return !shape.weights.empty(); }
 
-  /// Zeros, unless a launch before this one has left a state.
+  /// Makes the buffers, filled with zeros unless a launch before this one has left a state.
   void makeBuffers(TileBuilder &builder);
-  /// What `given` has, or zeros, and then what the segments add. Without its normalizer a state
-  /// begins with zeros there.
+  /// Fills the buffers with `given`, or zeros, and adds the states of the segments. A given state
+  /// without its normalizer begins with zeros there.
   void fill(TileBuilder &builder, const StoredState *given, const SegmentsBehind *behind);
   /// S <- g S + phi^T x and z likewise, for features [first, first + count) and the `valid`
   /// positions of a block. `features` are [count x C], `others` [C x dv].
   void update(TileBuilder &builder, mlir::Value features, mlir::Value others, mlir::Value first,
               mlir::Value valid, const BlockDecay &decay);
-  /// The logarithm of what decays a state on its way to each position that reads it, [C x 1].
+  /// The logarithm of a state's decay on the way to each position that reads it, [C x 1].
   mlir::Value decayOfReaders(TileBuilder &builder, const BlockDecay &decay) const;
 
-  /// Where the buffers have a feature's row, as `readRows` and `readNormalizer` want it.
+  /// The row of the buffers that belongs to a feature, as `readRows` and `readNormalizer` want it.
   mlir::Value rowOf(TileBuilder &builder, mlir::Value feature) const;
   mlir::Value readRows(TileBuilder &builder, mlir::Value row, int64_t count) const;
   mlir::Value readNormalizer(TileBuilder &builder, mlir::Value row, int64_t count) const;
@@ -107,10 +107,10 @@ public:
     llvm::SmallVector<mlir::Value, 4> at;
   };
   void store(TileBuilder &builder, const Destinations &destinations) const;
-  /// The same with the numbers of a state in a tensor, to the bit.
+  /// Copies a state from tensors to `to`, bit by bit.
   void copy(TileBuilder &builder, const StoredState &from, const Destinations &to) const;
-  /// Writes what a segment has added, as `fill` reads it.
-  void storeSums(TileBuilder &builder, const StoredState &sums) const;
+  /// Writes the state of a segment, as `fill` reads it.
+  void storeSegmentState(TileBuilder &builder, const StoredState &stored) const;
 
 private:
   void updateNormalizer(TileBuilder &builder, mlir::Value features, mlir::Value weights,

@@ -54,7 +54,8 @@ int64_t KernelBuilder::chooseClusterSize() {
   return size;
 }
 
-/// Of weights that only have columns, or elements, for each feature a program loads its own.
+/// A program loads only its own part of weights that have a column, or an element, for each
+/// feature.
 void KernelBuilder::narrowWeights() {
   if (set.tensors.cluster == 1 || set.attends.size() > 1)
     return;

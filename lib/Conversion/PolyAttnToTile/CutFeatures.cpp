@@ -62,18 +62,18 @@ void KernelBuilder::combine() {
 //===----------------------------------------------------------------------===//
 
 /// N of each attend and its Z beside it.
-void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> sums,
-                              const BlockPlace &place) {
+void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> accumulators,
+                              const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
   int64_t column = 0;
   auto store = [&](Value tile) {
     int64_t width = b.typeOf(tile).getColumns();
     tile::StoreOp::create(b, tile, frame.workspace(0),
-                          ValueRange{frame.batch, place.position, frame.head, b.index(column)},
-                          place.valid, /*row_dim=*/1, /*col_dim=*/width == 1 ? -1 : 3);
+                          ValueRange{frame.batch, span.position, frame.head, b.index(column)},
+                          span.valid, /*row_dim=*/1, /*col_dim=*/width == 1 ? -1 : 3);
     column += width;
   };
-  for (const Accumulators &sum : sums) {
+  for (const Accumulators &sum : accumulators) {
     store(sum.numerator);
     if (sum.denominator)
       store(sum.denominator);
@@ -82,7 +82,7 @@ void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> sums,
 
 /// The sums of what all parts have stored for a block.
 SmallVector<Accumulators> KernelProgram::addParts(TileBuilder &b, Value parts,
-                                                  const BlockPlace &place) {
+                                                  const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
   SmallVector<Value> zeros;
   for (AttendProgram &program : programs) {
@@ -97,22 +97,22 @@ SmallVector<Accumulators> KernelProgram::addParts(TileBuilder &b, Value parts,
       int64_t width = b.typeOf(sum).getColumns();
       Value tile = tile::LoadOp::create(
           b, b.typeOf(sum), frame.workspace(0),
-          ValueRange{part, frame.batch, place.position, frame.head, b.index(column)}, place.valid,
+          ValueRange{part, frame.batch, span.position, frame.head, b.index(column)}, span.valid,
           /*row_dim=*/2, /*col_dim=*/width == 1 ? -1 : 4, /*transposed=*/false);
       out.push_back(b.add(sum, tile));
       column += width;
     }
     return out;
   });
-  SmallVector<Accumulators> sums;
+  SmallVector<Accumulators> accumulators;
   size_t next = 0;
   for (AttendProgram &program : programs) {
-    Accumulators &sum = sums.emplace_back();
+    Accumulators &sum = accumulators.emplace_back();
     sum.numerator = totals[next++];
     if (program.normalized())
       sum.denominator = totals[next++];
   }
-  return sums;
+  return accumulators;
 }
 
 /// The programs take turns, block by block.
@@ -123,9 +123,9 @@ void KernelProgram::buildCombination(TileBuilder &b) {
   Value first = b.mulIndex(own.part, length), stride = b.mulIndex(own.parts, length);
   b.loop(first, queries, stride, [&](Value position) {
     Value valid = b.minIndex(b.subIndex(queries, position), length);
-    BlockPlace place{position, valid, position, queries};
-    SmallVector<Accumulators> sums = addParts(b, parts, place);
-    VectorProgram vectors = context.queryVectors(b, place);
-    storeResults(b, sums, vectors, place);
+    BlockSpan span{position, valid, position, queries};
+    SmallVector<Accumulators> accumulators = addParts(b, parts, span);
+    VectorProgram vectors = context.queryVectors(b, span);
+    storeResults(b, accumulators, vectors, span);
   });
 }

@@ -19,7 +19,7 @@ bool KernelBuilder::canCutPositions() {
          });
 }
 
-/// For each attend what SegmentSums has, in its order.
+/// For each attend the fields of SegmentStates, in their order.
 SmallVector<HiddenArgument> KernelBuilder::segmentTensors() {
   SmallVector<HiddenArgument> tensors;
   constexpr int64_t any = ShapedType::kDynamic;
@@ -39,47 +39,50 @@ SmallVector<HiddenArgument> KernelBuilder::segmentTensors() {
   return tensors;
 }
 
-/// A program's positions: all segments have one length but the last ones, and so have the pieces
-/// of a segment.
-SegmentContext KernelBuilder::segmentOf(bool isSums) {
+/// A program's positions: all segments have one length but the last ones, and so have the
+/// subsegments of a segment.
+SegmentContext KernelBuilder::segmentOf(bool isPrefix) {
   Value unit = b.index(std::max(set.block(), set.run)), one = b.index(1);
-  Value pieces = b.index(options.pieces), keys = frame->keys;
+  Value subsegments = b.index(options.subsegments), keys = frame->keys;
   auto times = [&](Value a, Value c) { return b.createOrFold<arith::MulIOp>(a, c); };
   auto divide = [&](Value number, Value by) -> Value { // rounding up
     Value before = b.subIndex(b.addIndex(number, by), one);
     return b.divIndex(before, by);
   };
-  Value sums = memref::DimOp::create(b, frame->workspace(0), b.index(0));
-  Value segments = b.addIndex(b.createOrFold<arith::DivUIOp>(sums, pieces), one);
+  Value states = memref::DimOp::create(b, frame->workspace(0), b.index(0));
+  Value segments = b.addIndex(b.createOrFold<arith::DivUIOp>(states, subsegments), one);
   Value units = divide(divide(keys, unit), segments);
   Value length = b.mulIndex(units, unit);
   Value segment = frame->segment;
-  // Backwards the first segment has no sums, and those of the last one are behind all others.
+  // Backwards the first segment's state is not stored, and that of the last one is behind all
+  // others.
   bool forwards = set.mask() == Mask::Causal;
-  Value number = isSums && !forwards && options.pieces == 1 ? b.addIndex(segment, one) : segment;
+  Value number =
+      isPrefix && !forwards && options.subsegments == 1 ? b.addIndex(segment, one) : segment;
   Value behind = forwards ? segment : b.subIndex(b.subIndex(segments, one), segment);
-  Value sumsBehind = times(behind, pieces);
-  if (!isSums || options.pieces == 1) {
+  Value statesBehind = times(behind, subsegments);
+  if (!isPrefix || options.subsegments == 1) {
     Value begin = b.minIndex(times(number, length), keys);
     Value end = b.minIndex(b.addIndex(begin, length), keys);
-    return SegmentContext{segment, segments, begin, end, sumsBehind};
+    return SegmentContext{segment, segments, begin, end, statesBehind};
   }
-  Value whole = b.divIndex(segment, pieces);
+  Value whole = b.divIndex(segment, subsegments);
   if (!forwards)
     whole = b.addIndex(whole, one);
-  Value piece = arith::RemUIOp::create(b, segment, pieces);
-  Value pieceLength = times(divide(units, pieces), unit), first = times(whole, length);
+  Value subsegment = arith::RemUIOp::create(b, segment, subsegments);
+  Value subsegmentLength = times(divide(units, subsegments), unit), first = times(whole, length);
   Value limit = b.minIndex(b.addIndex(first, length), keys);
-  Value begin = b.minIndex(b.addIndex(first, times(piece, pieceLength)), limit);
-  Value end = b.minIndex(b.addIndex(begin, pieceLength), limit);
-  return SegmentContext{segment, segments, begin, end, sumsBehind};
+  Value begin = b.minIndex(b.addIndex(first, times(subsegment, subsegmentLength)), limit);
+  Value end = b.minIndex(b.addIndex(begin, subsegmentLength), limit);
+  return SegmentContext{segment, segments, begin, end, statesBehind};
 }
 
 /// The programs that sum up all segments but the one where the sweep ends: a program is a head of
 /// the state.
 KernelPrograms KernelBuilder::sumPrograms() {
-  return {tile::ExtentAttr::choice(b.getContext(), tile::ExtentBase::Segments, -1, options.pieces),
-          /*keyHeads=*/!set.hasStatePerQuery()};
+  return {
+      tile::ExtentAttr::choice(b.getContext(), tile::ExtentBase::Segments, -1, options.subsegments),
+      /*keyHeads=*/!set.hasStatePerQuery()};
 }
 
 /// The programs that compute the results.
@@ -89,9 +92,9 @@ KernelPrograms KernelBuilder::mainPrograms() {
   return {tile::ExtentAttr::choice(b.getContext(), tile::ExtentBase::Segments)};
 }
 
-/// The kernel that stores the sums of all segments but the one where the sweep ends.
-void KernelBuilder::sumSegments() {
-  beginKernel(name + "__states", segmentTensors(), sumPrograms());
-  segment = segmentOf(/*isSums=*/true);
-  KernelProgram(set, ScheduleForm::State, context()).buildSums(b);
+/// The kernel that stores what each segment but the one where the sweep ends adds to the state.
+void KernelBuilder::buildPrefixKernel() {
+  beginKernel(name + "__prefix", segmentTensors(), sumPrograms());
+  segment = segmentOf(/*isPrefix=*/true);
+  KernelProgram(set, ScheduleForm::State, context()).buildPrefix(b);
 }

@@ -20,7 +20,7 @@ using namespace polyattn;
 //===----------------------------------------------------------------------===//
 
 static Value emit(ElementBuilder &e, ReluOp, ValueRange in) {
-  Value zero = e.number(0);
+  Value zero = e.constant(0);
   return e.select(e.less(in[0], zero), zero, in[0]);
 }
 
@@ -30,7 +30,7 @@ static Value emit(ElementBuilder &e, AbsOp, ValueRange in) {
 
 /// exp(min(x, 0)) + max(x, 0), a comparison less; NaN goes through the first.
 static Value emit(ElementBuilder &e, EluPlusOneOp, ValueRange in) {
-  Value x = in[0], zero = e.number(0);
+  Value x = in[0], zero = e.constant(0);
   Value positive = e.less(zero, x);
   Value exponential = math::ExpOp::create(e, e.select(positive, zero, x));
   return e.add(exponential, e.select(positive, x, zero));
@@ -44,8 +44,8 @@ static Value emit(ElementBuilder &e, SinOp, ValueRange in) { return math::SinOp:
 static Value emit(ElementBuilder &e, CosOp, ValueRange in) { return math::CosOp::create(e, in[0]); }
 
 static Value sigmoid(ElementBuilder &e, Value x) {
-  Value exponential = math::ExpOp::create(e, e.sub(e.number(0), x));
-  return e.div(e.number(1), e.add(e.number(1), exponential));
+  Value exponential = math::ExpOp::create(e, e.sub(e.constant(0), x));
+  return e.div(e.constant(1), e.add(e.constant(1), exponential));
 }
 
 static Value emit(ElementBuilder &e, SigmoidOp, ValueRange in) { return sigmoid(e, in[0]); }
@@ -54,7 +54,7 @@ static Value emit(ElementBuilder &e, SiluOp, ValueRange in) {
 }
 
 static Value emit(ElementBuilder &e, SoftplusOp, ValueRange in) {
-  Value x = in[0], zero = e.number(0);
+  Value x = in[0], zero = e.constant(0);
   Value magnitude = math::AbsFOp::create(e, x);
   Value tail = math::ExpOp::create(e, e.sub(zero, magnitude));
   Value logarithm = math::Log1pOp::create(e, tail);
@@ -66,52 +66,52 @@ static Value emit(ElementBuilder &e, SoftplusOp, ValueRange in) {
 static Value emit(ElementBuilder &e, GeluOp op, ValueRange in) {
   Value x = in[0];
   if (op.getForm() == GeluForm::Erf) {
-    Value tail = math::ErfcOp::create(e, e.mul(x, e.number(-std::sqrt(0.5))));
-    return e.mul(e.mul(e.number(0.5), x), tail);
+    Value tail = math::ErfcOp::create(e, e.mul(x, e.constant(-std::sqrt(0.5))));
+    return e.mul(e.mul(e.constant(0.5), x), tail);
   }
   double factor = -2 * std::sqrt(2 / M_PI);
-  Value slope = e.add(e.number(factor), e.mul(e.number(factor * 0.044715), e.mul(x, x)));
+  Value slope = e.add(e.constant(factor), e.mul(e.constant(factor * 0.044715), e.mul(x, x)));
   Value exponential = math::ExpOp::create(e, e.mul(x, slope));
-  return e.div(x, e.add(e.number(1), exponential));
+  return e.div(x, e.add(e.constant(1), exponential));
 }
 
 /// Phi(x) + x Phi'(x), or s + x s (1 - s) u' with the sigmoid s of u.
 static Value emit(ElementBuilder &e, GeluSlopeOp op, ValueRange in) {
   Value x = in[0], squared = e.mul(x, x);
   if (op.getForm() == GeluForm::Erf) {
-    Value tail = math::ErfcOp::create(e, e.mul(x, e.number(-std::sqrt(0.5))));
-    Value density = math::ExpOp::create(e, e.mul(squared, e.number(-0.5)));
-    return e.add(e.mul(e.number(0.5), tail),
-                 e.mul(e.mul(x, density), e.number(1 / std::sqrt(2 * M_PI))));
+    Value tail = math::ErfcOp::create(e, e.mul(x, e.constant(-std::sqrt(0.5))));
+    Value density = math::ExpOp::create(e, e.mul(squared, e.constant(-0.5)));
+    return e.add(e.mul(e.constant(0.5), tail),
+                 e.mul(e.mul(x, density), e.constant(1 / std::sqrt(2 * M_PI))));
   }
   double factor = 2 * std::sqrt(2 / M_PI);
-  Value slope = e.add(e.number(factor), e.mul(e.number(factor * 0.044715), squared));
+  Value slope = e.add(e.constant(factor), e.mul(e.constant(factor * 0.044715), squared));
   Value s = sigmoid(e, e.mul(x, slope));
-  Value inner = e.add(e.number(factor), e.mul(e.number(3 * factor * 0.044715), squared));
-  Value rising = e.mul(e.mul(x, s), e.mul(e.sub(e.number(1), s), inner));
+  Value inner = e.add(e.constant(factor), e.mul(e.constant(3 * factor * 0.044715), squared));
+  Value rising = e.mul(e.mul(x, s), e.mul(e.sub(e.constant(1), s), inner));
   return e.add(s, rising);
 }
 
 /// NaN is not above, and none of both signs.
 static Value emit(ElementBuilder &e, IsAboveOp op, ValueRange in) {
-  return e.select(e.less(e.number(op.getValue().convertToDouble()), in[0]), e.number(1),
-                  e.number(0));
+  return e.select(e.less(e.constant(op.getValue().convertToDouble()), in[0]), e.constant(1),
+                  e.constant(0));
 }
 
 static Value emit(ElementBuilder &e, SignOp, ValueRange in) {
-  Value zero = e.number(0);
-  return e.select(e.less(zero, in[0]), e.number(1),
-                  e.select(e.less(in[0], zero), e.number(-1), in[0]));
+  Value zero = e.constant(0);
+  return e.select(e.less(zero, in[0]), e.constant(1),
+                  e.select(e.less(in[0], zero), e.constant(-1), in[0]));
 }
 
 static Value emit(ElementBuilder &e, LogOp, ValueRange in) { return math::LogOp::create(e, in[0]); }
 
 static Value emit(ElementBuilder &e, AddConstOp op, ValueRange in) {
-  return e.add(in[0], e.number(op.getValue().convertToDouble()));
+  return e.add(in[0], e.constant(op.getValue().convertToDouble()));
 }
 
 static Value emit(ElementBuilder &e, ClampMinOp op, ValueRange in) {
-  Value floor = e.number(op.getValue().convertToDouble());
+  Value floor = e.constant(op.getValue().convertToDouble());
   return e.select(e.less(in[0], floor), floor, in[0]);
 }
 
@@ -123,11 +123,11 @@ static Value emit(ElementBuilder &e, PowOp op, ValueRange in) {
   double exponent = op.getExponent()->convertToDouble(), whole = std::floor(exponent);
   if (exponent == whole && std::fabs(exponent) <= 64) {
     Value power = e.power(x, int64_t(std::fabs(exponent)));
-    return exponent < 0 ? e.div(e.number(1), power) : power;
+    return exponent < 0 ? e.div(e.constant(1), power) : power;
   }
   if (exponent == 0.5)
     return math::SqrtOp::create(e, x);
-  return math::PowFOp::create(e, x, e.number(exponent));
+  return math::PowFOp::create(e, x, e.constant(exponent));
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,7 +149,7 @@ static Value emit(ElementBuilder &e, AddOp, ValueRange in) {
 }
 
 static Value emit(ElementBuilder &e, ScaleOp op, ValueRange in) {
-  return e.mul(in[0], e.number(op.getFactor().convertToDouble()));
+  return e.mul(in[0], e.constant(op.getFactor().convertToDouble()));
 }
 
 static Value emit(ElementBuilder &e, AddVecOp, ValueRange in) { return e.add(in[0], in[1]); }

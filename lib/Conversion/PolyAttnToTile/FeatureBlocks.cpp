@@ -29,12 +29,12 @@ void FeatureBlocks::prepare(TileBuilder &b, VectorProgram &program) {
   stack = b.concat(tiles);
 }
 
-bool FeatureBlocks::areNatural() const {
+bool FeatureBlocks::areRowMajor() const {
   return plan.isDirect() && plan.leaves.size() == 1 && (uniform || !isWeighted()) &&
          VectorProgram::isNatural(plan.leaves[0]);
 }
 
-LhsTile FeatureBlocks::natural(TileBuilder &b, VectorProgram &program) {
+LhsTile FeatureBlocks::rowMajor(TileBuilder &b, VectorProgram &program) {
   LhsTile result = program.lhs(plan.leaves[0]);
   if (isWeighted())
     result.tile = b.scaled(result.tile, weights[0]);
@@ -57,6 +57,6 @@ Value FeatureBlocks::block(TileBuilder &b, VectorProgram &program, Value first, 
     return b.map({rows, b.slice(b.column(weights), first, count)},
                  [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
   }
-  return b.expand(stack, first, count, plan.table(b),
-                  isWeighted() ? weights : std::vector<double>());
+  return b.monomials(stack, first, count, plan.table(b),
+                     isWeighted() ? weights : std::vector<double>());
 }

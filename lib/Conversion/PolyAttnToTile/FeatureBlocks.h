@@ -20,10 +20,11 @@ public:
 
   /// Computes the leaves, before a loop over blocks; `block` may then be called.
   void prepare(TileBuilder &builder, VectorProgram &program);
-  /// Whether all features, taken at once, are numbers that lie in rows of a tensor.
-  bool areNatural() const;
-  /// All features as the left operand of a product; no `prepare` is needed where they are natural.
-  LhsTile natural(TileBuilder &builder, VectorProgram &program);
+  /// Whether all features, taken at once, are rows of a tensor as they lie in memory.
+  bool areRowMajor() const;
+  /// All features as the left operand of a product; no `prepare` is needed where they are
+  /// row-major.
+  LhsTile rowMajor(TileBuilder &builder, VectorProgram &program);
   /// Features [first, first + count) as a tile of `count` rows.
   mlir::Value block(TileBuilder &builder, VectorProgram &program, mlir::Value first, int64_t count);
 

@@ -115,9 +115,9 @@ Value ClusterShare::computesScores(TileBuilder &b, Value position, int64_t lengt
   return hasTurn(b, position, length, rank, b.index(size));
 }
 
-void ClusterShare::finishBlock(TileBuilder &b, MutableArrayRef<Accumulators> sums,
+void ClusterShare::finishBlock(TileBuilder &b, MutableArrayRef<Accumulators> accumulators,
                                TileBuilder::Branch results, TileBuilder::Branch) const {
-  for (Accumulators &sum : sums) {
+  for (Accumulators &sum : accumulators) {
     sum.numerator = tile::ClusterSumOp::create(b, sum.numerator);
     if (sum.denominator)
       sum.denominator = tile::ClusterSumOp::create(b, sum.denominator);

@@ -38,7 +38,7 @@ public:
   virtual bool isAll() const { return false; }
   /// How many rows of a state the program keeps.
   virtual int64_t rows(int64_t features) const { return features; }
-  /// Where it keeps the row of `feature`.
+  /// The row of the program's state that belongs to `feature`.
   virtual mlir::Value rowOf(TileBuilder &builder, mlir::Value feature, int64_t features) const {
     return feature;
   }
@@ -54,7 +54,7 @@ public:
   }
   /// What becomes of a block's accumulators: `results` makes results of them once they are those of
   /// all features, `part` stores the program's own for another kernel.
-  virtual void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> sums,
+  virtual void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> accumulators,
                            TileBuilder::Branch results, TileBuilder::Branch part) const {
     results();
   }
@@ -82,7 +82,8 @@ public:
                    Body body) const override;
 };
 
-/// As many parts as a launch says. A long call is cut into launches with the state where it is.
+/// One of as many parts as a launch says. A long call is cut into several launches, between which
+/// the state stays in its buffers.
 class LaunchedPart final : public FeatureShare {
 public:
   /// index: the program's part, the number of parts, and the call's row that the launch has as 0.
@@ -93,7 +94,7 @@ public:
                    Body body) const override;
   mlir::Value computesScores(TileBuilder &builder, mlir::Value position,
                              int64_t length) const override;
-  void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> sums,
+  void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> accumulators,
                    TileBuilder::Branch results, TileBuilder::Branch part) const override;
   bool keepsState() const override { return true; }
   mlir::Value rowOfCall(TileBuilder &builder, mlir::Value row) const override;
@@ -104,7 +105,7 @@ public:
   const mlir::Value part, parts, base;
 };
 
-/// The same number of features for each program of a cluster, in whole blocks.
+/// Shares the features of a head among the programs of a cluster, as many whole blocks for each.
 class ClusterShare final : public FeatureShare {
 public:
   /// index: the program's number in the cluster.
@@ -116,7 +117,7 @@ public:
                    Body body) const override;
   mlir::Value computesScores(TileBuilder &builder, mlir::Value position,
                              int64_t length) const override;
-  void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> sums,
+  void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> accumulators,
                    TileBuilder::Branch results, TileBuilder::Branch part) const override;
   void inOneProgram(TileBuilder &builder, TileBuilder::Branch body) const override;
 

@@ -1,4 +1,4 @@
-//===- KernelBuilder.cpp - the block programs of one attention ------------===//
+//===- KernelBuilder.cpp - the tile kernels of one attention --------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -87,7 +87,7 @@ void KernelBuilder::buildKernels() {
   buildShortOrLong(set.shortBlocks());
   narrowWeights();
   if (hasSegments) {
-    sumSegments();
+    buildPrefixKernel();
     narrowWeights();
   }
 }
@@ -116,7 +116,7 @@ void KernelBuilder::beginMain() {
     bindPart();
   } else if (hasSegments) {
     beginKernel(name, segmentTensors(), mainPrograms());
-    segment = segmentOf(/*isSums=*/false);
+    segment = segmentOf(/*isPrefix=*/false);
   } else {
     beginKernel(name);
   }

@@ -1,4 +1,4 @@
-//===- KernelBuilder.h - the block programs of one attention ----*- C++ -*-===//
+//===- KernelBuilder.h - the tile kernels of one attention ------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace polyattn {
 
-/// Lowers one attention: its kernel, where its features can be cut the kernel that adds the
-/// parts, and where its positions can be cut the kernel that sums up segments.
+/// Lowers one attention: its kernel, where its features can be cut the kernel that adds the parts,
+/// and where its positions can be cut the prefix kernel, which computes the states of segments.
 class KernelBuilder {
 public:
   KernelBuilder(AttentionOp attention, const ConvertPolyAttnToTileOptions &options)
@@ -47,8 +47,8 @@ private:
   //===--- Segments of positions (CutPositions.cpp) -------------------------===//
   bool canCutPositions();
   llvm::SmallVector<HiddenArgument> segmentTensors();
-  SegmentContext segmentOf(bool isSums);
-  void sumSegments();
+  SegmentContext segmentOf(bool isPrefix);
+  void buildPrefixKernel();
   KernelPrograms mainPrograms();
   KernelPrograms sumPrograms();
 
@@ -67,7 +67,7 @@ private:
   int64_t partialColumns = 0;
   bool hasSegments = false; // whether positions can be cut
 
-  // Of the kernel that is being built.
+  // The kernel that is being built.
   std::optional<KernelFrame> frame;
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;

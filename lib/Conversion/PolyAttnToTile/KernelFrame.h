@@ -78,7 +78,7 @@ public:
   mutable tile::KernelOp kernel; // its accessors are not const
   mlir::Value batch, head, kvHead;
   mlir::Value segment;       // the program's number among those of its head; null for one program
-  mlir::Value queries, keys; // index: numbers of positions
+  mlir::Value queries, keys; // index: sequence lengths
   mlir::Value firstPosition; // i64: of row 0 in its sequence; null where that is always 0
   mlir::Value clusterRank;   // index; null without clusters
   WeightTiles weights;

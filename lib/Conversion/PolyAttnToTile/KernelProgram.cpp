@@ -30,20 +30,20 @@ KernelProgram::KernelProgram(const AttendSet &set, ArrayRef<Schedule> schedules,
 KernelProgram::KernelProgram(const AttendSet &set, ScheduleForm form, const ProgramContext &context)
     : KernelProgram(set, inForm(set.schedules, form), context) {}
 
-/// Gives the attends the workspaces of their sums, in the order of `segmentWorkspaces`.
+/// Gives the attends the workspaces of their segments' states, in the order of `segmentWorkspaces`.
 void KernelProgram::bindSegmentSums() {
   const KernelFrame &frame = context.frame;
   unsigned next = 0;
   for (auto [attend, program] : llvm::zip(set.attends, programs)) {
-    SegmentSums sums;
-    sums.states = frame.workspace(next++);
+    SegmentStates states;
+    states.states = frame.workspace(next++);
     if (program.normalized())
-      sums.normalizers = frame.workspace(next++);
+      states.normalizers = frame.workspace(next++);
     if (AttendOp(attend).hasDecay())
-      sums.decays = frame.workspace(next++);
-    sums.batch = frame.batch;
-    sums.head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
-    program.setSegmentSums(sums);
+      states.decays = frame.workspace(next++);
+    states.batch = frame.batch;
+    states.head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+    program.setSegmentStates(states);
   }
 }
 
@@ -51,30 +51,30 @@ void KernelProgram::bindSegmentSums() {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Writes a result in natural orientation; a concatenation is written part by part.
+/// Writes a result in row-major orientation; a concatenation is written part by part.
 void KernelProgram::storeResult(TileBuilder &b, VectorProgram &queries, Value vector, Value tensor,
-                                Value column, const BlockPlace &place) {
+                                Value column, const BlockSpan &span) {
   if (auto concat = vector.getDefiningOp<ConcatOp>()) {
     int64_t offset = 0;
     for (Value part : concat.getInputs()) {
-      storeResult(b, queries, part, tensor, b.addIndex(column, b.index(offset)), place);
+      storeResult(b, queries, part, tensor, b.addIndex(column, b.index(offset)), span);
       offset += cast<FeatureType>(part.getType()).getWidth();
     }
     return;
   }
-  tile::StoreOp::create(b, queries.natural(vector), tensor,
-                        ValueRange{context.frame.batch, place.position, context.frame.head, column},
-                        place.valid,
+  tile::StoreOp::create(b, queries.rowMajor(vector), tensor,
+                        ValueRange{context.frame.batch, span.position, context.frame.head, column},
+                        span.valid,
                         /*row_dim=*/1, /*col_dim=*/3);
 }
 
-void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> sums,
-                                 VectorProgram &queries, const BlockPlace &place) {
-  for (auto [attend, program, sum] : llvm::zip(set.attends, programs, sums))
-    queries.bind(AttendOp(attend).getOutput(), program.normalize(b, sum, place));
+void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumulators,
+                                 VectorProgram &queries, const BlockSpan &span) {
+  for (auto [attend, program, sum] : llvm::zip(set.attends, programs, accumulators))
+    queries.bind(AttendOp(attend).getOutput(), program.normalize(b, sum, span));
   for (auto [i, result] : llvm::enumerate(set.returned()))
     if (set.computes[i] && isa<FeatureType>(result.getType()))
-      storeResult(b, queries, result, context.frame.result(i), b.index(0), place);
+      storeResult(b, queries, result, context.frame.result(i), b.index(0), span);
 }
 
 void KernelProgram::storeFinalStates(TileBuilder &b) {
@@ -103,16 +103,17 @@ void KernelProgram::finish(TileBuilder &b) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-void KernelProgram::block(TileBuilder &b, const BlockPlace &place) {
-  VectorProgram queries = context.queryVectors(b, place);
-  SmallVector<Accumulators> sums;
+void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
+  VectorProgram queries = context.queryVectors(b, span);
+  SmallVector<Accumulators> accumulators;
   for (AttendProgram &program : programs)
-    sums.push_back(program.block(b, queries, place));
+    accumulators.push_back(program.block(b, queries, span));
   context.share->finishBlock(
-      b, sums, [&] { storeResults(b, sums, queries, place); }, [&] { storePart(b, sums, place); });
+      b, accumulators, [&] { storeResults(b, accumulators, queries, span); },
+      [&] { storePart(b, accumulators, span); });
 }
 
-/// Where updates with a run end: at its start where nobody reads the state with it.
+/// The position at which updates with a run end: its start where nobody reads the state with it.
 Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
   Value isRead;
   for (const AttendProgram &program : programs) {
@@ -127,12 +128,12 @@ Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
 
 /// The blocks of a local kernel's run, and what states take in once it has ended.
 void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
-  run.forBlocks(b, [&](const BlockPlace &place) { block(b, place); });
+  run.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   Sweep updates{run.begin, endOfUpdates(b, run), run.block, run.direction};
-  updates.forBlocks(b, [&](const BlockPlace &place) {
+  updates.forBlocks(b, [&](const BlockSpan &span) {
     for (AttendProgram &program : programs)
       if (program.updatesAfterRun())
-        program.update(b, place);
+        program.update(b, span);
   });
 }
 
@@ -141,7 +142,7 @@ void KernelProgram::build(TileBuilder &b) {
     program.begin(b);
   Sweep sweep = context.sweep(b);
   if (context.run <= context.block)
-    sweep.forBlocks(b, [&](const BlockPlace &place) { block(b, place); });
+    sweep.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });
   finish(b);
@@ -160,26 +161,26 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
   KernelProgram program(set, schedules, inside);
   Value zero = b.index(0), end = context.frame.queries;
   context.share->inOneProgram(
-      b, [&] { program.block(b, BlockPlace{zero, end, zero, end, /*isOnly=*/true}); });
+      b, [&] { program.block(b, BlockSpan{zero, end, zero, end, /*isOnly=*/true}); });
 }
 
-void KernelProgram::buildSums(TileBuilder &b) {
+void KernelProgram::buildPrefix(TileBuilder &b) {
   SmallVector<Value> decays;
   for (AttendProgram &program : programs) {
-    program.beginSums(b);
+    program.beginPrefix(b);
     if (program.hasDecayByPosition())
       decays.push_back(b.constant(1, 1, 0));
   }
-  decays = context.sweep(b).forBlocks(b, decays, [&](const BlockPlace &place, ValueRange in) {
-    TileBuilder::Values sums;
+  decays = context.sweep(b).forBlocks(b, decays, [&](const BlockSpan &span, ValueRange in) {
+    TileBuilder::Values totals;
     for (AttendProgram &program : programs) {
-      Value decay = program.update(b, place);
+      Value decay = program.update(b, span);
       if (program.hasDecayByPosition())
-        sums.push_back(b.add(in[sums.size()], decay));
+        totals.push_back(b.add(in[totals.size()], decay));
     }
-    return sums;
+    return totals;
   });
   size_t next = 0;
   for (AttendProgram &program : programs)
-    program.storeSums(b, program.hasDecayByPosition() ? decays[next++] : Value());
+    program.storeSegmentState(b, program.hasDecayByPosition() ? decays[next++] : Value());
 }

@@ -31,7 +31,7 @@ public:
   /// The loops over the program's positions, and the final states.
   void build(TileBuilder &builder);
   /// Stores what the program's segment adds to the states.
-  void buildSums(TileBuilder &builder);
+  void buildPrefix(TileBuilder &builder);
   /// Adds what the parts of a head have stored (CutFeatures.cpp).
   void buildCombination(TileBuilder &builder);
 
@@ -39,18 +39,19 @@ private:
   KernelProgram(const AttendSet &set, llvm::ArrayRef<Schedule> schedules,
                 const ProgramContext &context);
   void bindSegmentSums();
-  void block(TileBuilder &builder, const BlockPlace &place);
+  void block(TileBuilder &builder, const BlockSpan &span);
   void blocksOfRun(TileBuilder &builder, const Sweep &run);
   mlir::Value endOfUpdates(TileBuilder &builder, const Sweep &run) const;
   void finish(TileBuilder &builder);
   void storeFinalStates(TileBuilder &builder);
-  void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> sums, VectorProgram &queries,
-                    const BlockPlace &place);
+  void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
+                    VectorProgram &queries, const BlockSpan &span);
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,
-                   mlir::Value tensor, mlir::Value column, const BlockPlace &place);
-  void storePart(TileBuilder &builder, llvm::ArrayRef<Accumulators> sums, const BlockPlace &place);
+                   mlir::Value tensor, mlir::Value column, const BlockSpan &span);
+  void storePart(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
+                 const BlockSpan &span);
   llvm::SmallVector<Accumulators> addParts(TileBuilder &builder, mlir::Value parts,
-                                           const BlockPlace &place);
+                                           const BlockSpan &span);
 
   const AttendSet &set;
   const ProgramContext context;

@@ -63,13 +63,13 @@ private:
 
 /// What a position costs where prefix states are summed up, in percent of what it costs in all.
 int64_t KernelBuilder::prefixCostPercent() {
-  double sums = 0, all = 0;
+  double prefix = 0, all = 0;
   for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
     PositionCosts costs = PositionCosts::of(attend, schedule);
-    sums += costs.sums;
+    prefix += costs.prefix;
     all += costs.all;
   }
-  return std::llround(100 * sums / all);
+  return std::llround(100 * prefix / all);
 }
 
 std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<AttendSet> sets) {
@@ -112,14 +112,14 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
         shape.push_back(e.number(size));
       e.workspace(tensor, shape);
     }
-    e.stage(name + "__states", set.tensors.gridOf(b, sumPrograms()));
+    e.stage(name + "__prefix", set.tensors.gridOf(b, sumPrograms()));
     e.stage(name, main);
     tile::ChooseOp choice = e.choose(ExtentBase::Segments, positions);
     choice.setBlock(set.block());
     choice.setMultiple(multiple);
     choice.setMinPositions(quadraticBelow);
     choice.setPrefixCostPercent(prefixCostPercent());
-    choice.setSubsegments(options.pieces);
+    choice.setSubsegments(options.subsegments);
   } else {
     for (const AttendSet &attends : sets)
       e.stage(kernelNameOf(attends, sets), attends.tensors.gridOf(b, {}));

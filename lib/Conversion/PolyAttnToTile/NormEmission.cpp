@@ -33,7 +33,7 @@ static ScaledNorm scaledNorm(TileBuilder &b, Value tile) {
     return math::AbsFOp::create(e, in[0]);
   });
   Value scale = b.map(b.reduceRows(magnitudes), [](ElementBuilder &e, ValueRange in) {
-    auto power = [&](int exponent) { return e.number(std::ldexp(1.0, exponent)); };
+    auto power = [&](int exponent) { return e.constant(std::ldexp(1.0, exponent)); };
     Value small = e.select(e.less(in[0], power(-100)), power(120), power(75));
     Value scale = e.select(e.less(in[0], power(-50)), small, power(0));
     return e.select(e.less(power(50), in[0]), power(-90), scale);
@@ -61,7 +61,7 @@ Value polyattn::emit(VectorProgram &program, FirstMaxOp op) {
   int64_t width = widthOf(op.getInput()), columns = program.getColumns();
   Value marks = b.map({x, b.reduceRows(x, tile::ReduceKind::Max)},
                       [](ElementBuilder &e, ValueRange in) -> Value {
-                        return e.select(e.less(in[0], in[1]), e.number(0), e.number(1));
+                        return e.select(e.less(in[0], in[1]), e.constant(0), e.constant(1));
                       });
   Value counts = marks;
   for (int64_t distance = 1; distance < width; distance *= 2) {
@@ -70,7 +70,7 @@ Value polyattn::emit(VectorProgram &program, FirstMaxOp op) {
     counts = b.add(counts, earlier);
   }
   return b.map({marks, counts}, [](ElementBuilder &e, ValueRange in) {
-    return e.select(e.less(e.number(1.5), in[1]), e.number(0), in[0]);
+    return e.select(e.less(e.constant(1.5), in[1]), e.constant(0), in[0]);
   });
 }
 
@@ -80,8 +80,8 @@ Value polyattn::emit(VectorProgram &program, L2NormOp op) {
   Value x = program.full(op.getInput());
   auto [scale, squares] = scaledNorm(b, x);
   Value inverse = b.map({squares, scale}, [&](ElementBuilder &e, ValueRange in) {
-    Value length = math::SqrtOp::create(e, in[0]), floor = e.mul(e.number(eps), in[1]);
-    return e.div(e.number(1), e.select(e.less(length, floor), floor, length));
+    Value length = math::SqrtOp::create(e, in[0]), floor = e.mul(e.constant(eps), in[1]);
+    return e.div(e.constant(1), e.select(e.less(length, floor), floor, length));
   });
   return b.map({x, scale, inverse},
                [](ElementBuilder &e, ValueRange in) { return e.mul(e.mul(in[0], in[1]), in[2]); });
@@ -94,9 +94,9 @@ Value polyattn::emit(VectorProgram &program, L2RescaleOp op) {
   auto [targetScale, target] = scaledNorm(b, program.full(op.getReference()));
   // The direction first, which is at most 1: no product on the way is too large.
   Value inverse = b.map(squares, [](ElementBuilder &e, ValueRange in) -> Value {
-    Value zero = e.number(0);
+    Value zero = e.constant(0);
     Value isZero = arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, in[0], zero);
-    return e.select(isZero, zero, e.div(e.number(1), math::SqrtOp::create(e, in[0])));
+    return e.select(isZero, zero, e.div(e.constant(1), math::SqrtOp::create(e, in[0])));
   });
   Value length = b.map({target, targetScale}, [](ElementBuilder &e, ValueRange in) {
     return e.div(math::SqrtOp::create(e, in[0]), in[1]);
@@ -110,7 +110,7 @@ Value polyattn::emit(VectorProgram &program, SumNormOp op) {
   TileBuilder &b = program.builder();
   Value x = program.full(op.getInput());
   return b.map({x, b.reduceRows(x)}, [&](ElementBuilder &e, ValueRange in) {
-    return e.div(in[0], e.add(in[1], e.number(op.getEps().convertToDouble())));
+    return e.div(in[0], e.add(in[1], e.constant(op.getEps().convertToDouble())));
   });
 }
 
@@ -120,18 +120,18 @@ Value polyattn::emit(VectorProgram &program, LayerNormOp op) {
   double n = widthOf(op.getInput()), eps = op.getEps().convertToDouble();
   bool inside = op.getEpsPlace() == EpsPlace::Inside;
   Value mean = b.map(b.reduceRows(x), [&](ElementBuilder &e, ValueRange in) {
-    return e.mul(in[0], e.number(1 / n));
+    return e.mul(in[0], e.constant(1 / n));
   });
   Value centered =
       b.map({x, mean}, [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
   Value inverse = b.map(squaredNorm(b, centered), [&](ElementBuilder &e, ValueRange in) -> Value {
-    Value variance = e.mul(in[0], e.number(1 / n));
+    Value variance = e.mul(in[0], e.constant(1 / n));
     if (inside)
-      variance = e.add(variance, e.number(eps));
+      variance = e.add(variance, e.constant(eps));
     Value divisor = math::SqrtOp::create(e, variance);
     if (!inside)
-      divisor = e.add(divisor, e.number(eps));
-    return e.div(e.number(1), divisor);
+      divisor = e.add(divisor, e.constant(eps));
+    return e.div(e.constant(1), divisor);
   });
   SmallVector<Value> inputs = {centered, inverse};
   for (Value affine : op.getAffine())

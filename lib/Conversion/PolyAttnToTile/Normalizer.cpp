@@ -15,26 +15,26 @@ Value polyattn::denominatorOf(ElementBuilder &e, NormalizerAttr normalizer, RowS
   Value sum = scaledByUnit(row.sum), total = sum;
   double bias = normalizer.getBias().convertToDouble(), eps = normalizer.getEps().convertToDouble();
   if (row.largest) {
-    Value factor = e.number(eps);
+    Value factor = e.constant(eps);
     total = e.add(total, e.mul(factor, scaledByUnit(row.largest)));
   } else {
     bias += eps;
   }
   if (bias != 0)
-    total = e.add(total, e.number(bias));
+    total = e.add(total, e.constant(bias));
   if (!normalizer.getGuardAdd().isZero()) {
     Value magnitude = math::AbsFOp::create(e, sum);
     Value small = arith::CmpFOp::create(e, arith::CmpFPredicate::OLE, magnitude,
-                                        e.number(normalizer.getGuardBelow().convertToDouble()));
-    Value guarded = e.add(total, e.number(normalizer.getGuardAdd().convertToDouble()));
+                                        e.constant(normalizer.getGuardBelow().convertToDouble()));
+    Value guarded = e.add(total, e.constant(normalizer.getGuardAdd().convertToDouble()));
     total = e.select(small, guarded, total);
   }
   if (!normalizer.getMinDenom().isZero()) {
     double floor = normalizer.getMinDenom().convertToDouble();
     Value magnitude = math::AbsFOp::create(e, total);
-    Value small = e.less(magnitude, e.number(floor));
-    Value isNegative = e.less(total, e.number(0)), negative = e.number(-floor);
-    total = e.select(small, e.select(isNegative, negative, e.number(floor)), total);
+    Value small = e.less(magnitude, e.constant(floor));
+    Value isNegative = e.less(total, e.constant(0)), negative = e.constant(-floor);
+    total = e.select(small, e.select(isNegative, negative, e.constant(floor)), total);
   }
   return total;
 }

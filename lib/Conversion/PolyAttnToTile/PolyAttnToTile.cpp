@@ -1,4 +1,4 @@
-//===- PolyAttnToTile.cpp - attentions become block programs --------------===//
+//===- PolyAttnToTile.cpp - attentions become tile kernels ----------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,8 +22,8 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
   using ConvertPolyAttnToTileBase::ConvertPolyAttnToTileBase;
 
   void runOnOperation() override {
-    if (pieces < 1) {
-      getOperation().emitError("pieces must be at least 1, got ") << int64_t(pieces);
+    if (subsegments < 1) {
+      getOperation().emitError("subsegments must be at least 1, got ") << int64_t(subsegments);
       return signalPassFailure();
     }
     for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {
@@ -35,7 +35,7 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       bool invariant = isInvariant(getOperation());
       options.cutHeads = cutHeads && !invariant;
       options.cutPositions = cutPositions && !invariant;
-      options.pieces = pieces;
+      options.subsegments = subsegments;
       options.clusterSize = clusterSize;
       options.skipIdleState = skipIdleState;
       options.sharedBytes = sharedBytes;

@@ -16,16 +16,16 @@ static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()
 /// The angle is formed and reduced in f64: at position 10^6 an f32 product has no digit left of it.
 Value polyattn::emit(VectorProgram &program, RopeOp op) {
   TileBuilder &b = program.builder();
-  const BlockRows &place = program.getRows();
+  const BlockRows &rowRange = program.getRows();
   Value x = program.full(op.getInput());
   int64_t dims = op.getDims(), half = dims / 2, width = widthOf(op.getInput());
   double scale = op.getScale().convertToDouble(), offset = op.getOffset().convertToDouble();
   auto positionType = tile::TileType::get(b.getContext(), 1, program.getColumns(), b.getF64Type());
-  Value positions = tile::PositionsOp::create(b, positionType, place.rowOfCall);
+  Value positions = tile::IotaOp::create(b, positionType, rowRange.rowOfCall);
   // Beside the rows, which are numbers of 32 bits on a GPU.
   Value start;
-  if (place.firstPosition)
-    start = arith::SIToFPOp::create(b, b.getF64Type(), place.firstPosition);
+  if (rowRange.firstPosition)
+    start = arith::SIToFPOp::create(b, b.getF64Type(), rowRange.firstPosition);
   Value angle = b.map(
       {program.weight(op.getFreqs()), positions}, [&](ElementBuilder &e, ValueRange in) -> Value {
         auto number = [&](double value) -> Value {
@@ -44,7 +44,7 @@ Value polyattn::emit(VectorProgram &program, RopeOp op) {
   bool inverse = op.getInverse();
   Value sine = b.map(angle, [&](ElementBuilder &e, ValueRange in) -> Value {
     Value sine = math::SinOp::create(e, in[0]);
-    return inverse ? e.sub(e.number(0), sine) : sine;
+    return inverse ? e.sub(e.constant(0), sine) : sine;
   });
 
   SmallVector<int64_t> first(half), second(half), weave(dims);

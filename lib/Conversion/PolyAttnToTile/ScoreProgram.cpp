@@ -39,9 +39,9 @@ static ScoreExpression scaled(ScoreExpression score, double ofQuery, double ofKe
   if (product == 1)
     return score;
   if (isRepresentable(product))
-    return ScoreExpression::product({std::move(score), ScoreExpression::number(product)});
+    return ScoreExpression::product({std::move(score), ScoreExpression::constant(product)});
   return ScoreExpression::product(
-      {std::move(score), ScoreExpression::number(ofQuery), ScoreExpression::number(ofKey)});
+      {std::move(score), ScoreExpression::constant(ofQuery), ScoreExpression::constant(ofKey)});
 }
 
 /// Both sides have one structure, so they are read together.
@@ -51,9 +51,9 @@ ScoreExpression Score::read(Value query, Value key) {
   key = peelScales(key, ofKey);
   auto constantQ = query.getDefiningOp<ConstantOp>(), constantK = key.getDefiningOp<ConstantOp>();
   if (constantQ && constantK)
-    return ScoreExpression::number(ofQuery * ofKey * constantQ.getWidth() *
-                                   constantQ.getValue().convertToDouble() *
-                                   constantK.getValue().convertToDouble());
+    return ScoreExpression::constant(ofQuery * ofKey * constantQ.getWidth() *
+                                     constantQ.getValue().convertToDouble() *
+                                     constantK.getValue().convertToDouble());
   return scaled(unscaled(query, key), ofQuery, ofKey);
 }
 
@@ -115,7 +115,7 @@ Value polyattn::buildScores(TileBuilder &b, Value query, Value key, VectorProgra
   Value scores = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
     SmallVector<Value> products(in);
     Value result = score.expression.evaluate<Value>(e, products);
-    return factor == 1 ? result : e.mul(result, e.number(factor));
+    return factor == 1 ? result : e.mul(result, e.constant(factor));
   });
   return decayAndMask(b, scores, triangle, decay);
 }

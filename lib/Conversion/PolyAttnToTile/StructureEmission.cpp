@@ -65,11 +65,11 @@ Value polyattn::emit(VectorProgram &program, TriuOp op) {
   Value lhs = program.full(op.getLhs()), rhs = program.full(op.getRhs());
   Value source = b.concat({lhs, rhs});
   auto type = RankedTensorType::get({int64_t(factors.size()), 2}, b.getI32Type());
-  return b.expand(source, b.index(0), factors.size(),
-                  DenseIntElementsAttr::get(type, ArrayRef(table)), factors);
+  return b.monomials(source, b.index(0), factors.size(),
+                     DenseIntElementsAttr::get(type, ArrayRef(table)), factors);
 }
 
-/// All features of a structured vector, for ops that need them as numbers.
+/// All features of a structured vector, for ops that need their values.
 static Value expanded(VectorProgram &program, Value vector) {
   FeaturePlan plan = planFeatures(vector);
   std::vector<double> factors;

@@ -32,13 +32,13 @@ Sweep::Values Sweep::forBlocks(TileBuilder &b, ValueRange carried, CarryingBody 
   Value length = b.index(block);
   return forPositions(b, block, carried, [&](Value position, ValueRange in) {
     Value valid = isWhole ? length : b.minIndex(b.subIndex(end, position), length);
-    return body(BlockPlace{position, valid, begin, end}, in);
+    return body(BlockSpan{position, valid, begin, end}, in);
   });
 }
 
 void Sweep::forBlocks(TileBuilder &b, Body body) const {
-  forBlocks(b, ValueRange(), [&](const BlockPlace &place, ValueRange) {
-    body(place);
+  forBlocks(b, ValueRange(), [&](const BlockSpan &span, ValueRange) {
+    body(span);
     return Values();
   });
 }

@@ -18,8 +18,8 @@
 
 namespace polyattn {
 
-/// The place of a block of positions.
-struct BlockPlace {
+/// The positions of a block.
+struct BlockSpan {
   mlir::Value position; // of its first row
   mlir::Value valid;    // how many of its C rows exist
   mlir::Value start;    // where its run of blocks begins, that of a local kernel
@@ -34,13 +34,12 @@ struct Sweep {
   bool isWhole = false; // all blocks have C positions
 
   using Values = TileBuilder::Values;
-  using Body = llvm::function_ref<void(const BlockPlace &)>;
-  using CarryingBody = llvm::function_ref<Values(const BlockPlace &, mlir::ValueRange)>;
+  using Body = llvm::function_ref<void(const BlockSpan &)>;
+  using CarryingBody = llvm::function_ref<Values(const BlockSpan &, mlir::ValueRange)>;
 
   /// Runs `body` for every block. The run of each begins and ends where the sweep's positions do.
   void forBlocks(TileBuilder &builder, Body body) const;
-  /// The same with values that each block gets from the one before it in the sweep; gives the last
-  /// ones.
+  /// A sweep that carries values from block to block; returns those of the last block.
   Values forBlocks(TileBuilder &builder, mlir::ValueRange carried, CarryingBody body) const;
   /// Runs `body` for every run of at most `run` positions, each a sweep of its own.
   void forRuns(TileBuilder &builder, int64_t run,

@@ -1,4 +1,4 @@
-//===- TileBuilder.cpp - short words for building block programs ----------===//
+//===- TileBuilder.cpp - shorthands for building tile kernels -------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,13 +11,13 @@ using namespace mlir;
 using namespace polyattn;
 
 Value ElementBuilder::sign(Value x) {
-  Value positive = select(less(number(0), x), number(1), number(0));
-  return select(less(x, number(0)), number(-1), positive);
+  Value positive = select(less(constant(0), x), constant(1), constant(0));
+  return select(less(x, constant(0)), constant(-1), positive);
 }
 
 Value ElementBuilder::power(Value x, int64_t n) {
   if (n == 0)
-    return number(1);
+    return constant(1);
   Value result;
   for (Value square = x;; square = mul(square, square)) {
     if (n & 1)
@@ -93,9 +93,9 @@ Value TileBuilder::concat(ValueRange inputs) {
   return tile::ConcatOp::create(*this, tileType(rows, typeOf(inputs[0]).getColumns()), inputs);
 }
 
-Value TileBuilder::expand(Value source, Value first, int64_t count, DenseIntElementsAttr table,
-                          ArrayRef<double> weights) {
-  return tile::ExpandOp::create(
+Value TileBuilder::monomials(Value source, Value first, int64_t count, DenseIntElementsAttr table,
+                             ArrayRef<double> weights) {
+  return tile::MonomialsOp::create(
       *this, tileType(count, typeOf(source).getColumns()), source, first, table,
       weights.empty() ? DenseF64ArrayAttr() : getDenseF64ArrayAttr(weights));
 }
@@ -104,7 +104,7 @@ Value TileBuilder::scaled(Value tile, double factor) {
   if (factor == 1)
     return tile;
   return map(tile,
-             [&](ElementBuilder &e, ValueRange in) { return e.mul(in[0], e.number(factor)); });
+             [&](ElementBuilder &e, ValueRange in) { return e.mul(in[0], e.constant(factor)); });
 }
 
 Value TileBuilder::add(Value a, Value b) {

@@ -1,4 +1,4 @@
-//===- TileBuilder.h - short words for building block programs --*- C++ -*-===//
+//===- TileBuilder.h - shorthands for building tile kernels -----*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,7 +18,7 @@ public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
   using Value = mlir::Value;
 
-  Value number(double value) {
+  Value constant(double value) {
     return mlir::arith::ConstantOp::create(*this, getF32FloatAttr(value));
   }
   Value add(Value a, Value b) { return mlir::arith::AddFOp::create(*this, a, b); }
@@ -62,7 +62,7 @@ public:
     return tile::ConstantOp::create(*this, tileType(rows, columns), getF64FloatAttr(value));
   }
   Value column(llvm::ArrayRef<double> values) {
-    return tile::ColumnOp::create(*this, tileType(values.size(), 1), values);
+    return tile::ConstantColumnOp::create(*this, tileType(values.size(), 1), values);
   }
   /// A map whose shape is the largest of its inputs'.
   Value map(mlir::ValueRange inputs, Elements body);
@@ -77,15 +77,15 @@ public:
   Value transpose(Value source);
   Value concat(mlir::ValueRange inputs);
   /// Products of rows of `source` (FeaturePlan::table), times `weights` where there are any.
-  Value expand(Value source, Value first, int64_t count, mlir::DenseIntElementsAttr table,
-               llvm::ArrayRef<double> weights);
+  Value monomials(Value source, Value first, int64_t count, mlir::DenseIntElementsAttr table,
+                  llvm::ArrayRef<double> weights);
   Value scaled(Value tile, double factor);
   Value add(Value a, Value b);
   Value mul(Value a, Value b);
 
   /// For every `step`-th number from `from` to before `to`.
   void loop(Value from, Value to, Value step, LoopBody body);
-  /// The same with values that each iteration gets from the one before it; gives the last ones.
+  /// A loop that carries values from iteration to iteration; returns those of the last one.
   Values loop(Value from, Value to, Value step, mlir::ValueRange carried, CarryingBody body);
   void branch(Value condition, Branch then);
   void branch(Value condition, Branch then, Branch otherwise);

@@ -29,10 +29,10 @@ Value VectorProgram::weightRows(Value value, Value first, int64_t count) {
 /// Tables of positions have the rows of the whole sequence where calls begin anywhere in it, and
 /// are not cut with a launch then.
 Value VectorProgram::firstRow(bool isTable) {
-  if (!isTable || !place.firstPosition)
-    return place.position;
-  Value first = arith::IndexCastOp::create(*b, b->getIndexType(), place.firstPosition);
-  return b->addIndex(first, place.rowOfCall);
+  if (!isTable || !rowRange.firstPosition)
+    return rowRange.position;
+  Value first = arith::IndexCastOp::create(*b, b->getIndexType(), rowRange.firstPosition);
+  return b->addIndex(first, rowRange.rowOfCall);
 }
 
 Value VectorProgram::load(ReadOp read, bool transposed) {
@@ -46,7 +46,7 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
   else
     indices = {row, cast<MemRefType>(tensor.getType()).getDimSize(1) == 1 ? zero : head, zero};
   auto type = transposed ? b->tileType(width, columns) : b->tileType(columns, width);
-  return tile::LoadOp::create(*b, type, tensor, indices, place.valid, /*row_dim=*/rank - 3,
+  return tile::LoadOp::create(*b, type, tensor, indices, rowRange.valid, /*row_dim=*/rank - 3,
                               /*col_dim=*/rank - 1, transposed);
 }
 
@@ -138,7 +138,7 @@ Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
   if (auto read = dyn_cast<ReadOp>(op))
     return load(read, /*transposed=*/true);
   if (auto attend = dyn_cast<AttendOp>(op))
-    return b->transpose(natural(attend.getOutput()));
+    return b->transpose(rowMajor(attend.getOutput()));
   return dispatch<Value>(cast<FeatureOpInterface>(op), [&](auto feature) {
     using Op = decltype(feature);
     if constexpr (isElementwiseOp<Op>)
@@ -178,8 +178,8 @@ Value VectorProgram::elementwise(ElementwiseOpInterface op, Value first, int64_t
   return b->map(inputs, [&](ElementBuilder &e, ValueRange in) { return emitElement(e, op, in); });
 }
 
-Value VectorProgram::natural(Value vector) {
-  if (Value known = naturals.lookup(vector))
+Value VectorProgram::rowMajor(Value vector) {
+  if (Value known = rowMajorTiles.lookup(vector))
     return known;
   Operation *op = vector.getDefiningOp();
   Value result;
@@ -189,17 +189,17 @@ Value VectorProgram::natural(Value vector) {
     SmallVector<Value> inputs;
     auto elements = cast<ElementwiseOpInterface>(op);
     for (Value operand : op->getOperands())
-      inputs.push_back(natural(operand));
+      inputs.push_back(rowMajor(operand));
     result = b->map(inputs,
                     [&](ElementBuilder &e, ValueRange in) { return emitElement(e, elements, in); });
   } else {
     return b->transpose(full(vector));
   }
-  return naturals[vector] = result;
+  return rowMajorTiles[vector] = result;
 }
 
 LhsTile VectorProgram::lhs(Value vector) {
   if (!memo.lookup(vector) && isNatural(vector))
-    return {natural(vector), /*transposed=*/false};
+    return {rowMajor(vector), /*transposed=*/false};
   return {full(vector), /*transposed=*/true};
 }

@@ -31,16 +31,17 @@ struct BlockRows {
 class VectorProgram {
 public:
   VectorProgram(TileBuilder &builder, WeightTiles &weights, mlir::Value batch, mlir::Value head,
-                const BlockRows &place, int64_t columns)
-      : b(&builder), weights(weights), batch(batch), head(head), place(place), columns(columns) {}
+                const BlockRows &rowRange, int64_t columns)
+      : b(&builder), weights(weights), batch(batch), head(head), rowRange(rowRange),
+        columns(columns) {}
 
   /// All rows of a vector.
   mlir::Value full(mlir::Value vector);
   /// `count` rows from `first`, computed alone where the program allows it.
   mlir::Value rows(mlir::Value vector, mlir::Value first, int64_t count);
-  /// All of a vector in natural orientation, [columns] x [width].
-  mlir::Value natural(mlir::Value vector);
-  /// True where `natural` computes the vector from rows of tensors as they lie in memory.
+  /// All of a vector in row-major orientation, [columns] x [width].
+  mlir::Value rowMajor(mlir::Value vector);
+  /// True where `rowMajor` computes the vector from rows of tensors as they lie in memory.
   static bool isNatural(mlir::Value vector);
   /// All of a vector, in the orientation that it has already or that takes no transposition.
   LhsTile lhs(mlir::Value vector);
@@ -48,13 +49,13 @@ public:
   static bool isBlockable(mlir::Value vector);
   /// Computes now what `rows` will need of other vectors; called before a loop over rows.
   void prepare(mlir::Value vector);
-  /// The natural tile of an attend's output, which this program does not compute.
-  void bind(mlir::Value output, mlir::Value tile) { naturals[output] = tile; }
+  /// The row-major tile of an attend's output, which this program does not compute.
+  void bind(mlir::Value output, mlir::Value tile) { rowMajorTiles[output] = tile; }
   int64_t getColumns() const { return columns; }
 
-  // For the emission of one op (VectorEmission.h).
+  // What the emission of one op (VectorEmission.h) needs.
   TileBuilder &builder() { return *b; }
-  const BlockRows &getRows() const { return place; }
+  const BlockRows &getRows() const { return rowRange; }
   /// A weight as a tile, a matrix or a column.
   mlir::Value weight(mlir::Value value);
 
@@ -70,10 +71,10 @@ private:
   TileBuilder *b;
   WeightTiles &weights;
   mlir::Value batch, head;
-  BlockRows place;
+  BlockRows rowRange;
   int64_t columns;
-  llvm::DenseMap<mlir::Value, mlir::Value> memo, naturals;
-  /// Of the rows that `rows` computes just now: what a vector is needed for twice is computed once.
+  llvm::DenseMap<mlir::Value, mlir::Value> memo, rowMajorTiles;
+  /// Memo for the rows that `rows` is computing: a vector that is needed twice is computed once.
   llvm::DenseMap<mlir::Value, mlir::Value> blockRows;
 };
 

@@ -42,7 +42,7 @@ Value WeightTiles::multiply(TileBuilder &builder, WeightProductOp product, Value
 }
 
 Value WeightTiles::load(TileBuilder &builder, ReadOp read, Value head) {
-  // Before the loops of the program, where every use of this weight finds it.
+  // Loaded before the loops of the program, so that it dominates every use of the weight.
   if (isPerHead(read))
     builder.setInsertionPointAfterValue(head);
   else

@@ -51,7 +51,7 @@ public:
   PowerOfTwo(Operation *op, PatternRewriter &rewriter)
       : b(op->getLoc(), rewriter), type(cast<VectorType>(op->getResult(0).getType())) {}
 
-  Value number(double x) {
+  Value constant(double x) {
     return arith::ConstantOp::create(b, DenseElementsAttr::get(type, float(x)));
   }
   /// Rounded once or twice.
@@ -71,9 +71,9 @@ public:
                                    0.08333270453608277,
                                    0.016750336577928817,
                                    0.0027882321512876698};
-    Value sum = number(coefficients[6]);
+    Value sum = constant(coefficients[6]);
     for (int i = 5; i >= 0; --i)
-      sum = fma(sum, r, number(coefficients[i]));
+      sum = fma(sum, r, constant(coefficients[i]));
     auto bits = type.clone(b.getI32Type());
     Value shift = arith::ConstantOp::create(b, DenseElementsAttr::get(bits, int32_t(23)));
     Value power = arith::ShLIOp::create(b, arith::BitcastOp::create(b, bits, rounded), shift);
@@ -81,8 +81,8 @@ public:
   }
   /// `value` where x is outside. Comparisons with NaN are false: it stays.
   Value where(arith::CmpFPredicate predicate, Value x, double limit, double value, Value result) {
-    Value outside = arith::CmpFOp::create(b, predicate, x, number(limit));
-    return arith::SelectOp::create(b, outside, number(value), result);
+    Value outside = arith::CmpFOp::create(b, predicate, x, constant(limit));
+    return arith::SelectOp::create(b, outside, constant(value), result);
   }
 
 private:
@@ -105,12 +105,12 @@ struct ExpAsPolynomial : OpRewritePattern<math::ExpOp> {
     if (!isVectorOfF32(op))
       return rewriter.notifyMatchFailure(op, "not a vector of f32");
     PowerOfTwo p(op, rewriter);
-    Value x = op.getOperand(), magic = p.number(PowerOfTwo::kMagic);
-    Value rounded = p.fma(x, p.number(1.4426950408889634), magic);
+    Value x = op.getOperand(), magic = p.constant(PowerOfTwo::kMagic);
+    Value rounded = p.fma(x, p.constant(1.4426950408889634), magic);
     Value n = p.sub(rounded, magic);
-    // ln 2 in two pieces, the first of which has few bits: its product with n is exact.
-    Value r = p.fma(n, p.number(-0.693359375), x);
-    r = p.fma(n, p.number(2.12194440054690583e-4), r);
+    // ln 2 in two parts, the first of which has few bits: its product with n is exact.
+    Value r = p.fma(n, p.constant(-0.693359375), x);
+    r = p.fma(n, p.constant(2.12194440054690583e-4), r);
     Value result = p.where(arith::CmpFPredicate::OLT, x, -87.3, 0, p.result(r, rounded));
     constexpr double largest = 89;
     if (!isAtMost(x, largest))
@@ -127,9 +127,9 @@ struct Exp2AsPolynomial : OpRewritePattern<math::Exp2Op> {
     if (!isVectorOfF32(op))
       return rewriter.notifyMatchFailure(op, "not a vector of f32");
     PowerOfTwo p(op, rewriter);
-    Value x = op.getOperand(), magic = p.number(PowerOfTwo::kMagic);
+    Value x = op.getOperand(), magic = p.constant(PowerOfTwo::kMagic);
     Value rounded = arith::AddFOp::create(rewriter, op.getLoc(), x, magic);
-    Value r = p.mul(p.sub(x, p.sub(rounded, magic)), p.number(0.69314718055994530942));
+    Value r = p.mul(p.sub(x, p.sub(rounded, magic)), p.constant(0.69314718055994530942));
     Value result = p.where(arith::CmpFPredicate::OLT, x, -126, 0, p.result(r, rounded));
     result = p.where(arith::CmpFPredicate::OGT, x, 128.5, kInfinity, result);
     rewriter.replaceOp(op, result);
@@ -181,18 +181,18 @@ struct FloorAsArithmetic : OpRewritePattern<math::FloorOp> {
     if (!type || !type.getElementType().isF32() || machineHas(op, Instructions::Round))
       return rewriter.notifyMatchFailure(op, "not a vector of f32, or an instruction");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto number = [&](float x) -> Value {
+    auto constant = [&](float x) -> Value {
       return arith::ConstantOp::create(b, DenseElementsAttr::get(type, x));
     };
     Value x = op.getOperand();
     Value magnitude = math::AbsFOp::create(b, x);
     Value small =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, magnitude, number(8388608.0f));
-    Value tame = arith::SelectOp::create(b, small, x, number(0));
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, magnitude, constant(8388608.0f));
+    Value tame = arith::SelectOp::create(b, small, x, constant(0));
     Value cut = arith::FPToSIOp::create(b, type.clone(b.getI32Type()), tame);
     Value whole = arith::SIToFPOp::create(b, type, cut);
     Value above = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, whole, tame);
-    Value below = arith::SubFOp::create(b, whole, number(1));
+    Value below = arith::SubFOp::create(b, whole, constant(1));
     Value floor = arith::SelectOp::create(b, above, below, whole);
     rewriter.replaceOpWithNewOp<arith::SelectOp>(op, small, floor, x);
     return success();

@@ -32,7 +32,7 @@ const MicroKernel &KernelLowering::microKernelOf(DotOp dot) {
                           dot.getRhs().getType().getElementType(), e.machine);
 }
 
-Product KernelLowering::product(DotOp dot, bool flipped) {
+Product KernelLowering::product(DotOp dot, bool columnAsRow) {
   Product result;
   result.kernel = &microKernelOf(dot);
   result.lhs = storageOf(dot.getLhs());
@@ -43,7 +43,7 @@ Product KernelLowering::product(DotOp dot, bool flipped) {
   if (dot.getBound())
     result.bound = e.max(e.min(scalar(dot.getBound()), result.depth), 0);
   // (A b)^T = b^T A^T, and A^T is what lies in memory.
-  if (flipped)
+  if (columnAsRow)
     std::swap(result.lhs, result.rhs);
   return result;
 }
@@ -62,28 +62,28 @@ void KernelLowering::evaluateDots(ArrayRef<DotOp> dots, const RegisterTile &tile
                       &microKernelOf(dot) == &microKernelOf(head);
       (together ? group : rest).push_back(dot);
     }
-    Vectors sums;
+    Vectors accumulators;
     SmallVector<Product> products;
     for (DotOp dot : group) {
       Type element = dot.getResult().getType().getElementType();
       Vectors start = dot.getAcc() ? evaluate(dot.getAcc(), tile, known)
                                    : Vectors(tile.size(), e.zero(element));
-      sums.append(start);
-      products.push_back(product(dot, tile.flipped));
+      accumulators.append(start);
+      products.push_back(product(dot, tile.columnAsRow));
     }
-    sums = multiply(products, tile, sums);
+    accumulators = multiply(products, tile, accumulators);
     for (auto [i, dot] : llvm::enumerate(group))
-      known[dot.getResult()] =
-          Vectors(sums.begin() + i * tile.size(), sums.begin() + (i + 1) * tile.size());
+      known[dot.getResult()] = Vectors(accumulators.begin() + i * tile.size(),
+                                       accumulators.begin() + (i + 1) * tile.size());
     left = rest;
   }
 }
 
 Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile &tile,
-                                 Vectors sums) {
+                                 Vectors accumulators) {
   ProductLoop loop(e, products, tile);
   loop.fetch(beginStreams(loop.iterations()));
-  return loop.run(std::move(sums));
+  return loop.run(std::move(accumulators));
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,8 +93,8 @@ Vectors KernelLowering::multiply(ArrayRef<Product> products, const RegisterTile 
 LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   TileType lhsType = op.getLhs().getType(), rhsType = op.getRhs().getType();
   int64_t rows = lhsType.getRows(), columns = rhsType.getColumns();
-  Storage buffer = slice(storageOf(op.getBuffer()), scalar(op.getRow()), 0,
-                         TileType::f32(op.getContext(), rows, columns));
+  TileMemory buffer = slice(storageOf(op.getBuffer()), scalar(op.getRow()), 0,
+                            TileType::f32(op.getContext(), rows, columns));
   Product p;
   p.kernel = findMicroKernel(op.multipliesIn(), lhsType.getElementType(), rhsType.getElementType(),
                              e.machine);
@@ -117,23 +117,23 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   }
   if (factor)
     factor = e.broadcast(factor);
-  bool exact = columns == 1; // A single number among others of a column.
+  bool partialLastVector = columns == 1; // A single element among others of a column.
   bool strips = fusion.isDeferred(op.getLhs());
   TileShape shape = p.kernel->chooseShape(e.machine, 1, p.depth, strips ? Fusion::kStripRows : rows,
                                           e.vectors(columns));
   shape.rowsOutside = fitsL1(rhsType);
   takeWindows(op, shape, rows, columns);
   auto update = [&](Offset firstRow, int64_t count) {
-    forEachTile(count, columns, shape, exact, [&](RegisterTile tile) {
-      RegisterTile place = tile;
-      place.row = e.add(firstRow, tile.row);
-      beginFetch(place);
+    forEachTile(count, columns, shape, partialLastVector, [&](RegisterTile tile) {
+      RegisterTile shifted = tile;
+      shifted.row = e.add(firstRow, tile.row);
+      beginFetch(shifted);
       TileType type = TileType::f32(op.getContext(), rows, columns);
-      Vectors sums = loadTile(buffer, type, type, place);
+      Vectors accumulators = loadTile(buffer, type, type, shifted);
       if (factor)
-        for (Value &sum : sums)
+        for (Value &sum : accumulators)
           sum = arith::MulFOp::create(e, sum, factor);
-      storeTile(buffer, place, multiply(p, tile, sums));
+      storeTile(buffer, shifted, multiply(p, tile, accumulators));
     });
   };
   if (!strips) {
@@ -148,11 +148,12 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   collectDots(op.getLhs(), dots);
   TileShape production = chooseShape(dots, strip, e.vectors(lhsType.getColumns()));
   e.loop(0, rows, strip, [&](Offset row) {
-    forEachTile(strip, lhsType.getColumns(), production, /*exact=*/false, [&](RegisterTile tile) {
-      RegisterTile source = tile;
-      source.row = e.add(row, tile.row);
-      storeTile(p.lhs, tile, evaluateTile(op.getLhs(), source));
-    });
+    forEachTile(strip, lhsType.getColumns(), production, /*partialLastVector=*/false,
+                [&](RegisterTile tile) {
+                  RegisterTile source = tile;
+                  source.row = e.add(row, tile.row);
+                  storeTile(p.lhs, tile, evaluateTile(op.getLhs(), source));
+                });
     update(row, strip);
   });
   scratch.free(p.lhs.offset.constant * (lhsType.getElementType().getIntOrFloatBitWidth() / 8));

@@ -66,9 +66,9 @@ public:
   void loop(Offset from, Offset to, int64_t step, llvm::function_ref<void(Offset)> body);
   void ifLess(Offset a, Offset b, llvm::function_ref<void()> body);
 
-  // Memory. Offsets count elements. LLVM does not see how the part of an address that is known
-  // at run time was computed: it would write the addresses of a nest in other ways, and gain
-  // nothing over what the lowering chose.
+  // Memory. Offsets count elements. The dynamic part of an address goes through
+  // llvm.launder.invariant.group: LLVM does not see how it was computed, so that loop strength
+  // reduction and reassociation keep the addressing that the lowering chose.
   mlir::Value pointer(mlir::Value base, Offset offset, mlir::Type element);
   mlir::Value load(mlir::Type type, mlir::Value base, Offset offset);
   mlir::Value loadVector(mlir::Type element, mlir::Value base, Offset offset, int64_t lanes = 0);
@@ -93,7 +93,7 @@ public:
   mlir::Value lanesBelow(Offset bound);
   mlir::Value select(mlir::Value mask, mlir::Value a, mlir::Value b);
 
-  // Storage formats: 16-bit numbers are f32 in registers.
+  // Storage formats: 16-bit values are f32 in registers.
   mlir::Value fromStorage(mlir::Value value);
   mlir::Value toStorage(mlir::Value value, mlir::Type element);
   /// The type under which elements lie in memory for loads and stores (bf16 travels as i16).

@@ -40,10 +40,10 @@ Vectors KernelLowering::evaluateOp(Value value, const RegisterTile &tile, Evalua
             double number = constant.getValue().convertToDouble();
             return Vectors(tile.size(), e.splat(e.getFloatAttr(element, number)));
           })
-          .Case([&](PositionsOp positions) { return evaluatePositions(positions, tile); })
+          .Case([&](IotaOp iota) { return evaluateIota(iota, tile); })
           .Case([&](MapOp map) { return evaluateMap(map, tile, known); })
           .Case([&](CausalMaskOp mask) { return evaluateMask(mask, tile, known); })
-          .Case([&](ExpandOp expand) { return evaluateExpand(expand, tile); })
+          .Case([&](MonomialsOp monomials) { return evaluateMonomials(monomials, tile); })
           .Case([&](DotOp dot) {
             evaluateDots(dot, tile, known);
             return known[value];
@@ -52,11 +52,11 @@ Vectors KernelLowering::evaluateOp(Value value, const RegisterTile &tile, Evalua
   return result;
 }
 
-Vectors KernelLowering::loadTile(const Storage &storage, TileType type, TileType result,
+Vectors KernelLowering::loadTile(const TileMemory &storage, TileType type, TileType result,
                                  const RegisterTile &tile) {
   Vectors values;
   bool oneRow = type.getRows() == 1;
-  if (tile.flipped) {
+  if (tile.columnAsRow) {
     for (int64_t v = 0; v < tile.vectors; ++v) {
       if (oneRow) {
         values.push_back(v ? values[0] : e.broadcast(loadElement(storage, 0, 0)));
@@ -181,11 +181,11 @@ Value KernelLowering::inTriangle(Triangle triangle, Offset row, Offset column, V
   return e.select(e.lanesBelow(diagonal), otherwise, value);
 }
 
-Vectors KernelLowering::evaluatePositions(PositionsOp positions, const RegisterTile &tile) {
-  Type element = positions.getResult().getType().getElementType();
-  Offset start = scalar(positions.getStart());
+Vectors KernelLowering::evaluateIota(IotaOp iota, const RegisterTile &tile) {
+  Type element = iota.getResult().getType().getElementType();
+  Offset start = scalar(iota.getStart());
   // One position for all rows: lanes may be rows here.
-  if (positions.getResult().getType().getColumns() == 1) {
+  if (iota.getResult().getType().getColumns() == 1) {
     Value number = arith::SIToFPOp::create(e, element, e.value(start));
     return Vectors(tile.size(), e.broadcast(number));
   }
@@ -203,14 +203,14 @@ Vectors KernelLowering::evaluatePositions(PositionsOp positions, const RegisterT
   return values;
 }
 
-Vectors KernelLowering::evaluateExpand(ExpandOp expand, const RegisterTile &tile) {
-  Storage source = storageOf(expand.getSource());
-  auto tableType = cast<ShapedType>(expand.getTable().getType());
+Vectors KernelLowering::evaluateMonomials(MonomialsOp monomials, const RegisterTile &tile) {
+  TileMemory source = storageOf(monomials.getSource());
+  auto tableType = cast<ShapedType>(monomials.getTable().getType());
   int64_t rows = tableType.getDimSize(0), power = tableType.getDimSize(1);
-  Storage table = constantTable(expand.getTable(), rows, power);
-  Offset first = scalar(expand.getFirst());
-  std::optional<Storage> weights;
-  if (auto numbers = expand.getWeights()) {
+  TileMemory table = constantTable(monomials.getTable(), rows, power);
+  Offset first = scalar(monomials.getFirst());
+  std::optional<TileMemory> weights;
+  if (auto numbers = monomials.getWeights()) {
     SmallVector<Attribute> values;
     for (double x : *numbers)
       values.push_back(e.getFloatAttr(source.element, x));
@@ -222,7 +222,7 @@ Vectors KernelLowering::evaluateExpand(ExpandOp expand, const RegisterTile &tile
     return Offset(
         arith::ExtSIOp::create(e, e.getI64Type(), loadElement(table, row, p)).getResult());
   };
-  if (tile.flipped) {
+  if (tile.columnAsRow) {
     // One position's features: lanes are rows of the table, of which there are none past the end.
     for (int64_t v = 0; v < tile.vectors; ++v) {
       int64_t lanes = tile.lastLanes && v == tile.vectors - 1 ? tile.lastLanes : e.width();

@@ -37,7 +37,7 @@ public:
   }
 
   OperandWalk walkLhs(const Product &product, int64_t rows) const override {
-    const Storage &lhs = product.lhs;
+    const TileMemory &lhs = product.lhs;
     int64_t panel = lhs.panelWidth;
     OperandWalk walk{1, {}};
     if (product.lhsTransposed)

@@ -115,9 +115,9 @@ bool Fusion::isDeferrable(Value value) const {
   Operation *op = value.getDefiningOp();
   if (value.use_empty())
     return false;
-  if (isa<ConstantOp, PositionsOp>(op))
+  if (isa<ConstantOp, IotaOp>(op))
     return llvm::all_of(value.getUses(), [&](OpOperand &use) { return accepts(use, value); });
-  if (!isa<DotOp, MapOp, CausalMaskOp, ExpandOp>(op) || !value.hasOneUse())
+  if (!isa<DotOp, MapOp, CausalMaskOp, MonomialsOp>(op) || !value.hasOneUse())
     return false;
   // A matrix times a column is computed by rows, in a nest of its own.
   if (auto dot = dyn_cast<DotOp>(op); dot && isColumnVector(dot.getResult().getType()))
@@ -135,7 +135,7 @@ bool Fusion::accepts(OpOperand &use, Value producer) const {
   if (auto map = dyn_cast<MapOp>(user)) {
     if (constant)
       return true;
-    if (isa<PositionsOp>(producer.getDefiningOp()))
+    if (isa<IotaOp>(producer.getDefiningOp()))
       return tileType(producer).getColumns() == map.getResult().getType().getColumns();
     return sameShape(producer, map.getResult()) && !(isExpensive(map) && evaluatesDot(producer));
   }
@@ -168,13 +168,14 @@ bool Fusion::evaluatesDot(Value value) const {
 
 bool Fusion::containsDot(Value value) const { return isDeferred(value) && evaluatesDot(value); }
 
-/// For an element of `value`, with those of what is deferred into it.
+/// The instructions for an element of `value`, including those of deferred values that it is
+/// computed from.
 int64_t Fusion::instructionsOf(Value value) const {
   Operation *op = value.getDefiningOp();
   auto map = dyn_cast_or_null<MapOp>(op);
   int64_t count = map ? instructionsOfElement(map) : 1;
   for (Value operand : op ? op->getOperands() : ValueRange())
-    if (isa_and_nonnull<DotOp, MapOp, CausalMaskOp, ExpandOp>(operand.getDefiningOp()))
+    if (isa_and_nonnull<DotOp, MapOp, CausalMaskOp, MonomialsOp>(operand.getDefiningOp()))
       if (isDeferred(operand))
         count += instructionsOf(operand);
   return count;
@@ -193,7 +194,7 @@ bool Fusion::fitsInto(Operation *user, Value value) const {
 Operation *Fusion::lastUse(Value value) const {
   return polyattn::lastUse(value, [&](Value result) {
     return isView(result) ||
-           (isDeferred(result) && !isa<ConstantOp, PositionsOp>(result.getDefiningOp()));
+           (isDeferred(result) && !isa<ConstantOp, IotaOp>(result.getDefiningOp()));
   });
 }
 

@@ -126,7 +126,7 @@ void KernelLowering::bindProgram(Value program) {
 }
 
 bool KernelLowering::isHoistable(Operation &op) {
-  if (!isa<LoadOp, ConstantOp, ColumnOp, DotOp, MapOp, SliceOp, TransposeOp, SelectRowsOp,
+  if (!isa<LoadOp, ConstantOp, ConstantColumnOp, DotOp, MapOp, SliceOp, TransposeOp, SelectRowsOp,
            ConcatOp>(op))
     return false;
   auto known = [&](Value operand) {

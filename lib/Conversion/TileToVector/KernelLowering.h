@@ -49,7 +49,7 @@ private:
   void bindProgram(mlir::Value program);
   bool isHoistable(mlir::Operation &op);
 
-  // Walk.cpp: ops in order, memory for values.
+  // LowerOps.cpp: ops in order, memory for values.
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
@@ -57,43 +57,44 @@ private:
   mlir::LogicalResult lowerScalar(mlir::Operation &op);
   mlir::LogicalResult materialise(mlir::Value value);
   void freeAfter(mlir::Operation &op);
-  Storage allocate(int64_t rows, int64_t columns, mlir::Type element, bool buffer = false,
-                   bool fresh = false);
-  Storage allocateFor(mlir::Value value);
-  Storage storageOf(mlir::Value value);
-  Storage constantTable(mlir::DenseElementsAttr values, int64_t rows, int64_t columns);
+  TileMemory allocate(int64_t rows, int64_t columns, mlir::Type element, bool buffer = false,
+                      bool fresh = false);
+  TileMemory allocateFor(mlir::Value value);
+  TileMemory storageOf(mlir::Value value);
+  TileMemory constantTable(mlir::DenseElementsAttr values, int64_t rows, int64_t columns);
   Offset scalar(mlir::Value index) { return e.toOffset(mapping.lookupOrDefault(index)); }
 
   // Views.cpp
-  Offset address(const Storage &storage, Offset row, Offset column) {
+  Offset address(const TileMemory &storage, Offset row, Offset column) {
     return tile_to_vector::address(e, storage, row, column);
   }
-  Storage slice(const Storage &storage, Offset row, Offset column, tile::TileType type);
-  Storage viewStorage(mlir::Value value);
-  mlir::Value loadElement(const Storage &storage, Offset row, Offset column);
+  TileMemory slice(const TileMemory &storage, Offset row, Offset column, tile::TileType type);
+  TileMemory viewStorage(mlir::Value value);
+  mlir::Value loadElement(const TileMemory &storage, Offset row, Offset column);
 
   // Nest.cpp: loops over register tiles.
   TileShape chooseShape(llvm::ArrayRef<tile::DotOp> dots, int64_t rows, int64_t vectors);
   bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
-  void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact, TileBody body);
+  void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool partialLastVector,
+                   TileBody body);
   TileShape triangleShape(const TileShape &shape);
   void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
   void forEachUpperTile(int64_t size, TileShape shape, TileBody body);
   tile::Triangle triangleOf(mlir::Value value);
   void forEachRow(Offset from, int64_t to, int64_t step,
                   llvm::function_ref<void(Offset, int64_t)> body);
-  void forEachTileOf(mlir::Value value, bool exact, TileBody body);
-  void compute(mlir::Value value, const Storage &destination);
-  void computeHere(mlir::Value value, const Storage &destination);
-  void storeTile(const Storage &destination, const RegisterTile &tile, const Vectors &values);
-  void copy(const Storage &source, const Storage &destination);
+  void forEachTileOf(mlir::Value value, bool partialLastVector, TileBody body);
+  void compute(mlir::Value value, const TileMemory &destination);
+  void computeHere(mlir::Value value, const TileMemory &destination);
+  void storeTile(const TileMemory &destination, const RegisterTile &tile, const Vectors &values);
+  void copy(const TileMemory &source, const TileMemory &destination);
 
   // Evaluate.cpp: one register tile of an expression.
   Vectors evaluate(mlir::Value value, const RegisterTile &tile, Evaluated &known);
   Vectors evaluateOp(mlir::Value value, const RegisterTile &tile, Evaluated &known);
   Vectors evaluateTile(mlir::Value value, const RegisterTile &tile);
-  Vectors loadTile(const Storage &storage, tile::TileType type, tile::TileType result,
+  Vectors loadTile(const TileMemory &storage, tile::TileType type, tile::TileType result,
                    const RegisterTile &tile);
   Vectors evaluateMap(tile::MapOp map, const RegisterTile &tile, Evaluated &known);
   Vectors applyMap(tile::MapOp map, llvm::SmallVector<Vectors> inputs, int64_t rows,
@@ -102,15 +103,16 @@ private:
   /// A vector of a row from `column` on, with `otherwise` in the lanes outside of the triangle.
   mlir::Value inTriangle(tile::Triangle triangle, Offset row, Offset column, mlir::Value value,
                          mlir::Value otherwise);
-  Vectors evaluatePositions(tile::PositionsOp positions, const RegisterTile &tile);
-  Vectors evaluateExpand(tile::ExpandOp expand, const RegisterTile &tile);
+  Vectors evaluateIota(tile::IotaOp iota, const RegisterTile &tile);
+  Vectors evaluateMonomials(tile::MonomialsOp monomials, const RegisterTile &tile);
 
   // Dot.cpp: products.
   void collectDots(mlir::Value value, llvm::SmallVectorImpl<tile::DotOp> &dots);
   void evaluateDots(llvm::ArrayRef<tile::DotOp> dots, const RegisterTile &tile, Evaluated &known);
   const MicroKernel &microKernelOf(tile::DotOp dot);
-  Product product(tile::DotOp dot, bool flipped);
-  Vectors multiply(llvm::ArrayRef<Product> products, const RegisterTile &tile, Vectors sums);
+  Product product(tile::DotOp dot, bool columnAsRow);
+  Vectors multiply(llvm::ArrayRef<Product> products, const RegisterTile &tile,
+                   Vectors accumulators);
   mlir::LogicalResult lowerAccumulate(tile::AccumulateOp op);
 
   // Prefetch.cpp: rows of tensors, before they are needed.
@@ -157,26 +159,26 @@ private:
   mlir::LogicalResult lowerStore(tile::StoreOp store);
   int64_t panelWidth(tile::LoadOp load);
   tile::MapOp mapOfRows(tile::LoadOp load);
-  void loadRows(const Source &source, const Storage &destination, tile::MapOp map = {});
-  void loadPanels(const Source &source, const Storage &destination);
-  void loadTransposed(const Source &source, const Storage &destination);
-  void loadElements(const Source &source, Offset firstColumn, const Storage &destination);
+  void loadRows(const Source &source, const TileMemory &destination, tile::MapOp map = {});
+  void loadPanels(const Source &source, const TileMemory &destination);
+  void loadTransposed(const Source &source, const TileMemory &destination);
+  void loadElements(const Source &source, Offset firstColumn, const TileMemory &destination);
   mlir::Value loadConverted(const Source &source, Offset row, Offset column, int64_t lanes,
                             mlir::Type element);
 
   // Transpose.cpp
   void transposeSquare(mlir::Value from, Offset fromStride, mlir::Type fromElement, mlir::Value to,
-                       const Storage &destination);
+                       const TileMemory &destination);
 
   // Reduce.cpp, Rearrange.cpp
   mlir::LogicalResult lowerReduce(tile::ReduceOp reduce);
-  void reduceRows(tile::ReduceOp reduce, const Storage &destination);
-  void reduceColumns(tile::ReduceOp reduce, const Storage &destination);
+  void reduceRows(tile::ReduceOp reduce, const TileMemory &destination);
+  void reduceColumns(tile::ReduceOp reduce, const TileMemory &destination);
   mlir::Value combine(tile::ReduceKind kind, mlir::Value a, mlir::Value b);
   mlir::Value combineLanes(tile::ReduceKind kind, const Vectors &rows);
-  void addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+  void addColumnProduct(const TileMemory &lhs, const TileMemory &rhs, int64_t depth,
                         std::optional<Offset> bound, tile::Triangle triangle,
-                        const Storage &destination);
+                        const TileMemory &destination);
   Vectors inputTile(mlir::Value value, const RegisterTile &tile);
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
   void lowerSelectRows(tile::SelectRowsOp select);
@@ -190,7 +192,7 @@ private:
   mlir::Value scratchPointer;
   llvm::SmallVector<mlir::Value> programIds;        ///< one for each axis of the grid
   mlir::IRMapping mapping;                          ///< scalars
-  llvm::DenseMap<mlir::Value, Storage> storages;    ///< materialised values and views
+  llvm::DenseMap<mlir::Value, TileMemory> storages; ///< materialised values and views
   llvm::DenseMap<mlir::Value, int64_t> allocations; ///< values and buffers that own memory
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   llvm::DenseSet<mlir::Operation *> hoisted;

@@ -42,7 +42,7 @@ int64_t KernelLowering::panelWidth(LoadOp load) {
   return once && fits ? panel : 0;
 }
 
-void KernelLowering::loadPanels(const Source &source, const Storage &destination) {
+void KernelLowering::loadPanels(const Source &source, const TileMemory &destination) {
   e.loop(0, destination.columns, destination.panelWidth, [&](Offset column) {
     e.loop(0, destination.rows, 1, [&](Offset row) {
       Value lanes = loadConverted(source, row, column, destination.panelWidth, destination.element);
@@ -56,18 +56,18 @@ void KernelLowering::loadPanels(const Source &source, const Storage &destination
 //===----------------------------------------------------------------------===//
 
 static Offset sourceAddress(Emitter &e, const Source &source, Offset row, Offset column) {
-  Offset place = source.start;
-  place = e.add(place, e.mul(row, source.rowStride));
-  return e.add(place, e.mul(column, source.columnStride));
+  Offset offset = source.start;
+  offset = e.add(offset, e.mul(row, source.rowStride));
+  return e.add(offset, e.mul(column, source.columnStride));
 }
 
 /// `lanes` elements along the contiguous dimension, or one where it is 0.
 Value KernelLowering::loadConverted(const Source &source, Offset row, Offset column, int64_t lanes,
                                     Type element) {
-  Offset place = sourceAddress(e, source, row, column);
+  Offset offset = sourceAddress(e, source, row, column);
   const Tensor &tensor = source.tensor;
-  Value loaded = lanes ? e.loadVector(tensor.element, tensor.base, place, lanes)
-                       : e.load(tensor.element, tensor.base, place);
+  Value loaded = lanes ? e.loadVector(tensor.element, tensor.base, offset, lanes)
+                       : e.load(tensor.element, tensor.base, offset);
   return e.toStorage(e.fromStorage(loaded), element);
 }
 
@@ -90,7 +90,7 @@ MapOp KernelLowering::mapOfRows(LoadOp load) {
   return map;
 }
 
-void KernelLowering::loadRows(const Source &source, const Storage &destination, MapOp map) {
+void KernelLowering::loadRows(const Source &source, const TileMemory &destination, MapOp map) {
   auto copy = [&](Offset row, Offset column, int64_t vectors, int64_t lanes) {
     Vectors values;
     for (int64_t v = 0; v < vectors; ++v)
@@ -123,15 +123,15 @@ void KernelLowering::loadRows(const Source &source, const Storage &destination, 
 }
 
 // Blocks of W rows of the tensor become W columns in registers.
-void KernelLowering::loadTransposed(const Source &source, const Storage &destination) {
+void KernelLowering::loadTransposed(const Source &source, const TileMemory &destination) {
   int64_t width = e.width(), features = destination.rows;
   if (features < width)
     return loadElements(source, 0, destination);
   Offset whole = e.mul(e.div(source.validColumns, width), width);
   auto block = [&](Offset feature, Offset token) {
-    Offset place = sourceAddress(e, source, feature, token);
+    Offset offset = sourceAddress(e, source, feature, token);
     transposeSquare(
-        e.pointer(source.tensor.base, place, source.tensor.element), source.columnStride,
+        e.pointer(source.tensor.base, offset, source.tensor.element), source.columnStride,
         source.tensor.element,
         e.pointer(destination.base, address(destination, feature, token), destination.element),
         destination);
@@ -145,7 +145,7 @@ void KernelLowering::loadTransposed(const Source &source, const Storage &destina
 }
 
 void KernelLowering::loadElements(const Source &source, Offset firstColumn,
-                                  const Storage &destination) {
+                                  const TileMemory &destination) {
   Value zero = e.constant(cast<TypedAttr>(e.getZeroAttr(destination.element)));
   auto clear = [&](Offset row, Offset from) {
     e.loop(from, destination.columns, 1, [&](Offset column) {
@@ -201,18 +201,18 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
   bool wholeColumns = !limited || validIsRows, wholeRows = !limited || !validIsRows;
   bool byRows = colDim == last && wholeColumns && !isColumnVector(type);
   MapOp map = byRows ? mapOfRows(load) : MapOp();
-  Storage destination = allocateFor(map ? map.getResult() : load.getResult());
+  TileMemory destination = allocateFor(map ? map.getResult() : load.getResult());
   if (isColumnVector(type)) {
     // Contiguous like a row, and read like one.
-    Storage row = destination;
+    TileMemory row = destination;
     std::swap(row.rows, row.columns);
     row.rowStride = e.padded(row.columns);
-    Source flipped{tensor,           source.start,        source.columnStride,
-                   source.rowStride, source.validColumns, source.validRows};
+    Source columnAsRow{tensor,           source.start,        source.columnStride,
+                       source.rowStride, source.validColumns, source.validRows};
     if (rowDim == last && wholeRows)
-      loadRows(flipped, row);
+      loadRows(columnAsRow, row);
     else
-      loadElements(flipped, 0, row);
+      loadElements(columnAsRow, 0, row);
   } else if (byRows) {
     if (int64_t panel = panelWidth(load); panel && wholeRows) {
       destination.panelWidth = panel;

@@ -15,7 +15,7 @@ namespace polyattn::tile_to_vector {
 /// step moves by a fixed stride.
 struct OperandWalk {
   int64_t stride;
-  /// Of the tile's rows in A, of its vectors in B.
+  /// Displacements of the tile's rows in A, or of its vectors in B.
   llvm::SmallVector<int64_t> displacements;
 };
 

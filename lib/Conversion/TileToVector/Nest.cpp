@@ -36,9 +36,9 @@ void KernelLowering::forEachRow(Offset from, int64_t to, int64_t step,
   }
 }
 
-void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape, bool exact,
-                                 TileBody body) {
-  int64_t vectors = exact ? columns / e.width() : e.vectors(columns);
+void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
+                                 bool partialLastVector, TileBody body) {
+  int64_t vectors = partialLastVector ? columns / e.width() : e.vectors(columns);
   int64_t whole = vectors / shape.vectors * shape.vectors;
   auto forEachRowOfTiles = [&](function_ref<void(Offset, int64_t)> inner) {
     forEachRow(0, rows, shape.rows, inner);
@@ -48,11 +48,11 @@ void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
            [&](Offset column) { inner(column, shape.vectors, 0); });
     if (vectors > whole)
       inner(whole * e.width(), vectors - whole, 0);
-    if (int64_t rest = exact ? columns % e.width() : 0)
+    if (int64_t rest = partialLastVector ? columns % e.width() : 0)
       inner(columns - rest, 1, rest);
   };
   auto emit = [&](Offset row, int64_t height, Offset column, int64_t count, int64_t lastLanes) {
-    body({row, column, height, count, /*flipped=*/false, lastLanes});
+    body({row, column, height, count, /*columnAsRow=*/false, lastLanes});
   };
   if (shape.rowsOutside)
     forEachRowOfTiles([&](Offset row, int64_t height) {
@@ -77,7 +77,7 @@ TileShape KernelLowering::triangleShape(const TileShape &shape) {
 void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody body) {
   int64_t width = e.width();
   auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t below) {
-    body({row, column, rows, vectors, /*flipped=*/false, /*lastLanes=*/0, below});
+    body({row, column, rows, vectors, /*columnAsRow=*/false, /*lastLanes=*/0, below});
   };
   if (shape.rows == 1) { // Nothing to share between rows.
     e.loop(0, size, 1, [&](Offset row) {
@@ -105,7 +105,7 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
 void KernelLowering::forEachUpperTile(int64_t size, TileShape shape, TileBody body) {
   int64_t width = e.width();
   auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t above) {
-    body({row, column, rows, vectors, /*flipped=*/false, /*lastLanes=*/0, /*below=*/0, above});
+    body({row, column, rows, vectors, /*columnAsRow=*/false, /*lastLanes=*/0, /*below=*/0, above});
   };
   if (shape.rows == 1) { // Nothing to share between rows.
     e.loop(0, size, 1, [&](Offset row) {
@@ -147,14 +147,14 @@ TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_
   return microKernelOf(dots.front()).chooseShape(e.machine, dots.size(), depth, rows, vectors);
 }
 
-void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
+void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody body) {
   auto type = cast<TileType>(value.getType());
   SmallVector<DotOp> dots;
   collectDots(value, dots);
   if (isColumnVector(type)) {
     TileShape shape = chooseShape(dots, 1, e.vectors(type.getRows()));
-    forEachTile(1, type.getRows(), shape, /*exact=*/true, [&](RegisterTile tile) {
-      tile.flipped = true;
+    forEachTile(1, type.getRows(), shape, /*partialLastVector=*/true, [&](RegisterTile tile) {
+      tile.columnAsRow = true;
       body(tile);
     });
     return;
@@ -162,7 +162,7 @@ void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
   TileShape shape = chooseShape(dots, type.getRows(), e.vectors(type.getColumns()));
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
-  Triangle triangle = exact || !square ? Triangle::None : triangleOf(value);
+  Triangle triangle = partialLastVector || !square ? Triangle::None : triangleOf(value);
   if (triangle != Triangle::None) {
     // Without products there is nothing to share between rows.
     if (!dots.empty())
@@ -171,26 +171,26 @@ void KernelLowering::forEachTileOf(Value value, bool exact, TileBody body) {
                                        : forEachUpperTile(type.getRows(), shape, body);
   }
   takeWindows(value, dots, shape);
-  forEachTile(type.getRows(), type.getColumns(), shape, exact, [&](RegisterTile tile) {
+  forEachTile(type.getRows(), type.getColumns(), shape, partialLastVector, [&](RegisterTile tile) {
     beginFetch(tile);
     body(tile);
   });
 }
 
-void KernelLowering::storeTile(const Storage &destination, const RegisterTile &tile,
+void KernelLowering::storeTile(const TileMemory &destination, const RegisterTile &tile,
                                const Vectors &values) {
   for (int64_t r = 0; r < tile.rows; ++r)
     for (int64_t v = 0; v < tile.vectors; ++v) {
       Offset column = e.add(tile.column, v * e.width());
-      Offset place = tile.flipped ? address(destination, column, 0)
-                                  : address(destination, e.add(tile.row, r), column);
+      Offset offset = tile.columnAsRow ? address(destination, column, 0)
+                                       : address(destination, e.add(tile.row, r), column);
       bool partial = tile.lastLanes && v == tile.vectors - 1;
       e.storeLanes(values[r * tile.vectors + v], partial ? tile.lastLanes : e.width(),
-                   destination.base, place);
+                   destination.base, offset);
     }
 }
 
-void KernelLowering::computeHere(Value value, const Storage &destination) {
+void KernelLowering::computeHere(Value value, const TileMemory &destination) {
   auto dot = value.getDefiningOp<DotOp>();
   if (dot && isColumnVector(dot.getResult().getType()) && !dot.getLhsTransposed()) {
     TileType lhs = dot.getLhs().getType();
@@ -208,26 +208,26 @@ void KernelLowering::computeHere(Value value, const Storage &destination) {
   }
   // A single element may be stored to a column, among others.
   auto type = cast<TileType>(value.getType());
-  bool exact = type.getRows() == 1 && type.getColumns() == 1;
-  forEachTileOf(value, exact, [&](RegisterTile tile) {
+  bool partialLastVector = type.getRows() == 1 && type.getColumns() == 1;
+  forEachTileOf(value, partialLastVector, [&](RegisterTile tile) {
     storeTile(destination, tile, evaluateTile(value, tile));
   });
 }
 
-void KernelLowering::compute(Value value, const Storage &destination) {
+void KernelLowering::compute(Value value, const TileMemory &destination) {
   if (fusion.isDeferred(value))
     return computeHere(value, destination);
-  Storage source = storageOf(value);
+  TileMemory source = storageOf(value);
   source.rows = destination.rows;
   source.columns = destination.columns;
   copy(source, destination);
 }
 
-void KernelLowering::copy(const Storage &source, const Storage &destination) {
+void KernelLowering::copy(const TileMemory &source, const TileMemory &destination) {
   if (destination.columns == 1 && destination.rows > 1) {
     if (source.rowStride == 1 && destination.rowStride == 1) {
-      forEachTile(1, source.rows, {1, 1}, /*exact=*/true, [&](RegisterTile tile) {
-        tile.flipped = true;
+      forEachTile(1, source.rows, {1, 1}, /*partialLastVector=*/true, [&](RegisterTile tile) {
+        tile.columnAsRow = true;
         storeTile(destination, tile,
                   {e.loadVector(source.element, source.base, address(source, tile.column, 0))});
       });
@@ -239,12 +239,14 @@ void KernelLowering::copy(const Storage &source, const Storage &destination) {
     return;
   }
   // A single element may stand in a column, among others.
-  bool exact = destination.rows == 1 && destination.columns == 1;
-  forEachTile(source.rows, source.columns, {1, exact ? 1 : 4}, exact, [&](RegisterTile tile) {
-    Vectors values;
-    for (int64_t v = 0; v < tile.vectors; ++v)
-      values.push_back(e.loadVector(source.element, source.base,
-                                    address(source, tile.row, e.add(tile.column, v * e.width()))));
-    storeTile(destination, tile, values);
-  });
+  bool partialLastVector = destination.rows == 1 && destination.columns == 1;
+  forEachTile(source.rows, source.columns, {1, partialLastVector ? 1 : 4}, partialLastVector,
+              [&](RegisterTile tile) {
+                Vectors values;
+                for (int64_t v = 0; v < tile.vectors; ++v)
+                  values.push_back(
+                      e.loadVector(source.element, source.base,
+                                   address(source, tile.row, e.add(tile.column, v * e.width()))));
+                storeTile(destination, tile, values);
+              });
 }

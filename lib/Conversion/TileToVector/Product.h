@@ -15,9 +15,9 @@ namespace polyattn::tile_to_vector {
 
 class MicroKernel;
 
-/// Where a tile lies. Rows are `rowStride` elements apart; or, for the left operand of
-/// transposed products, columns are cut into panels of `panelWidth`, each contiguous.
-struct Storage {
+/// Where a tile lies in memory, and how. Rows are `rowStride` elements apart; or, for the left
+/// operand of transposed products, columns are cut into panels of `panelWidth`, each contiguous.
+struct TileMemory {
   mlir::Value base;
   Offset offset;
   int64_t rows = 0, columns = 0;
@@ -28,14 +28,14 @@ struct Storage {
 };
 
 /// The offset of an element from the storage's base.
-Offset address(Emitter &e, const Storage &storage, Offset row, Offset column);
+Offset address(Emitter &e, const TileMemory &storage, Offset row, Offset column);
 
-/// The piece of a result that one micro-kernel computes: `rows` rows of `vectors` vectors. A
-/// column vector is computed `flipped`, as if it were a row.
+/// The part of a result that one micro-kernel computes: `rows` rows of `vectors` vectors. A column
+/// vector is computed `columnAsRow`, as if it were a row.
 struct RegisterTile {
   Offset row, column;
   int64_t rows = 1, vectors = 1;
-  bool flipped = false;
+  bool columnAsRow = false;
   /// Lanes of the last vector that belong to the result, where the others must not be written.
   int64_t lastLanes = 0;
   /// Leading vectors that lie at or below the diagonal entirely.
@@ -55,7 +55,7 @@ struct TileShape {
 /// A product as micro-kernels see it.
 struct Product {
   const MicroKernel *kernel;
-  Storage lhs, rhs;
+  TileMemory lhs, rhs;
   bool lhsTransposed = false;
   tile::Triangle lhsTriangle = tile::Triangle::None;
   int64_t depth = 0;

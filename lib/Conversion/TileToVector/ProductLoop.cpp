@@ -16,7 +16,7 @@ using polyattn::tile::Triangle;
 // Operands
 //===----------------------------------------------------------------------===//
 
-static bool sameMemory(const Storage &a, const Storage &b) {
+static bool sameMemory(const TileMemory &a, const TileMemory &b) {
   return a.base == b.base && a.offset.dynamic == b.offset.dynamic &&
          a.offset.constant == b.offset.constant && a.rowStride == b.rowStride;
 }
@@ -38,7 +38,7 @@ ProductLoop::ProductLoop(Emitter &e, ArrayRef<Product> products, const RegisterT
   }
 }
 
-ProductLoop::Operand ProductLoop::begin(const Storage &storage, Offset start, OperandWalk walk) {
+ProductLoop::Operand ProductLoop::begin(const TileMemory &storage, Offset start, OperandWalk walk) {
   pointers.push_back(e.pointer(storage.base, start, storage.element));
   strides.push_back(walk.stride);
   elements.push_back(storage.element);
@@ -50,7 +50,7 @@ ProductLoop::Operand ProductLoop::begin(const Storage &storage, Offset start, Op
 //===----------------------------------------------------------------------===//
 
 /// A step behind the pointers, for some of the rows.
-Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors sums, int64_t firstRow,
+Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors accumulators, int64_t firstRow,
                           int64_t endRow) {
   DenseMap<unsigned, Vectors> loaded; // by pointer
   for (const Operand &operand : rhs) {
@@ -66,22 +66,22 @@ Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors sums, int64_t f
       Value a = kernel.loadLhs(e, operand.element, at[operand.pointer],
                                number * operand.walk.stride + operand.walk.displacements[r]);
       for (int64_t v = 0; v < tile.vectors; ++v) {
-        Value &sum = sums[(p * tile.rows + r) * tile.vectors + v];
+        Value &sum = accumulators[(p * tile.rows + r) * tile.vectors + v];
         sum = kernel.multiplyAdd(e, a, loaded[rhs[p].pointer][v], sum);
       }
     }
-  return sums;
+  return accumulators;
 }
 
 /// The sums, and the pointers `steps` further on.
-Vectors ProductLoop::advance(Vectors sums, ValueRange at, int64_t steps) {
+Vectors ProductLoop::advance(Vectors accumulators, ValueRange at, int64_t steps) {
   for (auto [pointer, stride, element] : llvm::zip(at, strides, elements))
-    sums.push_back(e.pointer(pointer, steps * stride, element));
-  return sums;
+    accumulators.push_back(e.pointer(pointer, steps * stride, element));
+  return accumulators;
 }
 
 Vectors ProductLoop::iteration(ValueRange carried) {
-  Vectors next = sumsOf(carried);
+  Vectors next = accumulatorsOf(carried);
   for (int64_t i = 0; i < kUnroll; ++i)
     next = step(pointersOf(carried), i, next, 0, tile.rows);
   next = advance(next, pointersOf(carried), kUnroll);
@@ -93,7 +93,7 @@ Vectors ProductLoop::iteration(ValueRange carried) {
 }
 
 Vectors ProductLoop::turnOfOne(ValueRange carried) {
-  Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0, tile.rows);
+  Vectors next = step(pointersOf(carried), 0, accumulatorsOf(carried), 0, tile.rows);
   return advance(next, pointersOf(carried), 1);
 }
 
@@ -112,7 +112,7 @@ void ProductLoop::addTerms(Offset to, bool isMultiple) {
     whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-iterationTerms())));
   carried = e.loop(0, whole, iterationTerms(), carried,
                    [&](Offset, ValueRange carried) { return iteration(carried); });
-  carried.truncate(numSums + pointers.size());
+  carried.truncate(numAccumulators + pointers.size());
   carried = e.loop(whole, to, kernel.termsPerStep(), carried,
                    [&](Offset, ValueRange carried) { return turnOfOne(carried); });
 }
@@ -121,19 +121,20 @@ void ProductLoop::addTerms(Offset to, bool isMultiple) {
 /// other side of the diagonal are not read, so that nothing leaks from there.
 void ProductLoop::addTriangle() {
   bool lower = first().lhsTriangle == Triangle::Lower;
-  Vectors sums = sumsOf(carried);
+  Vectors accumulators = accumulatorsOf(carried);
   for (int64_t r = 0; r < tile.rows; ++r)
-    sums = step(pointersOf(carried), r, sums, lower ? r : 0, lower ? tile.rows : r + 1);
-  carried = lower ? sums : advance(sums, pointersOf(carried), tile.rows);
+    accumulators =
+        step(pointersOf(carried), r, accumulators, lower ? r : 0, lower ? tile.rows : r + 1);
+  carried = lower ? accumulators : advance(accumulators, pointersOf(carried), tile.rows);
 }
 
-/// The same of terms before `end` only.
+/// Adds the terms of the triangle on the diagonal, of those before `end` only.
 void ProductLoop::addTriangle(Offset end) {
   auto predicate = first().lhsTriangle == Triangle::Lower ? arith::CmpIPredicate::sle
                                                           : arith::CmpIPredicate::sge;
   Offset last = e.max(tile.row, e.min(e.add(tile.row, tile.rows), end));
   carried = e.loop(tile.row, last, 1, carried, [&](Offset k, ValueRange carried) {
-    Vectors next = step(pointersOf(carried), 0, sumsOf(carried), 0, tile.rows);
+    Vectors next = step(pointersOf(carried), 0, accumulatorsOf(carried), 0, tile.rows);
     Value number = e.value(e.sub(k, tile.row));
     for (size_t i = 0; i < next.size(); ++i) {
       int64_t row = int64_t(i) / tile.vectors % tile.rows;
@@ -164,9 +165,9 @@ void ProductLoop::addUpperRows(Offset end) {
                        first().depth % iterationTerms() == 0);
 }
 
-Vectors ProductLoop::run(Vectors sums) {
-  numSums = sums.size();
-  carried = std::move(sums);
+Vectors ProductLoop::run(Vectors accumulators) {
+  numAccumulators = accumulators.size();
+  carried = std::move(accumulators);
   carried.append(pointers);
   Offset end = first().bound ? *first().bound : Offset(first().depth);
   switch (first().lhsTriangle) {
@@ -180,5 +181,5 @@ Vectors ProductLoop::run(Vectors sums) {
     addUpperRows(end);
     break;
   }
-  return sumsOf(carried);
+  return accumulatorsOf(carried);
 }

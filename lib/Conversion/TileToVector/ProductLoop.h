@@ -32,7 +32,7 @@ public:
   int64_t iterations() const { return first().depth / iterationTerms(); }
   void fetch(llvm::SmallVector<FetchStream> lines) { streams = std::move(lines); }
   /// Adds all products to the sums.
-  Vectors run(Vectors sums);
+  Vectors run(Vectors accumulators);
 
 private:
   /// An operand's walk from a pointer that others may share.
@@ -44,13 +44,16 @@ private:
 
   const Product &first() const { return products.front(); }
   int64_t iterationTerms() const { return kUnroll * kernel.termsPerStep(); }
-  Operand begin(const Storage &storage, Offset start, OperandWalk walk);
-  Vectors sumsOf(mlir::ValueRange carried) const { return Vectors(carried.take_front(numSums)); }
-  mlir::ValueRange pointersOf(mlir::ValueRange carried) const {
-    return carried.slice(numSums, pointers.size());
+  Operand begin(const TileMemory &storage, Offset start, OperandWalk walk);
+  Vectors accumulatorsOf(mlir::ValueRange carried) const {
+    return Vectors(carried.take_front(numAccumulators));
   }
-  Vectors step(mlir::ValueRange at, int64_t number, Vectors sums, int64_t firstRow, int64_t endRow);
-  Vectors advance(Vectors sums, mlir::ValueRange at, int64_t steps);
+  mlir::ValueRange pointersOf(mlir::ValueRange carried) const {
+    return carried.slice(numAccumulators, pointers.size());
+  }
+  Vectors step(mlir::ValueRange at, int64_t number, Vectors accumulators, int64_t firstRow,
+               int64_t endRow);
+  Vectors advance(Vectors accumulators, mlir::ValueRange at, int64_t steps);
   Vectors iteration(mlir::ValueRange carried);
   Vectors turnOfOne(mlir::ValueRange carried);
   void addTerms(Offset to, bool isMultiple);
@@ -69,7 +72,7 @@ private:
   llvm::SmallVector<mlir::Type> elements;
   llvm::SmallVector<FetchStream> streams;
   Vectors carried;
-  size_t numSums = 0;
+  size_t numAccumulators = 0;
 };
 
 } // namespace polyattn::tile_to_vector

@@ -15,8 +15,8 @@ using namespace polyattn::tile;
 void KernelLowering::lowerTranspose(TransposeOp transpose) {
   if (transpose.getResult().use_empty())
     return;
-  Storage source = storageOf(transpose.getSource());
-  Storage destination = allocateFor(transpose.getResult());
+  TileMemory source = storageOf(transpose.getSource());
+  TileMemory destination = allocateFor(transpose.getResult());
   int64_t width = e.width();
   int64_t rows = source.rows / width * width, columns = source.columns / width * width;
   e.loop(0, rows, width, [&](Offset row) {
@@ -44,11 +44,11 @@ void KernelLowering::lowerTranspose(TransposeOp transpose) {
 void KernelLowering::lowerSelectRows(SelectRowsOp select) {
   if (select.getResult().use_empty())
     return;
-  Storage source = storageOf(select.getSource());
-  Storage destination = allocateFor(select.getResult());
+  TileMemory source = storageOf(select.getSource());
+  TileMemory destination = allocateFor(select.getResult());
   int64_t rows = destination.rows;
   SmallVector<int32_t> numbers(select.getRows().begin(), select.getRows().end());
-  Storage table =
+  TileMemory table =
       constantTable(DenseElementsAttr::get(RankedTensorType::get({rows}, e.getI32Type()),
                                            ArrayRef<int32_t>(numbers)),
                     rows, 1);
@@ -68,7 +68,7 @@ void KernelLowering::lowerSelectRows(SelectRowsOp select) {
 void KernelLowering::lowerConcat(ConcatOp concat) {
   if (concat.getResult().use_empty())
     return;
-  Storage destination = allocateFor(concat.getResult());
+  TileMemory destination = allocateFor(concat.getResult());
   int64_t row = 0;
   for (Value input : concat.getInputs()) {
     auto type = cast<TileType>(input.getType());

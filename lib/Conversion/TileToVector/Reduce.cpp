@@ -32,14 +32,14 @@ static Value neutral(Emitter &e, ReduceKind kind, Type element) {
   return e.splat(FloatAttr::get(element, lowest));
 }
 
-void KernelLowering::reduceRows(ReduceOp reduce, const Storage &destination) {
+void KernelLowering::reduceRows(ReduceOp reduce, const TileMemory &destination) {
   TileType type = reduce.getInput().getType();
   Offset end = type.getRows();
   if (reduce.getBound())
     end = e.max(e.min(scalar(reduce.getBound()), end), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
   TileShape shape{1, std::min<int64_t>(4, e.vectors(type.getColumns()))};
-  forEachTile(1, type.getColumns(), shape, /*exact=*/false, [&](RegisterTile tile) {
+  forEachTile(1, type.getColumns(), shape, /*partialLastVector=*/false, [&](RegisterTile tile) {
     Vectors init(tile.vectors, start);
     Vectors sums = e.loop(0, end, 1, init, [&](Offset row, ValueRange carried) {
       RegisterTile at = tile;
@@ -86,33 +86,33 @@ Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
   return sums;
 }
 
-/// Numbers of a column, four at a time where they lie side by side, then what is left.
-static void forEachNumber(Emitter &e, const Storage &column, int64_t rows,
-                          function_ref<void(Offset, int64_t)> body) {
+/// Elements of a column, four at a time where they lie side by side, then what is left.
+static void forEachElement(Emitter &e, const TileMemory &column, int64_t rows,
+                           function_ref<void(Offset, int64_t)> body) {
   int64_t whole = column.rowStride == 1 ? rows / 4 * 4 : 0;
   e.loop(0, whole, 4, [&](Offset row) { body(row, 4); });
   e.loop(whole, rows, 1, [&](Offset row) { body(row, 1); });
 }
 
-void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) {
+void KernelLowering::reduceColumns(ReduceOp reduce, const TileMemory &destination) {
   TileType type = reduce.getInput().getType();
-  // A column vector summed over its rows is one row of numbers.
-  bool flipped = isColumnVector(type);
-  int64_t rows = flipped ? 1 : type.getRows(),
-          columns = flipped ? type.getRows() : type.getColumns();
+  // A column vector summed over its rows is treated as one row of elements.
+  bool columnAsRow = isColumnVector(type);
+  int64_t rows = columnAsRow ? 1 : type.getRows(),
+          columns = columnAsRow ? type.getRows() : type.getColumns();
   Offset limit = columns;
   if (reduce.getBound())
     limit = e.max(e.min(scalar(reduce.getBound()), limit), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
-  bool lower = reduce.getLower() && !flipped, upper = reduce.getUpper() && !flipped;
-  forEachNumber(e, destination, rows, [&](Offset row, int64_t together) {
+  bool lower = reduce.getLower() && !columnAsRow, upper = reduce.getUpper() && !columnAsRow;
+  forEachElement(e, destination, rows, [&](Offset row, int64_t together) {
     auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
     auto add = [&](Offset column, bool cut, ValueRange sums) {
       RegisterTile at;
       at.row = row;
       at.rows = together;
       at.column = column;
-      at.flipped = flipped;
+      at.columnAsRow = columnAsRow;
       Vectors values = inputTile(reduce.getInput(), at);
       for (int64_t r = 0; r < together; ++r) {
         if (cut)
@@ -140,14 +140,14 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const Storage &destination) 
   });
 }
 
-// A matrix times a column: rows of the matrix are contiguous, so are the column's numbers.
-void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, int64_t depth,
+// A matrix times a column: rows of the matrix are contiguous, and so are the column's elements.
+void KernelLowering::addColumnProduct(const TileMemory &lhs, const TileMemory &rhs, int64_t depth,
                                       std::optional<Offset> bound, Triangle triangle,
-                                      const Storage &destination) {
+                                      const TileMemory &destination) {
   bool lower = triangle == Triangle::Lower, upper = triangle == Triangle::Upper;
   Value zero = e.zero(lhs.element);
   Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
-  forEachNumber(e, destination, destination.rows, [&](Offset row, int64_t together) {
+  forEachElement(e, destination, destination.rows, [&](Offset row, int64_t together) {
     auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
     Offset begin = upper ? e.mul(e.div(row, e.width()), e.width()) : Offset(0);
     Offset last = end(together - 1);
@@ -171,19 +171,19 @@ void KernelLowering::addColumnProduct(const Storage &lhs, const Storage &rhs, in
       }
       return next;
     });
-    Offset place = address(destination, row, 0);
+    Offset offset = address(destination, row, 0);
     Value total = combineLanes(ReduceKind::Add, sums);
     Value old = together == 1
                     ? loadElement(destination, row, 0)
-                    : e.loadVector(destination.element, destination.base, place, together);
-    e.store(arith::AddFOp::create(e, old, total), destination.base, place);
+                    : e.loadVector(destination.element, destination.base, offset, together);
+    e.store(arith::AddFOp::create(e, old, total), destination.base, offset);
   });
 }
 
 LogicalResult KernelLowering::lowerReduce(ReduceOp reduce) {
   if (reduce.getResult().use_empty())
     return success();
-  Storage destination = allocateFor(reduce.getResult());
+  TileMemory destination = allocateFor(reduce.getResult());
   TileType type = reduce.getInput().getType();
   bool overRows = reduce.getAxis() == Axis::Rows;
   if (overRows && !isColumnVector(type))
@@ -199,8 +199,8 @@ LogicalResult KernelLowering::lowerReduce(ReduceOp reduce) {
 void KernelLowering::lowerCumulativeSum(CumulativeSumOp sum) {
   if (sum.getHigh().use_empty() && sum.getLow().use_empty())
     return;
-  Storage source = storageOf(sum.getInput());
-  Storage high = allocateFor(sum.getHigh()), low = allocateFor(sum.getLow());
+  TileMemory source = storageOf(sum.getInput());
+  TileMemory high = allocateFor(sum.getHigh()), low = allocateFor(sum.getLow());
   TileType type = sum.getInput().getType();
   Type f64 = e.getF64Type(), element = type.getElementType();
   auto widened = [&](Value x) -> Value { return arith::ExtFOp::create(e, f64, x); };

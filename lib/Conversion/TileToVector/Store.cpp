@@ -32,7 +32,7 @@ LogicalResult KernelLowering::lowerStore(StoreOp store) {
     Offset &limit = rowDim != -1 ? rows : columns;
     limit = e.min(valid, limit);
   }
-  auto place = [&](Offset row, Offset column) {
+  auto offset = [&](Offset row, Offset column) {
     Offset offset = start;
     if (rowDim != -1)
       offset = e.add(offset, e.mul(row, tensor.strides[rowDim]));
@@ -51,7 +51,7 @@ LogicalResult KernelLowering::lowerStore(StoreOp store) {
             bool partial = tile.lastLanes && v == tile.vectors - 1;
             e.storeLanes(e.toStorage(values[r * tile.vectors + v], tensor.element),
                          partial ? tile.lastLanes : e.width(), tensor.base,
-                         place(row, e.add(tile.column, v * e.width())));
+                         offset(row, e.add(tile.column, v * e.width())));
           }
         };
         if (!store.getValid())
@@ -61,14 +61,14 @@ LogicalResult KernelLowering::lowerStore(StoreOp store) {
       }
     };
     if (fusion.isDeferred(value))
-      forEachTileOf(value, /*exact=*/true, storeRows);
+      forEachTileOf(value, /*partialLastVector=*/true, storeRows);
     else
-      forEachTile(type.getRows(), type.getColumns(), {1, 4}, /*exact=*/true, storeRows);
+      forEachTile(type.getRows(), type.getColumns(), {1, 4}, /*partialLastVector=*/true, storeRows);
     return success();
   }
 
   // Element by element: columns, and rows that are not contiguous in the tensor.
-  Storage storage;
+  TileMemory storage;
   bool deferred = fusion.isDeferred(value);
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   if (deferred) {
@@ -80,7 +80,7 @@ LogicalResult KernelLowering::lowerStore(StoreOp store) {
   e.loop(0, rows, 1, [&](Offset row) {
     e.loop(0, columns, 1, [&](Offset column) {
       e.store(e.toStorage(loadElement(storage, row, column), tensor.element), tensor.base,
-              place(row, column));
+              offset(row, column));
     });
   });
   if (deferred)

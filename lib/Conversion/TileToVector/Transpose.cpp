@@ -75,7 +75,7 @@ static std::string nameOf(Type type) {
   return name;
 }
 
-/// A function of the module that reads W rows of W numbers and writes them as columns:
+/// A function of the module that reads W rows of W elements and writes them as columns:
 /// (source, elements between its rows, destination, elements between its rows). One for all
 /// places: LLVM takes milliseconds over the shuffles of each.
 static func::FuncOp transposeFunction(ModuleOp module, const Emitter &caller, Type from, Type to) {
@@ -95,23 +95,23 @@ static func::FuncOp transposeFunction(ModuleOp module, const Emitter &caller, Ty
   e.setEntry(entry);
   e.setInsertionPointToStart(entry);
   Vectors rows;
-  Offset place = 0;
+  Offset offset = 0;
   for (int64_t r = 0; r < e.width(); ++r) {
-    Value row = e.loadVector(from, entry->getArgument(0), place);
+    Value row = e.loadVector(from, entry->getArgument(0), offset);
     rows.push_back(e.toStorage(e.fromStorage(row), to));
-    place = e.add(place, Offset(entry->getArgument(1)));
+    offset = e.add(offset, Offset(entry->getArgument(1)));
   }
-  place = 0;
+  offset = 0;
   for (Value column : transposeRegisters(e, rows)) {
-    e.store(column, entry->getArgument(2), place);
-    place = e.add(place, Offset(entry->getArgument(3)));
+    e.store(column, entry->getArgument(2), offset);
+    offset = e.add(offset, Offset(entry->getArgument(3)));
   }
   func::ReturnOp::create(e);
   return function;
 }
 
 void KernelLowering::transposeSquare(Value from, Offset fromStride, Type fromElement, Value to,
-                                     const Storage &destination) {
+                                     const TileMemory &destination) {
   func::FuncOp function = transposeFunction(module, e, fromElement, destination.element);
   func::CallOp::create(e, function,
                        ValueRange{from, e.value(fromStride), to, e.value(destination.rowStride)});

@@ -12,7 +12,7 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
-Offset tile_to_vector::address(Emitter &e, const Storage &storage, Offset row, Offset column) {
+Offset tile_to_vector::address(Emitter &e, const TileMemory &storage, Offset row, Offset column) {
   if (!storage.panelWidth)
     return e.add(storage.offset, e.add(e.mul(row, storage.rowStride), column));
   // Element (r, c) of panels: whole panels before, rows of this panel before, lane.
@@ -24,8 +24,9 @@ Offset tile_to_vector::address(Emitter &e, const Storage &storage, Offset row, O
   return e.add(e.add(storage.offset, panels), e.add(e.mul(row, width), inside));
 }
 
-Storage KernelLowering::slice(const Storage &storage, Offset row, Offset column, TileType type) {
-  Storage result = storage;
+TileMemory KernelLowering::slice(const TileMemory &storage, Offset row, Offset column,
+                                 TileType type) {
+  TileMemory result = storage;
   // Slices of panels start at whole panels, so that the start is a plain offset.
   result.offset = storage.panelWidth ? e.add(storage.offset, e.mul(column, storage.panelRows))
                                      : address(storage, row, column);
@@ -34,7 +35,7 @@ Storage KernelLowering::slice(const Storage &storage, Offset row, Offset column,
   return result;
 }
 
-Storage KernelLowering::viewStorage(Value value) {
+TileMemory KernelLowering::viewStorage(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto view = dyn_cast_or_null<SliceOp>(op))
     return slice(storageOf(view.getSource()), scalar(view.getRow()), scalar(view.getColumn()),
@@ -44,7 +45,7 @@ Storage KernelLowering::viewStorage(Value value) {
   if (auto mask = dyn_cast_or_null<CausalMaskOp>(op))
     return storageOf(mask.getInput());
   if (auto transpose = dyn_cast_or_null<TransposeOp>(op)) {
-    Storage result = storageOf(transpose.getSource());
+    TileMemory result = storageOf(transpose.getSource());
     std::swap(result.rows, result.columns);
     result.rowStride = result.columns == 1 ? 1 : e.padded(result.columns);
     return result;
@@ -52,6 +53,6 @@ Storage KernelLowering::viewStorage(Value value) {
   llvm_unreachable("a value without memory that is no view");
 }
 
-Value KernelLowering::loadElement(const Storage &storage, Offset row, Offset column) {
+Value KernelLowering::loadElement(const TileMemory &storage, Offset row, Offset column) {
   return e.load(storage.element, storage.base, address(storage, row, column));
 }

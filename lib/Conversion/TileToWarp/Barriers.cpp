@@ -34,7 +34,7 @@ static bool same(const Barriers::Access &a, const Barriers::Access &b) {
          a.isCopy == b.isCopy;
 }
 
-static Barriers::Access accessTo(const Storage &storage, bool isWrite) {
+static Barriers::Access accessTo(const TileMemory &storage, bool isWrite) {
   Barriers::Access access;
   access.space = storage.space;
   access.begin = storage.offset;
@@ -57,24 +57,24 @@ static void add(std::vector<Barriers::Access> &accesses,
     add(accesses, access);
 }
 
-void Barriers::access(const Storage &storage, bool isWrite,
+void Barriers::access(const TileMemory &storage, bool isWrite,
                       const std::optional<ThreadLayout> &layout) {
   Access access = accessTo(storage, isWrite);
   access.layout = layout;
   add(phase->accesses, access);
 }
 
-void Barriers::copy(const Storage &storage) {
+void Barriers::copy(const TileMemory &storage) {
   Access access = accessTo(storage, /*isWrite=*/true);
   access.isCopy = true;
   add(phase->accesses, access);
 }
 
-void Barriers::beginLoop(const Stages &stages) {
+void Barriers::beginLoop(const DoubleBuffer &doubleBuffer) {
   open.back()->push_back(std::make_unique<Node>());
   Node *node = open.back()->back().get();
   node->kind = Node::Loop;
-  node->stages = stages;
+  node->doubleBuffer = doubleBuffer;
   node->children.emplace_back();
   openNodes.push_back(node);
   open.push_back(&node->children.back());
@@ -118,22 +118,23 @@ void Barriers::visitPhase(Node &node, Pending &pending) {
 
 /// Where an access of one iteration lies as the next iteration, or what follows the loop, names it.
 /// There, and where an access is not inside one stage, it may be anywhere in both.
-static void tradePlaces(std::vector<Barriers::Access> &accesses, const Stages &stages, bool ends) {
+static void swapBuffers(std::vector<Barriers::Access> &accesses, const DoubleBuffer &doubleBuffer,
+                        bool ends) {
   for (Barriers::Access &access : accesses) {
-    if (access.space != Space::Shared || access.end <= stages.offset ||
-        stages.end() <= access.begin)
+    if (access.space != Space::Shared || access.end <= doubleBuffer.offset ||
+        doubleBuffer.end() <= access.begin)
       continue;
-    int64_t second = stages.offset + stages.bytes;
-    bool inFirst = access.begin >= stages.offset && access.end <= second;
-    bool inSecond = access.begin >= second && access.end <= stages.end();
+    int64_t second = doubleBuffer.offset + doubleBuffer.bytes;
+    bool inFirst = access.begin >= doubleBuffer.offset && access.end <= second;
+    bool inSecond = access.begin >= second && access.end <= doubleBuffer.end();
     if (!ends && (inFirst || inSecond)) {
-      int64_t distance = inFirst ? stages.bytes : -stages.bytes;
+      int64_t distance = inFirst ? doubleBuffer.bytes : -doubleBuffer.bytes;
       access.begin += distance;
       access.end += distance;
       continue;
     }
-    access.begin = std::min(access.begin, stages.offset);
-    access.end = std::max(access.end, stages.end());
+    access.begin = std::min(access.begin, doubleBuffer.offset);
+    access.end = std::max(access.end, doubleBuffer.end());
     access.layout.reset();
   }
 }
@@ -142,12 +143,12 @@ void Barriers::visitLoop(Node &node, Pending &pending) {
   // No iteration, one, and one that follows another, or with stages the one after that. Barriers
   // once needed stay, so that the last visit sees all that the end of an iteration can leave.
   Pending skipped = pending;
-  for (int iteration = 0; iteration < (node.stages.bytes ? 4 : 3); ++iteration) {
+  for (int iteration = 0; iteration < (node.doubleBuffer.bytes ? 4 : 3); ++iteration) {
     visit(node.children[0], pending);
-    tradePlaces(pending, node.stages, /*ends=*/false);
+    swapBuffers(pending, node.doubleBuffer, /*ends=*/false);
     add(pending, skipped);
   }
-  tradePlaces(pending, node.stages, /*ends=*/true);
+  swapBuffers(pending, node.doubleBuffer, /*ends=*/true);
 }
 
 void Barriers::visit(Sequence &sequence, Pending &pending) {

@@ -41,12 +41,12 @@ public:
   ~Barriers();
   /// A new phase behind `barrier`, which stays if something before needs it, or in any case.
   void beginPhase(mlir::Operation *barrier, bool isNeeded = false);
-  void access(const Storage &storage, bool isWrite, const std::optional<ThreadLayout> &layout);
+  void access(const TileMemory &storage, bool isWrite, const std::optional<ThreadLayout> &layout);
   /// The phase starts asynchronous copies into memory: the barrier of the first phase that touches
   /// it waits for them, and barriers before do not.
-  void copy(const Storage &storage);
-  /// Offsets into `stages` are those of the first iteration, whichever iteration it is.
-  void beginLoop(const Stages &stages = {});
+  void copy(const TileMemory &storage);
+  /// Offsets into `doubleBuffer` are recorded as those of the first iteration.
+  void beginLoop(const DoubleBuffer &doubleBuffer = {});
   void endLoop();
   void beginBranch();
   void nextBranch();
@@ -66,8 +66,8 @@ private:
     bool needed = false;
     bool waits = false; // for copies of before
     std::vector<Access> accesses;
-    Stages stages;                 // of a loop
-    std::deque<Sequence> children; // that stay where they are
+    DoubleBuffer doubleBuffer;     // of a loop
+    std::deque<Sequence> children; // a deque, whose elements keep their addresses
   };
   void visit(Sequence &sequence, Pending &pending);
   void visitPhase(Node &node, Pending &pending);

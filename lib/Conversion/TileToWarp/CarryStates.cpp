@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Placement.h"
+#include "ResidencyAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -42,7 +42,8 @@ static bool isWhole(Value row, TileType tile, BufferType buffer) {
   return isConstantIntValue(row, 0) && tile.getRows() == buffer.getRows();
 }
 
-/// None where the loop does anything else with the buffer.
+/// The state that the loop can carry for the buffer; empty where the loop uses the buffer in any
+/// other way.
 static std::optional<CarriedState> carriedBy(scf::ForOp loop, BufferOp buffer) {
   CarriedState state;
   state.buffer = buffer;

@@ -17,10 +17,11 @@ void KernelLowering::beginClusterPhase() {
   bindThread();
 }
 
-void KernelLowering::addRemote(const Storage &storage, const Grid &grid, Values &values) {
+void KernelLowering::addRemote(const TileMemory &storage, const ThreadElements &owned,
+                               Values &values) {
   for (int64_t distance = 1; distance < kernel.getClusterSize(); ++distance) {
     Value other = e.modulo(e.add(clusterRank, distance), kernel.getClusterSize());
-    forRuns(storage, grid, [&](Value address, ArrayRef<int64_t> elements) {
+    forRuns(storage, owned, [&](Value address, ArrayRef<int64_t> elements) {
       Type type = e.runType(storage.element, elements.size());
       Values loaded;
       e.unpack(warp::LoadClusterOp::create(e, type, address, other), loaded);
@@ -35,33 +36,33 @@ void KernelLowering::addRemote(const Storage &storage, const Grid &grid, Values 
 LogicalResult KernelLowering::lowerClusterSum(ClusterSumOp sum) {
   Value input = sum.getInput(), result = sum.getResult();
   TileType type = tileType(result);
-  Storage shown = allocate(Storage::of(type.getRows(), type.getColumns(), e.getF32Type(),
-                                       /*columnMajor=*/type.getColumns() == 1));
+  TileMemory shown = allocate(TileMemory::of(type.getRows(), type.getColumns(), e.getF32Type(),
+                                             /*columnMajor=*/type.getColumns() == 1));
   if (shown.space != Space::Shared)
-    return sum.emitError("shared memory has no place for the sums of a cluster");
+    return sum.emitError("shared memory is too small for the sums of a cluster");
   beginPhase();
-  if (placement.of(result) == Place::Registers) {
-    auto onAccumulators = [&](GridBody body) {
+  if (residency.of(result) == Residency::Registers) {
+    auto onAccumulators = [&](ElementsBody body) {
       forAccumulators(type.getRows(), type.getColumns(), ProductCount(), /*whole=*/true, body);
     };
     Values values;
-    onAccumulators([&](const Grid &grid, Value condition) {
-      values = evaluate(input, grid);
-      recordWrite(shown, grid);
-      e.when(condition, [&] { storeElements(shown, grid, values); });
+    onAccumulators([&](const ThreadElements &owned, Value condition) {
+      values = evaluate(input, owned);
+      recordWrite(shown, owned);
+      e.when(condition, [&] { storeElements(shown, owned, values); });
     });
     beginClusterPhase();
-    onAccumulators([&](const Grid &grid, Value) { addRemote(shown, grid, values); });
+    onAccumulators([&](const ThreadElements &owned, Value) { addRemote(shown, owned, values); });
     registers[result] = values;
   } else {
     writeTile(input, shown, 0, shown.rows, shown.columns);
     beginClusterPhase();
-    Storage storage = allocateFor(result);
-    forCopyGrids(storage, [&](const Grid &grid, Value condition) {
-      Values values = loadElements(shown, grid);
-      addRemote(shown, grid, values);
-      recordWrite(storage, grid);
-      e.when(condition, [&] { storeElements(storage, grid, values); });
+    TileMemory storage = allocateFor(result);
+    forCopyRuns(storage, [&](const ThreadElements &owned, Value condition) {
+      Values values = loadElements(shown, owned);
+      addRemote(shown, owned, values);
+      recordWrite(storage, owned);
+      e.when(condition, [&] { storeElements(storage, owned, values); });
     });
   }
   beginClusterPhase();

@@ -24,7 +24,7 @@ static LoadOp loadOf(Value value) {
   return value.getDefiningOp<LoadOp>();
 }
 
-bool KernelLowering::canCopy(Value value, const Storage &storage) {
+bool KernelLowering::canCopy(Value value, const TileMemory &storage) {
   LoadOp load = loadOf(value);
   if (!load)
     return false;
@@ -42,7 +42,7 @@ bool KernelLowering::canCopy(Value value, const Storage &storage) {
          (!slice || knownDivisor(slice.getColumn()) % perCopy == 0);
 }
 
-void KernelLowering::copyTile(Value value, const Storage &storage) {
+void KernelLowering::copyTile(Value value, const TileMemory &storage) {
   LoadOp load = loadOf(value);
   const Tensor &tensor = tensors[load.getMemref()];
   auto branch = scf::IfOp::create(e, tensor.aligned, /*withElseRegion=*/true);
@@ -56,7 +56,7 @@ void KernelLowering::copyTile(Value value, const Storage &storage) {
   int64_t bytes = storage.elementBytes();
   int64_t alongSize = storage.columnMajor ? type.getRows() : type.getColumns();
   int64_t lineSize = storage.columnMajor ? type.getColumns() : type.getRows();
-  Value valid = number(load.getValid());
+  Value valid = toI32(load.getValid());
   SmallVector<Value> indices;
   for (Value index : load.getIndices())
     indices.push_back(e.toI64(scalar(index)));
@@ -69,23 +69,23 @@ void KernelLowering::copyTile(Value value, const Storage &storage) {
   }
   Value start = tensorOffset(tensor, indices);
   Value stride = arith::MulIOp::create(e, tensor.strides[load.getRowDim()], e.i64(bytes));
-  forCopyGrids(storage.rows, storage.columns, storage.columnMajor, kCopyBytes / bytes,
-               [&](const Grid &grid, Value) {
-                 const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
-                 const Coordinates &along = storage.columnMajor ? grid.rows : grid.columns;
-                 // Lines and parts of lines that the tensor has not are zero.
-                 Value inside;
-                 if (valid || lineSize % 16)
-                   inside = e.less(line.base, valid ? valid : e.i32(lineSize));
-                 if (alongSize % 16)
-                   inside = e.both(inside, e.less(along.base, alongSize));
-                 Value count =
-                     inside ? e.select(inside, e.i32(kCopyBytes), e.i32(0)) : e.i32(kCopyBytes);
-                 Value offset = arith::MulIOp::create(e, e.toI64(e.known(line.base)), stride);
-                 Value part = e.toI64(e.known(e.multiply(along.base, bytes)));
-                 offset = arith::AddIOp::create(e, offset, part);
-                 warp::CopyAsyncOp::create(e, tensor.base, arith::AddIOp::create(e, start, offset),
-                                           address(storage, line, along, 0, 0), count);
-               });
+  forCopyRuns(storage.rows, storage.columns, storage.columnMajor, kCopyBytes / bytes,
+              [&](const ThreadElements &owned, Value) {
+                const Coordinates &line = storage.columnMajor ? owned.columns : owned.rows;
+                const Coordinates &along = storage.columnMajor ? owned.rows : owned.columns;
+                // Lines and parts of lines that the tensor has not are zero.
+                Value inside;
+                if (valid || lineSize % 16)
+                  inside = e.less(line.base, valid ? valid : e.i32(lineSize));
+                if (alongSize % 16)
+                  inside = e.both(inside, e.less(along.base, alongSize));
+                Value count =
+                    inside ? e.select(inside, e.i32(kCopyBytes), e.i32(0)) : e.i32(kCopyBytes);
+                Value offset = arith::MulIOp::create(e, e.toI64(e.orZero(line.base)), stride);
+                Value part = e.toI64(e.orZero(e.multiply(along.base, bytes)));
+                offset = arith::AddIOp::create(e, offset, part);
+                warp::CopyAsyncOp::create(e, tensor.base, arith::AddIOp::create(e, start, offset),
+                                          address(storage, line, along, 0, 0), count);
+              });
   warp::CommitCopiesOp::create(e);
 }

@@ -19,13 +19,13 @@ using namespace polyattn::tile;
 
 namespace {
 /// high + low, where low is what rounding took from high.
-struct TwoNumbers {
+struct HighLow {
   Value high, low;
 };
 } // namespace
 
-/// The error of the sum of the upper numbers is exact, whichever is larger.
-static TwoNumbers add(Emitter &e, const TwoNumbers &a, const TwoNumbers &b) {
+/// The rounding error of the sum of the high parts is exact, whichever is larger.
+static HighLow add(Emitter &e, const HighLow &a, const HighLow &b) {
   auto plus = [&](Value x, Value y) -> Value { return arith::AddFOp::create(e, x, y); };
   auto minus = [&](Value x, Value y) -> Value { return arith::SubFOp::create(e, x, y); };
   Value sum = plus(a.high, b.high);
@@ -34,12 +34,12 @@ static TwoNumbers add(Emitter &e, const TwoNumbers &a, const TwoNumbers &b) {
   return {sum, plus(plus(a.low, b.low), lost)};
 }
 
-static TwoNumbers select(Emitter &e, Value condition, const TwoNumbers &a, const TwoNumbers &b) {
+static HighLow select(Emitter &e, Value condition, const HighLow &a, const HighLow &b) {
   return {e.select(condition, a.high, b.high), e.select(condition, a.low, b.low)};
 }
 
 /// What the lane `distance` before this one has.
-static TwoNumbers shuffleUp(Emitter &e, const TwoNumbers &x, int64_t distance) {
+static HighLow shuffleUp(Emitter &e, const HighLow &x, int64_t distance) {
   auto from = [&](Value value) -> Value {
     return warp::ShuffleOp::create(e, warp::ShuffleMode::Up, value, e.i32(distance));
   };
@@ -49,37 +49,38 @@ static TwoNumbers shuffleUp(Emitter &e, const TwoNumbers &x, int64_t distance) {
 void KernelLowering::lowerCumulativeSum(CumulativeSumOp sum) {
   constexpr int64_t lanes = GPUDescription::warpSize;
   int64_t length = sum.getInput().getType().getColumns();
-  TwoNumbers zero{e.f32(0), e.f32(0)};
+  HighLow zero{e.f32(0), e.f32(0)};
   beginPhase();
-  Storage high = allocateFor(sum.getHigh()), low = allocateFor(sum.getLow());
+  TileMemory high = allocateFor(sum.getHigh()), low = allocateFor(sum.getLow());
   int64_t run = (high.columns + lanes - 1) / lanes;
   e.when(options.warps > 1 ? e.less(warp, 1) : Value(), [&] {
     Value first = e.multiply(lane, run);
-    SmallVector<TwoNumbers> sums;
+    SmallVector<HighLow> sums;
     for (int64_t i = 0; i < run; ++i) {
       Value index = e.add(first, i), inside = e.less(index, length);
       Value last = e.i32(length - 1);
       Value element = evaluateAt(sum.getInput(), {}, e.createOrFold<arith::MinSIOp>(index, last));
-      TwoNumbers own{e.select(inside, element, zero.high), zero.low};
+      HighLow own{e.select(inside, element, zero.high), zero.low};
       sums.push_back(i ? add(e, sums.back(), own) : own);
     }
-    TwoNumbers total = sums.back();
+    HighLow total = sums.back();
     for (int64_t distance = 1; distance < lanes; distance *= 2)
       total =
           select(e, e.less(lane, distance), total, add(e, shuffleUp(e, total, distance), total));
-    TwoNumbers before = select(e, e.less(lane, 1), zero, shuffleUp(e, total, 1));
+    HighLow before = select(e, e.less(lane, 1), zero, shuffleUp(e, total, 1));
     for (int64_t i = 0; i < run; ++i) {
-      TwoNumbers own = add(e, before, sums[i]);
+      HighLow own = add(e, before, sums[i]);
       Value rounded = arith::AddFOp::create(e, own.high, own.low);
       Value rest = arith::SubFOp::create(e, own.low, arith::SubFOp::create(e, rounded, own.high));
-      Grid grid;
-      grid.columns.base = e.add(first, i);
-      Value inside = e.less(grid.columns.base, length);
-      Value exists = high.columns < run * lanes ? e.less(grid.columns.base, high.columns) : Value();
+      ThreadElements owned;
+      owned.columns.base = e.add(first, i);
+      Value inside = e.less(owned.columns.base, length);
+      Value exists =
+          high.columns < run * lanes ? e.less(owned.columns.base, high.columns) : Value();
       e.when(exists, [&] {
         for (auto [storage, value] : {std::pair(high, rounded), std::pair(low, rest)}) {
-          recordWrite(storage, grid);
-          storeElements(storage, grid, e.select(inside, value, zero.high));
+          recordWrite(storage, owned);
+          storeElements(storage, owned, e.select(inside, value, zero.high));
         }
       });
     }

@@ -21,16 +21,16 @@ ArrayAttr KernelLowering::describeMemory() {
     entries.insert(
         e.getArrayAttr({e.getStringAttr(what), TypeAttr::get(matrix), e.getStringAttr(place)}));
   };
-  auto placeOf = [&](const Storage &storage) {
+  auto memoryNameOf = [&](const TileMemory &storage) {
     return storage.space == Space::Shared ? "shared" : "workspace";
   };
   kernel.walk([&](BufferOp buffer) {
     BufferType type = buffer.getResult().getType();
     add(type.getColumns() > 1 ? "state" : "normalizer", type, e.getF32Type(),
-        placeOf(storages.lookup(buffer.getResult())));
-    auto copy = operandCopies.find(buffer.getResult());
-    if (copy != operandCopies.end())
-      add("state for products", type, copy->second.element, placeOf(copy->second));
+        memoryNameOf(storages.lookup(buffer.getResult())));
+    auto copy = bf16Copies.find(buffer.getResult());
+    if (copy != bf16Copies.end())
+      add("state for products", type, copy->second.element, memoryNameOf(copy->second));
   });
   auto nameOf = [&](LoadOp load) {
     auto tensor = cast<BlockArgument>(load.getMemref()).getArgNumber();
@@ -42,23 +42,23 @@ ArrayAttr KernelLowering::describeMemory() {
     if (!cast<MemRefType>(load.getMemref().getType()).hasStaticShape())
       continue;
     StringRef name = nameOf(load);
-    bool kept = placement.of(weight) == Place::Memory;
-    add(("weight " + name).str(), load.getResult().getType(), placement.elementType(weight),
-        kept ? placeOf(storages.lookup(weight)) : "tensor");
+    bool kept = residency.of(weight) == Residency::Memory;
+    add(("weight " + name).str(), load.getResult().getType(), residency.elementType(weight),
+        kept ? memoryNameOf(storages.lookup(weight)) : "tensor");
   }
   kernel.walk([&](LoadOp load) {
     if (pipelined.contains(load.getResult()))
       add(("block of " + nameOf(load)).str(), load.getResult().getType(),
-          placement.elementType(load.getResult()), "two stages");
+          residency.elementType(load.getResult()), "double buffer");
   });
   kernel.walk([&](scf::ForOp loop) {
     for (Value argument : loop.getRegionIterArgs()) {
       TileType type = tileType(argument);
-      if (type && placement.of(argument) == Place::Registers)
+      if (type && residency.of(argument) == Residency::Registers)
         add("carried by a loop", type, e.getF32Type(), "registers");
       else if (type && !isVector(argument))
-        add("carried by a loop", type, placement.elementType(argument),
-            placeOf(storages.lookup(argument)));
+        add("carried by a loop", type, residency.elementType(argument),
+            memoryNameOf(storages.lookup(argument)));
     }
   });
   return e.getArrayAttr(entries.getArrayRef());

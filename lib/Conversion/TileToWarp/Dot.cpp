@@ -21,34 +21,36 @@ KernelLowering::Product KernelLowering::productOf(Value lhs, Value rhs, Value bo
   product.lhsTransposed = lhsTransposed;
   TileType type = tileType(lhs);
   product.terms = lhsTransposed ? type.getRows() : type.getColumns();
-  // Kept tiles have zeros in their padding; windows of them have what comes next.
+  // Tiles in memory have zeros in their padding; windows of them have the elements behind the
+  // window.
   auto isPadded = [&](Value value) { return computed.contains(value); };
   if (product.terms % 16 && product.terms > 1 && !bound && !isPadded(lhs) && !isPadded(rhs))
     product.bound = e.i32(product.terms);
   // Rows past the end of a tensor read as zero.
   auto load = rhs.getDefiningOp<LoadOp>();
   product.rhsIsZeroPastBound = bound && load && load.getValid() && !load.getTransposed() &&
-                               int64_t(load.getRowDim()) != -1 && number(load.getValid()) == bound;
+                               int64_t(load.getRowDim()) != -1 && toI32(load.getValid()) == bound;
   return product;
 }
 
-void KernelLowering::multiplyPiece(const Values &a, const Values &b, MutableArrayRef<Value> sums) {
-  auto mma = warp::MmaSyncOp::create(e, e.getF32Type(), e.getF32Type(), e.getF32Type(),
-                                     e.getF32Type(), placement.operandKind(), a[0], a[1], a[2],
-                                     a[3], b[0], b[1], sums[0], sums[1], sums[2], sums[3]);
-  llvm::copy(mma.getResults(), sums.begin());
+void KernelLowering::multiplyFragment(const Values &a, const Values &b,
+                                      MutableArrayRef<Value> accumulators) {
+  auto mma =
+      warp::MmaSyncOp::create(e, e.getF32Type(), e.getF32Type(), e.getF32Type(), e.getF32Type(),
+                              residency.operandKind(), a[0], a[1], a[2], a[3], b[0], b[1],
+                              accumulators[0], accumulators[1], accumulators[2], accumulators[3]);
+  llvm::copy(mma.getResults(), accumulators.begin());
 }
 
 SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const WarpTile &warpTile,
-                                             ArrayRef<Values> accumulators,
-                                             const RowSums *rowSums) {
-  // Accumulators by piece, as the instructions want them, not by row.
+                                             ArrayRef<Values> initial, const RowSums *rowSums) {
+  // Accumulators by fragment, as the instructions want them, not by row.
   int64_t columns = 2 * warpTile.columnTiles, perProduct = warpTile.registers();
   auto indexOf = [&](int64_t p, int64_t i, int64_t j, int64_t r) {
     return p * perProduct + (2 * i + r / 2) * columns + 2 * j + r % 2;
   };
   const Product &first = products.front();
-  int64_t step = placement.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
+  int64_t step = residency.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
   auto masked = [&](const Product &product, bool isLhs, Value term, Fragments fragments) {
     if (product.bound && (isLhs || !product.rhsIsZeroPastBound))
       maskTerms(fragments, isLhs, term, product.bound);
@@ -66,9 +68,9 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   auto leftFragments = [&](int64_t p, Value term) {
     return loadFragments(products[p], /*isLhs=*/true, warpTile, term, 0, warpTile.rowTiles);
   };
-  auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values sums, int64_t firstRows,
+  auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values accumulators, int64_t firstRows,
                    Value *badTerms) {
-    // Two columns of pieces at a time: one ldmatrix brings both, and few registers wait.
+    // Two columns of fragments at a time: one ldmatrix brings both, and few registers wait.
     for (int64_t tile = 0; tile < warpTile.columnTiles; tile += 2) {
       int64_t count = std::min<int64_t>(2, warpTile.columnTiles - tile);
       Fragments rhs = masked(first, /*isLhs=*/false, term,
@@ -76,17 +78,17 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
       if (badTerms)
         leaveBadTerms(rhs, *badTerms);
       auto multiplyAt = [&](int64_t p, int64_t i, int64_t j) {
-        Values piece;
+        Values fragment;
         for (int64_t r = 0; r < 4; ++r)
-          piece.push_back(sums[indexOf(p, i, j, r)]);
+          fragment.push_back(accumulators[indexOf(p, i, j, r)]);
         // Small parts first: what they add up to is not lost beside the large one.
-        if (placement.splitsOperands()) {
-          multiplyPiece(lhs[p].low[i], rhs.high[j - tile], piece);
-          multiplyPiece(lhs[p].high[i], rhs.low[j - tile], piece);
+        if (residency.splitsOperands()) {
+          multiplyFragment(lhs[p].low[i], rhs.high[j - tile], fragment);
+          multiplyFragment(lhs[p].high[i], rhs.low[j - tile], fragment);
         }
-        multiplyPiece(lhs[p].high[i], rhs.high[j - tile], piece);
+        multiplyFragment(lhs[p].high[i], rhs.high[j - tile], fragment);
         for (int64_t r = 0; r < 4; ++r)
-          sums[indexOf(p, i, j, r)] = piece[r];
+          accumulators[indexOf(p, i, j, r)] = fragment[r];
       };
       for (int64_t p = 0; p < int64_t(products.size()); ++p)
         for (int64_t i = firstRows; i < warpTile.rowTiles; ++i)
@@ -94,29 +96,30 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
             multiplyAt(p, i, j);
     }
     if (!rowSums)
-      return sums;
+      return accumulators;
     Values vector = vectorFragment(rowSums->vector, term);
     int64_t shares = warpTile.shares();
     for (int64_t i = 0; i < warpTile.rowTiles; i += shares)
-      multiplyPiece(ownShare(lhs[0].high, i, warpTile), vector,
-                    MutableArrayRef<Value>(sums).slice(perProduct + 4 * (i / shares), 4));
-    return sums;
+      multiplyFragment(
+          ownShare(lhs[0].high, i, warpTile), vector,
+          MutableArrayRef<Value>(accumulators).slice(perProduct + 4 * (i / shares), 4));
+    return accumulators;
   };
   auto termsOfIteration = [&](Value start, ValueRange carried) {
     SmallVector<std::optional<RunFactors>> factors(products.size());
     for (size_t p = 0; p < products.size(); ++p)
       if (runs[p])
         factors[p] = loadRunFactors(products[p], *runs[p], warpTile, start);
-    Values sums(carried);
+    Values accumulators(carried);
     for (int64_t offset = 0; offset < iteration; offset += step) {
       Value term = e.add(start, offset);
       SmallVector<Fragments> lhs;
       for (size_t p = 0; p < products.size(); ++p)
         lhs.push_back(masked(products[p], /*isLhs=*/true, term,
                              factors[p] ? formTerms(*factors[p], offset) : leftFragments(p, term)));
-      sums = terms(term, lhs, std::move(sums), 0, nullptr);
+      accumulators = terms(term, lhs, std::move(accumulators), 0, nullptr);
     }
-    return sums;
+    return accumulators;
   };
   auto termsOfTriangle = [&](Value term, ValueRange carried, int64_t firstRows, Value *badTerms) {
     SmallVector<Fragments> lhs;
@@ -130,64 +133,65 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
     }
     return terms(term, lhs, Values(carried), firstRows, badTerms);
   };
-  Values sums;
-  for (const Values &own : accumulators)
-    llvm::append_range(sums, own);
+  Values accumulators;
+  for (const Values &own : initial)
+    llvm::append_range(accumulators, own);
   if (rowSums)
-    sums.append(4 * (warpTile.rowTiles / warpTile.shares()), e.f32(0));
+    accumulators.append(4 * (warpTile.rowTiles / warpTile.shares()), e.f32(0));
   int64_t end = roundUp(first.terms, 16);
   if (first.lhsIsLower) {
-    sums = multiplyTriangle(products, warpTile, sums, termsOfTriangle);
+    accumulators = multiplyTriangle(products, warpTile, accumulators, termsOfTriangle);
   } else if (end == iteration) {
-    sums = termsOfIteration(e.i32(0), sums);
+    accumulators = termsOfIteration(e.i32(0), accumulators);
   } else {
-    auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(iteration), sums);
+    auto loop = scf::ForOp::create(e, e.i32(0), e.i32(end), e.i32(iteration), accumulators);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
-    // Else loop strength reduction gives each of the addresses a register of its own.
+    // Hides the induction variable, or loop strength reduction gives each address a register of its
+    // own.
     Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
     scf::YieldOp::create(e, termsOfIteration(term, loop.getRegionIterArgs()));
-    sums = Values(loop.getResults());
+    accumulators = Values(loop.getResults());
   }
   if (rowSums)
-    writeRowSums(*rowSums, warpTile, ArrayRef<Value>(sums).drop_front(perProduct));
+    writeRowSums(*rowSums, warpTile, ArrayRef<Value>(accumulators).drop_front(perProduct));
   SmallVector<Values> results;
   for (size_t p = 0; p < products.size(); ++p)
-    results.emplace_back(ArrayRef<Value>(sums).slice(p * perProduct, perProduct));
+    results.emplace_back(ArrayRef<Value>(accumulators).slice(p * perProduct, perProduct));
   return results;
 }
 
 KernelLowering::Product KernelLowering::productOf(DotOp dot) {
-  Value bound = number(dot.getBound());
+  Value bound = toI32(dot.getBound());
   Product product = productOf(dot.getLhs(), dot.getRhs(), bound, dot.getLhsTransposed());
   product.lhsIsLower = dot.getLowerLhs();
   return product;
 }
 
-Values KernelLowering::initialSums(DotOp dot, const Grid &grid) {
-  return dot.getAcc() ? evaluate(dot.getAcc(), grid) : Values(grid.size(), e.f32(0));
+Values KernelLowering::initialAccumulators(DotOp dot, const ThreadElements &owned) {
+  return dot.getAcc() ? evaluate(dot.getAcc(), owned) : Values(owned.size(), e.f32(0));
 }
 
-Values KernelLowering::evaluateDot(DotOp dot, const Grid &grid) {
+Values KernelLowering::evaluateDot(DotOp dot, const ThreadElements &owned) {
   auto known = multiplied.find(dot.getResult());
   if (known != multiplied.end()) {
-    Values sums = known->second;
+    Values accumulators = known->second;
     multiplied.erase(known);
-    return sums;
+    return accumulators;
   }
   std::optional<RowSums> rowSums;
-  if (placement.of(dot.getResult()) == Place::Registers) {
-    if (DotOp product = vectorProductBeside(dot))
+  if (residency.of(dot.getResult()) == Residency::Registers) {
+    if (DotOp product = vectorProductToFuse(dot))
       rowSums = rowSumsOf(product);
-    else if (ReduceOp reduce = columnSumBeside(dot))
+    else if (ReduceOp reduce = columnSumToFuse(dot))
       rowSums = rowSumsOf(reduce);
   }
-  return multiply(productOf(dot), *grid.warpTile, initialSums(dot, grid),
+  return multiply(productOf(dot), *owned.warpTile, initialAccumulators(dot, owned),
                   rowSums ? &*rowSums : nullptr)
       .front();
 }
 
-/// The products that the evaluation of `value` computes on its own grid.
+/// The products that the evaluation of `value` computes with the value's own layout.
 void KernelLowering::collectProducts(Value value, SmallVectorImpl<DotOp> &products) {
   if (computed.contains(value) || multiplied.contains(value))
     return;
@@ -200,7 +204,7 @@ void KernelLowering::collectProducts(Value value, SmallVectorImpl<DotOp> &produc
         collectProducts(operand, products);
 }
 
-/// Those of one right factor together, in groups of two or more.
+/// Groups the products that share a right factor, in groups of two or more.
 static SmallVector<SmallVector<DotOp>> groupSiblings(ArrayRef<DotOp> dots) {
   auto areSiblings = [](DotOp a, DotOp b) {
     return a.getRhs() == b.getRhs() && a.getBound() == b.getBound() &&
@@ -227,54 +231,56 @@ int64_t KernelLowering::countSiblings(Value value) {
   return most;
 }
 
-void KernelLowering::multiplySiblings(Value value, const Grid &grid) {
+void KernelLowering::multiplySiblings(Value value, const ThreadElements &owned) {
   SmallVector<DotOp> dots;
   collectProducts(value, dots);
   for (auto &siblings : groupSiblings(dots)) {
     SmallVector<Product> products;
-    SmallVector<Values> sums;
+    SmallVector<Values> accumulators;
     for (DotOp dot : siblings) {
       products.push_back(productOf(dot));
-      sums.push_back(initialSums(dot, grid));
+      accumulators.push_back(initialAccumulators(dot, owned));
     }
-    sums = multiply(products, *grid.warpTile, sums);
-    for (auto [dot, own] : llvm::zip(siblings, sums))
+    accumulators = multiply(products, *owned.warpTile, accumulators);
+    for (auto [dot, own] : llvm::zip(siblings, accumulators))
       multiplied[dot.getResult()] = own;
   }
 }
 
 // S <- g S + phi_k V.
-void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp beside) {
+void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp fused) {
   if (!isMatrixProduct(op))
     return lowerVectorAccumulate(op);
-  Storage storage = storages[op.getBuffer()];
+  TileMemory storage = storages[op.getBuffer()];
   int64_t rows = tileType(op.getLhs()).getRows(), columns = tileType(op.getRhs()).getColumns();
-  Value row = number(op.getRow());
-  Value bound = number(op.getBound());
+  Value row = toI32(op.getRow());
+  Value bound = toI32(op.getBound());
   Product product = productOf(op.getLhs(), op.getRhs(), bound, /*lhsTransposed=*/false);
   beginPhase();
   std::optional<RowSums> rowSums;
-  if (beside)
-    rowSums = rowSumsOf(beside);
+  if (fused)
+    rowSums = rowSumsOf(fused);
   bool isWhole = rows == op.getBuffer().getType().getRows();
   int64_t limit = rows % 16 && !isWhole ? rows : 0;
-  auto update = [&](Grid grid) {
-    grid.isMirrored = false; // these warps are not here
-    // Behind the window are rows of others, who may be at work on them.
-    Values sums = loadRows(storage, grid, row, limit);
+  auto update = [&](ThreadElements owned) {
+    owned.isMirrored = false; // these warps are not here
+    // The rows behind the window belong to other warps, which may be writing them.
+    Values accumulators = loadRows(storage, owned, row, limit);
     if (op.getFactor()) {
       Value factor = evaluateAt(op.getFactor(), {}, {});
-      for (Value &sum : sums)
+      for (Value &sum : accumulators)
         sum = arith::MulFOp::create(e, sum, factor);
     }
-    sums = multiply(product, *grid.warpTile, sums, rowSums ? &*rowSums : nullptr).front();
-    storeBuffer(op.getBuffer(), grid, sums, row, rows % 16 ? rows : 0, Value());
+    accumulators =
+        multiply(product, *owned.warpTile, accumulators, rowSums ? &*rowSums : nullptr).front();
+    storeBuffer(op.getBuffer(), owned, accumulators, row, rows % 16 ? rows : 0, Value());
   };
   ProductCount products;
   // What comes from global memory is awaited in registers.
   products.otherRegisters = storage.space == Space::Shared ? 0 : 16;
   // Warps without a part must not read another's while that is written.
-  forAccumulators(rows, columns, products, /*whole=*/false, [&](const Grid &grid, Value condition) {
-    e.when(condition, [&] { update(grid); });
-  });
+  forAccumulators(rows, columns, products, /*whole=*/false,
+                  [&](const ThreadElements &owned, Value condition) {
+                    e.when(condition, [&] { update(owned); });
+                  });
 }

@@ -21,8 +21,8 @@ static Coordinates shiftedAxis(Emitter &e, Coordinates axis, Value shift) {
   return axis;
 }
 
-/// Where a layout of `size` rows or columns begins that `shift` moves, modulo these; none where
-/// that is not known.
+/// The phase, modulo `size` rows or columns, of a layout that `shift` moves; empty where it is not
+/// known.
 static std::optional<int64_t> shiftedPhase(int64_t phase, int64_t size, Value shift) {
   if (!shift)
     return phase;
@@ -41,12 +41,12 @@ static std::optional<ThreadLayout> shiftedLayout(ThreadLayout layout, Value row,
   return layout;
 }
 
-Grid KernelLowering::shifted(const Grid &grid, Value row, Value column) {
-  Grid result = grid;
-  if (grid.layout)
-    result.layout = shiftedLayout(*grid.layout, row, column);
-  result.rows = shiftedAxis(e, grid.rows, row);
-  result.columns = shiftedAxis(e, grid.columns, column);
+ThreadElements KernelLowering::shifted(const ThreadElements &owned, Value row, Value column) {
+  ThreadElements result = owned;
+  if (owned.layout)
+    result.layout = shiftedLayout(*owned.layout, row, column);
+  result.rows = shiftedAxis(e, owned.rows, row);
+  result.columns = shiftedAxis(e, owned.columns, column);
   return result;
 }
 
@@ -54,15 +54,16 @@ Grid KernelLowering::shifted(const Grid &grid, Value row, Value column) {
 // Memory of the kernel
 //===----------------------------------------------------------------------===//
 
-Value KernelLowering::address(const Storage &storage, const Coordinates &line,
+Value KernelLowering::address(const TileMemory &storage, const Coordinates &line,
                               const Coordinates &along, int64_t lineOffset, int64_t alongOffset) {
   int64_t bytes = storage.elementBytes();
   Value base = e.add(e.multiply(line.base, storage.pitch * bytes), e.multiply(along.base, bytes));
   base = e.add(base, storage.shift);
-  return e.known(e.add(base, storage.offset + (lineOffset * storage.pitch + alongOffset) * bytes));
+  return e.orZero(e.add(base, storage.offset + (lineOffset * storage.pitch + alongOffset) * bytes));
 }
 
-void KernelLowering::loadRun(const Storage &storage, Value address, int64_t run, Values &elements) {
+void KernelLowering::loadRun(const TileMemory &storage, Value address, int64_t run,
+                             Values &elements) {
   Type type = e.runType(storage.element, run);
   Value loaded =
       storage.space == Space::Shared
@@ -72,24 +73,24 @@ void KernelLowering::loadRun(const Storage &storage, Value address, int64_t run,
   e.unpack(loaded, elements);
 }
 
-void KernelLowering::forRuns(const Storage &storage, const Grid &grid, RunBody body) {
-  const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
-  const Coordinates &along = storage.columnMajor ? grid.rows : grid.columns;
+void KernelLowering::forRuns(const TileMemory &storage, const ThreadElements &owned, RunBody body) {
+  const Coordinates &line = storage.columnMajor ? owned.columns : owned.rows;
+  const Coordinates &along = storage.columnMajor ? owned.rows : owned.columns;
   int64_t run = std::min<int64_t>(along.run, 16 / storage.elementBytes());
   SmallVector<int64_t> elements(run);
   for (auto [l, lineOffset] : llvm::enumerate(line.offsets))
     for (int64_t a = 0; a < along.size(); a += run) {
       for (int64_t i = 0; i < run; ++i)
-        elements[i] = storage.columnMajor ? (a + i) * grid.columns.size() + int64_t(l)
-                                          : int64_t(l) * grid.columns.size() + a + i;
+        elements[i] = storage.columnMajor ? (a + i) * owned.columns.size() + int64_t(l)
+                                          : int64_t(l) * owned.columns.size() + a + i;
       body(address(storage, line, along, lineOffset, along.offsets[a]), elements);
     }
 }
 
-Values KernelLowering::loadElements(const Storage &storage, const Grid &grid) {
-  recordRead(storage, grid);
-  Values values(grid.size());
-  forRuns(storage, grid, [&](Value address, ArrayRef<int64_t> elements) {
+Values KernelLowering::loadElements(const TileMemory &storage, const ThreadElements &owned) {
+  recordRead(storage, owned);
+  Values values(owned.size());
+  forRuns(storage, owned, [&](Value address, ArrayRef<int64_t> elements) {
     Values loaded;
     loadRun(storage, address, elements.size(), loaded);
     for (auto [element, value] : llvm::zip(elements, loaded))
@@ -98,14 +99,14 @@ Values KernelLowering::loadElements(const Storage &storage, const Grid &grid) {
   return values;
 }
 
-Values KernelLowering::loadRows(const Storage &storage, const Grid &grid, Value shift,
+Values KernelLowering::loadRows(const TileMemory &storage, const ThreadElements &owned, Value shift,
                                 int64_t limit) {
   if (!limit)
-    return loadElements(storage, shifted(grid, shift, {}));
+    return loadElements(storage, shifted(owned, shift, {}));
   Values values;
-  for (int64_t r = 0; r < grid.rows.size(); ++r) {
-    Value inside = e.less(e.add(grid.rows.base, grid.rows.offsets[r]), limit);
-    Grid line = shifted(grid.row(r), shift, {});
+  for (int64_t r = 0; r < owned.rows.size(); ++r) {
+    Value inside = e.less(e.add(owned.rows.base, owned.rows.offsets[r]), limit);
+    ThreadElements line = shifted(owned.row(r), shift, {});
     llvm::append_range(values, e.when(inside, Values(line.size(), e.f32(0)),
                                       [&] { return loadElements(storage, line); }));
   }
@@ -125,29 +126,29 @@ Value KernelLowering::tensorOffset(const Tensor &tensor, ValueRange indices) {
   return e.createOrFold<arith::MulIOp>(offset, e.i64(bytes));
 }
 
-Values KernelLowering::evaluateLoad(LoadOp load, const Grid &wanted) {
+Values KernelLowering::evaluateLoad(LoadOp load, const ThreadElements &wanted) {
   const Tensor &tensor = tensors[load.getMemref()];
-  Grid grid = load.getTransposed() ? wanted.transposed() : wanted;
-  int64_t run = runOfLoad(load, grid);
+  ThreadElements owned = load.getTransposed() ? wanted.transposed() : wanted;
+  int64_t run = runOfLoad(load, owned);
   Values loaded;
   if (run == 1) {
-    loaded = loadTensor(load, grid, 1);
+    loaded = loadTensor(load, owned, 1);
   } else {
-    SmallVector<Type> types(grid.size(), e.getF32Type());
+    SmallVector<Type> types(owned.size(), e.getF32Type());
     auto branch = scf::IfOp::create(e, types, tensor.aligned, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(e, loadTensor(load, grid, run));
+    scf::YieldOp::create(e, loadTensor(load, owned, run));
     e.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(e, loadTensor(load, grid, 1));
+    scf::YieldOp::create(e, loadTensor(load, owned, 1));
     loaded = Values(branch.getResults());
   }
-  return load.getTransposed() ? transposed(loaded, grid) : loaded;
+  return load.getTransposed() ? transposed(loaded, owned) : loaded;
 }
 
 /// How many elements along the columns lie together, at a multiple of their size where the tensor's
 /// rows are aligned: up to 16 bytes.
-int64_t KernelLowering::runOfLoad(LoadOp load, const Grid &grid) {
+int64_t KernelLowering::runOfLoad(LoadOp load, const ThreadElements &owned) {
   const Tensor &tensor = tensors[load.getMemref()];
   TileType type = load.getResult().getType();
   int64_t columns = load.getTransposed() ? type.getRows() : type.getColumns();
@@ -157,21 +158,21 @@ int64_t KernelLowering::runOfLoad(LoadOp load, const Grid &grid) {
   if (!tensor.aligned || !known || int64_t(load.getColDim()) != lastDim || columnsLimited)
     return 1;
   int64_t most = 16 / (tensor.element.getIntOrFloatBitWidth() / 8);
-  int64_t run = std::gcd(std::gcd(grid.columns.run, most), columns);
+  int64_t run = std::gcd(std::gcd(owned.columns.run, most), columns);
   return std::gcd(run, knownDivisor(load.getIndices()[lastDim]));
 }
 
-/// The elements of a grid of the tensor's own orientation, `run` columns at once.
-Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
+/// Loads a thread's elements in the tensor's own orientation, `run` columns at once.
+Values KernelLowering::loadTensor(LoadOp load, const ThreadElements &owned, int64_t run) {
   TileType type = load.getResult().getType();
   int64_t rows = load.getTransposed() ? type.getColumns() : type.getRows();
   int64_t columns = load.getTransposed() ? type.getRows() : type.getColumns();
   auto argument = cast<BlockArgument>(load.getMemref());
   bool readOnly = argument.getArgNumber() < kernel.getNumInputs();
   const Tensor &tensor = tensors[argument];
-  Value valid = number(load.getValid());
+  Value valid = toI32(load.getValid());
   bool validIsRows = int64_t(load.getRowDim()) != -1;
-  // Grids cover multiples of 16.
+  // The elements of all threads cover multiples of 16 rows and columns.
   auto limit = [&](bool isRows, int64_t size) -> Value {
     if (valid && validIsRows == isRows)
       return valid;
@@ -189,25 +190,25 @@ Values KernelLowering::loadTensor(LoadOp load, const Grid &grid, int64_t run) {
     bool isKnown = getConstantIntValue(stride).has_value();
     return count > kManySteps && !isKnown ? warp::OpaqueOp::create(e, stride).getResult() : stride;
   };
-  Value rowStride = strideOf(load.getRowDim(), grid.rows.size());
-  Value columnStride = strideOf(load.getColDim(), grid.columns.size() / run);
+  Value rowStride = strideOf(load.getRowDim(), owned.rows.size());
+  Value columnStride = strideOf(load.getColDim(), owned.columns.size() / run);
   auto step = [&](const Coordinates &axis, int64_t i, Value stride) {
     Value index = e.add(axis.base, axis.offsets[i]);
     return !stride || !index ? e.i64(0) : e.createOrFold<arith::MulIOp>(e.toI64(index), stride);
   };
   Values columnSteps;
-  for (int64_t c = 0; c < grid.columns.size(); c += run)
-    columnSteps.push_back(step(grid.columns, c, columnStride));
+  for (int64_t c = 0; c < owned.columns.size(); c += run)
+    columnSteps.push_back(step(owned.columns, c, columnStride));
   Values values;
-  for (int64_t r = 0; r < grid.rows.size(); ++r) {
-    Value rowStep = step(grid.rows, r, rowStride);
-    for (int64_t c = 0; c < grid.columns.size(); c += run) {
+  for (int64_t r = 0; r < owned.rows.size(); ++r) {
+    Value rowStep = step(owned.rows, r, rowStride);
+    for (int64_t c = 0; c < owned.columns.size(); c += run) {
       Value inside;
       if (rowLimit)
-        inside = e.less(e.add(grid.rows.base, grid.rows.offsets[r]), rowLimit);
+        inside = e.less(e.add(owned.rows.base, owned.rows.offsets[r]), rowLimit);
       if (columnLimit)
-        inside =
-            e.both(inside, e.less(e.add(grid.columns.base, grid.columns.offsets[c]), columnLimit));
+        inside = e.both(inside,
+                        e.less(e.add(owned.columns.base, owned.columns.offsets[c]), columnLimit));
       Value distance = e.createOrFold<arith::AddIOp>(rowStep, columnSteps[c / run]);
       // The first elements stand in for those that do not exist.
       if (inside)

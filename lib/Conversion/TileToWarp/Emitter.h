@@ -1,4 +1,4 @@
-//===- Emitter.h - small words of the code that is written ------*- C++ -*-===//
+//===- Emitter.h - arithmetic and memory access in emitted code -*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,14 +28,14 @@ public:
     return mlir::arith::ConstantOp::create(*this, getF32FloatAttr(number));
   }
   mlir::Value index(int64_t number) { return mlir::arith::ConstantIndexOp::create(*this, number); }
-  mlir::Value known(mlir::Value value) { return value ? value : i32(0); }
+  mlir::Value orZero(mlir::Value value) { return value ? value : i32(0); }
 
   mlir::Value add(mlir::Value a, mlir::Value b) {
     if (!a || !b)
       return a ? a : b;
     return createOrFold<mlir::arith::AddIOp>(a, b);
   }
-  mlir::Value add(mlir::Value a, int64_t b) { return b ? add(known(a), i32(b)) : a; }
+  mlir::Value add(mlir::Value a, int64_t b) { return b ? add(orZero(a), i32(b)) : a; }
   mlir::Value multiply(mlir::Value a, int64_t b) {
     return !a || b == 1 ? a : createOrFold<mlir::arith::MulIOp>(a, i32(b));
   }
@@ -46,7 +46,7 @@ public:
     return b == 1 ? i32(0) : createOrFold<mlir::arith::RemUIOp>(a, i32(b));
   }
   mlir::Value less(mlir::Value a, mlir::Value b) {
-    return createOrFold<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::slt, known(a), b);
+    return createOrFold<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::slt, orZero(a), b);
   }
   mlir::Value less(mlir::Value a, int64_t b) { return less(a, i32(b)); }
   mlir::Value both(mlir::Value a, mlir::Value b) {
@@ -61,8 +61,8 @@ public:
     return value.getType().isInteger(64) ? value
                                          : createOrFold<mlir::arith::ExtSIOp>(getI64Type(), value);
   }
-  /// The same of an address, which is never negative: what is added last is a constant of the
-  /// instruction that uses it.
+  /// An address as i64. It is never negative, so a constant that is added last is added after the
+  /// extension, where it becomes the displacement of the memory instruction.
   mlir::Value toI64Address(mlir::Value value) {
     auto sum = value.getDefiningOp<mlir::arith::AddIOp>();
     std::optional<int64_t> offset =
@@ -97,7 +97,7 @@ public:
       bits = mlir::arith::ExtUIOp::create(*this, getI32Type(), bits);
     return toF32(mlir::arith::ShLIOp::create(*this, bits, i32(16)));
   }
-  /// The same of the upper one of two in a word.
+  /// f32 of the upper of two bf16 in a word.
   mlir::Value fromUpperBF16(mlir::Value word) {
     return toF32(mlir::arith::AndIOp::create(*this, word, i32(int32_t(0xffff0000))));
   }

@@ -1,4 +1,4 @@
-//===- Evaluate.cpp - expressions at the elements of a grid ---------------===//
+//===- Evaluate.cpp - expressions at a thread's elements ------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,70 +13,70 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-Values KernelLowering::evaluate(Value value, const Grid &grid) {
+Values KernelLowering::evaluate(Value value, const ThreadElements &owned) {
   if (!computed.contains(value))
-    return evaluateOp(value, grid);
+    return evaluateOp(value, owned);
   auto inRegisters = registers.find(value);
   if (inRegisters != registers.end())
     return inRegisters->second;
-  return loadElements(storages[value], grid);
+  return loadElements(storages[value], owned);
 }
 
-Values KernelLowering::transposed(const Values &values, const Grid &grid) {
+Values KernelLowering::transposed(const Values &values, const ThreadElements &owned) {
   Values result;
-  for (int64_t c = 0; c < grid.columns.size(); ++c)
-    for (int64_t r = 0; r < grid.rows.size(); ++r)
-      result.push_back(values[r * grid.columns.size() + c]);
+  for (int64_t c = 0; c < owned.columns.size(); ++c)
+    for (int64_t r = 0; r < owned.rows.size(); ++r)
+      result.push_back(values[r * owned.columns.size() + c]);
   return result;
 }
 
-Values KernelLowering::evaluateOp(Value value, const Grid &grid) {
+Values KernelLowering::evaluateOp(Value value, const ThreadElements &owned) {
   return TypeSwitch<Operation *, Values>(value.getDefiningOp())
       .Case([&](ConstantOp constant) {
         Type type = constant.getResult().getType().getElementType();
         auto same = e.getFloatAttr(type, constant.getValue().convertToDouble());
-        return Values(grid.size(), arith::ConstantOp::create(e, same));
+        return Values(owned.size(), arith::ConstantOp::create(e, same));
       })
-      .Case([&](ColumnOp column) { return evaluateColumn(column, grid); })
-      .Case([&](PositionsOp positions) { return evaluatePositions(positions, grid); })
-      .Case([&](LoadOp load) { return evaluateLoad(load, grid); })
-      .Case([&](MapOp map) { return evaluateMap(map, grid); })
-      .Case([&](CausalMaskOp mask) { return evaluateMask(mask, grid); })
-      .Case([&](ExpandOp expand) { return evaluateExpand(expand, grid); })
+      .Case([&](ConstantColumnOp column) { return evaluateColumn(column, owned); })
+      .Case([&](IotaOp iota) { return evaluateIota(iota, owned); })
+      .Case([&](LoadOp load) { return evaluateLoad(load, owned); })
+      .Case([&](MapOp map) { return evaluateMap(map, owned); })
+      .Case([&](CausalMaskOp mask) { return evaluateMask(mask, owned); })
+      .Case([&](MonomialsOp monomials) { return evaluateMonomials(monomials, owned); })
       .Case([&](SelectRowsOp select) {
-        return evaluateRows(select.getSource(), {}, select.getRows(), 1, {}, grid);
+        return evaluateRows(select.getSource(), {}, select.getRows(), 1, {}, owned);
       })
       .Case([&](SliceOp slice) {
         return evaluate(slice.getSource(),
-                        shifted(grid, number(slice.getRow()), number(slice.getColumn())));
+                        shifted(owned, toI32(slice.getRow()), toI32(slice.getColumn())));
       })
       .Case([&](ReadOp read) {
-        return loadElements(storages[read.getBuffer()], shifted(grid, number(read.getRow()), {}));
+        return loadElements(storages[read.getBuffer()], shifted(owned, toI32(read.getRow()), {}));
       })
       .Case([&](TransposeOp transpose) {
-        Grid own = grid.transposed();
+        ThreadElements own = owned.transposed();
         return transposed(evaluate(transpose.getSource(), own), own);
       })
-      .Case([&](DotOp dot) { return evaluateDot(dot, grid); });
+      .Case([&](DotOp dot) { return evaluateDot(dot, owned); });
 }
 
 Value KernelLowering::evaluateAt(Value value, Value row, Value column) {
-  Grid grid;
+  ThreadElements owned;
   TileType type = tileType(value);
-  grid.rows.base = type.getRows() == 1 ? Value() : row;
-  grid.columns.base = type.getColumns() == 1 ? Value() : column;
-  return evaluate(value, grid)[0];
+  owned.rows.base = type.getRows() == 1 ? Value() : row;
+  owned.columns.base = type.getColumns() == 1 ? Value() : column;
+  return evaluate(value, owned)[0];
 }
 
 // The body once for each element. An operand with one row or column is repeated.
-Values KernelLowering::evaluateMap(MapOp map, const Grid &grid) {
+Values KernelLowering::evaluateMap(MapOp map, const ThreadElements &owned) {
   TileType result = map.getResult().getType();
-  if (grid.warpTile)
-    multiplySiblings(map.getResult(), grid);
+  if (owned.warpTile)
+    multiplySiblings(map.getResult(), owned);
   SmallVector<Values> inputs;
   for (Value input : map.getInputs()) {
     TileType type = tileType(input);
-    Grid own = grid;
+    ThreadElements own = owned;
     bool oneRow = type.getRows() == 1 && result.getRows() > 1;
     bool oneColumn = type.getColumns() == 1 && result.getColumns() > 1;
     if (oneRow)
@@ -86,15 +86,15 @@ Values KernelLowering::evaluateMap(MapOp map, const Grid &grid) {
     if (oneRow || oneColumn)
       own.layout.reset();
     Values values = evaluate(input, own), repeated;
-    for (int64_t r = 0; r < grid.rows.size(); ++r)
-      for (int64_t c = 0; c < grid.columns.size(); ++c)
+    for (int64_t r = 0; r < owned.rows.size(); ++r)
+      for (int64_t c = 0; c < owned.columns.size(); ++c)
         repeated.push_back(values[(oneRow ? 0 : r) * own.columns.size() + (oneColumn ? 0 : c)]);
     inputs.push_back(repeated);
   }
   Block &body = map.getBody().front();
   Values results;
   IRMapping local = mapping;
-  for (int64_t i = 0; i < grid.size(); ++i) {
+  for (int64_t i = 0; i < owned.size(); ++i) {
     for (auto [argument, input] : llvm::zip(body.getArguments(), inputs))
       local.map(argument, input[i]);
     for (Operation &op : body.without_terminator())
@@ -104,14 +104,14 @@ Values KernelLowering::evaluateMap(MapOp map, const Grid &grid) {
   return results;
 }
 
-Values KernelLowering::evaluateMask(CausalMaskOp mask, const Grid &grid) {
-  Values values = evaluate(mask.getInput(), grid);
-  for (int64_t r = 0; r < grid.rows.size(); ++r)
-    for (int64_t c = 0; c < grid.columns.size(); ++c) {
-      Value row = e.add(grid.rows.base, grid.rows.offsets[r]);
-      Value column = e.add(grid.columns.base, grid.columns.offsets[c]);
-      Value &value = values[r * grid.columns.size() + c];
-      value = outside(mask.getTriangle(), e.known(row), e.known(column), e.f32(0), value);
+Values KernelLowering::evaluateMask(CausalMaskOp mask, const ThreadElements &owned) {
+  Values values = evaluate(mask.getInput(), owned);
+  for (int64_t r = 0; r < owned.rows.size(); ++r)
+    for (int64_t c = 0; c < owned.columns.size(); ++c) {
+      Value row = e.add(owned.rows.base, owned.rows.offsets[r]);
+      Value column = e.add(owned.columns.base, owned.columns.offsets[c]);
+      Value &value = values[r * owned.columns.size() + c];
+      value = outside(mask.getTriangle(), e.orZero(row), e.orZero(column), e.f32(0), value);
     }
   return values;
 }
@@ -122,50 +122,51 @@ Value KernelLowering::outside(Triangle triangle, Value row, Value column, Value 
   return e.select(isOutside, value, otherwise);
 }
 
-Values KernelLowering::evaluatePositions(PositionsOp positions, const Grid &grid) {
-  Value start = number(positions.getStart());
-  Type type = positions.getResult().getType().getElementType();
+Values KernelLowering::evaluateIota(IotaOp iota, const ThreadElements &owned) {
+  Value start = toI32(iota.getStart());
+  Type type = iota.getResult().getType().getElementType();
   Values row;
-  for (int64_t offset : grid.columns.offsets) {
-    Value position = e.add(start, e.add(grid.columns.base, offset));
+  for (int64_t offset : owned.columns.offsets) {
+    Value position = e.add(start, e.add(owned.columns.base, offset));
     row.push_back(arith::SIToFPOp::create(e, type, position));
   }
   Values values;
-  for (int64_t r = 0; r < grid.rows.size(); ++r)
+  for (int64_t r = 0; r < owned.rows.size(); ++r)
     values.append(row);
   return values;
 }
 
-Values KernelLowering::evaluateColumn(ColumnOp column, const Grid &grid) {
+Values KernelLowering::evaluateColumn(ConstantColumnOp column, const ThreadElements &owned) {
   ArrayRef<double> numbers = column.getValues();
   ElementsAttr table = llvm::all_equal(numbers) ? ElementsAttr() : e.table(numbers);
   Values values;
-  for (int64_t offset : grid.rows.offsets) {
-    Value row = e.known(e.add(grid.rows.base, offset));
+  for (int64_t offset : owned.rows.offsets) {
+    Value row = e.orZero(e.add(owned.rows.base, offset));
     Value number = e.f32(numbers[0]);
     if (table) {
       Value inside = e.createOrFold<arith::MinSIOp>(row, e.i32(numbers.size() - 1));
       number = lookup(inside, table);
     }
-    values.append(grid.columns.size(), number);
+    values.append(owned.columns.size(), number);
   }
   return values;
 }
 
-Values KernelLowering::evaluateExpand(ExpandOp expand, const Grid &grid) {
-  auto type = cast<ShapedType>(expand.getTable().getType());
+Values KernelLowering::evaluateMonomials(MonomialsOp monomials, const ThreadElements &owned) {
+  auto type = cast<ShapedType>(monomials.getTable().getType());
   SmallVector<int64_t> table;
-  for (int32_t row : expand.getTable().getValues<int32_t>())
+  for (int32_t row : monomials.getTable().getValues<int32_t>())
     table.push_back(row);
   ArrayRef<double> weights;
-  if (auto numbers = expand.getWeights())
+  if (auto numbers = monomials.getWeights())
     weights = *numbers;
-  return evaluateRows(expand.getSource(), number(expand.getFirst()), table, type.getDimSize(1),
-                      weights, grid);
+  return evaluateRows(monomials.getSource(), toI32(monomials.getFirst()), table, type.getDimSize(1),
+                      weights, owned);
 }
 
 Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t> table,
-                                    int64_t factors, ArrayRef<double> weights, const Grid &grid) {
+                                    int64_t factors, ArrayRef<double> weights,
+                                    const ThreadElements &owned) {
   int64_t rows = table.size() / factors;
   SmallVector<ElementsAttr> columns;
   for (int64_t f = 0; f < factors; ++f) {
@@ -176,13 +177,13 @@ Values KernelLowering::evaluateRows(Value source, Value first, ArrayRef<int64_t>
   }
   ElementsAttr weightTable = weights.empty() ? ElementsAttr() : e.table(weights);
   Values values;
-  for (int64_t offset : grid.rows.offsets) {
-    Value row = e.known(e.add(e.add(first, grid.rows.base), offset));
+  for (int64_t offset : owned.rows.offsets) {
+    Value row = e.orZero(e.add(e.add(first, owned.rows.base), offset));
     // Rows of the padding are never used, but looked up.
     row = e.createOrFold<arith::MinSIOp>(row, e.i32(rows - 1));
     Values products;
     for (ElementsAttr column : columns) {
-      Grid line = grid;
+      ThreadElements line = owned;
       line.rows = Coordinates();
       line.rows.base = lookup(row, column);
       line.layout.reset();

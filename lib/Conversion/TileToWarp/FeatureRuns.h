@@ -12,17 +12,17 @@
 namespace polyattn::tile_to_warp {
 
 /// Features of degree two in runs that have few factors: feature 8 i + j of a run is the product of
-/// the source's rows `left` + i and `right` + j, for i below `lefts` and j below 8. Symmetric
-/// powers in blocks of 8 are such, and tensor products of wide vectors.
+/// the source's rows `leftRows` + i and `rightRows` + j, for i below `leftCount` and j below 8.
+/// Symmetric powers in blocks of 8 are such, and tensor products of wide vectors.
 struct FeatureRuns {
-  int64_t lefts = 0;                      // 2, 4 or 8
-  llvm::SmallVector<int32_t> left, right; // multiples of `lefts` and of 8, for each run
-  llvm::SmallVector<double> weights;      // of each run; empty where all are 1
+  int64_t leftCount = 0;                          // 2, 4 or 8
+  llvm::SmallVector<int32_t> leftRows, rightRows; // multiples of `leftCount` and of 8, for each run
+  llvm::SmallVector<double> weights;              // of each run; empty where all are 1
 
-  int64_t features() const { return 8 * lefts; }
-  /// Of the table, as long as the block that is taken from it begins and ends with a run: the
-  /// longest ones that there are, or none.
-  static std::optional<FeatureRuns> of(tile::ExpandOp expand);
+  int64_t features() const { return 8 * leftCount; }
+  /// The runs of an op's table, as long as the block that is taken from it begins and ends with a
+  /// run: the longest ones that there are, or none.
+  static std::optional<FeatureRuns> of(tile::MonomialsOp monomials);
 };
 
 } // namespace polyattn::tile_to_warp

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A register of a fragment has two neighbours of 16 bits, along the terms of the product. That of
-// features in runs (FeatureRuns.h) is the product of two registers: one of eight `right` numbers,
-// which all features of the run share, and one of a `left` number.
+// features in runs (FeatureRuns.h) is the product of two registers: one of eight right factors,
+// which all features of the run share, and one of a left factor.
 //
-// Where features are the terms, a register has two `right` numbers of a position and twice the same
-// `left` number: half of a word that has two of these. Where positions are the terms, it has a
-// feature's numbers at two positions, and its `left` numbers are in another lane.
+// Where features are the terms, a register has two right factors of a position and twice the same
+// left factor: half of a word that has two of these. Where positions are the terms, it has a
+// feature's right factors at two positions, and its left factors are in another lane.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,14 @@ using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
 std::optional<FeatureRuns> KernelLowering::runsToForm(Value factor) {
-  auto expand = factor.getDefiningOp<ExpandOp>();
-  if (!expand || computed.contains(factor) || !matricesOf(expand.getSource()))
+  auto monomials = factor.getDefiningOp<MonomialsOp>();
+  if (!monomials || computed.contains(factor) || !matricesOf(monomials.getSource()))
     return std::nullopt;
-  return FeatureRuns::of(expand);
+  return FeatureRuns::of(monomials);
 }
 
 /// Whether rows of the tile that a window shows are lines of memory.
-static bool rowsAreLines(const Storage &storage, bool transposed) {
+static bool rowsAreLines(const TileMemory &storage, bool transposed) {
   return storage.columnMajor == transposed;
 }
 
@@ -77,7 +77,8 @@ Value KernelLowering::weightOf(const FeatureRuns &runs, Value run) {
 
 /// Numbers `feature` to `feature` + 7 of a warp's positions, two in a register, in lane 4 i + j
 /// those of position i from 2 j on: a register for each eight positions.
-Values KernelLowering::loadEights(const Window &source, Value feature, const WarpTile &warpTile) {
+Values KernelLowering::loadEightRows(const Window &source, Value feature,
+                                     const WarpTile &warpTile) {
   bool byFeatures = rowsAreLines(source.storage, source.transposed);
   Values loaded;
   for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; eight += 4) {
@@ -92,20 +93,21 @@ Values KernelLowering::loadEights(const Window &source, Value feature, const War
   return loaded;
 }
 
-/// The `lefts` numbers from `left` on of each lane's position l / 4 of eight, two in a word.
-SmallVector<Values> KernelLowering::loadLefts(const Window &source, Value left, int64_t lefts,
-                                              const WarpTile &warpTile) {
-  int64_t words = lefts / 2;
+/// The `leftCount` left factors from `left` on of each lane's position l / 4 of eight, two in a
+/// word.
+SmallVector<Values> KernelLowering::loadLeftFactors(const Window &source, Value left,
+                                                    int64_t leftCount, const WarpTile &warpTile) {
+  int64_t words = leftCount / 2;
   SmallVector<Values> result;
   if (rowsAreLines(source.storage, source.transposed)) {
-    // They are in the lanes that have the same position.
+    // The factors are in the lanes that have the same position.
     Value inEight = e.modulo(left, 8);
     Value from = e.add(e.multiply(e.divide(lane, 4), 4), e.divide(inEight, 2));
-    for (Value eight : loadEights(source, arith::SubIOp::create(e, left, inEight), warpTile)) {
+    for (Value eight : loadEightRows(source, arith::SubIOp::create(e, left, inEight), warpTile)) {
       Values &own = result.emplace_back();
       for (int64_t i = 0; i < words; ++i)
         own.push_back(
-            warp::ShuffleOp::create(e, warp::ShuffleMode::Index, eight, e.known(e.add(from, i))));
+            warp::ShuffleOp::create(e, warp::ShuffleMode::Index, eight, e.orZero(e.add(from, i))));
     }
     return result;
   }
@@ -114,7 +116,7 @@ SmallVector<Values> KernelLowering::loadLefts(const Window &source, Value left, 
       e.add(e.add(warpTile.row, e.divide(lane, 4)), source.transposed ? source.row : source.column);
   along.base = e.add(left, source.transposed ? source.column : source.row);
   for (int64_t eight = 0; eight < 2 * warpTile.rowTiles; ++eight) {
-    Value loaded = warp::LoadSharedOp::create(e, e.runType(source.storage.element, lefts),
+    Value loaded = warp::LoadSharedOp::create(e, e.runType(source.storage.element, leftCount),
                                               address(source.storage, line, along, 8 * eight, 0));
     Values &own = result.emplace_back();
     for (int64_t i = 0; i < words; ++i)
@@ -126,14 +128,14 @@ SmallVector<Values> KernelLowering::loadLefts(const Window &source, Value left, 
 KernelLowering::RunFactors KernelLowering::loadRunFactors(const Product &product,
                                                           const FeatureRuns &runs,
                                                           const WarpTile &warpTile, Value term) {
-  auto expand = product.lhs.getDefiningOp<ExpandOp>();
-  Window source = *matricesOf(expand.getSource());
-  recordRead(source.storage, Grid());
-  Value run = e.known(e.divide(e.add(number(expand.getFirst()), term), runs.features()));
-  Value left = lookup(run, e.table(runs.left)), right = lookup(run, e.table(runs.right));
+  auto monomials = product.lhs.getDefiningOp<MonomialsOp>();
+  Window source = *matricesOf(monomials.getSource());
+  recordRead(source.storage, ThreadElements());
+  Value run = e.orZero(e.divide(e.add(toI32(monomials.getFirst()), term), runs.features()));
+  Value left = lookup(run, e.table(runs.leftRows)), right = lookup(run, e.table(runs.rightRows));
   Value weight = weightOf(runs, run);
-  RunFactors factors = {loadEights(source, right, warpTile),
-                        loadLefts(source, left, runs.lefts, warpTile)};
+  RunFactors factors = {loadEightRows(source, right, warpTile),
+                        loadLeftFactors(source, left, runs.leftCount, warpTile)};
   for (Values &own : factors.left)
     for (Value &word : own)
       word = scaledPair(e, word, weight);
@@ -142,7 +144,7 @@ KernelLowering::RunFactors KernelLowering::loadRunFactors(const Product &product
 
 KernelLowering::Fragments KernelLowering::formTerms(const RunFactors &factors, int64_t offset) {
   Fragments fragments;
-  int64_t word = offset / 16; // of two left numbers, whose products are 16 terms
+  int64_t word = offset / 16; // of two left factors, whose products are 16 terms
   for (size_t eight = 0; eight < factors.right.size(); eight += 2) {
     Values fragment;
     for (bool upper : {false, true})
@@ -161,23 +163,23 @@ KernelLowering::Fragments KernelLowering::formTerms(const RunFactors &factors, i
 
 KernelLowering::Fragments KernelLowering::formRows(const Product &product, const FeatureRuns &runs,
                                                    const WarpTile &warpTile, Value term) {
-  auto expand = product.lhs.getDefiningOp<ExpandOp>();
-  Window source = *matricesOf(expand.getSource());
-  recordRead(source.storage, Grid());
-  Value first = e.known(e.add(number(expand.getFirst()), warpTile.row));
-  int64_t tilesOfRun = runs.lefts / 2;
+  auto monomials = product.lhs.getDefiningOp<MonomialsOp>();
+  Window source = *matricesOf(monomials.getSource());
+  recordRead(source.storage, ThreadElements());
+  Value first = e.orZero(e.add(toI32(monomials.getFirst()), warpTile.row));
+  int64_t tilesOfRun = runs.leftCount / 2;
   int64_t known = std::max<int64_t>(knownDivisor(first) / 16, 1);
   int64_t together = std::gcd(std::gcd(warpTile.rowTiles, tilesOfRun), known);
   bool byFeatures = rowsAreLines(source.storage, source.transposed);
 
   Fragments fragments;
   for (int64_t tile = 0; tile < warpTile.rowTiles; tile += together) {
-    Value feature = e.known(e.add(first, 16 * tile));
+    Value feature = e.orZero(e.add(first, 16 * tile));
     Value run = e.divide(feature, runs.features());
-    Value left = lookup(run, e.table(runs.left)), right = lookup(run, e.table(runs.right));
+    Value left = lookup(run, e.table(runs.leftRows)), right = lookup(run, e.table(runs.rightRows));
     Value weight = weightOf(runs, run);
     Value inEight = e.modulo(left, 8), leftEight = arith::SubIOp::create(e, left, inEight);
-    // Lanes 0 to 15 name the right numbers of 16 positions, the others eight left ones.
+    // Lanes 0 to 15 name the right factors of 16 positions, the others eight left ones.
     Value matrix = e.divide(lane, 8);
     Value row = e.select(e.less(matrix, 2), right, leftEight);
     Value column = e.add(term, e.multiply(e.modulo(matrix, 2), 8));
@@ -194,9 +196,9 @@ KernelLowering::Fragments KernelLowering::formRows(const Product &product, const
       Values fragment(4);
       for (int64_t odd = 0; odd < 2; ++odd)
         for (int64_t half = 0; half < 2; ++half) {
-          Value lefts = warp::ShuffleOp::create(e, warp::ShuffleMode::Index, loaded[2 + half],
-                                                e.add(from, 4 * (2 * i + odd)));
-          fragment[2 * half + odd] = warp::MultiplyPairsOp::create(e, loaded[half], lefts);
+          Value leftPair = warp::ShuffleOp::create(e, warp::ShuffleMode::Index, loaded[2 + half],
+                                                   e.add(from, 4 * (2 * i + odd)));
+          fragment[2 * half + odd] = warp::MultiplyPairsOp::create(e, loaded[half], leftPair);
         }
       fragments.high.push_back(fragment);
     }

@@ -32,12 +32,12 @@ std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
     return window;
   }
   if (auto read = value.getDefiningOp<ReadOp>()) {
-    auto copy = operandCopies.find(read.getBuffer());
-    if (copy == operandCopies.end())
+    auto copy = bf16Copies.find(read.getBuffer());
+    if (copy == bf16Copies.end())
       return std::nullopt;
     Window window;
     window.storage = copy->second;
-    window.row = number(read.getRow());
+    window.row = toI32(read.getRow());
     return window;
   }
   if (auto transpose = value.getDefiningOp<TransposeOp>()) {
@@ -50,12 +50,12 @@ std::optional<KernelLowering::Window> KernelLowering::windowOf(Value value) {
   std::optional<Window> window = slice ? windowOf(slice.getSource()) : std::nullopt;
   if (!window)
     return std::nullopt;
-  Value row = number(slice.getRow()), column = number(slice.getColumn());
+  Value row = toI32(slice.getRow()), column = toI32(slice.getColumn());
   if (window->transposed)
     std::swap(row, column);
-  Grid probe;
+  ThreadElements probe;
   (window->storage.columnMajor ? probe.rows : probe.columns).run = window->alignment;
-  Grid moved = shifted(probe, row, column);
+  ThreadElements moved = shifted(probe, row, column);
   window->alignment = (window->storage.columnMajor ? moved.rows : moved.columns).run;
   window->row = e.add(window->row, row);
   window->column = e.add(window->column, column);
@@ -80,8 +80,8 @@ bool KernelLowering::loadMatrices(const Product &product, bool isLhs, const Warp
   std::optional<Window> window = matricesOf(factor);
   if (!window)
     return false;
-  const Storage &storage = window->storage;
-  recordRead(storage, Grid());
+  const TileMemory &storage = window->storage;
+  recordRead(storage, ThreadElements());
   // Terms run along columns of A and rows of B, unless these are transposed on the way.
   bool termsAreColumns = isLhs && !product.lhsTransposed;
   termsAreColumns ^= window->transposed;
@@ -135,12 +135,12 @@ Values KernelLowering::evaluateFactor(const Product &product, bool isLhs, const 
   TileType type = tileType(factor);
   auto only = [](int64_t size, const Coordinates &all) { return size == 1 ? Coordinates() : all; };
   Coordinates rows = termsAreColumns ? outer : terms, columns = termsAreColumns ? terms : outer;
-  Grid grid;
-  grid.rows = only(type.getRows(), rows);
-  grid.columns = only(type.getColumns(), columns);
-  Values values = evaluate(factor, grid);
+  ThreadElements owned;
+  owned.rows = only(type.getRows(), rows);
+  owned.columns = only(type.getColumns(), columns);
+  Values values = evaluate(factor, owned);
   auto valueAt = [&](int64_t r, int64_t c) {
-    Value value = values[(type.getRows() == 1 ? 0 : r) * grid.columns.size() +
+    Value value = values[(type.getRows() == 1 ? 0 : r) * owned.columns.size() +
                          (type.getColumns() == 1 ? 0 : c)];
     auto first = [&](int64_t size, const Coordinates &all, int64_t i) {
       if (size == 1)
@@ -166,7 +166,7 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
   if (isLhs && !product.lhsTransposed && !product.lhsIsLower)
     if (std::optional<FeatureRuns> runs = runsToForm(product.lhs))
       return formRows(product, *runs, warpTile, term);
-  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  bool wide = residency.operandKind() == warp::OperandKind::TF32;
   Value group = e.divide(lane, 4), member = e.modulo(lane, 4);
   Coordinates outer, terms;
   outer.base = e.add(isLhs ? warpTile.row : warpTile.column, group);
@@ -199,7 +199,7 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
         }
         Value rounded = warp::RoundTf32Op::create(e, elements[0]);
         high.push_back(e.bits(rounded));
-        if (placement.splitsOperands()) {
+        if (residency.splitsOperands()) {
           Value rest = arith::SubFOp::create(e, elements[0], rounded);
           low.push_back(e.bits(warp::RoundTf32Op::create(e, rest)));
         }
@@ -212,7 +212,7 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
 
 // Registers of A go by halves of the terms in pairs, those of B one by one.
 void KernelLowering::maskTerms(Fragments &fragments, bool isLhs, Value term, Value bound) {
-  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  bool wide = residency.operandKind() == warp::OperandKind::TF32;
   Value first = e.add(e.multiply(e.modulo(lane, 4), wide ? 1 : 2), term);
   Value masks[2];
   for (int64_t half = 0; half < 2; ++half) {

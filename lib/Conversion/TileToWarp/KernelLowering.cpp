@@ -18,7 +18,7 @@ static constexpr int64_t kWorkspaceCapacity = int64_t(1) << 30;
 
 KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options,
                                const MemoryPlan &plan)
-    : kernel(kernel), options(options), plan(plan), placement(kernel, options.warps, plan),
+    : kernel(kernel), options(options), plan(plan), residency(kernel, options.warps, plan),
       e(kernel.getLoc(), kernel.getContext()),
       shared(kAlignment, options.sharedBytes, plan.sharedOffsets),
       workspace(kAlignment, kWorkspaceCapacity) {}
@@ -222,7 +222,7 @@ template <typename Division> LogicalResult KernelLowering::lowerDivision(Divisio
   }
   Value divisor = narrow(op.getRhs());
   if (!divisor)
-    divisor = number(op.getRhs());
+    divisor = toI32(op.getRhs());
   bool dependsOnProgram =
       llvm::any_of(programIndices, [&](const auto &entry) { return entry.first == op.getLhs(); });
   bindNarrow(op.getResult(), Division::create(e, dividend, divisor), dependsOnProgram);

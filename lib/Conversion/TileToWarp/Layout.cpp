@@ -10,8 +10,8 @@
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
-Storage Storage::of(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor) {
-  Storage storage;
+TileMemory TileMemory::of(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor) {
+  TileMemory storage;
   storage.element = element;
   storage.columnMajor = columnMajor;
   // Fragments are read whole.
@@ -26,12 +26,12 @@ Storage Storage::of(int64_t rows, int64_t columns, mlir::Type element, bool colu
   return storage;
 }
 
-WarpGrid WarpGrid::of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsCount) {
+WarpLayout WarpLayout::of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsCount) {
   int64_t rowTiles = roundUp(rows, 16) / 16, columnTiles = roundUp(columns, 16) / 8;
-  std::optional<WarpGrid> best;
-  auto rank = [&](const WarpGrid &grid) {
-    return std::pair(-grid.rowWarps * grid.columnWarps,
-                     fragmentWavefronts(grid.rowTiles, grid.columnTiles, lhsCount));
+  std::optional<WarpLayout> best;
+  auto rank = [&](const WarpLayout &layout) {
+    return std::pair(-layout.rowWarps * layout.columnWarps,
+                     fragmentWavefronts(layout.rowTiles, layout.columnTiles, lhsCount));
   };
   // Rows first: a warp that has whole rows reads each fragment of A once.
   for (int64_t rowWarps = warps; rowWarps; rowWarps /= 2) {
@@ -40,9 +40,9 @@ WarpGrid WarpGrid::of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsC
     int64_t columnWarps = warps / rowWarps;
     while (columnTiles % columnWarps)
       columnWarps /= 2;
-    WarpGrid grid{rowWarps, columnWarps, rowTiles / rowWarps, columnTiles / columnWarps};
-    if (!best || rank(grid) < rank(*best))
-      best = grid;
+    WarpLayout layout{rowWarps, columnWarps, rowTiles / rowWarps, columnTiles / columnWarps};
+    if (!best || rank(layout) < rank(*best))
+      best = layout;
   }
   return *best;
 }

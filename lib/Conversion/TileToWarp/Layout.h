@@ -17,7 +17,7 @@ namespace polyattn::tile_to_warp {
 enum class Space { Shared, Workspace };
 
 /// The memory of a tile or buffer: rows of `pitch` elements, or columns where `columnMajor`.
-struct Storage {
+struct TileMemory {
   Space space = Space::Shared;
   int64_t offset = 0; // bytes
   /// What this iteration of a loop adds to the offset: i32, null for nothing.
@@ -29,15 +29,15 @@ struct Storage {
   bool columnMajor = false;
   mlir::Type element;
 
-  /// How a tile lies, wherever that is.
-  static Storage of(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor);
+  /// The layout of a tile in memory, whatever its offset.
+  static TileMemory of(int64_t rows, int64_t columns, mlir::Type element, bool columnMajor);
   int64_t elementBytes() const { return element.getIntOrFloatBitWidth() / 8; }
   bool isVector() const { return rows == 1 || columns == 1; }
 };
 
-/// Two pieces of shared memory of `bytes` each, one after the other, that trade places after each
-/// iteration of a loop.
-struct Stages {
+/// Two adjacent buffers in shared memory of `bytes` each, which a loop swaps after each iteration:
+/// one is read while the other is filled.
+struct DoubleBuffer {
   int64_t offset = 0, bytes = 0;
 
   int64_t end() const { return offset + 2 * bytes; }
@@ -54,7 +54,7 @@ struct Coordinates {
   int64_t size() const { return offsets.size(); }
 };
 
-/// The part of a tile that the accumulators of one warp hold: 16 x 8 pieces, `rowTiles` x
+/// The part of a tile that the accumulators of one warp hold: 16 x 8 fragments, `rowTiles` x
 /// `columnTiles` of them.
 struct WarpTile {
   mlir::Value row, column; // i32, of the first element; the same in all lanes
@@ -69,26 +69,26 @@ struct WarpTile {
   int64_t shares() const { return rowTiles % sharers ? 1 : sharers; }
 };
 
-/// The elements that a thread computes: all pairs of a row and a column, row by row.
-struct Grid {
+/// The elements of a tile that a thread owns: all pairs of a row and a column, row by row.
+struct ThreadElements {
   Coordinates rows, columns;
   /// Set where these are accumulators of a product.
   std::optional<WarpTile> warpTile;
   /// Which thread has which element; none if that is not known.
   std::optional<ThreadLayout> layout;
-  /// Some warps have no part of their own, and read another's.
+  /// Some warps have no elements of their own and compute those of another warp again.
   bool isMirrored = false;
 
   int64_t size() const { return rows.size() * columns.size(); }
-  /// Its elements of one row.
-  Grid row(int64_t r) const {
-    Grid result = *this;
+  /// The thread's elements of one row.
+  ThreadElements row(int64_t r) const {
+    ThreadElements result = *this;
     result.rows.offsets = {rows.offsets[r]};
     result.rows.run = 1;
     return result;
   }
-  Grid transposed() const {
-    Grid result;
+  ThreadElements transposed() const {
+    ThreadElements result;
     result.rows = columns;
     result.columns = rows;
     return result;
@@ -102,13 +102,13 @@ inline int64_t fragmentWavefronts(int64_t rowTiles, int64_t columnTiles, int64_t
 }
 
 /// How the warps of a CTA share an M x N result.
-struct WarpGrid {
+struct WarpLayout {
   int64_t rowWarps, columnWarps; // their product is at most the number of warps
   int64_t rowTiles, columnTiles; // of each warp, 16 rows and 8 columns each
 
   /// All warps where possible, with as little to read as possible. `lhsCount` results are computed
   /// at once, of as many left factors.
-  static WarpGrid of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsCount = 1);
+  static WarpLayout of(int64_t rows, int64_t columns, int64_t warps, int64_t lhsCount = 1);
   int64_t registers() const { return rowTiles * columnTiles * 4; }
 };
 

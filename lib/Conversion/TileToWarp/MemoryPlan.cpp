@@ -6,32 +6,32 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryPlan.h"
-#include "Placement.h"
+#include "ResidencyAnalysis.h"
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-static Storage storageOf(BufferOp buffer, Type element) {
+static TileMemory storageOf(BufferOp buffer, Type element) {
   BufferType type = buffer.getResult().getType();
-  bool wholePieces = llvm::all_of(buffer->getUsers(), [](Operation *user) {
+  bool wholeFragments = llvm::all_of(buffer->getUsers(), [](Operation *user) {
     auto read = dyn_cast<ReadOp>(user);
     return !read || tileType(read.getResult()).getRows() % 16 == 0;
   });
-  return Storage::of(type.getRows() + (wholePieces ? 0 : 15), type.getColumns(), element,
-                     /*columnMajor=*/type.getColumns() == 1);
+  return TileMemory::of(type.getRows() + (wholeFragments ? 0 : 15), type.getColumns(), element,
+                        /*columnMajor=*/type.getColumns() == 1);
 }
 
-Storage polyattn::tile_to_warp::bufferStorage(BufferOp buffer) {
+TileMemory polyattn::tile_to_warp::bufferStorage(BufferOp buffer) {
   return storageOf(buffer, Float32Type::get(buffer.getContext()));
 }
 
-Storage polyattn::tile_to_warp::operandStorage(BufferOp buffer) {
+TileMemory polyattn::tile_to_warp::operandStorage(BufferOp buffer) {
   return storageOf(buffer, BFloat16Type::get(buffer.getContext()));
 }
 
-/// Vectors are small, and always near.
+/// Vectors are small, and always in shared memory.
 static SmallVector<BufferOp> statesOf(KernelOp kernel) {
   SmallVector<BufferOp> states;
   kernel.walk([&](BufferOp buffer) {
@@ -55,43 +55,43 @@ bool polyattn::tile_to_warp::endsWhereLoopBegins(BufferOp state) {
   return loop && !isUsedAfter(loop, state.getResult());
 }
 
-/// At most, of the weights that come before all loops.
+/// The most bytes that the weights before all loops may take.
 static int64_t weightBytesOf(KernelOp kernel) {
   int64_t bytes = 0;
   for (auto load : kernel.getBody().front().getOps<LoadOp>()) {
     TileType type = load.getResult().getType();
-    Storage storage = Storage::of(type.getRows(), type.getColumns(), type.getElementType(),
-                                  /*columnMajor=*/false);
+    TileMemory storage = TileMemory::of(type.getRows(), type.getColumns(), type.getElementType(),
+                                        /*columnMajor=*/false);
     bytes += roundUp(storage.bytes, 128);
   }
   return bytes;
 }
 
-MemoryPlan MemoryPlan::least(KernelOp kernel, const TileToWarpOptions &options, bool copies) {
+MemoryPlan MemoryPlan::minimal(KernelOp kernel, const TileToWarpOptions &options, bool copies) {
   MemoryPlan plan;
   for (BufferOp state : statesOf(kernel))
     if (!endsWhereLoopBegins(state))
-      plan.distantStates.insert(state);
+      plan.workspaceStates.insert(state);
   if (!copies)
     return plan;
-  Placement placement(kernel, options.warps, plan);
+  ResidencyAnalysis residency(kernel, options.warps, plan);
   for (BufferOp state : statesOf(kernel))
-    if (placement.isReadByProducts(state))
-      plan.operandCopies.insert(state);
+    if (residency.isReadByProducts(state))
+      plan.bf16Copies.insert(state);
   return plan;
 }
 
-void MemoryPlan::giveOut(KernelOp kernel, int64_t bytes) {
+void MemoryPlan::assignRemaining(KernelOp kernel, int64_t bytes) {
   bytes = std::max<int64_t>(bytes, 0);
   int64_t weights = weightBytesOf(kernel);
   for (BufferOp state : statesOf(kernel)) {
     // What a loop carries is read and written once.
     int64_t others = carryingLoop(state) ? weights : 0;
     int64_t needed = roundUp(bufferStorage(state).bytes, 128);
-    if (!distantStates.contains(state) || needed + others > bytes)
+    if (!workspaceStates.contains(state) || needed + others > bytes)
       continue;
     bytes -= needed;
-    distantStates.erase(state);
+    workspaceStates.erase(state);
   }
   weightBytes = bytes;
 }

@@ -19,31 +19,32 @@
 namespace polyattn::tile_to_warp {
 
 struct MemoryPlan {
-  /// Matrices of state that are in the workspace.
-  llvm::DenseSet<mlir::Operation *> distantStates;
+  /// Matrices of state that live in the workspace, in global memory.
+  llvm::DenseSet<mlir::Operation *> workspaceStates;
   /// States of which shared memory has a copy in bf16, as products read it.
-  llvm::DenseSet<mlir::Operation *> operandCopies;
-  /// What weights may take, those first that come first.
+  llvm::DenseSet<mlir::Operation *> bf16Copies;
+  /// The bytes of shared memory for weights, in program order.
   int64_t weightBytes = 0;
   /// Whether loops copy the next block while they compute on this one.
-  bool pipelinesCopies = false;
+  bool doubleBuffersLoads = false;
   /// Where tiles, buffers and stages are in shared memory, in the order in which the lowering asks;
   /// empty where each takes the lowest free place.
   std::vector<int64_t> sharedOffsets;
 
-  /// What a kernel takes at least: its tiles, and with `copies` those of all states that products
-  /// read. Without one, a tile of the state is copied for each product.
-  static MemoryPlan least(tile::KernelOp kernel, const TileToWarpOptions &options, bool copies);
-  /// Gives out what is left: to the states, which are read and written, then to the weights.
-  void giveOut(tile::KernelOp kernel, int64_t bytes);
+  /// The least that a kernel needs: its tiles, and with `copies` the bf16 copies of all states that
+  /// products read. Without such a copy a tile of the state is copied for each product.
+  static MemoryPlan minimal(tile::KernelOp kernel, const TileToWarpOptions &options, bool copies);
+  /// Assigns what is left of shared memory, to the states, which are read and written, then to the
+  /// weights.
+  void assignRemaining(tile::KernelOp kernel, int64_t bytes);
 };
 
-/// Whether nothing reads or writes a state after the loop that carries it has begun: what lies
-/// there from then on may be something else.
+/// Whether nothing reads or writes a state after the loop that carries it has begun: its memory is
+/// free from then on.
 bool endsWhereLoopBegins(tile::BufferOp state);
-/// Windows are read in whole pieces, also those at the end.
-Storage bufferStorage(tile::BufferOp buffer);
-Storage operandStorage(tile::BufferOp buffer);
+/// Windows are read in whole fragments, also those at the end.
+TileMemory bufferStorage(tile::BufferOp buffer);
+TileMemory operandStorage(tile::BufferOp buffer);
 
 } // namespace polyattn::tile_to_warp
 

@@ -26,7 +26,7 @@ namespace {
 struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   using TileToWarpBase::TileToWarpBase;
 
-  /// Four warps, one for each sub-core, have the longest rows and columns of pieces; eight where
+  /// Four warps, one for each sub-core, have the longest rows and columns of fragments; eight where
   /// what a loop carries would leave them too few registers for products.
   static int64_t chooseWarps(tile::KernelOp kernel) {
     int64_t most = 0;
@@ -51,8 +51,8 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return pack(trial.sharedRequests());
   }
 
-  /// The CTAs that a multiprocessor has place for, up to those that find registers: most kernels
-  /// take this many or more (docs/Kernels.md).
+  /// The CTAs whose shared memory fits a multiprocessor, up to as many as find registers: most
+  /// kernels take this many or more (docs/Kernels.md).
   static int64_t countCTAs(const TileToWarpOptions &options, int64_t sharedBytes) {
     int64_t registers =
         GPUDescription::warpSize * options.warps * GPUDescription::usualRegistersPerThread();
@@ -71,13 +71,13 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     if (failed(one))
       return failure();
     if (options.pipelineCopies) {
-      plan.pipelinesCopies = true;
+      plan.doubleBuffersLoads = true;
       FailureOr<PackedMemory> both = tryPlan(kernel, options, plan, kernels);
       if (failed(both))
         return failure();
-      plan.pipelinesCopies = both->bytes <= capacity &&
-                             countCTAs(options, both->bytes) >= countCTAs(options, one->bytes);
-      if (plan.pipelinesCopies)
+      plan.doubleBuffersLoads = both->bytes <= capacity &&
+                                countCTAs(options, both->bytes) >= countCTAs(options, one->bytes);
+      if (plan.doubleBuffersLoads)
         one = both;
     }
     // Where it does not fit, tiles that find no place are in the workspace.
@@ -93,7 +93,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     if (!options.warps)
       options.warps = chooseWarps(kernel);
     for (bool copies : {true, false}) {
-      MemoryPlan plan = MemoryPlan::least(kernel, options, copies);
+      MemoryPlan plan = MemoryPlan::minimal(kernel, options, copies);
       FailureOr<PackedMemory> tiles = tryPlan(kernel, options, plan, kernels);
       if (failed(tiles))
         return failure();
@@ -105,7 +105,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
       int64_t half = (options.sharedBytes - kReservedBytes) / 2;
       bool shares = options.warps <= 4 && taken <= half && !kernel.getCluster();
       int64_t capacity = shares ? half : options.sharedBytes;
-      plan.giveOut(kernel, capacity - taken);
+      plan.assignRemaining(kernel, capacity - taken);
       if (failed(finish(plan, kernel, options, capacity, kernels)))
         return failure();
       return KernelLowering(kernel, options, plan).run(kernels);

@@ -51,12 +51,12 @@ bool KernelLowering::isKnownAhead(LoadOp load, scf::ForOp loop, Pipeline &pipeli
 
 KernelLowering::Pipeline KernelLowering::collectCopies(scf::ForOp loop) {
   Pipeline pipeline;
-  int64_t &bytes = pipeline.stages.bytes;
+  int64_t &bytes = pipeline.doubleBuffer.bytes;
   for (auto load : loop.getBody()->getOps<LoadOp>()) {
     Value value = load.getResult();
-    if (value.use_empty() || placement.of(value) != Place::Memory)
+    if (value.use_empty() || residency.of(value) != Residency::Memory)
       continue;
-    Storage storage = storageFor(value);
+    TileMemory storage = storageFor(value);
     if (!canCopy(value, storage) || !isKnownAhead(load, loop, pipeline))
       continue;
     storage.offset = bytes;
@@ -67,7 +67,7 @@ KernelLowering::Pipeline KernelLowering::collectCopies(scf::ForOp loop) {
 }
 
 KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
-  if (!plan.pipelinesCopies)
+  if (!plan.doubleBuffersLoads)
     return Pipeline();
   Pipeline pipeline = collectCopies(loop);
   // The time of a loop around such a loop goes by inside that one.
@@ -76,10 +76,10 @@ KernelLowering::Pipeline KernelLowering::openPipeline(scf::ForOp loop) {
   });
   if (pipeline.tiles.empty() || inside.wasInterrupted())
     return Pipeline();
-  std::optional<int64_t> place = shared.allocate(2 * pipeline.stages.bytes);
+  std::optional<int64_t> place = shared.allocate(2 * pipeline.doubleBuffer.bytes);
   if (!place)
     return Pipeline();
-  pipeline.stages.offset = *place;
+  pipeline.doubleBuffer.offset = *place;
   for (auto &[value, storage] : pipeline.tiles) {
     storage.offset += *place;
     pipelined.insert(value);
@@ -104,7 +104,7 @@ void KernelLowering::startFirstCopies(Pipeline &pipeline, scf::ForOp loop) {
 }
 
 Value KernelLowering::startNextCopies(Pipeline &pipeline, scf::ForOp loop, scf::ForOp lowered) {
-  // In bytes: which stage this iteration has.
+  // The offset in bytes of this iteration's buffer.
   Value stage = lowered.getRegionIterArgs().back();
   beginPhase();
   Pipeline next = pipeline;
@@ -112,7 +112,7 @@ Value KernelLowering::startNextCopies(Pipeline &pipeline, scf::ForOp loop, scf::
   for (auto [tile, ahead] : llvm::zip(pipeline.tiles, next.tiles)) {
     tile.second.shift = stage;
     ahead.second.shift = back;
-    ahead.second.offset += pipeline.stages.bytes;
+    ahead.second.offset += pipeline.doubleBuffer.bytes;
     // This iteration's copies are there before others start: to wait for all is to wait for these.
     barriers.access(tile.second, /*isWrite=*/false, /*layout=*/std::nullopt);
   }
@@ -124,5 +124,5 @@ Value KernelLowering::startNextCopies(Pipeline &pipeline, scf::ForOp loop, scf::
     storages[value] = storage;
     computed.insert(value);
   }
-  return arith::SubIOp::create(e, e.i32(pipeline.stages.bytes), stage);
+  return arith::SubIOp::create(e, e.i32(pipeline.doubleBuffer.bytes), stage);
 }

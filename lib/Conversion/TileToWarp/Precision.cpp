@@ -31,7 +31,8 @@ static SmallVector<Product> productsOf(KernelOp kernel) {
   return products;
 }
 
-/// Memory holds bf16 where products are multiplied in it (Placement); values are never of 16 bits.
+/// Memory holds bf16 where products are multiplied in it (ResidencyAnalysis); values are never of
+/// 16 bits.
 static LogicalResult checkElements(KernelOp kernel) {
   WalkResult checked = kernel.walk([](Operation *op) -> WalkResult {
     for (Value result : op->getResults())
@@ -84,7 +85,8 @@ std::pair<warp::OperandKind, bool> tile_to_warp::operandsOf(KernelOp kernel) {
     return {bf16 ? warp::OperandKind::BF16 : warp::OperandKind::TF32,
             matrices->precision == Precision::SplitTF32};
   }
-  // Else they serve vectors, where all of these may be cut in two bf16.
+  // Without products of matrices the tensor cores serve sums and products of vectors, in two bf16
+  // unless one of these wants f32.
   bool f32 = llvm::any_of(products, [](const Product &p) { return p.precision == Precision::F32; });
   return {f32 ? warp::OperandKind::TF32 : warp::OperandKind::BF16, false};
 }

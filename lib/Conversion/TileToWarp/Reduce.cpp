@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Grids.h"
 #include "KernelLowering.h"
+#include "ThreadElements.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -104,7 +104,7 @@ void KernelLowering::reduceInto(Value vector, Reduction reduction,
                                 function_ref<Value(Value, Value)> finish) {
   TileType type = tileType(vector);
   int64_t length = type.getRows() * type.getColumns();
-  Storage storage = allocateFor(vector);
+  TileMemory storage = allocateFor(vector);
   int64_t outputs = storage.rows * storage.columns;
   auto inside = [&](Value i) {
     return outputs == length ? i : e.createOrFold<arith::MinSIOp>(i, e.i32(length - 1));
@@ -116,10 +116,10 @@ void KernelLowering::reduceInto(Value vector, Reduction reduction,
     result = finish(inside(i), result);
     if (outputs != length)
       result = e.select(e.less(i, length), result, e.f32(0));
-    Grid grid;
-    (storage.rows == 1 ? grid.columns : grid.rows).base = i;
-    recordWrite(storage, grid);
-    storeElements(storage, grid, result);
+    ThreadElements owned;
+    (storage.rows == 1 ? owned.columns : owned.rows).base = i;
+    recordWrite(storage, owned);
+    storeElements(storage, owned, result);
   });
   computed.insert(vector);
 }
@@ -131,9 +131,9 @@ static Coordinates only(Value i) {
 }
 
 void KernelLowering::lowerReduce(ReduceOp reduce) {
-  if (AccumulateOp update = updateBeside(reduce)) {
+  if (AccumulateOp update = updateToFuse(reduce)) {
     lowerAccumulate(update, reduce);
-    early.insert(update);
+    emittedEarly.insert(update);
     return;
   }
   Value input = reduce.getInput();
@@ -141,7 +141,7 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
     beginPhase();
     return reduceInto(
         reduce.getResult(),
-        productReduction(matrix, /*transposed=*/false, weights, number(reduce.getBound())),
+        productReduction(matrix, /*transposed=*/false, weights, toI32(reduce.getBound())),
         [](Value, Value result) { return result; });
   }
   TileType type = tileType(input);
@@ -155,18 +155,18 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
   beginPhase();
   Reduction reduction;
   reduction.length = ofRows ? type.getRows() : type.getColumns();
-  reduction.bound = number(reduce.getBound());
+  reduction.bound = toI32(reduce.getBound());
   reduction.kind = reduce.getKind();
   reduction.alongLines = isVector(input) || liesByRows(input) != ofRows;
   reduction.terms = [&](Value i, const Coordinates &k) {
-    Grid grid;
-    grid.rows = ofRows ? k : only(i);
-    grid.columns = ofRows ? only(i) : k;
+    ThreadElements owned;
+    owned.rows = ofRows ? k : only(i);
+    owned.columns = ofRows ? only(i) : k;
     if (type.getRows() == 1)
-      grid.rows = Coordinates();
+      owned.rows = Coordinates();
     if (type.getColumns() == 1)
-      grid.columns = Coordinates();
-    Values values = evaluate(input, grid);
+      owned.columns = Coordinates();
+    Values values = evaluate(input, owned);
     if (isWhole)
       return values;
     for (auto [offset, value] : llvm::enumerate(values)) {
@@ -191,15 +191,15 @@ KernelLowering::Reduction KernelLowering::productReduction(Value matrix, bool tr
   reduction.bound = bound;
   reduction.alongLines = isVector(matrix) || liesByRows(matrix) != transposed;
   reduction.terms = [=](Value i, const Coordinates &k) {
-    Grid grid, vectorGrid;
-    (transposed ? grid.columns : grid.rows) = only(i);
-    (transposed ? grid.rows : grid.columns) = k;
-    (vectorType.getRows() == 1 ? vectorGrid.columns : vectorGrid.rows) = k;
+    ThreadElements owned, vectorOwned;
+    (transposed ? owned.columns : owned.rows) = only(i);
+    (transposed ? owned.rows : owned.columns) = k;
+    (vectorType.getRows() == 1 ? vectorOwned.columns : vectorOwned.rows) = k;
     if (type.getRows() == 1)
-      grid.rows = Coordinates();
+      owned.rows = Coordinates();
     if (type.getColumns() == 1)
-      grid.columns = Coordinates();
-    Values products = evaluate(matrix, grid), factors = evaluate(vector, vectorGrid);
+      owned.columns = Coordinates();
+    Values products = evaluate(matrix, owned), factors = evaluate(vector, vectorOwned);
     products.resize(k.size(), products[0]);
     factors.resize(k.size(), factors[0]);
     for (auto [product, factor] : llvm::zip(products, factors))
@@ -215,7 +215,7 @@ KernelLowering::Reduction KernelLowering::productReduction(Value matrix, bool tr
 // One of the factors is a vector, or both are: [1 x K] [K x N], [M x K] [K x 1].
 void KernelLowering::lowerVectorProduct(DotOp dot) {
   bool isRow = dot.getResult().getType().getRows() == 1;
-  Value bound = number(dot.getBound());
+  Value bound = toI32(dot.getBound());
   beginPhase();
   Reduction reduction =
       isRow ? productReduction(dot.getRhs(), /*transposed=*/true, dot.getLhs(), bound)
@@ -228,7 +228,7 @@ void KernelLowering::lowerVectorProduct(DotOp dot) {
     reduction.terms = [this, all = reduction.terms](Value i, const Coordinates &k) {
       Values terms = all(i, k);
       for (auto [offset, term] : llvm::zip(k.offsets, terms))
-        term = e.select(e.less(i, e.known(e.add(k.base, offset))), e.f32(0), term);
+        term = e.select(e.less(i, e.orZero(e.add(k.base, offset))), e.f32(0), term);
       return terms;
     };
   }
@@ -240,22 +240,22 @@ void KernelLowering::lowerVectorProduct(DotOp dot) {
 }
 
 void KernelLowering::lowerVectorAccumulate(AccumulateOp op) {
-  Storage storage = storages[op.getBuffer()];
-  Value row = number(op.getRow());
+  TileMemory storage = storages[op.getBuffer()];
+  Value row = toI32(op.getRow());
   beginPhase();
   Reduction reduction =
-      productReduction(op.getLhs(), /*transposed=*/false, op.getRhs(), number(op.getBound()));
+      productReduction(op.getLhs(), /*transposed=*/false, op.getRhs(), toI32(op.getBound()));
   if (op.multipliesIn() == Precision::F32) // not on tensor cores
     reduction.matrix = Value();
   reduceEach(reduction, [&](Value i, Value sum, const ThreadLayout &layout) {
-    Grid grid;
-    grid.rows.base = i;
-    grid.layout = layout;
-    grid = shifted(grid, row, {});
-    Value old = loadElements(storage, grid)[0];
+    ThreadElements owned;
+    owned.rows.base = i;
+    owned.layout = layout;
+    owned = shifted(owned, row, {});
+    Value old = loadElements(storage, owned)[0];
     if (op.getFactor())
       old = arith::MulFOp::create(e, old, evaluateAt(op.getFactor(), {}, {}));
-    recordWrite(storage, grid);
-    storeElements(storage, grid, arith::AddFOp::create(e, old, sum).getResult());
+    recordWrite(storage, owned);
+    storeElements(storage, owned, arith::AddFOp::create(e, old, sum).getResult());
   });
 }

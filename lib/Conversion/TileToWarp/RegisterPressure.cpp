@@ -37,7 +37,7 @@ static Value registerOf(Value value) {
   return isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()) ? Value() : value;
 }
 
-/// From the end of a kernel to its beginning.
+/// Walks a kernel backwards, from its end to its beginning.
 class RegisterPressure::Walk {
 public:
   explicit Walk(RegisterPressure &pressure) : pressure(pressure) {}

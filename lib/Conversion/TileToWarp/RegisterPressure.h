@@ -24,7 +24,7 @@ public:
   int64_t most() const { return mostInKernel; }
   /// The most inside a loop or a branch, with what lives on behind it.
   int64_t within(mlir::Operation *op) const { return mostWithin.lookup(op); }
-  /// Of a value's type.
+  /// The registers of a value's type.
   static int64_t registersOf(mlir::Type type);
 
 private:

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Grids.h"
 #include "KernelLowering.h"
+#include "ThreadElements.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -29,12 +29,12 @@ Values KernelLowering::vectorFragment(Value vector, Value term) {
   k.offsets = {0, 1, 8, 9};
   k.run = 2;
   TileType type = tileType(vector);
-  Grid grid;
+  ThreadElements owned;
   if (type.getColumns() > 1)
-    grid.columns = k;
+    owned.columns = k;
   else if (type.getRows() > 1)
-    grid.rows = k;
-  Values elements = evaluate(vector, grid);
+    owned.rows = k;
+  Values elements = evaluate(vector, owned);
   // One number has no neighbours.
   if (elements.size() == 1)
     elements = {e.select(e.less(k.base, 1), elements[0], e.f32(0)), e.f32(0), e.f32(0), e.f32(0)};
@@ -86,7 +86,7 @@ void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTi
 
 bool KernelLowering::reduceByProducts(const Reduction &reduction, WriteSum write) {
   if (!reduction.matrix || reduction.kind != ReduceKind::Add ||
-      placement.operandKind() != warp::OperandKind::BF16 ||
+      residency.operandKind() != warp::OperandKind::BF16 ||
       !(matricesOf(reduction.matrix) || runsToForm(reduction.matrix)))
     return false;
   Product product;
@@ -94,7 +94,8 @@ bool KernelLowering::reduceByProducts(const Reduction &reduction, WriteSum write
   product.lhsTransposed = reduction.transposed;
   product.bound = reduction.bound;
   product.terms = reduction.length;
-  // Kept tiles have zeros in their padding; windows of them have what comes next.
+  // Tiles in memory have zeros in their padding; windows of them have the elements behind the
+  // window.
   if (!product.bound && reduction.length % 16 && !computed.contains(reduction.matrix))
     product.bound = e.i32(reduction.length);
   auto layout = ThreadLayout::rowSums(options.warps, reduction.outputs);
@@ -114,7 +115,7 @@ bool KernelLowering::reduceByProducts(const Reduction &reduction, WriteSum write
 }
 
 //===----------------------------------------------------------------------===//
-// Beside a product
+// Row sums fused with a product
 //===----------------------------------------------------------------------===//
 
 /// Whether a value can be read at `point`: it was computed, or is a window of what is there.
@@ -129,12 +130,12 @@ static bool isThereAt(Value value, Operation *point, const DenseSet<Value> &comp
 /// All warps have a part of the product, and so of the sums.
 bool KernelLowering::canHaveRowSums(DotOp dot) {
   TileType type = dot.getResult().getType();
-  WarpGrid warps = WarpGrid::of(type.getRows(), type.getColumns(), options.warps);
-  return placement.operandKind() == warp::OperandKind::BF16 &&
+  WarpLayout warps = WarpLayout::of(type.getRows(), type.getColumns(), options.warps);
+  return residency.operandKind() == warp::OperandKind::BF16 &&
          warps.rowWarps * warps.columnWarps == options.warps;
 }
 
-DotOp KernelLowering::vectorProductBeside(DotOp dot) {
+DotOp KernelLowering::vectorProductToFuse(DotOp dot) {
   if (!dot.getLhsTransposed() || !canHaveRowSums(dot))
     return {};
   for (Operation *user : dot.getLhs().getUsers()) {
@@ -153,16 +154,16 @@ DotOp KernelLowering::vectorProductBeside(DotOp dot) {
 }
 
 /// Whether the sums over columns come with a product that has their matrix as its left factor.
-static bool canComeBeside(ReduceOp reduce) {
+static bool canFuse(ReduceOp reduce) {
   return addsColumns(reduce) && tileType(ColumnSum::of(reduce).matrix).getRows() % 16 == 0;
 }
 
-ReduceOp KernelLowering::columnSumBeside(DotOp dot) {
+ReduceOp KernelLowering::columnSumToFuse(DotOp dot) {
   if (dot.getLhsTransposed() || !canHaveRowSums(dot))
     return {};
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
     auto reduce = dyn_cast<ReduceOp>(op);
-    if (!reduce || computed.contains(reduce.getResult()) || !canComeBeside(reduce))
+    if (!reduce || computed.contains(reduce.getResult()) || !canFuse(reduce))
       continue;
     auto [matrix, weights] = ColumnSum::of(reduce);
     if (matrix == dot.getLhs() && reduce.getBound() == dot.getBound() &&
@@ -173,16 +174,16 @@ ReduceOp KernelLowering::columnSumBeside(DotOp dot) {
 }
 
 KernelLowering::RowSums KernelLowering::rowSumsInto(Value result, Value vector, Value initial) {
-  Storage storage = allocateFor(result);
+  TileMemory storage = allocateFor(result);
   computed.insert(result);
   bool isRow = tileType(result).getRows() == 1;
   auto write = [this, storage, isRow, initial](Value i, Value sum) {
     if (initial)
       sum = arith::AddFOp::create(e, evaluateAt(initial, {}, i), sum);
-    Grid grid;
-    (isRow ? grid.columns : grid.rows).base = i;
-    recordWrite(storage, grid);
-    storeElements(storage, grid, sum);
+    ThreadElements owned;
+    (isRow ? owned.columns : owned.rows).base = i;
+    recordWrite(storage, owned);
+    storeElements(storage, owned, sum);
   };
   return {vector, tileType(result).getRows() * tileType(result).getColumns(), write};
 }
@@ -195,9 +196,9 @@ KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
   return rowSumsInto(reduce.getResult(), ColumnSum::of(reduce).weights, /*initial=*/Value());
 }
 
-AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
+AccumulateOp KernelLowering::updateToFuse(ReduceOp reduce) {
   auto [matrix, weights] = ColumnSum::of(reduce);
-  if (placement.operandKind() != warp::OperandKind::BF16 || !canComeBeside(reduce))
+  if (residency.operandKind() != warp::OperandKind::BF16 || !canFuse(reduce))
     return {};
   // The update comes earlier than the program has it: nothing on the way may know its buffer.
   auto mayMove = [&](AccumulateOp update) {
@@ -205,7 +206,7 @@ AccumulateOp KernelLowering::updateBeside(ReduceOp reduce) {
       user = reduce->getBlock()->findAncestorOpInBlock(*user);
       if (!user || user == update || update->isBeforeInBlock(user))
         return true;
-      Operation *last = isa<ReadOp>(user) ? placement.lastUse(user->getResult(0)) : user;
+      Operation *last = isa<ReadOp>(user) ? residency.lastUse(user->getResult(0)) : user;
       return last != reduce && last->isBeforeInBlock(reduce);
     });
   };

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Equal layouts give each element to the same thread, which needs no barrier between what it does
-// with the element in one phase and in the next. Grids.h computes a thread's elements from a
-// layout.
+// with the element in one phase and in the next. ThreadElements.h computes a thread's elements from
+// a layout.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_LIB_CONVERSION_TILETOWARP_THREADLAYOUT_H
@@ -24,16 +24,14 @@ struct ThreadLayout {
     /// `run` neighbours along a line for each thread, line after line; behind the last thread comes
     /// the first one again.
     Runs,
-    /// The accumulators of a product: `rowWarps` x `columnWarps` warps with as many 16 x 8 pieces
-    /// each.
+    /// The accumulators of a product: `rowWarps` x `columnWarps` warps with as many 16 x 8
+    /// fragments each.
     Accumulators,
     /// A vector, each element in the first of `lanes` lanes. With `neighbours` these are next to
-    /// each
-    /// other, else as far apart as a warp allows.
+    /// each other, else as far apart as a warp allows.
     LaneSums,
     /// A vector, 16 elements for each warp, warp after warp, in the lanes that have the first
-    /// column
-    /// of accumulators.
+    /// column of accumulators.
     RowSums,
   };
 

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Grids.h"
 #include "KernelLowering.h"
+#include "ThreadElements.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -29,14 +29,14 @@ static constexpr int32_t kCarry = 0x00800000, kCarries = 0x00800080;
 static constexpr int32_t kSign = int32_t(0x80000000), kSigns = int32_t(0x80008000);
 
 Values KernelLowering::multiplyTriangle(ArrayRef<Product> products, const WarpTile &warpTile,
-                                        Values sums, AddTerms addTerms) {
-  int64_t step = placement.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
+                                        Values accumulators, AddTerms addTerms) {
+  int64_t step = residency.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
   int64_t rows = 16 * warpTile.rowTiles;
   // What all rows of the warp see: the terms before its first row, whose number is a multiple of
   // that of its rows.
-  Value row = e.known(warpTile.row);
+  Value row = e.orZero(warpTile.row);
   if (!isConstantIntValue(row, 0)) {
-    auto loop = scf::ForOp::create(e, e.i32(0), row, e.i32(rows), sums);
+    auto loop = scf::ForOp::create(e, e.i32(0), row, e.i32(rows), accumulators);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
     Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
@@ -44,17 +44,17 @@ Values KernelLowering::multiplyTriangle(ArrayRef<Product> products, const WarpTi
     for (int64_t offset = 0; offset < rows; offset += step)
       seen = addTerms(e.add(term, offset), seen, 0, nullptr);
     scf::YieldOp::create(e, seen);
-    sums = Values(loop.getResults());
+    accumulators = Values(loop.getResults());
   }
   Value badTerms = e.i32(0);
   for (int64_t offset = 0; offset < rows; offset += step)
-    sums = addTerms(e.add(row, offset), sums, offset / 16, &badTerms);
-  return Values(
-      e.when(hasBadTerms(badTerms), sums, [&] { return addBadTerms(products, warpTile, sums); }));
+    accumulators = addTerms(e.add(row, offset), accumulators, offset / 16, &badTerms);
+  return Values(e.when(hasBadTerms(badTerms), accumulators,
+                       [&] { return addBadTerms(products, warpTile, accumulators); }));
 }
 
 void KernelLowering::leaveBadTerms(Fragments &fragments, Value &seen) {
-  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  bool wide = residency.operandKind() == warp::OperandKind::TF32;
   auto carriesOf = [&](Value word) -> Value {
     Value exponents = arith::AndIOp::create(e, word, e.i32(wide ? kExponent : kExponents));
     Value carries = arith::AddIOp::create(e, exponents, e.i32(wide ? kCarry : kCarries));
@@ -82,7 +82,7 @@ void KernelLowering::leaveBadTerms(Fragments &fragments, Value &seen) {
 }
 
 Value KernelLowering::hasBadTerms(Value seen) {
-  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  bool wide = residency.operandKind() == warp::OperandKind::TF32;
   Value signs = arith::AndIOp::create(e, seen, e.i32(wide ? kSign : kSigns));
   Value mine = arith::CmpIOp::create(e, arith::CmpIPredicate::ne, signs, e.i32(0));
   return warp::AnyOp::create(e, mine);
@@ -90,7 +90,7 @@ Value KernelLowering::hasBadTerms(Value seen) {
 
 Value KernelLowering::isBadTerm(Value term) {
   // Rounded as in the product.
-  bool wide = placement.operandKind() == warp::OperandKind::TF32;
+  bool wide = residency.operandKind() == warp::OperandKind::TF32;
   Value word = wide ? e.bits(warp::RoundTf32Op::create(e, term))
                     : warp::PackOp::create(e, warp::OperandKind::BF16, e.f32(0), term);
   Value exponent = arith::AndIOp::create(e, word, e.i32(kExponent));
@@ -98,36 +98,36 @@ Value KernelLowering::isBadTerm(Value term) {
 }
 
 Values KernelLowering::addBadTerms(ArrayRef<Product> products, const WarpTile &warpTile,
-                                   Values sums) {
+                                   Values accumulators) {
   const Product &first = products.front();
-  Value begin = e.known(warpTile.row), end = e.add(begin, 16 * warpTile.rowTiles);
+  Value begin = e.orZero(warpTile.row), end = e.add(begin, 16 * warpTile.rowTiles);
   end = e.createOrFold<arith::MinSIOp>(end, first.bound ? first.bound : e.i32(first.terms));
-  auto loop = scf::ForOp::create(e, begin, end, e.i32(1), sums);
+  auto loop = scf::ForOp::create(e, begin, end, e.i32(1), accumulators);
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(loop.getBody());
   Value term = loop.getInductionVar();
-  Grid grid = gridOfAccumulators(e, warpTile, lane);
+  ThreadElements owned = elementsOfAccumulators(e, warpTile, lane);
   SmallVector<Values> weights;
   for (const Product &product : products) {
-    Grid left;
-    (product.lhsTransposed ? left.columns : left.rows) = grid.rows;
+    ThreadElements left;
+    (product.lhsTransposed ? left.columns : left.rows) = owned.rows;
     (product.lhsTransposed ? left.rows : left.columns).base = term;
     weights.push_back(evaluate(product.lhs, left));
   }
   Values isAbove;
-  for (int64_t offset : grid.rows.offsets)
-    isAbove.push_back(e.less(e.add(grid.rows.base, offset), term));
+  for (int64_t offset : owned.rows.offsets)
+    isAbove.push_back(e.less(e.add(owned.rows.base, offset), term));
   Values added(loop.getRegionIterArgs());
   // One column after another: few registers wait.
-  int64_t columns = grid.columns.size();
+  int64_t columns = owned.columns.size();
   for (int64_t column = 0; column < columns; ++column) {
-    Grid right;
+    ThreadElements right;
     right.rows.base = term;
-    right.columns.base = e.add(grid.columns.base, grid.columns.offsets[column]);
+    right.columns.base = e.add(owned.columns.base, owned.columns.offsets[column]);
     Value value = evaluate(first.rhs, right)[0], isBad = isBadTerm(value);
     for (size_t p = 0; p < products.size(); ++p)
-      for (int64_t row = 0; row < grid.rows.size(); ++row) {
-        Value &sum = added[(p * grid.rows.size() + row) * columns + column];
+      for (int64_t row = 0; row < owned.rows.size(); ++row) {
+        Value &sum = added[(p * owned.rows.size() + row) * columns + column];
         Value more = arith::MulFOp::create(e, weights[p][row], value);
         more = arith::AddFOp::create(e, sum, more);
         sum = e.select(isBad, e.select(isAbove[row], sum, more), sum);

@@ -13,43 +13,43 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-void KernelLowering::writeTile(Value value, const Storage &storage, int64_t firstRow,
+void KernelLowering::writeTile(Value value, const TileMemory &storage, int64_t firstRow,
                                int64_t paddedRows, int64_t paddedColumns) {
   if (auto slice = value.getDefiningOp<SliceOp>();
-      slice && !computed.contains(value) && placement.leavesSource(slice))
+      slice && !computed.contains(value) && residency.leavesSource(slice))
     return writeWindow(slice, storage);
   TileType type = tileType(value);
-  // Accumulators cover whole pieces, which may be more than there is place for.
+  // Accumulators cover whole fragments, which may be more than the memory has.
   bool tooMany = roundUp(type.getRows(), 16) > paddedRows;
-  auto body = [&](const Grid &grid, Value condition) {
-    Values values = padded(value, grid, evaluate(value, grid));
-    recordWrite(storage, firstRow ? Grid() : grid);
-    int64_t limit = grid.warpTile && tooMany ? paddedRows : 0;
-    storeRows(storage, grid, values, firstRow ? e.i32(firstRow) : Value(), limit, condition);
+  auto body = [&](const ThreadElements &owned, Value condition) {
+    Values values = padded(value, owned, evaluate(value, owned));
+    recordWrite(storage, firstRow ? ThreadElements() : owned);
+    int64_t limit = owned.warpTile && tooMany ? paddedRows : 0;
+    storeRows(storage, owned, values, firstRow ? e.i32(firstRow) : Value(), limit, condition);
   };
   if (forProducts(value, body))
     return;
   int64_t bytes = readsWideElements(value) ? 4 : storage.elementBytes();
   int64_t run = storage.isVector() ? 1 : 16 / bytes;
-  forCopyGrids(paddedRows, paddedColumns, storage.columnMajor, run, body);
+  forCopyRuns(paddedRows, paddedColumns, storage.columnMajor, run, body);
 }
 
-void KernelLowering::writeWindow(SliceOp window, const Storage &storage) {
+void KernelLowering::writeWindow(SliceOp window, const TileMemory &storage) {
   TileType type = window.getResult().getType();
   int64_t lines = storage.columnMajor ? type.getColumns() : type.getRows();
   int64_t along = storage.columnMajor ? type.getRows() : type.getColumns();
   // Each run of elements is inside or behind the window, as a whole.
   int64_t run = std::gcd<int64_t>(along, storage.isVector() ? 1 : 16 / storage.elementBytes());
-  forCopyGrids(storage.rows, storage.columns, storage.columnMajor, run,
-               [&](const Grid &grid, Value condition) {
-                 const Coordinates &line = storage.columnMajor ? grid.columns : grid.rows;
-                 const Coordinates &inLine = storage.columnMajor ? grid.rows : grid.columns;
-                 Value inside = e.both(e.less(line.base, lines), e.less(inLine.base, along));
-                 Values values = e.when(inside, Values(grid.size(), e.f32(0)),
-                                        [&] { return evaluate(window.getResult(), grid); });
-                 recordWrite(storage, grid);
-                 e.when(condition, [&] { storeElements(storage, grid, values); });
-               });
+  forCopyRuns(storage.rows, storage.columns, storage.columnMajor, run,
+              [&](const ThreadElements &owned, Value condition) {
+                const Coordinates &line = storage.columnMajor ? owned.columns : owned.rows;
+                const Coordinates &inLine = storage.columnMajor ? owned.rows : owned.columns;
+                Value inside = e.both(e.less(line.base, lines), e.less(inLine.base, along));
+                Values values = e.when(inside, Values(owned.size(), e.f32(0)),
+                                       [&] { return evaluate(window.getResult(), owned); });
+                recordWrite(storage, owned);
+                e.when(condition, [&] { storeElements(storage, owned, values); });
+              });
 }
 
 /// Whether f32 in memory is read for it: 16 bytes at a time then are four elements, and the next
@@ -68,23 +68,23 @@ bool KernelLowering::readsWideElements(Value value) {
 void KernelLowering::keepInRegisters(Value value, Value owner) {
   TileType type = tileType(owner);
   beginPhase();
-  registers[owner] = evaluate(value, accumulatorGrid(type.getRows(), type.getColumns()));
+  registers[owner] = evaluate(value, accumulatorElements(type.getRows(), type.getColumns()));
   computed.insert(owner);
 }
 
-Values KernelLowering::padded(Value tile, const Grid &grid, Values values) {
+Values KernelLowering::padded(Value tile, const ThreadElements &owned, Values values) {
   TileType type = tileType(tile);
   bool rows = type.getRows() != 1 && type.getRows() % 16;
   bool columns = type.getColumns() != 1 && type.getColumns() % 16;
   if (!rows && !columns)
     return values;
-  for (auto [r, row] : llvm::enumerate(grid.rows.offsets)) {
-    Value insideRow = rows ? e.less(e.add(grid.rows.base, row), type.getRows()) : Value();
-    for (auto [c, column] : llvm::enumerate(grid.columns.offsets)) {
+  for (auto [r, row] : llvm::enumerate(owned.rows.offsets)) {
+    Value insideRow = rows ? e.less(e.add(owned.rows.base, row), type.getRows()) : Value();
+    for (auto [c, column] : llvm::enumerate(owned.columns.offsets)) {
       Value inside =
-          columns ? e.both(insideRow, e.less(e.add(grid.columns.base, column), type.getColumns()))
+          columns ? e.both(insideRow, e.less(e.add(owned.columns.base, column), type.getColumns()))
                   : insideRow;
-      Value &value = values[r * grid.columns.size() + c];
+      Value &value = values[r * owned.columns.size() + c];
       value = e.select(inside, value, e.f32(0));
     }
   }
@@ -95,7 +95,7 @@ Values KernelLowering::padded(Value tile, const Grid &grid, Values values) {
 // Memory of the kernel
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::storeRun(const Storage &storage, Value address, ValueRange values) {
+void KernelLowering::storeRun(const TileMemory &storage, Value address, ValueRange values) {
   Value word = e.pack(storage.element, values);
   if (storage.space == Space::Shared)
     warp::StoreSharedOp::create(e, word, address);
@@ -103,8 +103,9 @@ void KernelLowering::storeRun(const Storage &storage, Value address, ValueRange 
     warp::StoreGlobalOp::create(e, word, workspacePointer, e.toI64Address(address));
 }
 
-void KernelLowering::storeElements(const Storage &storage, const Grid &grid, ValueRange values) {
-  forRuns(storage, grid, [&](Value address, ArrayRef<int64_t> elements) {
+void KernelLowering::storeElements(const TileMemory &storage, const ThreadElements &owned,
+                                   ValueRange values) {
+  forRuns(storage, owned, [&](Value address, ArrayRef<int64_t> elements) {
     Values words;
     for (int64_t element : elements)
       words.push_back(values[element]);
@@ -112,30 +113,30 @@ void KernelLowering::storeElements(const Storage &storage, const Grid &grid, Val
   });
 }
 
-void KernelLowering::storeRows(const Storage &storage, const Grid &grid, ValueRange values,
-                               Value shift, int64_t limit, Value condition) {
+void KernelLowering::storeRows(const TileMemory &storage, const ThreadElements &owned,
+                               ValueRange values, Value shift, int64_t limit, Value condition) {
   if (!limit) {
-    e.when(condition, [&] { storeElements(storage, shifted(grid, shift, {}), values); });
+    e.when(condition, [&] { storeElements(storage, shifted(owned, shift, {}), values); });
     return;
   }
-  for (auto [r, offset] : llvm::enumerate(grid.rows.offsets)) {
-    Grid line = grid.row(r);
-    Value inside = e.less(e.add(grid.rows.base, offset), limit);
-    ValueRange part = values.slice(r * grid.columns.size(), grid.columns.size());
+  for (auto [r, offset] : llvm::enumerate(owned.rows.offsets)) {
+    ThreadElements line = owned.row(r);
+    Value inside = e.less(e.add(owned.rows.base, offset), limit);
+    ValueRange part = values.slice(r * owned.columns.size(), owned.columns.size());
     e.when(e.both(condition, inside),
            [&] { storeElements(storage, shifted(line, shift, {}), part); });
   }
 }
 
-void KernelLowering::storeBuffer(Value buffer, const Grid &grid, ValueRange values, Value row,
-                                 int64_t limit, Value condition) {
-  auto store = [&](const Storage &storage) {
-    recordWrite(storage, grid);
-    storeRows(storage, grid, values, row, limit, condition);
+void KernelLowering::storeBuffer(Value buffer, const ThreadElements &owned, ValueRange values,
+                                 Value row, int64_t limit, Value condition) {
+  auto store = [&](const TileMemory &storage) {
+    recordWrite(storage, owned);
+    storeRows(storage, owned, values, row, limit, condition);
   };
   store(storages[buffer]);
-  auto copy = operandCopies.find(buffer);
-  if (copy != operandCopies.end())
+  auto copy = bf16Copies.find(buffer);
+  if (copy != bf16Copies.end())
     store(copy->second);
 }
 
@@ -147,24 +148,24 @@ void KernelLowering::lowerStore(StoreOp store) {
   Value tile = store.getTile();
   TileType type = tileType(tile);
   beginPhase();
-  auto body = [&](const Grid &grid, Value condition) {
-    Values values = evaluate(tile, grid);
-    e.when(condition, [&] { storeGlobal(store, grid, values); });
+  auto body = [&](const ThreadElements &owned, Value condition) {
+    Values values = evaluate(tile, owned);
+    e.when(condition, [&] { storeGlobal(store, owned, values); });
   };
   if (forProducts(tile, body))
     return;
-  forCopyGrids(type.getRows(), type.getColumns(), /*columnMajor=*/false, 1, body);
+  forCopyRuns(type.getRows(), type.getColumns(), /*columnMajor=*/false, 1, body);
 }
 
-void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange values) {
+void KernelLowering::storeGlobal(StoreOp store, const ThreadElements &owned, ValueRange values) {
   const Tensor &tensor = tensors[store.getMemref()];
   TileType type = store.getTile().getType();
-  Value valid = number(store.getValid());
+  Value valid = toI32(store.getValid());
   bool validIsRows = int64_t(store.getRowDim()) != -1;
   auto limit = [&](bool isRows, int64_t size) -> Value {
     if (valid && validIsRows == isRows)
       return valid;
-    return grid.warpTile && size % 16 ? e.i32(size) : Value();
+    return owned.warpTile && size % 16 ? e.i32(size) : Value();
   };
   Value rowLimit = limit(true, type.getRows()), columnLimit = limit(false, type.getColumns());
   int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
@@ -173,24 +174,24 @@ void KernelLowering::storeGlobal(StoreOp store, const Grid &grid, ValueRange val
     if (dimension < 0)
       return {};
     Value stride = arith::MulIOp::create(e, tensor.strides[dimension], e.i64(bytes));
-    return arith::MulIOp::create(e, e.toI64(e.known(index)), stride);
+    return arith::MulIOp::create(e, e.toI64(e.orZero(index)), stride);
   };
   auto plus = [&](Value a, Value b) -> Value {
     return b ? arith::AddIOp::create(e, a, b).getResult() : a;
   };
   // Two elements at once, where they lie together and rows are aligned.
   int64_t lastDim = int64_t(tensor.strides.size()) - 1;
-  bool pairs = tensor.aligned && grid.columns.run % 2 == 0 &&
+  bool pairs = tensor.aligned && owned.columns.run % 2 == 0 &&
                int64_t(store.getColDim()) == lastDim &&
                knownDivisor(store.getIndices()[lastDim]) % 2 == 0 && type.getColumns() % 2 == 0;
-  for (auto [r, rowOffset] : llvm::enumerate(grid.rows.offsets)) {
-    Value row = e.add(grid.rows.base, rowOffset);
+  for (auto [r, rowOffset] : llvm::enumerate(owned.rows.offsets)) {
+    Value row = e.add(owned.rows.base, rowOffset);
     e.when(rowLimit ? e.less(row, rowLimit) : Value(), [&, r = r] {
       Value line = plus(start, step(store.getRowDim(), row));
-      ValueRange all = values.slice(r * grid.columns.size(), grid.columns.size());
+      ValueRange all = values.slice(r * owned.columns.size(), owned.columns.size());
       auto write = [&](int64_t run) {
-        for (int64_t c = 0; c < grid.columns.size(); c += run) {
-          Value column = e.add(grid.columns.base, grid.columns.offsets[c]);
+        for (int64_t c = 0; c < owned.columns.size(); c += run) {
+          Value column = e.add(owned.columns.base, owned.columns.offsets[c]);
           e.when(columnLimit ? e.less(column, columnLimit) : Value(), [&] {
             storeTensor(tensor, all.slice(c, run), plus(line, step(store.getColDim(), column)));
           });

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// A fragment of a product: six operands, then four sums.
+/// A fragment of a product: six operands, then four accumulators.
 static constexpr int kSlotElements = 10;
 static constexpr int kFirstSum = 6;
 

@@ -35,7 +35,7 @@ static LogicalResult checkKernel(ModuleOp module, gpu::GPUFuncOp kernel) {
   if (!kernel.isKernel())
     return kernel.emitOpError("expected a kernel");
   if (kernel.getNumWorkgroupAttributions() || kernel.getNumPrivateAttributions())
-    return kernel.emitOpError("expected no attributions: shared memory is one piece");
+    return kernel.emitOpError("expected no attributions: shared memory is one allocation");
   if (module.lookupSymbol(kernel.getName()))
     return kernel.emitOpError("its module has this name already");
   for (Type type : kernel.getArgumentTypes())

@@ -57,9 +57,9 @@ struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
   }
 
 private:
-  /// For how many CTAs on a multiprocessor registers should be saved, or 0 where that is not
-  /// known. ptxas would rather spill than not reach a round number of them, also where shared
-  /// memory has no place for these: all of the registers that threads could use are theirs.
+  /// For how many CTAs on a multiprocessor registers should be saved, or 0 where that is not known.
+  /// ptxas would rather spill than not reach a round number of them, also where shared memory does
+  /// not fit so many: all of the registers that threads could use are theirs.
   int64_t blocksWanted(gpu::GPUFuncOp op, int64_t threads) const {
     auto shared = op->getAttrOfType<IntegerAttr>("warp.shared_bytes");
     if (!shared)
@@ -151,7 +151,8 @@ private:
     return symbol;
   }
 
-  /// Its size is the caller's; 128 bytes are once around the banks.
+  /// Declares dynamic shared memory, whose size a launch gives; 128 bytes are once around the
+  /// banks.
   void addSharedMemory() {
     OpBuilder builder(&getContext());
     builder.setInsertionPointToStart(getOperation().getBody());

@@ -1,4 +1,4 @@
-//===- Machine.cpp - one block program, op by op --------------------------===//
+//===- Machine.cpp - one tile kernel, op by op ----------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -75,10 +75,10 @@ LogicalResult Machine::runBlock(Block &block, SmallVectorImpl<Content> *passedOn
 LogicalResult Machine::runOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<tile::LoadOp, tile::StoreOp, tile::BufferOp, tile::ReadOp, tile::WriteOp,
-            tile::AccumulateOp, tile::ConstantOp, tile::ColumnOp, tile::PositionsOp, tile::DotOp,
-            tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp, tile::ExpandOp,
-            tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp, tile::TransposeOp, memref::DimOp,
-            memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp>(
+            tile::AccumulateOp, tile::ConstantOp, tile::ConstantColumnOp, tile::IotaOp, tile::DotOp,
+            tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp,
+            tile::MonomialsOp, tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp, tile::TransposeOp,
+            memref::DimOp, memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp>(
           [&](auto op) { return run(*this, op); })
       .Default(
           [&](Operation *op) { return runIndex(*this, op) ? success() : runScalar(*this, op); });

@@ -1,4 +1,4 @@
-//===- Machine.h - the values of one running block program ------*- C++ -*-===//
+//===- Machine.h - the values of one running tile kernel --------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -122,12 +122,12 @@ mlir::LogicalResult run(Machine &machine, tile::AccumulateOp op);
 
 // Values.cpp
 mlir::LogicalResult run(Machine &machine, tile::ConstantOp op);
-mlir::LogicalResult run(Machine &machine, tile::ColumnOp op);
-mlir::LogicalResult run(Machine &machine, tile::PositionsOp op);
+mlir::LogicalResult run(Machine &machine, tile::ConstantColumnOp op);
+mlir::LogicalResult run(Machine &machine, tile::IotaOp op);
 mlir::LogicalResult run(Machine &machine, tile::CausalMaskOp op);
 mlir::LogicalResult run(Machine &machine, tile::ReduceOp op);
 mlir::LogicalResult run(Machine &machine, tile::CumulativeSumOp op);
-mlir::LogicalResult run(Machine &machine, tile::ExpandOp op);
+mlir::LogicalResult run(Machine &machine, tile::MonomialsOp op);
 mlir::LogicalResult run(Machine &machine, tile::SliceOp op);
 mlir::LogicalResult run(Machine &machine, tile::ConcatOp op);
 mlir::LogicalResult run(Machine &machine, tile::SelectRowsOp op);

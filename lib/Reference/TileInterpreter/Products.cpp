@@ -57,7 +57,7 @@ struct Operand {
     for (size_t i = 0; i < matrix.numbers.size(); ++i) {
       double value = matrix.numbers[i];
       high.numbers[i] = nearest(precision, value);
-      // Of an infinity that is no number, as on machines.
+      // What an infinity leaves over is NaN, as on machines.
       if (isSplit)
         low->numbers[i] = nearest(precision, value - high.numbers[i]);
     }
@@ -99,7 +99,8 @@ std::optional<Precision> reference::keptPrecision(Value value) {
   for (OpOperand &use : value.getUses()) {
     std::optional<Precision> precision = precisionAt(use);
     // What views and features are computed from lies in memory as they do.
-    if (isa<tile::SliceOp, tile::TransposeOp, tile::SelectRowsOp, tile::ExpandOp>(use.getOwner()))
+    if (isa<tile::SliceOp, tile::TransposeOp, tile::SelectRowsOp, tile::MonomialsOp>(
+            use.getOwner()))
       precision = keptPrecision(use.getOwner()->getResult(0));
     if (precision == Precision::BF16 || precision == Precision::F16)
       return precision;

@@ -28,11 +28,11 @@ LogicalResult reference::run(Machine &machine, tile::ConstantOp op) {
   return bindEntries(machine, op, [&](int64_t, int64_t) { return value; });
 }
 
-LogicalResult reference::run(Machine &machine, tile::ColumnOp op) {
+LogicalResult reference::run(Machine &machine, tile::ConstantColumnOp op) {
   return bindEntries(machine, op, [&](int64_t r, int64_t) { return op.getValues()[r]; });
 }
 
-LogicalResult reference::run(Machine &machine, tile::PositionsOp op) {
+LogicalResult reference::run(Machine &machine, tile::IotaOp op) {
   int64_t start = machine.index(op.getStart());
   return bindEntries(machine, op, [&](int64_t, int64_t c) { return double(start + c); });
 }
@@ -85,7 +85,7 @@ LogicalResult reference::run(Machine &machine, tile::CumulativeSumOp op) {
   return machine.bindTile(op.getLow(), {std::move(rest)});
 }
 
-LogicalResult reference::run(Machine &machine, tile::ExpandOp op) {
+LogicalResult reference::run(Machine &machine, tile::MonomialsOp op) {
   const Matrix &source = machine.tile(op.getSource());
   ElementsAttr table = op.getTable();
   auto shape = cast<ShapedType>(table.getType()).getShape();

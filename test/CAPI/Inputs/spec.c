@@ -111,7 +111,7 @@ static void oracle(void) {
   tell("f64 for a kernel", polyattn_kernel_run(kernel, tensors, 4, 1, &error));
   tell("run", polyattn_reference_run(reference, tensors, 4, &error));
   printf("near: %d\n", difference() < 1e-5);
-  /* The same numbers in f64, every position reversed by its stride and by the data. */
+  /* The same values in f64, with positions reversed both by their stride and in the data. */
   tensors[0] = polyattn_dense(exact_q + 4 * 128, POLYATTN_F64, 4, sizes);
   tensors[0].strides[1] = -128;
   memset(exact, 0, sizeof exact);

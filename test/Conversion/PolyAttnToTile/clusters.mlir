@@ -33,7 +33,7 @@ polyattn.feature_map @map(%x: [64], %theta: 64x256, %bias: 256) {
 // CHECK: scf.if %[[FIRST]]
 // CHECK: tile.store {{.*}} %o
 // CHECK: tile.store {{.*}} %final[%batch, %[[KEY_HEAD]], %[[BEGIN]], %c0]
-// CHECK: tile.kernel @shared__states {{.*}}cluster = 2 : i64
+// CHECK: tile.kernel @shared__prefix {{.*}}cluster = 2 : i64
 // CHECK-NOT: cluster_sum
 // CHECK: store {{.*}} %segment_states[%segment, %batch, %head, %{{.*}}, %c0]
 

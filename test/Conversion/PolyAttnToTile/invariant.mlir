@@ -6,10 +6,10 @@
 // RUN: polyattn-opt %t.mlir --polyattn-nvptx-pipeline="stop-after=tile target=sm_90" | FileCheck %s
 // RUN: polyattn-compile %specs/linear.mlir --entry linear --invariant --target x86-64-v3 --emit tile -o - | FileCheck %s
 
-// CUT: tile.kernel @linear__states
+// CUT: tile.kernel @linear__prefix
 // CUT: tile.choose segments
 
 // CHECK-NOT: tile.choose
 // CHECK: tile.kernel @linear{{ }}
-// CHECK-NOT: __states
+// CHECK-NOT: __prefix
 // CHECK-NOT: tile.choose

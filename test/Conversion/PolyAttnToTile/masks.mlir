@@ -1,11 +1,11 @@
 // RUN: polyattn-opt %s --polyattn-to-tile | FileCheck %s
 
 // Attends of one mask are one kernel, which stores the results that are computed from them.
-// CHECK-LABEL: tile.kernel @gradients attributes
+// CHECK-LABEL: tile.kernel @gradients programs
 // CHECK-NOT:   {upper}
 // CHECK:       tile.store {{.*}}%d_q
 // CHECK-NOT:   tile.store
-// CHECK-LABEL: tile.kernel @gradients__anticausal attributes
+// CHECK-LABEL: tile.kernel @gradients__anticausal programs
 // CHECK:       {upper_lhs}
 // CHECK-NOT:   lower
 // CHECK:       tile.store {{.*}}%d_k

@@ -1,6 +1,6 @@
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-positions" --canonicalize --cse | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-to-tile="cut-positions pieces=3" --canonicalize --cse | FileCheck %s --check-prefix=PIECES
-// RUN: not polyattn-opt %s --polyattn-to-tile="cut-positions pieces=0" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-positions subsegments=3" --canonicalize --cse | FileCheck %s --check-prefix=SUBSEGMENTS
+// RUN: not polyattn-opt %s --polyattn-to-tile="cut-positions subsegments=0" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false" --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-positions" --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefix=CPU
 
@@ -10,32 +10,32 @@
 // WHOLE-NOT: segment
 // How they are launched stays beside the functions for processors.
 // CPU: llvm.func @gated({{.*}}polyattn.scratch_bytes =
-// CPU: llvm.func @gated__states({{.*}}polyattn.scratch_bytes =
+// CPU: llvm.func @gated__prefix({{.*}}polyattn.scratch_bytes =
 // CPU: tile.entry @gated tensors
-// CPU: tile.stage @gated__states programs
+// CPU: tile.stage @gated__prefix programs
 
-// NONE: error: pieces must be at least 1, got 0
+// NONE: error: subsegments must be at least 1, got 0
 
-// A segment adds three sums of each one before it. A piece is a third of a segment in whole blocks, and
+// A segment adds three states of each one before it. A subsegment is a third of a segment in whole blocks, and
 // ends where the segment ends. What its ends are is checked by numbers (test/Integration/Kernels/segments-cpu.test).
-// PIECES-LABEL: tile.kernel @gated programs [segments, dim(0, 0), dim(0, 2)] attributes
-// PIECES: %[[SUMS:.*]] = memref.dim %segment_states, %c0
-// PIECES: %[[SEGMENTS:.*]] = arith.divui %[[SUMS]], %c3
-// PIECES: arith.addi %[[SEGMENTS]], %c1
-// PIECES: %[[BEFORE:.*]] = arith.muli %segment, %c3
-// PIECES: scf.for %{{.*}} = %c0 to %[[BEFORE]] step %c1
-// PIECES-LABEL: tile.kernel @gated__states programs [3 * (segments - 1), dim(2, 0), dim(2, 2)] attributes
-// PIECES: %[[T:.*]] = memref.dim %v
-// PIECES-DAG: arith.divui %segment, %c3
-// PIECES-DAG: arith.remui %segment, %c3
-// PIECES: %[[LIMIT:.*]] = arith.minsi %{{.*}}, %[[T]] : index
-// PIECES: %[[FROM:.*]] = arith.minsi %{{.*}}, %[[LIMIT]] : index
-// PIECES: %[[TO:.*]] = arith.minsi %{{.*}}, %[[LIMIT]] : index
-// PIECES: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step %c32
-// PIECES-LABEL: tile.entry @gated
-// PIECES: tile.workspace @segment_states : f32 [3 * (segments - 1),
-// PIECES: tile.stage @gated__states programs [3 * (segments - 1), dim(2, 0), dim(2, 2)]
-// PIECES: tile.choose segments {{.*}} subsegments = 3 : i64}
+// SUBSEGMENTS-LABEL: tile.kernel @gated programs [segments, dim(0, 0), dim(0, 2)] attributes
+// SUBSEGMENTS: %[[SUMS:.*]] = memref.dim %segment_states, %c0
+// SUBSEGMENTS: %[[SEGMENTS:.*]] = arith.divui %[[SUMS]], %c3
+// SUBSEGMENTS: arith.addi %[[SEGMENTS]], %c1
+// SUBSEGMENTS: %[[BEFORE:.*]] = arith.muli %segment, %c3
+// SUBSEGMENTS: scf.for %{{.*}} = %c0 to %[[BEFORE]] step %c1
+// SUBSEGMENTS-LABEL: tile.kernel @gated__prefix programs [3 * (segments - 1), dim(2, 0), dim(2, 2)] attributes
+// SUBSEGMENTS: %[[T:.*]] = memref.dim %v
+// SUBSEGMENTS-DAG: arith.divui %segment, %c3
+// SUBSEGMENTS-DAG: arith.remui %segment, %c3
+// SUBSEGMENTS: %[[LIMIT:.*]] = arith.minsi %{{.*}}, %[[T]] : index
+// SUBSEGMENTS: %[[FROM:.*]] = arith.minsi %{{.*}}, %[[LIMIT]] : index
+// SUBSEGMENTS: %[[TO:.*]] = arith.minsi %{{.*}}, %[[LIMIT]] : index
+// SUBSEGMENTS: scf.for %{{.*}} = %[[FROM]] to %[[TO]] step %c32
+// SUBSEGMENTS-LABEL: tile.entry @gated
+// SUBSEGMENTS: tile.workspace @segment_states : f32 [3 * (segments - 1),
+// SUBSEGMENTS: tile.stage @gated__prefix programs [3 * (segments - 1), dim(2, 0), dim(2, 2)]
+// SUBSEGMENTS: tile.choose segments {{.*}} subsegments = 3 : i64}
 
 // CHECK-LABEL: tile.kernel @gated programs [segments, dim(0, 0), dim(0, 2)] attributes
 // CHECK-SAME: num_inputs = 6
@@ -68,7 +68,7 @@
 // CHECK:   scf.if
 // CHECK:     tile.store {{.*}}, %final
 
-// CHECK-LABEL: tile.kernel @gated__states programs [segments - 1, dim(2, 0), dim(2, 2)] attributes
+// CHECK-LABEL: tile.kernel @gated__prefix programs [segments - 1, dim(2, 0), dim(2, 2)] attributes
 // CHECK-NOT: load %q
 // CHECK-NOT: load %s[
 // CHECK: %[[DECAY:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (!tile.tile<1x1xf32>)
@@ -82,7 +82,7 @@
 // CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(2, 2), 16, 32]
 // CHECK-NEXT: tile.workspace @segment_normalizers : f32 [segments - 1, dim(0, 0), dim(2, 2), 16]
 // CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(2, 2)]
-// CHECK-NEXT: tile.stage @gated__states programs [segments - 1, dim(2, 0), dim(2, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
+// CHECK-NEXT: tile.stage @gated__prefix programs [segments - 1, dim(2, 0), dim(2, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
 // CHECK-NEXT: tile.stage @gated programs [segments, dim(0, 0), dim(0, 2)] uses [@segment_states, @segment_normalizers, @segment_decays]
 // CHECK-NEXT: tile.choose segments of dim(0, 1) {block = 32 : i64, min_positions = 0 : i64, multiple = 32 : i64, prefix_cost_percent = {{[1-9][0-9]}} : i64, subsegments = 1 : i64}
 // CHECK-NEXT: }
@@ -109,16 +109,16 @@ polyattn.attention @gated(
 // CHECK: %[[ROWS:.*]] = scf.for
 // CHECK:   tile.load %segment_states[%{{.*}}, %batch, %head
 // CHECK: tile.write %[[ROWS]]
-// CHECK-LABEL: tile.kernel @head_decay__states programs [segments - 1, dim(0, 0), dim(0, 2)]
+// CHECK-LABEL: tile.kernel @head_decay__prefix programs [segments - 1, dim(0, 0), dim(0, 2)]
 // CHECK: scf.for {{.*}} = %[[FROM:.*]] to %[[TO:.*]] step %c32 {
 // CHECK: %[[COUNT:.*]] = arith.subi %[[TO]], %[[FROM]] : index
-// CHECK: %[[POSITIONS:.*]] = positions %[[COUNT]]
+// CHECK: %[[POSITIONS:.*]] = iota %[[COUNT]]
 // CHECK: %[[TOTAL:.*]] = map %[[POSITIONS]]
 // CHECK: store %[[TOTAL]], %segment_decays
 // CHECK-LABEL: tile.entry @head_decay
 // CHECK-NEXT: tile.workspace @segment_states : f32 [segments - 1, dim(0, 0), dim(0, 2), 16, 16]
 // CHECK-NEXT: tile.workspace @segment_decays : f32 [segments - 1, dim(0, 0), dim(0, 2)]
-// CHECK-NEXT: tile.stage @head_decay__states programs [segments - 1, dim(0, 0), dim(0, 2)]
+// CHECK-NEXT: tile.stage @head_decay__prefix programs [segments - 1, dim(0, 0), dim(0, 2)]
 polyattn.attention @head_decay(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
     %v: tensor<?x?x?x16xf32>, %g: tensor<?xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %a = read %q : tensor<?x?x?x16xf32> -> [16]

@@ -24,7 +24,7 @@
 // CHECK: warp.store_global
 // CHECK-NOT: warp.cluster_barrier
 
-// FULL: error: shared memory has no place for the sums of a cluster
+// FULL: error: shared memory is too small for the sums of a cluster
 
 tile.kernel @halves programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["a", "b", "o", "z"], num_inputs = 2, cluster = 2} {
 ^bb0(%a: memref<?x?x?x32xbf16>, %b: memref<?x?x?x32xbf16>, %o: memref<?x?x?x32xf32>, %z: memref<?x?x?x1xf32>):

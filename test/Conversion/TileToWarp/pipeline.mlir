@@ -8,7 +8,7 @@
 // stage of their iteration. Nothing else waits.
 
 // CHECK-LABEL: gpu.func @stages
-// CHECK-SAME: ["block of k", vector<16x16xbf16>, "two stages"], ["block of v", vector<16x16xbf16>, "two stages"]
+// CHECK-SAME: ["block of k", vector<16x16xbf16>, "double buffer"], ["block of v", vector<16x16xbf16>, "double buffer"]
 // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[N:.*]], %c0 : index
 // CHECK: scf.if %[[ANY]]
 // CHECK: warp.copy_async
@@ -40,7 +40,7 @@
 // rows apart: 2 KiB have place for one stage, and 8 KiB for three CTAs with one each, but not with two.
 
 // ONE-LABEL: gpu.func @stages
-// ONE-NOT: "two stages"
+// ONE-NOT: "double buffer"
 // ONE: scf.for
 // ONE-NOT: warp.wait_copies
 // ONE: warp.copy_async
@@ -71,7 +71,7 @@ tile.kernel @stages programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k"
 // What stays for all iterations, what the kernel writes, and what an iteration decides for the next one.
 
 // CHECK-LABEL: gpu.func @not_ahead
-// CHECK-NOT: "two stages"
+// CHECK-NOT: "double buffer"
 // CHECK: scf.for
 // CHECK-NOT: warp.wait_copies
 // CHECK: warp.copy_async
@@ -103,7 +103,7 @@ tile.kernel @not_ahead programs [dim(0, 0), dim(0, 2)] attributes {arg_names = [
 // Only the inner one of two loops.
 
 // CHECK-LABEL: gpu.func @nested
-// CHECK-SAME: warp.memory = {{\[\[}}"block of k", vector<16x32xbf16>, "two stages"]]
+// CHECK-SAME: warp.memory = {{\[\[}}"block of k", vector<16x32xbf16>, "double buffer"]]
 tile.kernel @nested programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "k", "o"], num_inputs = 2} {
 ^bb0(%q: memref<?x?x?x16xbf16>, %k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x32xbf16>):
   %batch = tile.program_id 0 : index

@@ -1,12 +1,12 @@
 // RUN: polyattn-opt %s --tile-set-precision=tensor-cores --tile-to-warp --canonicalize --cse | FileCheck %s
 
 // A state S and its normalizer z: phi_q z comes with phi_q S, and phi_k 1 with phi_k V. Each of the
-// two has one loop over its terms, and pieces of 16 x 8 more for the sums in it, of which the two warps
+// two has one loop over its terms, and fragments of 16 x 8 more for the sums in it, of which the two warps
 // that have the same rows compute one each.
 
 // CHECK: gpu.func @normalized(
 // CHECK: scf.for
-// O = phi_q S, whose accumulators stay in registers: 2 x 4 pieces of each warp, and 1 of the 2 for the sums.
+// O = phi_q S, whose accumulators stay in registers: 2 x 4 fragments of each warp, and 1 of the 2 for the sums.
 // CHECK: scf.for %{{.*}} -> (f32, f32, f32
 // CHECK-COUNT-9: warp.mma_sync <bf16>
 // CHECK-NOT: warp.mma_sync

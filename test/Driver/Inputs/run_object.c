@@ -11,7 +11,7 @@ enum { kBatch = 2, kPositions = 150, kHeads = 3, kWidth = 64 };
 enum { kCount = kBatch * kPositions * kHeads * kWidth };
 
 void linear(void *const *tensors, int64_t begin, int64_t end, void *scratch);
-void linear__states(void *const *tensors, int64_t begin, int64_t end, void *scratch);
+void linear__prefix(void *const *tensors, int64_t begin, int64_t end, void *scratch);
 
 static const int64_t sizes[] = {kBatch, kPositions, kHeads, kWidth};
 #define VECTORS(heads) {POLYATTN_SIZE_B, POLYATTN_SIZE_T, heads, kWidth}
@@ -23,7 +23,7 @@ static const polyattn_rt_tensor_rule rules[] = {
 };
 #define DIM(tensor, dimension) {POLYATTN_RT_DIMENSION, tensor, dimension, 0, 1, 1}
 #define NUMBER(number) {POLYATTN_RT_NUMBER, 0, 0, number, 1, 1}
-/* Of each segment but the last, in two subsegments. */
+/* One for each segment but the last, in two subsegments. */
 #define PREFIXES {POLYATTN_RT_SEGMENTS, 0, 0, -1, 1, 2}
 #define SEGMENTS {POLYATTN_RT_SEGMENTS, 0, 0, 0, 1, 1}
 /* S of each of them, and z. */
@@ -34,7 +34,7 @@ static const polyattn_rt_workspace_rule workspaces[] = {
      {PREFIXES, DIM(0, 0), DIM(2, 2), NUMBER(kWidth), NUMBER(kWidth)}},
     {POLYATTN_F32, POLYATTN_RT_FILL_NONE, 4, {PREFIXES, DIM(0, 0), DIM(2, 2), NUMBER(kWidth)}}};
 static const int64_t all_workspaces[] = {0, 1};
-static const polyattn_rt_stage_rule stages[] = {{linear__states,
+static const polyattn_rt_stage_rule stages[] = {{linear__prefix,
                                                  POLYATTN_RT_STAGE,
                                                  SCRATCH_BYTES,
                                                  1,

@@ -100,7 +100,7 @@ CASES = {
     "a name with a line": (spec().replace("@a", '@"a\\0Ab"'), "can be part of a C name"),
     "no name": (spec().replace("@a", '@""'), "can be part of a C name"),
     "a name with a dot": (spec().replace("@a", "@llvm.memcpy"), "can be part of a C name"),
-    "the name of a stage": (spec().replace("@a", "@a__states"), "can be part of a C name"),
+    "the name of a stage": (spec().replace("@a", "@a__prefix"), "can be part of a C name"),
     "a long name": (spec().replace("@a", "@" + "a" * 1025), "more than 1024 characters"),
     "a long string": (spec(extra=', x = "' + "a" * 1025 + '"'), "more than 1024 characters"),
     "a long text": ("//" + "x" * (4 << 20) + "\n" + spec(), "at most 4194304 bytes"),

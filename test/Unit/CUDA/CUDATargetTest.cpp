@@ -203,7 +203,7 @@ TEST_F(CUDATarget, ComputesTheOraclesNumbersInSegments) {
   llvm::cantFail(gpu->run({arguments, results, sizes, 1, segments}));
   llvm::cantFail(oracle->run({arguments, expected, sizes, 1}));
   ASSERT_EQ(fake.launches.size(), 2u);
-  EXPECT_EQ(fake.launches[0].function, "linear_states__states");
+  EXPECT_EQ(fake.launches[0].function, "linear_states__prefix");
   EXPECT_EQ(fake.launches[0].grid[0], 2u * 1);
   EXPECT_EQ(fake.launches[1].function, "linear_states");
   EXPECT_EQ(fake.launches[1].grid[0], 3u * 2);

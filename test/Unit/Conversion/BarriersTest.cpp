@@ -25,7 +25,7 @@ protected:
     module = ModuleOp::create(builder.getUnknownLoc());
     builder.setInsertionPointToEnd(module->getBody());
   }
-  void phase(std::initializer_list<std::pair<char, Storage>> accesses,
+  void phase(std::initializer_list<std::pair<char, TileMemory>> accesses,
              const std::optional<ThreadLayout> &layout = {}) {
     barriers.beginPhase(warp::BarrierOp::create(builder, builder.getUnknownLoc()));
     for (auto [kind, storage] : accesses) {
@@ -43,8 +43,8 @@ protected:
       text += isa<warp::BarrierOp>(op) ? 'b' : isa<warp::WaitCopiesOp>(op) ? 'w' : '.';
     return text;
   }
-  static Storage bytes(int64_t begin, int64_t size, Space space = Space::Shared) {
-    Storage storage;
+  static TileMemory bytes(int64_t begin, int64_t size, Space space = Space::Shared) {
+    TileMemory storage;
     storage.space = space;
     storage.offset = begin;
     storage.bytes = size;
@@ -55,7 +55,7 @@ protected:
   OpBuilder builder;
   OwningOpRef<ModuleOp> module;
   Barriers barriers;
-  Storage a = bytes(0, 64), b = bytes(64, 64), overlapsA = bytes(32, 64);
+  TileMemory a = bytes(0, 64), b = bytes(64, 64), overlapsA = bytes(32, 64);
   ThreadLayout layout = ThreadLayout::runs(/*warps=*/4, 16, 16, /*columnMajor=*/false, /*run=*/4);
 };
 
@@ -93,7 +93,7 @@ TEST_F(BarriersTest, OtherLayoutsGiveElementsToOtherThreads) {
 }
 
 TEST_F(BarriersTest, AnotherTileOfTheSameBytesHasItsElementsElsewhere) {
-  Storage lying = a;
+  TileMemory lying = a;
   lying.columnMajor = true;
   a.rows = a.columns = lying.rows = lying.columns = 16;
   phase({{'w', a}}, layout);
@@ -165,7 +165,7 @@ TEST_F(BarriersTest, OneStageIsReadWhileTheOtherIsWritten) {
 }
 
 TEST_F(BarriersTest, WhatAStageHeldTwoIterationsAgoIsInNobodysWay) {
-  Storage c = bytes(128, 64);
+  TileMemory c = bytes(128, 64);
   barriers.beginLoop({0, 64});
   phase({{'r', a}, {'w', c}}, layout);
   phase({{'w', b}});

@@ -83,19 +83,19 @@ protected:
 };
 
 /// Rows of a tensor [B, T, H, d].
-Value loadRows(TileBuilder &b, const KernelFrame &frame, unsigned tensor, const BlockPlace &place,
+Value loadRows(TileBuilder &b, const KernelFrame &frame, unsigned tensor, const BlockSpan &span,
                int64_t width, bool transposed) {
   auto type = transposed ? b.tileType(width, C) : b.tileType(C, width);
   return tile::LoadOp::create(b, type, frame.kernel.getTensor(tensor),
-                              ValueRange{frame.batch, place.position, frame.head, b.index(0)},
-                              place.valid, /*row_dim=*/1, /*col_dim=*/3, transposed);
+                              ValueRange{frame.batch, span.position, frame.head, b.index(0)},
+                              span.valid, /*row_dim=*/1, /*col_dim=*/3, transposed);
 }
 
 BlockDecay loadDecay(TileBuilder &b, const KernelFrame &frame, unsigned tensor,
-                     const BlockPlace &place) {
+                     const BlockSpan &span) {
   return BlockDecay::ofGates(
       b, tile::LoadOp::create(b, b.tileType(1, C), frame.kernel.getTensor(tensor),
-                              ValueRange{frame.batch, place.position, frame.head}, place.valid,
+                              ValueRange{frame.batch, span.position, frame.head}, span.valid,
                               /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false));
 }
 
@@ -105,9 +105,9 @@ BlockState makeState(Direction direction, std::vector<double> weights = {}) {
 }
 
 void updateState(TileBuilder &b, BlockState &state, Value features, Value others,
-                 const BlockPlace &place, const BlockDecay &decay) {
+                 const BlockSpan &span, const BlockDecay &decay) {
   state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    state.update(b, b.slice(features, first, count), others, first, place.valid, decay);
+    state.update(b, b.slice(features, first, count), others, first, span.valid, decay);
     return TileBuilder::Values();
   });
 }
@@ -124,11 +124,11 @@ TEST_P(SweepTest, VisitsEachBlockOnce) {
   for (int64_t run : {int64_t(0), 2 * C}) {
     module = ModuleOp::create(UnknownLoc::get(&context));
     std::vector<Array> arrays = {Array({1, T, 1, 1}), poisoned({blocks, 3})};
-    auto perBlock = [&](TileBuilder &b, KernelFrame &frame, Value count, const BlockPlace &place) {
+    auto perBlock = [&](TileBuilder &b, KernelFrame &frame, Value count, const BlockSpan &span) {
       Value old = tile::ReadOp::create(b, b.tileType(1, 1), count, b.index(0));
-      Value block = b.divIndex(place.position, b.index(C));
-      Value length = tile::PositionsOp::create(b, b.tileType(1, 1), place.valid);
-      Value start = tile::PositionsOp::create(b, b.tileType(1, 1), place.start);
+      Value block = b.divIndex(span.position, b.index(C));
+      Value length = tile::IotaOp::create(b, b.tileType(1, 1), span.valid);
+      Value start = tile::IotaOp::create(b, b.tileType(1, 1), span.start);
       for (auto [i, value] : llvm::enumerate(SmallVector<Value>{old, length, start}))
         tile::StoreOp::create(b, value, frame.result(0), ValueRange{block, b.index(i)}, Value(), -1,
                               -1);
@@ -138,7 +138,7 @@ TEST_P(SweepTest, VisitsEachBlockOnce) {
       Value count =
           tile::BufferOp::create(b, tile::BufferType::get(&context, 1, 1), /*persistent=*/false);
       Sweep sweep{b.index(0), frame.queries, C, GetParam()};
-      auto body = [&](const BlockPlace &place) { perBlock(b, frame, count, place); };
+      auto body = [&](const BlockSpan &span) { perBlock(b, frame, count, span); };
       if (run)
         sweep.forRuns(b, run, [&](const Sweep &part) { part.forBlocks(b, body); });
       else
@@ -158,7 +158,7 @@ TEST_P(SweepTest, OfNoPositionsHasNoBlock) {
   arrays[1].data = {7};
   build({"x", "o"}, 1, arrays, [&](TileBuilder &b, KernelFrame &frame) {
     Sweep sweep{b.index(0), frame.queries, C, GetParam()};
-    sweep.forBlocks(b, [&](const BlockPlace &) {
+    sweep.forBlocks(b, [&](const BlockSpan &) {
       tile::StoreOp::create(b, b.constant(1, 1, 0), frame.result(0),
                             ValueRange{b.index(0), b.index(0)}, Value(), -1, -1);
     });
@@ -191,13 +191,13 @@ TEST_P(BlockStateTest, HoldsTheSumsOfItsSideWithTheirDecay) {
           BlockState state = makeState(GetParam());
           state.makeBuffers(b);
           Sweep sweep{b.index(0), frame.queries, C, GetParam()};
-          sweep.forBlocks(b, [&](const BlockPlace &place) {
-            Value features = loadRows(b, frame, 0, place, D, /*transposed=*/true);
-            Value others = loadRows(b, frame, 1, place, dv, /*transposed=*/false);
-            updateState(b, state, features, others, place, loadDecay(b, frame, 2, place));
-            Value block = b.divIndex(place.position, b.index(C));
-            state.storeSums(b,
-                            {frame.result(0), frame.result(1), {block, frame.batch, frame.head}});
+          sweep.forBlocks(b, [&](const BlockSpan &span) {
+            Value features = loadRows(b, frame, 0, span, D, /*transposed=*/true);
+            Value others = loadRows(b, frame, 1, span, dv, /*transposed=*/false);
+            updateState(b, state, features, others, span, loadDecay(b, frame, 2, span));
+            Value block = b.divIndex(span.position, b.index(C));
+            state.storeSegmentState(
+                b, {frame.result(0), frame.result(1), {block, frame.batch, frame.head}});
           });
         });
   run(arrays);
@@ -235,9 +235,9 @@ TEST_P(BlockStateTest, IsReadWithTheDecayOfTheReader) {
     BlockState state = makeState(GetParam());
     state.makeBuffers(b);
     Sweep sweep{b.index(0), frame.queries, C, GetParam()};
-    sweep.forBlocks(b, [&](const BlockPlace &place) {
-      Value queries = loadRows(b, frame, 0, place, D, /*transposed=*/true);
-      BlockDecay decay = loadDecay(b, frame, 3, place);
+    sweep.forBlocks(b, [&](const BlockSpan &span) {
+      Value queries = loadRows(b, frame, 0, span, D, /*transposed=*/true);
+      BlockDecay decay = loadDecay(b, frame, 3, span);
       auto sums = state.forFeatureBlocks(
           b, b.constant(C, dv, 0), [&](Value first, int64_t count, ValueRange in) {
             Value rows = state.readRows(b, state.rowOf(b, first), count);
@@ -247,10 +247,10 @@ TEST_P(BlockStateTest, IsReadWithTheDecayOfTheReader) {
           });
       Value output = b.mul(sums[0], expOf(b, state.decayOfReaders(b, decay)));
       tile::StoreOp::create(b, output, frame.result(0),
-                            ValueRange{frame.batch, place.position, frame.head, b.index(0)},
-                            place.valid, /*row_dim=*/1, /*col_dim=*/3);
-      updateState(b, state, loadRows(b, frame, 1, place, D, /*transposed=*/true),
-                  loadRows(b, frame, 2, place, dv, /*transposed=*/false), place, decay);
+                            ValueRange{frame.batch, span.position, frame.head, b.index(0)},
+                            span.valid, /*row_dim=*/1, /*col_dim=*/3);
+      updateState(b, state, loadRows(b, frame, 1, span, D, /*transposed=*/true),
+                  loadRows(b, frame, 2, span, dv, /*transposed=*/false), span, decay);
     });
   });
   run(arrays);
@@ -300,7 +300,7 @@ TEST_P(BlockStateTest, IsFilledWithTheSegmentsBehindIt) {
           BlockState state = makeState(GetParam(), weights);
           state.makeBuffers(b);
           StoredState given{tensor(0), tensor(1), {frame.batch, frame.head}};
-          SegmentSums sums{tensor(2), tensor(3), tensor(4), frame.batch, frame.head};
+          SegmentStates sums{tensor(2), tensor(3), tensor(4), frame.batch, frame.head};
           SegmentsBehind behind{sums, b.index(count)};
           state.fill(b, &given, &behind);
           state.store(b, {frame.result(0), frame.result(1), {frame.batch, frame.head}});

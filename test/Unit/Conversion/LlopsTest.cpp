@@ -1,4 +1,4 @@
-//===- LlopsTest.cpp - a whole block program against the definition -*- C++ -*-===//
+//===- LlopsTest.cpp - a whole tile kernel against the definition -*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

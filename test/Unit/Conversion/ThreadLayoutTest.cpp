@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/TileToWarp/Grids.h"
+#include "lib/Conversion/TileToWarp/ThreadElements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -38,25 +38,25 @@ protected:
     EXPECT_TRUE(map.emplace(std::pair(row, column), thread).second)
         << "two threads have element " << row << ", " << column;
   }
-  static void add(ThreadMap &map, const Grid &grid, int64_t thread) {
-    for (int64_t row : grid.rows.offsets)
-      for (int64_t column : grid.columns.offsets)
-        add(map, number(grid.rows.base) + row, number(grid.columns.base) + column, thread);
+  static void add(ThreadMap &map, const ThreadElements &owned, int64_t thread) {
+    for (int64_t row : owned.rows.offsets)
+      for (int64_t column : owned.columns.offsets)
+        add(map, number(owned.rows.base) + row, number(owned.columns.base) + column, thread);
   }
 
   void addRuns(ThreadMap &map, Emitter &e, const ThreadLayout &layout) {
     int64_t total = layout.lines() * layout.lineLength() / layout.run;
     for (int64_t i = 0; i < total; ++i)
-      add(map, gridOfRuns(e, layout, e.i32(i)), i % layout.threads());
+      add(map, elementsOfRun(e, layout, e.i32(i)), i % layout.threads());
   }
   void addAccumulators(ThreadMap &map, Emitter &e, const ThreadLayout &layout) {
-    WarpGrid warps = warpGridOf(layout);
+    WarpLayout warps = warpLayoutOf(layout);
     for (int64_t thread = 0; thread < 32 * layout.rowWarps * layout.columnWarps; ++thread) {
       WarpTile tile;
       std::tie(tile.row, tile.column) = firstAccumulator(e, layout, warps, e.i32(thread / 32));
       tile.rowTiles = warps.rowTiles;
       tile.columnTiles = warps.columnTiles;
-      add(map, gridOfAccumulators(e, tile, e.i32(thread % 32)), thread);
+      add(map, elementsOfAccumulators(e, tile, e.i32(thread % 32)), thread);
     }
   }
   void addLaneSums(ThreadMap &map, Emitter &e, const ThreadLayout &layout) {
@@ -76,7 +76,7 @@ protected:
             add(map, row, 0, 32 * (tile % layout.warps) + lane);
         }
   }
-  static WarpGrid warpGridOf(const ThreadLayout &layout) {
+  static WarpLayout warpLayoutOf(const ThreadLayout &layout) {
     int64_t rowTiles = roundUp(layout.rows, 16) / 16, columnTiles = roundUp(layout.columns, 16) / 8;
     return {layout.rowWarps, layout.columnWarps, rowTiles / layout.rowWarps,
             columnTiles / layout.columnWarps};
@@ -126,9 +126,9 @@ std::vector<ThreadLayout> layouts() {
         result.push_back(ThreadLayout::rowSums(warps, rows));
       }
       for (int64_t together : {1, 2}) {
-        WarpGrid grid = WarpGrid::of(rows, columns, warps, together);
+        WarpLayout layout = WarpLayout::of(rows, columns, warps, together);
         result.push_back(
-            ThreadLayout::accumulators(warps, rows, columns, grid.rowWarps, grid.columnWarps));
+            ThreadLayout::accumulators(warps, rows, columns, layout.rowWarps, layout.columnWarps));
       }
     }
   return result;

@@ -1,4 +1,4 @@
-//===- TileToVectorTest.cpp - compiled block programs against loops -*- C++ -*-===//
+//===- TileToVectorTest.cpp - compiled tile kernels against loops -*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -609,7 +609,7 @@ TEST_P(TileToVector, Expand) {
         weights += std::string(i ? ", " : "") + std::to_string(i + 1) + ".0";
       }
       std::string body = load("a", 5, n) + "  %f = arith.constant 2 : index\n" +
-                         "  %r = tile.expand %at[%f] {table = dense<[" + rows +
+                         "  %r = tile.monomials %at[%f] {table = dense<[" + rows +
                          "]> : tensor<11x3xi32>" +
                          (weighted ? ", weights = array<f64: " + weights + ">" : "") +
                          "} : " + tile(5, n) + " -> " + tile(8, n) + "\n" + store("r", 8, n);
@@ -630,17 +630,16 @@ TEST_P(TileToVector, Expand) {
 TEST_P(TileToVector, DoubleTiles) {
   for (int64_t n : {5, 16, 40}) {
     TestTensor out({3, n});
-    std::string body =
-        "  %start = arith.constant 1000000 : index\n  %p = tile.positions %start : " +
-        tile(1, n, "f64") +
-        "\n  %w = tile.column {values = array<f64: 1.0, 0.25, 0.001>} : " + tile(3, 1, "f64") +
-        "\n  %r = tile.map %w, %p : " + tile(3, 1, "f64") + ", " + tile(1, n, "f64") + " -> " +
-        tile(3, n) +
-        " {\n^bb0(%x: f64, %y: f64):\n %m = arith.mulf %x, %y : f64\n"
-        " %o = arith.constant 1000000.0 : f64\n %s = arith.mulf %x, %o : f64\n"
-        " %d = arith.subf %m, %s : f64\n %f = arith.truncf %d : f64 to f32\n"
-        " tile.yield %f : f32\n }\n" +
-        store("r", 3, n);
+    std::string body = "  %start = arith.constant 1000000 : index\n  %p = tile.iota %start : " +
+                       tile(1, n, "f64") +
+                       "\n  %w = tile.constant_column {values = array<f64: 1.0, 0.25, 0.001>} : " +
+                       tile(3, 1, "f64") + "\n  %r = tile.map %w, %p : " + tile(3, 1, "f64") +
+                       ", " + tile(1, n, "f64") + " -> " + tile(3, n) +
+                       " {\n^bb0(%x: f64, %y: f64):\n %m = arith.mulf %x, %y : f64\n"
+                       " %o = arith.constant 1000000.0 : f64\n %s = arith.mulf %x, %o : f64\n"
+                       " %d = arith.subf %m, %s : f64\n %f = arith.truncf %d : f64 to f32\n"
+                       " tile.yield %f : f32\n }\n" +
+                       store("r", 3, n);
     run(kernel({{"out", tensorType({1, 1})}}, body), {&out});
     const double w[] = {1.0, 0.25, 0.001};
     expect(out, [&](int64_t i, int64_t j) { return w[i] * double(j); }, 1e-6, "positions");

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block program reads a state through features and updates another by them, with the sums over
+// A tile kernel reads a state through features and updates another by them, with the sums over
 // features that a normalizer needs. Its kernel must give the sums of the bf16 products, whichever
 // way a tile lies, and whether a table has runs (lib/Conversion/TileToWarp/FeatureRuns.h) or not.
 //
@@ -28,12 +28,12 @@ constexpr int kNumbers = 32, kPositions = 64, kWidth = 32;
 
 using Table = std::vector<std::array<int, 2>>;
 
-/// Features in blocks of `lefts` x 8 products.
-Table runs(int lefts) {
+/// Features in blocks of `leftCount` x 8 products.
+Table runs(int leftCount) {
   Table table;
-  for (int left = 0; left < kNumbers; left += lefts)
+  for (int left = 0; left < kNumbers; left += leftCount)
     for (int right = left / 8 * 8; right < kNumbers; right += 8)
-      for (int i = 0; i < lefts; ++i)
+      for (int i = 0; i < leftCount; ++i)
         for (int j = 0; j < 8; ++j)
           table.push_back({left + i, right + j});
   return table;
@@ -134,12 +134,12 @@ tile.kernel @kernel programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["x"
   %zeros = tile.constant 0.0 : !tile.tile<$PxWxf32>
   %zero = tile.constant 0.0 : !tile.tile<1x$Pxf32>
   %sums:2 = scf.for %f = %c0 to %end step %step iter_args(%n = %zeros, %m = %zero) -> (!tile.tile<$PxWxf32>, !tile.tile<1x$Pxf32>) {
-    %phi = tile.expand %numbers[%f] {$TABLE$WEIGHTS} : !tile.tile<$Nx$Pxf32> -> !tile.tile<$Fx$Pxf32>
+    %phi = tile.monomials %numbers[%f] {$TABLE$WEIGHTS} : !tile.tile<$Nx$Pxf32> -> !tile.tile<$Fx$Pxf32>
     %part = tile.read %state[%f] : !tile.buffer<$DxW> -> !tile.tile<$FxWxf32>
     %next = tile.dot %phi, %part acc %n : !tile.tile<$PxWxf32> {lhs_transposed} : !tile.tile<$Fx$Pxf32>, !tile.tile<$FxWxf32> -> !tile.tile<$PxWxf32>
     %column = tile.read %norm[%f] : !tile.buffer<$Dx1> -> !tile.tile<$Fx1xf32>
     %rows = tile.dot %column, %phi acc %m : !tile.tile<1x$Pxf32> {lhs_transposed} : !tile.tile<$Fx1xf32>, !tile.tile<$Fx$Pxf32> -> !tile.tile<1x$Pxf32>
-    %bare = tile.expand %numbers[%f] {$TABLE} : !tile.tile<$Nx$Pxf32> -> !tile.tile<$Fx$Pxf32>
+    %bare = tile.monomials %numbers[%f] {$TABLE} : !tile.tile<$Nx$Pxf32> -> !tile.tile<$Fx$Pxf32>
     %added = tile.reduce <add> <columns> %bare : !tile.tile<$Fx$Pxf32> -> !tile.tile<$Fx1xf32>
     tile.store %added, %y[%f] {row_dim = 0, col_dim = -1} : !tile.tile<$Fx1xf32>, memref<$Dxf32>
     tile.accumulate %bare, %values, %update[%f] : !tile.tile<$Fx$Pxf32>, !tile.tile<$PxWxf32>, !tile.buffer<$DxW>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/emulator/Formats.h"
 #include "runtime/emulator/AccessGroups.h"
-#include "runtime/emulator/Numbers.h"
 #include "runtime/emulator/TensorCore.h"
 #include "llvm/ADT/APFloat.h"
 #include "gtest/gtest.h"

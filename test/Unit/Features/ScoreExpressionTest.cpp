@@ -17,7 +17,7 @@ using Score = ScoreExpression;
 namespace {
 
 Score s(int64_t leaf) { return Score::leaf(leaf); }
-Score n(double value) { return Score::number(value); }
+Score n(double value) { return Score::constant(value); }
 
 /// The derivative at `x` by differences on both sides.
 double difference(const Score &score, int64_t leaf, std::vector<double> x) {

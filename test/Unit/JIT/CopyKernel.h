@@ -13,7 +13,7 @@
 
 namespace polyattn::test {
 
-/// o = q for tensors [B, T, H, 4], each block program using its scratch.
+/// o = q for tensors [B, T, H, 4], each program instance using its scratch.
 inline constexpr const char *kCopyModule = R"(
 llvm.func @copy(%tensors: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
     attributes {polyattn.scratch_bytes = 64 : i64} {

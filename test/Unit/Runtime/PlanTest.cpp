@@ -18,7 +18,7 @@
 // programs are numbered as the compiler's are, and cut positions as the compiler's do.
 
 static constexpr int64_t kUnit = 4;
-static int64_t pieces = 1; // of a segment
+static int64_t subsegments = 1; // of a segment
 
 namespace {
 struct Tensors {
@@ -30,7 +30,7 @@ struct Tensors {
         o(static_cast<const polyattn_rt_memref *>(tensors[1])),
         sums(static_cast<const polyattn_rt_memref *>(tensors[2])), batches(x->dimensions[0]),
         positions(x->dimensions[1]), heads(x->dimensions[2]),
-        segments(sums->dimensions[0] / pieces + 1) {
+        segments(sums->dimensions[0] / subsegments + 1) {
     int64_t units = (positions + kUnit - 1) / kUnit;
     length = (units + segments - 1) / segments * kUnit;
   }
@@ -45,18 +45,18 @@ struct Tensors {
 
 static std::atomic<int64_t> lastSegments;
 
-static void sumSegments(void *const *tensors, int64_t begin, int64_t end, void *scratch) {
+static void buildPrefixKernel(void *const *tensors, int64_t begin, int64_t end, void *scratch) {
   Tensors t(tensors);
   ASSERT_NE(scratch, nullptr);
   for (int64_t program = begin; program < end; ++program) {
     int64_t number = program / (t.batches * t.heads), rest = program % (t.batches * t.heads);
     int64_t b = rest / t.heads, h = rest % t.heads;
-    int64_t segment = number / pieces, piece = number % pieces;
+    int64_t segment = number / subsegments, subsegment = number % subsegments;
     ASSERT_LT(segment, t.segments - 1);
-    int64_t begin = segment * t.length, length = (t.length + pieces - 1) / pieces;
-    int64_t end = std::min({begin + (piece + 1) * length, begin + t.length, t.positions});
+    int64_t begin = segment * t.length, length = (t.length + subsegments - 1) / subsegments;
+    int64_t end = std::min({begin + (subsegment + 1) * length, begin + t.length, t.positions});
     float sum = 0;
-    for (int64_t i = begin + piece * length; i < end; ++i)
+    for (int64_t i = begin + subsegment * length; i < end; ++i)
       sum += Tensors::at(t.x, {b, i, h});
     Tensors::at(t.sums, {number, b, h}) = sum;
   }
@@ -71,7 +71,7 @@ static void compute(void *const *tensors, int64_t begin, int64_t end, void *scra
     int64_t b = rest / t.heads, h = rest % t.heads;
     ASSERT_LT(segment, t.segments);
     float sum = 0;
-    for (int64_t before = 0; before < segment * pieces; ++before)
+    for (int64_t before = 0; before < segment * subsegments; ++before)
       sum += Tensors::at(t.sums, {before, b, h});
     for (int64_t i = segment * t.length; i < std::min((segment + 1) * t.length, t.positions); ++i)
       Tensors::at(t.o, {b, i, h}) = sum += Tensors::at(t.x, {b, i, h});
@@ -90,20 +90,21 @@ struct Kernel {
   polyattn_rt_tensor_rule tensors[2] = {
       {"x", 0, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H}},
       {"o", 1, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H}}};
-  polyattn_rt_extent prefixes = {POLYATTN_RT_SEGMENTS, 0, 0, -1, 1, pieces};
+  polyattn_rt_extent prefixes = {POLYATTN_RT_SEGMENTS, 0, 0, -1, 1, subsegments};
   polyattn_rt_extent segments = {POLYATTN_RT_SEGMENTS, 0, 0, 0, 1, 1};
   polyattn_rt_workspace_rule sums = {
       POLYATTN_F32, POLYATTN_RT_FILL_NONE, 3, {prefixes, dim(0, 0), dim(0, 2)}};
   int64_t used[1] = {0};
   polyattn_rt_stage_rule stages[2] = {
-      {sumSegments, POLYATTN_RT_STAGE, 64, 1, {prefixes, dim(0, 0), dim(0, 2)}, 3, used, 1},
+      {buildPrefixKernel, POLYATTN_RT_STAGE, 64, 1, {prefixes, dim(0, 0), dim(0, 2)}, 3, used, 1},
       {compute, POLYATTN_RT_STAGE, 64, 1, {segments, dim(0, 0), dim(0, 2)}, 3, used, 1}};
-  polyattn_rt_choice_rule choice = {POLYATTN_RT_SEGMENTS, dim(0, 1), 2, kUnit, 0, 40, pieces, 0, 0};
+  polyattn_rt_choice_rule choice = {POLYATTN_RT_SEGMENTS, dim(0, 1), 2, kUnit, 0, 40,
+                                    subsegments,          0,         0};
   polyattn_rt_kernel kernel = {
       "prefix", tensors, 2, {&sums, 1, stages, 2, &choice, 1}, nullptr, {-1, -1, -1, -1, -1, -1},
       {},       {}};
 
-  void setPieces(int64_t number) {
+  void setSubsegments(int64_t number) {
     choice.subsegments = prefixes.times = number;
     sums.sizes[0] = stages[0].programs[0] = prefixes;
   }
@@ -152,7 +153,7 @@ TEST(Segments, MustBeWorthTheirSums) {
   EXPECT_EQ(k.choose(1, 1000, 1, 2), 1);
   EXPECT_EQ(k.choose(1, 1000, 1, 3), 3);
   // Half of them for each of two threads.
-  k.setPieces(2);
+  k.setSubsegments(2);
   EXPECT_EQ(k.choose(1, 1000, 1, 2), 2);
 }
 
@@ -160,7 +161,7 @@ TEST(Segments, TakeNoMoreMemoryThanAllowed) {
   Kernel k;
   k.setElements(1 << 10, 1 << 10); // 4 MiB each
   EXPECT_EQ(k.choose(1, 1000, 1, 100), 9);
-  k.setPieces(2);
+  k.setSubsegments(2);
   EXPECT_EQ(k.choose(1, 1000, 1, 100), 5);
   k.setElements(1 << 13, 1 << 12);
   EXPECT_EQ(k.choose(1, 1000, 1, 100), 1);
@@ -198,10 +199,10 @@ static void checkPrefix() {
 
 TEST(Segments, EachBeginsWithThoseBeforeIt) { checkPrefix(); }
 
-TEST(Segments, AreSummedUpInPieces) {
-  for (pieces = 2; pieces <= 3; ++pieces)
+TEST(Segments, AreSummedUpInSubsegments) {
+  for (subsegments = 2; subsegments <= 3; ++subsegments)
     checkPrefix();
-  pieces = 1;
+  subsegments = 1;
 }
 
 TEST(Segments, SaysThatProgramsAreTooMany) {

@@ -95,13 +95,13 @@ const char kEntry[] = R"(
 tile.entry @f tensors 2 inputs 1 {
   tile.workspace @states : f32 [segments - 1, dim(0, 0), dim(1, 2), 16]
   tile.workspace @more : f32 [7]
-  tile.stage @f__states programs [dim(0, 0), dim(1, 2), segments - 1] uses [@states, @more]
+  tile.stage @f__prefix programs [dim(0, 0), dim(1, 2), segments - 1] uses [@states, @more]
   tile.stage @f programs [dim(0, 0), dim(0, 2), segments] uses [@states, @more]
   tile.choose segments of dim(0, 1) {block = 64, min_positions = 300, multiple = 64, prefix_cost_percent = 40, subsegments = 1}
 }
 gpu.module @m {
   gpu.func @f() kernel attributes {warp.threads = 64 : i64, warp.shared_bytes = 512 : i64, warp.workspace_bytes = 24 : i64} { gpu.return }
-  gpu.func @f__states() kernel attributes {warp.threads = 32 : i64, warp.shared_bytes = 0 : i64, warp.workspace_bytes = 8 : i64} { gpu.return }
+  gpu.func @f__prefix() kernel attributes {warp.threads = 32 : i64, warp.shared_bytes = 0 : i64, warp.workspace_bytes = 8 : i64} { gpu.return }
 }
 )";
 
@@ -126,7 +126,7 @@ protected:
 
 TEST_F(SegmentChoice, PlanHasTheKernelsNeeds) {
   ASSERT_EQ(plan.stages.size(), 2u);
-  EXPECT_EQ(plan.stages[0].function, "f__states");
+  EXPECT_EQ(plan.stages[0].function, "f__prefix");
   EXPECT_EQ(plan.stages[0].scratchBytes, 8);
   EXPECT_EQ(plan.stages[1].scratchBytes, 24);
   LaunchCall call(plan, {{3, 1000, 8, 64}, {3, 1000, 2, 64}});

@@ -86,9 +86,9 @@ void expectError(const Run &run, StringRef part) {
 TEST(Tile, Values) {
   expectNumbers(run("%y = tile.constant 2.5 : !tile.tile<1x2xf32>", 1, 2), {2.5, 2.5});
   expectNumbers(
-      run("%y = tile.column {values = array<f64: 1.0, -2.0>} : !tile.tile<2x1xf32>", 2, 1),
+      run("%y = tile.constant_column {values = array<f64: 1.0, -2.0>} : !tile.tile<2x1xf32>", 2, 1),
       {1, -2});
-  expectNumbers(run("%y = tile.positions %c3 : !tile.tile<1x2xf32>", 1, 2), {3, 4});
+  expectNumbers(run("%y = tile.iota %c3 : !tile.tile<1x2xf32>", 1, 2), {3, 4});
   expectNumbers(run("%y, %rest = tile.cumulative_sum %x : !tile.tile<2x3xf32>", 2, 3),
                 {1, 3, 6, 4, 9, 15});
   expectNumbers(
@@ -109,11 +109,11 @@ TEST(Tile, Values) {
 
 TEST(Tile, ExpandIsAProductOfRows) {
   expectNumbers(
-      run("%y = tile.expand %x[%c1] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>,"
+      run("%y = tile.monomials %x[%c1] {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>,"
           " weights = array<f64: 1.0, 2.0, 1.0>} : !tile.tile<2x3xf32> -> !tile.tile<2x3xf32>",
           2, 3),
       {8, 20, 36, 16, 25, 36});
-  expectError(run("%y = tile.expand %x[%c2] {table = dense<[[0], [1], [1]]> : tensor<3x1xi32>}"
+  expectError(run("%y = tile.monomials %x[%c2] {table = dense<[[0], [1], [1]]> : tensor<3x1xi32>}"
                   " : !tile.tile<2x3xf32> -> !tile.tile<2x3xf32>",
                   2, 3),
               "the table has no rows 2 to 4");
@@ -194,16 +194,17 @@ TEST(Tile, CausalMaskRemovesWhatIsUnspecified) {
 }
 
 TEST(Tile, MapRepeatsRowsAndColumns) {
-  expectNumbers(run("%r = tile.positions %c1 : !tile.tile<1x3xf32>\n"
-                    "%c = tile.column {values = array<f64: 10.0, 20.0>} : !tile.tile<2x1xf32>\n"
-                    "%s = tile.constant 0.5 : !tile.tile<1x1xf32>\n"
-                    "%y = tile.map %x, %r, %c, %s : !tile.tile<2x3xf32>, !tile.tile<1x3xf32>,"
-                    " !tile.tile<2x1xf32>, !tile.tile<1x1xf32> -> !tile.tile<2x3xf32> {\n"
-                    "^bb0(%a: f32, %b: f32, %d: f32, %e: f32):\n"
-                    "%0 = arith.mulf %a, %b : f32\n%1 = arith.addf %0, %d : f32\n"
-                    "%2 = arith.addf %1, %e : f32\ntile.yield %2 : f32\n}",
-                    2, 3),
-                {11.5, 14.5, 19.5, 24.5, 30.5, 38.5});
+  expectNumbers(
+      run("%r = tile.iota %c1 : !tile.tile<1x3xf32>\n"
+          "%c = tile.constant_column {values = array<f64: 10.0, 20.0>} : !tile.tile<2x1xf32>\n"
+          "%s = tile.constant 0.5 : !tile.tile<1x1xf32>\n"
+          "%y = tile.map %x, %r, %c, %s : !tile.tile<2x3xf32>, !tile.tile<1x3xf32>,"
+          " !tile.tile<2x1xf32>, !tile.tile<1x1xf32> -> !tile.tile<2x3xf32> {\n"
+          "^bb0(%a: f32, %b: f32, %d: f32, %e: f32):\n"
+          "%0 = arith.mulf %a, %b : f32\n%1 = arith.addf %0, %d : f32\n"
+          "%2 = arith.addf %1, %e : f32\ntile.yield %2 : f32\n}",
+          2, 3),
+      {11.5, 14.5, 19.5, 24.5, 30.5, 38.5});
 }
 
 struct Function {
@@ -331,7 +332,7 @@ TEST(Tile, LoopsCarryTilesAndIndices) {
                     "%y, %i = scf.for %t = %c0 to %n step %c2 iter_args(%a = %z, %k = %c1)"
                     " -> (!tile.tile<1x1xf32>, index) {\n"
                     "%two = arith.muli %k, %c2 : index\n"
-                    "%p = tile.positions %two : !tile.tile<1x1xf32>\n"
+                    "%p = tile.iota %two : !tile.tile<1x1xf32>\n"
                     "%s = tile.map %a, %p : !tile.tile<1x1xf32>, !tile.tile<1x1xf32>"
                     " -> !tile.tile<1x1xf32> {\n^bb0(%u: f32, %v: f32):\n"
                     "%0 = arith.addf %u, %v : f32\ntile.yield %0 : f32\n}\n"
@@ -342,7 +343,7 @@ TEST(Tile, LoopsCarryTilesAndIndices) {
 
 TEST(Tile, BranchesAndIndexArithmetic) {
   auto position = [](StringRef ops) {
-    return run((ops + "\n%y = tile.positions %i : !tile.tile<1x1xf32>").str(), 1, 1);
+    return run((ops + "\n%y = tile.iota %i : !tile.tile<1x1xf32>").str(), 1, 1);
   };
   expectNumbers(position("%i = arith.subi %c3, %c1 : index"), {2});
   expectNumbers(position("%i = arith.divui %c3, %c2 : index"), {1});

@@ -1,4 +1,4 @@
-//===- ProgramTest.cpp - a whole block program against plain loops --------===//
+//===- ProgramTest.cpp - a whole tile kernel against plain loops ----------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -114,7 +114,7 @@ tile.kernel @k programs [2 * (segments - 1), dim(0, 1), 4] attributes {arg_names
   %tens = arith.muli %b, %c10 : index
   %both = arith.addi %hundreds, %tens : index
   %number = arith.addi %both, %c : index
-  %t = tile.positions %number : !tile.tile<1x1xf32>
+  %t = tile.iota %number : !tile.tile<1x1xf32>
   tile.store %t, %o[%a, %b, %c] {row_dim = -1, col_dim = -1} : !tile.tile<1x1xf32>, memref<?x?x?xf32>
 })",
                                                              &context);

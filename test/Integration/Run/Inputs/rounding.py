@@ -1,6 +1,6 @@
-"""Runs an entry in bf16 on the same numbers as a kernel for sm_80, emulated, as the block program of that
+"""Runs an entry in bf16 on the same numbers as a kernel for sm_80, emulated, as the tile kernel of that
 kernel, interpreted with the precision of its products, and by the oracle: `rounding.py SHARE SPEC ENTRY`.
-The kernel must be nearer to its block program than SHARE times its distance to the oracle."""
+The kernel must be nearer to its tile kernel than SHARE times its distance to the oracle."""
 import math
 import os
 import subprocess
@@ -30,7 +30,7 @@ def main():
         return math.sqrt(squares / sum(b * b for b in right))
 
     rounding, rest = distance(right), distance(program)
-    print(f"@{entry}: the kernel is {rounding:.2e} from the oracle, {rest:.2e} from its block program")
+    print(f"@{entry}: the kernel is {rounding:.2e} from the oracle, {rest:.2e} from its tile kernel")
     sys.exit(0 if rest <= share * rounding else 1)
 
 

@@ -1,4 +1,4 @@
-// Windows of 12 features end in no piece of 16.
+// Windows of 12 features end in no fragment of 16.
 // case: B=1 T=129 Tk=129 H=1 Hkv=1 seed=0 inputs=normal padded=0 threads=1 segments=0 tile=0 invalid=0 targets=tile,x86-64-v3,emulator-sm_80,emulator-sm_90
 polyattn.attention @attention(%q0: tensor<?x?x?x7xf32>, %k1: tensor<?x?x?x7xf32>, %v2: tensor<?x?x?x4xf32>, %w3: tensor<1xf32>)
     -> (out13: tensor<?x?x?x4xf32>) {

@@ -1,4 +1,4 @@
-//===- Placement.h - what is kept, and where --------------------*- C++ -*-===//
+//===- ResidencyAnalysis.h - which values are kept, and in which memory -*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,7 +15,7 @@
 
 namespace polyattn::tile_to_warp {
 
-enum class Place {
+enum class Residency {
   /// Computed where it is used, in whatever layout the user needs.
   Deferred,
   /// In the accumulators of the tensor cores.
@@ -34,16 +34,17 @@ inline bool addsColumns(tile::ReduceOp reduce) {
 struct ColumnSum {
   mlir::Value matrix, weights; // weights may be null
 
-  /// Of what a reduction adds up: products are looked into where nothing else needs them.
+  /// The sum that a reduction computes; an element-wise product that nothing else needs becomes
+  /// matrix and weights.
   static ColumnSum of(tile::ReduceOp reduce);
 };
 
 /// Facts about the values of a kernel. Nothing is changed and nothing is emitted.
-class Placement {
+class ResidencyAnalysis {
 public:
-  Placement(tile::KernelOp kernel, int64_t warps, const MemoryPlan &plan);
+  ResidencyAnalysis(tile::KernelOp kernel, int64_t warps, const MemoryPlan &plan);
 
-  Place of(mlir::Value value) const;
+  Residency of(mlir::Value value) const;
   /// What the tensor cores multiply.
   warp::OperandKind operandKind() const { return kind; }
   /// Whether factors are cut in two, so that products have the precision of f32.
@@ -54,42 +55,42 @@ public:
   bool isReadByProducts(tile::BufferOp buffer) const;
   /// Whether every user of these features is a product, or a sum, that forms them in registers:
   /// they are never in memory.
-  bool isFormedByProducts(tile::ExpandOp expand) const;
+  bool isFormedByProducts(tile::MonomialsOp monomials) const;
   /// Whether evaluating a value computes a product or reads accumulators: then it is evaluated as
   /// these lie.
-  bool needsWarpGrid(mlir::Value value) const;
+  bool needsAccumulatorLayout(mlir::Value value) const;
   bool readsRegisters(mlir::Value value) const;
   /// The number of products that evaluating `value` computes.
   int64_t countDots(mlir::Value value) const;
-  /// The same of computing a value that will then be kept.
+  /// Whether computing a value that is then kept reads registers or computes products.
   bool computesFromRegisters(mlir::Value value) const;
   int64_t countDotsInside(mlir::Value value) const;
-  /// Whether whole pieces that cover a window read more than its source has with its padding: such
-  /// a window is kept, in memory of its own.
+  /// Whether whole fragments that cover a window read more than its source has with its padding:
+  /// such a window is kept, in memory of its own.
   bool leavesSource(tile::SliceOp slice) const;
   /// The last op in the block of `value` that reads its memory, in program order.
   mlir::Operation *lastUse(mlir::Value value) const;
 
 private:
   void chooseDistantWeights(tile::KernelOp kernel);
-  Place decide(mlir::Value value) const;
-  Place decideLoad(tile::LoadOp load) const;
-  Place decideCarried(mlir::scf::ForOp loop, unsigned i) const;
+  Residency decide(mlir::Value value) const;
+  Residency decideLoad(tile::LoadOp load) const;
+  Residency decideCarried(mlir::scf::ForOp loop, unsigned i) const;
   bool isCheapAgain(mlir::Value value) const;
   bool isDeferrable(mlir::Value value) const;
   bool accepts(mlir::OpOperand &use, mlir::Value producer) const;
   bool fitsRegisters(mlir::Value value) const;
-  bool isDeferred(mlir::Value value) const { return of(value) == Place::Deferred; }
+  bool isDeferred(mlir::Value value) const { return of(value) == Residency::Deferred; }
   bool evaluatesOnWarpGrid(mlir::Value value) const;
   bool isOperand(mlir::Value value) const;
   bool needsStaging(tile::ReadOp read) const;
 
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, Residency> residencies;
   int64_t warps;
   const MemoryPlan &plan;
   warp::OperandKind kind;
   bool split;
-  llvm::DenseSet<mlir::Operation *> distantWeights;
+  llvm::DenseSet<mlir::Operation *> uncachedWeights;
 };
 
 } // namespace polyattn::tile_to_warp

@@ -1,11 +1,11 @@
-//===- Grids.cpp - which elements a thread has ----------------------------===//
+//===- ThreadElements.cpp - which elements a thread has -------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Grids.h"
+#include "ThreadElements.h"
 #include "KernelLowering.h"
 #include "polyattn/Target/GPUDescription.h"
 
@@ -25,41 +25,43 @@ static Coordinates consecutive(Value base, int64_t count) {
 // From a layout
 //===----------------------------------------------------------------------===//
 
-Grid polyattn::tile_to_warp::gridOfRuns(Emitter &e, const ThreadLayout &layout, Value number) {
+ThreadElements polyattn::tile_to_warp::elementsOfRun(Emitter &e, const ThreadLayout &layout,
+                                                     Value number) {
   int64_t perLine = layout.lineLength() / layout.run;
   Coordinates line;
   line.base = e.divide(number, perLine);
   Coordinates inside = consecutive(e.multiply(e.modulo(number, perLine), layout.run), layout.run);
-  Grid grid;
-  grid.rows = layout.columnMajor ? inside : line;
-  grid.columns = layout.columnMajor ? line : inside;
-  grid.layout = layout;
-  return grid;
+  ThreadElements owned;
+  owned.rows = layout.columnMajor ? inside : line;
+  owned.columns = layout.columnMajor ? line : inside;
+  owned.layout = layout;
+  return owned;
 }
 
 std::pair<Value, Value> polyattn::tile_to_warp::firstAccumulator(Emitter &e,
                                                                  const ThreadLayout &layout,
-                                                                 const WarpGrid &warps,
+                                                                 const WarpLayout &warps,
                                                                  Value warp) {
   Value rowWarp = e.modulo(e.divide(warp, layout.columnWarps), layout.rowWarps);
   Value columnWarp = e.modulo(warp, layout.columnWarps);
   return {e.multiply(rowWarp, 16 * warps.rowTiles), e.multiply(columnWarp, 8 * warps.columnTiles)};
 }
 
-// Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next of each 16 x 8 piece.
-Grid polyattn::tile_to_warp::gridOfAccumulators(Emitter &e, const WarpTile &warpTile, Value lane) {
-  Grid grid;
-  grid.warpTile = warpTile;
-  grid.rows.base = e.add(warpTile.row, e.divide(lane, 4));
-  grid.columns.base = e.add(warpTile.column, e.multiply(e.modulo(lane, 4), 2));
-  grid.rows.offsets.clear();
-  grid.columns.offsets.clear();
+// Lane l holds rows l / 4 and l / 4 + 8, columns 2 (l % 4) and the next of each 16 x 8 fragment.
+ThreadElements polyattn::tile_to_warp::elementsOfAccumulators(Emitter &e, const WarpTile &warpTile,
+                                                              Value lane) {
+  ThreadElements owned;
+  owned.warpTile = warpTile;
+  owned.rows.base = e.add(warpTile.row, e.divide(lane, 4));
+  owned.columns.base = e.add(warpTile.column, e.multiply(e.modulo(lane, 4), 2));
+  owned.rows.offsets.clear();
+  owned.columns.offsets.clear();
   for (int64_t i = 0; i < warpTile.rowTiles; ++i)
-    grid.rows.offsets.append({16 * i, 16 * i + 8});
+    owned.rows.offsets.append({16 * i, 16 * i + 8});
   for (int64_t j = 0; j < warpTile.columnTiles; ++j)
-    grid.columns.offsets.append({8 * j, 8 * j + 1});
-  grid.columns.run = 2;
-  return grid;
+    owned.columns.offsets.append({8 * j, 8 * j + 1});
+  owned.columns.run = 2;
+  return owned;
 }
 
 LaneSum polyattn::tile_to_warp::laneSumOf(Emitter &e, const ThreadLayout &layout, Value number,
@@ -77,11 +79,11 @@ Value polyattn::tile_to_warp::rowSumOf(Emitter &e, Value firstRow, Value lane) {
 }
 
 //===----------------------------------------------------------------------===//
-// One after another
+// Loops over the elements of a tile
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajor, int64_t run,
-                                  GridBody body) {
+void KernelLowering::forCopyRuns(int64_t rows, int64_t columns, bool columnMajor, int64_t run,
+                                 ElementsBody body) {
   int64_t along = columnMajor ? rows : columns, lines = columnMajor ? columns : rows;
   while (along % run)
     run /= 2;
@@ -89,27 +91,28 @@ void KernelLowering::forCopyGrids(int64_t rows, int64_t columns, bool columnMajo
   int64_t threads = layout.threads(), total = along / run * lines;
   e.loop((total + threads - 1) / threads, [&](Value pass) {
     Value number = e.add(thread, e.multiply(pass, threads));
-    Grid grid = gridOfRuns(e, layout, number);
+    ThreadElements owned = elementsOfRun(e, layout, number);
     Value condition = total % threads ? e.less(number, total) : Value();
-    e.when(condition, [&] { body(grid, {}); });
+    e.when(condition, [&] { body(owned, {}); });
   });
 }
 
-void KernelLowering::forCopyGrids(const Storage &storage, GridBody body) {
-  forCopyGrids(storage.rows, storage.columns, storage.columnMajor,
-               storage.isVector() ? 1 : 16 / storage.elementBytes(), body);
+void KernelLowering::forCopyRuns(const TileMemory &storage, ElementsBody body) {
+  forCopyRuns(storage.rows, storage.columns, storage.columnMajor,
+              storage.isVector() ? 1 : 16 / storage.elementBytes(), body);
 }
 
-Grid KernelLowering::accumulatorGrid(int64_t rows, int64_t columns) {
-  Grid result;
+ThreadElements KernelLowering::accumulatorElements(int64_t rows, int64_t columns) {
+  ThreadElements result;
   forAccumulators(rows, columns, ProductCount(), /*whole=*/true,
-                  [&](const Grid &grid, Value) { result = grid; });
+                  [&](const ThreadElements &owned, Value) { result = owned; });
   return result;
 }
 
-/// The largest part of a warp's tiles that divides them, has at most `limit` pieces and reads least
-/// for each of its products.
-static std::pair<int64_t, int64_t> partOf(const WarpGrid &warps, int64_t limit, int64_t lhsCount) {
+/// The part of a warp's tiles that divides them, has at most `limit` fragments and loads least for
+/// each product.
+static std::pair<int64_t, int64_t> partOf(const WarpLayout &warps, int64_t limit,
+                                          int64_t lhsCount) {
   std::pair<int64_t, int64_t> best(1, 1);
   auto cost = [&](int64_t rows, int64_t columns) {
     return double(fragmentWavefronts(rows, columns, lhsCount)) / (rows * columns);
@@ -139,8 +142,8 @@ static bool isCarriedState(Value value) {
 }
 
 void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const ProductCount &products,
-                                     bool whole, GridBody body) {
-  WarpGrid warps = WarpGrid::of(rows, columns, options.warps, products.together);
+                                     bool whole, ElementsBody body) {
+  WarpLayout warps = WarpLayout::of(rows, columns, options.warps, products.together);
   int64_t rowTiles = warps.rowTiles, columnTiles = warps.columnTiles;
   if (!whole) {
     int64_t live = 0, states = 0;
@@ -149,12 +152,12 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
     int64_t free = std::min(GPUDescription::maxAccumulatorsPerThread,
                             GPUDescription::maxAccumulatorsWithStates - states) -
                    live - products.otherRegisters;
-    int64_t pieces = free / 4 / std::max<int64_t>(products.all, 1);
-    std::tie(rowTiles, columnTiles) = partOf(warps, pieces, products.together);
+    int64_t fragments = free / 4 / std::max<int64_t>(products.all, 1);
+    std::tie(rowTiles, columnTiles) = partOf(warps, fragments, products.together);
   }
   int64_t active = warps.rowWarps * warps.columnWarps;
   Value condition = active < options.warps ? e.less(warp, active) : Value();
-  // Pieces do not change who has what, the number of warps along each side does.
+  // Fragments do not change who has what, the number of warps along each side does.
   auto layout =
       ThreadLayout::accumulators(options.warps, rows, columns, warps.rowWarps, warps.columnWarps);
   auto [firstRow, firstColumn] = firstAccumulator(e, layout, warps, warp);
@@ -169,22 +172,22 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
     e.loop(warps.columnTiles / columnTiles, [&](Value j) {
       warpTile.row = e.add(firstRow, e.multiply(i, 16 * rowTiles));
       warpTile.column = e.add(firstColumn, e.multiply(j, 8 * columnTiles));
-      Grid grid = gridOfAccumulators(e, warpTile, lane);
-      grid.layout = layout;
-      grid.isMirrored = bool(condition);
-      body(grid, condition);
+      ThreadElements owned = elementsOfAccumulators(e, warpTile, lane);
+      owned.layout = layout;
+      owned.isMirrored = bool(condition);
+      body(owned, condition);
     });
   });
 }
 
-bool KernelLowering::forProducts(Value value, GridBody body) {
+bool KernelLowering::forProducts(Value value, ElementsBody body) {
   bool known = computed.contains(value);
   bool fromRegisters =
-      known ? placement.readsRegisters(value)
-            : placement.readsRegisters(value) || placement.computesFromRegisters(value);
+      known ? residency.readsRegisters(value)
+            : residency.readsRegisters(value) || residency.computesFromRegisters(value);
   ProductCount products;
-  products.all = known ? 0 : placement.countDotsInside(value);
-  // Accumulators lie as they do for one product.
+  products.all = known ? 0 : residency.countDotsInside(value);
+  // Several products have the accumulator layout of one.
   if (products.all && !fromRegisters)
     products.together = countSiblings(value);
   if (!fromRegisters && !products.all)

@@ -1,4 +1,4 @@
-//===- Walk.cpp - ops in order, memory for values -*- C++ -*-===//
+//===- LowerOps.cpp - ops in order, memory for values -----------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,8 +18,8 @@ using namespace polyattn::tile;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool buffer,
-                                 bool fresh) {
+TileMemory KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bool buffer,
+                                    bool fresh) {
   int64_t stride = columns == 1 && rows > 1 ? 1 : e.padded(columns);
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   // Panels narrower than such a row would use few sets of L1, for a power of two lies between
@@ -31,7 +31,7 @@ Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bo
   int64_t size = (stride == 1 ? e.padded(rows) : rows * stride) * bytes;
   // Scratch memory has no limit: the caller brings what the kernel asks for.
   int64_t place = *(fresh ? scratch.allocateFresh(size) : scratch.allocate(size));
-  Storage storage;
+  TileMemory storage;
   storage.base = scratchPointer;
   storage.offset = place / bytes;
   storage.rows = rows;
@@ -41,18 +41,18 @@ Storage KernelLowering::allocate(int64_t rows, int64_t columns, Type element, bo
   return storage;
 }
 
-static int64_t placeOf(const Storage &storage) {
+static int64_t offsetOf(const TileMemory &storage) {
   return storage.offset.constant * (storage.element.getIntOrFloatBitWidth() / 8);
 }
 
-Storage KernelLowering::allocateFor(Value value) {
+TileMemory KernelLowering::allocateFor(Value value) {
   auto type = cast<TileType>(value.getType());
-  Storage storage = allocate(type.getRows(), type.getColumns(), type.getElementType());
-  allocations[value] = placeOf(storage);
+  TileMemory storage = allocate(type.getRows(), type.getColumns(), type.getElementType());
+  allocations[value] = offsetOf(storage);
   return storages[value] = storage;
 }
 
-Storage KernelLowering::storageOf(Value value) {
+TileMemory KernelLowering::storageOf(Value value) {
   auto known = storages.find(value);
   if (known != storages.end())
     return known->second;
@@ -79,9 +79,9 @@ void KernelLowering::freeAfter(Operation &op) {
   }
 }
 
-Storage KernelLowering::constantTable(DenseElementsAttr values, int64_t rows, int64_t columns) {
+TileMemory KernelLowering::constantTable(DenseElementsAttr values, int64_t rows, int64_t columns) {
   Type element = values.getElementType();
-  Storage storage;
+  TileMemory storage;
   Value &address = tables[values];
   if (!address) {
     // A vector that starts at the last number must find memory behind it.
@@ -124,7 +124,7 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
 }
 
 LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
-  // Tiles that the loop carries stay in one place; scalars are carried as they are.
+  // Tiles that the loop carries keep one memory; scalars are carried as values.
   SmallVector<Value> init, carried;
   for (auto [argument, value, result] :
        llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {
@@ -133,7 +133,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       carried.push_back(argument);
       continue;
     }
-    Storage storage = allocateFor(result);
+    TileMemory storage = allocateFor(result);
     storages[argument] = storage;
     compute(value, storage);
   }
@@ -152,9 +152,9 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     return failure();
   fetch = outer;
 
-  // A tile that is not yet in its place moves there; all of them are first read, for one may be
-  // the old value of another.
-  SmallVector<std::pair<Storage, Storage>> moves;
+  // A tile that is not yet in its memory is copied there; all of them are first read, for one may
+  // be the old value of another.
+  SmallVector<std::pair<TileMemory, TileMemory>> moves;
   SmallVector<Value> yielded;
   SmallVector<int64_t> temporaries;
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
@@ -163,17 +163,17 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       yielded.push_back(mapping.lookupOrDefault(value));
       continue;
     }
-    Storage place = storages[argument];
+    TileMemory place = storages[argument];
     bool deferred = fusion.isDeferred(value);
     if (!deferred) {
-      Storage source = storageOf(value);
+      TileMemory source = storageOf(value);
       if (source.base == place.base && source.offset.isStatic() &&
           source.offset.constant == place.offset.constant)
         continue;
     }
     auto type = cast<TileType>(value.getType());
-    Storage temporary = allocate(type.getRows(), type.getColumns(), type.getElementType());
-    temporaries.push_back(placeOf(temporary));
+    TileMemory temporary = allocate(type.getRows(), type.getColumns(), type.getElementType());
+    temporaries.push_back(offsetOf(temporary));
     compute(value, temporary);
     moves.emplace_back(temporary, place);
   }
@@ -259,7 +259,7 @@ LogicalResult KernelLowering::materialise(Value value) {
     return success();
   if (Value carried = fusion.carriedDestination(value)) {
     // A copy: the map moves what it holds when it grows for the new value.
-    Storage storage = storages.lookup(carried);
+    TileMemory storage = storages.lookup(carried);
     storages[value] = storage;
     computeHere(value, storage);
     return success();
@@ -279,12 +279,12 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](BufferOp buffer) {
         BufferType type = buffer.getResult().getType();
-        Storage storage = allocate(type.getRows(), type.getColumns(), e.getF32Type(),
-                                   /*buffer=*/true, /*fresh=*/buffer.getPersistent());
+        TileMemory storage = allocate(type.getRows(), type.getColumns(), e.getF32Type(),
+                                      /*buffer=*/true, /*fresh=*/buffer.getPersistent());
         storages[buffer.getResult()] = storage;
         if (buffer.getPersistent())
           return success();
-        allocations[buffer.getResult()] = placeOf(storage);
+        allocations[buffer.getResult()] = offsetOf(storage);
         Value zero = e.zero(e.getF32Type());
         int64_t size =
             storage.rowStride == 1 ? e.padded(storage.rows) : storage.rows * storage.rowStride;
@@ -293,12 +293,12 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         return success();
       })
       .Case([&](WriteOp write) {
-        Storage buffer = storageOf(write.getBuffer());
-        Storage rows = slice(buffer, scalar(write.getRow()), 0, write.getTile().getType());
+        TileMemory buffer = storageOf(write.getBuffer());
+        TileMemory rows = slice(buffer, scalar(write.getRow()), 0, write.getTile().getType());
         compute(write.getTile(), rows);
         return success();
       })
-      .Case([&](ColumnOp column) {
+      .Case([&](ConstantColumnOp column) {
         SmallVector<Attribute> values;
         TileType type = column.getResult().getType();
         for (double x : column.getValues())
@@ -326,7 +326,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         lowerConcat(concat);
         return success();
       })
-      .Case<ConstantOp, PositionsOp, DotOp, MapOp, CausalMaskOp, ExpandOp, SliceOp, ReadOp>(
+      .Case<ConstantOp, IotaOp, DotOp, MapOp, CausalMaskOp, MonomialsOp, SliceOp, ReadOp>(
           [&](Operation *op) { return materialise(op->getResult(0)); })
       .Default([&](Operation *op) { return lowerScalar(*op); });
 }

@@ -1,4 +1,4 @@
-//===- Places.cpp - where a thread is, and meetings of threads ------------===//
+//===- ThreadIds.cpp - where a thread is, and meetings of threads ---------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,11 +1,11 @@
-//===- Placement.cpp - what is kept, and where ----------------------------===//
+//===- ResidencyAnalysis.cpp - which values are kept, and in which memory -===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Placement.h"
+#include "ResidencyAnalysis.h"
 #include "FeatureRuns.h"
 #include "Layout.h"
 #include "lib/Conversion/Analysis/Deferral.h"
@@ -16,18 +16,18 @@ using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 using namespace polyattn::tile;
 
-/// What memory has of a dimension, and grids cover.
+/// The padded size of a dimension, in memory and in the elements of threads.
 static int64_t withPadding(int64_t size) { return size == 1 ? 1 : roundUp(size, 16); }
 
-/// Kept by nobody: an offset into, or another order of, what is somewhere else.
+/// Views take no memory: an offset into another value, or another order of its elements.
 static bool isView(Operation *op) {
   return isa_and_nonnull<SliceOp, TransposeOp, ReadOp, SelectRowsOp>(op);
 }
 static bool isTrivial(Operation *op) {
-  return isa_and_nonnull<ConstantOp, ColumnOp, PositionsOp>(op);
+  return isa_and_nonnull<ConstantOp, ConstantColumnOp, IotaOp>(op);
 }
 
-Placement::Placement(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
+ResidencyAnalysis::ResidencyAnalysis(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
     : warps(warps), plan(plan) {
   std::tie(kind, split) = operandsOf(kernel);
   chooseDistantWeights(kernel);
@@ -36,79 +36,81 @@ Placement::Placement(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
         if (tileType(argument))
-          places[argument] = decideCarried(loop, i);
+          residencies[argument] = decideCarried(loop, i);
     for (Value result : op->getResults())
       if (tileType(result))
-        places[result] = decide(result);
+        residencies[result] = decide(result);
   });
 }
 
 /// Weights stay in memory as far as they fit, in program order.
-void Placement::chooseDistantWeights(KernelOp kernel) {
+void ResidencyAnalysis::chooseDistantWeights(KernelOp kernel) {
   int64_t weightBytes = plan.weightBytes;
   kernel.walk([&](LoadOp load) {
     if (load->getParentOp() != kernel || isVector(load.getResult()))
       return;
     TileType type = load.getResult().getType();
-    Storage storage = Storage::of(type.getRows(), type.getColumns(), elementType(load.getResult()),
-                                  /*columnMajor=*/false);
+    TileMemory storage =
+        TileMemory::of(type.getRows(), type.getColumns(), elementType(load.getResult()),
+                       /*columnMajor=*/false);
     int64_t size = roundUp(storage.bytes, 128);
     if (size > weightBytes)
-      distantWeights.insert(load);
+      uncachedWeights.insert(load);
     else
       weightBytes -= size;
   });
 }
 
-Place Placement::of(Value value) const {
-  auto known = places.find(value);
-  assert(known != places.end() && "no tile of the kernel, or one behind what is being decided");
+Residency ResidencyAnalysis::of(Value value) const {
+  auto known = residencies.find(value);
+  assert(known != residencies.end() &&
+         "no tile of the kernel, or one behind what is being decided");
   return known->second;
 }
 
-Place Placement::decide(Value value) const {
+Residency ResidencyAnalysis::decide(Value value) const {
   Operation *op = value.getDefiningOp();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return decideCarried(loop, cast<OpResult>(value).getResultNumber());
   if (isTrivial(op))
-    return Place::Deferred;
+    return Residency::Deferred;
   if (auto slice = dyn_cast<SliceOp>(op);
-      slice && (distantWeights.contains(slice.getSource().getDefiningOp()) || leavesSource(slice)))
-    return Place::Memory;
+      slice && (uncachedWeights.contains(slice.getSource().getDefiningOp()) || leavesSource(slice)))
+    return Residency::Memory;
   if (auto read = dyn_cast<ReadOp>(op); read && needsStaging(read))
-    return Place::Memory;
+    return Residency::Memory;
   if (isView(op))
-    return Place::Deferred;
+    return Residency::Deferred;
   if (auto load = dyn_cast<LoadOp>(op))
     return decideLoad(load);
   if (isDeferrable(value))
-    return Place::Deferred;
+    return Residency::Deferred;
   auto dot = dyn_cast<DotOp>(op);
   bool isProduct = (dot && isMatrixProduct(dot)) || (isa<ClusterSumOp>(op) && !isVector(value));
-  return isProduct && fitsRegisters(value) ? Place::Registers : Place::Memory;
+  return isProduct && fitsRegisters(value) ? Residency::Registers : Residency::Memory;
 }
 
-Place Placement::decideCarried(scf::ForOp loop, unsigned i) const {
+Residency ResidencyAnalysis::decideCarried(scf::ForOp loop, unsigned i) const {
   Value inside = loop.getRegionIterArg(i), after = loop.getResult(i);
   bool registers = !isVector(inside) && fitsRegisters(inside) && fitsRegisters(after);
-  return registers ? Place::Registers : Place::Memory;
+  return registers ? Residency::Registers : Residency::Memory;
 }
 
-Place Placement::decideLoad(LoadOp load) const {
-  if (distantWeights.contains(load))
-    return Place::Deferred;
+Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
+  if (uncachedWeights.contains(load))
+    return Residency::Deferred;
   Value value = load.getResult();
   if (!value.hasOneUse())
-    return Place::Memory;
+    return Residency::Memory;
   OpOperand &use = *value.use_begin();
   bool near = use.getOwner()->getBlock() == load->getBlock();
   bool deferred = near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
                   accepts(use, value);
-  return deferred ? Place::Deferred : Place::Memory;
+  return deferred ? Residency::Deferred : Residency::Memory;
 }
 
 /// Whether `user` can compute its operand at the elements that it needs.
-bool Placement::accepts(OpOperand &use, Value producer) const {
+bool ResidencyAnalysis::accepts(OpOperand &use, Value producer) const {
   Operation *user = use.getOwner();
   if (auto map = dyn_cast<MapOp>(user))
     return sameShape(producer, map.getResult());
@@ -126,7 +128,7 @@ bool Placement::accepts(OpOperand &use, Value producer) const {
 
 /// Whether reading what a value is computed from takes half of what reading the value would, and
 /// computing it little: then each user does that.
-bool Placement::isCheapAgain(Value value) const {
+bool ResidencyAnalysis::isCheapAgain(Value value) const {
   auto map = value.getDefiningOp<MapOp>();
   if (!map || elementType(value) == BFloat16Type::get(value.getContext()))
     return false;
@@ -136,7 +138,7 @@ bool Placement::isCheapAgain(Value value) const {
   SmallVector<Value> matrices;
   llvm::copy_if(map.getInputs(), std::back_inserter(matrices),
                 [](Value input) { return !isVector(input); });
-  return matrices.size() == 1 && of(matrices[0]) == Place::Memory &&
+  return matrices.size() == 1 && of(matrices[0]) == Residency::Memory &&
          elementType(matrices[0]) == BFloat16Type::get(value.getContext());
 }
 
@@ -178,22 +180,22 @@ static bool formsFeatures(OpOperand &use) {
   return isLeftFactor(use);
 }
 
-bool Placement::isFormedByProducts(ExpandOp expand) const {
-  Value features = expand.getResult();
+bool ResidencyAnalysis::isFormedByProducts(MonomialsOp monomials) const {
+  Value features = monomials.getResult();
   if (kind != warp::OperandKind::BF16 || isVector(features) ||
-      of(expand.getSource()) != Place::Memory || !FeatureRuns::of(expand))
+      of(monomials.getSource()) != Residency::Memory || !FeatureRuns::of(monomials))
     return false;
-  auto isNear = [&](OpOperand &use) { return use.getOwner()->getBlock() == expand->getBlock(); };
+  auto isNear = [&](OpOperand &use) { return use.getOwner()->getBlock() == monomials->getBlock(); };
   return llvm::all_of(features.getUses(), isNear) &&
          llvm::all_of(features.getUses(), formsFeatures) &&
          llvm::any_of(features.getUses(), isLeftFactor);
 }
 
-bool Placement::isDeferrable(Value value) const {
+bool ResidencyAnalysis::isDeferrable(Value value) const {
   Operation *op = value.getDefiningOp();
-  if (auto expand = dyn_cast<ExpandOp>(op); expand && isFormedByProducts(expand))
+  if (auto monomials = dyn_cast<MonomialsOp>(op); monomials && isFormedByProducts(monomials))
     return true;
-  if (!isa<MapOp, CausalMaskOp, ExpandOp, DotOp>(op) || value.use_empty())
+  if (!isa<MapOp, CausalMaskOp, MonomialsOp, DotOp>(op) || value.use_empty())
     return false;
   if (!value.hasOneUse() && !isCheapAgain(value))
     return false;
@@ -209,9 +211,9 @@ bool Placement::isDeferrable(Value value) const {
 }
 
 // All users must compute on the same accumulators.
-bool Placement::fitsRegisters(Value value) const {
+bool ResidencyAnalysis::fitsRegisters(Value value) const {
   TileType type = tileType(value);
-  if (WarpGrid::of(type.getRows(), type.getColumns(), warps).registers() >
+  if (WarpLayout::of(type.getRows(), type.getColumns(), warps).registers() >
       GPUDescription::maxAccumulatorsOfValue)
     return false;
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
@@ -227,32 +229,32 @@ bool Placement::fitsRegisters(Value value) const {
 }
 
 /// Whether a value that is computed where it is used needs these elements.
-bool Placement::evaluatesOnWarpGrid(Value value) const {
+bool ResidencyAnalysis::evaluatesOnWarpGrid(Value value) const {
   return computesFromRegisters(value) || countDotsInside(value) > 0;
 }
 
-bool Placement::needsWarpGrid(Value value) const {
+bool ResidencyAnalysis::needsAccumulatorLayout(Value value) const {
   return readsRegisters(value) || countDots(value) > 0;
 }
 
-bool Placement::readsRegisters(Value value) const {
-  if (of(value) == Place::Registers)
+bool ResidencyAnalysis::readsRegisters(Value value) const {
+  if (of(value) == Residency::Registers)
     return true;
-  return of(value) == Place::Deferred && computesFromRegisters(value);
+  return of(value) == Residency::Deferred && computesFromRegisters(value);
 }
 
-bool Placement::computesFromRegisters(Value value) const {
+bool ResidencyAnalysis::computesFromRegisters(Value value) const {
   Operation *op = value.getDefiningOp();
   return isa_and_nonnull<MapOp, CausalMaskOp, DotOp>(op) &&
          llvm::any_of(op->getOperands(),
                       [&](Value operand) { return tileType(operand) && readsRegisters(operand); });
 }
 
-int64_t Placement::countDots(Value value) const {
-  return of(value) == Place::Deferred ? countDotsInside(value) : 0;
+int64_t ResidencyAnalysis::countDots(Value value) const {
+  return of(value) == Residency::Deferred ? countDotsInside(value) : 0;
 }
 
-int64_t Placement::countDotsInside(Value value) const {
+int64_t ResidencyAnalysis::countDotsInside(Value value) const {
   auto isMatrixDot = [](Operation *op) {
     auto dot = dyn_cast<DotOp>(op);
     return dot && isMatrixProduct(dot);
@@ -264,26 +266,25 @@ int64_t Placement::countDotsInside(Value value) const {
   return isView(value.getDefiningOp()) ? 0 : countEvaluated(value, isPassedOn, isMatrixDot);
 }
 
-bool Placement::isOperand(Value value) const {
+bool ResidencyAnalysis::isOperand(Value value) const {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (auto dot = dyn_cast<DotOp>(user))
       return isMatrixProduct(dot) && use.getOperandNumber() < 2;
     if (auto accumulate = dyn_cast<AccumulateOp>(user))
       return isMatrixProduct(accumulate) && use.getOperandNumber() < 2;
-    return (isView(user) || isa<ExpandOp>(user)) && isOperand(user->getResult(0));
+    return (isView(user) || isa<MonomialsOp>(user)) && isOperand(user->getResult(0));
   });
 }
 
 /// A part of a state that products read, where shared memory has no copy of the whole: it is read
 /// once, in order, and not by each warp as its fragments want it.
-bool Placement::needsStaging(ReadOp read) const {
+bool ResidencyAnalysis::needsStaging(ReadOp read) const {
   return kind == warp::OperandKind::BF16 && !isVector(read.getResult()) &&
-         isOperand(read.getResult()) &&
-         !plan.operandCopies.contains(read.getBuffer().getDefiningOp());
+         isOperand(read.getResult()) && !plan.bf16Copies.contains(read.getBuffer().getDefiningOp());
 }
 
-bool Placement::leavesSource(SliceOp slice) const {
+bool ResidencyAnalysis::leavesSource(SliceOp slice) const {
   TileType source = slice.getSource().getType(), window = slice.getResult().getType();
   auto leaves = [](Value start, int64_t size, int64_t whole) {
     int64_t multiple = knownDivisor(start), last = (whole - size) / multiple * multiple;
@@ -295,14 +296,14 @@ bool Placement::leavesSource(SliceOp slice) const {
          leaves(slice.getColumn(), window.getColumns(), source.getColumns());
 }
 
-bool Placement::isReadByProducts(BufferOp buffer) const {
+bool ResidencyAnalysis::isReadByProducts(BufferOp buffer) const {
   return kind == warp::OperandKind::BF16 && buffer.getResult().getType().getColumns() > 1 &&
          llvm::any_of(buffer->getUsers(), [&](Operation *user) {
            return isa<ReadOp>(user) && isOperand(user->getResult(0));
          });
 }
 
-Type Placement::elementType(Value value) const {
+Type ResidencyAnalysis::elementType(Value value) const {
   Type f32 = Float32Type::get(value.getContext()), bf16 = BFloat16Type::get(value.getContext());
   if (kind != warp::OperandKind::BF16 || isVector(value))
     return f32;
@@ -315,8 +316,8 @@ Type Placement::elementType(Value value) const {
 // Lifetimes
 //===----------------------------------------------------------------------===//
 
-Operation *Placement::lastUse(Value value) const {
+Operation *ResidencyAnalysis::lastUse(Value value) const {
   return polyattn::lastUse(value, [&](Value result) {
-    return !isTrivial(result.getDefiningOp()) && of(result) == Place::Deferred;
+    return !isTrivial(result.getDefiningOp()) && of(result) == Residency::Deferred;
   });
 }

@@ -1,4 +1,4 @@
-//===- Grids.h - the elements of a thread -----------------------*- C++ -*-===//
+//===- ThreadElements.h - the elements of a thread --------------*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,15 +12,16 @@
 
 namespace polyattn::tile_to_warp {
 
-/// The run of elements that a thread has in one of several passes: `number` is the thread's, plus
-/// the number of threads for each pass before. Behind the last run of the layout there is none.
-Grid gridOfRuns(Emitter &e, const ThreadLayout &layout, mlir::Value number);
+/// The run of elements of a thread in one of several passes over a tile: `number` is the thread's,
+/// plus the number of threads for each pass before. Behind the last run of the layout there is
+/// none.
+ThreadElements elementsOfRun(Emitter &e, const ThreadLayout &layout, mlir::Value number);
 
 /// The row and the column where the accumulators of a warp begin.
 std::pair<mlir::Value, mlir::Value> firstAccumulator(Emitter &e, const ThreadLayout &layout,
-                                                     const WarpGrid &warps, mlir::Value warp);
-/// Those of one lane.
-Grid gridOfAccumulators(Emitter &e, const WarpTile &warpTile, mlir::Value lane);
+                                                     const WarpLayout &warps, mlir::Value warp);
+/// The accumulators of one lane.
+ThreadElements elementsOfAccumulators(Emitter &e, const WarpTile &warpTile, mlir::Value lane);
 
 /// The element that a thread sums up, and which part of it, in one of several passes as above; part
 /// 0 has the sum.

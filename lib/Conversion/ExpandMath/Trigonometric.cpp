@@ -1,4 +1,4 @@
-//===- Circle.cpp - sine and cosine as arithmetic -------------------------===//
+//===- Trigonometric.cpp - sine and cosine as arithmetic ------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,11 +20,11 @@ using namespace polyattn;
 /// one after the other; the result stays within 1.
 static Value circle(Formula &f, Value x, int32_t quarters) {
   const double magic = 12582912;
-  Value rounded = f.fma(x, f.number(0.63661977236758134), f.number(magic));
-  Value n = f.sub(rounded, f.number(magic));
-  Value r = f.fma(n, f.number(-1.5707963705062866), x);
-  r = f.fma(n, f.number(4.371138828673793e-08), r);
-  r = f.fma(n, f.number(1.7151245100058819e-15), r);
+  Value rounded = f.fma(x, f.constant(0.63661977236758134), f.constant(magic));
+  Value n = f.sub(rounded, f.constant(magic));
+  Value r = f.fma(n, f.constant(-1.5707963705062866), x);
+  r = f.fma(n, f.constant(4.371138828673793e-08), r);
+  r = f.fma(n, f.constant(1.7151245100058819e-15), r);
   r = f.clamp(r, -1, 1);
 
   Value square = f.mul(r, r);
@@ -34,7 +34,7 @@ static Value circle(Formula &f, Value x, int32_t quarters) {
   sine = f.multiplyAdd(f.mul(r, square), sine, r);
   Value cosine =
       f.polynomial(square, {-0.5, 0.04166666666, -0.001388888756, 2.480032226e-5, -2.726298681e-7});
-  cosine = f.multiplyAdd(square, cosine, f.number(1));
+  cosine = f.multiplyAdd(square, cosine, f.constant(1));
 
   Value quadrant = f.bits(rounded);
   if (quarters)

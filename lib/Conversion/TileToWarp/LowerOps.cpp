@@ -1,4 +1,4 @@
-//===- Walk.cpp - ops in order, memory for values -------------------------===//
+//===- LowerOps.cpp - ops in order, memory for values ---------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -17,7 +17,7 @@ using namespace polyattn::tile;
 // Memory
 //===----------------------------------------------------------------------===//
 
-Storage KernelLowering::allocate(Storage storage, bool inShared) {
+TileMemory KernelLowering::allocate(TileMemory storage, bool inShared) {
   std::optional<int64_t> place = inShared ? shared.allocate(storage.bytes) : std::nullopt;
   if (!place) {
     storage.space = Space::Workspace;
@@ -30,45 +30,45 @@ Storage KernelLowering::allocate(Storage storage, bool inShared) {
 /// Whether products form features of this value in registers, as their terms.
 bool KernelLowering::feedsTerms(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    auto expand = dyn_cast<ExpandOp>(user);
-    return expand && placement.isFormedByProducts(expand) &&
-           llvm::any_of(expand.getResult().getUses(), [](OpOperand &use) {
+    auto monomials = dyn_cast<MonomialsOp>(user);
+    return monomials && residency.isFormedByProducts(monomials) &&
+           llvm::any_of(monomials.getResult().getUses(), [](OpOperand &use) {
              auto dot = dyn_cast<DotOp>(use.getOwner());
              return dot && use.getOperandNumber() == 0 && dot.getLhsTransposed();
            });
   });
 }
 
-/// Where a load reads columns that lie together in the tensor, the tile lies as they do; what is
-/// computed element by element lies as what it is computed from.
+/// Whether a tile is better kept column-major: as the tensor that it is loaded from, or as the
+/// tiles from which it is computed element by element.
 bool KernelLowering::prefersColumns(Value value) {
   auto known = storages.find(value);
   if (known != storages.end())
     return known->second.columnMajor;
   if (auto load = value.getDefiningOp<LoadOp>())
     return load.getTransposed() && int64_t(load.getColDim()) != -1;
-  // Each element is read alone where these lie across.
-  if (auto expand = value.getDefiningOp<ExpandOp>())
-    return prefersColumns(expand.getSource());
-  // All numbers of a position at once, for features that are the terms of a product.
+  // With the source in the other order each element would be read alone.
+  if (auto monomials = value.getDefiningOp<MonomialsOp>())
+    return prefersColumns(monomials.getSource());
+  // All elements of a position at once, for features that are the terms of a product.
   if (feedsTerms(value))
     return true;
   auto map = value.getDefiningOp<MapOp>();
-  if (!map || placement.computesFromRegisters(value) || placement.countDotsInside(value))
+  if (!map || residency.computesFromRegisters(value) || residency.countDotsInside(value))
     return false;
   return llvm::any_of(map.getInputs(), [&](Value input) {
     return sameShape(input, value) && !isVector(input) && prefersColumns(input);
   });
 }
 
-Storage KernelLowering::storageFor(Value value) {
+TileMemory KernelLowering::storageFor(Value value) {
   TileType type = tileType(value);
   bool columns = type.getColumns() == 1 || prefersColumns(value);
-  return Storage::of(type.getRows(), type.getColumns(), placement.elementType(value), columns);
+  return TileMemory::of(type.getRows(), type.getColumns(), residency.elementType(value), columns);
 }
 
-Storage KernelLowering::allocateFor(Value value) {
-  Storage storage = allocate(storageFor(value));
+TileMemory KernelLowering::allocateFor(Value value) {
+  TileMemory storage = allocate(storageFor(value));
   allocated.insert(value);
   return storages[value] = storage;
 }
@@ -80,7 +80,7 @@ void KernelLowering::freeAfter(Operation &op) {
   auto isDead = [&](Value value) {
     if (value.getParentBlock() != op.getBlock() || (isEnd && isa<BlockArgument>(value)))
       return false;
-    Operation *last = placement.lastUse(value);
+    Operation *last = residency.lastUse(value);
     return !last || last == &op || last->isBeforeInBlock(&op);
   };
   SmallVector<Value> dead;
@@ -88,7 +88,7 @@ void KernelLowering::freeAfter(Operation &op) {
     if (isDead(value))
       dead.push_back(value);
   for (Value value : dead) {
-    const Storage &storage = storages[value];
+    const TileMemory &storage = storages[value];
     (storage.space == Space::Shared ? shared : workspace).free(storage.offset);
     allocated.erase(value);
   }
@@ -104,7 +104,7 @@ void KernelLowering::freeAfter(Operation &op) {
 // Phases
 //===----------------------------------------------------------------------===//
 
-// What is computed from the numbers of the thread and the program stays in its phase: kept across
+// What is computed from the ids of the thread and the program stays in its phase: kept across
 // phases, addresses would take the registers that the products need.
 void KernelLowering::beginPhase() {
   barriers.beginPhase(warp::BarrierOp::create(e));
@@ -117,12 +117,12 @@ void KernelLowering::bindThread() {
   bindProgramIndices(/*opaque=*/true);
 }
 
-void KernelLowering::recordRead(const Storage &storage, const Grid &grid) {
+void KernelLowering::recordRead(const TileMemory &storage, const ThreadElements &owned) {
   barriers.access(storage, /*isWrite=*/false,
-                  grid.isMirrored ? std::optional<ThreadLayout>() : grid.layout);
+                  owned.isMirrored ? std::optional<ThreadLayout>() : owned.layout);
 }
-void KernelLowering::recordWrite(const Storage &storage, const Grid &grid) {
-  barriers.access(storage, /*isWrite=*/true, grid.layout);
+void KernelLowering::recordWrite(const TileMemory &storage, const ThreadElements &owned) {
+  barriers.access(storage, /*isWrite=*/true, owned.layout);
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,12 +144,12 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
 LogicalResult KernelLowering::lowerOp(Operation &op) {
   if (op.getNumResults() == 1 && tileType(op.getResult(0))) {
     Value result = op.getResult(0);
-    Place place = placement.of(result);
+    Residency resides = residency.of(result);
     if (isa<scf::ForOp>(op))
       return lowerFor(cast<scf::ForOp>(op));
-    if (place == Place::Deferred || result.use_empty() || computed.contains(result))
+    if (resides == Residency::Deferred || result.use_empty() || computed.contains(result))
       return success();
-    if (place == Place::Registers && !isa<ClusterSumOp>(op)) {
+    if (resides == Residency::Registers && !isa<ClusterSumOp>(op)) {
       keepInRegisters(result, result);
       return success();
     }
@@ -163,7 +163,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         .Case([&](ClusterSumOp sum) { return lowerClusterSum(sum); })
         .Default([&](Operation *) {
           beginPhase();
-          Storage storage = allocateFor(result);
+          TileMemory storage = allocateFor(result);
           if (canCopy(result, storage))
             copyTile(result, storage);
           else
@@ -183,7 +183,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         return success();
       })
       .Case([&](AccumulateOp update) {
-        if (!early.contains(update))
+        if (!emittedEarly.contains(update))
           lowerAccumulate(update);
         return success();
       })
@@ -202,7 +202,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](ProgramIdOp id) { return lowerProgramId(id), success(); })
       .Case([&](arith::DivUIOp division) { return lowerQuotient(division); })
       .Case([&](arith::RemUIOp division) { return lowerRemainder(division); })
-      .Case([&](memref::LoadOp load) { return lowerNumber(load); })
+      .Case([&](memref::LoadOp load) { return lowerScalarLoad(load); })
       .Default([&](Operation *other) -> LogicalResult {
         if (other->getNumRegions() || isa<TileDialect>(other->getDialect()))
           return other->emitError("cannot be lowered to a GPU");
@@ -212,7 +212,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
 }
 
 /// A whole number of a vector, for index arithmetic.
-LogicalResult KernelLowering::lowerNumber(memref::LoadOp load) {
+LogicalResult KernelLowering::lowerScalarLoad(memref::LoadOp load) {
   auto tensor = tensors.find(load.getMemRef());
   bool isWide = load.getType().isInteger(64);
   if (tensor == tensors.end() || load.getIndices().size() != 1 ||
@@ -235,40 +235,40 @@ LogicalResult KernelLowering::lowerNumber(memref::LoadOp load) {
 
 void KernelLowering::lowerBuffer(BufferOp buffer) {
   Value result = buffer.getResult();
-  Storage storage = allocate(bufferStorage(buffer), !plan.distantStates.contains(buffer));
+  TileMemory storage = allocate(bufferStorage(buffer), !plan.workspaceStates.contains(buffer));
   storages[result] = storage;
-  if (plan.operandCopies.contains(buffer)) {
-    Storage copy = allocate(operandStorage(buffer));
+  if (plan.bf16Copies.contains(buffer)) {
+    TileMemory copy = allocate(operandStorage(buffer));
     if (copy.space == Space::Shared)
-      operandCopies[result] = copy;
+      bf16Copies[result] = copy;
     else
       workspace.free(copy.offset);
   }
   beginPhase();
-  forCopyGrids(storage, [&](const Grid &grid, Value condition) {
-    storeBuffer(result, grid, Values(grid.size(), e.f32(0)), {}, 0, condition);
+  forCopyRuns(storage, [&](const ThreadElements &owned, Value condition) {
+    storeBuffer(result, owned, Values(owned.size(), e.f32(0)), {}, 0, condition);
   });
 }
 
 void KernelLowering::lowerWrite(WriteOp write) {
-  Storage storage = storages[write.getBuffer()];
-  Value tile = write.getTile(), row = number(write.getRow());
+  TileMemory storage = storages[write.getBuffer()];
+  Value tile = write.getTile(), row = toI32(write.getRow());
   TileType type = tileType(tile);
   beginPhase();
-  auto body = [&](const Grid &grid, Value condition) {
-    Values values = evaluate(tile, grid);
+  auto body = [&](const ThreadElements &owned, Value condition) {
+    Values values = evaluate(tile, owned);
     // What the buffer has behind this tile stays.
-    int64_t limit = grid.warpTile && type.getRows() % 16 ? type.getRows() : 0;
-    storeBuffer(write.getBuffer(), grid, values, row, limit, condition);
+    int64_t limit = owned.warpTile && type.getRows() % 16 ? type.getRows() : 0;
+    storeBuffer(write.getBuffer(), owned, values, row, limit, condition);
   };
   if (forProducts(tile, body))
     return;
-  forCopyGrids(type.getRows(), type.getColumns(), storage.columnMajor, storage.isVector() ? 1 : 4,
-               body);
+  forCopyRuns(type.getRows(), type.getColumns(), storage.columnMajor, storage.isVector() ? 1 : 4,
+              body);
 }
 
 void KernelLowering::lowerConcat(ConcatOp concat) {
-  Storage storage = allocateFor(concat.getResult());
+  TileMemory storage = allocateFor(concat.getResult());
   beginPhase();
   int64_t row = 0;
   for (Value input : concat.getInputs()) {
@@ -277,11 +277,12 @@ void KernelLowering::lowerConcat(ConcatOp concat) {
     row += rows;
   }
   if (row < storage.rows)
-    forCopyGrids(
-        storage.rows - row, storage.columns, storage.columnMajor, 1, [&](const Grid &grid, Value) {
-          recordWrite(storage, Grid());
-          storeElements(storage, shifted(grid, e.i32(row), {}), Values(grid.size(), e.f32(0)));
-        });
+    forCopyRuns(storage.rows - row, storage.columns, storage.columnMajor, 1,
+                [&](const ThreadElements &owned, Value) {
+                  recordWrite(storage, ThreadElements());
+                  storeElements(storage, shifted(owned, e.i32(row), {}),
+                                Values(owned.size(), e.f32(0)));
+                });
   computed.insert(concat.getResult());
 }
 
@@ -291,25 +292,25 @@ void KernelLowering::lowerConcat(ConcatOp concat) {
 
 LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   auto isCarriedTile = [](Value value) { return bool(tileType(value)); };
-  // Tiles in memory have one place for all iterations; accumulators and scalars are carried.
+  // Tiles in memory have one allocation for all iterations; accumulators and scalars are carried.
   SmallVector<Value> initial;
   for (auto [argument, init, result] :
        llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getResults())) {
     if (!isCarriedTile(argument)) {
       initial.push_back(scalar(init));
-    } else if (placement.of(argument) == Place::Registers) {
+    } else if (residency.of(argument) == Residency::Registers) {
       // The products of a deferred initial value are computed here.
       keepInRegisters(init, argument);
       llvm::append_range(initial, registers[argument]);
       if (auto read = init.getDefiningOp<ReadOp>())
         if (auto state = read.getBuffer().getDefiningOp<BufferOp>();
             state && endsWhereLoopBegins(state)) {
-          const Storage &storage = storages[read.getBuffer()];
+          const TileMemory &storage = storages[read.getBuffer()];
           (storage.space == Space::Shared ? shared : workspace).free(storage.offset);
         }
     } else {
       beginPhase();
-      Storage storage = allocateFor(result);
+      TileMemory storage = allocateFor(result);
       writeTile(init, storage, 0, storage.rows, storage.columns);
       storages[argument] = storage;
       computed.insert(argument);
@@ -326,11 +327,11 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   auto unpack = [&](Value value, ValueRange values, unsigned &next) {
     if (!isCarriedTile(value))
       mapping.map(value, values[next++]);
-    else if (placement.of(value) == Place::Registers)
+    else if (residency.of(value) == Residency::Registers)
       for (Value &accumulator : registers[value])
         accumulator = values[next++];
   };
-  barriers.beginLoop(pipeline.stages);
+  barriers.beginLoop(pipeline.doubleBuffer);
   {
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(lowered.getBody());
@@ -348,12 +349,12 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   }
   barriers.endLoop();
   if (!pipeline.tiles.empty())
-    shared.free(pipeline.stages.offset);
+    shared.free(pipeline.doubleBuffer.offset);
   // What the last phase inside computed with is not known here.
   bindProgramIndices(/*opaque=*/false);
   unsigned next = 0;
   for (auto [argument, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults())) {
-    if (isCarriedTile(argument) && placement.of(argument) == Place::Registers) {
+    if (isCarriedTile(argument) && residency.of(argument) == Residency::Registers) {
       Values accumulators = registers[argument];
       registers.erase(argument);
       registers[result] = accumulators;
@@ -372,14 +373,14 @@ void KernelLowering::lowerYield(scf::ForOp loop, Value stage) {
   for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), yield.getOperands())) {
     if (!tileType(argument)) {
       carried.push_back(scalar(value));
-    } else if (placement.of(argument) == Place::Registers) {
+    } else if (residency.of(argument) == Residency::Registers) {
       keepInRegisters(value, argument);
       llvm::append_range(carried, registers[argument]);
     }
   }
   SmallVector<std::function<void()>> writes;
   for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), yield.getOperands())) {
-    if (!tileType(argument) || placement.of(argument) == Place::Registers)
+    if (!tileType(argument) || residency.of(argument) == Residency::Registers)
       continue;
     replaceCarried(argument, value, writes);
   }
@@ -394,24 +395,24 @@ void KernelLowering::lowerYield(scf::ForOp loop, Value stage) {
 
 void KernelLowering::replaceCarried(Value argument, Value value,
                                     SmallVectorImpl<std::function<void()>> &writes) {
-  Storage storage = storages[argument];
+  TileMemory storage = storages[argument];
   // A vector's new elements wait in registers, one in each thread that has one.
   int64_t length = storage.rows * storage.columns;
   if (storage.isVector() && length <= GPUDescription::warpSize * options.warps) {
     // The thread's number may be one of a loop that has ended.
     beginPhase();
-    Grid grid;
-    (storage.rows == 1 ? grid.columns : grid.rows).base = thread;
-    grid.layout = ThreadLayout::runs(options.warps, storage.rows, storage.columns,
-                                     storage.columnMajor, /*run=*/1);
+    ThreadElements owned;
+    (storage.rows == 1 ? owned.columns : owned.rows).base = thread;
+    owned.layout = ThreadLayout::runs(options.warps, storage.rows, storage.columns,
+                                      storage.columnMajor, /*run=*/1);
     Value condition = e.less(thread, length);
-    Value element =
-        e.when(condition, e.f32(0), [&] { return padded(value, grid, evaluate(value, grid)); })[0];
+    Value element = e.when(condition, e.f32(0),
+                           [&] { return padded(value, owned, evaluate(value, owned)); })[0];
     writes.push_back([=] {
       beginPhase();
       e.when(condition, [&] {
-        recordWrite(storage, grid);
-        storeElements(storage, grid, element);
+        recordWrite(storage, owned);
+        storeElements(storage, owned, element);
       });
     });
     return;

@@ -1,4 +1,4 @@
-//===- Numbers.h - the number formats of a GPU, in software -----*- C++ -*-===//
+//===- Formats.h - the number formats of a GPU, in software -----*- C++ -*-===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
