@@ -172,6 +172,19 @@ def forms_table(results):
     return table(["entry"] + [f"T = {int(length):,}" for length in lengths], rows)
 
 
+def short_table(results):
+    """Microseconds of calls that are one block or few, as the compiler schedules them."""
+    measured = {entry: row for entry, row in results.get("forms", {}).items() if row}
+    if not measured:
+        return MISSING.capitalize() + "."
+    lengths = [length for length in next(iter(measured.values())) if int(length) <= 64]
+    rows = []
+    for entry, row in measured.items():
+        times = [row.get(length, {}).get("chosen") for length in lengths]
+        rows.append([f"`{entry}`"] + [f"{time * 1e6:.1f}" if time else "" for time in times])
+    return table(["entry"] + [f"T = {length}" for length in lengths], rows)
+
+
 def machine_line(results):
     if "machine" not in results:
         return MISSING.capitalize() + "."
@@ -194,7 +207,7 @@ def plots(results):
 
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
-          "long": long_table, "forms": forms_table, "plots": plots}
+          "long": long_table, "forms": forms_table, "short": short_table, "plots": plots}
 
 
 def fill(text, results, tables=TABLES):
