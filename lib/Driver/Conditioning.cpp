@@ -91,21 +91,17 @@ void driver::sampleReading(AttentionOp attention, ArrayRef<Array> arguments, con
   }
 }
 
-void driver::sampleThresholds(AttentionOp attention, ArrayRef<Array> arguments,
-                              const CallSizes &sizes, Reading reading, const Selection &selection,
-                              llvm::function_ref<void(ArrayRef<Array>)> show) {
+void driver::sampleDirected(AttentionOp attention, ArrayRef<Array> arguments,
+                            const CallSizes &sizes, Reading reading, const Selection &selection,
+                            Arithmetic arithmetic, llvm::function_ref<void(ArrayRef<Array>)> show) {
+  arithmetic.unit *= 2;
   for (auto way : {Disturbance::Way::Upwards, Disturbance::Way::Downwards}) {
-    Disturbance sums(Arithmetic::of(ElementType::F32), 0, way);
+    Disturbance sums(arithmetic, 0, way);
     auto results = evaluate(attention, arguments, sizes, reading, selection, {}, std::ref(sums));
     if (failed(results))
       return;
     show(*results);
   }
-}
-
-bool driver::isJump(double far, double size, double spread) {
-  constexpr double kPartOfRow = 0.1, kTimesSpread = 100;
-  return far > kPartOfRow * size && far > kTimesSpread * spread;
 }
 
 double driver::distance(ArrayRef<double> a, ArrayRef<double> b) {
@@ -184,11 +180,10 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
       if (double far = distanceOf(row, moved); std::isfinite(far))
         row.spread = std::max(row.spread, far);
   };
-  auto lookForJumps = [&](ArrayRef<Array> moved) {
+  auto lookDirected = [&](ArrayRef<Array> moved) {
     for (DoubtfulRow &row : rows)
-      if (double far = distanceOf(row, moved);
-          std::isfinite(far) && isJump(far, row.size, row.spread))
-        row.spread = far;
+      if (double far = distanceOf(row, moved); std::isfinite(far))
+        row.spread = std::max(row.spread, far / kTimesSpread);
   };
   auto sample = [&](Reading reading) {
     sampleReading(oracle.attention, arguments, oracle.inputs.sizes, reading, selection, arithmetic,
@@ -199,6 +194,6 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
   if (expectation.reading != Reading::Recurrent && hasPlainFeatures(oracle.attention) &&
       hasQuickRecurrentReading(oracle.attention, oracle.inputs.sizes))
     sample(Reading::Recurrent);
-  sampleThresholds(oracle.attention, arguments, oracle.inputs.sizes, expectation.reading, selection,
-                   lookForJumps);
+  sampleDirected(oracle.attention, arguments, oracle.inputs.sizes, expectation.reading, selection,
+                 unlimited, lookDirected);
 }

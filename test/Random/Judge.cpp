@@ -49,25 +49,23 @@ Judge Judge::of(const Arithmetic &arithmetic, std::vector<Array> reference, int6
 }
 
 void Judge::forRows(ArrayRef<Array> sample,
-                    llvm::function_ref<void(double size, double far, double &spread)> look) {
+                    llvm::function_ref<void(double far, double &spread)> look) {
   for (auto [exact, disturbed, rows] : llvm::zip(reference, sample, spread))
     for (size_t row = 0; row < rows.size(); ++row) {
       size_t width = widthOf(exact), first = row * width;
-      auto expected = ArrayRef(exact.data).slice(first, width);
-      look(norm(expected), driver::distance(expected, ArrayRef(disturbed.data).slice(first, width)),
+      look(driver::distance(ArrayRef(exact.data).slice(first, width),
+                            ArrayRef(disturbed.data).slice(first, width)),
            rows[row]);
     }
 }
 
 void Judge::addSample(ArrayRef<Array> sample) {
-  forRows(sample, [](double size, double far, double &spread) { spread = std::max(spread, far); });
+  forRows(sample, [](double far, double &spread) { spread = std::max(spread, far); });
 }
 
-void Judge::addThresholdSample(ArrayRef<Array> sample) {
-  forRows(sample, [](double size, double far, double &spread) {
-    if (driver::isJump(far, size, spread))
-      spread = far;
-  });
+void Judge::addDirectedSample(ArrayRef<Array> sample) {
+  forRows(sample,
+          [&](double far, double &spread) { spread = std::max(spread, far / timesSpread); });
 }
 
 llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> tensors,
@@ -84,8 +82,8 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
     if (reading == Reading::Scores || driver::hasQuickRecurrentReading(attention, sizes))
       driver::sampleReading(attention, arguments, sizes, reading, {}, {arithmetic, sums}, kSamples,
                             [&](ArrayRef<Array> sample) { judge.addSample(sample); });
-  driver::sampleThresholds(attention, arguments, sizes, Reading::Scores, {},
-                           [&](ArrayRef<Array> sample) { judge.addThresholdSample(sample); });
+  driver::sampleDirected(attention, arguments, sizes, Reading::Scores, {}, arithmetic,
+                         [&](ArrayRef<Array> sample) { judge.addDirectedSample(sample); });
   return judge;
 }
 

@@ -33,8 +33,8 @@ public:
 
   /// Adds the rows as another arithmetic computes them.
   void addSample(llvm::ArrayRef<Array> sample);
-  /// The same rows with all sums moved one way: rows that jump lie at a threshold.
-  void addThresholdSample(llvm::ArrayRef<Array> sample);
+  /// Adds the rows with all sums moved one way, which rows may be off by.
+  void addDirectedSample(llvm::ArrayRef<Array> sample);
 
   struct Verdict {
     /// The first row that is wrong; empty where none is.
@@ -49,10 +49,9 @@ public:
              Verdict &verdict) const;
 
 private:
-  /// Calls `look` with the size of each row of a sample, how far it is from the reference, and its
-  /// spread.
+  /// Calls `look` with each row's distance from the reference, and its spread.
   void forRows(llvm::ArrayRef<Array> sample,
-               llvm::function_ref<void(double size, double far, double &spread)> look);
+               llvm::function_ref<void(double far, double &spread)> look);
   void judgeRow(size_t number, size_t row, llvm::StringRef name, ElementType type,
                 const Array &result, Verdict &verdict) const;
 
