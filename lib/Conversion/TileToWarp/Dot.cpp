@@ -97,11 +97,14 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
     }
     if (!rowSums)
       return accumulators;
-    Values vector = vectorFragment(rowSums->vector, term);
+    Fragments vector;
+    vector.high = {vectorFragment(rowSums->vector, term)};
+    if (first.bound && rowSums->vector) // weights past it may be infinite
+      maskTerms(vector, /*isLhs=*/false, term, first.bound);
     int64_t shares = warpTile.shares();
     for (int64_t i = 0; i < warpTile.rowTiles; i += shares)
       multiplyFragment(
-          ownShare(lhs[0].high, i, warpTile), vector,
+          ownShare(lhs[0].high, i, warpTile), vector.high[0],
           MutableArrayRef<Value>(accumulators).slice(perProduct + 4 * (i / shares), 4));
     return accumulators;
   };
