@@ -91,19 +91,6 @@ void driver::sampleReading(AttentionOp attention, ArrayRef<Array> arguments, con
   }
 }
 
-void driver::sampleDirected(AttentionOp attention, ArrayRef<Array> arguments,
-                            const CallSizes &sizes, Reading reading, const Selection &selection,
-                            Arithmetic arithmetic, llvm::function_ref<void(ArrayRef<Array>)> show) {
-  arithmetic.unit *= 2;
-  for (auto way : {Disturbance::Way::Upwards, Disturbance::Way::Downwards}) {
-    Disturbance sums(arithmetic, 0, way);
-    auto results = evaluate(attention, arguments, sizes, reading, selection, {}, std::ref(sums));
-    if (failed(results))
-      return;
-    show(*results);
-  }
-}
-
 double driver::distance(ArrayRef<double> a, ArrayRef<double> b) {
   double sum = 0;
   for (auto [x, y] : llvm::zip_equal(a, b))
@@ -167,23 +154,17 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
     arguments.push_back(toArray(tensor));
   Selection selection = selectionOf(oracle, expectation, rows);
   // What leaves the range of the type is no matter of condition.
-  Arithmetic unlimited{Arithmetic::of(oracle.arithmetic).unit, HUGE_VAL, 0};
-  ArithmeticOfAttention arithmetic{unlimited, Arithmetic::of(ElementType::F32)};
-  auto distanceOf = [&](const DoubtfulRow &row, ArrayRef<Array> moved) {
-    const Array &exact = expectation.results[row.result];
-    int64_t width = exact.shape.back();
-    return distance(ArrayRef(exact.data).slice(row.row * width, width),
-                    ArrayRef(moved[row.result].data).slice(row.row * width, width));
-  };
+  ArithmeticOfAttention arithmetic{{Arithmetic::of(oracle.arithmetic).unit, HUGE_VAL, 0},
+                                   Arithmetic::of(ElementType::F32)};
   auto look = [&](ArrayRef<Array> moved) {
-    for (DoubtfulRow &row : rows)
-      if (double far = distanceOf(row, moved); std::isfinite(far))
+    for (DoubtfulRow &row : rows) {
+      const Array &exact = expectation.results[row.result];
+      int64_t width = exact.shape.back();
+      double far = distance(ArrayRef(exact.data).slice(row.row * width, width),
+                            ArrayRef(moved[row.result].data).slice(row.row * width, width));
+      if (std::isfinite(far))
         row.spread = std::max(row.spread, far);
-  };
-  auto lookDirected = [&](ArrayRef<Array> moved) {
-    for (DoubtfulRow &row : rows)
-      if (double far = distanceOf(row, moved); std::isfinite(far))
-        row.spread = std::max(row.spread, far / kTimesSpread);
+    }
   };
   auto sample = [&](Reading reading) {
     sampleReading(oracle.attention, arguments, oracle.inputs.sizes, reading, selection, arithmetic,
@@ -194,6 +175,4 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
   if (expectation.reading != Reading::Recurrent && hasPlainFeatures(oracle.attention) &&
       hasQuickRecurrentReading(oracle.attention, oracle.inputs.sizes))
     sample(Reading::Recurrent);
-  sampleDirected(oracle.attention, arguments, oracle.inputs.sizes, expectation.reading, selection,
-                 unlimited, lookDirected);
 }

@@ -64,13 +64,6 @@ void sampleReading(AttentionOp attention, llvm::ArrayRef<Array> arguments, const
                    const ArithmeticOfAttention &arithmetic, int count,
                    llvm::function_ref<void(llvm::ArrayRef<Array>)> show);
 
-/// The same twice, with all scores and terms rounded up, and with all rounded down, by twice what
-/// `arithmetic` may change. This moves a sum that lies at a threshold of the normalizer, or whose
-/// terms cancel, to either side of it. A row may be off by as much as these.
-void sampleDirected(AttentionOp attention, llvm::ArrayRef<Array> arguments, const CallSizes &sizes,
-                    Reading reading, const Selection &selection, Arithmetic arithmetic,
-                    llvm::function_ref<void(llvm::ArrayRef<Array>)> show);
-
 /// The distance in the 2-norm; infinite where an element is NaN.
 double distance(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b);
 

@@ -152,7 +152,7 @@ public:
   Numbers evaluate(LayerNormOp op) {
     using std::sqrt;
     Numbers x = of(op.getInput());
-    Number mean = sum(x) / x.size(), variance = 0;
+    Number mean = rounded(sum(x) / x.size()), variance = 0;
     for (const Number &a : x)
       variance += (a - mean) * (a - mean) / x.size();
     double eps = op.getEps().convertToDouble();
@@ -227,8 +227,9 @@ public:
         std::tie(readHalves, writePairs) = std::pair(!writePairs, !readHalves);
       }
       Number a = x[readHalves ? m : 2 * m], b = x[readHalves ? m + half : 2 * m + 1];
-      y[writePairs ? 2 * m : m] = a * cos(angle) - b * sin(angle);
-      y[writePairs ? 2 * m + 1 : m + half] = a * sin(angle) + b * cos(angle);
+      Number c = cos(angle), s = sin(angle);
+      y[writePairs ? 2 * m : m] = rounded(a * c) - rounded(b * s);
+      y[writePairs ? 2 * m + 1 : m + half] = rounded(a * s) + rounded(b * c);
     }
     return y;
   }

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Judge.h"
+#include "mlir/Pass/PassManager.h"
 #include "polyattn/Driver/Target.h"
+#include "polyattn/Transforms/Passes.h"
 #include <cmath>
 
 using namespace mlir;
@@ -68,22 +70,51 @@ void Judge::addDirectedSample(ArrayRef<Array> sample) {
           [&](double far, double &spread) { spread = std::max(spread, far / timesSpread); });
 }
 
+/// Shows the rows with all scores and terms rounded up, and with all rounded down, by twice what
+/// `arithmetic` may change. This moves a sum that lies at a threshold of the normalizer, or whose
+/// terms cancel, to either side of it.
+static void sampleDirected(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
+                           Arithmetic arithmetic, llvm::function_ref<void(ArrayRef<Array>)> show) {
+  arithmetic.unit *= 2;
+  for (auto way : {Disturbance::Way::Upwards, Disturbance::Way::Downwards}) {
+    Disturbance sums(arithmetic, /*seed=*/0, way);
+    auto results = evaluate(attention, arguments, sizes, Reading::Scores, {}, {}, std::ref(sums));
+    if (succeeded(results))
+      show(*results);
+  }
+}
+
+/// Fewer features with the same scores, whose sums a state has, too. Null where that fails.
+static OwningOpRef<ModuleOp> simplify(AttentionOp attention) {
+  OwningOpRef<ModuleOp> module = attention->getParentOfType<ModuleOp>().clone();
+  PassManager passes(module->getContext());
+  passes.addPass(createInlineMaps());
+  passes.addPass(createSimplifyFeatures());
+  return succeeded(passes.run(*module)) ? std::move(module) : nullptr;
+}
+
 llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> tensors,
-                                 const CallSizes &sizes, const Arithmetic &arithmetic,
-                                 const Arithmetic &sums) {
+                                 const CallSizes &sizes, const ArithmeticOfAttention &arithmetic) {
   std::vector<Array> arguments;
   for (const HostTensor &tensor : tensors)
     arguments.push_back(toArray(tensor));
   auto exact = evaluate(attention, arguments, sizes, Reading::Scores);
   if (failed(exact))
     return llvm::make_error<ReportedError>();
-  Judge judge = of(arithmetic, std::move(*exact), sizes.keys);
-  for (Reading reading : {Reading::Scores, Reading::Recurrent})
-    if (reading == Reading::Scores || driver::hasQuickRecurrentReading(attention, sizes))
-      driver::sampleReading(attention, arguments, sizes, reading, {}, {arithmetic, sums}, kSamples,
-                            [&](ArrayRef<Array> sample) { judge.addSample(sample); });
-  driver::sampleDirected(attention, arguments, sizes, Reading::Scores, {}, arithmetic,
-                         [&](ArrayRef<Array> sample) { judge.addDirectedSample(sample); });
+  Judge judge = of(arithmetic.vectors, std::move(*exact), sizes.keys);
+  auto sample = [&](AttentionOp program, Reading reading) {
+    driver::sampleReading(program, arguments, sizes, reading, {}, arithmetic, kSamples,
+                          [&](ArrayRef<Array> sample) { judge.addSample(sample); });
+  };
+  sample(attention, Reading::Scores);
+  if (driver::hasQuickRecurrentReading(attention, sizes))
+    sample(attention, Reading::Recurrent);
+  else if (OwningOpRef<ModuleOp> simplified = simplify(attention))
+    for (AttentionOp program : simplified->getOps<AttentionOp>())
+      if (driver::hasQuickRecurrentReading(program, sizes))
+        sample(program, Reading::Recurrent);
+  sampleDirected(attention, arguments, sizes, arithmetic.vectors,
+                 [&](ArrayRef<Array> sample) { judge.addDirectedSample(sample); });
   return judge;
 }
 

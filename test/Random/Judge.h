@@ -18,6 +18,7 @@
 namespace polyattn::random {
 
 using driver::Arithmetic;
+using driver::ArithmeticOfAttention;
 using driver::Disturbance;
 
 /// The rows of right results with the errors that they may have.
@@ -28,8 +29,7 @@ public:
   /// Asks the oracle for the rows and how well they are determined. Fails, with the context's
   /// diagnostic, where it refuses the program.
   static llvm::Expected<Judge> ask(AttentionOp attention, llvm::ArrayRef<HostTensor> arguments,
-                                   const CallSizes &sizes, const Arithmetic &arithmetic,
-                                   const Arithmetic &sums);
+                                   const CallSizes &sizes, const ArithmeticOfAttention &arithmetic);
 
   /// Adds the rows as another arithmetic computes them.
   void addSample(llvm::ArrayRef<Array> sample);

@@ -142,7 +142,7 @@ private:
     if (!judge) {
       Arithmetic sums = split ? Arithmetic::ofSplitTF32() : Arithmetic::of(ElementType::F32);
       Arithmetic vectors = split ? sums : Arithmetic::of(type);
-      auto asked = Judge::ask(attention, arguments, sizes, vectors, sums);
+      auto asked = Judge::ask(attention, arguments, sizes, {vectors, sums});
       if (!asked) {
         llvm::consumeError(asked.takeError());
         return nullptr;
