@@ -33,11 +33,11 @@ lint: deps-lint $(BUILD)/build.ninja
 	@scripts/lint --build $(BUILD)
 
 test: build fuzzer
-	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60
+	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
 
 # What .ci/run runs: what takes seconds of `make lint`, and all tests.
 ci: deps-lint build fuzzer
-	@scripts/run-tests $(BUILD):format $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):random=60 $(FUZZ_BUILD):fuzz=60
+	@scripts/run-tests $(BUILD):format $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
 
 $(SANITIZE_BUILD)/build.ninja: | deps
 	cmake --preset sanitize
@@ -58,7 +58,7 @@ fuzz: fuzzer
 	@scripts/fuzz $(FUZZ_BUILD) $(SECONDS)
 
 random: build
-	@scripts/random $(BUILD) $(SECONDS) $(SEED)
+	@scripts/random $(BUILD) $(SEED) --seconds $(SECONDS)
 
 # Wheels of the Python package for the Pythons of this machine: $(BUILD)/wheels/*.whl
 wheel: deps $(BUILD)/build.ninja
