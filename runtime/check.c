@@ -143,6 +143,27 @@ static int fail_rows(const report *where, const polyattn_tensor *tensor) {
               tensor->strides[tensor->rank - 1]);
 }
 
+/* Where a tensor's bytes lie, counted from its data pointer: [begin, end). */
+typedef struct extent {
+  int64_t begin, end;
+} extent;
+
+/* Finds the extent of a tensor that is not empty; false where offsets exceed 64 bits. */
+static bool find_extent(const polyattn_tensor *tensor, extent *result) {
+  int64_t bytes = polyattn_dtype_bytes(tensor->dtype);
+  *result = (extent){0, bytes};
+  for (int32_t i = 0; i < tensor->rank; ++i) {
+    int64_t step;
+    if (__builtin_mul_overflow(tensor->strides[i], bytes, &step) ||
+        __builtin_mul_overflow(step, tensor->sizes[i] - 1, &step))
+      return false;
+    int64_t *side = step < 0 ? &result->begin : &result->end;
+    if (__builtin_add_overflow(*side, step, side))
+      return false;
+  }
+  return true;
+}
+
 /* Memory: pointer, alignment, strides. */
 static int check_memory(const report *where, const polyattn_tensor *tensor) {
   const polyattn_rt_tensor_rule *rule = where->rule;
@@ -154,15 +175,9 @@ static int check_memory(const report *where, const polyattn_tensor *tensor) {
   if ((uintptr_t)tensor->data % (uintptr_t)bytes != 0)
     return fail(where, "expected data aligned to %" PRId64 " bytes, got address %p", bytes,
                 tensor->data);
-  /* Offsets of all elements must fit 64 bits, in bytes. */
-  int64_t low = 0, high = 0;
-  for (int32_t i = 0; i < tensor->rank; ++i) {
-    int64_t step;
-    if (__builtin_mul_overflow(tensor->strides[i], bytes, &step) ||
-        __builtin_mul_overflow(step, tensor->sizes[i] - 1, &step) ||
-        __builtin_add_overflow(step < 0 ? low : high, step, step < 0 ? &low : &high))
-      return fail(where, "sizes and strides exceed the address space");
-  }
+  extent unused;
+  if (!find_extent(tensor, &unused))
+    return fail(where, "sizes and strides exceed the address space");
   if (!polyattn_rt_has_rows(tensor) && !polyattn_rt_is_weight(rule))
     return fail_rows(where, tensor);
   if (rule->is_result && !is_injective(tensor)) {
@@ -288,33 +303,14 @@ static layout add_tensor(offsets *all, const polyattn_tensor *tensor) {
   return result;
 }
 
-/* The bytes from a tensor's lowest address to its highest: [first, last]. Extents that exceed 64
- * bits are not said. */
-typedef struct byte_range {
-  bool known;
-  int64_t first, last;
-} byte_range;
-
-static byte_range bytes_of(const polyattn_tensor *tensor) {
-  int64_t bytes = polyattn_dtype_bytes(tensor->dtype);
-  byte_range range = {true, (int64_t)(uintptr_t)tensor->data, 0};
-  range.last = range.first;
-  bool too_large = __builtin_add_overflow(range.last, bytes - 1, &range.last);
-  for (int32_t i = 0; i < tensor->rank; ++i) {
-    int64_t reach;
-    too_large |= __builtin_mul_overflow(tensor->strides[i], tensor->sizes[i] - 1, &reach);
-    too_large |= __builtin_mul_overflow(reach, bytes, &reach);
-    int64_t *end = reach < 0 ? &range.first : &range.last;
-    too_large |= __builtin_add_overflow(*end, reach, end);
-  }
-  range.known = !too_large;
-  return range;
-}
-
-/* Tensors of their own allocations: most are, and then nothing has to be looked at closely. */
+/* Whether all bytes of one tensor come before all of the other's, as those of allocations of their
+ * own do: then nothing has to be looked at closely. */
 static bool are_apart(const polyattn_tensor *a, const polyattn_tensor *b) {
-  byte_range x = bytes_of(a), y = bytes_of(b);
-  return x.known && y.known && (x.last < y.first || y.last < x.first);
+  extent x, y;
+  if (!find_extent(a, &x) || !find_extent(b, &y))
+    return false;
+  wide distance = (wide)(uintptr_t)b->data - (wide)(uintptr_t)a->data;
+  return x.end <= distance + y.begin || distance + y.end <= x.begin;
 }
 
 /* Whether two tensors share memory. Views that interleave, as those of one packed buffer, do not.

@@ -150,9 +150,13 @@ def long_table(results):
                   "memory beyond arguments, MiB (aim 64)"], rows)
 
 
+def measured_forms(results):
+    return {entry: row for entry, row in results.get("forms", {}).items() if row}
+
+
 def forms_table(results):
     """The chosen form's time over the best forced one's, and which that is where it is far away."""
-    measured = {entry: row for entry, row in results.get("forms", {}).items() if row}
+    measured = measured_forms(results)
     if not measured:
         return MISSING.capitalize() + "."
     lengths = list(next(iter(measured.values())))
@@ -174,7 +178,7 @@ def forms_table(results):
 
 def short_table(results):
     """Microseconds of calls that are one block or few, as the compiler schedules them."""
-    measured = {entry: row for entry, row in results.get("forms", {}).items() if row}
+    measured = measured_forms(results)
     if not measured:
         return MISSING.capitalize() + "."
     lengths = [length for length in next(iter(measured.values())) if int(length) <= 64]

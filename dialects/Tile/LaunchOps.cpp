@@ -16,7 +16,7 @@ using namespace polyattn::tile;
 static constexpr int64_t kMostOfNumber = int64_t(1) << 40, kMostElements = int64_t(1) << 40;
 /// Limits of the fields of a choice.
 static constexpr int64_t kMostPositions = int64_t(1) << 31, kMostPercent = 10000,
-                         kMostSubsegments = 1 << 10, kMostParts = 1 << 16;
+                         kMostSubsegments = 1 << 10;
 static constexpr size_t kMostPrograms = 6, kMostDimensions = 6, kMostTensors = 256;
 
 WorkspaceOp EntryOp::getWorkspace(StringRef name) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/KnownAttributes.h"
 #include "polyattn/Entry/Signature.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -25,26 +26,20 @@ static std::vector<std::string> differentiableArguments(const Signature &forward
   return names;
 }
 
-/// A hint at the known name that is the fewest typing errors away.
-static std::string nearest(StringRef name, ArrayRef<std::string> known) {
-  auto it = llvm::min_element(known, [&](StringRef a, StringRef b) {
-    return name.edit_distance(a) < name.edit_distance(b);
-  });
-  return it == known.end() ? "" : "; the nearest is '" + *it + "'";
-}
-
 static Error checkWrt(const Signature &forward, ArrayRef<std::string> wrt) {
   std::vector<std::string> known = differentiableArguments(forward);
   for (auto [i, name] : enumerate(wrt)) {
     const TensorSignature *argument = forward.findArgument(name);
     if (argument && !hasGradient(*argument))
-      return createStringError("--wrt: argument '" + name +
+      return createStringError("wrt: argument '" + name +
                                "' holds whole numbers, which have no gradient");
-    if (!argument)
-      return createStringError("--wrt: expected names among " + join(known, ", ") + ", got '" +
-                               name + "'" + nearest(name, known));
+    if (!argument) {
+      StringRef nearest = nearestName(name, SmallVector<StringRef>(known.begin(), known.end()));
+      return createStringError("wrt: expected names among " + join(known, ", ") + ", got '" + name +
+                               "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
+    }
     if (is_contained(wrt.take_front(i), name))
-      return createStringError("--wrt: '" + name + "' is given twice");
+      return createStringError("wrt: '" + name + "' is given twice");
   }
   return Error::success();
 }

@@ -11,8 +11,6 @@
 using namespace mlir;
 using namespace polyattn;
 
-static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); }
-
 RankedTensorType polyattn::rowsType(MLIRContext *context, int64_t width) {
   constexpr int64_t any = ShapedType::kDynamic;
   return RankedTensorType::get({any, any, any, width}, Float32Type::get(context));
@@ -25,7 +23,7 @@ SmallVector<Kept> polyattn::keptOf(AttentionOp attention) {
     Kept kept;
     NormalizerAttr normalizer = attend.getNormalizer();
     std::string name = "output" + std::to_string(result.size());
-    RankedTensorType type = rowsType(attend.getContext(), widthOf(attend.getOutput()));
+    RankedTensorType type = rowsType(attend.getContext(), attend.getOutput().getType().getWidth());
     for (auto [value, resultName, resultType] :
          llvm::zip(ret.getResults(), attention.getResultNames(), attention.getResultTypes())) {
       if (value != attend.getOutput())

@@ -15,12 +15,9 @@ using namespace polyattn;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The most parts that a `tile.choose` may name (C4). A launch chooses far fewer.
-static constexpr int64_t kMostSplits = 1 << 16;
-
 /// Whether a head's features can be cut, and what a part stores for each position.
 void KernelBuilder::cutByFeatures() {
-  maxSplits = kMostSplits;
+  maxSplits = tile::ChooseOp::kMostParts;
   partialColumns = 0;
   for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
     int64_t features = AttentionShape::of(attend).features;
