@@ -57,8 +57,10 @@ def blocks(page):
     return "\n".join(re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M))
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/Python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/Python.md", "docs/PyTorch.md"])
 def test_documents(page, tmp_path):
+    if "PyTorch" in page:
+        pytest.importorskip("torch")
     program = blocks(page)
     assert program
     (tmp_path / "specs").symlink_to(ROOT / "specs")

@@ -1,0 +1,78 @@
+"""Attentions as functions of tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._errors import CallError
+from .._kernels import Signature
+from .._specs import Spec, read_spec
+from . import _operators, _recipes
+
+
+class Attention:
+    """An attention on tensors: `attention(q, k, v)`, `attention(q, k=k, v=v)`.
+
+    The dtype of the first tensor chooses the kernel, which is compiled upon the first call.
+    """
+
+    def __init__(self, spec: Spec, entry: str | None = None) -> None:
+        text, _ = read_spec(spec)
+        self._source = (spec, entry)
+        recipe = _recipes.Recipe(spec, entry, text)
+        self.signature: Signature = recipe.signature()
+        self._recipe = _recipes.register(recipe)
+        self._handle = self._recipe.handle
+        self._entry = self.signature.name
+        self._names = tuple(one.name for one in self.signature.arguments)
+
+    def __call__(self, *tensors: Any, **named: Any) -> Any:
+        inputs = self._in_order(tensors, named) if named else list(tensors)
+        if len(inputs) != len(self._names):
+            raise CallError(
+                f"{self._entry}: expected {len(self._names)} arguments "
+                f"({', '.join(self._names)}), got {len(inputs)}"
+            )
+        for name, one in zip(self._names, inputs):
+            if not isinstance(one, torch.Tensor):
+                raise CallError(
+                    f"{self._entry}: argument '{name}': expected a tensor, got {type(one).__name__}"
+                )
+        results = _operators.forward(self._handle, inputs)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _in_order(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        inputs = list(tensors)
+        for name in named:
+            if name not in self._names:
+                raise CallError(
+                    f"{self._entry}: unknown argument '{name}', expected {', '.join(self._names)}"
+                )
+            if name in self._names[: len(tensors)]:
+                raise CallError(
+                    f"{self._entry}: argument '{name}': came twice, by its position and by its name"
+                )
+        for name in self._names[len(tensors) :]:
+            if name not in named:
+                raise CallError(
+                    f"{self._entry}: argument '{name}': is missing, expected {', '.join(self._names)}"
+                )
+            inputs.append(named[name])
+        return inputs
+
+    def warm(self, dtype: Any = torch.float32) -> None:
+        """Compiles the kernel for sequences of a dtype now."""
+        self._recipe.kernel(_recipes.storage_of([torch.empty(0, dtype=dtype)]))
+
+    def __reduce__(self) -> Any:
+        return Attention, self._source
+
+    def __repr__(self) -> str:
+        return f"<polyattn.torch.Attention {self._entry}({', '.join(self._names)})>"
+
+
+def load(spec: Spec, entry: str | None = None) -> Attention:
+    """An attention from a spec: its text, a path, or what the builder or the library has made."""
+    return Attention(spec, entry)

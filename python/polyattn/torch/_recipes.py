@@ -1,0 +1,144 @@
+"""What an operator's number stands for: an attention whose kernels are compiled when tensors come.
+
+A graph that torch.compile keeps on disk, or that torch.export wrote, has the number only. So it is a hash of what it stands
+for, never a counter: another process that has loaded the same has it under the same number, and no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import replace
+from typing import Any, Callable
+
+import torch
+
+from .. import __version__, _polyattn
+from .._errors import CallError
+from .._kernels import Kernel, Signature, _signature_of, compile
+from .._specs import Spec, python_lines_of, source_of
+
+#: Storage of sequences by torch's dtypes.
+STORAGE = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
+DTYPES = {name: dtype for dtype, name in STORAGE.items()} | {"i64": torch.int64, "i32": torch.int32}
+
+_recipes: dict[int, Recipe] = {}
+
+
+def _describe(spec: Spec, entry: str | None, storage: str) -> Signature:
+    """The signature of a kernel, without compiling it: the oracle's, which differs in what results hold."""
+    with python_lines_of(spec):
+        exact = _signature_of(_polyattn.Reference(source_of(spec, entry, dtype=storage)))
+    results = tuple(
+        replace(one, dtype=storage if "T" in one.shape else "f32") for one in exact.results
+    )
+    return replace(exact, results=results)
+
+
+class Recipe:
+    """An attention by its text, for which the first tensor's dtype chooses the kernel."""
+
+    def __init__(self, spec: Spec, entry: str | None, identity: Any) -> None:
+        self._spec, self._entry = spec, entry
+        self._kernels: dict[Any, Kernel] = {}
+        self._signatures: dict[str, Signature] = {}
+        self._lock = threading.Lock()
+        text = json.dumps([__version__, entry, identity])
+        self.handle = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+    def signature(self, storage: str = "f32") -> Signature:
+        found = self._signatures.get(storage)
+        if found is None:
+            found = self._signatures[storage] = _describe(self._spec, self._entry, storage)
+        return found
+
+    def kernel(self, storage: str) -> Kernel:
+        found = self._kernels.get(storage)
+        if found is None:
+            with self._lock:
+                found = self._kernels.get(storage)
+                if found is None:
+                    found = compile(self._spec, self._entry, dtype=storage)
+                    self._kernels[storage] = found
+        return found
+
+    def of(self, inputs: list[Any]) -> Recipe:
+        """The one for tensors of these sizes."""
+        return self
+
+    def dtypes(self, inputs: list[Any], storage: str) -> list[Any]:
+        """What each input is expected to hold."""
+        return [DTYPES[one.dtype] for one in self.signature(storage).arguments]
+
+    def results(self, inputs: list[Any]) -> list[tuple[list[Any], Any]]:
+        """Shapes and dtypes of the results, where sizes may be symbols."""
+        signature = self.signature(storage_of(inputs))
+        bound: dict[str, Any] = {}
+        for argument, tensor in zip(signature.arguments, inputs):
+            for size, actual in zip(argument.shape, tensor.shape):
+                if isinstance(size, str):
+                    bound.setdefault(size, actual)
+        bound.setdefault("Tk", bound.get("T"))
+        bound.setdefault("Hkv", bound.get("H"))
+        return [
+            (
+                [bound[size] if isinstance(size, str) else size for size in result.shape],
+                DTYPES[result.dtype],
+            )
+            for result in signature.results
+        ]
+
+
+class Family(Recipe):
+    """Attentions of all sizes: head sizes of the tensors choose the spec.
+
+    Sizes may be symbols while torch.compile looks at a program, so a spec is made when the kernel is called only;
+    `shapes` says what the results' sizes are.
+    """
+
+    def __init__(
+        self, name: str, options: dict[str, Any], make: Callable[..., Spec],
+        shapes: Callable[[list[Any]], list[tuple[list[Any], Any]]],
+    ) -> None:  # fmt: skip
+        super().__init__("", None, [name, sorted(options.items())])
+        self.options = options
+        self._make, self._shapes = make, shapes
+        self._members: dict[Any, Recipe] = {}
+
+    def of(self, inputs: list[Any]) -> Recipe:
+        key = (inputs[0].shape[-1], inputs[2].shape[-1])
+        found = self._members.get(key)
+        if found is None:
+            spec = self._make(*key, **self.options)
+            found = self._members[key] = Recipe(spec, None, None)
+        return found
+
+    def results(self, inputs: list[Any]) -> list[tuple[list[Any], Any]]:
+        return self._shapes(inputs)
+
+
+def register(recipe: Recipe) -> Recipe:
+    """The recipe under its number, which may be there already."""
+    return _recipes.setdefault(recipe.handle, recipe)
+
+
+def find(handle: int) -> Recipe:
+    found = _recipes.get(handle)
+    if found is None:
+        raise CallError(
+            f"polyattn: no attention is loaded under the number {handle}; load what the graph "
+            "was made with, by polyattn.torch.load, before it runs"
+        )
+    return found
+
+
+def storage_of(inputs: list[Any]) -> str:
+    if not inputs:
+        raise CallError("polyattn: expected tensors, got none")
+    found = STORAGE.get(inputs[0].dtype)
+    if found is None:
+        raise CallError(
+            f"polyattn: expected tensors of float32, bfloat16 or float16, got {inputs[0].dtype}"
+        )
+    return found
