@@ -112,7 +112,7 @@ private:
           return failure();
     // These ops need the structure of a vector; all others need its elements, whatever its
     // structure.
-    if (op->hasTrait<CombinesScores>() || isa<ApplyOp, YieldOp, AttendOp>(op))
+    if (op->hasTrait<CombinesScores>() || isa<ApplyOp, YieldOp, AttendOp, AttendBackwardOp>(op))
       return success();
     for (Type type : op->getOperandTypes())
       if (auto feature = dyn_cast<FeatureType>(type))

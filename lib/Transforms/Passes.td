@@ -200,8 +200,8 @@ def SetStorage : Pass<"polyattn-set-storage", "::mlir::ModuleOp"> {
   let summary = "change what tensors hold";
   let description = [{
     Queries, keys, values and weights hold the given type from here on, and so do results that
-    held what these did. Decays, states and rotary frequencies hold f32, as does everything that is
-    computed.
+    held what these did. Decays, states, rotary frequencies and the factors of rows hold f32, as does
+    everything that is computed.
 
     Numeric contract: reduces precision, or raises it.
   }];

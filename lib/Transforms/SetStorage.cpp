@@ -44,6 +44,12 @@ static Type elementFor(const TensorSignature &argument, Type before, Type elemen
   }
 }
 
+/// What gradients take of a row: one over a sum, which f16 might not hold.
+static bool isRowFactors(Value value) {
+  auto attend = value.getDefiningOp<AttendOp>();
+  return attend && value == attend.getRowFactors();
+}
+
 static llvm::Error setStorage(AttentionOp attention, Type element) {
   llvm::Expected<Signature> signature = signatureOf(attention);
   if (!signature)
@@ -62,7 +68,8 @@ static llvm::Error setStorage(AttentionOp attention, Type element) {
        llvm::zip(attention.getResultTypes().getAsValueRange<TypeAttr>(), returned)) {
     // A final state's type is that of the value.
     auto tensor = cast<RankedTensorType>(type);
-    if (isa<FeatureType>(value.getType()) && before.contains(tensor.getElementType()))
+    bool isStored = isa<FeatureType>(value.getType()) && !isRowFactors(value);
+    if (isStored && before.contains(tensor.getElementType()))
       tensor = holding(tensor, element);
     results.push_back(TypeAttr::get(tensor));
   }

@@ -47,3 +47,14 @@ polyattn.attention @rotary(%q: tensor<?x?x?x16xf32>, %f: tensor<4xf32>, %fh: ten
 }
 
 // UNKNOWN: error: unknown storage 'f64', expected f32, bf16 or f16
+
+// The factors of rows do not.
+// CHECK-LABEL: attention @kept
+// CHECK-SAME: -> (o: tensor<?x?x?x16xbf16>, o_factors: tensor<?x?x?x2xf32>)
+polyattn.attention @kept(%q: tensor<?x?x?x16xf32>)
+    -> (o: tensor<?x?x?x16xf32>, o_factors: tensor<?x?x?x2xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %o:2 = attend query %a key %a value %a causal normalize <sum, eps = 0.0>
+    {grouping = #polyattn.grouping<block>, signed_scores, factors} : [16], [16], [16]
+  return %o#0, %o#1 : [16], [2]
+}

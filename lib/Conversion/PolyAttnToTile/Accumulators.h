@@ -18,6 +18,11 @@ struct Accumulators {
   mlir::Value largest;     // [C x 1], the largest score, where the normalizer asks for it
 };
 
+/// What a block's rows keep for their gradients (attend, `factors`), both [C x 1].
+struct RowFactors {
+  mlir::Value ofNumerator, ofDenominator;
+};
+
 } // namespace polyattn
 
 #endif // POLYATTN_CONVERSION_ACCUMULATORS_H

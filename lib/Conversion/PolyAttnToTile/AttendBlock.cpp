@@ -278,36 +278,35 @@ Value AttendProgram::visibleKeys(TileBuilder &b, const BlockSpan &span) const {
 
 /// o = N over the denominator (NormalizerAttr).
 Value AttendProgram::normalize(TileBuilder &b, const Accumulators &accumulators,
-                               const BlockSpan &span) {
-  NormalizerAttr attr = op.getNormalizer();
-  bool mean = attr.isMean();
-  Value keysBefore; // those that an initial state stands for
+                               const BlockSpan &span, RowFactors *rowFactors) {
+  bool mean = op.getNormalizer().isMean();
+  RowNormalizer normalizer{op.getNormalizer(), Value(), /*hasEmptyRows=*/!isOrdered(),
+                           /*hasInitialState=*/bool(op.getInitialState())};
   if (mean && context.mask == Mask::Causal && context.frame.firstPosition)
-    keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
+    normalizer.keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
   if (!accumulators.denominator && !mean)
     return accumulators.numerator;
-  SmallVector<Value> inputs;
-  if (accumulators.denominator)
-    inputs.push_back(accumulators.denominator);
+  RowScores rows;
+  rows.sum = accumulators.denominator;
   if (mean || !isOrdered())
-    inputs.push_back(visibleKeys(b, span));
-  if (accumulators.largest)
-    inputs.push_back(accumulators.largest);
-  Value factor = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
-    size_t next = 0;
-    Value denominator = accumulators.denominator ? in[next++] : Value();
-    // Without keys a row is zero, whatever the normalizer would divide by.
-    Value isEmpty = isOrdered() ? Value() : e.less(in[next], e.constant(1));
-    auto orZero = [&](Value x) { return isEmpty ? e.select(isEmpty, e.constant(0), x) : x; };
-    auto keys = [&](Value here) { return keysBefore ? e.add(here, keysBefore) : here; };
-    Value unit = mean ? orZero(e.div(e.constant(1), keys(in[next]))) : Value();
-    next += mean || !isOrdered();
-    if (!denominator)
-      return unit;
-    Value largest = accumulators.largest ? in[next] : Value();
-    Value total = denominatorOf(e, attr, {denominator, largest, unit});
-    Value factor = e.div(unit ? unit : e.constant(1), total);
-    return op.getInitialState() ? factor : orZero(factor);
-  });
-  return b.mul(accumulators.numerator, factor);
+    rows.keys = visibleKeys(b, span);
+  rows.largest = accumulators.largest;
+  bool keepsTotals = rowFactors && normalizer.hasFloor();
+  if (keepsTotals) {
+    rows.total = normalizer.totals(b, rows);
+    rows.sum = rows.largest = Value();
+  }
+  Value factors = normalizer.factors(b, rows);
+  if (rowFactors) {
+    // Where all rows see the same number of keys it is one factor.
+    Value ofRows = b.typeOf(factors).getRows() == context.block
+                       ? factors
+                       : b.mul(b.constant(context.block, 1, 1), factors);
+    *rowFactors = {ofRows, ofRows};
+    if (!accumulators.denominator)
+      rowFactors->ofDenominator = b.constant(context.block, 1, 0);
+    else if (keepsTotals)
+      rowFactors->ofDenominator = normalizer.factorsOfScores(b, rows.total, ofRows);
+  }
+  return b.mul(accumulators.numerator, factors);
 }

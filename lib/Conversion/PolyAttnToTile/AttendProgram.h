@@ -70,9 +70,9 @@ public:
   void begin(TileBuilder &builder);
   /// The accumulators of one block of queries, or this program's share of them.
   Accumulators block(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span);
-  /// o = N over the denominator, [C x dv].
+  /// o = N over the denominator, [C x dv]. Fills in `factors`, if it is not null.
   mlir::Value normalize(TileBuilder &builder, const Accumulators &accumulators,
-                        const BlockSpan &span);
+                        const BlockSpan &span, RowFactors *factors);
   bool normalized() const { return op.getNormalizer().hasDenominator(); }
   int64_t getValueWidth() const { return valueWidth; }
   /// True where the state takes in a whole run of blocks at its end.

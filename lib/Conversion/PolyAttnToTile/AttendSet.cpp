@@ -139,8 +139,11 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     if (isa<AttendBackwardOp, WeightGradientOp>(op))
       return op.emitError("has no tile kernels yet");
     if (auto attend = dyn_cast<AttendOp>(op)) {
-      if (attend.getFactors())
-        return attend.emitError("a row's factors have no tile kernels yet");
+      // They are two numbers of a row, stored as they come, and no vector of a block.
+      Value factors = attend.getRowFactors();
+      if (factors &&
+          !llvm::all_of(factors.getUsers(), [](Operation *user) { return isa<ReturnOp>(user); }))
+        return attend.emitError("tile kernels can only return a row's factors");
       setOf(attend.getMask()).attends.push_back(attend);
     }
   }

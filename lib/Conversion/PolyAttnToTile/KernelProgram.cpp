@@ -68,13 +68,33 @@ void KernelProgram::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
                         /*row_dim=*/1, /*col_dim=*/3);
 }
 
+/// Writes the two numbers of each row.
+void KernelProgram::storeFactors(TileBuilder &b, const RowFactors &factors, Value tensor,
+                                 const BlockSpan &span) {
+  for (auto [i, column] : {std::pair{0, factors.ofNumerator}, {1, factors.ofDenominator}})
+    tile::StoreOp::create(
+        b, column, tensor,
+        ValueRange{context.frame.batch, span.position, context.frame.head, b.index(i)}, span.valid,
+        /*row_dim=*/1, /*col_dim=*/-1);
+}
+
 void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                                  VectorProgram &queries, const BlockSpan &span) {
-  for (auto [attend, program, sum] : llvm::zip(set.attends, programs, accumulators))
-    queries.bind(AttendOp(attend).getOutput(), program.normalize(b, sum, span));
-  for (auto [i, result] : llvm::enumerate(set.returned()))
-    if (set.computes[i] && isa<FeatureType>(result.getType()))
-      storeResult(b, queries, result, context.frame.result(i), b.index(0), span);
+  llvm::DenseMap<Value, RowFactors> factorsOf;
+  for (auto [attend, program, sum] : llvm::zip(set.attends, programs, accumulators)) {
+    Value factors = AttendOp(attend).getRowFactors();
+    Value output = program.normalize(b, sum, span, factors ? &factorsOf[factors] : nullptr);
+    queries.bind(AttendOp(attend).getOutput(), output);
+  }
+  for (auto [i, result] : llvm::enumerate(set.returned())) {
+    if (!set.computes[i] || !isa<FeatureType>(result.getType()))
+      continue;
+    Value tensor = context.frame.result(i);
+    if (auto factors = factorsOf.find(result); factors != factorsOf.end())
+      storeFactors(b, factors->second, tensor, span);
+    else
+      storeResult(b, queries, result, tensor, b.index(0), span);
+  }
 }
 
 void KernelProgram::storeFinalStates(TileBuilder &b) {
@@ -82,7 +102,7 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
     SmallVector<Value> states, normalizers;
     for (auto [i, result] : llvm::enumerate(set.returned())) {
       AttendOp op = attend;
-      if (result.getDefiningOp() != op || result == op.getOutput())
+      if (result.getDefiningOp() != op || isa<FeatureType>(result.getType()))
         continue;
       bool isState = result == op.getFinalStates().front();
       (isState ? states : normalizers).push_back(context.frame.result(i));

@@ -48,6 +48,8 @@ private:
                     VectorProgram &queries, const BlockSpan &span);
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,
                    mlir::Value tensor, mlir::Value column, const BlockSpan &span);
+  void storeFactors(TileBuilder &builder, const RowFactors &factors, mlir::Value tensor,
+                    const BlockSpan &span);
   void storePart(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                  const BlockSpan &span);
   llvm::SmallVector<Accumulators> addParts(TileBuilder &builder, mlir::Value parts,

@@ -10,8 +10,27 @@
 using namespace mlir;
 using namespace polyattn;
 
-Value polyattn::denominatorOf(ElementBuilder &e, NormalizerAttr normalizer, RowScores row) {
-  auto scaledByUnit = [&](Value x) { return row.unit ? e.mul(x, row.unit) : x; };
+/// A map over the tiles that there are.
+static Value mapRows(TileBuilder &b, const RowScores &rows,
+                     function_ref<Value(ElementBuilder &, const RowScores &)> body) {
+  SmallVector<Value> tiles;
+  for (Value tile : {rows.sum, rows.keys, rows.largest, rows.total})
+    if (tile)
+      tiles.push_back(tile);
+  return b.map(tiles, [&](ElementBuilder &e, ValueRange in) {
+    RowScores elements = rows;
+    size_t next = 0;
+    for (Value *value : {&elements.sum, &elements.keys, &elements.largest, &elements.total})
+      if (*value)
+        *value = in[next++];
+    return body(e, elements);
+  });
+}
+
+/// The denominator before its floor. `unit` is what scores are multiplied by, null for 1.
+static Value totalOf(ElementBuilder &e, NormalizerAttr normalizer, const RowScores &row,
+                     Value unit) {
+  auto scaledByUnit = [&](Value x) { return unit ? e.mul(x, unit) : x; };
   Value sum = scaledByUnit(row.sum), total = sum;
   double bias = normalizer.getBias().convertToDouble(), eps = normalizer.getEps().convertToDouble();
   if (row.largest) {
@@ -29,12 +48,63 @@ Value polyattn::denominatorOf(ElementBuilder &e, NormalizerAttr normalizer, RowS
     Value guarded = e.add(total, e.constant(normalizer.getGuardAdd().convertToDouble()));
     total = e.select(small, guarded, total);
   }
-  if (!normalizer.getMinDenom().isZero()) {
-    double floor = normalizer.getMinDenom().convertToDouble();
-    Value magnitude = math::AbsFOp::create(e, total);
-    Value small = e.less(magnitude, e.constant(floor));
-    Value isNegative = e.less(total, e.constant(0)), negative = e.constant(-floor);
-    total = e.select(small, e.select(isNegative, negative, e.constant(floor)), total);
-  }
   return total;
+}
+
+bool RowNormalizer::hasFloor() const {
+  return attr.hasDenominator() && !attr.getMinDenom().isZero();
+}
+
+/// Whether the floor is the denominator.
+static Value isBelowFloor(ElementBuilder &e, NormalizerAttr normalizer, Value total) {
+  Value magnitude = math::AbsFOp::create(e, total);
+  return e.less(magnitude, e.constant(normalizer.getMinDenom().convertToDouble()));
+}
+
+static Value withFloor(ElementBuilder &e, NormalizerAttr normalizer, Value total) {
+  if (normalizer.getMinDenom().isZero())
+    return total;
+  double floor = normalizer.getMinDenom().convertToDouble();
+  Value small = isBelowFloor(e, normalizer, total);
+  Value isNegative = e.less(total, e.constant(0)), negative = e.constant(-floor);
+  return e.select(small, e.select(isNegative, negative, e.constant(floor)), total);
+}
+
+static Value isEmptyRow(ElementBuilder &e, Value keys) { return e.less(keys, e.constant(1)); }
+
+static Value zeroWhere(ElementBuilder &e, Value isEmpty, Value x) {
+  return isEmpty ? e.select(isEmpty, e.constant(0), x) : x;
+}
+
+/// 1, or one over the number of keys; null for 1.
+Value RowNormalizer::unit(ElementBuilder &e, Value isEmpty, Value keys) const {
+  if (!attr.isMean())
+    return {};
+  Value all = keysBefore ? e.add(keys, keysBefore) : keys;
+  return zeroWhere(e, isEmpty, e.div(e.constant(1), all));
+}
+
+Value RowNormalizer::totals(TileBuilder &b, const RowScores &rows) const {
+  return mapRows(b, rows, [&](ElementBuilder &e, const RowScores &row) {
+    Value isEmpty = hasEmptyRows ? isEmptyRow(e, row.keys) : Value();
+    return totalOf(e, attr, row, unit(e, isEmpty, row.keys));
+  });
+}
+
+Value RowNormalizer::factors(TileBuilder &b, const RowScores &rows) const {
+  return mapRows(b, rows, [&](ElementBuilder &e, const RowScores &row) {
+    Value isEmpty = hasEmptyRows ? isEmptyRow(e, row.keys) : Value();
+    Value unit = this->unit(e, isEmpty, row.keys);
+    if (!attr.hasDenominator())
+      return unit;
+    Value total = withFloor(e, attr, row.total ? row.total : totalOf(e, attr, row, unit));
+    Value factor = e.div(unit ? unit : e.constant(1), total);
+    return hasInitialState ? factor : zeroWhere(e, isEmpty, factor);
+  });
+}
+
+Value RowNormalizer::factorsOfScores(TileBuilder &b, Value totals, Value factors) const {
+  return b.map({totals, factors}, [&](ElementBuilder &e, ValueRange in) {
+    return e.select(isBelowFloor(e, attr, in[0]), e.constant(0), in[1]);
+  });
 }

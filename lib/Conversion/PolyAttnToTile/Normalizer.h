@@ -12,15 +12,34 @@
 
 namespace polyattn {
 
-/// What a denominator is built from.
+/// What a row is divided by comes from these, tiles [C x 1] or the elements of a map over them.
+/// Null is what the normalizer does not ask for.
 struct RowScores {
   mlir::Value sum;     // of the scores
-  mlir::Value largest; // null where the normalizer does not ask for it
-  mlir::Value unit;    // what both are multiplied by; null for 1
+  mlir::Value keys;    // that the row sees, of the call's; [C x 1] or [1 x 1]
+  mlir::Value largest; // of the scores
+  mlir::Value total;   // the denominator before its floor, where it has been computed
 };
 
-/// The denominator of one row, as `normalizer` builds it (NormalizerAttr).
-mlir::Value denominatorOf(ElementBuilder &builder, NormalizerAttr normalizer, RowScores row);
+/// The factor of a block's rows, as `attr` says (NormalizerAttr).
+struct RowNormalizer {
+  NormalizerAttr attr;
+  mlir::Value keysBefore; // f32: those that an initial state stands for; null for none
+  bool hasEmptyRows;      // a row without keys is zero, whatever it would be divided by
+  bool hasInitialState;   // and then it is not empty
+
+  /// Whether some rows may be divided by a floor.
+  bool hasFloor() const;
+  /// The denominators before their floor.
+  mlir::Value totals(TileBuilder &builder, const RowScores &rows) const;
+  /// What the numerators are multiplied by.
+  mlir::Value factors(TileBuilder &builder, const RowScores &rows) const;
+  /// The factors, and 0 where the floor is what a row is divided by.
+  mlir::Value factorsOfScores(TileBuilder &builder, mlir::Value totals, mlir::Value factors) const;
+
+private:
+  mlir::Value unit(ElementBuilder &builder, mlir::Value isEmpty, mlir::Value keys) const;
+};
 
 } // namespace polyattn
 

@@ -72,3 +72,14 @@ polyattn.attention @short_local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf
       short_blocks = [16, 32]>} : [4], [4], [4], [4], [4]
   return %o : [4]
 }
+
+// -----
+
+// CHECK: error: tile kernels can only return a row's factors
+polyattn.attention @factors(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x2xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a causal normalize <sum, eps = 0.0> {signed_scores, factors}
+    : [4], [4], [4]
+  %twice = scale %o#1 {factor = 2.0} : [2]
+  return %twice : [2]
+}
