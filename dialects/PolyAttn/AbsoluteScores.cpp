@@ -35,15 +35,23 @@ bool polyattn::hasAbsoluteScore(Value value) {
   return false;
 }
 
+/// Whether an op takes only the scores of a vector.
+static bool takesScores(Operation &op, Value vector) {
+  if (auto attend = dyn_cast<AttendOp>(op))
+    return vector != attend.getValue();
+  if (auto backward = dyn_cast<AttendBackwardOp>(op))
+    return llvm::is_contained(
+        {backward.getQuery(), backward.getKey(), backward.getLocalQuery(), backward.getLocalKey()},
+        vector);
+  return op.hasTrait<CombinesScores>() || isa<YieldOp>(op);
+}
+
 LogicalResult polyattn::verifyAbsoluteScores(Block &body) {
   llvm::DenseSet<Value> absolute;
   for (Operation &op : body) {
     bool isTaken = false; // as a vector, not as a part of scores
-    for (Value operand : op.getOperands()) {
-      auto attend = dyn_cast<AttendOp>(op);
-      bool asScores = attend ? operand != attend.getValue() : op.hasTrait<CombinesScores>();
-      isTaken |= absolute.contains(operand) && !asScores && !isa<YieldOp>(op);
-    }
+    for (Value operand : op.getOperands())
+      isTaken |= absolute.contains(operand) && !takesScores(op, operand);
     if (isTaken)
       return op.emitOpError("C14: takes the features of an odd power of |score|, which has none");
     for (Value result : op.getResults())

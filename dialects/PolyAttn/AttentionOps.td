@@ -194,7 +194,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C1: query and key have equal structures.
     C2: local vectors come as a pair of equal structures, with a block and without the full mask.
     C3: a block is positive.
-    C4: the local scores have the degree of the scores, where both are polynomials.
+    C4: the local scores have the degree of the scores, where both are polynomials and neither is a
+        constant 0, by which an attend leaves out the pairs of a block or all others.
     C5: with `sum` or `bias` the scores, `score_scale` included, are known not to be negative, or
         `signed_scores` says that the denominator may vanish or change its sign.
     C6: a decay needs an order, so not the full mask; it is a tensor or a list, not both.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScoreSlopes.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "polyattn/Transforms/Passes.h"
@@ -28,57 +29,127 @@ static bool hasFeaturesOfLeaves(const Structure &structure) {
 /// The mask by which keys see their queries.
 static Mask reversed(Mask mask) { return mask == Mask::Causal ? Mask::Anticausal : mask; }
 
+static bool isUsed(ResultRange gradients) {
+  return llvm::any_of(gradients, [](Value gradient) { return !gradient.use_empty(); });
+}
+
 /// Whether the gradients are attends of the vectors that are there.
-static bool canExpand(AttendBackwardOp op) {
-  bool hasTensors = op.getInitialState() || op.getFinalGradient() ||
-                    op.getFinalNormalizerGradient() || op.getLocalQuery();
-  bool wantsDecay = op.getDecay() && !op.getDecayGradient().use_empty();
-  return hasFeaturesOfLeaves(op.getQuery().getType().getStructure()) && !hasTensors && !wantsDecay;
+static LogicalResult checkExpandable(AttendBackwardOp op) {
+  if (op.getInitialState() || op.getFinalGradient() || op.getFinalNormalizerGradient())
+    return op.emitOpError("has no gradients as attends where there are states");
+  if (op.getDecay() && !op.getDecayGradient().use_empty())
+    return op.emitOpError("has no gradient of a decay as an attend");
+  for (Value vector : {op.getQuery(), op.getLocalQuery()})
+    if (vector && !hasScoreSlopes(vector))
+      return op.emitOpError("has no gradients as attends: the slope of |score| is the sign of the "
+                            "score, which is no score itself");
+  return success();
 }
 
 namespace {
 
+/// The pairs that take their scores from the same vectors, and what their leaves are given.
+struct Pairs {
+  Value query, key;
+  OperandRange queryLeaves, keyLeaves;
+  ResultRange ofQueryLeaves, ofKeyLeaves;
+  bool isLocal;
+};
+
 /// The attends in place of one op.
 class Expansion {
 public:
-  explicit Expansion(AttendBackwardOp op) : op(op), builder(op) {}
+  explicit Expansion(AttendBackwardOp op)
+      : op(op), builder(op), dN(op.getNumeratorGradient()), v(op.getValue()) {}
 
   void run() {
-    Mask backwards = reversed(op.getMask());
-    Value dN = op.getNumeratorGradient(), v = op.getValue();
     if (op.getDenominatorGradient()) {
       Value one = ConstantOp::create(builder, op.getLoc(), APFloat(1.0), /*width=*/1);
       dN = ConcatOp::create(builder, op.getLoc(), ValueRange{dN, op.getDenominatorGradient()});
       v = ConcatOp::create(builder, op.getLoc(), ValueRange{v, one});
     }
-    if (isUsed(op.getQueryLeafGradients()))
-      replaceLeaves(op.getQuery(), op.getQueryLeaves(), op.getQueryLeafGradients(),
-                    attend(dN, v, op.getKey(), op.getMask()));
-    if (isUsed(op.getKeyLeafGradients()))
-      replaceLeaves(op.getKey(), op.getKeyLeaves(), op.getKeyLeafGradients(),
-                    attend(v, dN, op.getQuery(), backwards));
+    Pairs pairs = {op.getQuery(),
+                   op.getKey(),
+                   op.getQueryLeaves(),
+                   op.getKeyLeaves(),
+                   op.getQueryLeafGradients(),
+                   op.getKeyLeafGradients(),
+                   /*isLocal=*/false};
+    if (hasFeaturesOfLeaves(op.getQuery().getType().getStructure()))
+      replaceByFeatures(pairs);
+    else
+      replaceByScores(pairs);
+    if (op.getLocalQuery())
+      replaceByScores({op.getLocalQuery(), op.getLocalKey(), op.getLocalQueryLeaves(),
+                       op.getLocalKeyLeaves(), op.getLocalQueryLeafGradients(),
+                       op.getLocalKeyLeafGradients(), /*isLocal=*/true});
     if (!op.getValueGradient().use_empty())
-      op.getValueGradient().replaceAllUsesWith(
-          attend(op.getKey(), op.getQuery(), op.getNumeratorGradient(), backwards));
+      op.getValueGradient().replaceAllUsesWith(attend(op.getKey(), op.getQuery(), op.getLocalKey(),
+                                                      op.getLocalQuery(), op.getNumeratorGradient(),
+                                                      reversed(op.getMask())));
     op.erase();
   }
 
 private:
-  static bool isUsed(ResultRange gradients) {
-    return llvm::any_of(gradients, [](Value gradient) { return !gradient.use_empty(); });
-  }
-
-  Value attend(Value query, Value key, Value value, Mask mask) {
+  Value attend(Value query, Value key, Value localQuery, Value localKey, Value value, Mask mask) {
     MLIRContext *context = op.getContext();
     NormalizerAttr none = NormalizerAttr::getNone(context);
-    return AttendOp::create(
-               builder, op.getLoc(), query, key, value, /*local_query=*/Value(),
-               /*local_key=*/Value(), op.getDecay(), /*initial_state=*/Value(),
-               /*initial_normalizer=*/Value(), MaskAttr::get(context, mask), none,
-               op.getScoreScaleAttr(), op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
-               /*grouping=*/GroupingAttr(), /*block=*/IntegerAttr(), /*signed_scores=*/UnitAttr(),
-               /*final_state=*/UnitAttr(), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr())
+    return AttendOp::create(builder, op.getLoc(), query, key, value, localQuery, localKey,
+                            op.getDecay(), /*initial_state=*/Value(),
+                            /*initial_normalizer=*/Value(), MaskAttr::get(context, mask), none,
+                            op.getScoreScaleAttr(), op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
+                            /*grouping=*/GroupingAttr(), op.getBlockAttr(),
+                            /*signed_scores=*/UnitAttr(), /*final_state=*/UnitAttr(),
+                            /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr())
         .getOutput();
+  }
+  /// Of some of the pairs: others have the score 0.
+  Value attend(const Pairs &pairs, Value query, Value key, Value value, Mask mask) {
+    if (!op.getLocalQuery())
+      return attend(query, key, Value(), Value(), value, mask);
+    Value zero = ConstantOp::create(builder, op.getLoc(), APFloat(0.0), /*width=*/1);
+    return pairs.isLocal ? attend(zero, zero, query, key, value, mask)
+                         : attend(query, key, zero, zero, value, mask);
+  }
+
+  /// Attends that give the gradients of all features, as many as the leaves have.
+  void replaceByFeatures(const Pairs &pairs) {
+    if (isUsed(pairs.ofQueryLeaves))
+      replaceLeaves(pairs.query, pairs.queryLeaves, pairs.ofQueryLeaves,
+                    attend(pairs, dN, v, pairs.key, op.getMask()));
+    if (isUsed(pairs.ofKeyLeaves))
+      replaceLeaves(pairs.key, pairs.keyLeaves, pairs.ofKeyLeaves,
+                    attend(pairs, v, dN, pairs.query, reversed(op.getMask())));
+  }
+
+  /// Attends that give the gradient of a leaf, weighted by the slope of the score in that of the
+  /// leaf and its partner.
+  void replaceByScores(const Pairs &pairs) {
+    llvm::DenseMap<Value, SmallVector<Value>> terms; // of a result
+    auto result = [](OperandRange leaves, ResultRange results, Value leaf) -> Value {
+      auto it = llvm::find(leaves, leaf);
+      return it == leaves.end() ? Value() : Value(results[it - leaves.begin()]);
+    };
+    for (const ScoreSlope &slope : scoreSlopes(builder, op.getLoc(), pairs.query, pairs.key)) {
+      Value rows = times(slope.slopeQuery, dN, slope.factor), columns = times(slope.slopeKey, v, 1);
+      Value ofQuery = result(pairs.queryLeaves, pairs.ofQueryLeaves, slope.query);
+      Value ofKey = result(pairs.keyLeaves, pairs.ofKeyLeaves, slope.key);
+      if (ofQuery && !ofQuery.use_empty())
+        terms[ofQuery].push_back(attend(pairs, rows, columns, slope.key, op.getMask()));
+      if (ofKey && !ofKey.use_empty())
+        terms[ofKey].push_back(attend(pairs, columns, rows, slope.query, reversed(op.getMask())));
+    }
+    for (auto &[gradient, summands] : terms)
+      gradient.replaceAllUsesWith(
+          summands.size() == 1 ? summands[0] : AddOp::create(builder, op.getLoc(), summands));
+  }
+
+  /// The vector whose scores are `factor` times those of both.
+  Value times(Value slope, Value vector, double factor) {
+    if (slope)
+      vector = TensorOp::create(builder, op.getLoc(), ValueRange{slope, vector});
+    return factor == 1 ? vector
+                       : ScaleOp::create(builder, op.getLoc(), vector, APFloat(factor)).getResult();
   }
 
   /// Hands the gradient of features on to the leaves, by the rules of the ops between.
@@ -104,17 +175,18 @@ private:
 
   AttendBackwardOp op;
   OpBuilder builder;
+  Value dN, v; // with those of the denominator
 };
 
 struct ExpandBackward : polyattn::impl::ExpandBackwardBase<ExpandBackward> {
   void runOnOperation() override {
     SmallVector<AttendBackwardOp> ops;
-    getOperation().walk([&](AttendBackwardOp op) {
-      if (canExpand(op))
-        ops.push_back(op);
-    });
-    for (AttendBackwardOp op : ops)
+    getOperation().walk([&](AttendBackwardOp op) { ops.push_back(op); });
+    for (AttendBackwardOp op : ops) {
+      if (failed(checkExpandable(op)))
+        return signalPassFailure();
       Expansion(op).run();
+    }
   }
 };
 

@@ -141,17 +141,25 @@ def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
 def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
   let summary = "the gradients of an attend as attends";
   let description = [{
-    An `attend_backward` becomes three attends with other roles, each only where it is used: with
+    An `attend_backward` becomes attends with other roles, each only where it is used: with
     v~ = [v, 1] and dN~ = [dN, dZ]
 
         dphi_q = attend(query dN~, key v~, value phi_k)      causal
         dphi_k = attend(query v~, key dN~, value phi_q)      anticausal
         dv     = attend(query phi_k, key phi_q, value dN)    anticausal
 
-    and with the full mask all are full. What has products among its features, local vectors, states, or
-    a decay whose gradient is asked for stays as it is. An expanded entry has as many heads and
-    positions of keys as of queries, whatever its grouping allowed: vectors of either side are
-    queries and keys in it.
+    and with the full mask all are full. So it is where the features are those of the leaves, and the
+    rules of the ops between hand their gradients on. Where there are products among the features,
+    the gradient of a leaf a that meets b comes from scores: the slope of the score in <a, b> is the
+    score of vectors s_q and s_k made of the leaves, that of <a, b>^3 is 3 <a, b>^2, and
+
+        da = attend(query s_q (x) dN~, key s_k (x) v~, value b)    causal
+        db = attend(query s_k (x) v~, key s_q (x) dN~, value a)    anticausal
+
+    Local vectors give attends of their own, in which pairs of different blocks have the score 0, as
+    those of one block have it in the others. States, a decay whose gradient is asked for and the
+    magnitude of a score itself are errors. An expanded entry has as many heads and positions of keys as
+    of queries, whatever its grouping allowed: vectors of either side are queries and keys in it.
 
     Numeric contract: exact, up to rounding.
 

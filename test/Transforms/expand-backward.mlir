@@ -68,17 +68,46 @@ polyattn.attention @causal(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %g:
   return %b#0, %b#1, %b#2 : [4], [4], [4]
 }
 
-// Products, states and gradients of decays stay.
-// CHECK-LABEL: polyattn.attention @stays
-// CHECK-COUNT-2: attend_backward
-// CHECK-NOT:     attend query
-polyattn.attention @stays(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
-    -> (d_q: tensor<?x?x?x4xf32>, d_k: tensor<?x?x?x4xf32>, d_g: tensor<?x?x?xf32>) {
+// A product's leaves get their gradients from pairs weighted by the slope of the score, 2 <x, y>.
+// CHECK-LABEL: polyattn.attention @power
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[Y:%.*]] = read %k
+// CHECK:         [[XX:%.*]] = power [[X]]
+// CHECK:         [[YY:%.*]] = power [[Y]]
+// CHECK:         [[RX:%.*]] = tensor [[X]], [[Y]]
+// CHECK:         [[ROWS:%.*]] = scale [[RX]] {factor = 2.0
+// CHECK:         [[COLUMNS:%.*]] = tensor [[Y]], [[X]]
+// CHECK:         [[DX:%.*]] = attend query [[ROWS]] key [[COLUMNS]] value [[Y]] causal normalize <none> : [4] x [4], [4] x [4], [4]
+// CHECK:         [[DY:%.*]] = attend query [[COLUMNS]] key [[ROWS]] value [[X]] anticausal normalize <none>
+// CHECK:         [[DZ:%.*]] = attend query [[YY]] key [[XX]] value [[Y]] anticausal normalize <none> : sym 2 [4], sym 2 [4], [4]
+// CHECK:         return [[DX]], [[DY]], [[DZ]]
+polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
+    -> (d_x: tensor<?x?x?x4xf32>, d_y: tensor<?x?x?x4xf32>, d_z: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
   %xx = power %x {degree = 2, symmetric} : [4]
-  %a:3 = attend_backward query %xx leaves (%x) key %xx leaves (%x) value %x gradient %x full
+  %yy = power %y {degree = 2, symmetric} : [4]
+  %r:3 = attend_backward query %xx leaves (%x) key %yy leaves (%y) value %x gradient %y causal
     : sym 2 [4], [4], sym 2 [4], [4], [4], [4]
-  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
-    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
-  return %a#0, %b#0, %b#3 : [4], [4], tensor<?x?x?xf32>
+  return %r#0, %r#1, %r#2 : [4], [4], [4]
+}
+
+// Pairs of one block have attends of their own, in which all others have the score 0.
+// CHECK-LABEL: polyattn.attention @local
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[E:%.*]] = exp [[X]]
+// CHECK:         [[ZERO:%.*]] = constant {value = 0.0
+// CHECK:         [[FAR:%.*]] = attend query [[X]] key [[X]] value [[E]] local [[ZERO]], [[ZERO]] causal normalize <none> {block = 16 : i64} : [4], [4], [4], [1], [1]
+// CHECK:         [[NONE:%.*]] = constant {value = 0.0
+// CHECK:         [[NEAR:%.*]] = attend query [[NONE]] key [[NONE]] value [[X]] local [[X]], [[X]] causal normalize <none> {block = 16 : i64} : [1], [1], [4], [4], [4]
+// CHECK:         [[DV:%.*]] = attend query [[E]] key [[E]] value [[X]] local [[X]], [[X]] anticausal normalize <none> {block = 16 : i64} : [4], [4], [4], [4], [4]
+// CHECK:         return [[FAR]], [[NEAR]], [[DV]]
+polyattn.attention @local(%q: tensor<?x?x?x4xf32>)
+    -> (d_e: tensor<?x?x?x4xf32>, d_x: tensor<?x?x?x4xf32>, d_v: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %e = exp %x : [4]
+  %r:5 = attend_backward query %e leaves (%e) key %e leaves (%e) value %x
+      local_query %x leaves (%x) local_key %x leaves (%x) gradient %x causal {block = 16}
+    : [4], [4], [4], [4], [4], [4], [4], [4], [4], [4]
+  return %r#0, %r#2, %r#4 : [4], [4], [4]
 }

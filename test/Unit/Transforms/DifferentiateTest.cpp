@@ -13,181 +13,12 @@
 
 #include "../Reference/RandomArguments.h"
 #include "../Reference/SpecLibrary.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "polyattn/Entry/Signature.h"
-#include "polyattn/Reference/Gradient.h"
-#include "polyattn/Transforms/Passes.h"
-#include <gtest/gtest.h>
+#include "Derivation.h"
 
 using namespace mlir;
 using namespace polyattn;
 
 namespace {
-
-constexpr double kTolerance = 1e-6;
-
-std::string nameOf(ArrayAttr names, size_t index) {
-  return cast<StringAttr>(names[index]).getValue().str();
-}
-
-double dot(const Array &a, const Array &b) {
-  double sum = 0;
-  for (auto [x, y] : llvm::zip_equal(a.data, b.data))
-    sum += x * y;
-  return sum;
-}
-
-double relativeError(const Array &a, const Array &b) {
-  double difference = 0;
-  for (auto [x, y] : llvm::zip_equal(a.data, b.data))
-    difference += (x - y) * (x - y);
-  return difference == 0 ? 0 : std::sqrt(difference / std::max(dot(b, b), 1e-300));
-}
-
-Array randomLike(const Array &array, std::mt19937 &random) {
-  Array result(array.shape);
-  std::normal_distribution<double> normal;
-  for (double &x : result.data)
-    x = normal(random);
-  return result;
-}
-
-/// Random arguments of the shapes that the call has, sides of different sizes, too.
-std::vector<Array> argumentsOf(AttentionOp attention, const CallSizes &sizes,
-                               std::mt19937 &random) {
-  llvm::Expected<Signature> signature = signatureOf(attention);
-  if (!signature) {
-    ADD_FAILURE() << llvm::toString(signature.takeError());
-    return {};
-  }
-  std::vector<Array> arguments;
-  std::uniform_real_distribution<double> uniform;
-  for (const TensorSignature &tensor : signature->arguments) {
-    Array &array = arguments.emplace_back(randomLike(Array(shapeOf(tensor, sizes)), random));
-    double rows = array.shape[std::max<int64_t>(0, array.rank() - 2)];
-    for (double &x : array.data)
-      x = tensor.role == Role::Decay    ? std::log(0.5 + 0.5 * uniform(random))
-          : tensor.role == Role::Weight ? x / std::sqrt(rows)
-                                        : x;
-  }
-  return arguments;
-}
-
-/// One attention with random arguments, and a loss that is a random sum of its results.
-struct Loss {
-  std::mt19937 random{7};
-  AttentionOp attention;
-  CallSizes sizes;
-  std::vector<Array> arguments, results;
-  NamedArrays ofResults;
-
-  Loss(AttentionOp attention, const CallSizes &sizes)
-      : attention(attention), sizes(sizes), arguments(argumentsOf(attention, sizes, random)) {
-    FailureOr<std::vector<Array>> evaluated =
-        evaluate(attention, arguments, sizes, Reading::Scores);
-    if (failed(evaluated))
-      return;
-    results = std::move(*evaluated);
-    for (auto [i, result] : llvm::enumerate(results))
-      ofResults[nameOf(attention.getResultNames(), i)] = randomLike(result, random);
-  }
-};
-
-/// The directions of one attention.
-struct Directions {
-  AttentionOp forward, backward;
-};
-
-LogicalResult differentiate(ModuleOp module, bool simplify) {
-  PassManager passes(module.getContext());
-  passes.addPass(createInlineMaps());
-  if (simplify)
-    passes.addPass(createSimplifyFeatures());
-  passes.addPass(createDifferentiate());
-  return passes.run(module);
-}
-
-/// Runs the forward entry, whose results are those of the attention, and the backward entry on what
-/// it has kept.
-NamedArrays gradientsOf(Directions directions, Loss &loss) {
-  NamedArrays known;
-  for (auto [i, argument] : llvm::enumerate(loss.arguments))
-    known[nameOf(loss.attention.getArgNames(), i)] = argument;
-  auto forward = evaluate(directions.forward, loss.arguments, loss.sizes, Reading::Scores);
-  EXPECT_TRUE(succeeded(forward));
-  if (failed(forward))
-    return {};
-  for (auto [i, result] : llvm::enumerate(*forward)) {
-    known[nameOf(directions.forward.getResultNames(), i)] = result;
-    if (i < loss.results.size())
-      EXPECT_LT(relativeError(result, loss.results[i]), 1e-10);
-  }
-  for (const auto &[name, array] : loss.ofResults)
-    known["d_" + name] = array;
-  std::vector<Array> arguments;
-  for (size_t i = 0; i < directions.backward.getArgNames().size(); ++i) {
-    std::string name = nameOf(directions.backward.getArgNames(), i);
-    EXPECT_TRUE(known.count(name)) << name;
-    arguments.push_back(known[name]);
-  }
-  auto gradients = evaluate(directions.backward, arguments, loss.sizes, Reading::Scores);
-  EXPECT_TRUE(succeeded(gradients));
-  NamedArrays result;
-  for (size_t i = 0; succeeded(gradients) && i < gradients->size(); ++i) {
-    StringRef name = cast<StringAttr>(directions.backward.getResultNames()[i]).getValue();
-    EXPECT_TRUE(name.consume_front("d_"));
-    result[name.str()] = (*gradients)[i];
-  }
-  return result;
-}
-
-/// The gradient's slope along a random direction, by differences.
-void expectSlope(const Loss &loss, const std::string &name, const Array &gradient,
-                 std::mt19937 &random) {
-  Array direction = randomLike(gradient, random);
-  auto slope = evaluateDifference(loss.attention, loss.arguments, loss.sizes, loss.ofResults,
-                                  {{name, direction}});
-  ASSERT_TRUE(succeeded(slope));
-  double scale = std::sqrt(dot(gradient, gradient)) + std::fabs(slope->value);
-  EXPECT_NEAR(slope->value, dot(gradient, direction), kTolerance * scale + 4 * slope->rounding)
-      << name;
-}
-
-void expectGradients(Directions directions, Loss &loss, bool differences = true) {
-  NamedArrays gradients = gradientsOf(directions, loss);
-  ASSERT_FALSE(gradients.empty());
-  std::vector<std::string> names;
-  for (const auto &[name, gradient] : gradients)
-    names.push_back(name);
-  auto expected =
-      evaluateGradients(loss.attention, loss.arguments, loss.sizes, loss.ofResults, names);
-  ASSERT_TRUE(succeeded(expected));
-  for (const auto &[name, gradient] : gradients) {
-    ASSERT_EQ(ArrayRef<int64_t>(gradient.shape), ArrayRef<int64_t>((*expected)[name].shape))
-        << name;
-    EXPECT_LT(relativeError(gradient, (*expected)[name]), kTolerance) << name;
-    if (differences)
-      expectSlope(loss, name, gradient, loss.random);
-  }
-}
-
-/// The same of the backward entry's attends, where all of them are expanded. Their sides have equal
-/// sizes then.
-bool expandBackward(ModuleOp module) {
-  PassManager passes(module.getContext());
-  passes.addPass(createExpandBackward());
-  EXPECT_TRUE(succeeded(passes.run(module)));
-  bool isExpanded = true;
-  module.walk([&](AttendBackwardOp) { isExpanded = false; });
-  return isExpanded;
-}
-
-Directions directionsOf(ModuleOp module, StringRef name) {
-  return {module.lookupSymbol<AttentionOp>((name + "__forward").str()),
-          module.lookupSymbol<AttentionOp>((name + "__backward").str())};
-}
 
 //===----------------------------------------------------------------------===//
 // Every rule alone
@@ -216,15 +47,12 @@ TEST_P(Rules, AgreeWithTheOracle) {
       "%o = attend query %a key %b value %values causal normalize <none>"
       " {grouping = #polyattn.grouping<block>} : [6], [6], [5]\n"
       "return %o : [5]\n}\n";
-  MLIRContext context;
-  context.loadDialect<PolyAttnDialect>();
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  ASSERT_TRUE(module) << text;
-  OwningOpRef<ModuleOp> derived = module->clone();
-  ASSERT_TRUE(succeeded(differentiate(*derived, /*simplify=*/false)));
-  Loss loss(*module->getOps<AttentionOp>().begin(), {/*batch=*/2, 5, 5, /*heads=*/4, 2});
-  ASSERT_FALSE(loss.results.empty());
-  expectGradients(directionsOf(*derived, "a"), loss);
+  Derivation derivation;
+  ASSERT_TRUE(derivation.parse(text)) << text;
+  AttentionOp attention = derivation.attentions()[0];
+  ASSERT_TRUE(derivation.differentiate(attention, /*simplify=*/false));
+  GradientCall call(attention, {/*batch=*/2, 5, 5, /*heads=*/4, 2});
+  expectDerivedGradients(derivation, call);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -359,16 +187,12 @@ TEST_P(Attends, AgreeWithTheOracle) {
           (c.returned[0] ? "#0" : "") + state + " : [2]" +
           (StringRef(c.results).contains("state") ? ", tensor<?x?x10x2xf32>" : "") +
           (StringRef(c.results).contains("norm") ? ", tensor<?x?x10xf32>" : "") + "\n}\n";
-  MLIRContext context;
-  context.loadDialect<PolyAttnDialect>();
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  ASSERT_TRUE(module) << text;
-  OwningOpRef<ModuleOp> derived = module->clone();
-  ASSERT_TRUE(succeeded(differentiate(*derived, /*simplify=*/false)));
-  Loss loss(*module->getOps<AttentionOp>().begin(), c.sizes);
-  ASSERT_FALSE(loss.results.empty());
-  expectGradients(directionsOf(*derived, "a"), loss);
-  EXPECT_FALSE(expandBackward(*derived)) << "a symmetric power is expanded";
+  Derivation derivation;
+  ASSERT_TRUE(derivation.parse(text)) << text;
+  AttentionOp attention = derivation.attentions()[0];
+  ASSERT_TRUE(derivation.differentiate(attention, /*simplify=*/false));
+  GradientCall call(attention, c.sizes);
+  expectDerivedGradients(derivation, call);
 }
 
 const char *kBlock = "causal normalize <none> {grouping = #polyattn.grouping<block>}";
@@ -423,53 +247,6 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
 
 //===----------------------------------------------------------------------===//
-// Attends of plain vectors, as attends
-//===----------------------------------------------------------------------===//
-
-class Expanded : public testing::TestWithParam<const char *> {};
-
-TEST_P(Expanded, AgreesWithTheOracle) {
-  std::string sequence = "tensor<?x?x?x3xf32>";
-  std::string text =
-      "polyattn.attention @a(%q: " + sequence + ", %k: " + sequence +
-      ", %v: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x2xf32>) {\n%x = read %q : " + sequence +
-      " -> [3]\n%y = read %k : " + sequence +
-      " -> [3]\n%one = constant {value = 1.5, width = 1}\n"
-      "%e = exp %x : [3]\n%s = scale %x {factor = 2.0} : [3]\n"
-      "%inner = concat %one, %x : [1], [3]\n%half = scale %inner {factor = 0.5}"
-      " : [1] + [3]\n"
-      "%a = concat %e, %half, %s : [3], [1] + [3], [3]\n"
-      "%other = concat %one, %y : [1], [3]\n"
-      "%b = concat %y, %other, %y : [3], [1] + [3], [3]\n"
-      "%c = read %v : tensor<?x?x?x2xf32> -> [2]\n"
-      "%o = attend query %a key %b value %c " +
-      std::string(GetParam()) +
-      " : [3] + ([1] + [3]) + [3], [3] + ([1] + [3]) + [3], [2]\n"
-      "return %o : [2]\n}\n";
-  MLIRContext context;
-  context.loadDialect<PolyAttnDialect>();
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  ASSERT_TRUE(module) << text;
-  OwningOpRef<ModuleOp> derived = module->clone();
-  ASSERT_TRUE(succeeded(differentiate(*derived, /*simplify=*/false)));
-  ASSERT_TRUE(expandBackward(*derived));
-  Loss loss(*module->getOps<AttentionOp>().begin(), {/*batch=*/2, 7, 7, /*heads=*/2, 2});
-  ASSERT_FALSE(loss.results.empty());
-  expectGradients(directionsOf(*derived, "a"), loss);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Differentiate, Expanded,
-    testing::Values("causal normalize <none> {grouping = #polyattn.grouping<block>}",
-                    "causal normalize <sum, eps = 0.1, reduce = mean> {signed_scores,"
-                    " decay_factors = array<f64: 0.5, 0.9>}",
-                    "full normalize <none>",
-                    "full normalize <none, reduce = mean>"
-                    " {grouping = #polyattn.grouping<block>}",
-                    "full normalize <sum, eps = 0.1> {score_scale = 0.3, signed_scores}",
-                    "full normalize <bias, bias = 1.0, min_denom = 40.0> {signed_scores}"));
-
-//===----------------------------------------------------------------------===//
 // The library of specs
 //===----------------------------------------------------------------------===//
 
@@ -480,27 +257,16 @@ bool hasGradient(AttentionOp attention) {
                        [](AttendOp op) { return op.getNormalizer().needsRowMax(); });
 }
 
-/// Every entry in a module of its own, as what cannot be differentiated is an error of all.
 TEST_P(DifferentiatedSpecs, AgreeWithTheOracle) {
-  MLIRContext context;
-  context.loadDialect<PolyAttnDialect>();
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(specPath(GetParam()), &context);
-  ASSERT_TRUE(module);
-  for (auto attention : module->getOps<AttentionOp>()) {
+  Derivation derivation;
+  ASSERT_TRUE(derivation.parseFile(specPath(GetParam())));
+  for (AttentionOp attention : derivation.attentions()) {
     if (!hasGradient(attention))
       continue;
     SCOPED_TRACE(attention.getSymName().str());
-    OwningOpRef<ModuleOp> derived = module->clone();
-    for (auto other : llvm::make_early_inc_range(derived->getOps<AttentionOp>()))
-      if (other.getSymName() != attention.getSymName())
-        other.erase();
-    ASSERT_TRUE(succeeded(differentiate(*derived, /*simplify=*/true)));
-    CallSizes sizes = smallSizes(attention);
-    Loss loss(attention, sizes);
-    ASSERT_FALSE(loss.results.empty());
-    expectGradients(directionsOf(*derived, attention.getSymName()), loss, /*differences=*/false);
-    if (expandBackward(*derived))
-      expectGradients(directionsOf(*derived, attention.getSymName()), loss, /*differences=*/false);
+    ASSERT_TRUE(derivation.differentiate(attention, /*simplify=*/true));
+    GradientCall call(attention, smallSizes(attention));
+    expectDerivedGradients(derivation, call, /*differences=*/false);
   }
 }
 

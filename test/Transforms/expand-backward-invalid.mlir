@@ -1,0 +1,33 @@
+// RUN: polyattn-opt --polyattn-expand-backward --split-input-file --verify-diagnostics %s
+
+polyattn.attention @decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error @+1 {{has no gradient of a decay as an attend}}
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  return %b#3 : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @states(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (d_q: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error @+1 {{has no gradients as attends where there are states}}
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x initial %s causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %b#0 : [4]
+}
+
+// -----
+
+polyattn.attention @magnitude(%q: tensor<?x?x?x4xf32>) -> (d_q: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %a = power %x {degree = 1, abs} : [4]
+  %c = tensor %a, %x : pow 1 [4], [4]
+  // expected-error @+1 {{the slope of |score| is the sign of the score, which is no score itself}}
+  %b:3 = attend_backward query %c leaves (%x) key %c leaves (%x) value %x gradient %x causal
+    : pow 1 [4] x [4], [4], pow 1 [4] x [4], [4], [4], [4]
+  return %b#0 : [4]
+}

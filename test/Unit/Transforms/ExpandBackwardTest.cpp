@@ -1,0 +1,160 @@
+//===- ExpandBackwardTest.cpp - gradients that attends compute ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What `--polyattn-expand-backward` makes of a backward entry is executed by the oracle and held
+// against the oracle's own gradients of the attention as it was written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Reference/RandomArguments.h"
+#include "../Reference/SpecLibrary.h"
+#include "Derivation.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace {
+
+/// Vectors %x and %y of [3] read from %q and %k, %c of [2] from %v, and an attend of them.
+struct Case {
+  const char *name;
+  const char *vectors; // gives %a of %x, %b of %y
+  const char *attend;  // from the value on
+  const char *structure;
+  const char *others = ""; // the types of further operands
+};
+
+class Expanded : public testing::TestWithParam<Case> {};
+
+TEST_P(Expanded, AgreesWithTheOracle) {
+  const Case &c = GetParam();
+  std::string sequence = "tensor<?x?x?x3xf32>", structure = c.structure;
+  std::string text =
+      "polyattn.attention @a(%q: " + sequence + ", %k: " + sequence +
+      ", %v: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x2xf32>) {\n%x = read %q : " + sequence +
+      " -> [3]\n%y = read %k : " + sequence +
+      " -> [3]\n%one = constant {value = 1.5, width = 1}\n" + c.vectors +
+      "\n%c = read %v : tensor<?x?x?x2xf32> -> [2]\n"
+      "%o = attend query %a key %b value %c " +
+      c.attend + " : " + structure + ", " + structure + ", [2]" + c.others +
+      "\nreturn %o : [2]\n}\n";
+  Derivation derivation;
+  ASSERT_TRUE(derivation.parse(text)) << text;
+  AttentionOp attention = derivation.attentions()[0];
+  ASSERT_TRUE(derivation.differentiate(attention, /*simplify=*/false));
+  ASSERT_TRUE(derivation.expand());
+  for (int64_t length : {7, 1, 0}) {
+    GradientCall call(attention, {/*batch=*/2, length, length, /*heads=*/2, 2});
+    expectDerivedGradients(derivation, call);
+  }
+}
+
+const char *kPlain = "%e = exp %x : [3]\n%s = scale %x {factor = 2.0} : [3]\n"
+                     "%inner = concat %one, %x : [1], [3]\n%half = scale %inner {factor = 0.5}"
+                     " : [1] + [3]\n"
+                     "%a = concat %e, %half, %s : [3], [1] + [3], [3]\n"
+                     "%other = concat %one, %y : [1], [3]\n"
+                     "%b = concat %y, %other, %y : [3], [1] + [3], [3]";
+const char *kPlainType = "[3] + ([1] + [3]) + [3]";
+
+const char *kBased = "%xx = power %x {degree = 2, symmetric} : [3]\n"
+                     "%yy = power %y {degree = 2, symmetric} : [3]\n"
+                     "%half = scale %xx {factor = 0.5} : sym 2 [3]\n"
+                     "%a = concat %one, %x, %half : [1], [3], sym 2 [3]\n"
+                     "%b = concat %one, %y, %yy : [1], [3], sym 2 [3]";
+const char *kLocalBased = "%xx = power %x {degree = 2, symmetric} : [3]\n"
+                          "%yy = power %y {degree = 2, symmetric} : [3]\n"
+                          "%a = concat %one, %x, %xx : [1], [3], sym 2 [3]\n"
+                          "%b = concat %one, %y, %yy : [1], [3], sym 2 [3]\n"
+                          "%ex = exp %x : [3]\n%lx = tensor %ex, %x : [3], [3]\n"
+                          "%ly = tensor %y, %y : [3], [3]";
+const char *kBasedType = "[1] + [3] + sym 2 [3]";
+
+const char *kProducts = "%ex = exp %x : [3]\n%sx = scale %x {factor = -0.5} : [3]\n"
+                        "%a = tensor %x, %sx, %ex : [3], [3], [3]\n"
+                        "%sy = sin %y : [3]\n%b = tensor %y, %y, %sy : [3], [3], [3]";
+
+INSTANTIATE_TEST_SUITE_P(
+    ExpandBackward, Expanded,
+    testing::Values(
+        Case{"plain", kPlain, "causal normalize <none> {grouping = #polyattn.grouping<block>}",
+             kPlainType},
+        Case{"plain_decay", kPlain,
+             "causal normalize <sum, eps = 0.1, reduce = mean> {signed_scores,"
+             " decay_factors = array<f64: 0.5, 0.9>}",
+             kPlainType},
+        Case{"plain_full", kPlain, "full normalize <none>", kPlainType},
+        Case{"plain_mean", kPlain,
+             "full normalize <none, reduce = mean> {grouping = #polyattn.grouping<block>}",
+             kPlainType},
+        Case{"plain_sum", kPlain,
+             "full normalize <sum, eps = 0.1> {score_scale = 0.3, signed_scores}", kPlainType},
+        Case{"plain_bias", kPlain,
+             "full normalize <bias, bias = 1.0, min_denom = 40.0> {signed_scores}", kPlainType},
+        Case{"based", kBased, "causal normalize <none>", kBasedType},
+        Case{"based_sum", kBased,
+             "full normalize <sum, eps = 0.1> {score_scale = 0.3, signed_scores}", kBasedType},
+        Case{"based_decay", kBased,
+             "causal normalize <none> {decay_factors = array<f64: 0.5, 0.9>}", kBasedType},
+        Case{"products", kProducts, "causal normalize <none>", "[3] x [3] x [3]"},
+        Case{"of_itself",
+             "%a = power %x {degree = 3} : [3]\n%b = scale %a {factor = 2.0} : pow 3 "
+             "[3]",
+             "causal normalize <none>", "pow 3 [3]"},
+        Case{"nested",
+             "%xx = concat %one, %x : [1], [3]\n%yy = concat %one, %y : [1], [3]\n"
+             "%a = power %xx {degree = 4, symmetric} : [1] + [3]\n"
+             "%b = power %yy {degree = 4, symmetric} : [1] + [3]",
+             "full normalize <sum, eps = 0.1>", "sym 4 ([1] + [3])"},
+        Case{"odd_magnitude",
+             "%s = scale %x {factor = -2.0} : [3]\n%a = power %s {degree = 3, abs} : [3]\n"
+             "%b = power %y {degree = 3, abs} : [3]",
+             "causal normalize <sum, eps = 0.1>", "pow 3 [3]"},
+        Case{"local", kLocalBased, "local %lx, %ly causal normalize <none> {block = 3}", kBasedType,
+             ", [3] x [3], [3] x [3]"},
+        Case{"local_of_products",
+             "%a = tensor %x, %x : [3], [3]\n%b = tensor %y, %y : [3], [3]\n"
+             "%lx = power %x {degree = 2, symmetric} : [3]\n%ey = exp %y : [3]\n"
+             "%ly = power %ey {degree = 2, symmetric} : [3]",
+             "local %lx, %ly causal normalize <sum, eps = 0.1> {signed_scores, block = 3,"
+             " decay_factors = array<f64: 0.5, 0.9>}",
+             "[3] x [3]", ", sym 2 [3], sym 2 [3]"},
+        Case{"local_plain", "%a = exp %x : [3]\n%b = exp %y : [3]",
+             "local %x, %y causal normalize <sum, eps = 0.1> {signed_scores, block = 2}", "[3]",
+             ", [3], [3]"}),
+    [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
+
+//===----------------------------------------------------------------------===//
+// The library of specs
+//===----------------------------------------------------------------------===//
+
+class ExpandedSpecs : public testing::TestWithParam<std::string> {};
+
+/// What the pass gives a reason for leaving alone.
+bool canBeExpanded(AttentionOp attention) {
+  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp op) {
+    return !op.getNormalizer().needsRowMax() && !op.getDecay() && !op.getInitialState();
+  });
+}
+
+TEST_P(ExpandedSpecs, AgreeWithTheOracle) {
+  Derivation derivation;
+  ASSERT_TRUE(derivation.parseFile(specPath(GetParam())));
+  for (AttentionOp attention : derivation.attentions()) {
+    if (!canBeExpanded(attention))
+      continue;
+    SCOPED_TRACE(attention.getSymName().str());
+    ASSERT_TRUE(derivation.differentiate(attention, /*simplify=*/true));
+    ASSERT_TRUE(derivation.expand());
+    GradientCall call(attention, smallSizes(attention));
+    expectDerivedGradients(derivation, call, /*differences=*/false);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Library, ExpandedSpecs, testing::ValuesIn(specNames()), specTestName);
+
+} // namespace
