@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct report {
   const polyattn_rt_kernel *kernel;
@@ -313,6 +314,14 @@ static bool are_apart(const polyattn_tensor *a, const polyattn_tensor *b) {
   return x.end <= distance + y.begin || distance + y.end <= x.begin;
 }
 
+/* Whether two tensors of one shape are one. */
+static bool are_same(const polyattn_tensor *a, const polyattn_tensor *b) {
+  bool same = is_empty(a) || a->data == b->data;
+  for (int32_t i = 0; i < a->rank; ++i)
+    same &= a->sizes[i] == b->sizes[i] && (a->sizes[i] <= 1 || a->strides[i] == b->strides[i]);
+  return same;
+}
+
 /* Whether two tensors share memory. Views that interleave, as those of one packed buffer, do not.
  */
 static bool overlap(const polyattn_tensor *a, const polyattn_tensor *b) {
@@ -368,7 +377,11 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
     for (int64_t j = 0; j < i; ++j) {
       /* Results come last: of a result and an argument, i is the result. */
       where.rule = &kernel->tensors[i];
-      if (where.rule->is_result && overlap(tensors[i], tensors[j]))
+      if (where.rule->lives_in == j + 1) {
+        if (!are_same(tensors[i], tensors[j]))
+          return fail(&where, "expected the memory of argument '%s', in which it lives",
+                      kernel->tensors[j].name);
+      } else if (where.rule->is_result && overlap(tensors[i], tensors[j]))
         return fail(&where, "expected memory of its own, got that of %s '%s'",
                     kernel->tensors[j].is_result ? "result" : "argument", kernel->tensors[j].name);
     }
@@ -391,24 +404,84 @@ static int64_t element(const polyattn_tensor *vector, int64_t i) {
                                        : ((const int32_t *)vector->data)[i];
 }
 
+/* Slots are rows of the pools, each once, or below zero. */
+static int check_slots(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                       const polyattn_rt_sizes *sizes, char *error, size_t error_size) {
+  enum { FEW = 4096 };
+  if (!kernel->slots)
+    return 0;
+  const polyattn_tensor *slots = tensors[kernel->slots - 1];
+  const report where = {kernel, &kernel->tensors[kernel->slots - 1], error, error_size};
+  int64_t rows = polyattn_rt_size(sizes, POLYATTN_SIZE_P), batches = slots->sizes[0];
+  uint64_t few[FEW / 64] = {0}, *taken = few;
+  for (int64_t batch = 0; batch < batches; ++batch)
+    if (element(slots, batch) >= rows)
+      return fail(&where,
+                  "expected a slot below P = %" PRId64 ", got %" PRId64 " for batch %" PRId64, rows,
+                  element(slots, batch), batch);
+  if (rows > FEW && !(taken = calloc((size_t)rows / 64 + 1, sizeof *taken)))
+    return fail(&where, "out of memory");
+  int64_t twice = -1;
+  for (int64_t batch = 0; batch < batches && twice < 0; ++batch) {
+    int64_t slot = element(slots, batch);
+    if (slot < 0)
+      continue;
+    uint64_t bit = (uint64_t)1 << (slot % 64);
+    if (taken[slot / 64] & bit)
+      twice = batch;
+    taken[slot / 64] |= bit;
+  }
+  if (taken != few)
+    free(taken);
+  if (twice < 0)
+    return 0;
+  int64_t before = 0;
+  while (element(slots, before) != element(slots, twice))
+    ++before;
+  return fail(&where,
+              "expected another slot than that of batch %" PRId64 ", got %" PRId64
+              " for batch %" PRId64,
+              before, element(slots, twice), twice);
+}
+
+static int check_lengths(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                         const polyattn_rt_sizes *sizes, char *error, size_t error_size) {
+  if (!kernel->lengths)
+    return 0;
+  const polyattn_tensor *lengths = tensors[kernel->lengths - 1];
+  const report where = {kernel, &kernel->tensors[kernel->lengths - 1], error, error_size};
+  int64_t positions = polyattn_rt_size(sizes, POLYATTN_SIZE_T);
+  for (int64_t batch = 0; batch < lengths->sizes[0]; ++batch) {
+    int64_t length = element(lengths, batch);
+    if (length < 0 || length > positions)
+      return fail(&where,
+                  "expected a length from 0 to T = %" PRId64 ", got %" PRId64 " for batch %" PRId64,
+                  positions, length, batch);
+  }
+  return 0;
+}
+
 /* Whether calls can begin where the entry's tensor says: kernels read tables of positions from
- * there on without a further look. */
-int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
-                             const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
-                             char *error, size_t error_size) {
+ * there on without a further look. Slots and lengths are as they should be. */
+static int check_first(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                       const polyattn_rt_sizes *sizes, char *error, size_t error_size) {
   int64_t unit = kernel->first.unit;
   if (unit == 0)
     return 0;
   const polyattn_tensor *first = tensors[kernel->first.tensor];
   const report where = {kernel, &kernel->tensors[kernel->first.tensor], error, error_size};
-  int64_t length = polyattn_rt_size(sizes, POLYATTN_SIZE_T);
+  int64_t positions = polyattn_rt_size(sizes, POLYATTN_SIZE_T);
   int64_t keys = polyattn_rt_size(sizes, POLYATTN_SIZE_TK);
   int64_t rows = polyattn_rt_size(sizes, POLYATTN_SIZE_L);
-  if (keys > length)
-    length = keys;
+  if (keys > positions)
+    positions = keys;
   int64_t limit = rows >= 0 ? rows : POLYATTN_RT_MAX_POSITION;
   for (int64_t batch = 0; batch < first->sizes[0]; ++batch) {
-    int64_t value = element(first, batch);
+    int64_t value = element(first, batch), length = positions;
+    if (kernel->slots && element(tensors[kernel->slots - 1], batch) < 0)
+      continue;
+    if (kernel->lengths)
+      length = element(tensors[kernel->lengths - 1], batch);
     if (value < 0)
       return fail(&where, "expected a position of at least 0, got %" PRId64 " for batch %" PRId64,
                   value, batch);
@@ -429,4 +502,12 @@ int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                   limit - length, length, rows >= 0 ? "the tables' L = " : "", limit, value, batch);
   }
   return 0;
+}
+
+int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
+                             const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
+                             char *error, size_t error_size) {
+  return check_slots(kernel, tensors, sizes, error, error_size) ||
+         check_lengths(kernel, tensors, sizes, error, error_size) ||
+         check_first(kernel, tensors, sizes, error, error_size);
 }

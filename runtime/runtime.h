@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define POLYATTN_RT_VERSION 6
+#define POLYATTN_RT_VERSION 7
 
 /* What an entry wants of one tensor. */
 typedef struct polyattn_rt_tensor_rule {
@@ -28,6 +28,7 @@ typedef struct polyattn_rt_tensor_rule {
   int32_t dtype;
   int64_t rank;
   int64_t sizes[POLYATTN_MAX_RANK]; /* a number, or POLYATTN_SIZE_... */
+  int64_t lives_in; /* of a result in the memory of an argument: 1 + that tensor, else 0 */
 } polyattn_rt_tensor_rule;
 
 /* A set of what processors can have, or need not. */
@@ -56,6 +57,9 @@ typedef struct polyattn_rt_kernel {
       fixed[POLYATTN_NAMED_SIZES]; /* values of named sizes that the entry fixes, -1 where free */
   polyattn_rt_cpu_features cpu_features; /* all that its instructions need */
   polyattn_rt_first_rule first;
+  /* 1 + the tensor, i32 or i64 [B], 0 without one. */
+  int64_t slots;   /* the row of each batch in pools of states */
+  int64_t lengths; /* how many positions of each batch count */
 } polyattn_rt_kernel;
 
 #if defined(__cplusplus)
@@ -64,13 +68,13 @@ typedef struct polyattn_rt_kernel {
 #define POLYATTN_RT_ASSERT _Static_assert
 #endif
 POLYATTN_RT_ASSERT(sizeof(void *) == 8, "generated code assumes 64-bit pointers");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_tensor_rule) == 24 + 8 * POLYATTN_MAX_RANK, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_tensor_rule) == 32 + 8 * POLYATTN_MAX_RANK, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_extent) == 48, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_workspace_rule) == 24 + 48 * POLYATTN_MAX_RANK, "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 32 + 48 * POLYATTN_RT_MAX_FACTORS + 24,
                    "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_choice_rule) == 8 + 48 + 56, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 24 + 48 + 8 + 8 * 6 + 16 + 16, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 24 + 48 + 8 + 8 * 7 + 16 + 16 + 16, "layout");
 
 /* Adds a feature under LLVM's name. Returns 1 where this runtime knows no such feature. */
 int polyattn_rt_add_cpu_feature(const char *name, size_t length, polyattn_rt_cpu_features *to);
@@ -107,7 +111,8 @@ int polyattn_rt_check_rows(const polyattn_rt_kernel *kernel, const polyattn_tens
                            char *error, size_t error_size);
 
 /* For tensors that polyattn_rt_check has accepted: checks the values that decide which memory is
- * read, the positions at which calls begin. Their memory is this process's, not a GPU's. */
+ * read: the rows of pools, the lengths, and the positions at which calls begin. Their memory is
+ * this process's, not a GPU's. */
 int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                              const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
                              char *error, size_t error_size);

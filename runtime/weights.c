@@ -18,7 +18,8 @@ int polyattn_rt_is_weight(const polyattn_rt_tensor_rule *rule) {
     return 0;
   for (int64_t i = 0; i < rule->rank; ++i)
     if (rule->sizes[i] == POLYATTN_SIZE_B || rule->sizes[i] == POLYATTN_SIZE_T ||
-        rule->sizes[i] == POLYATTN_SIZE_TK || rule->sizes[i] == POLYATTN_SIZE_L)
+        rule->sizes[i] == POLYATTN_SIZE_TK || rule->sizes[i] == POLYATTN_SIZE_P ||
+        rule->sizes[i] == POLYATTN_SIZE_L)
       return 0;
   return 1;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/PolyAttn/AttentionClauses.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
@@ -110,38 +111,58 @@ Value FeatureMapOp::getFeatures() {
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
-/// The keyword and the attribute.
-static constexpr llvm::StringLiteral kFirstPosition = "first_position";
+/// Clauses that name an argument of whole numbers: the keywords, and the attributes.
+static constexpr llvm::StringLiteral kFirstPosition = "first_position", kSlots = "slots",
+                                     kLengths = "lengths", kResultIn = "result_in";
+
+/// The number of the argument that comes next in the text.
+static ParseResult parseArgument(OpAsmParser &parser, ArrayRef<OpAsmParser::Argument> arguments,
+                                 StringRef constraint, int64_t &number) {
+  OpAsmParser::UnresolvedOperand named;
+  if (parser.parseOperand(named))
+    return failure();
+  auto it = llvm::find_if(arguments, [&](const OpAsmParser::Argument &argument) {
+    return argument.ssaName.name == named.name && argument.ssaName.number == named.number;
+  });
+  if (it == arguments.end())
+    return parser.emitError(named.location)
+           << constraint << ": there is no argument " << named.name;
+  number = it - arguments.begin();
+  return success();
+}
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::Argument> arguments;
   if (parseHeader(parser, result, arguments) || parser.parseArrow())
     return failure();
   SmallVector<Attribute> names, types;
+  SmallVector<int64_t> places;
+  Builder &builder = parser.getBuilder();
   auto parseResult = [&]() -> ParseResult {
     StringRef name;
     Type type;
     if (parser.parseKeyword(&name) || parser.parseColonType(type))
       return failure();
-    names.push_back(parser.getBuilder().getStringAttr(name));
+    names.push_back(builder.getStringAttr(name));
     types.push_back(TypeAttr::get(type));
+    places.push_back(-1);
+    if (succeeded(parser.parseOptionalKeyword("in")))
+      return parseArgument(parser, arguments, "C7", places.back());
     return success();
   };
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseResult))
     return failure();
-  result.addAttribute("result_names", parser.getBuilder().getArrayAttr(names));
-  result.addAttribute("result_types", parser.getBuilder().getArrayAttr(types));
-  if (succeeded(parser.parseOptionalKeyword(kFirstPosition))) {
-    OpAsmParser::UnresolvedOperand first;
-    if (parser.parseOperand(first))
+  result.addAttribute("result_names", builder.getArrayAttr(names));
+  result.addAttribute("result_types", builder.getArrayAttr(types));
+  if (llvm::any_of(places, [](int64_t place) { return place >= 0; }))
+    result.addAttribute(kResultIn, builder.getDenseI64ArrayAttr(places));
+  for (StringRef clause : {kFirstPosition, kSlots, kLengths}) {
+    int64_t number = 0;
+    if (failed(parser.parseOptionalKeyword(clause)))
+      continue;
+    if (parseArgument(parser, arguments, "C5", number))
       return failure();
-    auto it = llvm::find_if(arguments, [&](const OpAsmParser::Argument &argument) {
-      return argument.ssaName.name == first.name && argument.ssaName.number == first.number;
-    });
-    if (it == arguments.end())
-      return parser.emitError(first.location, "C5: there is no argument ") << first.name;
-    result.addAttribute(kFirstPosition,
-                        parser.getBuilder().getI64IntegerAttr(it - arguments.begin()));
+    result.addAttribute(clause, builder.getI64IntegerAttr(number));
   }
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
@@ -151,17 +172,22 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
 void AttentionOp::print(OpAsmPrinter &printer) {
   printHeader(printer, getSymName(), getBody());
   printer << " -> (";
-  llvm::interleaveComma(llvm::zip(getResultNames(), getResultTypes()), printer, [&](auto pair) {
-    printer << cast<StringAttr>(std::get<0>(pair)).getValue() << ": " << std::get<1>(pair);
+  llvm::interleaveComma(llvm::seq<size_t>(0, getResultNames().size()), printer, [&](size_t i) {
+    printer << cast<StringAttr>(getResultNames()[i]).getValue() << ": " << getResultTypes()[i];
+    if (BlockArgument argument = getArgumentOfResult(i))
+      printer << " in " << argument;
   });
   printer << ")";
-  if (BlockArgument first = getFirstPositionArgument()) {
-    printer << " " << kFirstPosition << " ";
-    printer.printOperand(first);
-  }
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(),
-      {"sym_name", "arg_names", "result_names", "result_types", kFirstPosition});
+  auto printClause = [&](StringRef clause, BlockArgument argument) {
+    if (argument)
+      printer << " " << clause << " " << argument;
+  };
+  printClause(kFirstPosition, getFirstPositionArgument());
+  printClause(kSlots, getSlotsArgument());
+  printClause(kLengths, getLengthsArgument());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"sym_name", "arg_names", "result_names", "result_types",
+                                            kFirstPosition, kSlots, kLengths, kResultIn});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -248,32 +274,6 @@ static LogicalResult verifyGradientNames(AttentionOp op) {
   return success();
 }
 
-BlockArgument AttentionOp::getFirstPositionArgument() {
-  std::optional<uint64_t> index = getFirstPosition();
-  return index && *index < getBody().getNumArguments() ? getBody().getArgument(*index)
-                                                       : BlockArgument();
-}
-
-static LogicalResult verifyFirstPosition(AttentionOp op) {
-  if (!op.getFirstPosition())
-    return success();
-  BlockArgument first = op.getFirstPositionArgument();
-  if (!first)
-    return op.emitOpError("C5: there is no argument ") << *op.getFirstPosition();
-  auto name = op.getArgNames()[first.getArgNumber()];
-  auto tensor = dyn_cast<RankedTensorType>(first.getType());
-  bool isVector = tensor && tensor.getRank() == 1 && tensor.isDynamicDim(0);
-  if (!isVector || !(tensor.getElementType().isSignlessInteger(32) ||
-                     tensor.getElementType().isSignlessInteger(64)))
-    return op.emitOpError("C5: argument ")
-           << name << " is the first position and must be tensor<?xi64> or tensor<?xi32>, not "
-           << first.getType();
-  if (!first.use_empty())
-    return op.emitOpError("C5: argument ")
-           << name << " is the first position, but the body uses it";
-  return success();
-}
-
 /// Generated headers and tools name the tensors: identifiers of C, all different.
 static LogicalResult verifyIdentifiers(AttentionOp op) {
   llvm::StringSet<> seen;
@@ -290,13 +290,14 @@ static LogicalResult verifyIdentifiers(AttentionOp op) {
   return success();
 }
 
+static bool isWhole(RankedTensorType tensor) { return tensor.getElementType().isInteger(); }
+
 /// What the sequences [B, T, H, d] hold; without any, what is not f32 holds.
 static Type storageOf(AttentionOp op) {
   Type result;
   for (BlockArgument argument : op.getBody().getArguments()) {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
-    if (!tensor || argument == op.getFirstPositionArgument() || op.isSaved(argument) ||
-        AttentionOp::isDecayOrState(argument))
+    if (!tensor || isWhole(tensor) || op.isSaved(argument) || AttentionOp::isDecayOrState(argument))
       continue;
     if (tensor.getRank() == 4)
       return tensor.getElementType();
@@ -311,18 +312,20 @@ LogicalResult AttentionOp::verifyRegions() {
     return failure();
   if (getResultNames().size() != getResultTypes().size())
     return emitOpError("has result names and result types of different numbers");
-  if (failed(verifyFirstPosition(*this)) || failed(verifyGradientNames(*this)))
+  if (failed(verifyClauses(*this)) || failed(verifyGradientNames(*this)))
     return failure();
   Type storage = storageOf(*this);
   for (auto [argument, name] : llvm::zip(getBody().getArguments(), getArgNames())) {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     if (!tensor)
       return emitOpError("C1: argument ") << name << " is not a tensor";
-    if (argument == getFirstPositionArgument())
+    if (llvm::is_contained({getFirstPositionArgument(), getSlotsArgument(), getLengthsArgument()},
+                           argument))
       continue;
-    if (tensor.getElementType().isInteger())
+    if (isWhole(tensor))
       return emitOpError("C5: argument ")
-             << name << " holds whole numbers, but no `first_position` names it: " << tensor;
+             << name << " holds whole numbers, but no `first_position`, `slots` or `lengths` names "
+             << "it: " << tensor;
     if (isDecayOrState(argument)) {
       if (!tensor.getElementType().isF32())
         return emitOpError("C2: argument ") << name << " is a decay or a state and must be f32";
@@ -379,7 +382,9 @@ LogicalResult AttentionOp::verifyRegions() {
       return emitOpError("C3: a result is neither a vector nor a final state: ") << type;
     }
   }
-  return success();
+  if (failed(verifyPlaces(*this, returnOp)))
+    return failure();
+  return verifyDecoding(*this, returnOp);
 }
 
 //===----------------------------------------------------------------------===//

@@ -69,6 +69,17 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     blocks, at whose multiples calls begin. One clause serves the whole entry, as one call has one
     place in its sequence; maps need no argument for it.
 
+    A result that is a final state may live in the argument that is its initial state,
+    `final: tensor<?x?x64x64xf32> in %state`: a call updates it in place. `slots %slots` names an
+    argument `tensor<?xi32>` or `tensor<?xi64>`, [B], which makes all states pools [P, H, D, dv]: batch b
+    continues from row slots[b] of a pool and leaves its final state there, and no other row is
+    touched. Where slots[b] is below 0 the batch has no state, its results are zero and nothing of it
+    is read. With `first_position`, a batch that begins at 0 is a new sequence: its state begins with
+    zeros, whatever its row holds. No two batches have one row.
+
+    `lengths %lengths` names an argument of the same form: only the first lengths[b] positions of
+    batch b count, and the results of the others are zero.
+
     What computes gradients says of its tensors what they are: `gradient_of` has the name of an
     argument or a result for each that is a gradient of it, and `saved` lists arguments that the entry
     whose gradients these are gave as results.
@@ -78,9 +89,15 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
         that type or f32, saved ones, too. Decays and states are f32.
     C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
-    C5: the argument that `first_position` names is `tensor<?xi64>` or `tensor<?xi32>`, and the body
-        does not use it; no other argument holds whole numbers.
+    C5: the arguments that `first_position`, `slots` and `lengths` name are `tensor<?xi64>` or
+        `tensor<?xi32>`, different ones, and the body does not use them; no other argument holds whole
+        numbers.
     C6: `gradient_of` has names of arguments or results, and `saved` those of arguments.
+    C7: a result that lives in an argument is the final state, or its normalizer, of the one attend
+        whose initial state, or normalizer, that argument is, and no other result lives there.
+    C8: with `slots` there is a state, and every initial and every final state lives in a pool; with
+        `slots` or `lengths` all attends are causal and none has local vectors, whose blocks reach
+        into the keys of the calls before.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -99,6 +116,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names,
                        StrArrayAttr:$result_names, TypeArrayAttr:$result_types,
                        OptionalAttr<I64Attr>:$first_position,
+                       OptionalAttr<I64Attr>:$slots, OptionalAttr<I64Attr>:$lengths,
+                       OptionalAttr<DenseI64ArrayAttr>:$result_in,
                        OptionalAttr<DictionaryAttr>:$gradient_of,
                        OptionalAttr<StrArrayAttr>:$saved);
   let regions = (region SizedRegion<1>:$body);
@@ -112,6 +131,11 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     bool isSaved(::mlir::BlockArgument argument);
     /// The argument that `first_position` names; null without.
     ::mlir::BlockArgument getFirstPositionArgument();
+    /// Those that `slots` and `lengths` name, likewise.
+    ::mlir::BlockArgument getSlotsArgument();
+    ::mlir::BlockArgument getLengthsArgument();
+    /// The argument in whose memory a result lives; null where it has its own.
+    ::mlir::BlockArgument getArgumentOfResult(unsigned result);
   }];
 }
 

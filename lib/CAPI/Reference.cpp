@@ -178,16 +178,17 @@ static llvm::Expected<CallSizes> checkCall(const polyattn_reference &reference,
       return llvm::createStringError(nameOf(index) + ": expected shape " + formatSizes(expected) +
                                      ", got " + formatSizes(shapeOf(tensors[index])));
   }
-  if (signature.firstPosition) {
-    const polyattn_tensor &tensor = tensors[*signature.firstPosition];
-    HostTensor first;
-    first.type = tensor.dtype == POLYATTN_I32 ? ElementType::I32 : ElementType::I64;
-    first.sizes = shapeOf(tensor);
-    first.strides.assign(tensor.strides, tensor.strides + tensor.rank);
-    first.data = tensor.data;
-    if (llvm::Error error = checkFirstPosition(signature, sizes, first))
-      return llvm::createStringError(entry + llvm::toString(std::move(error)));
-  }
+  HostTensor numbers;
+  auto numbersOf = [&](unsigned argument) {
+    const polyattn_tensor &tensor = tensors[argument];
+    numbers.type = tensor.dtype == POLYATTN_I32 ? ElementType::I32 : ElementType::I64;
+    numbers.sizes = shapeOf(tensor);
+    numbers.strides.assign(tensor.strides, tensor.strides + tensor.rank);
+    numbers.data = tensor.data;
+    return &numbers;
+  };
+  if (llvm::Error error = checkNumbers(signature, sizes, numbersOf))
+    return llvm::createStringError(entry + llvm::toString(std::move(error)));
   return sizes;
 }
 

@@ -12,7 +12,11 @@
 using namespace polyattn;
 
 static TensorDescription describe(const TensorSignature &tensor, bool isResult) {
-  return {tensor.name, isResult, tensor.type, {tensor.dims.begin(), tensor.dims.end()}};
+  return {tensor.name,
+          isResult,
+          tensor.type,
+          {tensor.dims.begin(), tensor.dims.end()},
+          tensor.argument};
 }
 
 llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention) {
@@ -27,6 +31,8 @@ llvm::Expected<KernelDescription> polyattn::describeEntry(AttentionOp attention)
     result.tensors.push_back(describe(tensor, true));
   if (signature->firstPosition)
     result.firstPosition = {*signature->firstPosition, signature->positionUnit};
+  result.slots = signature->slots;
+  result.lengths = signature->lengths;
   if (signature->fixedHeads)
     result.fixedSizes[indexOf(kHeads)] = *signature->fixedHeads;
   if (signature->fixedKvHeads)

@@ -42,7 +42,7 @@ public:
     size_t i = 0;
     for (llvm::ArrayRef<HostTensor> list : {call.arguments, call.results})
       for (const HostTensor &tensor : list)
-        if (Error error = memory[i++].copyIn(tensor.storage.get()))
+        if (Error error = memory[i++]->copyIn(tensor.storage.get()))
           return error;
     return Error::success();
   }
@@ -50,7 +50,7 @@ public:
   Error copyOut(const Call &call) {
     size_t i = call.arguments.size();
     for (const HostTensor &tensor : call.results)
-      if (Error error = memory[i++].copyOut(tensor.storage.get()))
+      if (Error error = memory[i++]->copyOut(tensor.storage.get()))
         return error;
     return Error::success();
   }
@@ -72,20 +72,28 @@ public:
 
 private:
   Error add(const std::shared_ptr<CUDADevice> &device, const HostTensor &tensor) {
-    Expected<DeviceMemory> copy =
-        DeviceMemory::allocate(device, tensor.storageElements * bytesOf(tensor.type));
-    if (!copy)
-      return copy.takeError();
+    // A result that lives in an argument is that tensor.
+    auto same = llvm::find(hosts, tensor.storage);
+    std::shared_ptr<DeviceMemory> copy;
+    if (same != hosts.end()) {
+      copy = memory[same - hosts.begin()];
+    } else {
+      Expected<DeviceMemory> own =
+          DeviceMemory::allocate(device, tensor.storageElements * bytesOf(tensor.type));
+      if (!own)
+        return own.takeError();
+      copy = std::make_shared<DeviceMemory>(std::move(*own));
+    }
     polyattn_tensor view = driver::viewOf(tensor);
     auto offset = static_cast<char *>(tensor.data) - static_cast<char *>(tensor.storage.get());
     view.data = static_cast<char *>(copy->get()) + offset;
     views.push_back(view);
-    memory.push_back(std::move(*copy));
+    memory.push_back(std::move(copy));
     hosts.push_back(tensor.storage);
     return Error::success();
   }
 
-  std::vector<DeviceMemory> memory;
+  std::vector<std::shared_ptr<DeviceMemory>> memory;
   std::vector<polyattn_tensor> views;
   std::vector<std::shared_ptr<void>> hosts;
   std::optional<DeviceMemory> workspace;

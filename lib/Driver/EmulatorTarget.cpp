@@ -38,8 +38,22 @@ public:
       tensors.push_back(
           {{tensor.data, tensor.sizes, tensor.strides}, bytesOf(tensor.type), isResult});
     };
-    for (const HostTensor &tensor : call.arguments)
-      add(tensor, false);
+    // Stages read the arguments that the call updates before one writes them: with memory of their
+    // own a program that did both would be found.
+    std::vector<HostTensor> copies;
+    copies.reserve(call.arguments.size());
+    for (const HostTensor &tensor : call.arguments) {
+      bool isUpdated = llvm::any_of(
+          call.results, [&](const HostTensor &result) { return result.storage == tensor.storage; });
+      if (isUpdated) {
+        Expected<HostTensor> copy = allocateTensor(tensor.type, tensor.sizes);
+        if (!copy)
+          return copy.takeError();
+        copyElements(tensor, *copy);
+        copies.push_back(std::move(*copy));
+      }
+      add(isUpdated ? copies.back() : tensor, false);
+    }
     for (const HostTensor &tensor : call.results)
       add(tensor, true);
     LaunchCall sizes(entry->getPlan(), shapesOf(viewsOf(tensors)));

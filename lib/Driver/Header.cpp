@@ -91,6 +91,18 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
       stream << ", a multiple of " << kernel.firstPosition->unit;
     stream << ".\n";
   }
+  for (const TensorDescription &tensor : kernel.tensors)
+    if (tensor.argument)
+      stream << " * " << tensor.name << " lives in " << kernel.tensors[*tensor.argument].name
+             << ": pass the same memory for both.\n";
+  if (kernel.slots)
+    stream
+        << " * " << kernel.tensors[*kernel.slots].name
+        << " has the row of each batch in the pools of states, each another one; below 0 a batch\n"
+           " * has none, and its results are zero.\n";
+  if (kernel.lengths)
+    stream << " * " << kernel.tensors[*kernel.lengths].name
+           << " has how many positions of each batch count; the results of the others are zero.\n";
   stream << " */\n";
   auto function = [&](llvm::StringRef called, llvm::StringRef how) {
     stream << "int " << called << "(";
@@ -119,7 +131,7 @@ std::string polyattn::writeHeader(llvm::StringRef stem, llvm::ArrayRef<KernelDes
             " * in _with is the same function with options. Sizes:\n"
             " * B batch size, T sequence length, Tk that of the keys, H heads, Hkv key heads, L "
             "rows of\n"
-            " * tables of positions. */\n"
+            " * tables of positions, P slots of a pool of states. */\n"
          << "#ifndef " << guard << "\n#define " << guard << "\n\n"
          << embeddedHeaders() << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
   stream << "\n/* Which compiler wrote the library, and for which version of this interface. */\n"

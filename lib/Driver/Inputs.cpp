@@ -129,14 +129,11 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
   Expected<CallSizes> sizes = binder.finish();
   if (!sizes)
     return sizes.takeError();
-  if (signature.firstPosition) {
-    const std::optional<HostTensor> &first = given[*signature.firstPosition];
-    if (!binder.isBound(kTableRows))
-      sizes->rows = rowsOfTables(signature, *sizes, first);
-    if (first)
-      if (Error error = checkFirstPosition(signature, *sizes, *first))
-        return std::move(error);
-  }
+  if (signature.firstPosition && !binder.isBound(kTableRows))
+    sizes->rows = rowsOfTables(signature, *sizes, given[*signature.firstPosition]);
+  if (Error error = checkNumbers(signature, *sizes,
+                                 [&](unsigned i) { return given[i] ? &*given[i] : nullptr; }))
+    return std::move(error);
   if (Error error = checkMemory(signature, *sizes, options))
     return std::move(error);
   Inputs inputs;
@@ -151,9 +148,8 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     }
     inputs.arguments.push_back(std::move(*tensor));
   }
-  if (signature.firstPosition)
-    if (Error error =
-            checkFirstPosition(signature, inputs.sizes, inputs.arguments[*signature.firstPosition]))
-      return std::move(error);
+  if (Error error =
+          checkNumbers(signature, inputs.sizes, [&](unsigned i) { return &inputs.arguments[i]; }))
+    return std::move(error);
   return inputs;
 }

@@ -21,8 +21,9 @@ llvm::Expected<Inputs> gatherInputs(const Signature &signature, const RunOptions
 
 /// Fills a tensor with numbers fit for its role: activations standard normal, weights normal
 /// with variance 1 / rows, gains around 1, decays the logarithm of a uniform number in (0.9, 1),
-/// states small; where calls begin, a few multiples of the local block that tables have rows for.
-/// A seed gives the same values on every machine, up to libm.
+/// states small; where calls begin, a few multiples of the local block that tables have rows for, 0
+/// for one of four batches with slots; slots in any order, as far as there are any, then none;
+/// lengths the whole call or any. A seed gives the same values on every machine, up to libm.
 void fillRandom(const Signature &signature, const TensorSignature &argument, const CallSizes &sizes,
                 uint64_t seed, const HostTensor &tensor);
 

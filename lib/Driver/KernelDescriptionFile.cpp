@@ -63,14 +63,21 @@ static Object describeParameters(const LaunchDescription &launch, const LaunchPl
         size = entry->fixedSizes[-size - 1];
       shape.push_back(size < 0 ? llvm::json::Value(sizeToString(size)) : size);
     }
-    tensors.push_back(Object{{"name", tensor.name},
-                             {"dtype", nameOf(tensor.dtype)},
-                             {"shape", std::move(shape)},
-                             {"result", tensor.isResult}});
+    Object object{{"name", tensor.name},
+                  {"dtype", nameOf(tensor.dtype)},
+                  {"shape", std::move(shape)},
+                  {"result", tensor.isResult}};
+    if (tensor.argument)
+      object["in"] = *tensor.argument;
+    tensors.push_back(std::move(object));
   }
   if (entry->firstPosition)
     result["first_position"] =
         Object{{"tensor", entry->firstPosition->tensor}, {"unit", entry->firstPosition->unit}};
+  if (entry->slots)
+    result["slots"] = *entry->slots;
+  if (entry->lengths)
+    result["lengths"] = *entry->lengths;
   result["entry"] = entry->entry;
   result["invariant"] = entry->invariant;
   result["tensors"] = std::move(tensors);

@@ -7,6 +7,7 @@
 
 #include "Inputs.h"
 #include "llvm/Support/xxhash.h"
+#include <numeric>
 #include <random>
 
 using namespace polyattn;
@@ -46,6 +47,15 @@ int64_t driver::lastRandomPosition(const Signature &signature) {
   return unit > kLongestBlock ? 0 : std::max(kFew / unit, int64_t(4)) * unit;
 }
 
+/// The first `count` of all slots in any order, and -1 once they are given away.
+static std::vector<int64_t> randomSlots(Generator &generator, int64_t slots, int64_t count) {
+  std::vector<int64_t> order(std::max(slots, count), -1);
+  std::iota(order.begin(), order.begin() + slots, 0);
+  for (int64_t i = slots; i-- > 1;)
+    std::swap(order[i], order[int64_t(generator.uniform() * double(i + 1))]);
+  return order;
+}
+
 void driver::fillRandom(const Signature &signature, const TensorSignature &argument,
                         const CallSizes &sizes, uint64_t seed, const HostTensor &tensor) {
   // A name's values do not depend on which other arguments are random.
@@ -55,9 +65,21 @@ void driver::fillRandom(const Signature &signature, const TensorSignature &argum
   int64_t lastPosition = lastRandomPosition(signature);
   if (sizes.rows)
     lastPosition = std::min(lastPosition, sizes.rows - std::max(sizes.queries, sizes.keys));
+  std::vector<int64_t> slots;
+  if (argument.role == Role::Slots)
+    slots = randomSlots(generator, sizes.slots, tensor.count());
   auto next = [&](int64_t linear) -> double {
     switch (argument.role) {
+    case Role::Slots:
+      return double(slots[linear]);
+    case Role::Lengths: {
+      bool isWhole = generator.uniform() < 0.5;
+      double length = std::floor(generator.uniform() * double(sizes.queries + 1));
+      return isWhole ? double(sizes.queries) : length;
+    }
     case Role::First: {
+      if (signature.slots && generator.uniform() < 0.25)
+        return 0;
       int64_t multiples = std::max<int64_t>(lastPosition, 0) / signature.positionUnit;
       return double(signature.positionUnit) *
              std::floor(generator.uniform() * double(multiples + 1));

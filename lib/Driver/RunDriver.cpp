@@ -171,6 +171,20 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
     results.push_back(std::move(*result));
   }
 
+  // Arguments that a call updates: what is checked against has them as they were.
+  std::vector<HostTensor> arguments = inputs->arguments;
+  auto restore = [&] {
+    for (auto [tensor, result] : llvm::zip(signature->results, results))
+      if (tensor.argument)
+        copyElements(inputs->arguments[*tensor.argument], result);
+      else
+        result.poison();
+  };
+  restore();
+  for (auto [tensor, result] : llvm::zip(signature->results, results))
+    if (tensor.argument)
+      arguments[*tensor.argument] = result;
+
   auto start = std::chrono::steady_clock::now();
   auto executable =
       (*target)->compile({attention, text, options.spec, options.storage, options.profile,
@@ -182,15 +196,14 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.flops = forwardCost(attention, inputs->sizes).total();
 
-  Call call{inputs->arguments, results, inputs->sizes, options.threads, options.segments};
+  Call call{arguments, results, inputs->sizes, options.threads, options.segments};
   if (options.bench) {
     auto measurement = measure(**executable, call, report.flops, *options.bench);
     if (!measurement)
       return measurement.takeError();
     report.measurement = *measurement;
     // What is checked and written is one run's work, not the sum of many.
-    for (const HostTensor &result : results)
-      result.poison();
+    restore();
   }
   if (Error error = (*executable)->run(call))
     return error;

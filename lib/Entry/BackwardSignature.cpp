@@ -56,6 +56,9 @@ static TensorSignature gradientIn(const TensorSignature &tensor, ElementType typ
 
 Expected<Signature> polyattn::backwardSignature(const Signature &forward,
                                                 ArrayRef<std::string> wrt) {
+  if (forward.slots || forward.lengths)
+    return createStringError("entry '" + forward.name +
+                             "' decodes: gradients with slots or lengths are not supported");
   if (Error error = checkWrt(forward, wrt))
     return std::move(error);
   Signature signature = forward;

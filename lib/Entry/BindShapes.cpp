@@ -82,6 +82,7 @@ Expected<CallSizes> SizeBinder::finish() const {
   sizes.heads = *value(kHeads);
   sizes.kvHeads = value(kKeyHeads).value_or(sizes.heads);
   sizes.rows = value(kTableRows).value_or(0);
+  sizes.slots = value(kSlots).value_or(signature.slots ? sizes.batch : 0);
   if (sizes.heads % sizes.kvHeads != 0)
     return createStringError("expected H to be a multiple of Hkv, got H = " + Twine(sizes.heads) +
                              " (from " + bindings[indexOf(kHeads)]->source +

@@ -173,6 +173,14 @@ static void poisonElements(ElementType type, void *data, int64_t count) {
     std::fill_n(static_cast<uint16_t *>(data), count, type == ElementType::BF16 ? kBrain : kHalf);
 }
 
+void polyattn::copyElements(const HostTensor &from, const HostTensor &to) {
+  std::vector<const void *> addresses;
+  from.forEach([&](int64_t, void *address) { addresses.push_back(address); });
+  to.forEach([&](int64_t linear, void *address) {
+    std::memcpy(address, addresses[linear], bytesOf(from.type));
+  });
+}
+
 void HostTensor::poison() const { poisonElements(type, storage.get(), storageElements); }
 
 bool HostTensor::paddingIsPoison() const {

@@ -16,9 +16,10 @@ using namespace mlir;
 using namespace polyattn;
 
 StringRef polyattn::nameOf(Role role) {
-  static constexpr const char *kNames[] = {
-      "query",       "key",   "value", "positional",     "weight", "vector",   "gain",
-      "frequencies", "decay", "state", "first_position", "output", "gradient", "saved"};
+  static constexpr const char *kNames[] = {"query",   "key",    "value",          "positional",
+                                           "weight",  "vector", "gain",           "frequencies",
+                                           "decay",   "state",  "first_position", "slots",
+                                           "lengths", "output", "gradient",       "saved"};
   return kNames[static_cast<int>(role)];
 }
 
@@ -71,7 +72,7 @@ struct Uses {
   bool decay = false, state = false;
   bool gateHeads = false; // a decay or state of query heads
   bool gain = false, frequencies = false;
-  bool first = false; // the first position
+  std::optional<Role> numbers; // what the whole numbers are that it holds
 };
 
 /// [T, H, d] or [T, 1, d], not a weight per head.
@@ -95,8 +96,14 @@ public:
       for (OpOperand &operand : op.getOpOperands())
         visitWeightUse(operand);
     }
-    if (BlockArgument first = attention.getFirstPositionArgument())
-      uses[first.getArgNumber()].first = hasFirstPosition = true;
+    auto note = [&](BlockArgument argument, Role role) {
+      if (argument)
+        uses[argument.getArgNumber()].numbers = role;
+    };
+    note(attention.getFirstPositionArgument(), Role::First);
+    note(attention.getSlotsArgument(), Role::Slots);
+    note(attention.getLengthsArgument(), Role::Lengths);
+    hasFirstPosition = bool(attention.getFirstPositionArgument());
     // Left behind by an attend that was removed.
     for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
       if (argument.use_empty() && AttentionOp::isDecayOrState(argument)) {
@@ -251,8 +258,8 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   SizeName heads = signature.canonical(querySide ? kHeads : kKeyHeads);
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<SizeName, 4> symbols;
-  if (use.first) {
-    tensor.role = Role::First;
+  if (use.numbers) {
+    tensor.role = *use.numbers;
     symbols = {kBatch};
   } else if (use.decay) {
     tensor.role = Role::Decay;
@@ -261,7 +268,7 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
       symbols = {heads};
   } else if (use.state) {
     tensor.role = Role::State;
-    symbols = {kBatch, heads};
+    symbols = {signature.slots ? kSlots : kBatch, heads};
   } else if (shape.size() == 4) {
     tensor.role = use.query ? Role::Query : use.asKey ? Role::Key : Role::Value;
     symbols = {kBatch, positions, heads};
@@ -339,6 +346,10 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
   signature.sameHeads = analysis.sameHeads;
   if (BlockArgument first = attention.getFirstPositionArgument())
     signature.firstPosition = first.getArgNumber();
+  if (BlockArgument slots = attention.getSlotsArgument())
+    signature.slots = slots.getArgNumber();
+  if (BlockArgument lengths = attention.getLengthsArgument())
+    signature.lengths = lengths.getArgNumber();
   for (AttendOp attend : analysis.attends)
     if (attend.getLocalQuery())
       signature.positionUnit = leastCommonMultiple(signature.positionUnit, *attend.getBlock());
@@ -378,7 +389,10 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
       (value == backward.getDecayGradient() ? use.decay : use.state) = true;
       use.gateHeads = backward.getGateHeads() == GateHeads::Q;
     }
+    BlockArgument argument = attention.getArgumentOfResult(signature.results.size());
     signature.results.push_back(describe(signature, text, cast<RankedTensorType>(type), use));
+    if (argument)
+      signature.results.back().argument = argument.getArgNumber();
     if (isVector)
       signature.results.back().role = Role::Output;
   }
@@ -387,8 +401,8 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
 }
 
 SmallVector<int64_t, 4> polyattn::shapeOf(const TensorSignature &tensor, const CallSizes &sizes) {
-  const int64_t bound[POLYATTN_NAMED_SIZES] = {sizes.batch, sizes.queries, sizes.keys,
-                                               sizes.heads, sizes.kvHeads, sizes.rows};
+  const int64_t bound[POLYATTN_NAMED_SIZES] = {
+      sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads, sizes.rows, sizes.slots};
   SmallVector<int64_t, 4> shape;
   for (int64_t size : tensor.dims)
     shape.push_back(size < 0 ? bound[indexOf(SizeName(size))] : size);
@@ -414,6 +428,8 @@ llvm::json::Object polyattn::toJson(const Signature &signature) {
         object["gradient_of"] = tensor.gradientOf;
       if (!tensor.savedFrom.empty())
         object["saved_from"] = tensor.savedFrom;
+      if (tensor.argument)
+        object["in"] = signature.arguments[*tensor.argument].name;
       array.push_back(std::move(object));
     }
     return array;

@@ -26,13 +26,21 @@ static llvm::json::Value firstToJSON(const KernelDescription &kernel) {
                             {"unit", kernel.firstPosition->unit}};
 }
 
+static llvm::json::Value tensorName(const KernelDescription &kernel,
+                                    std::optional<int64_t> tensor) {
+  return tensor ? llvm::json::Value(kernel.tensors[*tensor].name) : llvm::json::Value(nullptr);
+}
+
 llvm::json::Value KernelDescription::toJSON() const {
   llvm::json::Array arguments, results;
-  for (const TensorDescription &tensor : tensors)
-    (tensor.isResult ? results : arguments)
-        .push_back(llvm::json::Object{{"name", tensor.name},
-                                      {"dtype", nameOf(tensor.dtype)},
-                                      {"shape", sizesToJSON(tensor.sizes)}});
+  for (const TensorDescription &tensor : tensors) {
+    llvm::json::Object object{{"name", tensor.name},
+                              {"dtype", nameOf(tensor.dtype)},
+                              {"shape", sizesToJSON(tensor.sizes)}};
+    if (tensor.argument)
+      object["in"] = tensors[*tensor.argument].name;
+    (tensor.isResult ? results : arguments).push_back(std::move(object));
+  }
   return llvm::json::Object{{"version", kVersion},
                             {"entry", entry},
                             {"arguments", std::move(arguments)},
@@ -40,6 +48,8 @@ llvm::json::Value KernelDescription::toJSON() const {
                             {"plan", plan.toJSON()},
                             {"fixed_sizes", llvm::json::Array(fixedSizes)},
                             {"first_position", firstToJSON(*this)},
+                            {"slots", tensorName(*this, slots)},
+                            {"lengths", tensorName(*this, lengths)},
                             {"target", target},
                             {"cpu_level", cpuLevel},
                             {"cpu_features", cpuFeatures},
@@ -89,6 +99,15 @@ static bool readTensors(const llvm::json::Array *array, bool areResults,
     tensor.name = name->str();
     tensor.dtype = *dtype;
     tensor.isResult = areResults;
+    if (const llvm::json::Value *where = object.get("in")) {
+      auto argument = llvm::find_if(tensors, [&](const TensorDescription &other) {
+        return !other.isResult && other.name == where->getAsString().value_or("");
+      });
+      if (!areResults || argument == tensors.end() || argument->dtype != tensor.dtype ||
+          argument->sizes != tensor.sizes)
+        return false;
+      tensor.argument = argument - tensors.begin();
+    }
     tensors.push_back(std::move(tensor));
     return true;
   });
@@ -106,20 +125,37 @@ static bool readFixed(const llvm::json::Array *array,
   return true;
 }
 
-/// Nothing, or an argument of integers [B].
+/// The argument of integers [B] that has the name.
+static std::optional<int64_t> findNumbers(const KernelDescription &kernel,
+                                          std::optional<llvm::StringRef> name) {
+  auto tensor = llvm::find_if(kernel.tensors, [&](const TensorDescription &t) {
+    return name && t.name == *name && !t.isResult;
+  });
+  if (tensor == kernel.tensors.end() || tensor->sizes.size() != 1 || tensor->sizes[0] != kBatch ||
+      !isInteger(tensor->dtype))
+    return std::nullopt;
+  return tensor - kernel.tensors.begin();
+}
+
+/// Nothing, or such an argument.
+static bool readNumbers(const llvm::json::Value *value, const KernelDescription &kernel,
+                        std::optional<int64_t> &tensor) {
+  if (!value || value->kind() == llvm::json::Value::Null)
+    return value;
+  tensor = findNumbers(kernel, value->getAsString());
+  return tensor.has_value();
+}
+
 static bool readFirst(const llvm::json::Value *value, KernelDescription &kernel) {
   if (!value || value->kind() == llvm::json::Value::Null)
     return value;
   const llvm::json::Object *object = value->getAsObject();
   std::optional<llvm::StringRef> name = object ? object->getString("argument") : std::nullopt;
   std::optional<int64_t> unit = object ? object->getInteger("unit") : std::nullopt;
-  auto tensor = llvm::find_if(kernel.tensors, [&](const TensorDescription &t) {
-    return name && t.name == *name && !t.isResult;
-  });
-  if (!unit || *unit < 1 || tensor == kernel.tensors.end() || tensor->sizes.size() != 1 ||
-      tensor->sizes[0] != kBatch || !isInteger(tensor->dtype))
+  std::optional<int64_t> tensor = findNumbers(kernel, name);
+  if (!unit || *unit < 1 || !tensor)
     return false;
-  kernel.firstPosition = FirstDescription{tensor - kernel.tensors.begin(), *unit};
+  kernel.firstPosition = FirstDescription{*tensor, *unit};
   return true;
 }
 
@@ -145,7 +181,9 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
   if (!readTensors(object->getArray("arguments"), false, result.tensors) ||
       !readTensors(object->getArray("results"), true, result.tensors) ||
       !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
-      !readFirst(object->get("first_position"), result))
+      !readFirst(object->get("first_position"), result) ||
+      !readNumbers(object->get("slots"), result, result.slots) ||
+      !readNumbers(object->get("lengths"), result, result.lengths))
     return llvm::createStringError("'" + *entry + "': not a kernel description");
   const llvm::json::Value *plan = object->get("plan");
   auto read = LaunchPlan::fromJSON(plan ? *plan : llvm::json::Value(nullptr), result.ranks());
@@ -183,6 +221,7 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
     rule.is_result = tensor.isResult;
     rule.dtype = dtypeOf(tensor.dtype);
     rule.rank = tensor.sizes.size();
+    rule.lives_in = tensor.argument.value_or(-1) + 1;
     llvm::copy(tensor.sizes, rule.sizes);
     tensors.push_back(rule);
   }
@@ -193,7 +232,9 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
             description.target.empty() ? nullptr : description.target.c_str(),
             {},
             cpuFeatureBits(description.cpuFeatures),
-            {}};
+            {},
+            description.slots.value_or(-1) + 1,
+            description.lengths.value_or(-1) + 1};
   if (description.firstPosition)
     kernel.first = {description.firstPosition->tensor, description.firstPosition->unit};
   llvm::copy(description.fixedSizes, kernel.fixed);

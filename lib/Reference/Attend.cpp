@@ -68,13 +68,14 @@ State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   State state = State::zero(width, valueWidth);
-  if (!op.getInitialState())
+  if (!op.getInitialState() || !tensors.isContinued(batch))
     return state;
+  int64_t slot = tensors.slot(batch);
   for (int64_t f = 0; f < width; ++f) {
-    ArrayRef<double> row = tensors[op.getInitialState()].row({batch, head, f}, valueWidth);
+    ArrayRef<double> row = tensors[op.getInitialState()].row({slot, head, f}, valueWidth);
     state.sums[f].assign(row.begin(), row.end());
     if (op.getInitialNormalizer())
-      state.normalizer[f] = tensors[op.getInitialNormalizer()].at({batch, head, f});
+      state.normalizer[f] = tensors[op.getInitialNormalizer()].at({slot, head, f});
   }
   return state;
 }
@@ -203,7 +204,10 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
 void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                                 int64_t head) {
   bool anticausal = op.getMask() == Mask::Anticausal;
-  for (int64_t n = 0; n < sizes.keys; ++n) {
+  int64_t keys = tensors.length(batch, sizes.keys), slot = tensors.slot(batch);
+  if (slot < 0)
+    return;
+  for (int64_t n = 0; n < keys; ++n) {
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.
     if (op.hasDecay() && !anticausal)
@@ -214,10 +218,10 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
   }
   for (auto [f, row] : llvm::enumerate(state.sums))
     for (auto [v, x] : llvm::enumerate(row))
-      tensors.computed[op.getFinalStates()[0]].at({batch, head, int64_t(f), int64_t(v)}) = x;
+      tensors.computed[op.getFinalStates()[0]].at({slot, head, int64_t(f), int64_t(v)}) = x;
   if (op.getFinalStates().size() > 1)
     for (auto [f, x] : llvm::enumerate(state.normalizer))
-      tensors.computed[op.getFinalStates()[1]].at({batch, head, int64_t(f)}) = x;
+      tensors.computed[op.getFinalStates()[1]].at({slot, head, int64_t(f)}) = x;
 }
 
 LogicalResult Evaluator::attend(AttendOp op) {
@@ -238,11 +242,17 @@ LogicalResult Evaluator::attend(AttendOp op) {
   if (op.getFactors())
     tensors.computed[op.getRowFactors()] = Array({sizes.batch, sizes.queries, sizes.heads, 2});
   if (op.getFinalState()) {
-    tensors.computed[op.getFinalStates()[0]] = Array({sizes.batch, stateHeads, width, valueWidth});
-    if (op.getFinalStates().size() > 1)
-      tensors.computed[op.getFinalStates()[1]] = Array({sizes.batch, stateHeads, width});
-    for (Value state : op.getFinalStates())
-      llvm::fill(tensors.computed[state].data, std::nan("")); // what no selected head gives
+    Value initial[] = {op.getInitialState(), op.getInitialNormalizer()};
+    for (auto [i, state] : llvm::enumerate(op.getFinalStates())) {
+      SmallVector<int64_t> shape = {sizes.batch, stateHeads, width};
+      if (i == 0)
+        shape.push_back(valueWidth);
+      Array &array = tensors.computed[state] =
+          tensors.attention.getSlots() ? tensors[initial[i]] : Array(shape);
+      for (int64_t b = 0; b < sizes.batch; ++b) // what no selected head gives
+        if (int64_t slot = tensors.slot(b); slot >= 0)
+          llvm::fill(array.slice(slot), std::nan(""));
+    }
   }
   for (auto [b, h] : heads) {
     int64_t stateHead = gateHeadOf(op, h);

@@ -56,12 +56,13 @@ RankedTensorType Evaluator::resultType(size_t index) {
   return cast<RankedTensorType>(cast<TypeAttr>(type).getValue());
 }
 
-/// The selected sites of queries, or all those of keys.
+/// The selected sites of queries that count, or all those of keys.
 void Evaluator::forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit) {
   if (!ofKeys) {
     for (auto [b, h] : heads)
       for (int64_t i : rows)
-        visit({b, i, h});
+        if (i < tensors.length(b, sizes.queries))
+          visit({b, i, h});
     return;
   }
   for (int64_t b = 0; b < sizes.batch; ++b)

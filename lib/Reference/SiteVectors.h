@@ -36,6 +36,24 @@ struct CallTensors {
     mlir::BlockArgument first = AttentionOp(attention).getFirstPositionArgument();
     return first ? int64_t((*this)[first].at({batch})) : 0;
   }
+  /// The row of a batch in tensors of states; below 0 where it has none.
+  int64_t slot(int64_t batch) const {
+    mlir::BlockArgument slots = AttentionOp(attention).getSlotsArgument();
+    return slots ? int64_t((*this)[slots].at({batch})) : batch;
+  }
+  /// Whether a batch begins with what its slot holds, and not with zeros.
+  bool isContinued(int64_t batch) const {
+    AttentionOp op = attention;
+    bool isNew = op.getSlotsArgument() && op.getFirstPositionArgument() && !firstPosition(batch);
+    return slot(batch) >= 0 && !isNew;
+  }
+  /// How many of a batch's `positions` count.
+  int64_t length(int64_t batch, int64_t positions) const {
+    if (slot(batch) < 0)
+      return 0;
+    mlir::BlockArgument lengths = AttentionOp(attention).getLengthsArgument();
+    return lengths ? int64_t((*this)[lengths].at({batch})) : positions;
+  }
 };
 
 /// Gives `count` numbers of a tensor from `offset` on, as numbers or as variables of a tape.

@@ -104,6 +104,9 @@ struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
   }
 
   LogicalResult differentiate(AttentionOp attention) {
+    if (attention.getSlots() || attention.getLengths() || attention.getResultIn())
+      return attention.emitOpError("has no gradient: its states live in its arguments, or its "
+                                   "batches have lengths");
     for (Operation &op : attention.getBody().front())
       if (failed(checkOp(op)))
         return failure();

@@ -34,6 +34,8 @@ static RankedTensorType holding(RankedTensorType tensor, Type element) {
 static Type elementFor(const TensorSignature &argument, Type before, Type element) {
   switch (argument.role) {
   case Role::First:
+  case Role::Slots:
+  case Role::Lengths:
   case Role::Decay:
   case Role::State:
     return before;

@@ -125,7 +125,7 @@ private:
       return valueOf(POLYATTN_SIZE_T);
     return name == POLYATTN_SIZE_HKV ? valueOf(POLYATTN_SIZE_H) : 0;
   }
-  std::array<int64_t, 1 + POLYATTN_NAMED_SIZES> values = {-1, -1, -1, -1, -1, -1, -1};
+  std::array<int64_t, 1 + POLYATTN_NAMED_SIZES> values = {-1, -1, -1, -1, -1, -1, -1, -1};
 };
 } // namespace
 

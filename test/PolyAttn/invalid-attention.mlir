@@ -826,7 +826,7 @@ polyattn.attention @attention_c5_shape(%q: tensor<?x?x?x4xf32>, %first: tensor<4
 
 // -----
 
-// expected-error@+1 {{C5: argument "first" holds whole numbers, but no `first_position` names it}}
+// expected-error@+1 {{C5: argument "first" holds whole numbers, but no `first_position`, `slots` or `lengths` names it}}
 polyattn.attention @attention_c5_unnamed(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi64>)
     -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
@@ -892,3 +892,94 @@ polyattn.feature_map @identity(%x: [4]) {
   "polyattn.return"(%a) : (!polyattn.feature<[4]>) -> ()
 }) {sym_name = "apply_of_index", arg_names = ["n"], result_names = ["o"],
     result_types = [tensor<?x?x?x4xf32>]} : () -> ()
+
+// -----
+
+// expected-error@+1 {{C5: argument "slots" is the slots and must be tensor<?xi64> or tensor<?xi32>, not 'tensor<?xf32>'}}
+polyattn.attention @slots_of_floats(%q: tensor<?x?x?x4xf32>, %slots: tensor<?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) slots %slots {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C5: two clauses name argument "n"}}
+polyattn.attention @two_clauses(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>) slots %n lengths %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C8: slots are rows of pools of states, and there is no state}}
+polyattn.attention @slots_without_state(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>) slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @slots_of_batches(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %n: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32>) slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: with slots a state begins and ends in a pool}}
+  %o:2 = attend query %a key %a value %a initial %s causal normalize <none> {final_state}
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+
+// -----
+
+polyattn.attention @lengths_of_all(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>) lengths %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: with slots or lengths the mask must be causal}}
+  %o = attend query %a key %a value %a full normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @local_lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>) lengths %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: with slots or lengths there are no local vectors}}
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 4}
+    : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C7: result "f" lives in argument "q", but is not the final state of the one attend whose initial state that is}}
+polyattn.attention @lives_elsewhere(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %q) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a initial %s causal normalize <none> {final_state}
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C7: two results live in argument "s"}}
+polyattn.attention @lives_twice(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, g: tensor<?x?x4x4xf32> in %s) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a initial %s causal normalize <none> {final_state}
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %o#1 : [4], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+}
+
+// -----
+
+// expected-error@+2 {{C7: there is no argument %none}}
+polyattn.attention @lives_nowhere(%q: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32> in %none) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}

@@ -34,6 +34,18 @@ polyattn.attention @continued(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi32>)
   return %a : [4]
 }
 
+// CHECK-LABEL: polyattn.attention @in_a_pool(
+// CHECK-SAME:    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s) first_position %first slots %slots lengths %lengths {
+polyattn.attention @in_a_pool(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %first: tensor<?xi64>,
+    %slots: tensor<?xi32>, %lengths: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s)
+    first_position %first slots %slots lengths %lengths {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a initial %s causal normalize <none> {final_state}
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+
 // CHECK-LABEL: polyattn.attention @gradients(
 // CHECK-SAME:    -> (d_q: tensor<?x?x?x4xf32>, {{.*}} d_w: tensor<4x4xf32>, d_u: tensor<4xf32>) attributes {gradient_of = {d_q = "q"}, saved = ["f"]} {
 // CHECK:         attend_backward query {{%.*}} leaves ({{%.*}}) key {{%.*}} leaves ({{%.*}}) value {{%.*}} local_query {{%.*}} leaves ({{%.*}}) local_key {{%.*}} leaves ({{%.*}}) gradient {{%.*}}, {{%.*}} decay %g initial %s initial_normalizer %z final_gradient %ds final_normalizer_gradient %dz causal {block = 4 : i64, score_scale = 5.000000e-01 : f64} : sym 2 [4], [4], sym 2 [4], [4], [2], pow 2 [4], [4], pow 2 [4], [4], [2], [1], tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>

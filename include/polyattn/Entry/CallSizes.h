@@ -11,11 +11,13 @@
 
 namespace polyattn {
 
-/// B, T, Tk, H, Hkv and L of one call.
+/// B, T, Tk, H, Hkv, L and P of one call.
 struct CallSizes {
   int64_t batch = 0, queries = 0, keys = 0, heads = 0, kvHeads = 0;
   /// Rows of tables of positions, where a call begins at any of them; 0 where there are none.
   int64_t rows = 0;
+  /// Slots of pools of states; 0 where there are none.
+  int64_t slots = 0;
 };
 
 } // namespace polyattn

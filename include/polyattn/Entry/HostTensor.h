@@ -63,6 +63,9 @@ enum class Layout {
   Padded,
 };
 
+/// Copies all elements to a tensor of the same type and sizes.
+void copyElements(const HostTensor &from, const HostTensor &to);
+
 /// A new tensor, poisoned. Fails where its size overflows or memory is short.
 llvm::Expected<HostTensor> allocateTensor(ElementType type, llvm::ArrayRef<int64_t> sizes,
                                           Layout layout = Layout::Contiguous);

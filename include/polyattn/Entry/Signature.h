@@ -36,6 +36,8 @@ enum class Role {
   Decay,       // log g
   State,       // S or z
   First,       // [B], the position of the first row
+  Slots,       // [B], the row of pools of states
+  Lengths,     // [B], how many positions count
   Output,      // a result [B, T, H, dv]
   Gradient,    // of a loss, in an argument or a result of the same shape
   Saved,       // what a forward call gives and a backward one takes
@@ -51,6 +53,8 @@ struct TensorSignature {
   /// The argument or result of the forward entry whose gradient this is, or the result that it has
   /// saved; empty for others.
   std::string gradientOf = {}, savedFrom = {};
+  /// The argument in whose memory a result lives.
+  std::optional<unsigned> argument = {};
 
   /// `[B, T, H, 64]`
   std::string formatDims() const;
@@ -82,6 +86,8 @@ struct Signature {
   /// least common one of the local blocks.
   std::optional<unsigned> firstPosition;
   int64_t positionUnit = 1;
+  /// The arguments that have the rows of pools, and how many positions count.
+  std::optional<unsigned> slots, lengths;
   EntryFacts facts;
 
   /// The name that stands for `name` here: Tk becomes T and Hkv H where they are the same.
@@ -119,8 +125,8 @@ public:
   /// Binds the symbols of one argument from its shape.
   llvm::Error bind(const TensorSignature &argument, llvm::ArrayRef<int64_t> shape);
   bool isBound(SizeName symbol) const;
-  /// All sizes: Tk and Hkv that nothing binds are T and H, and L is 0. Fails where another symbol
-  /// stays open.
+  /// All sizes: Tk and Hkv that nothing binds are T and H, P is B, and L is 0. Fails where another
+  /// symbol stays open.
   llvm::Expected<CallSizes> finish() const;
 
 private:
@@ -141,10 +147,14 @@ llvm::Error bindShapes(const Signature &signature,
 /// Positions must be exact in f64, and no sequence is longer than memory.
 inline constexpr int64_t kPositionLimit = int64_t(1) << 53;
 
-/// Whether the calls of these sizes can begin where the argument `first` says: at no negative
-/// position, at multiples of the local block, and with rows enough in tables behind it.
-llvm::Error checkFirstPosition(const Signature &signature, const CallSizes &sizes,
-                               const HostTensor &first);
+/// Gives an argument of whole numbers.
+using WholeNumbers = llvm::function_ref<const HostTensor *(unsigned argument)>;
+
+/// Checks the numbers that decide which memory is read: slots are rows of the pools, each once, or
+/// below 0; no length is longer than the call; and calls begin at no negative position, at
+/// multiples of the local block, and with rows enough in tables behind it. Arguments for which
+/// `numbers` gives null are not looked at.
+llvm::Error checkNumbers(const Signature &signature, const CallSizes &sizes, WholeNumbers numbers);
 
 /// The shape of an argument or a result in a call. Sizes are bound.
 llvm::SmallVector<int64_t, 4> shapeOf(const TensorSignature &tensor, const CallSizes &sizes);

@@ -32,6 +32,8 @@ struct TensorDescription {
   ElementType dtype = ElementType::F32;
   /// Numbers, or below zero a SizeName.
   std::vector<int64_t> sizes;
+  /// The number of the argument in whose memory a result lives.
+  std::optional<int64_t> argument = {};
 };
 
 /// Which tensor says where calls begin in their sequences, and of what that is a multiple.
@@ -46,9 +48,11 @@ struct KernelDescription {
   /// How its functions are launched; without stages before it was lowered.
   LaunchPlan plan;
   /// Values of named sizes that the spec fixes, by indexOf; -1 where free.
-  std::array<int64_t, POLYATTN_NAMED_SIZES> fixedSizes = {-1, -1, -1, -1, -1, -1};
+  std::array<int64_t, POLYATTN_NAMED_SIZES> fixedSizes = {-1, -1, -1, -1, -1, -1, -1};
   /// Empty where calls begin at position 0.
   std::optional<FirstDescription> firstPosition;
+  /// The arguments that have the rows of pools of states, and how many positions count.
+  std::optional<int64_t> slots, lengths;
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
   std::string target, cpuLevel;
   /// What a processor must have for it, LLVM's names, "avx2,fma"; empty where that is not checked.
@@ -61,7 +65,7 @@ struct KernelDescription {
   bool invariant = false;
 
   /// The number that `toJSON` writes under "version": descriptions of others are refused.
-  static constexpr int64_t kVersion = 4;
+  static constexpr int64_t kVersion = 5;
 
   /// Dimensions of each tensor.
   std::vector<int64_t> ranks() const;

@@ -38,6 +38,11 @@ struct Array {
   llvm::ArrayRef<double> row(llvm::ArrayRef<int64_t> indices, int64_t length) const {
     return llvm::ArrayRef<double>(data).slice(offset(indices), length);
   }
+  /// All that lies at an index of the first dimension.
+  llvm::MutableArrayRef<double> slice(int64_t index) {
+    size_t count = data.size() / shape[0];
+    return llvm::MutableArrayRef<double>(data).slice(index * count, count);
+  }
   double &at(llvm::ArrayRef<int64_t> indices) { return data[offset(indices)]; }
   double at(llvm::ArrayRef<int64_t> indices) const { return data[offset(indices)]; }
 };

@@ -19,7 +19,9 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const Progra
   keyPlan = planFeatures(op.getKey());
   // One side carries the weights of both: the stored features are bare products and the
   // state is divided by their weights where it is given and multiplied where it is asked for.
-  bool movable = llvm::all_of(keyPlan.monomials,
+  // A pool holds them as they are read: a state that is left and found again has the same bits.
+  bool movable = !context.frame.slot &&
+                 llvm::all_of(keyPlan.monomials,
                               [](const Monomial &monomial) { return monomial.weight != 0; });
   std::vector<double> storedWeights;
   for (auto [q, k] : llvm::zip(queryPlan.monomials, keyPlan.monomials)) {
@@ -101,6 +103,8 @@ void AttendProgram::begin(TileBuilder &b) {
   state.makeBuffers(b);
   if (Value isFirst = context.share->isFirstLaunch(b))
     b.branch(isFirst, [&] { fillState(b); });
+  else if (op.getInitialState() && context.frame.isContinued)
+    b.branch(context.frame.isContinued, [&] { fillState(b); });
   else if (op.getInitialState())
     fillState(b);
   else if (context.segment)
@@ -116,7 +120,7 @@ StoredState AttendProgram::initialState() const {
   Value normalizer = op.getInitialNormalizer();
   return {context.frame.input(op.getInitialState()),
           normalizer ? context.frame.input(normalizer) : Value(),
-          {context.frame.batch, stateHead()}};
+          {context.frame.stateRow(), stateHead()}};
 }
 
 /// The initial state, or zeros, and the segments that the sweep has behind it.

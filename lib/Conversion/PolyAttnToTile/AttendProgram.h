@@ -34,6 +34,11 @@ struct SegmentContext {
   mlir::Value isLast(TileBuilder &builder, Direction direction) const;
 };
 
+/// Where a final state and its normalizer go; null where they are not asked for.
+struct FinalState {
+  mlir::Value rows, normalizer;
+};
+
 /// What all attends of one program share.
 struct ProgramContext {
   KernelFrame &frame;
@@ -87,6 +92,9 @@ public:
   /// or several for each.
   void finish(TileBuilder &builder, llvm::ArrayRef<mlir::Value> states,
               llvm::ArrayRef<mlir::Value> normalizers);
+
+  /// Copies a final state that is in workspaces to the tensors of the caller.
+  void writeBack(TileBuilder &builder, const FinalState &from, const FinalState &to);
 
   //===--- Segments of positions (AttendSegments.cpp) -----------------------===//
   /// Where the states of segments are: to begin from, or to store this one's.

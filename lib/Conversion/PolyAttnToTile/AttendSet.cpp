@@ -118,6 +118,10 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
   tensors.sameHeads = sameHeads;
   if (BlockArgument position = attention.getFirstPositionArgument())
     tensors.firstPosition = position.getArgNumber();
+  if (BlockArgument slots = attention.getSlotsArgument())
+    tensors.slots = slots.getArgNumber();
+  if (BlockArgument lengths = attention.getLengthsArgument())
+    tensors.lengths = lengths.getArgNumber();
   if (failed(findSequences(attention)))
     return failure();
   for (AttendOp attend : attends)
@@ -161,6 +165,9 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     for (AttendSet &set : sets)
       set.computes.push_back(set.mask() == mask.value_or(sets[0].mask()));
   }
+  if (attention.getResultIn() && sets.size() > 1)
+    return attention.emitError("states that live in arguments have no tile kernels where attends "
+                               "have different masks");
   for (AttendSet &set : sets)
     if (failed(set.complete(attention, signature->sameHeads)))
       return failure();

@@ -90,14 +90,18 @@ void KernelBuilder::buildKernels() {
     buildPrefixKernel();
     narrowWeights();
   }
+  if (hasPlaces)
+    buildWriteBackKernel();
 }
 
 LogicalResult KernelBuilder::build() {
   FailureOr<std::vector<AttendSet>> sets = AttendSet::allOf(attention);
   if (failed(sets))
     return failure();
-  // A launch finds one number of parts, which would have to fit all kernels.
-  if (sets->size() > 1)
+  hasPlaces = attention.getResultIn().has_value();
+  // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
+  // batch that is shorter than the others.
+  if (sets->size() > 1 || hasPlaces || attention.getLengths())
     options.cutHeads = options.cutPositions = false;
   for (const AttendSet &attends : *sets) {
     set = attends;
@@ -118,6 +122,6 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginKernel(name);
+    beginKernel(name, placedStates());
   }
 }

@@ -52,6 +52,11 @@ private:
   KernelPrograms mainPrograms();
   KernelPrograms sumPrograms();
 
+  //===--- States that live in arguments (StatesInPlace.cpp) ----------------===//
+  llvm::SmallVector<HiddenArgument> placedStates();
+  void buildWriteBackKernel();
+  KernelPrograms statePrograms();
+
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();
   void writeEntry(llvm::ArrayRef<AttendSet> sets);
@@ -66,6 +71,7 @@ private:
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
   bool hasSegments = false; // whether positions can be cut
+  bool hasPlaces = false;   // whether final states live in arguments
 
   // The kernel that is being built.
   std::optional<KernelFrame> frame;

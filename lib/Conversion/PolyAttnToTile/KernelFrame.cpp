@@ -51,10 +51,39 @@ static tile::KernelOp createKernel(TileBuilder &b, StringRef name, const KernelT
   return kernel;
 }
 
-/// Where the call begins in the sequence of this program's batch.
-static Value loadFirstPosition(TileBuilder &b, Value tensor, Value batch) {
+/// The whole number of this program's batch, i64.
+static Value loadNumber(TileBuilder &b, Value tensor, Value batch) {
   Value number = memref::LoadOp::create(b, tensor, batch);
   return b.createOrFold<arith::ExtSIOp>(b.getI64Type(), number);
+}
+
+Value KernelFrame::hasState(TileBuilder &b) const {
+  return slot ? b.compare(arith::CmpIPredicate::sge, slot, b.index(0)) : Value();
+}
+
+/// A batch without a slot has no positions that count.
+void KernelFrame::readSlotAndLength(TileBuilder &b, const KernelTensors &tensors) {
+  auto load = [&](int64_t tensor) -> Value {
+    Value number = loadNumber(b, kernel.getTensor(tensor), batch);
+    return arith::IndexCastOp::create(b, b.getIndexType(), number);
+  };
+  if (!tensors.slots && !tensors.lengths)
+    return;
+  positions = queries;
+  if (tensors.lengths)
+    queries = b.minIndex(queries, load(*tensors.lengths));
+  if (tensors.slots) {
+    slot = load(*tensors.slots);
+    Value given = hasState(b);
+    queries = b.select(given, queries, b.index(0));
+    if (firstPosition) {
+      Value zero = arith::ConstantIntOp::create(b, 0, 64);
+      Value isLater = b.compare(arith::CmpIPredicate::ne, firstPosition, zero);
+      given = arith::AndIOp::create(b, given, isLater);
+    }
+    isContinued = given;
+  }
+  keys = queries;
 }
 
 Value KernelFrame::servingHead(TileBuilder &b, const KernelTensors &tensors) {
@@ -87,7 +116,8 @@ KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &te
   queries = memref::DimOp::create(b, kernel.getTensor(tensors.tensorOf(programs)), one);
   keys = memref::DimOp::create(b, kernel.getTensor(tensors.keyTensor), one);
   if (tensors.firstPosition)
-    firstPosition = loadFirstPosition(b, kernel.getTensor(*tensors.firstPosition), batch);
+    firstPosition = loadNumber(b, kernel.getTensor(*tensors.firstPosition), batch);
+  readSlotAndLength(b, tensors);
   if (tensors.cluster > 1)
     clusterRank = tile::ClusterRankOp::create(b);
 }

@@ -42,6 +42,8 @@ struct KernelTensors {
   bool sameHeads = false;   // H = Hkv, whatever the call
   /// The tensor that says where calls begin in their sequences.
   std::optional<int64_t> firstPosition;
+  /// The tensors of the batches' rows in pools of states, and of how many positions count.
+  std::optional<int64_t> slots, lengths;
   int64_t cluster = 1; // programs that run together
 
   /// The tensor whose batches and heads the programs go by.
@@ -64,6 +66,11 @@ public:
   mlir::Value result(unsigned i) const { return kernel.getTensor(numInputs + i); }
   mlir::Value workspace(unsigned i) const { return kernel.getTensor(firstWorkspace + i); }
 
+  /// The row of the batch's state in a tensor.
+  mlir::Value stateRow() const { return slot ? slot : batch; }
+  /// Whether the batch has a state at all; null where it has.
+  mlir::Value hasState(TileBuilder &builder) const;
+
   /// The first of the query heads that the program's key head serves.
   mlir::Value firstHeadOfGroup(TileBuilder &builder) const;
 
@@ -79,11 +86,15 @@ public:
   mlir::Value batch, head, kvHead;
   mlir::Value segment;       // the program's number among those of its head; null for one program
   mlir::Value queries, keys; // index: sequence lengths
+  mlir::Value positions;     // index: those of the tensors; null where all of them count
+  mlir::Value slot;          // index: the batch's row in pools of states; null without pools
+  mlir::Value isContinued;   // i1: whether that row holds the batch's state; null where it does
   mlir::Value firstPosition; // i64: of row 0 in its sequence; null where that is always 0
   mlir::Value clusterRank;   // index; null without clusters
   WeightTiles weights;
 
 private:
+  void readSlotAndLength(TileBuilder &builder, const KernelTensors &tensors);
   /// The head of keys that serves `head`.
   mlir::Value servingHead(TileBuilder &builder, const KernelTensors &tensors);
 

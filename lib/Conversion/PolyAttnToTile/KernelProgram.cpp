@@ -105,7 +105,7 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
       if (result.getDefiningOp() != op || isa<FeatureType>(result.getType()))
         continue;
       bool isState = result == op.getFinalStates().front();
-      (isState ? states : normalizers).push_back(context.frame.result(i));
+      (isState ? states : normalizers).push_back(tensorOfState(i));
     }
     program.finish(b, states, normalizers);
   }
@@ -166,6 +166,7 @@ void KernelProgram::build(TileBuilder &b) {
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });
   finish(b);
+  storeZeros(b);
 }
 
 void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
@@ -182,6 +183,7 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
   Value zero = b.index(0), end = context.frame.queries;
   context.share->inOneProgram(
       b, [&] { program.block(b, BlockSpan{zero, end, zero, end, /*isOnly=*/true}); });
+  program.storeZeros(b);
 }
 
 void KernelProgram::buildPrefix(TileBuilder &b) {

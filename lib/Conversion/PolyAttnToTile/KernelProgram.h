@@ -32,6 +32,8 @@ public:
   void build(TileBuilder &builder);
   /// Stores what the program's segment adds to the states.
   void buildPrefix(TileBuilder &builder);
+  /// Copies final states from workspaces to where they live (StatesInPlace.cpp).
+  void buildWriteBack(TileBuilder &builder);
   /// Adds what the parts of a head have stored (CutFeatures.cpp).
   void buildCombination(TileBuilder &builder);
 
@@ -44,6 +46,8 @@ private:
   mlir::Value endOfUpdates(TileBuilder &builder, const Sweep &run) const;
   void finish(TileBuilder &builder);
   void storeFinalStates(TileBuilder &builder);
+  mlir::Value tensorOfState(unsigned result) const;
+  void storeZeros(TileBuilder &builder);
   void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                     VectorProgram &queries, const BlockSpan &span);
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,

@@ -121,7 +121,15 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
     choice.setPrefixCostPercent(prefixCostPercent());
     choice.setSubsegments(options.subsegments);
   } else {
+    for (const HiddenArgument &tensor : placedStates()) {
+      SmallVector<ExtentAttr> shape = {batch, stateHeads};
+      for (int64_t size : tensor.type.getShape().drop_front(2))
+        shape.push_back(e.number(size));
+      e.workspace(tensor, shape);
+    }
     for (const AttendSet &attends : sets)
       e.stage(kernelNameOf(attends, sets), attends.tensors.gridOf(b, {}));
+    if (hasPlaces)
+      e.stage(name + "__write_back", set.tensors.gridOf(b, statePrograms()));
   }
 }

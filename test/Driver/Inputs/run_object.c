@@ -53,7 +53,7 @@ static const polyattn_rt_stage_rule stages[] = {{linear__prefix,
 static const polyattn_rt_choice_rule choices[] = {
     {POLYATTN_RT_SEGMENTS, DIM(0, 1), 64, 64, 0, 40, 2, 0, 0}};
 static const polyattn_rt_kernel kernel = {
-    "linear", rules, 4, {workspaces, 2, stages, 2, choices, 1}, NULL, {-1, -1, -1, -1, -1, -1},
+    "linear", rules, 4, {workspaces, 2, stages, 2, choices, 1}, NULL, {-1, -1, -1, -1, -1, -1, -1},
     {{0}},    {0, 0}};
 
 static long header_bytes(FILE *file) {

@@ -22,7 +22,7 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"o", 1, POLYATTN_F32, 4, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H, 8}},
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_HKV, 16}},
 };
-const polyattn_rt_kernel kKernel = {"entry", kRules, 5, {}, nullptr, {-1, -1, -1, -1, -1, -1},
+const polyattn_rt_kernel kKernel = {"entry", kRules, 5, {}, nullptr, {-1, -1, -1, -1, -1, -1, -1},
                                     {},      {}};
 
 /// A correct call; tests spoil it.
@@ -433,7 +433,7 @@ static std::string checkFirst(std::vector<int64_t> first, int64_t rows, int32_t 
       {"p", 0, POLYATTN_F32, 2, {hasTable ? int64_t(POLYATTN_SIZE_L) : 1, 1}},
       {"first", 0, dtype, 1, {POLYATTN_SIZE_B}},
   };
-  const polyattn_rt_kernel kernel = {"entry", rules,  3, {}, nullptr, {-1, -1, -1, -1, -1, -1},
+  const polyattn_rt_kernel kernel = {"entry", rules,  3, {}, nullptr, {-1, -1, -1, -1, -1, -1, -1},
                                      {},      {2, 16}};
   std::vector<float> memory(4096);
   std::vector<int32_t> narrow(first.begin(), first.end());

@@ -1,0 +1,136 @@
+//===- AttentionClauses.cpp - where calls begin and states live -----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/AttentionClauses.h"
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static BlockArgument argumentOf(AttentionOp op, std::optional<uint64_t> index) {
+  return index && *index < op.getBody().getNumArguments() ? op.getBody().getArgument(*index)
+                                                          : BlockArgument();
+}
+
+BlockArgument AttentionOp::getFirstPositionArgument() {
+  return argumentOf(*this, getFirstPosition());
+}
+BlockArgument AttentionOp::getSlotsArgument() { return argumentOf(*this, getSlots()); }
+BlockArgument AttentionOp::getLengthsArgument() { return argumentOf(*this, getLengths()); }
+
+BlockArgument AttentionOp::getArgumentOfResult(unsigned result) {
+  std::optional<ArrayRef<int64_t>> places = getResultIn();
+  if (!places || result >= places->size() || (*places)[result] < 0)
+    return {};
+  return argumentOf(*this, uint64_t((*places)[result]));
+}
+
+/// An argument of whole numbers [B]; `what` it is, for errors.
+static LogicalResult verifyNumbers(AttentionOp op, std::optional<uint64_t> index, StringRef what) {
+  if (!index)
+    return success();
+  BlockArgument argument = argumentOf(op, index);
+  if (!argument)
+    return op.emitOpError("C5: there is no argument ") << *index;
+  auto name = op.getArgNames()[argument.getArgNumber()];
+  auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+  bool isVector = tensor && tensor.getRank() == 1 && tensor.isDynamicDim(0);
+  if (!isVector || !(tensor.getElementType().isSignlessInteger(32) ||
+                     tensor.getElementType().isSignlessInteger(64)))
+    return op.emitOpError("C5: argument ")
+           << name << " is " << what << " and must be tensor<?xi64> or tensor<?xi32>, not "
+           << argument.getType();
+  if (!argument.use_empty())
+    return op.emitOpError("C5: argument ") << name << " is " << what << ", but the body uses it";
+  return success();
+}
+
+LogicalResult polyattn::verifyClauses(AttentionOp op) {
+  if (failed(verifyNumbers(op, op.getFirstPosition(), "the first position")) ||
+      failed(verifyNumbers(op, op.getSlots(), "the slots")) ||
+      failed(verifyNumbers(op, op.getLengths(), "the lengths")))
+    return failure();
+  llvm::SmallDenseSet<uint64_t> seen;
+  for (std::optional<uint64_t> index : {op.getFirstPosition(), op.getSlots(), op.getLengths()})
+    if (index && !seen.insert(*index).second)
+      return op.emitOpError("C5: two clauses name argument ") << op.getArgNames()[*index];
+  return success();
+}
+
+/// The initial state or normalizer that belongs to a final one; null where `value` is none.
+static Value initialOf(Value value) {
+  auto attend = value.getDefiningOp<AttendOp>();
+  if (!attend)
+    return {};
+  ResultRange states = attend.getFinalStates();
+  auto it = llvm::find(states, value);
+  if (it == states.end())
+    return {};
+  return it == states.begin() ? attend.getInitialState() : attend.getInitialNormalizer();
+}
+
+/// Results that live in arguments. The body ends in a `return` of as many values as there are
+/// results.
+LogicalResult polyattn::verifyPlaces(AttentionOp op, ReturnOp returned) {
+  std::optional<ArrayRef<int64_t>> places = op.getResultIn();
+  if (places && places->size() != op.getResultNames().size())
+    return op.emitOpError("C7: `result_in` has ")
+           << places->size() << " numbers for " << op.getResultNames().size() << " results";
+  llvm::SmallDenseSet<int64_t> taken;
+  for (auto [i, place] : llvm::enumerate(places.value_or(ArrayRef<int64_t>()))) {
+    auto name = op.getResultNames()[i];
+    if (place < 0)
+      continue;
+    BlockArgument argument = argumentOf(op, uint64_t(place));
+    if (!argument)
+      return op.emitOpError("C7: there is no argument ") << place << " for result " << name;
+    auto where = op.getArgNames()[place];
+    Value value = returned.getResults()[i];
+    if (!initialOf(value) || initialOf(value) != argument || !argument.hasOneUse())
+      return op.emitOpError("C7: result ")
+             << name << " lives in argument " << where
+             << ", but is not the final state of the one attend whose initial state that is";
+    if (!taken.insert(place).second)
+      return op.emitOpError("C7: two results live in argument ") << where;
+  }
+  return success();
+}
+
+/// What slots and lengths ask of the attends.
+LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
+  if (!op.getSlots() && !op.getLengths())
+    return success();
+  llvm::SmallDenseSet<Value> inPools;
+  for (auto [i, value] : llvm::enumerate(returned.getResults()))
+    if (op.getArgumentOfResult(i))
+      inPools.insert(value);
+  bool hasState = false;
+  for (Operation &inside : op.getBody().front()) {
+    if (isa<AttendBackwardOp, WeightGradientOp>(inside))
+      return inside.emitOpError("C8: has no slots and no lengths");
+    auto attend = dyn_cast<AttendOp>(inside);
+    if (!attend)
+      continue;
+    if (attend.getMask() != Mask::Causal)
+      return attend.emitOpError("C8: with slots or lengths the mask must be causal");
+    if (attend.getLocalQuery())
+      return attend.emitOpError("C8: with slots or lengths there are no local vectors: their block "
+                                "reaches into the keys of the calls before");
+    if (!op.getSlots() || (!attend.getInitialState() && !attend.getFinalState()))
+      continue;
+    hasState = true;
+    bool lives = attend.getInitialState() && attend.getFinalState();
+    for (Value state : attend.getFinalStates())
+      lives &= inPools.contains(state);
+    if (!lives)
+      return attend.emitOpError("C8: with slots a state begins and ends in a pool: `initial`, "
+                                "`final_state`, and results that live in the initial ones");
+  }
+  if (op.getSlots() && !hasState)
+    return op.emitOpError("C8: slots are rows of pools of states, and there is no state");
+  return success();
+}

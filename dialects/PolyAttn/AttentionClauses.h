@@ -1,0 +1,24 @@
+//===- AttentionClauses.h - where calls begin and states live ---*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_ATTENTIONCLAUSES_H
+#define POLYATTN_DIALECTS_ATTENTIONCLAUSES_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// `first_position`, `slots` and `lengths` name arguments of whole numbers, each another one.
+mlir::LogicalResult verifyClauses(AttentionOp op);
+/// Results that live in arguments. The body ends in a `return` of as many values as there are
+/// results.
+mlir::LogicalResult verifyPlaces(AttentionOp op, ReturnOp returned);
+/// What slots and lengths ask of the attends.
+mlir::LogicalResult verifyDecoding(AttentionOp op, ReturnOp returned);
+
+} // namespace polyattn
+
+#endif // POLYATTN_DIALECTS_ATTENTIONCLAUSES_H

@@ -1,0 +1,111 @@
+//===- StatesInPlace.cpp - final states that live in arguments ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The programs of query heads that share a state all read the initial one. So none of them may
+// write it: final states go to workspaces, and a second kernel takes them where they live once all
+// have ended.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+#include "KernelProgram.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+/// The workspace of each result that lives in an argument, in the results' order.
+static SmallVector<std::optional<unsigned>> workspacesOf(const AttendSet &set) {
+  auto attention = cast<AttentionOp>(AttendOp(set.attends[0])->getParentOp());
+  SmallVector<std::optional<unsigned>> numbers;
+  unsigned next = 0;
+  for (size_t i = 0; i < set.returned().size(); ++i)
+    numbers.push_back(attention.getArgumentOfResult(i) ? std::optional(next++) : std::nullopt);
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+SmallVector<HiddenArgument> KernelBuilder::placedStates() {
+  SmallVector<HiddenArgument> tensors;
+  for (auto [number, name, value] :
+       llvm::zip_equal(workspacesOf(set), attention.getResultNames().getAsValueRange<StringAttr>(),
+                       set.returned()))
+    if (number)
+      tensors.push_back({("new_" + name).str(), cast<RankedTensorType>(value.getType())});
+  return tensors;
+}
+
+/// A program for each state.
+KernelPrograms KernelBuilder::statePrograms() {
+  return {/*perHead=*/{}, /*keyHeads=*/!set.hasStatePerQuery()};
+}
+
+void KernelBuilder::buildWriteBackKernel() {
+  set.tensors.cluster = 1;
+  beginKernel(name + "__write_back", placedStates(), statePrograms());
+  KernelProgram(set, ScheduleForm::State, context()).buildWriteBack(b);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// Where a program stores a final state.
+Value KernelProgram::tensorOfState(unsigned result) const {
+  std::optional<unsigned> number = workspacesOf(set)[result];
+  return number ? context.frame.workspace(*number) : context.frame.result(result);
+}
+
+void KernelProgram::buildWriteBack(TileBuilder &b) {
+  for (auto [attend, program] : llvm::zip(set.attends, programs)) {
+    AttendOp op = attend;
+    FinalState from, to;
+    for (auto [i, result] : llvm::enumerate(set.returned())) {
+      if (!workspacesOf(set)[i] || result.getDefiningOp() != op)
+        continue;
+      bool isState = result == op.getFinalStates().front();
+      (isState ? from.rows : from.normalizer) = tensorOfState(i);
+      (isState ? to.rows : to.normalizer) = context.frame.result(i);
+    }
+    program.writeBack(b, from, to);
+  }
+}
+
+void AttendProgram::writeBack(TileBuilder &b, const FinalState &from, const FinalState &to) {
+  const KernelFrame &frame = context.frame;
+  StoredState stored{from.rows, from.normalizer, {frame.batch, stateHead()}};
+  BlockState::Destinations places{to.rows ? ArrayRef(to.rows) : ArrayRef<Value>(),
+                                  to.normalizer ? ArrayRef(to.normalizer) : ArrayRef<Value>(),
+                                  {frame.stateRow(), stateHead()}};
+  if (places.states.empty() && places.normalizers.empty())
+    return;
+  auto copy = [&] { state.copy(b, stored, places); };
+  if (Value given = frame.hasState(b))
+    b.branch(given, copy);
+  else
+    copy();
+}
+
+/// The results of positions that do not count.
+void KernelProgram::storeZeros(TileBuilder &b) {
+  const KernelFrame &frame = context.frame;
+  if (!frame.positions)
+    return;
+  Value length = b.index(context.block);
+  auto storeBlock = [&](Value position) {
+    Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
+    for (auto [i, result] : llvm::enumerate(set.returned()))
+      if (auto vector = dyn_cast<FeatureType>(result.getType()))
+        tile::StoreOp::create(b, b.constant(context.block, vector.getWidth(), 0), frame.result(i),
+                              ValueRange{frame.batch, position, frame.head, b.index(0)}, valid,
+                              /*row_dim=*/1, /*col_dim=*/3);
+  };
+  context.share->inOneProgram(b,
+                              [&] { b.loop(frame.queries, frame.positions, length, storeBlock); });
+}

@@ -1,0 +1,111 @@
+//===- CallNumbers.cpp - whole numbers that decide which memory is read ---===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Entry/Signature.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace llvm;
+using namespace polyattn;
+
+/// Whether a table of positions is among the arguments.
+static bool hasTables(const Signature &signature) {
+  return any_of(signature.arguments,
+                [](const TensorSignature &t) { return t.role == Role::Positional; });
+}
+
+namespace {
+/// The numbers of a call, those of batch b at index b; empty where the entry has none.
+class Checker {
+public:
+  Checker(const Signature &signature, const CallSizes &sizes, WholeNumbers numbers)
+      : signature(signature), sizes(sizes), slots(load(signature.slots, numbers)),
+        lengths(load(signature.lengths, numbers)), first(load(signature.firstPosition, numbers)) {}
+
+  Error check() const {
+    if (Error error = checkSlots())
+      return error;
+    if (Error error = checkLengths())
+      return error;
+    return checkFirst();
+  }
+
+private:
+  static SmallVector<int64_t> load(std::optional<unsigned> argument, WholeNumbers numbers) {
+    SmallVector<int64_t> values;
+    if (const HostTensor *tensor = argument ? numbers(*argument) : nullptr)
+      tensor->forEach(
+          [&](int64_t, void *address) { values.push_back(loadInteger(tensor->type, address)); });
+    return values;
+  }
+
+  Error fail(unsigned argument, const Twine &expected, int64_t value, size_t batch) const {
+    return createStringError("argument '" + signature.arguments[argument].name + "': expected " +
+                             expected + ", got " + Twine(value) + " for batch " + Twine(batch));
+  }
+
+  Error checkSlots() const {
+    DenseMap<int64_t, size_t> taken;
+    for (auto [batch, slot] : enumerate(slots)) {
+      if (slot < 0)
+        continue;
+      if (slot >= sizes.slots)
+        return fail(*signature.slots, "a slot below P = " + Twine(sizes.slots), slot, batch);
+      auto [before, isNew] = taken.try_emplace(slot, batch);
+      if (!isNew)
+        return fail(*signature.slots, "another slot than that of batch " + Twine(before->second),
+                    slot, batch);
+    }
+    return Error::success();
+  }
+
+  Error checkLengths() const {
+    for (auto [batch, length] : enumerate(lengths))
+      if (length < 0 || length > sizes.queries)
+        return fail(*signature.lengths, "a length from 0 to T = " + Twine(sizes.queries), length,
+                    batch);
+    return Error::success();
+  }
+
+  /// The positions of a batch that are computed.
+  int64_t lengthOf(size_t batch) const {
+    return lengths.empty() ? std::max(sizes.queries, sizes.keys) : lengths[batch];
+  }
+
+  Error checkFirst() const {
+    int64_t limit = hasTables(signature) ? sizes.rows : kPositionLimit;
+    for (auto [batch, value] : enumerate(first)) {
+      if (!slots.empty() && slots[batch] < 0)
+        continue;
+      int64_t length = lengthOf(batch);
+      std::string problem;
+      raw_string_ostream stream(problem);
+      if (value < 0)
+        stream << "a position of at least 0";
+      else if (value % signature.positionUnit != 0)
+        stream << "a multiple of the local block, " << signature.positionUnit;
+      else if (length > limit)
+        stream << "tables of at least " << length << " rows, they have L = " << limit;
+      else if (value > limit - length)
+        stream << "at most " << limit - length << ", so that " << length << " rows end within "
+               << (hasTables(signature) ? "the tables' L = " : "") << limit << " positions";
+      else
+        continue;
+      return fail(*signature.firstPosition, problem, value, batch);
+    }
+    return Error::success();
+  }
+
+  const Signature &signature;
+  const CallSizes &sizes;
+  SmallVector<int64_t> slots, lengths, first;
+};
+} // namespace
+
+Error polyattn::checkNumbers(const Signature &signature, const CallSizes &sizes,
+                             WholeNumbers numbers) {
+  return Checker(signature, sizes, numbers).check();
+}

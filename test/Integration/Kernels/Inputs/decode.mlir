@@ -1,0 +1,75 @@
+// States that live in pools, with what a row of them can be combined with.
+
+polyattn.attention @plain(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %v: tensor<?x?x?x20xf32>,
+    %state: tensor<?x?x24x20xf32>, %slots: tensor<?xi32>)
+    -> (o: tensor<?x?x?x20xf32>, final: tensor<?x?x24x20xf32> in %state) slots %slots {
+  %a = read %q : tensor<?x?x?x24xf32> -> [24]
+  %b = read %k : tensor<?x?x?x24xf32> -> [24]
+  %c = read %v : tensor<?x?x?x20xf32> -> [20]
+  %o:2 = attend query %a key %b value %c initial %state causal normalize <none> {final_state}
+    : [24], [24], [20], tensor<?x?x24x20xf32>
+  return %o#0, %o#1 : [20], tensor<?x?x24x20xf32>
+}
+
+polyattn.attention @grouped(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %v: tensor<?x?x?x20xf32>,
+    %state: tensor<?x?x24x20xf32>, %norm: tensor<?x?x24xf32>,
+    %slots: tensor<?xi32>, %first: tensor<?xi64>, %lengths: tensor<?xi32>)
+    -> (o: tensor<?x?x?x20xf32>, final: tensor<?x?x24x20xf32> in %state,
+        final_norm: tensor<?x?x24xf32> in %norm)
+    first_position %first slots %slots lengths %lengths {
+  %x = read %q : tensor<?x?x?x24xf32> -> [24]
+  %y = read %k : tensor<?x?x?x24xf32> -> [24]
+  %a = elu_plus_one %x : [24]
+  %b = elu_plus_one %y : [24]
+  %c = read %v : tensor<?x?x?x20xf32> -> [20]
+  %o:3 = attend query %a key %b value %c initial %state initial_normalizer %norm
+      causal normalize <sum, eps = 1.0e-6> {final_state, grouping = #polyattn.grouping<block>}
+    : [24], [24], [20], tensor<?x?x24x20xf32>, tensor<?x?x24xf32>
+  return %o#0, %o#1, %o#2 : [20], tensor<?x?x24x20xf32>, tensor<?x?x24xf32>
+}
+
+// Features with weights, a mean, and a decay for each query head, whose states are theirs.
+polyattn.attention @gated(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x20xf32>,
+    %g: tensor<?x?x?xf32>, %state: tensor<?x?x36x20xf32>, %norm: tensor<?x?x36xf32>,
+    %slots: tensor<?xi64>, %first: tensor<?xi32>)
+    -> (o: tensor<?x?x?x20xf32>, final_norm: tensor<?x?x36xf32> in %norm,
+        final: tensor<?x?x36x20xf32> in %state)
+    first_position %first slots %slots {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x20xf32> -> [20]
+  %aa = power %a {degree = 2, symmetric} : [8]
+  %bb = power %b {degree = 2, symmetric} : [8]
+  %o:3 = attend query %aa key %bb value %c decay %g initial %state initial_normalizer %norm
+      causal normalize <sum, eps = 1.0e-6, reduce = mean>
+      {final_state, gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<interleaved>}
+    : sym 2 [8], sym 2 [8], [20], tensor<?x?x?xf32>, tensor<?x?x36x20xf32>, tensor<?x?x36xf32>
+  return %o#0, %o#2, %o#1 : [20], tensor<?x?x36xf32>, tensor<?x?x36x20xf32>
+}
+
+// Without slots a state is updated in place all the same: row b is batch b's.
+polyattn.attention @placed(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %v: tensor<?x?x?x20xf32>,
+    %state: tensor<?x?x24x20xf32>)
+    -> (o: tensor<?x?x?x20xf32>, final: tensor<?x?x24x20xf32> in %state) {
+  %a = read %q : tensor<?x?x?x24xf32> -> [24]
+  %b = read %k : tensor<?x?x?x24xf32> -> [24]
+  %c = read %v : tensor<?x?x?x20xf32> -> [20]
+  %o:2 = attend query %a key %b value %c initial %state causal normalize <none>
+      {final_state, grouping = #polyattn.grouping<block>}
+    : [24], [24], [20], tensor<?x?x24x20xf32>
+  return %o#0, %o#1 : [20], tensor<?x?x24x20xf32>
+}
+
+// Lengths need no state. The first kernels of short calls know them, too.
+polyattn.attention @ragged(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %v: tensor<?x?x?x20xf32>,
+    %lengths: tensor<?xi64>)
+    -> (o: tensor<?x?x?x20xf32>) lengths %lengths {
+  %a = read %q : tensor<?x?x?x24xf32> -> [24]
+  %b = read %k : tensor<?x?x?x24xf32> -> [24]
+  %c = read %v : tensor<?x?x?x20xf32> -> [20]
+  %aa = power %a {degree = 2, symmetric} : [24]
+  %bb = power %b {degree = 2, symmetric} : [24]
+  %o = attend query %aa key %bb value %c causal normalize <sum, eps = 1.0e-6>
+    : sym 2 [24], sym 2 [24], [20]
+  return %o : [20]
+}
