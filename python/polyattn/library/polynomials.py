@@ -207,10 +207,13 @@ _EXP = {
 
 
 def fast_rope(
-    d: int = 8, dv: int = 64, p: int = 4, *, mask: str = "causal", dtype: str = "f32",
-    name: str = "fast_rope",
+    d: int = 8, dv: int = 64, p: int = 4, *, mask: str = "causal",
+    first_position: bool = False, dtype: str = "f32", name: str = "fast_rope",
 ) -> Spec:  # fmt: skip
-    """Rotary positions with a polynomial for exp (Alman and Song 2025), of degree 2 or 4."""
+    """Rotary positions with a polynomial for exp (Alman and Song 2025), of degree 2 or 4.
+
+    first_position: an argument of that name says where in its sequence a call begins.
+    """
     one_of("p", p, _EXP)
 
     def phi(x: Any, freqs: Any) -> Any:
@@ -220,7 +223,8 @@ def fast_rope(
         parts += [b.tensor_power(h, i + 2) * root for i, root in enumerate(others)]
         return b.concat(*parts)
 
-    def body(q: Any, k: Any, v: Any, freqs: Any) -> Any:
+    def body(q: Any, k: Any, v: Any, freqs: Any, first_position: Any = None) -> Any:
         return b.attend(phi(q, freqs), phi(k, freqs), v, mask=mask, normalizer=b.by_sum(0.0))
 
-    return build(name, dtype, sequences(d, dv) | {"freqs": b.Weight[d // 2]}, body)
+    more = {"first_position": b.FirstPosition} if first_position else {}
+    return build(name, dtype, sequences(d, dv) | {"freqs": b.Weight[d // 2]} | more, body)

@@ -11,11 +11,16 @@ from ._common import build, sequences
 
 def retnet(
     d: int = 64, dv: int | None = None, *, decay_factors: list[float] | None = None,
-    dtype: str = "f32", name: str = "retnet",
+    first_position: bool = False, dtype: str = "f32", name: str = "retnet",
 ) -> Spec:  # fmt: skip
-    """RetNet (Sun et al. 2023). Decays are an argument, log g per head, or `decay_factors`, one number per head."""
+    """RetNet (Sun et al. 2023). Decays are an argument, log g per head, or `decay_factors`, one number per head.
 
-    def body(q: Any, k: Any, v: Any, freqs: Any, log_decay: Any = None) -> Any:
+    first_position: an argument of that name says where in its sequence a call begins.
+    """
+
+    def body(
+        q: Any, k: Any, v: Any, freqs: Any, log_decay: Any = None, first_position: Any = None
+    ) -> Any:
         query = b.rope(q, freqs, layout="interleaved")
         key = b.rope(k * d**-0.5, freqs, layout="interleaved")
         return b.attend(
@@ -26,6 +31,8 @@ def retnet(
     arguments = sequences(d, dv) | {"freqs": b.Weight[d // 2]}
     if decay_factors is None:
         arguments["log_decay"] = b.HeadDecay
+    if first_position:
+        arguments["first_position"] = b.FirstPosition
     return build(name, dtype, arguments, body)
 
 
@@ -43,13 +50,18 @@ def xpos(d: int = 64, dv: int | None = None, *, dtype: str = "f32", name: str = 
 
 
 def lightning(
-    d: int = 64, dv: int | None = None, *, rotary: int | None = None, dtype: str = "f32",
-    name: str = "lightning",
+    d: int = 64, dv: int | None = None, *, rotary: int | None = None,
+    first_position: bool = False, dtype: str = "f32", name: str = "lightning",
 ) -> Spec:  # fmt: skip
-    """Lightning attention: a root-mean-square norm with a gain, silu, rotary positions on some channels."""
+    """Lightning attention: a root-mean-square norm with a gain, silu, rotary positions on some channels.
+
+    first_position: as in retnet.
+    """
     dims = d // 2 if rotary is None else rotary
 
-    def body(q: Any, k: Any, v: Any, gain: Any, freqs: Any, log_decay: Any) -> Any:
+    def body(
+        q: Any, k: Any, v: Any, gain: Any, freqs: Any, log_decay: Any, first_position: Any = None
+    ) -> Any:
         def phi(x: Any) -> Any:
             inverse = (b.squared_norm(x) * (1.0 / d) + 1e-6) ** -0.5
             unit = b.hadamard(x, inverse)
@@ -60,4 +72,6 @@ def lightning(
         )
 
     more = {"gain": b.Weight[d], "freqs": b.Weight[dims // 2], "log_decay": b.HeadDecay}
+    if first_position:
+        more["first_position"] = b.FirstPosition
     return build(name, dtype, sequences(d, dv) | more, body)

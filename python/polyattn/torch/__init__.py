@@ -4,6 +4,7 @@
     o = attention(q, k, v, *weights)
 """
 
+from . import nn
 from ._attention import Attention, load
 
-__all__ = ["Attention", "load"]
+__all__ = ["Attention", "load", "nn"]

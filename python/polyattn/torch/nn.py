@@ -1,0 +1,310 @@
+"""Attention layers: a module per family of polyattn.library, with projections in and out.
+
+    layer = polyattn.torch.nn.LLoPS(512, heads=8, kv_heads=2, m=256, p=2)
+    y = layer(x)  # x and y: [B, T, 512]
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+from torch import nn
+
+from .. import library
+from .._errors import CallError
+from .._specs import Spec
+from ._attention import Attention as _Operator
+
+__all__ = [
+    "Attention", "Based", "DPFP", "ElementwisePower", "FLatten", "FPA", "FastRoPE", "Hedgehog", "LLoPS",
+    "Lightning", "Linear", "Performer", "PolySketch", "Polynomial", "Power", "RFF", "ReBased", "RetNet", "XPos",
+]  # fmt: skip
+
+
+class Attention(nn.Module):
+    """Any spec whose first arguments are queries, keys and values, between projections.
+
+    Its other arguments are parameters, or buffers where the papers do not learn them. Queries have `heads` heads, keys and values
+    `kv_heads`, which divides it. `forward(x, first_position=None)` wants the position of the first row of x where the spec does.
+    """
+
+    def __init__(
+        self, spec: Spec, width: int, heads: int, kv_heads: int | None = None, *, entry: str | None = None,
+        bias: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.attention = _Operator(spec, entry)
+        self.heads, self.kv_heads = heads, kv_heads or heads
+        if heads < 1 or self.kv_heads < 1 or heads % self.kv_heads:
+            raise CallError(f"kv_heads: expected a divisor of {heads} heads, got {kv_heads}")
+        query, key, value, *others = self.attention.signature.arguments
+        if query.shape[2] == key.shape[2] and self.kv_heads != heads:
+            raise CallError(
+                f"kv_heads: expected {heads}, as many as heads, for weights of each head that queries "
+                f"and keys share in {self.attention.signature.name}; got {kv_heads}"
+            )
+        self.q_proj = nn.Linear(width, heads * int(query.shape[-1]), bias)
+        self.k_proj = nn.Linear(width, self.kv_heads * int(key.shape[-1]), bias)
+        self.v_proj = nn.Linear(width, self.kv_heads * int(value.shape[-1]), bias)
+        depth = int(self.attention.signature.results[0].shape[-1])
+        self.o_proj = nn.Linear(heads * depth, width, bias)
+        self._others = []
+        sizes = {"H": heads, "Hkv": self.kv_heads}
+        for one in others:
+            self._others.append(one.name)
+            if one.name == "first_position" or "T" in one.shape:
+                continue  # the call has it
+            if "B" in one.shape:
+                raise CallError(f"{self.attention.signature.name}: argument '{one.name}': expected a spec without states")
+            shape = [sizes[size] if isinstance(size, str) else size for size in one.shape]
+            numbers, is_learned = self.initial(one.name, shape)
+            if is_learned:
+                self.register_parameter(one.name, nn.Parameter(numbers))
+            else:
+                self.register_buffer(one.name, numbers)
+        self.reset_projections()
+
+    def reset_projections(self) -> None:
+        for one in (self.q_proj, self.k_proj, self.v_proj, self.o_proj):
+            nn.init.xavier_uniform_(one.weight)
+            if one.bias is not None:
+                nn.init.zeros_(one.bias)
+
+    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        """What an argument of the spec begins with, and whether it is learned."""
+        if name == "freqs":
+            return 10000.0 ** -(torch.arange(shape[0]) / shape[0]), False
+        if name == "log_decay":
+            return torch.log1p(-(2.0 ** (-5.0 - torch.arange(shape[0])))), False
+        if name.startswith("columns"):
+            return torch.ones(shape), False
+        if name.startswith("gain") or name.startswith("gamma"):
+            return torch.ones(shape), True
+        if name.startswith("b"):
+            return torch.zeros(shape), True
+        return torch.randn(shape) * shape[-2] ** -0.5, True
+
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any) -> torch.Tensor:
+        """An argument that depends on the call."""
+        if name != "first_position":
+            raise CallError(f"{self.attention.signature.name}: argument '{name}': expected a module that makes it")
+        first = torch.as_tensor(0 if first_position is None else first_position, dtype=torch.int64)
+        return first.expand(x.shape[0]).contiguous()
+
+    def attend(self, x: torch.Tensor, first_position: Any = None) -> torch.Tensor:
+        """What attention gives, [B, T, heads, value's size]."""
+        q = self.q_proj(x).unflatten(-1, (self.heads, -1))
+        k = self.k_proj(x).unflatten(-1, (self.kv_heads, -1))
+        v = self.v_proj(x).unflatten(-1, (self.kv_heads, -1))
+        own = (getattr(self, name, None) for name in self._others)
+        others = [
+            self.of_call(name, x, first_position) if one is None else one for name, one in zip(self._others, own)
+        ]
+        o: torch.Tensor = self.attention(q, k, v, *others)
+        return o
+
+    def forward(self, x: torch.Tensor, first_position: Any = None) -> torch.Tensor:
+        if first_position is not None and "first_position" not in self._others:
+            raise CallError(
+                f"first_position: expected none, as {self.attention.signature.name} does not ask for positions"
+            )
+        y: torch.Tensor = self.o_proj(self.attend(x, first_position).flatten(-2))
+        return y
+
+
+class _Family(Attention):
+    """A function of polyattn.library; `options` are its own."""
+
+    system: Callable[..., Spec]
+
+    def __init__(
+        self, width: int, heads: int, kv_heads: int | None = None, *, head_dim: int | None = None,
+        value_dim: int | None = None, bias: bool = False, **options: Any,
+    ) -> None:  # fmt: skip
+        d = head_dim or width // heads
+        spec = type(self).system(d=d, dv=value_dim or width // heads, **options)
+        super().__init__(spec, width, heads, kv_heads, bias=bias)
+
+
+class Linear(_Family):
+    """elu + 1, Katharopoulos et al. 2020."""
+
+    system = staticmethod(library.linear)
+
+
+class DPFP(_Family):
+    """Schlag et al. 2021."""
+
+    system = staticmethod(library.dpfp)
+
+
+class FLatten(_Family):
+    """Han et al. 2023."""
+
+    system = staticmethod(library.flatten)
+
+
+class LLoPS(_Family):
+    """A learned low-rank polynomial sketch. It begins as a random one, whose scores are <q, k>^p on average."""
+
+    system = staticmethod(library.llops)
+
+    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        # Both sides begin with the same numbers. Names are theta_<side><factor><rank>.
+        if name[6] == "k":
+            return getattr(self, "theta_q" + name[7:]).detach().clone(), True
+        names = [x.name for x in self.attention.signature.arguments if x.name.startswith("theta_q")]
+        p = max(int(x[7]) for x in names)
+        return torch.randn(shape) * (shape[-1] * len(names) // p) ** (-0.5 / p), True
+
+
+class Power(_Family):
+    """Gelada et al. 2025; with gated=True a decay for each token and key head, of a projection."""
+
+    system = staticmethod(library.power)
+
+    def __init__(self, width: int, heads: int, kv_heads: int | None = None, **options: Any) -> None:
+        super().__init__(width, heads, kv_heads, **options)
+        if "log_gate" in self._others:
+            self.gate = nn.Linear(width, self.kv_heads)
+            # Nearly open: sigmoid(6) is 0.9975.
+            nn.init.constant_(self.gate.bias, 6.0)
+
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any) -> torch.Tensor:
+        if name == "log_gate":
+            return nn.functional.logsigmoid(self.gate(x).float())
+        return super().of_call(name, x, first_position)
+
+
+class Polynomial(_Family):
+    """Exact scores <q, k>^p of layer-normalized vectors, PolySketchFormer's section 2.1."""
+
+    system = staticmethod(library.polynomial)
+
+
+class Based(_Family):
+    """Arora et al. 2024."""
+
+    system = staticmethod(library.based)
+
+
+class ReBased(_Family):
+    """Aksenov et al. 2024: a learned gain and bias before the square."""
+
+    system = staticmethod(library.triangle)
+
+    def __init__(self, width: int, heads: int, kv_heads: int | None = None, **options: Any) -> None:
+        super().__init__(width, heads, kv_heads, **{"weights": "sqrt2", "head_dim": 16, **options})
+
+
+class FPA(_Family):
+    """Factorized polynomial attention, projections of each head."""
+
+    system = staticmethod(library.fpa)
+
+
+class PolySketch(_Family):
+    """Kacham et al. 2024: a random sketch, or with learned=True two small networks."""
+
+    @staticmethod
+    def system(*, learned: bool = False, **options: Any) -> Spec:
+        return library.polysketch_learned(**options) if learned else library.polysketch(**options)
+
+    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        if name.startswith("g") and name[1:].isdigit():
+            return torch.randn(shape), False
+        return super().initial(name, shape)
+
+
+class ElementwisePower(_Family):
+    """(x W)^p element by element."""
+
+    system = staticmethod(library.elementwise_power)
+
+
+class Performer(_Family):
+    """Choromanski et al. 2020: orthogonal directions, which are not learned."""
+
+    system = staticmethod(library.performer)
+
+    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        d, m = shape
+        blocks = [nn.init.orthogonal_(torch.empty(d, d)) for _ in range(-(-m // d))]
+        lengths = torch.randn(m, d).norm(dim=-1)
+        return torch.cat(blocks, dim=1)[:, :m] * lengths, False
+
+
+class RFF(_Family):
+    """Random Fourier features, which are not learned."""
+
+    system = staticmethod(library.rff)
+
+    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        return torch.randn(shape), False
+
+
+class Hedgehog(_Family):
+    """Zhang et al. 2024; maps begin as the identity."""
+
+    system = staticmethod(library.hedgehog)
+
+    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        if name.startswith("w"):
+            return torch.eye(shape[-1]).repeat(shape[0], 1, 1), True
+        return super().initial(name, shape)
+
+
+class FastRoPE(_Family):
+    """Alman and Song 2025: rotary positions, a polynomial for exp."""
+
+    system = staticmethod(library.fast_rope)
+
+    def __init__(self, width: int, heads: int, kv_heads: int | None = None, **options: Any) -> None:
+        super().__init__(width, heads, kv_heads, **{"head_dim": 8, **options})
+
+
+class Lightning(_Family):
+    """Lightning attention: normalized and gated vectors, decays by head."""
+
+    system = staticmethod(library.lightning)
+
+    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+        if name == "log_decay":
+            return -8.0 / shape[0] * torch.arange(1.0, shape[0] + 1), False
+        return super().initial(name, shape)
+
+
+class XPos(_Family):
+    """Sun et al. 2022: rotary positions whose lengths grow on one side and shrink on the other."""
+
+    system = staticmethod(library.xpos)
+
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any) -> torch.Tensor:
+        half = self.freqs.shape[0]
+        channels = torch.arange(half, device=x.device)
+        base = ((channels * 2 + 0.8 * half) / (2.8 * half)).repeat(2)
+        exponents = torch.arange(x.shape[1], device=x.device)[:, None, None] / 512
+        return base ** (exponents if name == "size_q" else -exponents)
+
+
+class RetNet(_Family):
+    """Sun et al. 2023: rotary positions, a decay for each head, outputs normalized by head and gated."""
+
+    system = staticmethod(library.retnet)
+
+    def __init__(self, width: int, heads: int, kv_heads: int | None = None, **options: Any) -> None:
+        super().__init__(width, heads, kv_heads, **options)
+        self.g_proj = nn.Linear(width, self.o_proj.in_features, self.o_proj.bias is not None)
+        nn.init.xavier_uniform_(self.g_proj.weight, gain=2**-2.5)
+
+    def reset_projections(self) -> None:
+        super().reset_projections()
+        for one, gain in ((self.q_proj, -2.5), (self.k_proj, -2.5), (self.v_proj, -2.5), (self.o_proj, -1.0)):
+            nn.init.xavier_uniform_(one.weight, gain=2**gain)
+
+    def forward(self, x: torch.Tensor, first_position: Any = None) -> torch.Tensor:
+        o = self.attend(x, first_position)
+        o = o * torch.rsqrt(o.float().square().mean(-1, keepdim=True) + 1e-6).to(o.dtype)
+        y: torch.Tensor = self.o_proj(o.flatten(-2) * nn.functional.silu(self.g_proj(x)))
+        return y

@@ -1,0 +1,135 @@
+"""polyattn.torch.nn: layers around attentions."""
+
+import copy
+
+import pytest
+
+import polyattn
+from polyattn import library
+
+torch = pytest.importorskip("torch")
+import polyattn.torch.nn as pn  # noqa: E402
+
+LAYERS = {
+    "Linear": lambda **kw: pn.Linear(48, 6, **kw),
+    "DPFP": lambda **kw: pn.DPFP(48, 6, **kw),
+    "FLatten": lambda **kw: pn.FLatten(48, 6, **kw),
+    "LLoPS": lambda **kw: pn.LLoPS(48, 6, m=16, **kw),
+    "LLoPS of rank 2": lambda **kw: pn.LLoPS(48, 6, m=16, rank=2, squared=True, **kw),
+    "Power": lambda **kw: pn.Power(48, 6, **kw),
+    "gated Power": lambda **kw: pn.Power(48, 6, gated=True, **kw),
+    "Polynomial": lambda **kw: pn.Polynomial(48, 6, **kw),
+    "Based": lambda **kw: pn.Based(48, 6, r=4, **kw),
+    "ReBased": lambda **kw: pn.ReBased(48, 6, **kw),
+    "PolySketch": lambda **kw: pn.PolySketch(48, 6, r=8, **kw),
+    "learned PolySketch": lambda **kw: pn.PolySketch(48, 6, r=8, learned=True, **kw),
+    "ElementwisePower": lambda **kw: pn.ElementwisePower(48, 6, m=16, **kw),
+    "Performer": lambda **kw: pn.Performer(48, 6, m=20, **kw),
+    # With few directions sums of signed scores may cancel, and a layer amplifies what it rounds.
+    "RFF": lambda **kw: pn.RFF(48, 6, m=1024, **kw),
+    "Hedgehog": lambda **kw: pn.Hedgehog(48, 6, **kw),
+    "joint Hedgehog": lambda **kw: pn.Hedgehog(48, 6, form="joint", **kw),
+    "FastRoPE": lambda **kw: pn.FastRoPE(48, 6, p=2, **kw),
+    "Lightning": lambda **kw: pn.Lightning(48, 6, **kw),
+    "XPos": lambda **kw: pn.XPos(48, 6, **kw),
+    "RetNet": lambda **kw: pn.RetNet(48, 6, **kw),
+}
+
+
+def by_definition(layer, x):
+    """The layer without its kernel: the oracle between the same projections."""
+    spec, entry = layer.attention._source
+    reference = polyattn.reference(spec, entry)
+    exact = copy.deepcopy(layer)
+    exact.attention = lambda *tensors: torch.from_numpy(reference(*(t.numpy() for t in tensors))).float()
+    exact.attention.signature = layer.attention.signature
+    return exact(x)
+
+
+@pytest.mark.parametrize("kv_heads", [6, 2])
+@pytest.mark.parametrize("name", LAYERS)
+@torch.no_grad()
+def test_layers(name, kv_heads, rng):
+    layer = LAYERS[name](kv_heads=kv_heads)
+    x = torch.from_numpy(rng.standard_normal((2, 29, 48)).astype("f4"))
+    y, exact = layer(x), by_definition(layer, x)
+    assert y.shape == x.shape and y.isfinite().all()
+    assert (y - exact).norm() <= 1e-4 * exact.norm()
+    again = copy.deepcopy(layer)
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(again(x), y)
+    assert {x.numel() for x in layer.k_proj.parameters()} == {layer.k_proj.out_features * 48}
+
+
+@torch.no_grad()
+def test_any_spec(rng):
+    x = torch.from_numpy(rng.standard_normal((2, 29, 48)).astype("f4"))
+    layer = pn.Attention(library.fpa(d=16, dv=8, widths=(4, 6)), 48, 3, bias=True)
+    assert sorted(dict(layer.named_parameters())) == sorted(
+        [f"{one}_proj.{kind}" for one in "qkvo" for kind in ("weight", "bias")] + ["w1", "w2"]
+    )
+    exact = by_definition(layer, x)
+    assert (layer(x) - exact).norm() <= 1e-4 * exact.norm()
+
+
+@pytest.mark.parametrize("kind", [pn.RetNet, pn.FastRoPE, pn.Lightning])
+@torch.no_grad()
+def test_first_position(kind, rng):
+    """Scores have differences of positions only, so all may be shifted; each sequence of a batch by its own."""
+    layer = kind(48, 6, first_position=True)
+    x = torch.from_numpy(rng.standard_normal((2, 29, 48)).astype("f4"))
+    expected = layer(x)
+    assert torch.allclose(expected, kind_without(kind, layer)(x), atol=1e-6)
+    for first in (5, torch.tensor([0, 7])):
+        assert (layer(x, first) - expected).norm() <= 1e-4 * expected.norm()
+
+
+def kind_without(kind, layer):
+    other = kind(48, 6)
+    other.load_state_dict(layer.state_dict())
+    return other
+
+
+@torch.no_grad()
+def test_papers_beginnings():
+    layer = pn.Performer(64, 1, m=100)
+    first = layer.w[:, :64] / layer.w[:, :64].norm(dim=0)
+    assert torch.allclose(first.T @ first, torch.eye(64), atol=1e-5)
+    assert not list(p for name, p in layer.named_parameters() if "proj" not in name)
+    assert torch.equal(pn.Hedgehog(32, 2).w_q[1], torch.eye(16))
+    assert torch.allclose(pn.RetNet(32, 2).log_decay.exp(), torch.tensor([1 - 1 / 32, 1 - 1 / 64]))
+
+
+@torch.no_grad()
+def test_a_sketch_begins_at_what_it_sketches():
+    for p, rank in ((2, 1), (3, 2)):
+        layer = pn.LLoPS(16, 1, m=60_000, p=p, rank=rank)
+        q, k = torch.randn(2, 16) / 4
+        q = q + k # so that <q, k> is not small
+
+        def features(x, side):
+            names = [[f"theta_{side}{i + 1}{r + 1 if rank > 1 else ''}" for i in range(p)] for r in range(rank)]
+            return torch.cat([torch.stack([x @ getattr(layer, n) for n in group]).prod(0) for group in names])
+
+        found, wanted = features(q, "q") @ features(k, "k"), (q @ k) ** p
+        assert abs(found - wanted) < 0.1 * (q.norm() * k.norm()) ** p
+
+
+@torch.no_grad()
+def test_torch_compile_of_a_layer(rng):
+    layer = pn.RetNet(48, 6, kv_heads=2, first_position=True)
+    compiled = torch.compile(layer, fullgraph=True)
+    for length in (29, 40):
+        x = torch.from_numpy(rng.standard_normal((2, length, 48)).astype("f4"))
+        assert torch.allclose(compiled(x, 3), layer(x, 3), atol=1e-6)
+
+
+def test_wrong_layers():
+    with pytest.raises(polyattn.CallError, match="kv_heads: expected a divisor of 6 heads, got 4"):
+        pn.Linear(48, 6, 4)
+    with pytest.raises(polyattn.CallError, match="kv_heads: expected 3, as many as heads"):
+        pn.FPA(48, 3, 1)
+    with pytest.raises(polyattn.CallError, match="argument 'state': expected a spec without states"):
+        pn.Linear(48, 6, states=True)
+    with pytest.raises(polyattn.CallError, match="first_position: expected none"):
+        pn.Linear(48, 6)(torch.zeros(1, 1, 48), 3)
