@@ -4,7 +4,7 @@
     o = attention(q, k, v, *weights)
 """
 
-from . import nn
+from . import nn, ops
 from ._attention import Attention, load
 
-__all__ = ["Attention", "load", "nn"]
+__all__ = ["Attention", "load", "nn", "ops"]

@@ -1,0 +1,100 @@
+"""Attentions without maps of their own weights, of all head sizes: what functions of other libraries compute."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+import torch
+
+from .. import builder as b
+from .._specs import Spec
+from ..library._common import build, sequences
+from ._recipes import Family, register
+
+Shapes = list[tuple[list[Any], Any]]
+
+
+def _outputs(inputs: list[Any]) -> Shapes:
+    q, _, v = inputs[:3]
+    return [([*q.shape[:-1], v.shape[-1]], q.dtype)]
+
+
+def _outputs_and_states(inputs: list[Any]) -> Shapes:
+    k, v = inputs[1:3]
+    state = [k.shape[0], k.shape[2], k.shape[3], v.shape[3]]
+    return [*_outputs(inputs), (state, torch.float32)]
+
+
+def _outputs_and_all_states(inputs: list[Any]) -> Shapes:
+    k = inputs[1]
+    return [*_outputs_and_states(inputs), ([k.shape[0], k.shape[2], k.shape[3]], torch.float32)]
+
+
+def inner_products(
+    d: int, dv: int, *, scale: float | None, normalize: bool = False, states: bool = False,
+    decay: str | None = None, mask: str = "causal",
+) -> Spec:  # fmt: skip
+    """Queries and keys are features already. scale None: 1 / sqrt d; normalize: FLA's, with 1e-10 beside the sum."""
+    arguments = sequences(d, dv)
+    if decay:
+        arguments["log_decay"] = b.Decay if decay == "token" else b.HeadDecay
+    if states:
+        arguments["state"] = b.State[d, dv]
+        if normalize:
+            arguments["state_z"] = b.StateNormalizer[d]
+
+    def body(q: Any, k: Any, v: Any, log_decay: Any = None, state: Any = None, state_z: Any = None) -> Any:
+        return b.attend(
+            q, k, v, mask=mask, normalizer=b.by_sum(1e-10) if normalize else b.none(), signed_scores=normalize,
+            score_scale=d**-0.5 if scale is None else scale, decay=log_decay, gate_heads="kv" if decay else None,
+            initial=state, initial_normalizer=state_z, final_state=states,
+        )  # fmt: skip
+
+    return build("inner_products", "f32", arguments, body)
+
+
+def taylor(d: int, dv: int, *, scale: float | None, normalize: bool) -> Spec:
+    """1 + s + s^2 / 2 of s = scale <q, k>."""
+    factor = math.sqrt(d**-0.5 if scale is None else scale)
+
+    def phi(x: Any) -> Any:
+        h = x * factor
+        return b.concat(b.constant(x, 1.0), h, b.tensor_power(h, 2) * math.sqrt(0.5))
+
+    def body(q: Any, k: Any, v: Any) -> Any:
+        return b.attend(phi(q), phi(k), v, normalizer=b.by_sum(1e-6) if normalize else b.none())
+
+    return build("taylor", "f32", sequences(d, dv), body)
+
+
+def power(
+    d: int, dv: int, *, degree: int, scale: float | None, eps: float | None, gated: bool = False
+) -> Spec:
+    """(scale <q, k>)^degree; eps None: no normalizer."""
+    factor = (d**-0.5 if scale is None else scale) ** degree
+
+    def body(q: Any, k: Any, v: Any, log_decay: Any = None) -> Any:
+        query, key = (b.tensor_power(x, degree) for x in (q, k))
+        return b.attend(
+            query, key, v, normalizer=b.none() if eps is None else b.by_sum(eps), score_scale=factor,
+            decay=log_decay, gate_heads="kv" if gated else None,
+        )  # fmt: skip
+
+    gate = {"log_decay": b.Decay} if gated else {}
+    return build("power", "f32", sequences(d, dv) | gate, body)
+
+
+_SYSTEMS: dict[str, Callable[..., Spec]] = {
+    "inner_products": inner_products, "taylor": taylor, "power": power,
+}  # fmt: skip
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def handle_of(system: str, options: tuple[tuple[str, Any], ...]) -> int:
+    """The number of a system with options, for polyattn::forward."""
+    given = dict(options)
+    shapes = _outputs
+    if given.get("states"):
+        shapes = _outputs_and_all_states if given.get("normalize") else _outputs_and_states
+    return register(Family(system, given, _SYSTEMS[system], shapes)).handle

@@ -1,0 +1,227 @@
+"""Functions under the names of flash-linear-attention and retention, against formulas, and against FLA's where it is."""
+
+import inspect
+
+import pytest
+
+import polyattn
+
+torch = pytest.importorskip("torch")
+from polyattn.torch import ops  # noqa: E402
+
+B, T, H, K, V = 2, 45, 4, 16, 24
+
+
+@pytest.fixture
+def tensors(rng):
+    def draw(*shape):
+        return torch.from_numpy(rng.standard_normal(shape).astype("f4"))
+
+    return draw
+
+
+def recurrence(q, k, v, scale, s=None, z=None, g=None, normalize=False):
+    """o_t = q_t S_t, token by token in f64; one head of keys for each of queries."""
+    repeat = q.shape[2] // k.shape[2]
+    q, k, v = (x.double() for x in (q * scale, k, v))
+    s = k.new_zeros(k.shape[0], k.shape[2], k.shape[3], v.shape[3]) if s is None else s.double()
+    z = k.new_zeros(k.shape[0], k.shape[2], k.shape[3]) if z is None else z.double().squeeze(1)
+    rows = []
+    for t in range(q.shape[1]):
+        if g is not None:
+            s = s * g.double()[:, t, :, None, None].exp()
+        s = s + k[:, t, :, :, None] * v[:, t, :, None]
+        z = z + k[:, t]
+        row = torch.einsum("bhk,bhkv->bhv", q[:, t], s.repeat_interleave(repeat, 1))
+        if normalize:
+            row = row / ((q[:, t] * z.repeat_interleave(repeat, 1)).sum(-1, keepdim=True) + 1e-10)
+        rows.append(row)
+    return torch.stack(rows, 1), s, z.unsqueeze(1)
+
+
+def direct(q, k, v, score, eps=None, g=None):
+    """All scores."""
+    k, v = (x.repeat_interleave(q.shape[2] // k.shape[2], 2) for x in (k, v))
+    scores = score(torch.einsum("bihk,bjhk->bhij", q.double(), k.double()))
+    if g is not None:
+        sums = g.double().cumsum(1).transpose(1, 2).repeat_interleave(q.shape[2] // g.shape[2], 1)
+        scores = scores * (sums[..., :, None] - sums[..., None, :]).clamp(max=0).exp()
+    scores = scores.tril()
+    o = torch.einsum("bhij,bjhv->bihv", scores, v.double())
+    return o if eps is None else o / (scores.sum(-1).transpose(1, 2)[..., None] + eps)
+
+
+def close(found, expected, most=2e-5):
+    assert found.shape == expected.shape
+    return (found.double() - expected).norm() <= most * expected.norm()
+
+
+@pytest.mark.parametrize("function", [ops.chunk_linear_attn, ops.fused_recurrent_linear_attn])
+@pytest.mark.parametrize("normalize", [False, True, None])
+@pytest.mark.parametrize("scale, heads", [(None, H), (0.7, 2)])
+def test_linear(function, normalize, scale, heads, tensors):
+    q, k, v = tensors(B, T, H, K).abs(), tensors(B, T, heads, K).abs(), tensors(B, T, heads, V)
+    s, z = tensors(B, heads, K, V), tensors(B, 1, heads, K).abs()
+    chosen = {} if normalize is None else {"normalize": normalize}
+    if normalize is None:
+        normalize = function is ops.chunk_linear_attn
+    exact = recurrence(q, k, v, scale or K**-0.5, s, z, normalize=normalize)
+    o, final = function(q, k, v, scale, (s, z) if normalize else s, output_final_state=True, **chosen)
+    assert close(o, exact[0])
+    if normalize:
+        assert isinstance(final, tuple) and close(final[0], exact[1]) and close(final[1], exact[2])
+    else:
+        assert close(final, exact[1])
+    o, final = function(q, k, v, scale, **chosen)
+    assert close(o, recurrence(q, k, v, scale or K**-0.5, normalize=normalize)[0])
+    if normalize:
+        assert final[0] is None and final[1].shape == (B, 1, heads, K)
+    else:
+        assert final is None
+
+
+def test_reverse(tensors):
+    q, k, v = tensors(B, T, H, K), tensors(B, T, H, K), tensors(B, T, H, V)
+    o, final = ops.fused_recurrent_linear_attn(q, k, v, reverse=True)
+    exact = recurrence(*(x.flip(1) for x in (q, k, v)), K**-0.5)[0].flip(1)
+    assert final is None and close(o, exact)
+
+
+@pytest.mark.parametrize("function", [ops.chunk_simple_gla, ops.fused_chunk_simple_gla, ops.fused_recurrent_simple_gla])
+@pytest.mark.parametrize("gates", ["token", "head", "both", "none"])
+def test_simple_gla(function, gates, tensors):
+    q, k, v, s = tensors(B, T, H, K), tensors(B, T, H, K), tensors(B, T, H, V), tensors(B, H, K, V)
+    g = -tensors(B, T, H).abs() if gates in ("token", "both") else None
+    gamma = -tensors(H).abs() / 8 if gates in ("head", "both") else None
+    total = (torch.zeros(B, T, H) if g is None else g) + (0 if gamma is None else gamma)
+    exact = recurrence(q, k, v, K**-0.5, s, g=total)
+    o, final = function(q, k, v, g, gamma, initial_state=s, output_final_state=True)
+    assert close(o, exact[0]) and close(final, exact[1])
+    assert close(ops.parallel_simple_gla(q, k, v, total)[0], recurrence(q, k, v, K**-0.5, g=total)[0])
+
+
+def test_retention(tensors):
+    q, k, v, s = tensors(B, T, H, K), tensors(B, T, H, K), tensors(B, T, H, V), tensors(B, H, K, V)
+    g = (1 - 2.0 ** (-5.0 - torch.arange(H, dtype=torch.float64))).log().expand(B, T, H)
+    exact = recurrence(q, k, v, K**-0.5, s, g=g)
+    for function in (ops.chunk_retention, ops.fused_chunk_retention, ops.fused_recurrent_retention):
+        o, final = function(q, k, v, initial_state=s, output_final_state=True)
+        assert close(o, exact[0]) and close(final, exact[1])
+    o, none = ops.parallel_retention(q, k, v, scale=1.0)
+    assert none is None and close(o, recurrence(q, k, v, 1.0, g=g)[0])
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("scale", [None, 0.3])
+def test_based(normalized, scale, tensors):
+    q, k, v = tensors(B, T, H, K), tensors(B, T, H, K), tensors(B, T, H, V)
+    s = scale or K**-0.5
+    exact = direct(q, k, v, lambda x: 1 + s * x + (s * x) ** 2 / 2, 1e-6 if normalized else None)
+    assert close(ops.parallel_based(q, k, v, scale, normalized), exact)
+    assert close(ops.fused_chunk_based(q, k, v, scale, use_norm=normalized), exact)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("scaled", [True, False])
+def test_rebased(normalized, scaled, tensors):
+    q, k, v = tensors(B, T, H, K), tensors(B, T, H, K), tensors(B, T, H, V)
+    s = K**-0.5 if scaled else 1.0
+    exact = direct(q, k, v, lambda x: (s * x) ** 2, 1e-3 if normalized else None)
+    assert close(ops.parallel_rebased(q, k, v, 1e-3, scaled, normalized), exact)
+
+
+@pytest.mark.parametrize("deg", [2, 4])
+@pytest.mark.parametrize("gated", [True, False])
+def test_power(deg, gated, tensors):
+    q, k, v = tensors(B, T, H, 8), tensors(B, T, 2, 8), tensors(B, T, 2, V)
+    g = -tensors(B, T, 2).abs() / 4 if gated else None
+    exact = direct(q, k, v, lambda x: (x * 8**-0.5) ** deg, 1e-30, g)
+    assert close(ops.power_retention(q, k, v, g, deg=deg, chunk_size=16), exact, 1e-4)
+
+
+def test_packed_sequences(tensors):
+    q, k, v = tensors(1, T, H, K).abs(), tensors(1, T, H, K).abs(), tensors(1, T, H, V)
+    ends = torch.tensor([0, 7, 7, 30, T])
+    s, z, g = tensors(4, H, K, V), tensors(4, 1, H, K).abs(), -tensors(1, T, H).abs()
+    o, (fs, fz) = ops.chunk_linear_attn(q, k, v, None, (s, z), True, cu_seqlens=ends)
+    gated, final = ops.chunk_simple_gla(q, k, v, g, initial_state=s, output_final_state=True, cu_seqlens=ends)
+    kept, none = ops.chunk_retention(q, k, v, cu_seqlens=ends)
+    assert none is None
+    for i, (a, b) in enumerate(zip(ends, ends[1:])):
+        part = [x[:, a:b] for x in (q, k, v)]
+        found = ops.chunk_linear_attn(*part, None, (s[i : i + 1], z[i : i + 1]), True)
+        assert torch.equal(o[:, a:b], found[0])
+        assert torch.equal(fs[i : i + 1], found[1][0]) and torch.equal(fz[i : i + 1], found[1][1])
+        found = ops.chunk_simple_gla(*part, g[:, a:b], initial_state=s[i : i + 1], output_final_state=True)
+        assert torch.equal(gated[:, a:b], found[0]) and torch.equal(final[i : i + 1], found[1])
+        assert torch.equal(kept[:, a:b], ops.chunk_retention(*part)[0])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_torch_compile_of_functions(dynamic, tensors):
+    def step(q, k, v, g):
+        o, (s, z) = ops.chunk_linear_attn(q.abs(), k.abs(), v, output_final_state=True)
+        return o, s, z, ops.chunk_simple_gla(q, k, v, g)[0], ops.parallel_based(q, k, v)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(step, fullgraph=True, dynamic=dynamic)
+    for length, d in ((T, K), (20, K), (20, 8)):
+        inputs = tensors(B, length, H, d), tensors(B, length, H, d), tensors(B, length, H, V), -tensors(B, length, H).abs()
+        assert all(map(torch.equal, compiled(*inputs), step(*inputs)))
+
+
+def test_bf16_of_functions(tensors):
+    q, k, v, s = tensors(B, T, H, K), tensors(B, T, H, K), tensors(B, T, H, V), tensors(B, H, K, V)
+    small = [x.bfloat16() for x in (q, k, v)]
+    o, final = ops.chunk_retention(*small, initial_state=s, output_final_state=True)
+    assert o.dtype == torch.bfloat16 and final.dtype == torch.float32
+    exact, _ = ops.chunk_retention(*(x.float() for x in small), initial_state=s)
+    assert close(o, exact.double(), 1e-2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert ops.chunk_retention(q, k, v)[0].dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda q: ops.chunk_linear_attn(q, q, q, initial_state=q), "'initial_state': expected a tuple of S and z"),
+        (lambda q: ops.chunk_linear_attn(q[0], q, q), "'q': expected a tensor .B, T, H, d., got .45, 4, 16."),
+        (lambda q: ops.chunk_linear_attn(q, q, q, q), "'scale': expected a number"),
+        (lambda q: ops.chunk_linear_attn(q, q, q, cu_seqlens=torch.tensor([0, 45])), "'cu_seqlens': expected tensors of batch 1"),
+        (lambda q: ops.chunk_linear_attn(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([0, 9])), "ends that rise from 0 to 45"),
+        (lambda q: ops.chunk_retention(q[:1], q[:1], q[:1], initial_state=q[:1], cu_seqlens=torch.tensor([0, 9, 45])), "2 states"),
+        (lambda q: ops.fused_recurrent_linear_attn(q, q, q, reverse=True, normalize=True), "'reverse'"),
+        (lambda q: ops.fused_recurrent_simple_gla(q, q, q, reverse=True), "'reverse'"),
+        (lambda q: ops.chunk_simple_gla(q, q, q, state_v_first=True), "'state_v_first'"),
+        (lambda q: ops.parallel_simple_gla(q, q, q, output_attentions=True), "'output_attentions'"),
+        (lambda q: ops.parallel_retention(q, q, q, output_attentions=True), "'output_attentions'"),
+        (lambda q: ops.parallel_rebased(q, q, q, return_both=True), "'return_both'"),
+        (lambda q: ops.power_retention(q, q, q, deg=3), "'deg': expected an even number"),
+        (lambda q: ops.power_retention(q, q, q, initial_state=q), "another basis"),
+        (lambda q: ops.power_retention(q, q, q, return_final_state=True), "another basis"),
+        (lambda q: ops.chunk_simple_gla(q, q, q, q[..., 0, :2]), "log_decay"),
+    ],
+)  # fmt: skip
+def test_refusals(call, words):
+    with pytest.raises(polyattn.CallError, match=words):
+        call(torch.ones(B, T, H, K))
+
+
+def test_unknown_options_are_refused():
+    q = torch.ones(B, T, H, K)
+    with pytest.raises(TypeError, match="head_first"):
+        ops.chunk_retention(q, q, q, head_first=True)
+    assert not hasattr(ops, "chunk_gla")
+
+
+def test_signatures_are_flash_linear_attentions():
+    for module in ("linear_attn", "simple_gla", "retention", "based", "rebased"):
+        theirs = pytest.importorskip(f"fla.ops.{module}", exc_type=ImportError)
+        for name in set(ops.__all__) & set(dir(theirs)):
+            found, wanted = (
+                {x.name: x.default for x in inspect.signature(getattr(one, name)).parameters.values() if x.kind != x.VAR_KEYWORD}
+                for one in (ops, theirs)
+            )
+            # What is about the launch of their kernels is unknown to ours, and so refused.
+            wanted = {x: y for x, y in wanted.items() if x not in ("cu_seqlens_cpu", "chunk_indices", "head_first")}
+            assert found == wanted and list(found) == list(wanted), name
