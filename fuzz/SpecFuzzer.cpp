@@ -64,8 +64,7 @@ static void compileForProcessor(llvm::StringRef text, llvm::StringRef machine) {
 /// To PTX.
 static void compileForGPU(llvm::StringRef text, llvm::StringRef chip) {
   GPUDescription gpu = llvm::cantFail(findGPU(chip));
-  llvm::Expected<LoweredModule> module =
-      parseForGPU(text, "spec.mlir", /*entry=*/"", /*storage=*/"");
+  llvm::Expected<LoweredModule> module = parseForGPU(text, "spec.mlir", {});
   if (failed(module.takeError()) || !isSmall(*module->module) ||
       failed(lowerForGPU(*module, gpu, GPUPipelinePhase::Warp)))
     return;

@@ -100,10 +100,10 @@ const KernelDescription &GPUKernel::getDescription() const { return code->descri
 const polyattn_cuda_entry_rule &GPUKernel::getRule() const { return code->rule.get(); }
 
 Expected<std::unique_ptr<GPUKernel>>
-GPUKernel::compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
-                   llvm::StringRef storage, std::shared_ptr<CUDADevice> device, bool invariant) {
+GPUKernel::compile(llvm::StringRef text, llvm::StringRef fileName, const SpecOptions &options,
+                   std::shared_ptr<CUDADevice> device) {
   const GPUDescription &gpu = device->getDescription();
-  Expected<LoweredModule> module = parseForGPU(text, fileName, entry, storage, invariant);
+  Expected<LoweredModule> module = parseForGPU(text, fileName, options);
   if (!module)
     return module.takeError();
   if (module->kernels.size() != 1)

@@ -1,4 +1,4 @@
-//===- ChosenEntry.cpp - one of a module's entries ------------------------===//
+//===- ChosenEntry.cpp - the entries of a direction, described ------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Compiler/ChosenEntry.h"
+#include "polyattn/Compiler/Compile.h"
 
 using namespace polyattn;
 
@@ -15,4 +16,46 @@ mlir::OwningOpRef<mlir::ModuleOp> polyattn::cloneAlone(AttentionOp attention) {
     if (other.getSymName() != attention.getSymName())
       other.erase();
   return module;
+}
+
+/// The attention that an entry was made of, by its name.
+static std::pair<llvm::StringRef, CallDirection> definitionOf(llvm::StringRef entry) {
+  for (CallDirection direction : {CallDirection::Training, CallDirection::Backward})
+    if (entry.consume_back(suffixOf(direction)))
+      return {entry, direction};
+  return {entry, CallDirection::Forward};
+}
+
+llvm::Expected<std::vector<Entry>> polyattn::makeEntries(mlir::ModuleOp module,
+                                                         const DirectionOptions &options) {
+  llvm::StringMap<Signature> definitions;
+  std::vector<Entry> entries;
+  bool isForward = options.direction == CallDirection::Forward;
+  for (AttentionOp attention : module.getOps<AttentionOp>()) {
+    llvm::Expected<Signature> signature = signatureOf(attention);
+    if (!signature)
+      return signature.takeError();
+    if (isForward)
+      entries.push_back({attention, std::move(*signature), options.direction});
+    else if (auto backward = backwardSignature(*signature, options.wrt); !backward)
+      return backward.takeError();
+    else
+      definitions.try_emplace(attention.getSymName(), std::move(*signature));
+  }
+  if (isForward)
+    return entries;
+  if (llvm::Error error =
+          runPipeline(module, "direction pipeline", [&](mlir::OpPassManager &passes) {
+            buildDirectionPipeline(passes, options);
+          }))
+    return std::move(error);
+  for (AttentionOp attention : module.getOps<AttentionOp>()) {
+    auto [name, direction] = definitionOf(attention.getSymName());
+    llvm::Expected<Signature> signature =
+        derivedSignature(attention, definitions.find(name)->second);
+    if (!signature)
+      return signature.takeError();
+    entries.push_back({attention, std::move(*signature), direction});
+  }
+  return entries;
 }

@@ -12,6 +12,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Launch/FromModule.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "polyattn/Schedule/Invariant.h"
@@ -137,26 +138,25 @@ llvm::Expected<LoweredModule> polyattn::parseKernels(llvm::StringRef text,
 }
 
 llvm::Error polyattn::describeEntries(LoweredModule &module, llvm::StringRef fileName,
-                                      llvm::StringRef entry) {
+                                      const SpecOptions &options) {
   Diagnostics diagnostics(module.context.get());
-  if (llvm::Error error = chooseEntries(*module.module, fileName, entry))
+  if (llvm::Error error = chooseEntries(*module.module, fileName, options.entry))
     return error;
-  for (AttentionOp attention : module.module->getOps<AttentionOp>()) {
-    llvm::Expected<KernelDescription> description = describeEntry(attention);
-    if (!description)
-      return description.takeError();
-    module.kernels.push_back(std::move(*description));
-  }
+  auto entries = makeEntries(*module.module, options.direction);
+  if (!entries)
+    return entries.takeError();
+  for (const Entry &entry : *entries)
+    module.kernels.push_back(describeEntry(entry));
   return llvm::Error::success();
 }
 
 llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::StringRef fileName,
-                                                  const CompileOptions &options) {
+                                                  const SpecOptions &options) {
   llvm::Expected<LoweredModule> module =
       parseModule(text, fileName, options.storage, options.invariant);
   if (!module)
     return module.takeError();
-  if (llvm::Error error = describeEntries(*module, fileName, options.entry))
+  if (llvm::Error error = describeEntries(*module, fileName, options))
     return std::move(error);
   return std::move(*module);
 }

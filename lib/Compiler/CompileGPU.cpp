@@ -56,21 +56,17 @@ static llvm::Error chooseKernel(mlir::ModuleOp module, llvm::StringRef fileName,
 }
 
 llvm::Expected<LoweredModule> polyattn::parseForGPU(llvm::StringRef text, llvm::StringRef fileName,
-                                                    llvm::StringRef entry, llvm::StringRef storage,
-                                                    bool invariant) {
-  if (!holdsKernels(text)) {
-    llvm::Expected<LoweredModule> spec = parseModule(text, fileName, storage, invariant);
-    if (!spec)
-      return spec.takeError();
-    if (llvm::Error error = describeEntries(*spec, fileName, entry))
-      return std::move(error);
-    return std::move(*spec);
-  }
+                                                    const SpecOptions &options) {
+  if (!holdsKernels(text))
+    return parseSpec(text, fileName, options);
+  if (options.direction.direction != CallDirection::Forward)
+    return llvm::createStringError(fileName + ": kernels have no direction but forward, got '" +
+                                   nameOf(options.direction.direction) + "'");
   llvm::Expected<LoweredModule> kernels = parseKernels(text, fileName);
   if (!kernels)
     return kernels.takeError();
-  if (!entry.empty())
-    if (llvm::Error error = chooseKernel(*kernels->module, fileName, entry))
+  if (!options.entry.empty())
+    if (llvm::Error error = chooseKernel(*kernels->module, fileName, options.entry))
       return std::move(error);
   return std::move(*kernels);
 }

@@ -7,13 +7,13 @@
 #ifndef POLYATTN_LIB_COMPILER_DESCRIBE_H
 #define POLYATTN_LIB_COMPILER_DESCRIBE_H
 
-#include "dialects/PolyAttn/PolyAttn.h"
+#include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Kernel/KernelDescription.h"
 
 namespace polyattn {
 
 /// Tensors and facts of an entry. Its stage still lacks what only the lowered function knows.
-llvm::Expected<KernelDescription> describeEntry(AttentionOp attention);
+KernelDescription describeEntry(const Entry &entry);
 
 } // namespace polyattn
 

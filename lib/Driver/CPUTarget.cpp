@@ -41,11 +41,12 @@ public:
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     JITOptions options;
-    AttentionOp attention = source.attention;
-    options.entry = attention.getSymName().str();
+    options.entry = source.nameInText().str();
     options.target = machine.str();
     options.storage = source.storage.str();
     options.invariant = source.invariant;
+    options.direction = source.direction;
+    options.wrt = source.wrt.vec();
     auto kernel = compileKernel(source.text, source.fileName, options);
     if (!kernel)
       return kernel.takeError();

@@ -168,9 +168,11 @@ public:
     auto device = CUDADevice::open(/*ordinal=*/-1, driver);
     if (!device)
       return device.takeError();
-    AttentionOp attention = source.attention;
-    auto kernel = GPUKernel::compile(source.text, source.fileName, attention.getSymName(),
-                                     source.storage, *device, source.invariant);
+    SpecOptions options{source.nameInText().str(),
+                        source.storage.str(),
+                        source.invariant,
+                        {source.direction, /*pair=*/false, source.wrt.vec()}};
+    auto kernel = GPUKernel::compile(source.text, source.fileName, options, *device);
     if (!kernel)
       return kernel.takeError();
     return std::make_unique<CUDAExecutable>(std::move(*device), std::move(*kernel));

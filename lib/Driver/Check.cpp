@@ -157,7 +157,7 @@ Comparison compare(const TensorSignature &tensor, const HostTensor &result, cons
   Array out = toArray(result);
   int64_t width = out.shape.empty() ? 1 : out.shape.back();
   int64_t rows = width ? int64_t(out.data.size()) / width : 0;
-  bool isOutput = tensor.role == Role::Output;
+  bool isOutput = tensor.role == Role::Output || tensor.role == Role::Saved;
   std::set<std::pair<int64_t, int64_t>> heads(selection.heads.begin(), selection.heads.end());
   std::set<int64_t> positions(selection.rows.begin(), selection.rows.end());
   for (int64_t row = 0; row < rows; ++row) {

@@ -93,9 +93,14 @@ struct Arguments {
       llvm::cl::desc("Cut no head into parts: a sequence's bits depend neither on its batch nor on "
                      "threads, nor on where a prefill is cut at multiples of a block"),
       llvm::cl::cat(what)};
-  llvm::cl::opt<std::string> direction{"direction", llvm::cl::desc("forward, the only one so far"),
-                                       llvm::cl::init("forward"), llvm::cl::value_desc("NAME"),
-                                       llvm::cl::cat(what)};
+  llvm::cl::opt<std::string> direction{
+      "direction",
+      llvm::cl::desc("forward (the default), training (a pair, NAME__forward and NAME__backward), "
+                     "or backward (of the pair, NAME__backward alone)"),
+      llvm::cl::init("forward"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
+  llvm::cl::list<std::string> wrt{
+      "wrt", llvm::cl::desc("The arguments whose gradients are wanted (default: all)"),
+      llvm::cl::CommaSeparated, llvm::cl::value_desc("NAME,..."), llvm::cl::cat(what)};
   llvm::cl::opt<bool> optimizeIR{"optimize-ir",
                                  llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
                                  llvm::cl::cat(what)};
@@ -123,11 +128,23 @@ static llvm::StringRef stemOf(llvm::StringRef input) {
   return input == "-" ? "kernels" : llvm::sys::path::stem(input);
 }
 
-static llvm::Error compileForCPU(const Arguments &arguments, llvm::StringRef spec, Emit emit) {
+static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
+  std::optional<CallDirection> direction = parseDirection(arguments.direction);
+  if (!direction)
+    return llvm::createStringError("unknown --direction '" + arguments.direction +
+                                   "', expected forward, training or backward");
+  if (*direction == CallDirection::Forward && !arguments.wrt.empty())
+    return llvm::createStringError("--wrt: expected --direction training or backward with it");
+  return SpecOptions{arguments.entry,
+                     arguments.storage,
+                     arguments.invariant,
+                     {*direction, /*pair=*/true, {arguments.wrt.begin(), arguments.wrt.end()}}};
+}
+
+static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &what,
+                                 llvm::StringRef spec, Emit emit) {
   CompileOptions options;
-  options.entry = arguments.entry;
-  options.storage = arguments.storage;
-  options.invariant = arguments.invariant;
+  static_cast<SpecOptions &>(options) = what;
   options.codegen.optimizeIR = arguments.optimizeIR;
   llvm::Expected<MachineDescription> machine = findMachine(arguments.target);
   if (!machine)
@@ -148,12 +165,12 @@ static llvm::Error compileForCPU(const Arguments &arguments, llvm::StringRef spe
   return explain(llvm::errs(), *module, spec, arguments.input, options);
 }
 
-static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spec, Emit emit) {
+static llvm::Error compileForGPU(const Arguments &arguments, const SpecOptions &what,
+                                 llvm::StringRef spec, Emit emit) {
   llvm::Expected<GPUDescription> gpu = findGPU(arguments.target);
   if (!gpu)
     return gpu.takeError();
-  llvm::Expected<LoweredModule> module =
-      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage, arguments.invariant);
+  llvm::Expected<LoweredModule> module = parseForGPU(spec, arguments.input, what);
   if (!module)
     return module.takeError();
   if (llvm::Error error = lowerForGPU(
@@ -162,8 +179,7 @@ static llvm::Error compileForGPU(const Arguments &arguments, llvm::StringRef spe
   llvm::Error error = emitForGPU(*module, *gpu, emit, arguments.output, arguments.ptxas);
   if (error || !arguments.explain)
     return error;
-  llvm::Expected<LoweredModule> scheduled =
-      parseForGPU(spec, arguments.input, arguments.entry, arguments.storage, arguments.invariant);
+  llvm::Expected<LoweredModule> scheduled = parseForGPU(spec, arguments.input, what);
   if (!scheduled)
     return scheduled.takeError();
   return explainForGPU(llvm::errs(), *module, *scheduled, *gpu);
@@ -174,14 +190,14 @@ static llvm::Error compile(const Arguments &arguments) {
   llvm::Expected<Emit> emit = parseEmit(arguments.emit, arguments.target, isGPU);
   if (!emit)
     return emit.takeError();
-  if (arguments.direction != "forward")
-    return llvm::createStringError("unknown --direction '" + arguments.direction +
-                                   "', expected forward");
+  llvm::Expected<SpecOptions> what = specOptionsOf(arguments);
+  if (!what)
+    return what.takeError();
   auto file = readSpecFileOrStandardInput(arguments.input);
   if (!file)
     return llvm::createStringError(arguments.input + ": " + llvm::toString(file.takeError()));
-  return isGPU ? compileForGPU(arguments, (*file)->getBuffer(), *emit)
-               : compileForCPU(arguments, (*file)->getBuffer(), *emit);
+  return isGPU ? compileForGPU(arguments, *what, (*file)->getBuffer(), *emit)
+               : compileForCPU(arguments, *what, (*file)->getBuffer(), *emit);
 }
 
 int polyattn::compileMain(int argc, char **argv) {

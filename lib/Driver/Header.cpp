@@ -39,7 +39,11 @@ std::string polyattn::setterName(llvm::StringRef stem) {
 std::string polyattn::versionName(llvm::StringRef stem) { return nameOfLibrary(stem, "_version"); }
 
 std::string polyattn::functionName(const KernelDescription &kernel) {
-  return "polyattn_" + kernel.entry;
+  llvm::StringRef definition = kernel.entry;
+  if (kernel.direction == CallDirection::Forward ||
+      !definition.consume_back(suffixOf(kernel.direction)))
+    return "polyattn_" + kernel.entry;
+  return ("polyattn_" + definition + suffixOf(kernel.direction).drop_front()).str();
 }
 
 std::string polyattn::optionsFunctionName(const KernelDescription &kernel) {

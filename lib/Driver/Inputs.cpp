@@ -100,7 +100,8 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
       return f.name == argument.name;
     });
     if (file == options.inputs.end()) {
-      if (!options.random)
+      // What a forward call gives is computed by one.
+      if (!options.random && argument.role != Role::Saved)
         return createStringError("argument '" + argument.name + "': expected --input " +
                                  argument.name + "=FILE.npy or --random, got neither");
       continue;
@@ -143,7 +144,8 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
       auto made = allocateTensor(argument.type, shapeOf(argument, *sizes), layout);
       if (!made)
         return createStringError("argument '" + argument.name + "': " + toString(made.takeError()));
-      fillRandom(signature, argument, *sizes, options.seed, *made);
+      if (argument.role != Role::Saved)
+        fillRandom(signature, argument, *sizes, options.seed, *made);
       tensor = std::move(*made);
     }
     inputs.arguments.push_back(std::move(*tensor));

@@ -16,7 +16,8 @@ struct Inputs {
   CallSizes sizes;
 };
 
-/// Reads the arguments that files give, makes up the others where --random says so.
+/// Reads the arguments that files give, makes up the others where --random says so. Those that a
+/// forward call gives stay poisoned where no file does.
 llvm::Expected<Inputs> gatherInputs(const Signature &signature, const RunOptions &options);
 
 /// Fills a tensor with numbers fit for its role: activations standard normal, weights normal

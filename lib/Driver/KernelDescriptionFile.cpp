@@ -66,9 +66,14 @@ static Object describeParameters(const LaunchDescription &launch, const LaunchPl
     Object object{{"name", tensor.name},
                   {"dtype", nameOf(tensor.dtype)},
                   {"shape", std::move(shape)},
+                  {"role", nameOf(tensor.role)},
                   {"result", tensor.isResult}};
     if (tensor.argument)
       object["in"] = *tensor.argument;
+    if (!tensor.gradientOf.empty())
+      object["gradient_of"] = tensor.gradientOf;
+    if (!tensor.savedFrom.empty())
+      object["saved_from"] = tensor.savedFrom;
     tensors.push_back(std::move(object));
   }
   if (entry->firstPosition)
@@ -79,6 +84,7 @@ static Object describeParameters(const LaunchDescription &launch, const LaunchPl
   if (entry->lengths)
     result["lengths"] = *entry->lengths;
   result["entry"] = entry->entry;
+  result["direction"] = nameOf(entry->direction);
   result["invariant"] = entry->invariant;
   result["tensors"] = std::move(tensors);
   return result;

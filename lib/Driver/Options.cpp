@@ -82,7 +82,8 @@ struct CommandLine {
       {kWhat, "storage", "TYPE", "what tensors hold: f32, bf16, f16 (default: what the spec says)"},
       {kWhat, "invariant", "",
        "cut no head into parts: bits depend neither on the batch nor on threads"},
-      {kWhat, "direction", "NAME", "forward (default), or backward: gradients in the arguments"},
+      {kWhat, "direction", "NAME",
+       "forward (default), training: with what gradients need, or backward: gradients"},
       {kWhat, "wrt", "NAME,...", "the arguments whose gradients are asked for (default: all)"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kWhat, "segments", "N",
@@ -169,17 +170,18 @@ void driver::printHelp(const TargetRegistry &targets, raw_ostream &stream) {
   stream << "\ntargets:\n" << targets.list();
 }
 
-static Error parseDirection(CommandLine &line, RunOptions &options) {
-  StringRef direction = line.value("direction").value_or("forward");
-  if (direction == "backward")
-    options.direction = CallDirection::Backward;
-  else if (direction != "forward")
-    return createStringError("--direction: expected forward or backward, got '" + direction + "'");
+static Error readDirection(CommandLine &line, RunOptions &options) {
+  StringRef name = line.value("direction").value_or("forward");
+  std::optional<CallDirection> direction = parseDirection(name);
+  if (!direction)
+    return createStringError("--direction: expected forward, training or backward, got '" + name +
+                             "'");
+  options.direction = *direction;
   std::optional<StringRef> wrt = line.value("wrt");
   if (!wrt)
     return Error::success();
   if (options.direction == CallDirection::Forward)
-    return createStringError("--wrt: expected --direction backward with it");
+    return createStringError("--wrt: expected --direction training or backward with it");
   SmallVector<StringRef> names;
   wrt->split(names, ',');
   for (StringRef name : names)
@@ -196,7 +198,7 @@ static Error parseCheck(CommandLine &line, RunOptions &options) {
     return Error::success();
   if (*check != "differences")
     return createStringError("--check: expected nothing or differences, got '" + *check + "'");
-  if (options.direction == CallDirection::Forward)
+  if (options.direction != CallDirection::Backward)
     return createStringError("--check=differences: expected --direction backward with it");
   options.check = CheckAgainst::Differences;
   return Error::success();
@@ -214,7 +216,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   if (line.positional.size() != 1)
     return createStringError("expected one SPEC.mlir, got " + Twine(line.positional.size()));
   options.spec = line.positional.front();
-  if (Error error = parseDirection(line, options))
+  if (Error error = readDirection(line, options))
     return std::move(error);
   if (Error error = parseCheck(line, options))
     return std::move(error);

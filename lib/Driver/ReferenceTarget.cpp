@@ -93,8 +93,9 @@ public:
   }
   bool isReference() const override { return reading == Reading::Scores; }
   bool hasDirection(CallDirection direction) const override {
-    return direction == CallDirection::Forward || reading == Reading::Scores;
+    return direction != CallDirection::Backward || reading == Reading::Scores;
   }
+  bool derivesGradients() const override { return true; }
 
 private:
   Reading reading;

@@ -59,6 +59,8 @@ static json::Object runToJson(const RunReport &report) {
     object["seconds_best"] = number(m.best);
     object["seconds_p10"] = number(m.p10);
     object["seconds_p90"] = number(m.p90);
+    if (report.forwardSeconds)
+      object["seconds_forward"] = number(*report.forwardSeconds);
     object["samples"] = m.samples;
     object["calls_per_sample"] = m.callsPerSample;
     object["tokens_per_second"] = number(rate(double(sizes.batch) * sizes.queries, m.median));
@@ -139,9 +141,11 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
                      m.median * 1e3, m.best * 1e3, m.p10 * 1e3, m.p90 * 1e3, (long long)m.samples);
     if (!m.dataSheet) // A GPU's threads are its own.
       stream << ", " << report.options.threads << " threads";
-    stream << ")\n"
-           << formatRate(report)
-           << format("  compiled in %.3g ms; at most %.3g MiB resident\n", report.compileMs,
+    stream << ")\n" << formatRate(report);
+    if (report.forwardSeconds)
+      stream << format("  the forward call: median %.4g ms, this one %.3g times as long\n",
+                       *report.forwardSeconds * 1e3, rate(m.median, *report.forwardSeconds));
+    stream << format("  compiled in %.3g ms; at most %.3g MiB resident\n", report.compileMs,
                      double(m.maxRssBytes) / 0x1p20);
   }
   if (report.check) {
@@ -180,7 +184,8 @@ static void printEntry(const Signature &signature, raw_ostream &stream) {
       stream << "  " << title << "  " << left_justify(tensor.name, names) << "  "
              << left_justify(tensor.formatDims(), dims) << "  "
              << left_justify(nameOf(tensor.type), 4) << "  " << nameOf(tensor.role)
-             << (tensor.gradientOf.empty() ? "" : " of " + tensor.gradientOf) << "\n";
+             << (tensor.gradientOf.empty() ? "" : " of " + tensor.gradientOf)
+             << (tensor.savedFrom.empty() ? "" : " from " + tensor.savedFrom) << "\n";
   };
   lines("argument", signature.arguments);
   lines("result  ", signature.results);

@@ -21,6 +21,8 @@ struct RunReport {
   double compileMs = 0;
   double flops = 0;
   std::optional<Measurement> measurement;
+  /// The median of the forward call of the pair, measured beside a backward one.
+  std::optional<double> forwardSeconds;
   std::optional<CheckReport> check;
   /// What the target has found out, keys of the JSON object.
   llvm::json::Object findings;

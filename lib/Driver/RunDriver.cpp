@@ -8,6 +8,8 @@
 #include "polyattn/Driver/RunDriver.h"
 #include "Gradients.h"
 #include "Report.h"
+#include "Subject.h"
+#include "polyattn/Compiler/Compile.h"
 #include "polyattn/Compiler/Version.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Numpy/Npy.h"
@@ -89,20 +91,15 @@ Expected<std::vector<NamedFile>> inputFiles(const Signature &signature, StringRe
   return files;
 }
 
-/// What a call in the direction of the options asks of its caller.
-Expected<Signature> signatureFor(AttentionOp attention, const RunOptions &options) {
-  Expected<Signature> signature = signatureOf(attention);
-  if (!signature || options.direction == CallDirection::Forward)
-    return signature;
-  return backwardSignature(*signature, options.wrt);
-}
-
 /// Holds results against the oracle; a target that is the oracle itself against what it gives in
 /// another way.
-Expected<CheckReport> checkResults(AttentionOp attention, const Signature &signature,
-                                   const Inputs &inputs, const RunOptions &options,
-                                   const Target &target, ArrayRef<HostTensor> results) {
+Expected<CheckReport> checkResults(const Subject &subject, const Inputs &inputs,
+                                   const RunOptions &options, const Target &target,
+                                   ArrayRef<HostTensor> results) {
   bool backward = options.direction == CallDirection::Backward;
+  // Gradients are the oracle's own, of the definition.
+  AttentionOp attention = backward ? subject.getDefinition() : subject.getAttention();
+  const Signature &signature = subject.getSignature();
   if (backward && (target.isReference() || options.check == CheckAgainst::Differences))
     return checkDifferences(attention, signature, inputs, results, options.tolerance, options.seed);
   if (backward) {
@@ -129,8 +126,6 @@ Error checkTarget(const Target &target, const RunOptions &options) {
   if (!target.hasDirection(options.direction))
     return llvm::createStringError("--direction " + nameOf(options.direction) + ": target '" +
                                    name + "' does not compute it");
-  if (options.direction == CallDirection::Backward && options.bench)
-    return llvm::createStringError("--bench: expected --direction forward with it");
   if (!options.profile.empty() && !target.hasProfile())
     return llvm::createStringError("--profile: target '" + name +
                                    "' does not count what the lines of a tile kernel cost");
@@ -147,9 +142,10 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
     return target.takeError();
   if (Error error = checkTarget(**target, options))
     return error;
-  Expected<Signature> signature = signatureFor(attention, options);
-  if (!signature)
-    return signature.takeError();
+  Expected<Subject> subject = Subject::create(attention, options.direction, options, **target);
+  if (!subject)
+    return subject.takeError();
+  const Signature *signature = &subject->getSignature();
   Expected<Inputs> inputs = gatherInputs(*signature, options);
   if (!inputs)
     return inputs.takeError();
@@ -186,29 +182,37 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
       arguments[*tensor.argument] = result;
 
   auto start = std::chrono::steady_clock::now();
-  auto executable =
-      (*target)->compile({attention, text, options.spec, options.storage, options.profile,
-                          options.invariant, options.direction, options.wrt});
+  auto executable = subject->compile(**target, text, options);
   if (!executable)
     return executable.takeError();
-  RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}, {}};
+  RunReport report{*signature, options, inputs->sizes, results, 0, 0, {}, {}, {}, {}};
   report.compileMs =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  report.flops = forwardCost(attention, inputs->sizes).total();
+  report.flops = forwardCost(subject->getAttention(), inputs->sizes).total();
 
+  auto forward = computeSaved(*subject, **target, text, options, *inputs);
+  if (!forward)
+    return forward.takeError();
   Call call{arguments, results, inputs->sizes, options.threads, options.segments};
   if (options.bench) {
     auto measurement = measure(**executable, call, report.flops, *options.bench);
     if (!measurement)
       return measurement.takeError();
     report.measurement = *measurement;
+    if (*forward) {
+      auto ofForward =
+          measure(*(*forward)->executable, (*forward)->call, report.flops, *options.bench);
+      if (!ofForward)
+        return ofForward.takeError();
+      report.forwardSeconds = ofForward->median;
+    }
     // What is checked and written is one run's work, not the sum of many.
     restore();
   }
   if (Error error = (*executable)->run(call))
     return error;
   if (options.check != CheckAgainst::Nothing) {
-    auto check = checkResults(attention, *signature, *inputs, options, **target, results);
+    auto check = checkResults(*subject, *inputs, options, **target, results);
     if (!check)
       return check.takeError();
     report.check = std::move(*check);
@@ -231,13 +235,16 @@ Error runEntry(AttentionOp attention, StringRef text, const RunOptions &options,
   return Error::success();
 }
 
-Error describeEntries(ModuleOp module, const RunOptions &options) {
+Error describeEntries(ModuleOp module, const RunOptions &options, const TargetRegistry &targets) {
+  auto target = targets.create(options.target);
+  if (!target)
+    return target.takeError();
   std::vector<Signature> signatures;
   auto describe = [&](AttentionOp attention) -> Error {
-    Expected<Signature> signature = signatureFor(attention, options);
-    if (!signature)
-      return signature.takeError();
-    signatures.push_back(std::move(*signature));
+    Expected<Subject> subject = Subject::create(attention, options.direction, options, **target);
+    if (!subject)
+      return subject.takeError();
+    signatures.push_back(subject->getSignature());
     return Error::success();
   };
   if (!options.entry.empty()) {
@@ -277,7 +284,7 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   if (options.invariant)
     setInvariant(*module);
   if (options.describe)
-    return describeEntries(*module, options);
+    return describeEntries(*module, options, targets);
   auto entry = chooseEntry(*module, options.entry);
   if (!entry)
     return entry.takeError();
@@ -317,6 +324,7 @@ int polyattn::runMain(int argc, char **argv, const DialectRegistry &dialects,
     return 0;
   llvm::handleAllErrors(
       std::move(error), [](const ReportedError &) {},
+      [](const SpecError &located) { llvm::errs() << located.message() << "\n"; },
       [](const llvm::ErrorInfoBase &info) {
         llvm::errs() << "polyattn-run: error: " << info.message() << "\n";
       });

@@ -12,10 +12,6 @@
 using namespace llvm;
 using namespace polyattn;
 
-StringRef polyattn::nameOf(CallDirection direction) {
-  return direction == CallDirection::Forward ? "forward" : "backward";
-}
-
 static bool hasGradient(const TensorSignature &argument) { return !isInteger(argument.type); }
 
 static std::vector<std::string> differentiableArguments(const Signature &forward) {

@@ -15,14 +15,6 @@
 using namespace mlir;
 using namespace polyattn;
 
-StringRef polyattn::nameOf(Role role) {
-  static constexpr const char *kNames[] = {"query",   "key",    "value",          "positional",
-                                           "weight",  "vector", "gain",           "frequencies",
-                                           "decay",   "state",  "first_position", "slots",
-                                           "lengths", "output", "gradient",       "saved"};
-  return kNames[static_cast<int>(role)];
-}
-
 std::string TensorSignature::formatDims() const {
   std::string text = "[";
   for (auto [i, dim] : llvm::enumerate(dims))

@@ -20,8 +20,19 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
       << machine.vectorWidth << ' ' << machine.vectorRegisters << ' ' << machine.l1Bytes << ' '
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
       << options.codegen.optimizeIR << ' ' << options.invariant;
-  return KernelCache::key({text, options.entry, options.storage, machine.name, machine.triple,
-                           machine.cpu, machine.features, toText(machine.instructions), numbers});
+  std::string instructions = toText(machine.instructions);
+  llvm::SmallVector<llvm::StringRef> parts = {text,
+                                              options.entry,
+                                              nameOf(options.direction.direction),
+                                              options.storage,
+                                              machine.name,
+                                              machine.triple,
+                                              machine.cpu,
+                                              machine.features,
+                                              instructions,
+                                              numbers};
+  parts.append(options.direction.wrt.begin(), options.direction.wrt.end());
+  return KernelCache::key(parts);
 }
 
 static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::StringRef fileName,
@@ -41,6 +52,8 @@ llvm::Expected<CompileOptions> polyattn::compileOptionsOf(const JITOptions &jitO
   options.entry = jitOptions.entry;
   options.storage = jitOptions.storage;
   options.invariant = jitOptions.invariant;
+  options.direction.direction = jitOptions.direction;
+  options.direction.wrt = jitOptions.wrt;
   options.codegen = jitOptions.codegen;
   llvm::Expected<MachineDescription> machine = findMachine(jitOptions.target);
   if (!machine)
@@ -80,6 +93,22 @@ polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
   (void)cache.store(key, description, object);
   return CompiledKernel::load(std::move(description),
                               llvm::MemoryBuffer::getMemBufferCopy(object, fileName));
+}
+
+llvm::Expected<TrainingKernel> polyattn::compileTraining(llvm::StringRef text,
+                                                         llvm::StringRef fileName,
+                                                         const JITOptions &options) {
+  TrainingKernel kernels;
+  for (auto [direction, kernel] : {std::pair(CallDirection::Training, &kernels.forward),
+                                   std::pair(CallDirection::Backward, &kernels.backward)}) {
+    JITOptions own = options;
+    own.direction = direction;
+    auto compiled = compileKernel(text, fileName, own);
+    if (!compiled)
+      return compiled.takeError();
+    *kernel = std::move(*compiled);
+  }
+  return std::move(kernels);
 }
 
 llvm::Expected<std::unique_ptr<CompiledKernel>>

@@ -31,18 +31,30 @@ static llvm::json::Value tensorName(const KernelDescription &kernel,
   return tensor ? llvm::json::Value(kernel.tensors[*tensor].name) : llvm::json::Value(nullptr);
 }
 
+/// What a tensor is a gradient of, or was saved from, is there only where it is such a one.
+static llvm::json::Object tensorToJSON(const TensorDescription &tensor) {
+  llvm::json::Object object{{"name", tensor.name},
+                            {"dtype", nameOf(tensor.dtype)},
+                            {"shape", sizesToJSON(tensor.sizes)},
+                            {"role", nameOf(tensor.role)}};
+  if (!tensor.gradientOf.empty())
+    object["gradient_of"] = tensor.gradientOf;
+  if (!tensor.savedFrom.empty())
+    object["saved_from"] = tensor.savedFrom;
+  return object;
+}
+
 llvm::json::Value KernelDescription::toJSON() const {
   llvm::json::Array arguments, results;
   for (const TensorDescription &tensor : tensors) {
-    llvm::json::Object object{{"name", tensor.name},
-                              {"dtype", nameOf(tensor.dtype)},
-                              {"shape", sizesToJSON(tensor.sizes)}};
+    llvm::json::Object object = tensorToJSON(tensor);
     if (tensor.argument)
       object["in"] = tensors[*tensor.argument].name;
     (tensor.isResult ? results : arguments).push_back(std::move(object));
   }
   return llvm::json::Object{{"version", kVersion},
                             {"entry", entry},
+                            {"direction", nameOf(direction)},
                             {"arguments", std::move(arguments)},
                             {"results", std::move(results)},
                             {"plan", plan.toJSON()},
@@ -92,8 +104,9 @@ static bool readTensors(const llvm::json::Array *array, bool areResults,
   return readObjects(array, [&](const llvm::json::Object &object) {
     std::optional<llvm::StringRef> name = object.getString("name");
     std::optional<ElementType> dtype = parseElementType(object.getString("dtype").value_or(""));
+    std::optional<Role> role = parseRole(object.getString("role").value_or(""));
     TensorDescription tensor;
-    if (!name || !dtype || !readSizes(object.getArray("shape"), tensor.sizes) ||
+    if (!name || !dtype || !role || !readSizes(object.getArray("shape"), tensor.sizes) ||
         tensor.sizes.size() > POLYATTN_MAX_RANK)
       return false;
     tensor.name = name->str();
@@ -108,6 +121,9 @@ static bool readTensors(const llvm::json::Array *array, bool areResults,
         return false;
       tensor.argument = argument - tensors.begin();
     }
+    tensor.role = *role;
+    tensor.gradientOf = object.getString("gradient_of").value_or("").str();
+    tensor.savedFrom = object.getString("saved_from").value_or("").str();
     tensors.push_back(std::move(tensor));
     return true;
   });
@@ -173,12 +189,15 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
   std::optional<llvm::StringRef> entry = object ? object->getString("entry") : std::nullopt;
   if (!entry)
     return llvm::createStringError("not a kernel description");
-  int64_t version = object->getInteger("version").value_or(kVersion - 1);
+  constexpr int64_t kLastWithoutNumber = 3;
+  int64_t version = object->getInteger("version").value_or(kLastWithoutNumber);
   if (version != kVersion)
     return llvm::createStringError("'" + *entry + "': a description of version " +
                                    llvm::Twine(version) + ", expected " + llvm::Twine(kVersion) +
                                    ": compile it anew");
-  if (!readTensors(object->getArray("arguments"), false, result.tensors) ||
+  std::optional<CallDirection> direction =
+      parseDirection(object->getString("direction").value_or(""));
+  if (!direction || !readTensors(object->getArray("arguments"), false, result.tensors) ||
       !readTensors(object->getArray("results"), true, result.tensors) ||
       !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
       !readFirst(object->get("first_position"), result) ||
@@ -191,6 +210,7 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
     return llvm::createStringError("'" + *entry + "': " + llvm::toString(read.takeError()));
   result.plan = std::move(*read);
   result.entry = entry->str();
+  result.direction = *direction;
   result.target = object->getString("target").value_or("").str();
   result.cpuLevel = object->getString("cpu_level").value_or("").str();
   result.cpuFeatures = object->getString("cpu_features").value_or("").str();

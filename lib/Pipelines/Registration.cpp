@@ -19,6 +19,7 @@
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Pipelines/Direction.h"
 #include "polyattn/Pipelines/GPU.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -33,6 +34,7 @@ void polyattn::registerPasses() {
   mlir::registerTransformsPasses();
   registerPolyAttnPasses();
   registerPolyAttnConversionPasses();
+  registerDirectionPipeline();
   registerCPUPipeline();
   registerGPUPipelines();
   registerTileToVectorPasses();

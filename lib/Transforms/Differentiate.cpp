@@ -98,6 +98,12 @@ struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
   using DifferentiateBase::DifferentiateBase;
 
   void runOnOperation() override {
+    if (!only.empty() && only != "forward" && only != "backward") {
+      getOperation().emitError(
+          "polyattn-differentiate: expected only=forward or only=backward, got ")
+          << "'" << only << "'";
+      return signalPassFailure();
+    }
     for (auto attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>()))
       if (failed(differentiate(attention)))
         return signalPassFailure();
@@ -114,9 +120,14 @@ struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
     if (failed(wanted))
       return failure();
     SmallVector<Kept> kept = keptOf(attention);
-    if (failed(buildBackward(attention, kept, *wanted)))
+    // What has no gradient is refused in either direction: the forward entry serves the other.
+    FailureOr<AttentionOp> backward = buildBackward(attention, kept, *wanted);
+    if (failed(backward))
       return failure();
-    buildForward(attention, kept);
+    if (only != "backward")
+      buildForward(attention, kept);
+    if (only == "forward")
+      backward->erase();
     attention.erase();
     return success();
   }

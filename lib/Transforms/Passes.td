@@ -135,6 +135,8 @@ def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
   let options = [
     ListOption<"wrt", "wrt", "std::string",
                "Names of the arguments whose gradients are computed, without it all that have one">,
+    Option<"only", "only", "std::string", /*default=*/"",
+           "forward or backward: the one entry that is wanted, without it both">,
   ];
 }
 

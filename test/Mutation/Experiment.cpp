@@ -45,7 +45,7 @@ Error Experiment::compile(const Options &options) {
     return llvm::createStringError(options.spec + ": " + buffer.getError().message());
   StringRef name = llvm::sys::path::filename(options.spec);
   for (auto *module : {&spec, &lowered}) {
-    auto parsed = parseForGPU((*buffer)->getBuffer(), name, options.entry, /*storage=*/"");
+    auto parsed = parseForGPU((*buffer)->getBuffer(), name, {options.entry});
     if (!parsed)
       return parsed.takeError();
     module->emplace(std::move(*parsed));

@@ -7,6 +7,7 @@
 #ifndef POLYATTN_CUDA_GPUKERNEL_H
 #define POLYATTN_CUDA_GPUKERNEL_H
 
+#include "polyattn/Compiler/Compile.h"
 #include "polyattn/Kernel/KernelDescription.h"
 #include "polyattn/Target/GPUDescription.h"
 #include "runtime/cuda/kernel.h"
@@ -64,8 +65,8 @@ public:
   /// Compiles in this process; needs no CUDA toolkit. `entry` may be empty where there is only
   /// one; tensors hold `storage`, or what the spec says where it is empty.
   static llvm::Expected<std::unique_ptr<GPUKernel>>
-  compile(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
-          llvm::StringRef storage, std::shared_ptr<CUDADevice> device, bool invariant = false);
+  compile(llvm::StringRef text, llvm::StringRef fileName, const SpecOptions &options,
+          std::shared_ptr<CUDADevice> device);
   ~GPUKernel();
 
   const KernelDescription &getDescription() const;

@@ -11,6 +11,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "polyattn/Kernel/KernelDescription.h"
 #include "polyattn/Pipelines/CPU.h"
+#include "polyattn/Pipelines/Direction.h"
 #include "polyattn/Target/CPU.h"
 #include <memory>
 
@@ -28,14 +29,19 @@ private:
   std::string text;
 };
 
-/// What decides the code of a spec. Every field belongs into the key of a cached kernel.
-struct CompileOptions {
-  /// The entry to compile; empty for all of the spec's.
-  std::string entry;
+/// What is compiled of a spec, for any target. Every field belongs into the key of a cached kernel.
+struct SpecOptions {
+  /// The attention to compile; empty for all of the spec's.
+  std::string entry = {};
   /// What tensors hold, f32, bf16 or f16; what the spec says where empty.
-  std::string storage;
+  std::string storage = {};
   /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
   bool invariant = false;
+  DirectionOptions direction = {};
+};
+
+/// What decides the code of a spec. Every field belongs into the key of a cached kernel.
+struct CompileOptions : SpecOptions {
   MachineDescription machine;
   CodegenOptions codegen;
 };
@@ -56,13 +62,15 @@ llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef 
 /// is trusted.
 llvm::Expected<LoweredModule> parseKernels(llvm::StringRef text, llvm::StringRef fileName);
 
-/// Keeps the entry that was asked for, or all where `entry` is empty, and describes them.
-llvm::Error describeEntries(LoweredModule &module, llvm::StringRef fileName, llvm::StringRef entry);
+/// Keeps the attention that was asked for, or all, as the entries of the direction, and describes
+/// them.
+llvm::Error describeEntries(LoweredModule &module, llvm::StringRef fileName,
+                            const SpecOptions &options);
 
-/// Parses and verifies a spec and keeps the chosen entries. An error carries the located
+/// Parses and verifies a spec and keeps the entries that the options say. An error carries the located
 /// diagnostics.
 llvm::Expected<LoweredModule> parseSpec(llvm::StringRef text, llvm::StringRef fileName,
-                                        const CompileOptions &options);
+                                        const SpecOptions &options);
 
 /// What a caller who compiles one entry is told where it has not said which.
 llvm::Error expectedOneEntry(llvm::StringRef fileName, llvm::ArrayRef<KernelDescription> kernels);

@@ -16,8 +16,7 @@ namespace polyattn {
 /// Parses a spec, or a file of kernels in the warp dialect, for which there are no descriptions of
 /// entries. Keeps the entry, or kernel, that was asked for.
 llvm::Expected<LoweredModule> parseForGPU(llvm::StringRef text, llvm::StringRef fileName,
-                                          llvm::StringRef entry, llvm::StringRef storage,
-                                          bool invariant = false);
+                                          const SpecOptions &options);
 
 /// Runs the GPU pipeline up to Schedule, Tile or Warp. Kernels in the warp dialect stay as they
 /// are.

@@ -56,10 +56,11 @@ public:
   virtual void printFindings(llvm::raw_ostream &stream) const {}
 };
 
-/// An attention to compile, as the driver has read it and as text, in which tensors hold what
-/// `storage` says where it is not empty.
+/// An entry to compile, as an attention and as the text that it is defined in, in which tensors
+/// hold what `storage` says where it is not empty.
 struct EntrySource {
-  /// The driver's own: a target that rewrites works on a clone.
+  /// The entry of the direction; the definition itself for gradients by a target that
+  /// `derivesGradients`. The driver's own: a target that rewrites works on a clone.
   AttentionOp attention;
   llvm::StringRef text, fileName, storage;
   /// Where a target that counts what a kernel's parts cost writes its tile kernel with the costs
@@ -67,9 +68,14 @@ struct EntrySource {
   llvm::StringRef profile = {};
   /// The attention's module says so, too.
   bool invariant = false;
-  /// Backward, a call's tensors are those of `backwardSignature` for these arguments.
   CallDirection direction = CallDirection::Forward;
   llvm::ArrayRef<std::string> wrt = {};
+  /// The definition's name in the text, where the entry has another one.
+  llvm::StringRef definition = {};
+
+  llvm::StringRef nameInText() const {
+    return definition.empty() ? AttentionOp(attention).getSymName() : definition;
+  }
 };
 
 class Target {
@@ -77,9 +83,10 @@ public:
   virtual ~Target() = default;
   /// Compiles one attention; its time is what `compile_ms` reports.
   virtual llvm::Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) = 0;
-  virtual bool hasDirection(CallDirection direction) const {
-    return direction == CallDirection::Forward;
-  }
+  virtual bool hasDirection(CallDirection direction) const { return true; }
+  /// Whether it computes gradients of a definition, with the tensors of `backwardSignature`, and
+  /// not by the entry that differentiation makes of it.
+  virtual bool derivesGradients() const { return false; }
   /// Whether it knows what the parts of a kernel cost.
   virtual bool hasProfile() const { return false; }
   /// Whether a call may say how many segments there are.

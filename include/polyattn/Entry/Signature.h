@@ -17,32 +17,12 @@
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "polyattn/Entry/CallSizes.h"
 #include "polyattn/Entry/HostTensor.h"
+#include "polyattn/Tensor/Role.h"
 #include "polyattn/Tensor/SizeName.h"
 #include "llvm/Support/JSON.h"
 #include <array>
 
 namespace polyattn {
-
-/// What an argument or a result is to the attention.
-enum class Role {
-  Query,       // [B, T, H, d], read on the query side (perhaps on the key side, too)
-  Key,         // [B, Tk, Hkv, d], reaches an attend as key
-  Value,       // [B, Tk, Hkv, d], reaches an attend as value only
-  Positional,  // [T, H, d], or [T, 1, d] for all heads; L rows where there is a first position
-  Weight,      // a matrix, perhaps per head
-  Vector,      // a vector, perhaps per head: a bias, a shift
-  Gain,        // a vector that multiplies or divides: around 1
-  Frequencies, // of a rotary embedding
-  Decay,       // log g
-  State,       // S or z
-  First,       // [B], the position of the first row
-  Slots,       // [B], the row of pools of states
-  Lengths,     // [B], how many positions count
-  Output,      // a result [B, T, H, dv]
-  Gradient,    // of a loss, in an argument or a result of the same shape
-  Saved,       // what a forward call gives and a backward one takes
-};
-llvm::StringRef nameOf(Role role);
 
 struct TensorSignature {
   std::string name;
@@ -50,8 +30,8 @@ struct TensorSignature {
   /// Numbers, or below zero a SizeName.
   llvm::SmallVector<int64_t, 4> dims;
   Role role = Role::Query;
-  /// The argument or result of the forward entry whose gradient this is, or the result that it has
-  /// saved; empty for others.
+  /// The argument or result of the attention whose gradient this is, or the result of the forward
+  /// entry that this is; empty for others.
   std::string gradientOf = {}, savedFrom = {};
   /// The argument in whose memory a result lives.
   std::optional<unsigned> argument = {};
@@ -103,10 +83,6 @@ struct Signature {
 /// Fails where names repeat or the spec leaves no consistent reading of the sizes.
 llvm::Expected<Signature> signatureOf(AttentionOp attention);
 
-/// What a call computes of an attention: its results, or gradients of a loss in its arguments.
-enum class CallDirection { Forward, Backward };
-llvm::StringRef nameOf(CallDirection direction);
-
 /// The signature of the gradients of an attention with the signature `forward`. Its arguments are
 /// those of the attention, then the loss's gradient `d_NAME` in each result; its results are the
 /// gradients `d_NAME` in the arguments that `wrt` names, or in all that have one where it is empty.
@@ -114,6 +90,11 @@ llvm::StringRef nameOf(CallDirection direction);
 /// or taken, or of whole numbers.
 llvm::Expected<Signature> backwardSignature(const Signature &forward,
                                             llvm::ArrayRef<std::string> wrt);
+
+/// The signature of an entry that differentiation has made of an attention with the signature
+/// `definition`. What both have has the same shapes and roles in it, also where the entry does not
+/// read it any more; gradients have the shapes of what they are taken in.
+llvm::Expected<Signature> derivedSignature(AttentionOp entry, const Signature &definition);
 
 /// Collects the sizes of a call from several sources and says who disagrees with whom.
 class SizeBinder {

@@ -21,6 +21,10 @@ struct JITOptions {
   std::string storage;
   /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
   bool invariant = false;
+  /// What calls compute: results, results and what gradients need, or gradients.
+  CallDirection direction = CallDirection::Forward;
+  /// The arguments whose gradients are wanted; all that have one where it is empty.
+  std::vector<std::string> wrt;
   CodegenOptions codegen;
   /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
   std::optional<std::string> cacheDirectory;
@@ -33,6 +37,16 @@ llvm::Expected<CompileOptions> compileOptionsOf(const JITOptions &options);
 /// Compiles one entry of a spec, or takes it from the cache: then nothing is parsed.
 llvm::Expected<std::unique_ptr<CompiledKernel>>
 compileKernel(llvm::StringRef text, llvm::StringRef fileName, const JITOptions &options = {});
+
+/// The two kernels of one attention: what `forward` gives beside the results, `backward` takes.
+struct TrainingKernel {
+  std::unique_ptr<CompiledKernel> forward, backward;
+};
+
+/// Compiles both entries of a training pair, or takes them from the cache; `direction` of the
+/// options does not count.
+llvm::Expected<TrainingKernel> compileTraining(llvm::StringRef text, llvm::StringRef fileName,
+                                               const JITOptions &options = {});
 
 /// Compiles one entry of a spec in a file as `compileKernel` does.
 llvm::Expected<std::unique_ptr<CompiledKernel>>

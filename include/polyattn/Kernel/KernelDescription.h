@@ -15,6 +15,7 @@
 
 #include "polyattn/Launch/LaunchPlan.h"
 #include "polyattn/Tensor/ElementType.h"
+#include "polyattn/Tensor/Role.h"
 #include "polyattn/Tensor/SizeName.h"
 #include "runtime/runtime.h"
 #include "llvm/Support/Error.h"
@@ -34,6 +35,10 @@ struct TensorDescription {
   std::vector<int64_t> sizes;
   /// The number of the argument in whose memory a result lives.
   std::optional<int64_t> argument = {};
+  Role role = Role::Query;
+  /// The argument or result of the attention whose gradient this is; the result of the forward entry
+  /// that this argument is. Empty for others.
+  std::string gradientOf = {}, savedFrom = {};
 };
 
 /// Which tensor says where calls begin in their sequences, and of what that is a multiple.
@@ -43,6 +48,7 @@ struct FirstDescription {
 
 struct KernelDescription {
   std::string entry;
+  CallDirection direction = CallDirection::Forward;
   /// Arguments in the spec's order, then results.
   std::vector<TensorDescription> tensors;
   /// How its functions are launched; without stages before it was lowered.

@@ -140,8 +140,10 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     return found == sets.end() ? sets.emplace_back() : *found;
   };
   for (Operation &op : attention.getBody().front()) {
-    if (isa<AttendBackwardOp, WeightGradientOp>(op))
-      return op.emitError("has no tile kernels yet");
+    if (isa<AttendBackwardOp>(op))
+      return op.emitError("gradients of this attend are not compiled yet");
+    if (isa<WeightGradientOp>(op))
+      return op.emitError("gradients of weights are not compiled yet");
     if (auto attend = dyn_cast<AttendOp>(op)) {
       // They are two numbers of a row, stored as they come, and no vector of a block.
       Value factors = attend.getRowFactors();

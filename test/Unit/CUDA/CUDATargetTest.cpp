@@ -83,7 +83,7 @@ protected:
 
   /// Compiles the kernels of the test for the emulator.
   void emulateLaunches(const GPUDescription &gpu) {
-    lowered.emplace(llvm::cantFail(parseForGPU(text, "linear.mlir", entry, "")));
+    lowered.emplace(llvm::cantFail(parseForGPU(text, "linear.mlir", {entry})));
     llvm::cantFail(lowerForGPU(*lowered, gpu, GPUPipelinePhase::Warp));
     auto add = [&](const std::string &name) {
       emulated[name] = llvm::cantFail(EmulatedKernel::compile(*lowered->module, name));
@@ -270,7 +270,7 @@ TEST_F(CUDATarget, SaysWhichLaunchFailed) {
 
 TEST_F(CUDATarget, ChecksTheTensorsOfALaunch) {
   auto device = llvm::cantFail(CUDADevice::open(-1, POLYATTN_FAKE_CUDA));
-  auto kernel = llvm::cantFail(GPUKernel::compile(text, "linear.mlir", "linear_bf16", "", device));
+  auto kernel = llvm::cantFail(GPUKernel::compile(text, "linear.mlir", {"linear_bf16"}, device));
   int64_t dense[] = {1, 70, 2, 64};
   std::vector<polyattn_tensor> tensors;
   for (uintptr_t address : {0x100000, 0x200000, 0x300000, 0x400000})

@@ -61,7 +61,7 @@ protected:
   }
   std::string compileForGPU(llvm::StringRef text, llvm::StringRef entry) {
     auto gpu = llvm::cantFail(findGPU("sm_90"));
-    auto module = parseForGPU(text, "spec.mlir", entry, "");
+    auto module = parseForGPU(text, "spec.mlir", {entry.str()});
     if (!module)
       return llvm::toString(module.takeError());
     if (llvm::Error error = lowerForGPU(*module, gpu, GPUPipelinePhase::Warp))

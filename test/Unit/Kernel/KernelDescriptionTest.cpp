@@ -107,7 +107,7 @@ TEST(KernelDescription, RefusesEarlierVersions) {
             "'based': a description of version 4, expected 5: compile it anew");
   remove(R"("version":4)", R"("segments":{},"split":{},"stages":[])");
   EXPECT_EQ(llvm::toString(parse(old).takeError()),
-            "'based': a description of version 4, expected 5: compile it anew");
+            "'based': a description of version 3, expected 5: compile it anew");
 }
 
 TEST(KernelDescription, BecomesTheRuntimesTables) {
@@ -144,7 +144,7 @@ TEST(KernelDescription, FirstPosition) {
   spoil(R"({"argument":"first","unit":64})", R"({"unit":64})");
   spoil(R"({"argument":"first","unit":64})", R"([])");
   spoil(R"("dtype":"i64")", R"("dtype":"f32")");
-  spoil(R"("dtype":"i64","name":"first","shape":["B"])",
-        R"("dtype":"i64","name":"first","shape":["T"])");
+  spoil(R"("dtype":"i64","name":"first","role":"query","shape":["B"])",
+        R"("dtype":"i64","name":"first","role":"query","shape":["T"])");
   spoil(R"("first_position")", R"("last_position")");
 }

@@ -1,0 +1,34 @@
+//===- Direction.h - the entries of a direction -----------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_PIPELINES_DIRECTION_H
+#define POLYATTN_PIPELINES_DIRECTION_H
+
+#include "mlir/Pass/PassManager.h"
+#include "polyattn/Tensor/Role.h"
+
+namespace polyattn {
+
+struct DirectionOptions {
+  CallDirection direction = CallDirection::Forward;
+  /// With Training: both entries of the pair, not its forward half alone.
+  bool pair = false;
+  /// The arguments whose gradients are wanted; all that have one where it is empty.
+  std::vector<std::string> wrt = {};
+};
+
+/// The passes that make the entries of a direction of a spec's attentions, before the pipeline of a
+/// target: gradients are those of simplified features, so that both entries have the features of
+/// the kernels, as attends in place of `attend_backward` where that can be. Forward there are none.
+void buildDirectionPipeline(mlir::OpPassManager &passes, const DirectionOptions &options);
+
+/// `--polyattn-direction-pipeline="direction=training|backward wrt=NAME,..."`; training means the
+/// pair.
+void registerDirectionPipeline();
+
+} // namespace polyattn
+
+#endif // POLYATTN_PIPELINES_DIRECTION_H

@@ -1,0 +1,51 @@
+//===- Role.h - what a tensor is to a call ----------------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TENSOR_ROLE_H
+#define POLYATTN_TENSOR_ROLE_H
+
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace polyattn {
+
+/// What an argument or a result is to the attention.
+enum class Role {
+  Query,       // [B, T, H, d], read on the query side (perhaps on the key side, too)
+  Key,         // [B, Tk, Hkv, d], reaches an attend as key
+  Value,       // [B, Tk, Hkv, d], reaches an attend as value only
+  Positional,  // [T, H, d], or [T, 1, d] for all heads; L rows where there is a first position
+  Weight,      // a matrix, perhaps per head
+  Vector,      // a vector, perhaps per head: a bias, a shift
+  Gain,        // a vector that multiplies or divides: around 1
+  Frequencies, // of a rotary embedding
+  Decay,       // log g
+  State,       // S or z
+  First,       // [B], the position of the first row
+  Slots,       // [B], the row of pools of states
+  Lengths,     // [B], how many positions count
+  Output,      // a result [B, T, H, dv]
+  Gradient,    // of a loss, in an argument or a result of the same shape
+  Saved,       // what a forward call gives and a backward one takes
+};
+llvm::StringRef nameOf(Role role);
+std::optional<Role> parseRole(llvm::StringRef name);
+
+/// What a call computes of an attention @NAME.
+enum class CallDirection {
+  Forward,  // its results: @NAME
+  Training, // its results, and what gradients need: @NAME__forward
+  Backward, // gradients of a loss in its arguments: @NAME__backward
+};
+/// `forward`, `training` or `backward`.
+llvm::StringRef nameOf(CallDirection direction);
+std::optional<CallDirection> parseDirection(llvm::StringRef name);
+/// What follows the attention's name in that of the entry: ``, `__forward` or `__backward`.
+llvm::StringRef suffixOf(CallDirection direction);
+
+} // namespace polyattn
+
+#endif // POLYATTN_TENSOR_ROLE_H

@@ -1,0 +1,50 @@
+//===- Direction.cpp - the entries of a direction -------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Pipelines/Direction.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "polyattn/Transforms/Passes.h"
+
+using namespace polyattn;
+
+void polyattn::buildDirectionPipeline(mlir::OpPassManager &passes,
+                                      const DirectionOptions &options) {
+  if (options.direction == CallDirection::Forward)
+    return;
+  passes.addPass(createInlineMaps());
+  passes.addPass(createSimplifyFeatures());
+  DifferentiateOptions differentiate;
+  differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
+  if (options.direction == CallDirection::Backward)
+    differentiate.only = "backward";
+  else if (!options.pair)
+    differentiate.only = "forward";
+  passes.addPass(createDifferentiate(differentiate));
+  passes.addPass(createExpandBackward());
+}
+
+namespace {
+struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
+  Option<CallDirection> direction{
+      *this, "direction", llvm::cl::desc("what calls compute"),
+      llvm::cl::init(CallDirection::Training),
+      llvm::cl::values(
+          clEnumValN(CallDirection::Forward, "forward", "results alone: nothing changes"),
+          clEnumValN(CallDirection::Training, "training", "@name__forward and @name__backward"),
+          clEnumValN(CallDirection::Backward, "backward", "@name__backward alone"))};
+  ListOption<std::string> wrt{*this, "wrt", llvm::cl::desc("arguments whose gradients are wanted")};
+};
+} // namespace
+
+void polyattn::registerDirectionPipeline() {
+  mlir::PassPipelineRegistration<TextOptions>(
+      "polyattn-direction-pipeline", "Make of attentions the entries of a direction",
+      [](mlir::OpPassManager &passes, const TextOptions &options) {
+        buildDirectionPipeline(passes, {options.direction, /*pair=*/true, {options.wrt.begin(), options.wrt.end()}});
+      });
+}
