@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 3
+#define POLYATTN_API_VERSION 4
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -57,13 +57,17 @@ typedef struct polyattn_compile_options {
   /* Since version 2: */
   const char *storage; /* what tensors hold, f32, bf16 or f16; null: what the spec says */
   int32_t invariant;   /* 1: cut no head into parts; see polyattn_kernel_run */
+  /* Since version 4: */
+  const char *direction; /* "forward", or null: results; "training": with what gradients need, the
+                            forward half of a pair; "backward": gradients, the other half */
+  const char *wrt;       /* "q,k": the arguments whose gradients are wanted; null: all */
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0}
+  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr}
 #else
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0}
+  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL}
 #endif
 
 /* One compiled entry. */
@@ -98,6 +102,15 @@ POLYATTN_EXPORT size_t polyattn_kernel_num_tensors(const polyattn_kernel *kernel
  * there is no such tensor. */
 POLYATTN_EXPORT int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t index,
                                            polyattn_tensor_info *info);
+/* What the tensor at `index` is to the attention: "query", "key", "value", "weight", ..., "output",
+ * "gradient", or "saved" for what the forward half of a pair gives and the other half takes. Empty
+ * where there is no such tensor; lives as long as the kernel. Since version 4. */
+POLYATTN_EXPORT const char *polyattn_kernel_tensor_role(const polyattn_kernel *kernel,
+                                                        size_t index);
+/* The name of the argument or result whose gradient that tensor is, or of the forward half's result
+ * that it takes. Empty for others; lives as long as the kernel. Since version 4. */
+POLYATTN_EXPORT const char *polyattn_kernel_tensor_origin(const polyattn_kernel *kernel,
+                                                          size_t index);
 /* Everything about the kernel as JSON; lives as long as the kernel. */
 POLYATTN_EXPORT const char *polyattn_kernel_json(const polyattn_kernel *kernel);
 
@@ -131,7 +144,7 @@ POLYATTN_EXPORT size_t polyattn_string_length(const polyattn_string *string);
 POLYATTN_EXPORT void polyattn_string_destroy(polyattn_string *string);
 
 /* What follows takes a spec as polyattn_compile_text does, with the same options. Without an entry
- * it is about all of the spec's; the target may be of another architecture; the cache is not
+ * it is about all of the spec's, and "training" means both halves of a pair; the target may be of another architecture; the cache is not
  * asked. Since version 3. */
 
 /* What is decided for the spec, and at what costs, in words for people: what polyattn-compile

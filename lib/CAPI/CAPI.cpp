@@ -74,6 +74,25 @@ int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t index,
   return 0;
 }
 
+/// The tensor at an index; null where there is none.
+static const TensorDescription *tensorAt(const polyattn_kernel *kernel, size_t index) {
+  if (index >= polyattn_kernel_num_tensors(kernel))
+    return nullptr;
+  return &kernel->code->getDescription().tensors[index];
+}
+
+const char *polyattn_kernel_tensor_role(const polyattn_kernel *kernel, size_t index) {
+  const TensorDescription *tensor = tensorAt(kernel, index);
+  return tensor ? nameOf(tensor->role).data() : "";
+}
+
+const char *polyattn_kernel_tensor_origin(const polyattn_kernel *kernel, size_t index) {
+  const TensorDescription *tensor = tensorAt(kernel, index);
+  if (!tensor)
+    return "";
+  return (tensor->gradientOf.empty() ? tensor->savedFrom : tensor->gradientOf).c_str();
+}
+
 const char *polyattn_kernel_json(const polyattn_kernel *kernel) {
   return kernel ? kernel->json.c_str() : "";
 }

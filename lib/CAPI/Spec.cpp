@@ -46,6 +46,7 @@ static llvm::Expected<Source> readSource(const char *text, size_t length, const 
   llvm::Expected<CompileOptions> options = compileOptionsOf(*read);
   if (!options)
     return options.takeError();
+  options->direction.pair = true;
   return Source{{text, length}, name ? name : "spec", std::move(*options)};
 }
 

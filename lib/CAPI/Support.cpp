@@ -52,6 +52,21 @@ llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *giv
     result.storage = given->storage;
   if (has(offsetof(polyattn_compile_options, invariant) + sizeof(int32_t)))
     result.invariant = given->invariant != 0;
+  if (has(offsetof(polyattn_compile_options, direction) + sizeof(char *)) && given->direction) {
+    std::optional<CallDirection> direction = parseDirection(given->direction);
+    if (!direction)
+      return llvm::createStringError("direction: expected forward, training or backward, got '" +
+                                     llvm::Twine(given->direction) + "'");
+    result.direction = *direction;
+  }
+  if (has(offsetof(polyattn_compile_options, wrt) + sizeof(char *)) && given->wrt) {
+    if (result.direction == CallDirection::Forward)
+      return llvm::createStringError("wrt: expected direction training or backward with it");
+    llvm::SmallVector<llvm::StringRef> names;
+    llvm::StringRef(given->wrt).split(names, ',');
+    for (llvm::StringRef name : names)
+      result.wrt.push_back(name.trim().str());
+  }
   return result;
 }
 

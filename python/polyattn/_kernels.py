@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _polyattn
-from ._specs import Spec, check_direction, python_lines_of, source_of
+from ._specs import Spec, python_lines_of, source_of
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ def compile(
     dtype: Any = None,
     direction: str = "forward",
     *,
+    wrt: Sequence[str] | None = None,
     invariant: bool = False,
     cache: Union[str, "os.PathLike[str]", None] = None,
 ) -> Kernel:
@@ -107,13 +109,16 @@ def compile(
     entry: which of the spec's attentions; may be left out where there is one.
     target: native, or x86-64, x86-64-v3, x86-64-v4.
     dtype: what sequences are stored in (f32, bf16, f16, or a dtype of NumPy's or torch's); the spec's if None.
-    direction: forward, the only one so far.
+    direction: forward, results alone; training, results and what gradients need; backward, gradients, from what a
+        training kernel of the same spec gives.
+    wrt: the arguments whose gradients are wanted; all that have one if None.
     invariant: a sequence's bits depend neither on its batch nor on threads.
     cache: a folder for compiled code; the user's if None, none if "".
     """
-    check_direction(direction)
     with python_lines_of(spec):
-        return Kernel(source_of(spec, entry, target, dtype, invariant=invariant, cache=cache))
+        return Kernel(
+            source_of(spec, entry, target, dtype, invariant=invariant, cache=cache, direction=direction, wrt=wrt)
+        )
 
 
 def reference(spec: Spec, entry: str | None = None, dtype: Any = None) -> Reference:

@@ -12,6 +12,8 @@ class Source:
         cache: str | None,
         storage: str | None,
         invariant: bool,
+        direction: str | None = None,
+        wrt: str | None = None,
     ) -> None: ...
     @property
     def text(self) -> str: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, Union, runtime_checkable
 
 from ._errors import CallError, SpecError
@@ -69,9 +69,13 @@ def storage_of(dtype: Any) -> str | None:
     return known
 
 
-def check_direction(direction: str) -> None:
-    if direction != "forward":
-        raise CallError(f"direction: expected forward, the only one so far, got {direction!r}")
+def check_direction(direction: str, wrt: Sequence[str] | None) -> None:
+    if direction not in ("forward", "training", "backward"):
+        raise CallError(f"direction: expected forward, training or backward, got {direction!r}")
+    if wrt is not None and direction == "forward":
+        raise CallError("wrt: expected direction training or backward with it")
+    if isinstance(wrt, str) or (wrt is not None and any("," in name for name in wrt)):
+        raise CallError(f"wrt: expected a list of names, got {wrt!r}")
 
 
 @contextlib.contextmanager
@@ -94,7 +98,10 @@ def source_of(
     *,
     invariant: bool = False,
     cache: Union[str, "os.PathLike[str]", None] = None,
+    direction: str = "forward",
+    wrt: Sequence[str] | None = None,
 ) -> Source:
+    check_direction(direction, wrt)
     text, name = read_spec(spec)
     return Source(
         _plain(text),
@@ -104,4 +111,6 @@ def source_of(
         None if cache is None else os.fspath(cache),
         storage_of(dtype),
         invariant,
+        direction,
+        None if wrt is None else ",".join(wrt),
     )

@@ -58,9 +58,11 @@ static void save(const Source &source, const std::string &directory, const std::
 static void makeSource(Source *place, std::string text, std::string name,
                        std::optional<std::string> entry, std::optional<std::string> target,
                        std::optional<std::string> cache, std::optional<std::string> storage,
-                       bool invariant) {
-  new (place) Source{std::move(text),  std::move(name),    std::move(entry), std::move(target),
-                     std::move(cache), std::move(storage), invariant};
+                       bool invariant, std::optional<std::string> direction,
+                       std::optional<std::string> wrt) {
+  new (place) Source{std::move(text),   std::move(name),      std::move(entry),
+                     std::move(target), std::move(cache),     std::move(storage),
+                     invariant,         std::move(direction), std::move(wrt)};
 }
 
 NB_MODULE(_polyattn, module) {
@@ -69,7 +71,8 @@ NB_MODULE(_polyattn, module) {
   module.def("api_version", &polyattn_api_version);
   nb::class_<Source>(module, "Source")
       .def("__init__", &makeSource, "text"_a, "name"_a, "entry"_a.none(), "target"_a.none(),
-           "cache"_a.none(), "storage"_a.none(), "invariant"_a)
+           "cache"_a.none(), "storage"_a.none(), "invariant"_a, "direction"_a.none() = nb::none(),
+           "wrt"_a.none() = nb::none())
       .def_ro("text", &Source::text)
       .def_ro("name", &Source::name);
   nb::class_<Program>(module, "Program")

@@ -25,6 +25,8 @@ polyattn_compile_options Source::options() const {
   options.cache_directory = text(cache);
   options.storage = text(storage);
   options.invariant = invariant;
+  options.direction = text(direction);
+  options.wrt = text(wrt);
   return options;
 }
 

@@ -20,6 +20,7 @@ struct Source {
   std::string text, name;
   std::optional<std::string> entry, target, cache, storage;
   bool invariant = false;
+  std::optional<std::string> direction = {}, wrt = {};
 
   /// Points into this.
   polyattn_compile_options options() const;

@@ -1,0 +1,62 @@
+"""Training pairs: what the forward half keeps, the backward half takes, and gradients are those of the oracle."""
+
+import numpy as np
+import pytest
+
+import polyattn
+from polyattn import CallError
+
+SPEC = """
+polyattn.attention @gated(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x8xf32>)
+    -> (gated_o: tensor<?x?x?x8xf32>) {
+  %x = read %q : tensor<?x?x?x8xf32> -> [8]
+  %y = read %k : tensor<?x?x?x8xf32> -> [8]
+  %z = read %v : tensor<?x?x?x8xf32> -> [8]
+  %o = attend query %x key %y value %z causal normalize <none> : [8], [8], [8]
+  %g = hadamard %o, %x : [8], [8]
+  return %g : [8]
+}
+"""
+
+
+def test_a_pair_gives_the_gradients():
+    random = np.random.default_rng(5)
+    q, k, v, direction, d_o = random.standard_normal((5, 2, 40, 3, 8)).astype("f4")
+    forward = polyattn.compile(SPEC, direction="training")
+    backward = polyattn.compile(SPEC, direction="backward", wrt=["q", "v"])
+    assert forward.entry == "gated__forward" and backward.entry == "gated__backward"
+    o, kept = forward(q, k, v)
+    d_q, d_v = backward(q, k, v, kept, d_gated_o=d_o)
+    oracle = polyattn.reference(SPEC)
+    assert np.abs(o - oracle(q, k, v)).max() <= 1e-5 * np.abs(o).max()
+    step = 1e-3
+    for gradient, arguments in ((d_q, lambda t: (q + t * direction, k, v)), (d_v, lambda t: (q, k, v + t * direction))):
+        more, less = (np.sum(d_o.astype("f8") * oracle(*(x.astype("f4") for x in arguments(t)))) for t in (step, -step))
+        slope = np.sum(gradient.astype("f8") * direction)
+        assert abs((more - less) / (2 * step) - slope) <= 1e-2 * abs(slope) + 1e-2
+
+
+def test_a_kernel_says_what_its_tensors_are():
+    backward = polyattn.compile(SPEC, direction="backward", wrt=["k"])
+    about = backward.describe()
+    assert about["direction"] == "backward"
+    tensors = {tensor["name"]: tensor for tensor in about["arguments"] + about["results"]}
+    assert tensors["output0"]["saved_from"] == "output0" and tensors["output0"]["role"] == "saved"
+    assert tensors["d_gated_o"]["gradient_of"] == "gated_o"
+    assert tensors["d_k"]["gradient_of"] == "k" and "d_q" not in tensors
+
+
+def test_a_pair_is_saved_as_one_library(tmp_path):
+    polyattn.compile(SPEC, direction="training").save(tmp_path, "pair")
+    header = (tmp_path / "pair.h").read_text()
+    assert "int polyattn_gated_forward(" in header and "int polyattn_gated_backward(" in header
+
+
+def test_tensors_of_another_forward_call_are_refused():
+    backward = polyattn.compile(SPEC, direction="backward")
+    q, k, v, kept = np.zeros((4, 1, 5, 2, 8), "f4")
+    other = np.zeros((1, 6, 2, 8), "f4")
+    with pytest.raises(CallError, match="argument 'output0': expected shape .* with T = 5 as in 'q'"):
+        backward(q, k, v, other, kept)
+    with pytest.raises(CallError, match="result 'd_k': expected memory of its own, got that of result 'd_q'"):
+        backward(q, k, v, kept, kept, out={"d_q": other[:, :5], "d_k": other[:, :5]})
