@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
 \*===----------------------------------------------------------------------===*/
-/* All that a call has beside the caller's tensors is allocated at once: descriptors, workspaces,
- * and the scratch of programs that keep it. An entry without workspaces needs none of it.
+/* A call has descriptors, workspaces, and the scratch of programs that keep it beside the caller's
+ * tensors. The descriptors of most calls fit the stack, and where a call is not cut its workspaces
+ * have no elements: short calls allocate nothing. An entry without workspaces needs none of it.
  *
  * Sums of several splits of a long sequence would take too much memory, so it is computed in
  * rounds: all stages for some positions, then all for the next ones. */
@@ -19,6 +20,9 @@
 
 /* The most bytes that the workspaces of one round may take. */
 #define MAX_ROUND_BYTES ((int64_t)8 << 20)
+
+/* Those of a dozen tensors and workspaces of a call that is not split. */
+#define DESCRIPTOR_BYTES_ON_STACK 4096
 
 /* The arguments of a kernel for one split. */
 typedef struct split_tensors {
@@ -125,11 +129,18 @@ static void cut(execution *all, int64_t start, int64_t length) {
   }
 }
 
+/* What a workspace needs of memory; the numbers of a launch lie in its split's description. */
+static int64_t stored_bytes(const execution *all, int64_t number) {
+  const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[number];
+  return rule->fill == POLYATTN_RT_FILL_LAUNCH ? 0
+                                               : polyattn_rt_workspace_bytes(rule, &all->launch);
+}
+
 /* The bytes of all workspaces together, or -1 where they overflow. */
 static int64_t workspace_bytes(const execution *all) {
   int64_t bytes = 0;
   for (int64_t i = 0; i < all->kernel->plan.num_workspaces; ++i) {
-    int64_t own = polyattn_rt_workspace_bytes(&all->kernel->plan.workspaces[i], &all->launch);
+    int64_t own = stored_bytes(all, i);
     if (own < 0 || __builtin_add_overflow(bytes, polyattn_rt_round_up(own), &bytes))
       return -1;
   }
@@ -165,8 +176,9 @@ static int64_t choose_length(execution *all, int64_t positions) {
   return length < positions ? length : positions;
 }
 
-/* The descriptors, whose number is known before a round's sizes are. */
-static char *allocate_descriptors(execution *all) {
+/* The descriptors, whose number is known before a round's sizes are. `memory` is to be freed, NULL
+ * where they fit `on_stack`. Returns whether there was memory. */
+static int place_descriptors(execution *all, char *on_stack, char **memory) {
   int64_t num_tensors = all->kernel->num_tensors, splits = all->launch.splits;
   int64_t num_workspaces = all->kernel->plan.num_workspaces;
   int64_t tensors = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(polyattn_rt_memref));
@@ -177,10 +189,11 @@ static char *allocate_descriptors(execution *all) {
   int64_t memrefs =
       polyattn_rt_round_up(splits * num_workspaces * (int64_t)sizeof(polyattn_rt_memref));
   int64_t data = polyattn_rt_round_up(num_workspaces * (int64_t)sizeof(char *));
-  char *memory = aligned_alloc(64, (size_t)(tensors + sizes + own + pointers + memrefs + data));
-  if (!memory)
-    return NULL;
-  char *next = memory;
+  int64_t bytes = tensors + sizes + own + pointers + memrefs + data;
+  *memory = bytes > DESCRIPTOR_BYTES_ON_STACK ? aligned_alloc(64, (size_t)bytes) : NULL;
+  char *next = *memory ? *memory : on_stack;
+  if (!*memory && bytes > DESCRIPTOR_BYTES_ON_STACK)
+    return 0;
   all->tensors = (polyattn_rt_memref *)next;
   all->sizes = (const int64_t **)(next += tensors);
   all->splits = (split_tensors *)(next += sizes);
@@ -199,27 +212,29 @@ static char *allocate_descriptors(execution *all) {
       mine->pointers[i] = &all->tensors[i];
   }
   all->launch.sizes = all->sizes;
-  return memory;
+  return 1;
 }
 
-/* Workspaces and kept scratch, for the round that is cut now, which is the largest. */
-static char *allocate_data(execution *all, int64_t *bytes) {
+/* Workspaces and kept scratch, for the round that is cut now, which is the largest. `memory` is to
+ * be freed, NULL where none of them has elements. Returns whether there was memory. */
+static int allocate_data(execution *all, char **memory, int64_t *bytes) {
+  *memory = NULL;
   int64_t scratch = kept_scratch(all), total = workspace_bytes(all);
   *bytes = INT64_MAX;
   if (scratch < 0 || total < 0 || __builtin_add_overflow(total, scratch, &total))
-    return NULL;
+    return 0;
   *bytes = total;
-  char *memory = aligned_alloc(64, total ? (size_t)total : 64), *next = memory;
-  if (!memory)
-    return NULL;
+  if (total > 0 && !(*memory = aligned_alloc(64, (size_t)total)))
+    return 0;
+  char *next = *memory;
   for (int64_t i = 0; i < all->kernel->plan.num_workspaces; ++i) {
-    const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[i];
-    int64_t own = polyattn_rt_workspace_bytes(rule, &all->launch);
+    int64_t own = stored_bytes(all, i);
     all->data[i] = own > 0 ? next : NULL;
-    next += polyattn_rt_round_up(own);
+    if (own > 0)
+      next += polyattn_rt_round_up(own);
   }
   all->scratch = next;
-  return memory;
+  return 1;
 }
 
 /* All stages of the positions from `start` on. */
@@ -248,15 +263,15 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
                                const polyattn_rt_memref *descriptors, int64_t positions,
                                const polyattn_rt_team *team, char *error, size_t error_size) {
   execution all = {.kernel = kernel, .team = team, .whole = descriptors, .launch = *launch};
-  char *memory = allocate_descriptors(&all);
-  if (!memory)
+  _Alignas(64) char on_stack[DESCRIPTOR_BYTES_ON_STACK];
+  char *memory, *data;
+  if (!place_descriptors(&all, on_stack, &memory))
     return complain(kernel, 0, error, error_size);
   int64_t length = choose_length(&all, positions), start = 0, bytes;
   /* Without splits the tensors stay as they are, whatever has positions. */
   int in_rounds = all.launch.splits > 1;
   cut(&all, 0, in_rounds ? length : -1);
-  char *data = allocate_data(&all, &bytes);
-  int status = data ? 0 : complain(kernel, bytes, error, error_size);
+  int status = allocate_data(&all, &data, &bytes) ? 0 : complain(kernel, bytes, error, error_size);
   /* Once even where there are no positions: the final state is then the initial one. */
   while (status == 0) {
     status = run_round(&all, start);
