@@ -123,8 +123,22 @@ bool polyattn::isStateTensor(Value value, ArrayRef<int64_t> sizes) {
          tensor.getShape().drop_front(2) == sizes;
 }
 
+bool polyattn::isStateOrColumn(Value value, ArrayRef<int64_t> sizes) {
+  return isStateTensor(value, sizes) ||
+         (sizes.back() == 1 && isStateTensor(value, sizes.drop_back()));
+}
+
+SmallVector<int64_t, 2> AttendOp::initialStateSizes() {
+  SmallVector<int64_t, 2> sizes = {getKey().getType().getWidth(), getValue().getType().getWidth()};
+  if (getInitialTransposed())
+    std::swap(sizes[0], sizes[1]);
+  return sizes;
+}
+
 static LogicalResult verifyStates(AttendOp op) {
   Value state = op.getInitialState(), normalizer = op.getInitialNormalizer();
+  if (op.getInitialTransposed() && !state)
+    return op.emitOpError("C8: there is no initial state to be transposed");
   if (!state && !normalizer && !op.getFinalState())
     return success();
   if (!op.isOrdered())
@@ -136,13 +150,13 @@ static LogicalResult verifyStates(AttendOp op) {
   if (!state)
     return success();
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
-  int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   if (width > AttendOp::kMaxStateWidth)
     return op.emitOpError("C9: a state of ") << width << " features is too large to hold; "
                                              << "this map has only the quadratic form";
-  if (!isStateTensor(state, {width, valueWidth}))
+  SmallVector<int64_t, 2> sizes = op.initialStateSizes();
+  if (!isStateOrColumn(state, sizes))
     return op.emitOpError("C8: expected an initial state tensor<?x?x")
-           << width << "x" << valueWidth << "xf32>, got " << state.getType();
+           << sizes[0] << "x" << sizes[1] << "xf32>, got " << state.getType();
   bool normalized = op.getNormalizer().hasDenominator();
   if (normalized != bool(normalizer))
     return op.emitOpError("C8: an initial normalizer is given where, and only where, there is a "

@@ -13,6 +13,8 @@ namespace polyattn {
 
 /// [?, ?, sizes...] of f32.
 bool isStateTensor(mlir::Value value, llvm::ArrayRef<int64_t> sizes);
+/// The same, or without the last size where that is 1.
+bool isStateOrColumn(mlir::Value value, llvm::ArrayRef<int64_t> sizes);
 
 /// The decay's mask and form, and its shape and numbers; errors begin with the constraints' names.
 template <typename Op>

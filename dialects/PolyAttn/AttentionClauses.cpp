@@ -61,14 +61,15 @@ LogicalResult polyattn::verifyClauses(AttentionOp op) {
   return success();
 }
 
-/// The initial state or normalizer that belongs to a final one; null where `value` is none.
+/// The initial state or normalizer that belongs to a final one; null where `value` is none, or the
+/// initial one its transpose.
 static Value initialOf(Value value) {
   auto attend = value.getDefiningOp<AttendOp>();
   if (!attend)
     return {};
   ResultRange states = attend.getFinalStates();
   auto it = llvm::find(states, value);
-  if (it == states.end())
+  if (it == states.end() || attend.getInitialTransposed())
     return {};
   return it == states.begin() ? attend.getInitialState() : attend.getInitialNormalizer();
 }

@@ -250,6 +250,14 @@ bool AttentionOp::isDecayOrState(BlockArgument argument) {
   });
 }
 
+/// Whether a tensor is a state of one column, without its last dimension.
+static bool isColumnOf(RankedTensorType column, Type state) {
+  auto tensor = dyn_cast<RankedTensorType>(state);
+  return tensor && tensor.getShape().back() == 1 &&
+         tensor.getShape().drop_back() == column.getShape() &&
+         tensor.getElementType() == column.getElementType();
+}
+
 static bool hasName(std::optional<ArrayAttr> names, StringRef name) {
   return names && llvm::is_contained(names->getAsValueRange<StringAttr>(), name);
 }
@@ -376,7 +384,7 @@ LogicalResult AttentionOp::verifyRegions() {
                << tensor.getElementType();
       if (!value.getDefiningOp<WeightGradientOp>())
         return emitOpError("C3: a result is a weight, but no gradient of one: ") << type;
-    } else if (value.getType() != type) {
+    } else if (value.getType() != type && !isColumnOf(tensor, value.getType())) {
       return emitOpError("C3: a result ") << type << " is given a " << value.getType();
     } else if (!isa_and_nonnull<AttendOp, AttendBackwardOp>(value.getDefiningOp())) {
       return emitOpError("C3: a result is neither a vector nor a final state: ") << type;

@@ -209,7 +209,10 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     (`block`) or h mod Hkv (`interleaved`). Without it they may not differ.
 
     `initial` gives S and z before position 0, `final_state` asks for them after the
-    last one, in the order in which the key's structure lists its features.
+    last one, in the order in which the key's structure lists its features. With `initial_transposed`
+    the initial state is given as its transpose [B, H, dv, D]: a state of features of keys is that of an
+    attend of their gradients, whose key is what was the value. A last dimension of 1 may be left out of a
+    state that is an argument or a result.
 
     `factors` asks for a last result, two numbers for each row that its gradient takes: by what N was
     multiplied to give o, and by how much the denominator follows Z, the same number or 0 where
@@ -224,8 +227,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         `signed_scores` says that the denominator may vanish or change its sign.
     C6: a decay needs an order, so not the full mask; it is a tensor or a list, not both.
     C7: a decay is f32 of shape [B, T, H] or [H]; factors are in (0, 1].
-    C8: a state is f32 of shape [B, H, D, dv], its normalizer part [B, H, D]; the latter is
-        given where, and only where, there is a normalizer.
+    C8: a state is f32 of shape [B, H, D, dv], or the transpose where `initial_transposed` says so, its
+        normalizer part [B, H, D]; the latter is given where, and only where, there is a normalizer.
     C9: a state is asked for only where D is small enough to hold one (at most 2^24
         features) and the scores are an inner product of features.
     C10: a state is not for the full mask: it is what the keys on one side of a query say.
@@ -249,8 +252,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
-    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$final_state,
-    UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
+    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$initial_transposed,
+    UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
   let results = (outs PolyAttn_FeatureType:$output,
                  Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
   let hasCustomAssemblyFormat = 1;
@@ -260,6 +263,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     static constexpr int64_t kMaxStateWidth = int64_t(1) << 24;
     double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
     bool hasDecay() { return getDecay() || getDecayFactors(); }
+    /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
+    ::llvm::SmallVector<int64_t, 2> initialStateSizes();
     /// The state and, with a normalizer, its part of it; none where they are not asked for.
     ::mlir::ResultRange getFinalStates() { return getOthers().drop_back(getFactors() ? 1 : 0); }
     /// The result of `factors`, a vector of two numbers; null without.

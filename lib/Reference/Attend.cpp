@@ -71,9 +71,11 @@ State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   if (!op.getInitialState() || !tensors.isContinued(batch))
     return state;
   int64_t slot = tensors.slot(batch);
+  // The last dimension may have been left out where it is 1.
+  ArrayRef<double> given = tensors[op.getInitialState()].row({slot, head}, width * valueWidth);
   for (int64_t f = 0; f < width; ++f) {
-    ArrayRef<double> row = tensors[op.getInitialState()].row({slot, head, f}, valueWidth);
-    state.sums[f].assign(row.begin(), row.end());
+    for (int64_t v = 0; v < valueWidth; ++v)
+      state.sums[f][v] = given[op.getInitialTransposed() ? v * width + f : f * valueWidth + v];
     if (op.getInitialNormalizer())
       state.normalizer[f] = tensors[op.getInitialNormalizer()].at({slot, head, f});
   }

@@ -110,7 +110,8 @@ FailureOr<std::vector<Array>> Evaluator::run() {
     }
     auto feature = dyn_cast<FeatureType>(value.getType());
     if (!feature) {
-      results.push_back(tensors[value]);
+      Array &result = results.emplace_back(tensors[value]);
+      result.shape.resize(resultType(results.size() - 1).getRank()); // a last 1 may be left out
       continue;
     }
     bool ofKeys = isOfKeys(value);

@@ -33,10 +33,20 @@ static bool isUsed(ResultRange gradients) {
   return llvm::any_of(gradients, [](Value gradient) { return !gradient.use_empty(); });
 }
 
+static bool hasStates(AttendBackwardOp op) {
+  return op.getInitialState() || op.getFinalGradient() || op.getFinalNormalizerGradient();
+}
+
+/// The gradients of so many features can be formed for a position.
+static constexpr int64_t kMaxFeatures = 8192;
+
 /// Whether the gradients are attends of the vectors that are there.
 static LogicalResult checkExpandable(AttendBackwardOp op) {
-  if (op.getInitialState() || op.getFinalGradient() || op.getFinalNormalizerGradient())
-    return op.emitOpError("has no gradients as attends where there are states");
+  int64_t width = op.getKey().getType().getWidth();
+  if (hasStates(op) && width > kMaxFeatures)
+    return op.emitOpError("has no gradients as attends where a state of ")
+           << width << " features is given or asked for: those of all features are formed, and the "
+           << "limit is " << kMaxFeatures;
   if (op.getDecay() && !op.getDecayGradient().use_empty())
     return op.emitOpError("has no gradient of a decay as an attend");
   for (Value vector : {op.getQuery(), op.getLocalQuery()})
@@ -56,18 +66,23 @@ struct Pairs {
   bool isLocal;
 };
 
+/// The states of an attend beside its vectors.
+struct States {
+  Value initial;
+  bool isTransposed = false;
+  bool wantsFinal = false;
+};
+
 /// The attends in place of one op.
 class Expansion {
 public:
   explicit Expansion(AttendBackwardOp op)
-      : op(op), builder(op), dN(op.getNumeratorGradient()), v(op.getValue()) {}
+      : op(op), builder(op), dN(op.getNumeratorGradient()), dZ(op.getDenominatorGradient()) {}
 
   void run() {
-    if (op.getDenominatorGradient()) {
-      Value one = ConstantOp::create(builder, op.getLoc(), APFloat(1.0), /*width=*/1);
-      dN = ConcatOp::create(builder, op.getLoc(), ValueRange{dN, op.getDenominatorGradient()});
-      v = ConcatOp::create(builder, op.getLoc(), ValueRange{v, one});
-    }
+    if (hasStates(op))
+      moveScaleToRows();
+    appendDenominator();
     Pairs pairs = {op.getQuery(),
                    op.getKey(),
                    op.getQueryLeaves(),
@@ -75,7 +90,7 @@ public:
                    op.getQueryLeafGradients(),
                    op.getKeyLeafGradients(),
                    /*isLocal=*/false};
-    if (hasFeaturesOfLeaves(op.getQuery().getType().getStructure()))
+    if (hasStates(op) || hasFeaturesOfLeaves(op.getQuery().getType().getStructure()))
       replaceByFeatures(pairs);
     else
       replaceByScores(pairs);
@@ -83,43 +98,94 @@ public:
       replaceByScores({op.getLocalQuery(), op.getLocalKey(), op.getLocalQueryLeaves(),
                        op.getLocalKeyLeaves(), op.getLocalQueryLeafGradients(),
                        op.getLocalKeyLeafGradients(), /*isLocal=*/true});
-    if (!op.getValueGradient().use_empty())
-      op.getValueGradient().replaceAllUsesWith(attend(op.getKey(), op.getQuery(), op.getLocalKey(),
-                                                      op.getLocalQuery(), op.getNumeratorGradient(),
-                                                      reversed(op.getMask())));
+    replaceValueAndState(op.getValueGradient(), op.getInitialStateGradient(), dN,
+                         op.getFinalGradient());
+    replaceValueAndState(Value(), op.getInitialNormalizerGradient(), dZ,
+                         op.getFinalNormalizerGradient());
     op.erase();
   }
 
 private:
-  Value attend(Value query, Value key, Value localQuery, Value localKey, Value value, Mask mask) {
+  /// States are not scaled, scores are: dN and dZ take the factor in place of the scores.
+  void moveScaleToRows() {
+    double factor = op.scoreScale();
+    dN = times(Value(), dN, factor);
+    dZ = dZ ? times(Value(), dZ, factor) : Value();
+    op.removeScoreScaleAttr();
+  }
+  void appendDenominator() {
+    rows = dN;
+    columns = op.getValue();
+    if (!dZ)
+      return;
+    one = ConstantOp::create(builder, op.getLoc(), APFloat(1.0), /*width=*/1);
+    rows = ConcatOp::create(builder, op.getLoc(), ValueRange{dN, dZ});
+    columns = ConcatOp::create(builder, op.getLoc(), ValueRange{columns, one});
+  }
+
+  AttendOp attend(Value query, Value key, Value localQuery, Value localKey, Value value, Mask mask,
+                  const States &states) {
     MLIRContext *context = op.getContext();
-    NormalizerAttr none = NormalizerAttr::getNone(context);
-    return AttendOp::create(builder, op.getLoc(), query, key, value, localQuery, localKey,
-                            op.getDecay(), /*initial_state=*/Value(),
-                            /*initial_normalizer=*/Value(), MaskAttr::get(context, mask), none,
-                            op.getScoreScaleAttr(), op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
-                            /*grouping=*/GroupingAttr(), op.getBlockAttr(),
-                            /*signed_scores=*/UnitAttr(), /*final_state=*/UnitAttr(),
-                            /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr())
-        .getOutput();
+    auto flag = [&](bool isSet) { return isSet ? UnitAttr::get(context) : UnitAttr(); };
+    return AttendOp::create(
+        builder, op.getLoc(), query, key, value, localQuery, localKey, op.getDecay(),
+        states.initial, /*initial_normalizer=*/Value(), MaskAttr::get(context, mask),
+        NormalizerAttr::getNone(context), op.getScoreScaleAttr(), op.getDecayFactorsAttr(),
+        op.getGateHeadsAttr(), /*grouping=*/GroupingAttr(), op.getBlockAttr(),
+        /*signed_scores=*/UnitAttr(), flag(states.initial && states.isTransposed),
+        flag(states.wantsFinal), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr());
   }
   /// Of some of the pairs: others have the score 0.
-  Value attend(const Pairs &pairs, Value query, Value key, Value value, Mask mask) {
+  Value attend(const Pairs &pairs, Value query, Value key, Value value, Mask mask,
+               const States &states = {}) {
     if (!op.getLocalQuery())
-      return attend(query, key, Value(), Value(), value, mask);
+      return attend(query, key, Value(), Value(), value, mask, states).getOutput();
     Value zero = ConstantOp::create(builder, op.getLoc(), APFloat(0.0), /*width=*/1);
-    return pairs.isLocal ? attend(zero, zero, query, key, value, mask)
-                         : attend(query, key, zero, zero, value, mask);
+    AttendOp some = pairs.isLocal ? attend(zero, zero, query, key, value, mask, states)
+                                  : attend(query, key, zero, zero, value, mask, states);
+    return some.getOutput();
   }
 
   /// Attends that give the gradients of all features, as many as the leaves have.
   void replaceByFeatures(const Pairs &pairs) {
     if (isUsed(pairs.ofQueryLeaves))
-      replaceLeaves(pairs.query, pairs.queryLeaves, pairs.ofQueryLeaves,
-                    attend(pairs, dN, v, pairs.key, op.getMask()));
+      replaceLeaves(
+          pairs.query, pairs.queryLeaves, pairs.ofQueryLeaves,
+          throughState(pairs, /*ofQuery=*/true, op.getInitialState(), op.getInitialNormalizer()));
     if (isUsed(pairs.ofKeyLeaves))
       replaceLeaves(pairs.key, pairs.keyLeaves, pairs.ofKeyLeaves,
-                    attend(pairs, v, dN, pairs.query, reversed(op.getMask())));
+                    throughState(pairs, /*ofQuery=*/false, op.getFinalGradient(),
+                                 op.getFinalNormalizerGradient()));
+  }
+  /// The gradient of all features of one side. What they meet in a state that is a tensor stands
+  /// there transposed, the rows of the denominator in a tensor of its own.
+  Value throughState(const Pairs &pairs, bool ofQuery, Value state, Value normalizer) {
+    auto attendOf = [&](Value row, Value column, Value initial) {
+      States states{initial, /*isTransposed=*/true};
+      return ofQuery ? attend(pairs, row, column, pairs.key, op.getMask(), states)
+                     : attend(pairs, column, row, pairs.query, reversed(op.getMask()), states);
+    };
+    if (!state && !normalizer)
+      return attendOf(rows, columns, Value());
+    Value gradient = attendOf(dN, op.getValue(), state);
+    if (!dZ)
+      return gradient;
+    return AddOp::create(builder, op.getLoc(), ValueRange{gradient, attendOf(dZ, one, normalizer)});
+  }
+
+  /// The gradient of what pairs add up, that with `row` as their weight, and of the state that it
+  /// began with: the one that the keys' sweep leaves. Nothing of what is null is asked for.
+  void replaceValueAndState(Value ofValue, Value ofState, Value row, Value finalGradient) {
+    bool wantsValue = ofValue && !ofValue.use_empty(), wantsState = ofState && !ofState.use_empty();
+    if (!wantsValue && !wantsState)
+      return;
+    States states{finalGradient, /*isTransposed=*/false, wantsState};
+    AttendOp sums = attend(op.getKey(), op.getQuery(), op.getLocalKey(), op.getLocalQuery(), row,
+                           reversed(op.getMask()), states);
+    if (wantsValue)
+      ofValue.replaceAllUsesWith(sums.getOutput());
+    if (wantsState)
+      ofState.replaceAllUsesWith(sums.getFinalStates()[0]);
   }
 
   /// Attends that give the gradient of a leaf, weighted by the slope of the score in that of the
@@ -131,13 +197,15 @@ private:
       return it == leaves.end() ? Value() : Value(results[it - leaves.begin()]);
     };
     for (const ScoreSlope &slope : scoreSlopes(builder, op.getLoc(), pairs.query, pairs.key)) {
-      Value rows = times(slope.slopeQuery, dN, slope.factor), columns = times(slope.slopeKey, v, 1);
+      Value weighted = times(slope.slopeQuery, rows, slope.factor);
+      Value partners = times(slope.slopeKey, columns, 1);
       Value ofQuery = result(pairs.queryLeaves, pairs.ofQueryLeaves, slope.query);
       Value ofKey = result(pairs.keyLeaves, pairs.ofKeyLeaves, slope.key);
       if (ofQuery && !ofQuery.use_empty())
-        terms[ofQuery].push_back(attend(pairs, rows, columns, slope.key, op.getMask()));
+        terms[ofQuery].push_back(attend(pairs, weighted, partners, slope.key, op.getMask()));
       if (ofKey && !ofKey.use_empty())
-        terms[ofKey].push_back(attend(pairs, columns, rows, slope.query, reversed(op.getMask())));
+        terms[ofKey].push_back(
+            attend(pairs, partners, weighted, slope.query, reversed(op.getMask())));
     }
     for (auto &[gradient, summands] : terms)
       gradient.replaceAllUsesWith(
@@ -175,7 +243,9 @@ private:
 
   AttendBackwardOp op;
   OpBuilder builder;
-  Value dN, v; // with those of the denominator
+  Value dN, dZ;        // of a row; dZ is null without a denominator
+  Value one;           // what dZ meets
+  Value rows, columns; // [dN, dZ] and [v, 1]
 };
 
 struct ExpandBackward : polyattn::impl::ExpandBackwardBase<ExpandBackward> {

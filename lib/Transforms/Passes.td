@@ -159,9 +159,15 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
         db = attend(query s_k (x) v~, key s_q (x) dN~, value a)    anticausal
 
     Local vectors give attends of their own, in which pairs of different blocks have the score 0, as
-    those of one block have it in the others. States, a decay whose gradient is asked for and the
-    magnitude of a score itself are errors. An expanded entry has as many heads and positions of keys as
-    of queries, whatever its grouping allowed: vectors of either side are queries and keys in it.
+    those of one block have it in the others.
+
+    With states the gradients are those of all features, of which there may be some thousands: rows of a
+    query meet its initial state, transposed, those of a key the gradient of the final one, and what a
+    sweep over the keys' queries leaves is the gradient of the initial state. A decay whose gradient is
+    asked for and the magnitude of a score itself are errors.
+
+    An expanded entry has as many heads and positions of keys as of queries, whatever its grouping
+    allowed: vectors of either side are queries and keys in it.
 
     Numeric contract: exact, up to rounding.
 

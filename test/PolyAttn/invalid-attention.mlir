@@ -983,3 +983,44 @@ polyattn.attention @lives_nowhere(%q: tensor<?x?x?x4xf32>)
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   return %a : [4]
 }
+
+// -----
+
+polyattn.attention @transposed(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>, %s: tensor<?x?x4x8xf32>)
+    -> (o: tensor<?x?x?x8xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
+  // expected-error@+1 {{C8: expected an initial state tensor<?x?x8x4xf32>}}
+  %o = attend query %a key %a value %c initial %s causal normalize <none> {initial_transposed}
+    : [4], [4], [8], tensor<?x?x4x8xf32>
+  return %o : [8]
+}
+
+// -----
+
+polyattn.attention @nothing_transposed(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: there is no initial state to be transposed}}
+  %o = attend query %a key %a value %a causal normalize <none> {initial_transposed} : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C3: a result 'tensor<?x?x4xf32>' is given a 'tensor<?x?x4x4xf32>'}}
+polyattn.attention @no_column(%q: tensor<?x?x?x4xf32>) -> (final: tensor<?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a causal normalize <none> {final_state} : [4], [4], [4]
+  return %o#1 : tensor<?x?x4x4xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C7: result "f" lives in argument "s", but is not the final state of the one attend whose initial state that is}}
+polyattn.attention @transposed_in_place(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a initial %s causal normalize <none>
+      {initial_transposed, final_state} : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}

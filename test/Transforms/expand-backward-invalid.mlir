@@ -11,13 +11,14 @@ polyattn.attention @decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
 
 // -----
 
-polyattn.attention @states(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
-    -> (d_q: tensor<?x?x?x4xf32>) {
-  %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error @+1 {{has no gradients as attends where there are states}}
-  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x initial %s causal
-    : [4], [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
-  return %b#0 : [4]
+polyattn.attention @wide_states(%q: tensor<?x?x?x128xf32>, %s: tensor<?x?x8256x128xf32>)
+    -> (d_q: tensor<?x?x?x128xf32>) {
+  %x = read %q : tensor<?x?x?x128xf32> -> [128]
+  %a = power %x {degree = 2, symmetric} : [128]
+  // expected-error @+1 {{has no gradients as attends where a state of 8256 features is given or asked for: those of all features are formed, and the limit is 8192}}
+  %b:4 = attend_backward query %a leaves (%x) key %a leaves (%x) value %x gradient %x initial %s causal
+    : sym 2 [128], [128], sym 2 [128], [128], [128], [128], tensor<?x?x8256x128xf32>
+  return %b#0 : [128]
 }
 
 // -----

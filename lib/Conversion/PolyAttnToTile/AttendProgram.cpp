@@ -120,7 +120,8 @@ StoredState AttendProgram::initialState() const {
   Value normalizer = op.getInitialNormalizer();
   return {context.frame.input(op.getInitialState()),
           normalizer ? context.frame.input(normalizer) : Value(),
-          {context.frame.stateRow(), stateHead()}};
+          {context.frame.stateRow(), stateHead()},
+          op.getInitialTransposed()};
 }
 
 /// The initial state, or zeros, and the segments that the sweep has behind it.

@@ -20,10 +20,21 @@ static SmallVector<Value> with(ArrayRef<Value> indices, ArrayRef<Value> others) 
   return all;
 }
 
+bool StoredState::isColumn() const {
+  return cast<MemRefType>(rows.getType()).getRank() == int64_t(at.size()) + 1;
+}
+
 Value StoredState::loadRows(TileBuilder &b, Value first, int64_t count, int64_t width) const {
-  return tile::LoadOp::create(b, b.tileType(count, width), rows, with(at, {first, b.index(0)}),
-                              Value(), /*row_dim=*/at.size(), /*col_dim=*/at.size() + 1,
-                              /*transposed=*/false);
+  int64_t dim = at.size();
+  auto load = [&](ArrayRef<Value> indices, int64_t rowDim, int64_t colDim) -> Value {
+    return tile::LoadOp::create(b, b.tileType(count, width), rows, with(at, indices), Value(),
+                                rowDim, colDim, isTransposed && colDim == dim + 1);
+  };
+  if (isColumn()) // [D] of one value, or, transposed, the values of the one feature
+    return isTransposed ? load(b.index(0), -1, dim) : load(first, dim, -1);
+  if (isTransposed)
+    return load({b.index(0), first}, dim, dim + 1);
+  return load({first, b.index(0)}, dim, dim + 1);
 }
 
 Value StoredState::loadNormalizer(TileBuilder &b, Value first, int64_t count) const {
@@ -32,8 +43,12 @@ Value StoredState::loadNormalizer(TileBuilder &b, Value first, int64_t count) co
 }
 
 void StoredState::storeRows(TileBuilder &b, Value tile, Value first) const {
-  tile::StoreOp::create(b, tile, rows, with(at, {first, b.index(0)}), Value(),
-                        /*row_dim=*/at.size(), /*col_dim=*/at.size() + 1);
+  assert(!isTransposed && "states are written as they are");
+  int64_t dim = at.size();
+  if (isColumn())
+    tile::StoreOp::create(b, tile, rows, with(at, first), Value(), dim, /*col_dim=*/-1);
+  else
+    tile::StoreOp::create(b, tile, rows, with(at, {first, b.index(0)}), Value(), dim, dim + 1);
 }
 
 void StoredState::storeNormalizer(TileBuilder &b, Value tile, Value first) const {
@@ -42,7 +57,7 @@ void StoredState::storeNormalizer(TileBuilder &b, Value tile, Value first) const
 }
 
 StoredState SegmentStates::of(Value segment) const {
-  return {states, normalizers, {segment, batch, head}};
+  return {states, normalizers, {segment, batch, head}, /*isTransposed=*/false};
 }
 
 Value SegmentStates::loadDecay(TileBuilder &b, Value segment) const {
@@ -187,9 +202,10 @@ void BlockState::storeBlocks(TileBuilder &b, const Destinations &destinations,
                              function_ref<Value(Value, int64_t)> normalizer) const {
   forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
     for (Value tensor : destinations.states)
-      StoredState{tensor, {}, destinations.at}.storeRows(b, rows(first, count), first);
+      StoredState{tensor, {}, destinations.at, false}.storeRows(b, rows(first, count), first);
     for (Value tensor : destinations.normalizers)
-      StoredState{{}, tensor, destinations.at}.storeNormalizer(b, normalizer(first, count), first);
+      StoredState{{}, tensor, destinations.at, false}.storeNormalizer(b, normalizer(first, count),
+                                                                      first);
     return TileBuilder::Values();
   });
 }

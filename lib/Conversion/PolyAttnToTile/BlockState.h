@@ -27,14 +27,18 @@ namespace polyattn {
 
 /// A state that lies in tensors.
 struct StoredState {
-  mlir::Value rows;                     // [..., D, dv]
+  mlir::Value rows;                     // [..., D, dv]; a last dimension of 1 may be left out
   mlir::Value normalizer;               // [..., D], null without one
   llvm::SmallVector<mlir::Value, 4> at; // indices of the other dimensions
+  bool isTransposed = false;            // rows are [..., dv, D]
 
   mlir::Value loadRows(TileBuilder &builder, mlir::Value first, int64_t count, int64_t width) const;
   mlir::Value loadNormalizer(TileBuilder &builder, mlir::Value first, int64_t count) const;
   void storeRows(TileBuilder &builder, mlir::Value tile, mlir::Value first) const;
   void storeNormalizer(TileBuilder &builder, mlir::Value tile, mlir::Value first) const;
+
+private:
+  bool isColumn() const;
 };
 
 /// What the positions of each segment but the last one of a sweep add to a state, starting from

@@ -28,20 +28,25 @@ struct Case {
   const char *others = ""; // the types of further operands
 };
 
-class Expanded : public testing::TestWithParam<Case> {};
-
-TEST_P(Expanded, AgreesWithTheOracle) {
-  const Case &c = GetParam();
+std::string textOf(const Case &c, const std::string &arguments = "",
+                   const std::string &results = "", const std::string &returned = "",
+                   const std::string &returnedTypes = "") {
   std::string sequence = "tensor<?x?x?x3xf32>", structure = c.structure;
-  std::string text =
-      "polyattn.attention @a(%q: " + sequence + ", %k: " + sequence +
-      ", %v: tensor<?x?x?x2xf32>) -> (o: tensor<?x?x?x2xf32>) {\n%x = read %q : " + sequence +
-      " -> [3]\n%y = read %k : " + sequence +
-      " -> [3]\n%one = constant {value = 1.5, width = 1}\n" + c.vectors +
-      "\n%c = read %v : tensor<?x?x?x2xf32> -> [2]\n"
-      "%o = attend query %a key %b value %c " +
-      c.attend + " : " + structure + ", " + structure + ", [2]" + c.others +
-      "\nreturn %o : [2]\n}\n";
+  bool states = !returned.empty();
+  return "polyattn.attention @a(%q: " + sequence + ", %k: " + sequence +
+         ", %v: tensor<?x?x?x2xf32>" + arguments + ") -> (o: tensor<?x?x?x2xf32>" + results +
+         ") {\n%x = read %q : " + sequence + " -> [3]\n%y = read %k : " + sequence +
+         " -> [3]\n%one = constant {value = 1.5, width = 1}\n" + c.vectors +
+         "\n%c = read %v : tensor<?x?x?x2xf32> -> [2]\n%o" +
+         (returned.size() > 6 ? ":3"
+          : states            ? ":2"
+                              : "") +
+         " = attend query %a key %b value %c " + c.attend + " : " + structure + ", " + structure +
+         ", [2]" + c.others + "\nreturn %o" + (states ? "#0, " : "") + returned + " : [2]" +
+         returnedTypes + "\n}\n";
+}
+
+void expectExpandedGradients(const std::string &text) {
   Derivation derivation;
   ASSERT_TRUE(derivation.parse(text)) << text;
   AttentionOp attention = derivation.attentions()[0];
@@ -53,10 +58,14 @@ TEST_P(Expanded, AgreesWithTheOracle) {
   }
 }
 
-const char *kPlain = "%e = exp %x : [3]\n%s = scale %x {factor = 2.0} : [3]\n"
+class Expanded : public testing::TestWithParam<Case> {};
+
+TEST_P(Expanded, AgreesWithTheOracle) { expectExpandedGradients(textOf(GetParam())); }
+
+const char *kPlain = "%e = exp %x : [3]\n%twice = scale %x {factor = 2.0} : [3]\n"
                      "%inner = concat %one, %x : [1], [3]\n%half = scale %inner {factor = 0.5}"
                      " : [1] + [3]\n"
-                     "%a = concat %e, %half, %s : [3], [1] + [3], [3]\n"
+                     "%a = concat %e, %half, %twice : [3], [1] + [3], [3]\n"
                      "%other = concat %one, %y : [1], [3]\n"
                      "%b = concat %y, %other, %y : [3], [1] + [3], [3]";
 const char *kPlainType = "[3] + ([1] + [3]) + [3]";
@@ -129,6 +138,68 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
 
 //===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+struct StateCase {
+  Case attend;
+  int width; // D
+  bool hasNormalizer;
+};
+
+class ExpandedStates : public testing::TestWithParam<StateCase> {};
+
+TEST_P(ExpandedStates, AgreeWithTheOracle) {
+  const StateCase &c = GetParam();
+  std::string features = std::to_string(c.width);
+  std::string state = "tensor<?x?x" + features + "x2xf32>", z = "tensor<?x?x" + features + "xf32>";
+  std::string arguments = ", %s: " + state, results = ", state: " + state, types = ", " + state;
+  if (c.hasNormalizer) {
+    arguments += ", %z: " + z;
+    results += ", norm: " + z;
+    types += ", " + z;
+  }
+  Case attend = c.attend;
+  std::string others = attend.others + types;
+  attend.others = others.c_str();
+  expectExpandedGradients(
+      textOf(attend, arguments, results, c.hasNormalizer ? "%o#1, %o#2" : "%o#1", types));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ExpandBackward, ExpandedStates,
+    testing::Values(
+        StateCase{{"plain", kPlain, "initial %s causal normalize <none> {final_state}", kPlainType},
+                  10,
+                  false},
+        StateCase{{"plain_sum", kPlain,
+                   "initial %s initial_normalizer %z causal normalize <sum, eps = 0.1>"
+                   " {signed_scores, final_state, score_scale = 0.3,"
+                   " decay_factors = array<f64: 0.5, 0.9>}",
+                   kPlainType},
+                  10,
+                  true},
+        StateCase{{"one_feature", "%a = sum %x : [3]\n%b = sum %y : [3]",
+                   "initial %s initial_normalizer %z causal normalize <sum, eps = 0.1>"
+                   " {signed_scores, final_state}",
+                   "[1]"},
+                  1,
+                  true},
+        StateCase{{"products", kBased,
+                   "initial %s initial_normalizer %z causal normalize <bias, bias = 3.0>"
+                   " {signed_scores, final_state}",
+                   kBasedType},
+                  10,
+                  true},
+        StateCase{{"local", kLocalBased,
+                   "local %lx, %ly initial %s causal normalize <none>"
+                   " {final_state, block = 3, score_scale = 0.5}",
+                   kBasedType, ", [3] x [3], [3] x [3]"},
+                  10,
+                  false}),
+    [](const testing::TestParamInfo<StateCase> &info) { return info.param.attend.name; });
+
+//===----------------------------------------------------------------------===//
 // The library of specs
 //===----------------------------------------------------------------------===//
 
@@ -137,7 +208,7 @@ class ExpandedSpecs : public testing::TestWithParam<std::string> {};
 /// What the pass gives a reason for leaving alone.
 bool canBeExpanded(AttentionOp attention) {
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp op) {
-    return !op.getNormalizer().needsRowMax() && !op.getDecay() && !op.getInitialState();
+    return !op.getNormalizer().needsRowMax() && !op.getDecay();
   });
 }
 
