@@ -86,6 +86,48 @@ def SimplifyFeatures : Pass<"polyattn-simplify-features", "::mlir::ModuleOp"> {
   }];
 }
 
+def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
+  let summary = "an attention becomes one that continues sequences in place";
+  let description = [{
+    `@name` becomes `@name__decode`: each attend begins with a state in a pool and leaves its final state
+    there. States that the entry has become pools; others are added as arguments `state` and
+    `state_normalizer`, with results `final` and `final_normalizer` that live in them. Further arguments
+    are `slots`, the rows of the pools, `first_position` where the entry has none, and `lengths`, how
+    many of a call's positions count. Tables of positions have any number of rows then.
+
+    Maps that are inlined and simplified before have the smaller states. What has no state that could be
+    continued is an error: masks that are not causal, local vectors, `eps_mode = row_max`, odd powers of
+    |score|, more than 2^24 features.
+
+    Numeric contract: exact.
+
+    ```mlir
+    polyattn.attention @linear(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>)
+        -> (o: tensor<?x?x?x8xf32>) {
+      %x = read %q : tensor<?x?x?x4xf32> -> [4]
+      %y = read %k : tensor<?x?x?x4xf32> -> [4]
+      %z = read %v : tensor<?x?x?x8xf32> -> [8]
+      %o = attend query %x key %y value %z causal normalize <none> : [4], [4], [8]
+      return %o : [8]
+    }
+    ```
+    becomes
+    ```mlir
+    polyattn.attention @linear__decode(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
+        %state: tensor<?x?x4x8xf32>, %slots: tensor<?xi32>, %first_position: tensor<?xi64>, %lengths: tensor<?xi32>)
+        -> (o: tensor<?x?x?x8xf32>, final: tensor<?x?x4x8xf32> in %state)
+        first_position %first_position slots %slots lengths %lengths {
+      %x = read %q : tensor<?x?x?x4xf32> -> [4]
+      %y = read %k : tensor<?x?x?x4xf32> -> [4]
+      %z = read %v : tensor<?x?x?x8xf32> -> [8]
+      %o:2 = attend query %x key %y value %z initial %state causal normalize <none> {final_state}
+        : [4], [4], [8], tensor<?x?x4x8xf32>
+      return %o#0, %o#1 : [8], tensor<?x?x4x8xf32>
+    }
+    ```
+  }];
+}
+
 def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
   let summary = "an attention becomes its forward and its backward direction";
   let description = [{
