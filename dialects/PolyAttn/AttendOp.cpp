@@ -194,10 +194,12 @@ LogicalResult AttendOp::verify() {
           "C2: a local kernel needs the mask causal or anticausal, and a block, which "
           "is part of its meaning");
   }
-  bool hasFactors = getNormalizer().hasDenominator() || getNormalizer().isMean();
-  if (getFactors() && (!hasFactors || getNormalizer().needsRowMax()))
+  bool divides = getNormalizer().hasDenominator() || getNormalizer().isMean();
+  if (getFactors() && (!divides || getNormalizer().needsRowMax()))
     return emitOpError("C15: rows that are divided by nothing have no factors, and what follows "
                        "the row's largest score has more than two");
+  if (getOfKeys() && (divides || getInitialState() || getFinalState()))
+    return emitOpError("C16: a sum over query heads has `normalize <none>` and no states");
   if (failed(verifyDecay(*this, "C6", "C7")))
     return failure();
   return verifyStates(*this);

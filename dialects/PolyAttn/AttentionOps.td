@@ -218,6 +218,11 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     multiplied to give o, and by how much the denominator follows Z, the same number or 0 where
     `min_denom` holds.
 
+    `of_keys` swaps the sides: `query` is then a vector of keys, with their positions and heads, `key` and
+    `value` are vectors of queries, and the row of a key head is the sum over the query heads that it serves.
+    So gradients of keys are said where the numbers of heads differ. The head of a decay is that of the
+    pair, whatever its sides are called.
+
     C1: query and key have equal structures.
     C2: local vectors come as a pair of equal structures, with a block and without the full mask.
     C3: a block is positive.
@@ -240,6 +245,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         other op takes them, nor a value or a result.
     C15: `factors` are asked for only where a row is divided by something, and not with
         `eps_mode = row_max`.
+    C16: `of_keys` has `normalize <none>`, without a mean, and no states.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -253,7 +259,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
     OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$initial_transposed,
-    UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
+    UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule,
+    UnitAttr:$of_keys);
   let results = (outs PolyAttn_FeatureType:$output,
                  Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
   let hasCustomAssemblyFormat = 1;

@@ -31,8 +31,12 @@ bool polyattn::isOfKeys(Value vector) {
     Operation *op = value.getDefiningOp();
     if (!op || !seen.insert(value).second)
       continue;
-    if (isa<AttendOp>(op))
-      return false;
+    if (auto attend = dyn_cast<AttendOp>(op)) {
+      if (!attend.getOfKeys())
+        return false;
+      ofKeys = true;
+      continue;
+    }
     if (auto backward = dyn_cast<AttendBackwardOp>(op)) {
       if (!backward.isOfKeys(value))
         return false;

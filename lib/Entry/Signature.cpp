@@ -124,12 +124,12 @@ private:
     attends.push_back(attend);
     samePositions |= attend.isOrdered();
     sameHeads |= !attend.getGrouping();
-    bool perQueryHead = attend.getGateHeads() == GateHeads::Q;
+    bool perQueryHead = attend.getGateHeads() == GateHeads::Q, ofKeys = attend.getOfKeys();
     for (Value value : {attend.getQuery(), attend.getLocalQuery()})
-      markSide(value, Side::Query);
+      markSide(value, ofKeys ? Side::Key : Side::Query);
     for (Value value : {attend.getKey(), attend.getLocalKey()})
-      markSide(value, Side::Key);
-    markSide(attend.getValue(), Side::Value);
+      markSide(value, ofKeys ? Side::Query : Side::Key);
+    markSide(attend.getValue(), ofKeys ? Side::Query : Side::Value);
     for (Value value :
          {attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer()}) {
       if (!value)
@@ -192,10 +192,11 @@ private:
       sameHeads |= !isTensor && ofKeys != wantsKeys;
       return;
     }
-    if (isa<AttendOp>(op)) {
-      // What an attend gives has the positions and heads of its queries.
-      samePositions |= side != Side::Query;
-      sameHeads |= side != Side::Query;
+    if (auto attend = dyn_cast<AttendOp>(op)) {
+      // What an attend gives has the positions and heads of its rows.
+      bool wantsKeys = side != Side::Query, ofKeys = attend.getOfKeys();
+      samePositions |= ofKeys != wantsKeys;
+      sameHeads |= ofKeys != wantsKeys;
       return;
     }
     for (Value operand : op->getOperands())

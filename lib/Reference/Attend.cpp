@@ -22,10 +22,21 @@ template <typename Op> int64_t Evaluator::gateHeadOf(Op op, int64_t head) const 
   return op.getGateHeads() == GateHeads::Q ? head : kvHeadOf(op, head);
 }
 
+static bool hasRowsOfKeys(AttendOp op) { return op.getOfKeys(); }
+static bool hasRowsOfKeys(AttendBackwardOp) { return false; }
+
+template <typename Op> int64_t Evaluator::rowsOf(Op op) const {
+  return hasRowsOfKeys(op) ? sizes.keys : sizes.queries;
+}
+
+template <typename Op> int64_t Evaluator::columnsOf(Op op) const {
+  return hasRowsOfKeys(op) ? sizes.queries : sizes.keys;
+}
+
 template <typename Op> std::vector<double> Evaluator::gates(Op op, int64_t batch, int64_t head) {
-  int64_t gate = gateHeadOf(op, head);
-  std::vector<double> result(sizes.keys, 0.0);
-  for (int64_t i = 0; i < sizes.keys && op.hasDecay(); ++i) {
+  int64_t gate = gateHeadOf(op, head), columns = columnsOf(op);
+  std::vector<double> result(columns, 0.0);
+  for (int64_t i = 0; i < columns && op.hasDecay(); ++i) {
     if (op.getDecayFactors()) {
       result[i] = std::log((*op.getDecayFactors())[gate]);
     } else {
@@ -36,18 +47,29 @@ template <typename Op> std::vector<double> Evaluator::gates(Op op, int64_t batch
   return result;
 }
 
+/// Only rows of queries are selected.
+template <typename Op> std::vector<int64_t> Evaluator::selectedRows(Op op) const {
+  if (!hasRowsOfKeys(op))
+    return rows;
+  std::vector<int64_t> all(rowsOf(op));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 template <typename Op> HeadVectors Evaluator::gather(Op op, int64_t batch, int64_t head) {
   HeadVectors vectors;
-  int64_t kvHead = kvHeadOf(op, head);
-  vectors.query.resize(sizes.queries);
-  vectors.localQuery.resize(op.getLocalQuery() ? sizes.queries : 0);
-  for (int64_t i : rows) {
-    vectors.query[i] = at(op.getQuery(), {batch, i, head});
+  int64_t rowHead = head, columnHead = kvHeadOf(op, head);
+  if (hasRowsOfKeys(op))
+    std::swap(rowHead, columnHead);
+  vectors.query.resize(rowsOf(op));
+  vectors.localQuery.resize(op.getLocalQuery() ? rowsOf(op) : 0);
+  for (int64_t i : selectedRows(op)) {
+    vectors.query[i] = at(op.getQuery(), {batch, i, rowHead});
     if (op.getLocalQuery())
-      vectors.localQuery[i] = at(op.getLocalQuery(), {batch, i, head});
+      vectors.localQuery[i] = at(op.getLocalQuery(), {batch, i, rowHead});
   }
-  for (int64_t j = 0; j < sizes.keys; ++j) {
-    Site site{batch, j, kvHead};
+  for (int64_t j = 0; j < columnsOf(op); ++j) {
+    Site site{batch, j, columnHead};
     vectors.key.push_back(at(op.getKey(), site));
     vectors.value.push_back(expand(at(op.getValue(), site)));
     if (op.getLocalKey())
@@ -96,7 +118,7 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
   row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
   bool anticausal = op.getMask() == Mask::Anticausal;
   int64_t first = anticausal ? i : 0;
-  int64_t last = op.getMask() == Mask::Causal ? i : sizes.keys - 1;
+  int64_t last = op.getMask() == Mask::Causal ? i : columnsOf(op) - 1;
   std::vector<double> decays = anticausal ? vectors.decaysFrom(i) : vectors.decaysTo(last);
   for (int64_t j = first; j <= last; ++j) {
     // A call begins at a multiple of the block.
@@ -116,16 +138,16 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
   bool causal = op.getMask() == Mask::Causal;
   size_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   if (!causal)
-    for (int64_t j = 0; j < sizes.keys; ++j)
+    for (int64_t j = 0; j < columnsOf(op); ++j)
       state.add(expand(vectors.key[j]), vectors.value[j], terms);
   State blockStart = state;
   int64_t block = 0; // where the local block began
-  for (int64_t i = 0; i < sizes.queries; ++i) {
+  for (int64_t i = 0; i < rowsOf(op); ++i) {
     Row row;
     row.numerator.assign(valueWidth, 0.0);
     std::vector<double> query = expand(vectors.query[i]);
     if (!causal) {
-      row.count = sizes.keys;
+      row.count = columnsOf(op);
       state.read(query, op.scoreScale(), row, terms);
       rows.push_back(std::move(row));
       continue;
@@ -186,9 +208,10 @@ int64_t Evaluator::keysBefore(AttendOp op, int64_t batch) const {
   return op.getMask() == Mask::Causal ? tensors.firstPosition(batch) : 0;
 }
 
+/// Rows of keys are sums over the heads for which this is called.
 void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &computedRows) {
   Array &output = tensors.computed[op.getOutput()];
-  for (auto [i, row] : llvm::zip(rows, computedRows)) {
+  for (auto [i, row] : llvm::zip(selectedRows(op), computedRows)) {
     int64_t keys = keysBefore(op, batch) + row.count;
     double factor = normalizingFactor(op.getNormalizer(), row.denominator, row.largest, keys);
     if (op.getFactors()) {
@@ -199,7 +222,7 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
       factors.at({batch, i, head, 1}) = follows ? factor : 0;
     }
     for (auto [v, x] : llvm::enumerate(row.numerator))
-      output.at({batch, i, head, int64_t(v)}) = x * factor;
+      output.at({batch, i, head, int64_t(v)}) += x * factor;
   }
 }
 
@@ -240,7 +263,9 @@ LogicalResult Evaluator::attend(AttendOp op) {
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   bool statePerQuery = op.getGateHeads() == GateHeads::Q;
   int64_t stateHeads = statePerQuery ? sizes.heads : sizes.kvHeads;
-  tensors.computed[op.getOutput()] = Array({sizes.batch, sizes.queries, sizes.heads, valueWidth});
+  bool ofKeys = op.getOfKeys();
+  tensors.computed[op.getOutput()] =
+      Array({sizes.batch, rowsOf(op), ofKeys ? sizes.kvHeads : sizes.heads, valueWidth});
   if (op.getFactors())
     tensors.computed[op.getRowFactors()] = Array({sizes.batch, sizes.queries, sizes.heads, 2});
   if (op.getFinalState()) {
@@ -268,9 +293,9 @@ LogicalResult Evaluator::attend(AttendOp op) {
     else if (reading == Reading::Recurrent)
       recurrentRows(op, vectors, initial, results);
     else
-      for (int64_t i : rows)
+      for (int64_t i : selectedRows(op))
         results.push_back(scoreRow(op, vectors, op.getInitialState() ? &initial : nullptr, i));
-    store(op, b, h, results);
+    store(op, b, ofKeys ? kvHeadOf(op, h) : h, results);
     if (op.getFinalState())
       storeFinalState(op, vectors, initial, b, stateHead);
   }

@@ -129,7 +129,8 @@ FailureOr<std::vector<Array>> Evaluator::run() {
 bool polyattn::canSelect(AttentionOp attention) {
   // Gradients are sums over all rows and heads.
   for (Operation &op : attention.getBody().front())
-    if (isa<AttendBackwardOp, WeightGradientOp>(op))
+    if (auto attend = dyn_cast<AttendOp>(op);
+        (attend && attend.getOfKeys()) || isa<AttendBackwardOp, WeightGradientOp>(op))
       return false;
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
     // Whatever an attend's output leads to, it must not be another attend.

@@ -129,6 +129,10 @@ public:
   /// The head of keys that serves a query head, and that of its decay and its state.
   template <typename Op> int64_t kvHeadOf(Op op, int64_t head) const;
   template <typename Op> int64_t gateHeadOf(Op op, int64_t head) const;
+  /// The positions of an attend's rows, and of what they sum over.
+  template <typename Op> int64_t rowsOf(Op op) const;
+  template <typename Op> int64_t columnsOf(Op op) const;
+  template <typename Op> std::vector<int64_t> selectedRows(Op op) const;
   State initialState(AttendOp op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
   /// The keys before a causal call's first one, which count in a mean.

@@ -237,6 +237,10 @@ LogicalResult checkDifferentiable(AttentionOp attention) {
     if (attend && attend.getNormalizer().needsRowMax())
       return op.emitError("a normalizer with `eps_mode = row_max` has no gradient: the row's "
                           "largest score is not differentiated");
+    if (attend && attend.getOfKeys())
+      return op.emitError(
+          "an attend of keys has no gradient: it is what gradients are made of, and "
+          "there are no second derivatives");
     if (attend && attend.getMask() == Mask::Anticausal)
       return op.emitError("an anticausal attend has no gradient: it is what gradients are made of, "
                           "and there are no second derivatives");

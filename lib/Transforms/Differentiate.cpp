@@ -27,6 +27,10 @@ static LogicalResult checkOp(Operation &op) {
                                 "row is not known from its sums");
     if (attend.getFactors())
       return attend.emitOpError("keeps factors for a gradient already");
+    if (attend.getOfKeys())
+      return attend.emitOpError(
+          "has rows of keys, which gradients have: second derivatives are not "
+          "supported");
     if (attend.getMask() != Mask::Causal && attend.getMask() != Mask::Full)
       return attend.emitOpError("has no gradient with this mask: second derivatives are not "
                                 "supported");

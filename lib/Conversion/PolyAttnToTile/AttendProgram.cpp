@@ -37,7 +37,7 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const Progra
 }
 
 Value AttendProgram::stateHead() const {
-  return op.getGateHeads() == GateHeads::Q ? context.frame.head : context.frame.kvHead;
+  return context.frame.headOf(/*queries=*/op.getGateHeads() == GateHeads::Q);
 }
 
 VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value valid) const {

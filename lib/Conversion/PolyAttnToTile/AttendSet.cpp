@@ -116,6 +116,7 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
     tensors.types.push_back(type);
   tensors.interleaved = first().getGrouping() == Grouping::Interleaved;
   tensors.sameHeads = sameHeads;
+  tensors.rowsOfKeys = ofKeys();
   if (BlockArgument position = attention.getFirstPositionArgument())
     tensors.firstPosition = position.getArgNumber();
   if (BlockArgument slots = attention.getSlotsArgument())
@@ -135,8 +136,8 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   if (!signature)
     return attention.emitError(llvm::toString(signature.takeError()));
   std::vector<AttendSet> sets;
-  auto setOf = [&](Mask mask) -> AttendSet & {
-    auto found = llvm::find_if(sets, [&](const AttendSet &set) { return set.mask() == mask; });
+  auto setOf = [&](AttendOp attend) -> AttendSet & {
+    auto found = llvm::find_if(sets, [&](const AttendSet &set) { return set.contains(attend); });
     return found == sets.end() ? sets.emplace_back() : *found;
   };
   for (Operation &op : attention.getBody().front()) {
@@ -150,22 +151,23 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
       if (factors &&
           !llvm::all_of(factors.getUsers(), [](Operation *user) { return isa<ReturnOp>(user); }))
         return attend.emitError("tile kernels can only return a row's factors");
-      setOf(attend.getMask()).attends.push_back(attend);
+      setOf(attend).attends.push_back(attend);
     }
   }
   if (sets.empty())
     return attention.emitError("there is no `attend` in this attention");
   for (Value result : sets[0].returned()) {
-    std::optional<Mask> mask;
+    const AttendSet *computing = nullptr;
     for (AttendOp attend : nearestAttends(result)) {
-      if (mask && attend.getMask() != mask)
+      const AttendSet &own = setOf(attend);
+      if (computing && computing != &own)
         return attend.emitError(
-            "a result is computed from attends of different masks: the programs "
+            "a result is computed from attends of different masks or sides: the programs "
             "of one have not computed it when those of the other end");
-      mask = attend.getMask();
+      computing = &own;
     }
     for (AttendSet &set : sets)
-      set.computes.push_back(set.mask() == mask.value_or(sets[0].mask()));
+      set.computes.push_back(&set == (computing ? computing : &sets[0]));
   }
   if (attention.getResultIn() && sets.size() > 1)
     return attention.emitError("states that live in arguments have no tile kernels where attends "

@@ -12,8 +12,8 @@
 
 namespace polyattn {
 
-/// The attends of an attention that have one mask: a program goes over the positions once, for all
-/// of them.
+/// The attends of an attention that have one mask, and rows of one side: a program goes over the
+/// positions once, for all of them.
 struct AttendSet {
   llvm::SmallVector<AttendOp> attends;
   llvm::SmallVector<Schedule> schedules; // one for each
@@ -22,11 +22,16 @@ struct AttendSet {
   /// Which of the attention's results are computed from them, or from no attend at all.
   llvm::SmallVector<bool> computes;
 
-  /// A set for each mask, in the order in which masks come first. Fails with a diagnostic where
-  /// tile kernels cannot compute this attention.
+  /// A set for each mask and side, in the order in which they come first. Fails with a diagnostic
+  /// where tile kernels cannot compute this attention.
   static mlir::FailureOr<std::vector<AttendSet>> allOf(AttentionOp attention);
 
   Mask mask() const { return first().getMask(); }
+  /// Rows are those of keys, and sums over groups of query heads (GroupSums.cpp).
+  bool ofKeys() const { return first().getOfKeys(); }
+  bool contains(AttendOp attend) const {
+    return attend.getMask() == mask() && attend.getOfKeys() == ofKeys();
+  }
   /// Some state belongs to a query head.
   bool hasStatePerQuery() const;
   /// Calls of at most so many positions are one block, for all attends.
@@ -35,6 +40,9 @@ struct AttendSet {
   int64_t block() const;
   /// The least number of positions for which all have their state; 0 where they always have.
   int64_t quadraticBelow() const;
+  /// The workspace of programs that share rows of keys, and its numbers for each row.
+  std::string groupWorkspace() const;
+  int64_t groupColumns() const;
   /// What the attention returns.
   mlir::OperandRange returned() const;
 

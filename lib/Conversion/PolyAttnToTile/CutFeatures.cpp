@@ -62,12 +62,13 @@ void KernelBuilder::combine() {
 void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                               const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
+  Value head = frame.headOf(/*queries=*/true);
   int64_t column = 0;
   auto store = [&](Value tile) {
     int64_t width = b.typeOf(tile).getColumns();
     tile::StoreOp::create(b, tile, frame.workspace(0),
-                          ValueRange{frame.batch, span.position, frame.head, b.index(column)},
-                          span.valid, /*row_dim=*/1, /*col_dim=*/width == 1 ? -1 : 3);
+                          ValueRange{frame.batch, span.position, head, b.index(column)}, span.valid,
+                          /*row_dim=*/1, /*col_dim=*/width == 1 ? -1 : 3);
     column += width;
   };
   for (const Accumulators &sum : accumulators) {
@@ -78,24 +79,27 @@ void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> accumulator
 }
 
 /// The sums of what all parts have stored for a block.
-SmallVector<Accumulators> KernelProgram::addParts(TileBuilder &b, Value parts,
-                                                  const BlockSpan &span) {
-  const KernelFrame &frame = context.frame;
+SmallVector<Accumulators>
+KernelProgram::addParts(TileBuilder &b, Value count, const BlockSpan &span,
+                        function_ref<SmallVector<Value>(Value)> indicesOf) {
   SmallVector<Value> zeros;
   for (AttendProgram &program : programs) {
     zeros.push_back(b.constant(context.block, program.getValueWidth(), 0));
     if (program.normalized())
       zeros.push_back(b.constant(context.block, 1, 0));
   }
-  auto totals = b.loop(b.index(0), parts, b.index(1), zeros, [&](Value part, ValueRange in) {
+  auto totals = b.loop(b.index(0), count, b.index(1), zeros, [&](Value part, ValueRange in) {
     TileBuilder::Values out;
-    int64_t column = 0;
+    SmallVector<Value> indices = indicesOf(part);
+    int64_t columnDim = indices.size(), column = 0;
     for (Value sum : in) {
       int64_t width = b.typeOf(sum).getColumns();
-      Value tile = tile::LoadOp::create(
-          b, b.typeOf(sum), frame.workspace(0),
-          ValueRange{part, frame.batch, span.position, frame.head, b.index(column)}, span.valid,
-          /*row_dim=*/2, /*col_dim=*/width == 1 ? -1 : 4, /*transposed=*/false);
+      SmallVector<Value> at = indices;
+      at.push_back(b.index(column));
+      Value tile =
+          tile::LoadOp::create(b, b.typeOf(sum), context.frame.workspace(0), at, span.valid,
+                               /*row_dim=*/columnDim - 2, width == 1 ? -1 : columnDim,
+                               /*transposed=*/false);
       out.push_back(b.add(sum, tile));
       column += width;
     }
@@ -121,7 +125,10 @@ void KernelProgram::buildCombination(TileBuilder &b) {
   b.loop(first, queries, stride, [&](Value position) {
     Value valid = b.minIndex(b.subIndex(queries, position), length);
     BlockSpan span{position, valid, position, queries};
-    SmallVector<Accumulators> accumulators = addParts(b, parts, span);
+    const KernelFrame &frame = context.frame;
+    SmallVector<Accumulators> accumulators = addParts(b, parts, span, [&](Value part) {
+      return SmallVector<Value>{part, frame.batch, span.position, frame.head};
+    });
     VectorProgram vectors = context.queryVectors(b, span);
     storeResults(b, accumulators, vectors, span);
   });

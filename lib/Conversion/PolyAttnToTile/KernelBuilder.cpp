@@ -86,6 +86,8 @@ void KernelBuilder::buildKernels() {
   beginMain();
   buildShortOrLong(set.shortBlocks());
   narrowWeights();
+  if (set.ofKeys())
+    buildGroupKernel();
   if (hasSegments) {
     buildPrefixKernel();
     narrowWeights();
@@ -100,8 +102,8 @@ LogicalResult KernelBuilder::build() {
     return failure();
   hasPlaces = attention.getResultIn().has_value();
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
-  // batch that is shorter than the others.
-  if (sets->size() > 1 || hasPlaces || attention.getLengths())
+  // batch that is shorter than the others. Rows that heads share are in parts as it is.
+  if (sets->size() > 1 || hasPlaces || attention.getLengths() || sets->front().ofKeys())
     options.cutHeads = options.cutPositions = false;
   for (const AttendSet &attends : *sets) {
     set = attends;
@@ -121,6 +123,8 @@ void KernelBuilder::beginMain() {
   } else if (hasSegments) {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
+  } else if (set.ofKeys()) {
+    beginKernel(name, groupTensors(), mainPrograms());
   } else {
     beginKernel(name, placedStates());
   }

@@ -56,6 +56,9 @@ private:
   llvm::SmallVector<HiddenArgument> placedStates();
   void buildWriteBackKernel();
   KernelPrograms statePrograms();
+  //===--- Sums over groups of heads (GroupSums.cpp) ------------------------===//
+  llvm::SmallVector<HiddenArgument> groupTensors();
+  void buildGroupKernel();
 
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();

@@ -86,15 +86,26 @@ void KernelFrame::readSlotAndLength(TileBuilder &b, const KernelTensors &tensors
   keys = queries;
 }
 
-Value KernelFrame::servingHead(TileBuilder &b, const KernelTensors &tensors) {
-  auto headsOf = [&](int64_t tensor) -> Value {
-    return memref::DimOp::create(b, kernel.getTensor(tensor), b.index(2));
-  };
-  Value keyHeads = headsOf(tensors.keyTensor);
+Value KernelFrame::headsOf(TileBuilder &b, int64_t tensor) const {
+  return memref::DimOp::create(b, kernel.getTensor(tensor), b.index(2));
+}
+
+Value KernelFrame::servingHead(TileBuilder &b, const KernelTensors &tensors, Value head) {
+  Value heads = headsOf(b, keyHeads);
   if (tensors.interleaved)
-    return arith::RemUIOp::create(b, head, keyHeads);
-  group = arith::DivUIOp::create(b, headsOf(tensors.queryTensor), keyHeads);
+    return arith::RemUIOp::create(b, head, heads);
+  group = arith::DivUIOp::create(b, headsOf(b, queryHeads), heads);
   return arith::DivUIOp::create(b, head, group);
+}
+
+Value KernelFrame::headsOfGroup(TileBuilder &b) const {
+  return arith::DivUIOp::create(b, headsOf(b, queryHeads), headsOf(b, keyHeads));
+}
+
+Value KernelFrame::headOfGroup(TileBuilder &b, Value i) const {
+  if (interleaved)
+    return b.addIndex(b.mulIndex(i, headsOf(b, keyHeads)), head);
+  return b.addIndex(b.mulIndex(head, headsOfGroup(b)), i);
 }
 
 Value KernelFrame::firstHeadOfGroup(TileBuilder &b) const {
@@ -104,16 +115,23 @@ Value KernelFrame::firstHeadOfGroup(TileBuilder &b) const {
 KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &tensors,
                          ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs)
     : kernel(createKernel(b, name, tensors, workspaces, programs)), weights(kernel),
-      numInputs(tensors.inputs), firstWorkspace(tensors.types.size()) {
+      numInputs(tensors.inputs), firstWorkspace(tensors.types.size()),
+      queryHeads(tensors.rowsOfKeys ? tensors.keyTensor : tensors.queryTensor),
+      keyHeads(tensors.rowsOfKeys ? tensors.queryTensor : tensors.keyTensor),
+      interleaved(tensors.interleaved), rowsOfKeys(tensors.rowsOfKeys) {
   int64_t axis = 0;
   if (programs.perHead)
     segment = tile::ProgramIdOp::create(b, axis++);
   batch = tile::ProgramIdOp::create(b, axis++);
   head = tile::ProgramIdOp::create(b, axis++);
   // One head for both sides makes what they read and compute alike one value.
-  kvHead = tensors.sameHeads || programs.keyHeads ? head : servingHead(b, tensors);
+  kvHead = head;
+  bool manyRows = !rowsOfKeys && !programs.keyHeads, fewRows = rowsOfKeys && programs.keyHeads;
+  if (!tensors.sameHeads && (manyRows || fewRows))
+    (manyRows ? kvHead : head) = servingHead(b, tensors, head);
   Value one = b.index(1);
-  queries = memref::DimOp::create(b, kernel.getTensor(tensors.tensorOf(programs)), one);
+  int64_t rows = rowsOfKeys ? tensors.queryTensor : tensors.tensorOf(programs);
+  queries = memref::DimOp::create(b, kernel.getTensor(rows), one);
   keys = memref::DimOp::create(b, kernel.getTensor(tensors.keyTensor), one);
   if (tensors.firstPosition)
     firstPosition = loadNumber(b, kernel.getTensor(*tensors.firstPosition), batch);

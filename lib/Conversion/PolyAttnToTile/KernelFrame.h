@@ -36,8 +36,11 @@ struct KernelTensors {
   llvm::SmallVector<mlir::Attribute> names; // inputs first, then results
   llvm::SmallVector<mlir::Type> types;
   int64_t inputs = 0;
-  /// The tensors [B, T, H, d] whose positions and heads the programs go by.
+  /// The tensors [B, T, H, d] whose positions and heads the programs go by: that of rows, and that
+  /// of what rows see.
   int64_t queryTensor = 0, keyTensor = 0;
+  /// Rows are of keys, and the others of queries, which have more heads.
+  bool rowsOfKeys = false;
   bool interleaved = false; // how heads of queries share those of keys
   bool sameHeads = false;   // H = Hkv, whatever the call
   /// The tensor that says where calls begin in their sequences.
@@ -73,6 +76,12 @@ public:
 
   /// The first of the query heads that the program's key head serves.
   mlir::Value firstHeadOfGroup(TileBuilder &builder) const;
+  /// The head of queries or keys that a decay or a state is of.
+  mlir::Value headOf(bool queries) const { return queries == rowsOfKeys ? kvHead : head; }
+  /// How many query heads a key head serves, and the i-th of those of `head`; where rows are of
+  /// keys.
+  mlir::Value headsOfGroup(TileBuilder &builder) const;
+  mlir::Value headOfGroup(TileBuilder &builder, mlir::Value i) const;
 
   /// Vectors of the query side, or of the key side, for rows of `columns` positions.
   VectorProgram queryVectors(TileBuilder &builder, const BlockRows &rows, int64_t columns) {
@@ -83,7 +92,8 @@ public:
   }
 
   mutable tile::KernelOp kernel; // its accessors are not const
-  mlir::Value batch, head, kvHead;
+  mlir::Value batch;
+  mlir::Value head, kvHead;  // of rows, and of what they see
   mlir::Value segment;       // the program's number among those of its head; null for one program
   mlir::Value queries, keys; // index: sequence lengths
   mlir::Value positions;     // index: those of the tensors; null where all of them count
@@ -95,11 +105,14 @@ public:
 
 private:
   void readSlotAndLength(TileBuilder &builder, const KernelTensors &tensors);
-  /// The head of keys that serves `head`.
-  mlir::Value servingHead(TileBuilder &builder, const KernelTensors &tensors);
+  mlir::Value headsOf(TileBuilder &builder, int64_t tensor) const;
+  /// The head of keys that serves a query head.
+  mlir::Value servingHead(TileBuilder &builder, const KernelTensors &tensors, mlir::Value head);
 
   mlir::Value group; // query heads of a key head, where those lie together; else null
   int64_t numInputs, firstWorkspace;
+  int64_t queryHeads, keyHeads; // tensors that have them
+  bool interleaved, rowsOfKeys;
 };
 
 } // namespace polyattn

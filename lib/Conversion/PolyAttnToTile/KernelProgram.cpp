@@ -128,9 +128,10 @@ void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
   SmallVector<Accumulators> accumulators;
   for (AttendProgram &program : programs)
     accumulators.push_back(program.block(b, queries, span));
-  context.share->finishBlock(
-      b, accumulators, [&] { storeResults(b, accumulators, queries, span); },
-      [&] { storePart(b, accumulators, span); });
+  auto results = [&] { storeResults(b, accumulators, queries, span); };
+  auto part = [&] { storePart(b, accumulators, span); };
+  auto rows = [&] { set.ofKeys() ? storeGroupPart(b, results, part) : results(); };
+  context.share->finishBlock(b, accumulators, rows, part);
 }
 
 /// The position at which updates with a run end: its start where nobody reads the state with it.

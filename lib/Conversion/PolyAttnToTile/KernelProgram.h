@@ -36,6 +36,8 @@ public:
   void buildWriteBack(TileBuilder &builder);
   /// Adds what the parts of a head have stored (CutFeatures.cpp).
   void buildCombination(TileBuilder &builder);
+  /// Adds what the query heads of a group have stored (GroupSums.cpp).
+  void buildGroupSums(TileBuilder &builder);
 
 private:
   KernelProgram(const AttendSet &set, llvm::ArrayRef<Schedule> schedules,
@@ -54,10 +56,13 @@ private:
                    mlir::Value tensor, mlir::Value column, const BlockSpan &span);
   void storeFactors(TileBuilder &builder, const RowFactors &factors, mlir::Value tensor,
                     const BlockSpan &span);
+  void storeGroupPart(TileBuilder &builder, TileBuilder::Branch results, TileBuilder::Branch part);
   void storePart(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                  const BlockSpan &span);
-  llvm::SmallVector<Accumulators> addParts(TileBuilder &builder, mlir::Value parts,
-                                           const BlockSpan &span);
+  /// The sums of `count` parts, whose first indices `indicesOf` gives, before those of the column.
+  llvm::SmallVector<Accumulators>
+  addParts(TileBuilder &builder, mlir::Value count, const BlockSpan &span,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> indicesOf);
 
   const AttendSet &set;
   const ProgramContext context;

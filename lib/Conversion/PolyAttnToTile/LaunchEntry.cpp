@@ -43,6 +43,9 @@ public:
                                  UnitAttr(), UnitAttr());
   }
 
+  /// Kernels from here on take no workspace that is there already.
+  void forgetWorkspaces() { uses.clear(); }
+
   tile::ChooseOp choose(ExtentBase kind, ExtentAttr of) {
     return tile::ChooseOp::create(b, loc, tile::ExtentBaseAttr::get(context, kind), of,
                                   IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr(),
@@ -61,6 +64,23 @@ private:
 };
 } // namespace
 
+/// The stages of a set that is not cut.
+static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name) {
+  const KernelTensors &tensors = set.tensors;
+  if (!set.ofKeys()) {
+    e.stage(name, tensors.gridOf(b, {}));
+    return;
+  }
+  Type f32 = b.getF32Type();
+  int64_t rows = tensors.queryTensor, others = tensors.keyTensor;
+  e.workspace({set.groupWorkspace(), RankedTensorType::get({0, 0, 0, 0}, f32)},
+              {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(others, 2),
+               e.number(set.groupColumns())});
+  e.stage(name, tensors.gridOf(b, {{}, /*keyHeads=*/true}));
+  e.stage(name + "__groups", tensors.gridOf(b, {}));
+  e.forgetWorkspaces();
+}
+
 /// What a position costs where prefix states are summed up, in percent of what it costs in all.
 int64_t KernelBuilder::prefixCostPercent() {
   double prefix = 0, all = 0;
@@ -74,8 +94,10 @@ int64_t KernelBuilder::prefixCostPercent() {
 
 std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<AttendSet> sets) {
   std::string entry = attention.getSymName().str();
-  bool isFirst = attends.mask() == sets[0].mask();
-  return isFirst ? entry : entry + "__" + stringifyMask(attends.mask()).str();
+  if (sets[0].contains(attends.attends[0]))
+    return entry;
+  StringRef side = attends.ofKeys() ? "_of_keys" : "";
+  return (entry + "__" + stringifyMask(attends.mask()) + side).str();
 }
 
 /// Writes the op `tile.entry` after the kernels. Only what is not cut has several sets.
@@ -128,7 +150,7 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
       e.workspace(tensor, shape);
     }
     for (const AttendSet &attends : sets)
-      e.stage(kernelNameOf(attends, sets), attends.tensors.gridOf(b, {}));
+      writeStages(e, b, attends, kernelNameOf(attends, sets));
     if (hasPlaces)
       e.stage(name + "__write_back", set.tensors.gridOf(b, statePrograms()));
   }
