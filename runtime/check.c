@@ -365,6 +365,15 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
                   polyattn_size_name(-1 - i), kernel->fixed[i], sizes->values[i]);
     }
   }
+  int64_t sequences = sizes->values[-POLYATTN_SIZE_N - 1];
+  int64_t bounds = sizes->values[-POLYATTN_SIZE_N1 - 1];
+  if (kernel->offsets && (bounds < 1 || (sequences >= 0 && bounds - 1 != sequences))) {
+    where.rule = &kernel->tensors[kernel->offsets - 1];
+    if (sequences >= 0)
+      return fail(&where, "expected N + 1 offsets, of N = %" PRId64 " sequences, got %" PRId64,
+                  sequences, bounds);
+    return fail(&where, "expected N + 1 offsets, at least one, got none");
+  }
   int64_t heads = sizes->values[-POLYATTN_SIZE_H - 1];
   int64_t key_heads = sizes->values[-POLYATTN_SIZE_HKV - 1];
   if (heads >= 0 && key_heads >= 0 && (key_heads == 0 ? heads != 0 : heads % key_heads != 0)) {
@@ -461,6 +470,37 @@ static int check_lengths(const polyattn_rt_kernel *kernel, const polyattn_tensor
   return 0;
 }
 
+/* Whether packed sequences follow one another and fill all positions. */
+static int check_offsets(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
+                         const polyattn_rt_sizes *sizes, char *error, size_t error_size) {
+  if (!kernel->offsets)
+    return 0;
+  const polyattn_tensor *offsets = tensors[kernel->offsets - 1];
+  const report where = {kernel, &kernel->tensors[kernel->offsets - 1], error, error_size};
+  int64_t positions = polyattn_rt_size(sizes, POLYATTN_SIZE_T);
+  int64_t rows = polyattn_rt_size(sizes, POLYATTN_SIZE_L);
+  int64_t last = element(offsets, 0);
+  if (last != 0)
+    return fail(&where, "expected the first offset to be 0, got %" PRId64, last);
+  for (int64_t i = 1; i < offsets->sizes[0]; ++i) {
+    int64_t value = element(offsets, i);
+    if (value < last)
+      return fail(&where,
+                  "expected at least the offset before, %" PRId64 ", got %" PRId64 " at %" PRId64,
+                  last, value, i);
+    if (rows >= 0 && value - last > rows)
+      return fail(&where,
+                  "expected sequences no longer than tables, L = %" PRId64 ", got %" PRId64
+                  " positions in sequence %" PRId64,
+                  rows, value - last, i - 1);
+    last = value;
+  }
+  if (positions >= 0 && last != positions)
+    return fail(&where, "expected the last offset to be T = %" PRId64 ", got %" PRId64, positions,
+                last);
+  return 0;
+}
+
 /* Whether calls can begin where the entry's tensor says: kernels read tables of positions from
  * there on without a further look. Slots and lengths are as they should be. */
 static int check_first(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
@@ -469,6 +509,8 @@ static int check_first(const polyattn_rt_kernel *kernel, const polyattn_tensor *
   if (unit == 0)
     return 0;
   const polyattn_tensor *first = tensors[kernel->first.tensor];
+  const polyattn_tensor *offsets = kernel->offsets ? tensors[kernel->offsets - 1] : NULL;
+  const char *what = offsets ? "sequence" : "batch";
   const report where = {kernel, &kernel->tensors[kernel->first.tensor], error, error_size};
   int64_t positions = polyattn_rt_size(sizes, POLYATTN_SIZE_T);
   int64_t keys = polyattn_rt_size(sizes, POLYATTN_SIZE_TK);
@@ -482,24 +524,27 @@ static int check_first(const polyattn_rt_kernel *kernel, const polyattn_tensor *
       continue;
     if (kernel->lengths)
       length = element(tensors[kernel->lengths - 1], batch);
+    if (offsets)
+      length = element(offsets, batch + 1) - element(offsets, batch);
     if (value < 0)
-      return fail(&where, "expected a position of at least 0, got %" PRId64 " for batch %" PRId64,
-                  value, batch);
+      return fail(&where, "expected a position of at least 0, got %" PRId64 " for %s %" PRId64,
+                  value, what, batch);
     if (value % unit != 0)
       return fail(&where,
                   "expected a multiple of the local block, %" PRId64 ", got %" PRId64
-                  " for batch %" PRId64,
-                  unit, value, batch);
+                  " for %s %" PRId64,
+                  unit, value, what, batch);
     if (length > limit)
       return fail(&where,
                   "expected tables of at least %" PRId64 " rows, they have L = %" PRId64
-                  ", got %" PRId64 " for batch %" PRId64,
-                  length, limit, value, batch);
+                  ", got %" PRId64 " for %s %" PRId64,
+                  length, limit, value, what, batch);
     if (value > limit - length)
       return fail(&where,
                   "expected at most %" PRId64 ", so that %" PRId64 " rows end within %s%" PRId64
-                  " positions, got %" PRId64 " for batch %" PRId64,
-                  limit - length, length, rows >= 0 ? "the tables' L = " : "", limit, value, batch);
+                  " positions, got %" PRId64 " for %s %" PRId64,
+                  limit - length, length, rows >= 0 ? "the tables' L = " : "", limit, value, what,
+                  batch);
   }
   return 0;
 }
@@ -509,5 +554,6 @@ int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                              char *error, size_t error_size) {
   return check_slots(kernel, tensors, sizes, error, error_size) ||
          check_lengths(kernel, tensors, sizes, error, error_size) ||
+         check_offsets(kernel, tensors, sizes, error, error_size) ||
          check_first(kernel, tensors, sizes, error, error_size);
 }

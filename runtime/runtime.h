@@ -57,9 +57,10 @@ typedef struct polyattn_rt_kernel {
       fixed[POLYATTN_NAMED_SIZES]; /* values of named sizes that the entry fixes, -1 where free */
   polyattn_rt_cpu_features cpu_features; /* all that its instructions need */
   polyattn_rt_first_rule first;
-  /* 1 + the tensor, i32 or i64 [B], 0 without one. */
+  /* 1 + the tensor, i32 or i64 [B], 0 without one; [N] where sequences are packed. */
   int64_t slots;   /* the row of each batch in pools of states */
   int64_t lengths; /* how many positions of each batch count */
+  int64_t offsets; /* [N + 1], where packed sequences begin and end */
 } polyattn_rt_kernel;
 
 #if defined(__cplusplus)
@@ -74,7 +75,7 @@ POLYATTN_RT_ASSERT(sizeof(polyattn_rt_workspace_rule) == 24 + 48 * POLYATTN_MAX_
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_stage_rule) == 32 + 48 * POLYATTN_RT_MAX_FACTORS + 24,
                    "layout");
 POLYATTN_RT_ASSERT(sizeof(polyattn_rt_choice_rule) == 8 + 48 + 56, "layout");
-POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 24 + 48 + 8 + 8 * 7 + 16 + 16 + 16, "layout");
+POLYATTN_RT_ASSERT(sizeof(polyattn_rt_kernel) == 24 + 48 + 8 + 8 * 9 + 16 + 16 + 24, "layout");
 
 /* Adds a feature under LLVM's name. Returns 1 where this runtime knows no such feature. */
 int polyattn_rt_add_cpu_feature(const char *name, size_t length, polyattn_rt_cpu_features *to);
@@ -111,8 +112,8 @@ int polyattn_rt_check_rows(const polyattn_rt_kernel *kernel, const polyattn_tens
                            char *error, size_t error_size);
 
 /* For tensors that polyattn_rt_check has accepted: checks the values that decide which memory is
- * read: the rows of pools, the lengths, and the positions at which calls begin. Their memory is
- * this process's, not a GPU's. */
+ * read: the rows of pools, the lengths, offsets, and the positions at which calls begin. Their
+ * memory is this process's, not a GPU's. */
 int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                              const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
                              char *error, size_t error_size);

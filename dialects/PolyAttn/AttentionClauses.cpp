@@ -21,6 +21,13 @@ BlockArgument AttentionOp::getFirstPositionArgument() {
 }
 BlockArgument AttentionOp::getSlotsArgument() { return argumentOf(*this, getSlots()); }
 BlockArgument AttentionOp::getLengthsArgument() { return argumentOf(*this, getLengths()); }
+BlockArgument AttentionOp::getOffsetsArgument() { return argumentOf(*this, getPacked()); }
+
+bool AttentionOp::isWholeNumbers(BlockArgument argument) {
+  return llvm::is_contained(
+      {getFirstPositionArgument(), getSlotsArgument(), getLengthsArgument(), getOffsetsArgument()},
+      argument);
+}
 
 BlockArgument AttentionOp::getArgumentOfResult(unsigned result) {
   std::optional<ArrayRef<int64_t>> places = getResultIn();
@@ -29,7 +36,7 @@ BlockArgument AttentionOp::getArgumentOfResult(unsigned result) {
   return argumentOf(*this, uint64_t((*places)[result]));
 }
 
-/// An argument of whole numbers [B]; `what` it is, for errors.
+/// An argument of whole numbers, [B], or [N + 1] for offsets; `what` it is, for errors.
 static LogicalResult verifyNumbers(AttentionOp op, std::optional<uint64_t> index, StringRef what) {
   if (!index)
     return success();
@@ -52,12 +59,16 @@ static LogicalResult verifyNumbers(AttentionOp op, std::optional<uint64_t> index
 LogicalResult polyattn::verifyClauses(AttentionOp op) {
   if (failed(verifyNumbers(op, op.getFirstPosition(), "the first position")) ||
       failed(verifyNumbers(op, op.getSlots(), "the slots")) ||
-      failed(verifyNumbers(op, op.getLengths(), "the lengths")))
+      failed(verifyNumbers(op, op.getLengths(), "the lengths")) ||
+      failed(verifyNumbers(op, op.getPacked(), "the offsets")))
     return failure();
   llvm::SmallDenseSet<uint64_t> seen;
-  for (std::optional<uint64_t> index : {op.getFirstPosition(), op.getSlots(), op.getLengths()})
+  for (std::optional<uint64_t> index :
+       {op.getFirstPosition(), op.getSlots(), op.getLengths(), op.getPacked()})
     if (index && !seen.insert(*index).second)
       return op.emitOpError("C5: two clauses name argument ") << op.getArgNames()[*index];
+  if (op.getPacked() && op.getLengths())
+    return op.emitOpError("C9: packed sequences have offsets, and no lengths");
   return success();
 }
 

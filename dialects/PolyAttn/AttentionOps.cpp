@@ -113,7 +113,8 @@ Value FeatureMapOp::getFeatures() {
 
 /// Clauses that name an argument of whole numbers: the keywords, and the attributes.
 static constexpr llvm::StringLiteral kFirstPosition = "first_position", kSlots = "slots",
-                                     kLengths = "lengths", kResultIn = "result_in";
+                                     kLengths = "lengths", kPacked = "packed",
+                                     kResultIn = "result_in";
 
 /// The number of the argument that comes next in the text.
 static ParseResult parseArgument(OpAsmParser &parser, ArrayRef<OpAsmParser::Argument> arguments,
@@ -156,7 +157,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute("result_types", builder.getArrayAttr(types));
   if (llvm::any_of(places, [](int64_t place) { return place >= 0; }))
     result.addAttribute(kResultIn, builder.getDenseI64ArrayAttr(places));
-  for (StringRef clause : {kFirstPosition, kSlots, kLengths}) {
+  for (StringRef clause : {kFirstPosition, kSlots, kLengths, kPacked}) {
     int64_t number = 0;
     if (failed(parser.parseOptionalKeyword(clause)))
       continue;
@@ -185,9 +186,10 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printClause(kFirstPosition, getFirstPositionArgument());
   printClause(kSlots, getSlotsArgument());
   printClause(kLengths, getLengthsArgument());
+  printClause(kPacked, getOffsetsArgument());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
                                            {"sym_name", "arg_names", "result_names", "result_types",
-                                            kFirstPosition, kSlots, kLengths, kResultIn});
+                                            kFirstPosition, kSlots, kLengths, kPacked, kResultIn});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -327,13 +329,12 @@ LogicalResult AttentionOp::verifyRegions() {
     auto tensor = dyn_cast<RankedTensorType>(argument.getType());
     if (!tensor)
       return emitOpError("C1: argument ") << name << " is not a tensor";
-    if (llvm::is_contained({getFirstPositionArgument(), getSlotsArgument(), getLengthsArgument()},
-                           argument))
+    if (isWholeNumbers(argument))
       continue;
     if (isWhole(tensor))
       return emitOpError("C5: argument ")
-             << name << " holds whole numbers, but no `first_position`, `slots` or `lengths` names "
-             << "it: " << tensor;
+             << name << " holds whole numbers, but no `first_position`, `slots`, `lengths` or "
+             << "`packed` names it: " << tensor;
     if (isDecayOrState(argument)) {
       if (!tensor.getElementType().isF32())
         return emitOpError("C2: argument ") << name << " is a decay or a state and must be f32";

@@ -80,6 +80,13 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     `lengths %lengths` names an argument of the same form: only the first lengths[b] positions of
     batch b count, and the results of the others are zero.
 
+    `packed %offsets` names an argument `tensor<?xi64>` or `tensor<?xi32>`, [N + 1]: sequences
+    [1, T, H, d] hold N sequences one after the other, of which number n has the positions from
+    offsets[n] on and ends before offsets[n + 1]. Each is attended to alone, as if it were a call of
+    its own: positions, masks, decays and local blocks begin anew with it, and there is a state, a
+    normalizer, a slot and a first position for each, [N, ...] instead of [B, ...]. Queries and keys have the
+    same positions. Tables [T, H, d] have any number of rows L and are read by the position in the sequence.
+
     What computes gradients says of its tensors what they are: `gradient_of` has the name of an
     argument or a result for each that is a gradient of it, and `saved` lists arguments that the entry
     whose gradients these are gave as results.
@@ -89,7 +96,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
         that type or f32, saved ones, too. Decays and states are f32.
     C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
-    C5: the arguments that `first_position`, `slots` and `lengths` name are `tensor<?xi64>` or
+    C5: the arguments that `first_position`, `slots`, `lengths` and `packed` name are `tensor<?xi64>` or
         `tensor<?xi32>`, different ones, and the body does not use them; no other argument holds whole
         numbers.
     C6: `gradient_of` has names of arguments or results, and `saved` those of arguments.
@@ -98,6 +105,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     C8: with `slots` there is a state, and every initial and every final state lives in a pool; with
         `slots` or `lengths` all attends are causal and none has local vectors, whose blocks reach
         into the keys of the calls before.
+    C9: packed sequences have offsets, and no `lengths`.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -117,6 +125,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
                        StrArrayAttr:$result_names, TypeArrayAttr:$result_types,
                        OptionalAttr<I64Attr>:$first_position,
                        OptionalAttr<I64Attr>:$slots, OptionalAttr<I64Attr>:$lengths,
+                       OptionalAttr<I64Attr>:$packed,
                        OptionalAttr<DenseI64ArrayAttr>:$result_in,
                        OptionalAttr<DictionaryAttr>:$gradient_of,
                        OptionalAttr<StrArrayAttr>:$saved);
@@ -134,6 +143,10 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     /// Those that `slots` and `lengths` name, likewise.
     ::mlir::BlockArgument getSlotsArgument();
     ::mlir::BlockArgument getLengthsArgument();
+    /// The one that `packed` names, where packed sequences begin and end.
+    ::mlir::BlockArgument getOffsetsArgument();
+    /// Whether an argument is one of these, whole numbers that the body does not use.
+    bool isWholeNumbers(::mlir::BlockArgument argument);
     /// The argument in whose memory a result lives; null where it has its own.
     ::mlir::BlockArgument getArgumentOfResult(unsigned result);
   }];

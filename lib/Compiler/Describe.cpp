@@ -28,6 +28,9 @@ KernelDescription polyattn::describeEntry(const Entry &entry) {
     result.firstPosition = {*signature.firstPosition, signature.positionUnit};
   result.slots = signature.slots;
   result.lengths = signature.lengths;
+  result.offsets = signature.offsets;
+  if (signature.offsets)
+    result.fixedSizes[indexOf(kBatch)] = 1;
   if (signature.fixedHeads)
     result.fixedSizes[indexOf(kHeads)] = *signature.fixedHeads;
   if (signature.fixedKvHeads)

@@ -28,14 +28,15 @@ public:
           {string(tensor.name), llvm::ConstantInt::get(i32, tensor.isResult),
            llvm::ConstantInt::get(i32, dtypeOf(tensor.dtype)), number(tensor.sizes.size()),
            numbers(tensor.sizes, POLYATTN_MAX_RANK, 0), number(tensor.argument.value_or(-1) + 1)}));
-    return global(anonymous(
-        {string(kernel.entry), array(tensors), number(tensors.size()), plan(kernel.plan),
-         string(kernel.target), numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
-         llvm::ConstantDataArray::get(
-             context, llvm::ArrayRef<uint64_t>(cpuFeatureBits(kernel.cpuFeatures).bits)),
-         anonymous({number(kernel.firstPosition ? kernel.firstPosition->tensor : 0),
-                    number(kernel.firstPosition ? kernel.firstPosition->unit : 0)}),
-         number(kernel.slots.value_or(-1) + 1), number(kernel.lengths.value_or(-1) + 1)}));
+    return global(
+        anonymous({string(kernel.entry), array(tensors), number(tensors.size()), plan(kernel.plan),
+                   string(kernel.target), numbers(kernel.fixedSizes, kernel.fixedSizes.size(), -1),
+                   llvm::ConstantDataArray::get(
+                       context, llvm::ArrayRef<uint64_t>(cpuFeatureBits(kernel.cpuFeatures).bits)),
+                   anonymous({number(kernel.firstPosition ? kernel.firstPosition->tensor : 0),
+                              number(kernel.firstPosition ? kernel.firstPosition->unit : 0)}),
+                   number(kernel.slots.value_or(-1) + 1), number(kernel.lengths.value_or(-1) + 1),
+                   number(kernel.offsets.value_or(-1) + 1)}));
   }
 
 private:

@@ -107,6 +107,9 @@ static void declare(llvm::raw_ostream &stream, const KernelDescription &kernel) 
   if (kernel.lengths)
     stream << " * " << kernel.tensors[*kernel.lengths].name
            << " has how many positions of each batch count; the results of the others are zero.\n";
+  if (kernel.offsets)
+    stream << " * " << kernel.tensors[*kernel.offsets].name
+           << " has where packed sequences begin, ascending from 0, and as the last one T.\n";
   stream << " */\n";
   auto function = [&](llvm::StringRef called, llvm::StringRef how) {
     stream << "int " << called << "(";

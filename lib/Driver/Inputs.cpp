@@ -77,7 +77,7 @@ static Error checkMemory(const Signature &signature, const CallSizes &sizes,
 /// Tables that no file gives have the rows that the call reads, where it begins given or at random.
 static int64_t rowsOfTables(const Signature &signature, const CallSizes &sizes,
                             const std::optional<HostTensor> &first) {
-  int64_t last = lastRandomPosition(signature), rows;
+  int64_t last = signature.firstPosition ? lastRandomPosition(signature) : 0, rows;
   if (first) {
     last = 0;
     first->forEach(
@@ -121,8 +121,11 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
   for (const RandomSize &size : options.random.value_or(std::vector<RandomSize>()))
     if (Error error = binder.bind(size.symbol, size.size, "--random"))
       return std::move(error);
+  SmallVector<SizeName> needed = {kBatch, kPositions, kHeads};
+  if (signature.offsets)
+    needed.push_back(kSequences);
   if (options.random)
-    for (SizeName symbol : {kBatch, kPositions, kHeads})
+    for (SizeName symbol : needed)
       if (!binder.isBound(symbol))
         return createStringError("--random: expected a size for " + sizeToString(symbol) +
                                  ", which no --input gives");
@@ -130,8 +133,10 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
   Expected<CallSizes> sizes = binder.finish();
   if (!sizes)
     return sizes.takeError();
-  if (signature.firstPosition && !binder.isBound(kTableRows))
-    sizes->rows = rowsOfTables(signature, *sizes, given[*signature.firstPosition]);
+  const std::optional<HostTensor> none;
+  if ((signature.firstPosition || signature.offsets) && !binder.isBound(kTableRows))
+    sizes->rows = rowsOfTables(signature, *sizes,
+                               signature.firstPosition ? given[*signature.firstPosition] : none);
   if (Error error = checkNumbers(signature, *sizes,
                                  [&](unsigned i) { return given[i] ? &*given[i] : nullptr; }))
     return std::move(error);

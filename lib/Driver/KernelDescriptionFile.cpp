@@ -83,6 +83,8 @@ static Object describeParameters(const LaunchDescription &launch, const LaunchPl
     result["slots"] = *entry->slots;
   if (entry->lengths)
     result["lengths"] = *entry->lengths;
+  if (entry->offsets)
+    result["packed"] = *entry->offsets;
   result["entry"] = entry->entry;
   result["direction"] = nameOf(entry->direction);
   result["invariant"] = entry->invariant;

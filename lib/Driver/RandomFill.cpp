@@ -56,6 +56,17 @@ static std::vector<int64_t> randomSlots(Generator &generator, int64_t slots, int
   return order;
 }
 
+/// Bounds anywhere: some sequences are empty where there are many.
+static std::vector<int64_t> randomOffsets(Generator &generator, const CallSizes &sizes) {
+  std::vector<int64_t> bounds(sizes.sequences + 1, 0);
+  for (int64_t &bound : bounds)
+    bound = int64_t(generator.uniform() * double(sizes.queries + 1));
+  llvm::sort(bounds);
+  bounds.front() = 0;
+  bounds.back() = sizes.queries;
+  return bounds;
+}
+
 void driver::fillRandom(const Signature &signature, const TensorSignature &argument,
                         const CallSizes &sizes, uint64_t seed, const HostTensor &tensor) {
   // A name's values do not depend on which other arguments are random.
@@ -65,13 +76,16 @@ void driver::fillRandom(const Signature &signature, const TensorSignature &argum
   int64_t lastPosition = lastRandomPosition(signature);
   if (sizes.rows)
     lastPosition = std::min(lastPosition, sizes.rows - std::max(sizes.queries, sizes.keys));
-  std::vector<int64_t> slots;
+  std::vector<int64_t> numbers;
   if (argument.role == Role::Slots)
-    slots = randomSlots(generator, sizes.slots, tensor.count());
+    numbers = randomSlots(generator, sizes.slots, tensor.count());
+  else if (argument.role == Role::Offsets)
+    numbers = randomOffsets(generator, sizes);
   auto next = [&](int64_t linear) -> double {
     switch (argument.role) {
     case Role::Slots:
-      return double(slots[linear]);
+    case Role::Offsets:
+      return double(numbers[linear]);
     case Role::Lengths: {
       bool isWhole = generator.uniform() < 0.5;
       double length = std::floor(generator.uniform() * double(sizes.queries + 1));

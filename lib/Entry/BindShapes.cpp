@@ -15,6 +15,8 @@ SizeBinder::SizeBinder(const Signature &signature) : signature(signature) {
     bindings[indexOf(kHeads)] = {*signature.fixedHeads, "the spec's decay factors"};
   if (signature.fixedKvHeads)
     bindings[indexOf(kKeyHeads)] = {*signature.fixedKvHeads, "the spec's decay factors"};
+  if (signature.offsets)
+    bindings[indexOf(kBatch)] = {1, "packed sequences"};
 }
 
 bool SizeBinder::isBound(SizeName symbol) const {
@@ -23,10 +25,12 @@ bool SizeBinder::isBound(SizeName symbol) const {
 
 Error SizeBinder::bind(SizeName symbol, int64_t size, StringRef source) {
   std::string name = sizeToString(symbol);
-  bool isHeads = symbol == kHeads || symbol == kKeyHeads;
-  if (size < (isHeads ? 1 : 0))
-    return createStringError(source + ": expected " + name + (isHeads ? " >= 1" : " >= 0") +
+  bool isPositive = symbol == kHeads || symbol == kKeyHeads || symbol == kSequenceBounds;
+  if (size < (isPositive ? 1 : 0))
+    return createStringError(source + ": expected " + name + (isPositive ? " >= 1" : " >= 0") +
                              ", got " + Twine(size));
+  if (symbol == kSequenceBounds)
+    return bind(kSequences, size - 1, source);
   SizeName canonical = signature.canonical(symbol);
   std::optional<Binding> &binding = bindings[indexOf(canonical)];
   if (!binding) {
@@ -56,6 +60,11 @@ Error SizeBinder::bind(const TensorSignature &argument, ArrayRef<int64_t> shape)
       continue;
     }
     auto name = SizeName(dim);
+    if (name == kSequenceBounds) {
+      if (Error error = bind(name, size, who))
+        return error;
+      continue;
+    }
     const std::optional<Binding> &binding = bindings[indexOf(name)];
     if (binding && binding->size != size)
       return mismatch(" with " + sizeToString(name) + " = " + Twine(binding->size) + " (from " +
@@ -71,7 +80,10 @@ Expected<CallSizes> SizeBinder::finish() const {
     const std::optional<Binding> &binding = bindings[indexOf(signature.canonical(symbol))];
     return binding ? std::optional<int64_t>(binding->size) : std::nullopt;
   };
-  for (SizeName symbol : {kBatch, kPositions, kHeads})
+  SmallVector<SizeName> needed = {kBatch, kPositions, kHeads};
+  if (signature.offsets)
+    needed.push_back(kSequences);
+  for (SizeName symbol : needed)
     if (!value(symbol))
       return createStringError("nothing gives the size " + sizeToString(symbol) + " of entry '" +
                                signature.name + "'");
@@ -82,7 +94,9 @@ Expected<CallSizes> SizeBinder::finish() const {
   sizes.heads = *value(kHeads);
   sizes.kvHeads = value(kKeyHeads).value_or(sizes.heads);
   sizes.rows = value(kTableRows).value_or(0);
-  sizes.slots = value(kSlots).value_or(signature.slots ? sizes.batch : 0);
+  sizes.sequences = value(kSequences).value_or(0);
+  int64_t calls = signature.offsets ? sizes.sequences : sizes.batch;
+  sizes.slots = value(kSlots).value_or(signature.slots ? calls : 0);
   if (sizes.heads % sizes.kvHeads != 0)
     return createStringError("expected H to be a multiple of Hkv, got H = " + Twine(sizes.heads) +
                              " (from " + bindings[indexOf(kHeads)]->source +

@@ -18,19 +18,24 @@ static bool hasTables(const Signature &signature) {
 }
 
 namespace {
-/// The numbers of a call, those of batch b at index b; empty where the entry has none.
+/// The numbers of a call, those of batch b, or of packed sequence b, at index b; empty where the
+/// entry has none.
 class Checker {
 public:
   Checker(const Signature &signature, const CallSizes &sizes, WholeNumbers numbers)
       : signature(signature), sizes(sizes), slots(load(signature.slots, numbers)),
-        lengths(load(signature.lengths, numbers)), first(load(signature.firstPosition, numbers)) {}
+        lengths(load(signature.lengths, numbers)), offsets(load(signature.offsets, numbers)),
+        first(load(signature.firstPosition, numbers)) {}
 
   Error check() const {
     if (Error error = checkSlots())
       return error;
     if (Error error = checkLengths())
       return error;
-    return checkFirst();
+    if (Error error = checkOffsets())
+      return error;
+    // Where a call ends is not known without its offsets.
+    return signature.offsets && offsets.empty() ? Error::success() : checkFirst();
   }
 
 private:
@@ -42,9 +47,13 @@ private:
     return values;
   }
 
-  Error fail(unsigned argument, const Twine &expected, int64_t value, size_t batch) const {
+  Error fail(unsigned argument, const Twine &expected, int64_t value, const Twine &where) const {
     return createStringError("argument '" + signature.arguments[argument].name + "': expected " +
-                             expected + ", got " + Twine(value) + " for batch " + Twine(batch));
+                             expected + ", got " + Twine(value) + where);
+  }
+  Error fail(unsigned argument, const Twine &expected, int64_t value, size_t batch) const {
+    StringRef what = signature.offsets ? " for sequence " : " for batch ";
+    return fail(argument, expected, value, what + Twine(batch));
   }
 
   Error checkSlots() const {
@@ -70,8 +79,31 @@ private:
     return Error::success();
   }
 
-  /// The positions of a batch that are computed.
+  Error checkOffsets() const {
+    auto fail = [&](const Twine &expected, size_t i) {
+      return this->fail(*signature.offsets, expected, offsets[i], " at " + Twine(i));
+    };
+    if (offsets.empty())
+      return Error::success();
+    if (offsets[0] != 0)
+      return fail("the first offset to be 0", 0);
+    for (size_t i = 1; i < offsets.size(); ++i) {
+      if (offsets[i] < offsets[i - 1])
+        return fail("at least the offset before, " + Twine(offsets[i - 1]), i);
+      if (hasTables(signature) && offsets[i] - offsets[i - 1] > sizes.rows)
+        return fail("sequences no longer than tables, L = " + Twine(sizes.rows) +
+                        ", and so at most " + Twine(offsets[i - 1] + sizes.rows),
+                    i);
+    }
+    if (offsets.back() != sizes.queries)
+      return fail("the last offset to be T = " + Twine(sizes.queries), offsets.size() - 1);
+    return Error::success();
+  }
+
+  /// The positions of a batch, or sequence, that are computed.
   int64_t lengthOf(size_t batch) const {
+    if (!offsets.empty())
+      return offsets[batch + 1] - offsets[batch];
     return lengths.empty() ? std::max(sizes.queries, sizes.keys) : lengths[batch];
   }
 
@@ -101,7 +133,7 @@ private:
 
   const Signature &signature;
   const CallSizes &sizes;
-  SmallVector<int64_t> slots, lengths, first;
+  SmallVector<int64_t> slots, lengths, offsets, first;
 };
 } // namespace
 

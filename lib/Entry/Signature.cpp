@@ -95,7 +95,9 @@ public:
     note(attention.getFirstPositionArgument(), Role::First);
     note(attention.getSlotsArgument(), Role::Slots);
     note(attention.getLengthsArgument(), Role::Lengths);
-    hasFirstPosition = bool(attention.getFirstPositionArgument());
+    note(attention.getOffsetsArgument(), Role::Offsets);
+    samePositions |= bool(attention.getOffsetsArgument());
+    hasTableRows = attention.getFirstPositionArgument() || attention.getOffsetsArgument();
     // Left behind by an attend that was removed.
     for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
       if (argument.use_empty() && AttentionOp::isDecayOrState(argument)) {
@@ -108,13 +110,13 @@ public:
         continue;
       ArrayRef<int64_t> shape = cast<RankedTensorType>(argument.getType()).getShape();
       bool positional = isPositional(shape);
-      samePositions |= shape.size() == 4 || (positional && !hasFirstPosition);
+      samePositions |= shape.size() == 4 || (positional && !hasTableRows);
       sameHeads |= shape.size() == 4 || ShapedType::isDynamic(shape[positional ? 1 : 0]);
     }
   }
 
   std::vector<Uses> uses;
-  bool samePositions = false, sameHeads = false, hasFirstPosition = false;
+  bool samePositions = false, sameHeads = false, hasTableRows = false;
   SmallVector<AttendOp> attends;
 
 private:
@@ -249,11 +251,12 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   bool querySide = use.query || use.gateHeads;
   SizeName positions = signature.canonical(use.query ? kPositions : kKeyPositions);
   SizeName heads = signature.canonical(querySide ? kHeads : kKeyHeads);
+  SizeName calls = signature.offsets ? kSequences : kBatch;
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<SizeName, 4> symbols;
   if (use.numbers) {
     tensor.role = *use.numbers;
-    symbols = {kBatch};
+    symbols = {tensor.role == Role::Offsets ? kSequenceBounds : calls};
   } else if (use.decay) {
     tensor.role = Role::Decay;
     symbols = {kBatch, positions, heads};
@@ -261,13 +264,13 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
       symbols = {heads};
   } else if (use.state) {
     tensor.role = Role::State;
-    symbols = {signature.slots ? kSlots : kBatch, heads};
+    symbols = {signature.slots ? kSlots : calls, heads};
   } else if (shape.size() == 4) {
     tensor.role = use.query ? Role::Query : use.asKey ? Role::Key : Role::Value;
     symbols = {kBatch, positions, heads};
   } else if (isPositional(shape)) {
     tensor.role = Role::Positional;
-    symbols = {signature.firstPosition ? kTableRows : positions, heads};
+    symbols = {signature.firstPosition || signature.offsets ? kTableRows : positions, heads};
   } else {
     symbols = {heads};
     size_t rank = shape.size() - (ShapedType::isDynamic(shape[0]) ? 1 : 0);
@@ -343,6 +346,8 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
     signature.slots = slots.getArgNumber();
   if (BlockArgument lengths = attention.getLengthsArgument())
     signature.lengths = lengths.getArgNumber();
+  if (BlockArgument offsets = attention.getOffsetsArgument())
+    signature.offsets = offsets.getArgNumber();
   for (AttendOp attend : analysis.attends)
     if (attend.getLocalQuery())
       signature.positionUnit = leastCommonMultiple(signature.positionUnit, *attend.getBlock());
@@ -394,8 +399,9 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
 }
 
 SmallVector<int64_t, 4> polyattn::shapeOf(const TensorSignature &tensor, const CallSizes &sizes) {
-  const int64_t bound[POLYATTN_NAMED_SIZES] = {
-      sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads, sizes.rows, sizes.slots};
+  const int64_t bound[POLYATTN_NAMED_SIZES] = {sizes.batch, sizes.queries,   sizes.keys,
+                                               sizes.heads, sizes.kvHeads,   sizes.rows,
+                                               sizes.slots, sizes.sequences, sizes.sequences + 1};
   SmallVector<int64_t, 4> shape;
   for (int64_t size : tensor.dims)
     shape.push_back(size < 0 ? bound[indexOf(SizeName(size))] : size);

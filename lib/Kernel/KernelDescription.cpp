@@ -62,6 +62,7 @@ llvm::json::Value KernelDescription::toJSON() const {
                             {"first_position", firstToJSON(*this)},
                             {"slots", tensorName(*this, slots)},
                             {"lengths", tensorName(*this, lengths)},
+                            {"packed", tensorName(*this, offsets)},
                             {"target", target},
                             {"cpu_level", cpuLevel},
                             {"cpu_features", cpuFeatures},
@@ -141,13 +142,15 @@ static bool readFixed(const llvm::json::Array *array,
   return true;
 }
 
-/// The argument of integers [B] that has the name.
+/// The argument of whole numbers that has the name: one for each batch, or packed sequence.
 static std::optional<int64_t> findNumbers(const KernelDescription &kernel,
-                                          std::optional<llvm::StringRef> name) {
+                                          std::optional<llvm::StringRef> name,
+                                          std::optional<SizeName> count = std::nullopt) {
+  int64_t expected = count ? *count : kernel.offsets ? kSequences : kBatch;
   auto tensor = llvm::find_if(kernel.tensors, [&](const TensorDescription &t) {
     return name && t.name == *name && !t.isResult;
   });
-  if (tensor == kernel.tensors.end() || tensor->sizes.size() != 1 || tensor->sizes[0] != kBatch ||
+  if (tensor == kernel.tensors.end() || tensor->sizes.size() != 1 || tensor->sizes[0] != expected ||
       !isInteger(tensor->dtype))
     return std::nullopt;
   return tensor - kernel.tensors.begin();
@@ -155,10 +158,11 @@ static std::optional<int64_t> findNumbers(const KernelDescription &kernel,
 
 /// Nothing, or such an argument.
 static bool readNumbers(const llvm::json::Value *value, const KernelDescription &kernel,
-                        std::optional<int64_t> &tensor) {
+                        std::optional<int64_t> &tensor,
+                        std::optional<SizeName> count = std::nullopt) {
   if (!value || value->kind() == llvm::json::Value::Null)
     return value;
-  tensor = findNumbers(kernel, value->getAsString());
+  tensor = findNumbers(kernel, value->getAsString(), count);
   return tensor.has_value();
 }
 
@@ -200,6 +204,7 @@ llvm::Expected<KernelDescription> KernelDescription::fromJSON(const llvm::json::
   if (!direction || !readTensors(object->getArray("arguments"), false, result.tensors) ||
       !readTensors(object->getArray("results"), true, result.tensors) ||
       !readFixed(object->getArray("fixed_sizes"), result.fixedSizes) ||
+      !readNumbers(object->get("packed"), result, result.offsets, kSequenceBounds) ||
       !readFirst(object->get("first_position"), result) ||
       !readNumbers(object->get("slots"), result, result.slots) ||
       !readNumbers(object->get("lengths"), result, result.lengths))
@@ -254,7 +259,8 @@ RuntimeKernel::RuntimeKernel(const KernelDescription &description,
             cpuFeatureBits(description.cpuFeatures),
             {},
             description.slots.value_or(-1) + 1,
-            description.lengths.value_or(-1) + 1};
+            description.lengths.value_or(-1) + 1,
+            description.offsets.value_or(-1) + 1};
   if (description.firstPosition)
     kernel.first = {description.firstPosition->tensor, description.firstPosition->unit};
   llvm::copy(description.fixedSizes, kernel.fixed);

@@ -7,6 +7,7 @@
 
 #include "polyattn/Reference/Evaluate.h"
 #include "Evaluator.h"
+#include "Packed.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "llvm/ADT/DenseSet.h"
 #include <numeric>
@@ -147,9 +148,40 @@ bool polyattn::canSelect(AttentionOp attention) {
   });
 }
 
+/// Each sequence alone. All rows of the selected heads are evaluated.
+static FailureOr<std::vector<Array>>
+evaluatePacked(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
+               Reading reading, ArrayRef<std::pair<int64_t, int64_t>> heads,
+               const Rounding &rounding, const Rounding &terms) {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  PackedCall call(sizes, arguments[*signature->offsets]);
+  std::vector<Array> results, given(arguments.begin(), arguments.end());
+  for (const TensorSignature &result : signature->results)
+    results.emplace_back(ArrayRef<int64_t>(shapeOf(result, sizes)));
+  for (int64_t n = 0; n < call.sequences(); ++n) {
+    std::vector<Array> own = call.parts(signature->arguments, given, n);
+    Selection selection;
+    selection.heads.assign(heads.begin(), heads.end());
+    auto parts =
+        Evaluator(attention, own, call.sizesOf(n), reading, selection, rounding, terms).run();
+    if (failed(parts))
+      return failure();
+    for (auto [i, tensor] : llvm::enumerate(signature->results))
+      if (BlockArgument pool = attention.getArgumentOfResult(i); pool && signature->slots)
+        results[i] = given[pool.getArgNumber()] = (*parts)[i]; // with the row of this sequence
+      else
+        call.add(tensor, (*parts)[i], n, results[i]);
+  }
+  return results;
+}
+
 FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention, ArrayRef<Array> arguments,
                                                  const CallSizes &sizes, Reading reading,
                                                  const Selection &selection,
                                                  const Rounding &rounding, const Rounding &terms) {
+  if (attention.getOffsetsArgument())
+    return evaluatePacked(attention, arguments, sizes, reading, selection.heads, rounding, terms);
   return Evaluator(attention, arguments, sizes, reading, selection, rounding, terms).run();
 }

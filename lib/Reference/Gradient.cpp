@@ -7,6 +7,7 @@
 
 #include "polyattn/Reference/Gradient.h"
 #include "HeadGradient.h"
+#include "Packed.h"
 #include "Tape.h"
 
 using namespace mlir;
@@ -267,6 +268,32 @@ FailureOr<BlockArgument> findArgument(AttentionOp attention, StringRef name) {
 
 } // namespace
 
+/// The gradients in the arguments `wrt`; of packed sequences each sequence's alone.
+static FailureOr<std::vector<Array>> gradientsOf(AttentionOp attention, ArrayRef<Array> arguments,
+                                                 const CallSizes &sizes, ArrayRef<Array> ofResults,
+                                                 ArrayRef<BlockArgument> wrt) {
+  if (!attention.getOffsetsArgument())
+    return GradientEvaluator(attention, arguments, sizes).run(ofResults, wrt);
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  PackedCall call(sizes, arguments[*signature->offsets]);
+  std::vector<Array> gradients;
+  for (BlockArgument argument : wrt)
+    gradients.emplace_back(arguments[argument.getArgNumber()].shape);
+  for (int64_t n = 0; n < call.sequences(); ++n) {
+    std::vector<Array> own = call.parts(signature->arguments, arguments, n), slopes;
+    for (auto [tensor, slope] : llvm::zip_equal(signature->results, ofResults))
+      slopes.push_back(slope.data.empty() ? Array() : call.part(tensor, slope, n));
+    auto parts = GradientEvaluator(attention, own, call.sizesOf(n)).run(slopes, wrt);
+    if (failed(parts))
+      return failure();
+    for (auto [argument, part, gradient] : llvm::zip_equal(wrt, *parts, gradients))
+      call.add(signature->arguments[argument.getArgNumber()], part, n, gradient);
+  }
+  return gradients;
+}
+
 FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayRef<Array> arguments,
                                                    const CallSizes &sizes,
                                                    const NamedArrays &ofResults,
@@ -285,7 +312,7 @@ FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayR
     auto given = ofResults.find(name.str());
     slopes.push_back(given == ofResults.end() ? Array() : given->second);
   }
-  auto gradients = GradientEvaluator(attention, arguments, sizes).run(slopes, asked);
+  auto gradients = gradientsOf(attention, arguments, sizes, slopes, asked);
   if (failed(gradients))
     return failure();
   NamedArrays named;

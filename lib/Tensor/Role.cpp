@@ -11,9 +11,9 @@
 using namespace polyattn;
 
 static constexpr llvm::StringLiteral kRoles[] = {
-    "query",   "key",         "value",    "positional", "weight",         "vector",
-    "gain",    "frequencies", "decay",    "state",      "first_position", "slots",
-    "lengths", "output",      "gradient", "saved"};
+    "query",   "key",         "value",  "positional", "weight",         "vector",
+    "gain",    "frequencies", "decay",  "state",      "first_position", "slots",
+    "lengths", "offsets",     "output", "gradient",   "saved"};
 static constexpr llvm::StringLiteral kDirections[] = {"forward", "training", "backward"};
 static constexpr llvm::StringLiteral kSuffixes[] = {"", "__forward", "__backward"};
 

@@ -46,7 +46,7 @@ static LogicalResult checkOp(Operation &op) {
 /// A tensor of which nobody asks the gradient unless it is named: numbers that are given, not
 /// learned.
 static bool isGiven(AttentionOp attention, BlockArgument argument) {
-  if (argument == attention.getFirstPositionArgument())
+  if (attention.isWholeNumbers(argument))
     return true;
   return llvm::any_of(argument.getUses(), [](OpOperand &use) {
     auto read = dyn_cast<ReadOp>(use.getOwner());
@@ -63,7 +63,7 @@ static bool isGiven(AttentionOp attention, BlockArgument argument) {
 
 /// A named argument that no rule refuses, as none has a rule for it.
 static LogicalResult checkNamed(AttentionOp attention, BlockArgument argument, StringRef name) {
-  if (argument == attention.getFirstPositionArgument())
+  if (attention.isWholeNumbers(argument))
     return attention.emitOpError("has no gradient for its first position '") << name << "'";
   for (OpOperand &use : argument.getUses()) {
     auto read = dyn_cast<ReadOp>(use.getOwner());

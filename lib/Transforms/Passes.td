@@ -268,6 +268,16 @@ def SetStorage : Pass<"polyattn-set-storage", "::mlir::ModuleOp"> {
   ];
 }
 
+def PackSequences : Pass<"polyattn-pack-sequences", "::mlir::ModuleOp"> {
+  let summary = "attend to packed sequences, each alone";
+  let description = [{
+    Gives each attention the clause `packed` and an argument for it, `cu_seqlens`, i32 [N + 1], which says where
+    N sequences begin and end that lie one after the other in tensors [1, T, H, d].
+
+    Numeric contract: the numbers of each sequence are those of a call of its own.
+  }];
+}
+
 def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
   let summary = "decide how each attention is computed";
   let description = [{

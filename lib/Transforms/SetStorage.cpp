@@ -36,6 +36,7 @@ static Type elementFor(const TensorSignature &argument, Type before, Type elemen
   case Role::First:
   case Role::Slots:
   case Role::Lengths:
+  case Role::Offsets:
   case Role::Decay:
   case Role::State:
     return before;

@@ -826,7 +826,34 @@ polyattn.attention @attention_c5_shape(%q: tensor<?x?x?x4xf32>, %first: tensor<4
 
 // -----
 
-// expected-error@+1 {{C5: argument "first" holds whole numbers, but no `first_position`, `slots` or `lengths` names it}}
+// expected-error@+1 {{C5: argument "at" is the offsets and must be tensor<?xi64> or tensor<?xi32>, not 'tensor<?xf32>'}}
+polyattn.attention @attention_c5_offsets(%q: tensor<?x?x?x4xf32>, %at: tensor<?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) packed %at {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C5: two clauses name argument "at"}}
+polyattn.attention @attention_c5_both(%q: tensor<?x?x?x4xf32>, %at: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>) first_position %at packed %at {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C9: packed sequences have offsets, and no lengths}}
+polyattn.attention @attention_c9(%q: tensor<?x?x?x4xf32>, %l: tensor<?xi32>, %at: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>) lengths %l packed %at {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
+// -----
+
+// expected-error@+1 {{C5: argument "first" holds whole numbers, but no `first_position`, `slots`, `lengths` or `packed` names it}}
 polyattn.attention @attention_c5_unnamed(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi64>)
     -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]

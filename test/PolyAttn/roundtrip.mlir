@@ -46,6 +46,13 @@ polyattn.attention @in_a_pool(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, 
   return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
 }
 
+// CHECK-LABEL: polyattn.attention @packed(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi32>, %at: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>) first_position %first packed %at {
+polyattn.attention @packed(%q: tensor<?x?x?x4xf32>, %first: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>) first_position %first packed %at {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  return %a : [4]
+}
+
 // CHECK-LABEL: polyattn.attention @gradients(
 // CHECK-SAME:    -> (d_q: tensor<?x?x?x4xf32>, {{.*}} d_w: tensor<4x4xf32>, d_u: tensor<4xf32>) attributes {gradient_of = {d_q = "q"}, saved = ["f"]} {
 // CHECK:         attend_backward query {{%.*}} leaves ({{%.*}}) key {{%.*}} leaves ({{%.*}}) value {{%.*}} local_query {{%.*}} leaves ({{%.*}}) local_key {{%.*}} leaves ({{%.*}}) gradient {{%.*}}, {{%.*}} decay %g initial %s initial_normalizer %z final_gradient %ds final_normalizer_gradient %dz causal {block = 4 : i64, score_scale = 5.000000e-01 : f64} : sym 2 [4], [4], sym 2 [4], [4], [2], pow 2 [4], [4], pow 2 [4], [4], [2], [1], tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>, tensor<?x?x10x2xf32>, tensor<?x?x10xf32>

@@ -18,11 +18,11 @@ static constexpr char kMark[] = "// case: ";
 
 std::string Case::format() const {
   return llvm::formatv(
-             "{0}B={1} T={2} Tk={3} H={4} Hkv={5} seed={6} inputs={7} padded={8} "
-             "threads={9} segments={10} invariant={11} tile={12} invalid={13} targets={14}\n{15}",
-             kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads, seed,
-             inputs, int(padded), threads, segments, int(invariant), int(isTile), int(isInvalid),
-             llvm::join(targets, ","), text)
+             "{0}B={1} T={2} Tk={3} H={4} Hkv={5} N={6} seed={7} inputs={8} padded={9} "
+             "threads={10} segments={11} invariant={12} tile={13} invalid={14} targets={15}\n{16}",
+             kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
+             sizes.sequences, seed, inputs, int(padded), threads, segments, int(invariant),
+             int(isTile), int(isInvalid), llvm::join(targets, ","), text)
       .str();
 }
 
@@ -45,6 +45,7 @@ llvm::Expected<Case> Case::parse(StringRef text) {
                         .Case("Tk", &result.sizes.keys)
                         .Case("H", &result.sizes.heads)
                         .Case("Hkv", &result.sizes.kvHeads)
+                        .Case("N", &result.sizes.sequences)
                         .Case("threads", &result.threads)
                         .Case("segments", &result.segments)
                         .Default(nullptr);

@@ -374,13 +374,18 @@ void SpecWriter::finish() {
     returned += ", %" + name;
     types += ", " + type;
   }
-  std::string first;
+  std::string clauses;
   if (choices.chance(12)) {
     std::string type = choices.oneOf({"i64", "i32"});
-    first = "first_position %" + addTensor("first", "?x", type).name + " ";
+    clauses = "first_position %" + addTensor("first", "?x", type).name + " ";
+  }
+  if (choices.chance(10)) {
+    std::string type = choices.oneOf({"i32", "i64"});
+    clauses += "packed %" + addTensor("offsets", "?x", type).name + " ";
+    spec.sizes.sequences = choices.oneOf({3, 1, 2, 6, 0});
   }
   spec.text = maps + "polyattn.attention @attention(" + arguments + ")\n    -> (" + declared +
-              ") " + first + "{\n" + body + "  return " + returned + " : " + types + "\n}\n";
+              ") " + clauses + "{\n" + body + "  return " + returned + " : " + types + "\n}\n";
 }
 
 void SpecWriter::chooseSizes() {

@@ -45,7 +45,7 @@ void polyattn::random::disturb(const Case &trial, const TensorSignature &signatu
   std::mt19937_64 engine(trial.seed + 17);
   auto uniform = [&] { return double(engine() >> 11) * 0x1p-53; };
   auto changed = [&](double x) -> double {
-    if (signature.role == Role::First)
+    if (signature.role == Role::First || signature.role == Role::Offsets)
       return x;
     if (signature.role == Role::Decay) {
       if (trial.inputs != "resets")
@@ -110,9 +110,15 @@ private:
       sizes.kvHeads = sizes.heads;
     if (sizes.kvHeads == 0 || sizes.heads % sizes.kvHeads != 0)
       sizes.heads = sizes.kvHeads;
+    if (signature.offsets) {
+      sizes.batch = 1;
+      sizes.queries = sizes.keys = sizes.sequences ? sizes.queries : 0;
+    }
     if (signature.firstPosition)
       sizes.rows = std::min<int64_t>(driver::lastRandomPosition(signature), 2048) +
                    std::max(sizes.queries, sizes.keys);
+    else if (signature.offsets)
+      sizes.rows = sizes.queries;
     Layout layout = trial.padded ? Layout::Padded : Layout::Contiguous;
     auto add = [&](const TensorSignature &tensor, std::vector<HostTensor> &list) -> llvm::Error {
       auto allocated = allocateTensor(tensor.type, shapeOf(tensor, sizes), layout);

@@ -11,13 +11,15 @@
 
 namespace polyattn {
 
-/// B, T, Tk, H, Hkv, L and P of one call.
+/// B, T, Tk, H, Hkv, L, P and N of one call.
 struct CallSizes {
   int64_t batch = 0, queries = 0, keys = 0, heads = 0, kvHeads = 0;
   /// Rows of tables of positions, where a call begins at any of them; 0 where there are none.
   int64_t rows = 0;
   /// Slots of pools of states; 0 where there are none.
   int64_t slots = 0;
+  /// Packed sequences; 0 where none are packed.
+  int64_t sequences = 0;
 };
 
 } // namespace polyattn

@@ -68,6 +68,9 @@ struct Signature {
   int64_t positionUnit = 1;
   /// The arguments that have the rows of pools, and how many positions count.
   std::optional<unsigned> slots, lengths;
+  /// The argument that has the offsets of packed sequences, whose states, slots and first positions
+  /// have N in the place of B.
+  std::optional<unsigned> offsets;
   EntryFacts facts;
 
   /// The name that stands for `name` here: Tk becomes T and Hkv H where they are the same.
@@ -106,8 +109,8 @@ public:
   /// Binds the symbols of one argument from its shape.
   llvm::Error bind(const TensorSignature &argument, llvm::ArrayRef<int64_t> shape);
   bool isBound(SizeName symbol) const;
-  /// All sizes: Tk and Hkv that nothing binds are T and H, P is B, and L is 0. Fails where another
-  /// symbol stays open.
+  /// All sizes: Tk and Hkv that nothing binds are T and H, P is B, or N, L is 0, and B is 1 with
+  /// packed sequences. Fails where another symbol stays open.
   llvm::Expected<CallSizes> finish() const;
 
 private:
@@ -132,9 +135,10 @@ inline constexpr int64_t kPositionLimit = int64_t(1) << 53;
 using WholeNumbers = llvm::function_ref<const HostTensor *(unsigned argument)>;
 
 /// Checks the numbers that decide which memory is read: slots are rows of the pools, each once, or
-/// below 0; no length is longer than the call; and calls begin at no negative position, at
-/// multiples of the local block, and with rows enough in tables behind it. Arguments for which
-/// `numbers` gives null are not looked at.
+/// below 0; no length is longer than the call; offsets are those of sequences in order that fill
+/// all T positions, none longer than the tables of positions; and calls begin at no negative
+/// position, at multiples of the local block, and with rows enough in tables behind it. Arguments
+/// for which `numbers` gives null are not looked at.
 llvm::Error checkNumbers(const Signature &signature, const CallSizes &sizes, WholeNumbers numbers);
 
 /// The shape of an argument or a result in a call. Sizes are bound.

@@ -36,8 +36,8 @@ struct TensorDescription {
   /// The number of the argument in whose memory a result lives.
   std::optional<int64_t> argument = {};
   Role role = Role::Query;
-  /// The argument or result of the attention whose gradient this is; the result of the forward entry
-  /// that this argument is. Empty for others.
+  /// The argument or result of the attention whose gradient this is; the result of the forward
+  /// entry that this argument is. Empty for others.
   std::string gradientOf = {}, savedFrom = {};
 };
 
@@ -54,11 +54,13 @@ struct KernelDescription {
   /// How its functions are launched; without stages before it was lowered.
   LaunchPlan plan;
   /// Values of named sizes that the spec fixes, by indexOf; -1 where free.
-  std::array<int64_t, POLYATTN_NAMED_SIZES> fixedSizes = {-1, -1, -1, -1, -1, -1, -1};
+  std::array<int64_t, POLYATTN_NAMED_SIZES> fixedSizes = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
   /// Empty where calls begin at position 0.
   std::optional<FirstDescription> firstPosition;
   /// The arguments that have the rows of pools of states, and how many positions count.
   std::optional<int64_t> slots, lengths;
+  /// The argument that says where packed sequences begin and end.
+  std::optional<int64_t> offsets;
   /// The target's name and, on x86-64, the level that the code needs ("x86-64-v4").
   std::string target, cpuLevel;
   /// What a processor must have for it, LLVM's names, "avx2,fma"; empty where that is not checked.

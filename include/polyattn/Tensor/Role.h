@@ -27,6 +27,7 @@ enum class Role {
   First,       // [B], the position of the first row
   Slots,       // [B], the row of pools of states
   Lengths,     // [B], how many positions count
+  Offsets,     // [N + 1], where packed sequences begin and end
   Output,      // a result [B, T, H, dv]
   Gradient,    // of a loss, in an argument or a result of the same shape
   Saved,       // what a forward call gives and a backward one takes

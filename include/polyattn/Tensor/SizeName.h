@@ -25,12 +25,14 @@ enum SizeName : int64_t {
   kKeyHeads = POLYATTN_SIZE_HKV,
   kTableRows = POLYATTN_SIZE_L,
   kSlots = POLYATTN_SIZE_P,
+  kSequences = POLYATTN_SIZE_N,
+  kSequenceBounds = POLYATTN_SIZE_N1,
 };
 
 /// The place of a name in a table of all POLYATTN_NAMED_SIZES.
 constexpr size_t indexOf(SizeName name) { return static_cast<size_t>(-1 - name); }
 
-/// `B`, `T`, `Tk`, `H`, `Hkv`, `L`, `P`, or the number.
+/// `B`, `T`, `Tk`, `H`, `Hkv`, `L`, `P`, `N`, `N+1`, or the number.
 std::string sizeToString(int64_t size);
 std::optional<SizeName> parseSizeName(llvm::StringRef name);
 

@@ -66,9 +66,10 @@ BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) con
     return equal(tile::LoadOp::create(b, b.tileType(1, 1), tensor, stateHead(), Value(), -1, -1,
                                       /*transposed=*/false));
   return BlockDecay::ofGates(
-      b, tile::LoadOp::create(b, b.tileType(1, columns), tensor,
-                              ValueRange{context.frame.batch, position, stateHead()}, valid,
-                              /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false));
+      b, tile::LoadOp::create(
+             b, b.tileType(1, columns), tensor,
+             ValueRange{context.frame.batch, context.frame.rowOf(b, position), stateHead()}, valid,
+             /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false));
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,7 +153,7 @@ void AttendProgram::finish(TileBuilder &b, ArrayRef<Value> states, ArrayRef<Valu
   if (states.empty() && normalizers.empty())
     return;
   const KernelFrame &frame = context.frame;
-  BlockState::Destinations results{states, normalizers, {frame.batch, stateHead()}};
+  BlockState::Destinations results{states, normalizers, {frame.sequence, stateHead()}};
   auto storeAll = [&] {
     if (!op.getInitialState() || !state.lacksWeights())
       return state.store(b, results);

@@ -50,7 +50,8 @@ struct ProgramContext {
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
-    return {position, share->rowOfCall(builder, position), frame.firstPosition, valid};
+    return {frame.rowOf(builder, position), share->rowOfCall(builder, position),
+            frame.firstPosition, valid, frame.firstPosition || frame.isPacked()};
   }
   VectorProgram queryVectors(TileBuilder &builder, const BlockSpan &span) const {
     return frame.queryVectors(builder, rows(builder, span.position, span.valid), block);

@@ -123,6 +123,8 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
     tensors.slots = slots.getArgNumber();
   if (BlockArgument lengths = attention.getLengthsArgument())
     tensors.lengths = lengths.getArgNumber();
+  if (BlockArgument offsets = attention.getOffsetsArgument())
+    tensors.offsets = offsets.getArgNumber();
   if (failed(findSequences(attention)))
     return failure();
   for (AttendOp attend : attends)

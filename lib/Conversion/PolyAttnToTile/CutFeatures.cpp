@@ -66,9 +66,10 @@ void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> accumulator
   int64_t column = 0;
   auto store = [&](Value tile) {
     int64_t width = b.typeOf(tile).getColumns();
-    tile::StoreOp::create(b, tile, frame.workspace(0),
-                          ValueRange{frame.batch, span.position, head, b.index(column)}, span.valid,
-                          /*row_dim=*/1, /*col_dim=*/width == 1 ? -1 : 3);
+    tile::StoreOp::create(
+        b, tile, frame.workspace(0),
+        ValueRange{frame.batch, frame.rowOf(b, span.position), head, b.index(column)}, span.valid,
+        /*row_dim=*/1, /*col_dim=*/width == 1 ? -1 : 3);
     column += width;
   };
   for (const Accumulators &sum : accumulators) {
@@ -127,7 +128,7 @@ void KernelProgram::buildCombination(TileBuilder &b) {
     BlockSpan span{position, valid, position, queries};
     const KernelFrame &frame = context.frame;
     SmallVector<Accumulators> accumulators = addParts(b, parts, span, [&](Value part) {
-      return SmallVector<Value>{part, frame.batch, span.position, frame.head};
+      return SmallVector<Value>{part, frame.batch, frame.rowOf(b, span.position), frame.head};
     });
     VectorProgram vectors = context.queryVectors(b, span);
     storeResults(b, accumulators, vectors, span);

@@ -63,7 +63,8 @@ void KernelProgram::buildGroupSums(TileBuilder &b) {
   Value heads = frame.headsOfGroup(b);
   auto addHeads = [&](const BlockSpan &span) {
     SmallVector<Accumulators> accumulators = addParts(b, heads, span, [&](Value i) {
-      return SmallVector<Value>{frame.batch, span.position, frame.headOfGroup(b, i)};
+      return SmallVector<Value>{frame.batch, frame.rowOf(b, span.position),
+                                frame.headOfGroup(b, i)};
     });
     VectorProgram vectors = context.queryVectors(b, span);
     storeResults(b, accumulators, vectors, span);

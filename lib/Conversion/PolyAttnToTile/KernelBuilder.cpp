@@ -102,8 +102,10 @@ LogicalResult KernelBuilder::build() {
     return failure();
   hasPlaces = attention.getResultIn().has_value();
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
-  // batch that is shorter than the others. Rows that heads share are in parts as it is.
-  if (sets->size() > 1 || hasPlaces || attention.getLengths() || sets->front().ofKeys())
+  // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
+  // as it is.
+  if (sets->size() > 1 || hasPlaces || attention.getLengths() || attention.getPacked() ||
+      sets->front().ofKeys())
     options.cutHeads = options.cutPositions = false;
   for (const AttendSet &attends : *sets) {
     set = attends;

@@ -17,14 +17,21 @@ static MemRefType memrefOf(RankedTensorType tensor) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
 }
 
+tile::ExtentAttr KernelTensors::batches(MLIRContext *context, int64_t tensor) const {
+  if (!offsets)
+    return tile::ExtentAttr::dimensionOf(context, tensor, 0);
+  return tile::ExtentAttr::get(context, tile::ExtentBase::Dimension, *offsets, /*dimension=*/0,
+                               /*plus=*/-1, /*divisor=*/1, /*times=*/1);
+}
+
 ArrayAttr KernelTensors::gridOf(Builder &builder, const KernelPrograms &programs) const {
   MLIRContext *context = builder.getContext();
   int64_t tensor = tensorOf(programs);
   SmallVector<Attribute> axes;
   if (programs.perHead)
     axes.push_back(programs.perHead);
-  for (int64_t dimension : {0, 2})
-    axes.push_back(tile::ExtentAttr::dimensionOf(context, tensor, dimension));
+  axes.push_back(batches(context, tensor));
+  axes.push_back(tile::ExtentAttr::dimensionOf(context, tensor, 2));
   return builder.getArrayAttr(axes);
 }
 
@@ -51,10 +58,19 @@ static tile::KernelOp createKernel(TileBuilder &b, StringRef name, const KernelT
   return kernel;
 }
 
-/// The whole number of this program's batch, i64.
-static Value loadNumber(TileBuilder &b, Value tensor, Value batch) {
-  Value number = memref::LoadOp::create(b, tensor, batch);
+/// A whole number of an argument, of this program's batch or packed sequence for instance, i64.
+static Value loadNumber(TileBuilder &b, Value tensor, Value index) {
+  Value number = memref::LoadOp::create(b, tensor, index);
   return b.createOrFold<arith::ExtSIOp>(b.getI64Type(), number);
+}
+
+void KernelFrame::bindSequence(TileBuilder &b, Value offsets) {
+  auto bound = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(b, b.getIndexType(), loadNumber(b, offsets, index));
+  };
+  firstRow = bound(sequence);
+  queries = keys = b.subIndex(bound(b.addIndex(sequence, b.index(1))), firstRow);
+  batch = b.index(0);
 }
 
 Value KernelFrame::hasState(TileBuilder &b) const {
@@ -64,7 +80,7 @@ Value KernelFrame::hasState(TileBuilder &b) const {
 /// A batch without a slot has no positions that count.
 void KernelFrame::readSlotAndLength(TileBuilder &b, const KernelTensors &tensors) {
   auto load = [&](int64_t tensor) -> Value {
-    Value number = loadNumber(b, kernel.getTensor(tensor), batch);
+    Value number = loadNumber(b, kernel.getTensor(tensor), sequence);
     return arith::IndexCastOp::create(b, b.getIndexType(), number);
   };
   if (!tensors.slots && !tensors.lengths)
@@ -129,12 +145,15 @@ KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &te
   bool manyRows = !rowsOfKeys && !programs.keyHeads, fewRows = rowsOfKeys && programs.keyHeads;
   if (!tensors.sameHeads && (manyRows || fewRows))
     (manyRows ? kvHead : head) = servingHead(b, tensors, head);
+  sequence = batch;
   Value one = b.index(1);
   int64_t rows = rowsOfKeys ? tensors.queryTensor : tensors.tensorOf(programs);
   queries = memref::DimOp::create(b, kernel.getTensor(rows), one);
   keys = memref::DimOp::create(b, kernel.getTensor(tensors.keyTensor), one);
+  if (tensors.offsets)
+    bindSequence(b, kernel.getTensor(*tensors.offsets));
   if (tensors.firstPosition)
-    firstPosition = loadNumber(b, kernel.getTensor(*tensors.firstPosition), batch);
+    firstPosition = loadNumber(b, kernel.getTensor(*tensors.firstPosition), sequence);
   readSlotAndLength(b, tensors);
   if (tensors.cluster > 1)
     clusterRank = tile::ClusterRankOp::create(b);

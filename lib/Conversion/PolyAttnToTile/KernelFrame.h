@@ -47,12 +47,16 @@ struct KernelTensors {
   std::optional<int64_t> firstPosition;
   /// The tensors of the batches' rows in pools of states, and of how many positions count.
   std::optional<int64_t> slots, lengths;
+  /// The tensor of where packed sequences begin and end.
+  std::optional<int64_t> offsets;
   int64_t cluster = 1; // programs that run together
 
   /// The tensor whose batches and heads the programs go by.
   int64_t tensorOf(const KernelPrograms &programs) const {
     return programs.keyHeads ? keyTensor : queryTensor;
   }
+  /// How many batches there are, or packed sequences.
+  tile::ExtentAttr batches(mlir::MLIRContext *context, int64_t tensor) const;
   /// The axes of their grid: what a head is cut into, batches, heads.
   mlir::ArrayAttr gridOf(mlir::Builder &builder, const KernelPrograms &programs) const;
 };
@@ -66,11 +70,16 @@ public:
   mlir::Value input(mlir::Value argument) const {
     return kernel.getTensor(mlir::cast<mlir::BlockArgument>(argument).getArgNumber());
   }
+  bool isPacked() const { return firstRow != nullptr; }
+  /// The row of the sequences' tensors that has a position of this program.
+  mlir::Value rowOf(TileBuilder &builder, mlir::Value position) const {
+    return firstRow ? builder.addIndex(firstRow, position) : position;
+  }
   mlir::Value result(unsigned i) const { return kernel.getTensor(numInputs + i); }
   mlir::Value workspace(unsigned i) const { return kernel.getTensor(firstWorkspace + i); }
 
   /// The row of the batch's state in a tensor.
-  mlir::Value stateRow() const { return slot ? slot : batch; }
+  mlir::Value stateRow() const { return slot ? slot : sequence; }
   /// Whether the batch has a state at all; null where it has.
   mlir::Value hasState(TileBuilder &builder) const;
 
@@ -93,6 +102,7 @@ public:
 
   mutable tile::KernelOp kernel; // its accessors are not const
   mlir::Value batch;
+  mlir::Value sequence;      // index: that of the states; the batch unless sequences are packed
   mlir::Value head, kvHead;  // of rows, and of what they see
   mlir::Value segment;       // the program's number among those of its head; null for one program
   mlir::Value queries, keys; // index: sequence lengths
@@ -109,7 +119,11 @@ private:
   /// The head of keys that serves a query head.
   mlir::Value servingHead(TileBuilder &builder, const KernelTensors &tensors, mlir::Value head);
 
-  mlir::Value group; // query heads of a key head, where those lie together; else null
+  /// The bounds of this program's packed sequence.
+  void bindSequence(TileBuilder &builder, mlir::Value offsets);
+
+  mlir::Value firstRow; // index: of the packed sequence; null where none are packed
+  mlir::Value group;    // query heads of a key head, where those lie together; else null
   int64_t numInputs, firstWorkspace;
   int64_t queryHeads, keyHeads; // tensors that have them
   bool interleaved, rowsOfKeys;

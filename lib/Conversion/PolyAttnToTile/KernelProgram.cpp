@@ -62,9 +62,10 @@ void KernelProgram::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
     }
     return;
   }
+  const KernelFrame &frame = context.frame;
+  Value row = frame.rowOf(b, span.position);
   tile::StoreOp::create(b, queries.rowMajor(vector), tensor,
-                        ValueRange{context.frame.batch, span.position, context.frame.head, column},
-                        span.valid,
+                        ValueRange{frame.batch, row, frame.head, column}, span.valid,
                         /*row_dim=*/1, /*col_dim=*/3);
 }
 
@@ -72,10 +73,11 @@ void KernelProgram::storeResult(TileBuilder &b, VectorProgram &queries, Value ve
 void KernelProgram::storeFactors(TileBuilder &b, const RowFactors &factors, Value tensor,
                                  const BlockSpan &span) {
   for (auto [i, column] : {std::pair{0, factors.ofNumerator}, {1, factors.ofDenominator}})
-    tile::StoreOp::create(
-        b, column, tensor,
-        ValueRange{context.frame.batch, span.position, context.frame.head, b.index(i)}, span.valid,
-        /*row_dim=*/1, /*col_dim=*/-1);
+    tile::StoreOp::create(b, column, tensor,
+                          ValueRange{context.frame.batch, context.frame.rowOf(b, span.position),
+                                     context.frame.head, b.index(i)},
+                          span.valid,
+                          /*row_dim=*/1, /*col_dim=*/-1);
 }
 
 void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumulators,

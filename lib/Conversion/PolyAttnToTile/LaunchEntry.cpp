@@ -111,7 +111,7 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
   int64_t state = set.hasStatePerQuery() ? query : set.tensors.keyTensor;
   // Shorter calls have no state, and nothing to cut.
   int64_t quadraticBelow = set.quadraticBelow();
-  ExtentAttr batch = e.dimension(query, 0), positions = e.dimension(query, 1),
+  ExtentAttr batch = set.tensors.batches(b.getContext(), query), positions = e.dimension(query, 1),
              heads = e.dimension(query, 2), stateHeads = e.dimension(state, 2);
   int64_t multiple = std::max(set.block(), set.run);
   ArrayAttr main = set.tensors.gridOf(b, mainPrograms());

@@ -79,7 +79,7 @@ void KernelProgram::buildWriteBack(TileBuilder &b) {
 
 void AttendProgram::writeBack(TileBuilder &b, const FinalState &from, const FinalState &to) {
   const KernelFrame &frame = context.frame;
-  StoredState stored{from.rows, from.normalizer, {frame.batch, stateHead()}};
+  StoredState stored{from.rows, from.normalizer, {frame.sequence, stateHead()}};
   BlockState::Destinations places{to.rows ? ArrayRef(to.rows) : ArrayRef<Value>(),
                                   to.normalizer ? ArrayRef(to.normalizer) : ArrayRef<Value>(),
                                   {frame.stateRow(), stateHead()}};
@@ -102,9 +102,10 @@ void KernelProgram::storeZeros(TileBuilder &b) {
     Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
     for (auto [i, result] : llvm::enumerate(set.returned()))
       if (auto vector = dyn_cast<FeatureType>(result.getType()))
-        tile::StoreOp::create(b, b.constant(context.block, vector.getWidth(), 0), frame.result(i),
-                              ValueRange{frame.batch, position, frame.head, b.index(0)}, valid,
-                              /*row_dim=*/1, /*col_dim=*/3);
+        tile::StoreOp::create(
+            b, b.constant(context.block, vector.getWidth(), 0), frame.result(i),
+            ValueRange{frame.batch, frame.rowOf(b, position), frame.head, b.index(0)}, valid,
+            /*row_dim=*/1, /*col_dim=*/3);
   };
   context.share->inOneProgram(b,
                               [&] { b.loop(frame.queries, frame.positions, length, storeBlock); });

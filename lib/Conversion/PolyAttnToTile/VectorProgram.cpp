@@ -29,8 +29,10 @@ Value VectorProgram::weightRows(Value value, Value first, int64_t count) {
 /// Tables of positions have the rows of the whole sequence where calls begin anywhere in it, and
 /// are not cut with a launch then.
 Value VectorProgram::firstRow(bool isTable) {
-  if (!isTable || !rowRange.firstPosition)
+  if (!isTable || !rowRange.indexTables)
     return rowRange.position;
+  if (!rowRange.firstPosition)
+    return rowRange.rowOfCall;
   Value first = arith::IndexCastOp::create(*b, b->getIndexType(), rowRange.firstPosition);
   return b->addIndex(first, rowRange.rowOfCall);
 }

@@ -24,6 +24,7 @@ struct BlockRows {
   mlir::Value rowOfCall;     // index: in those of the entry's call
   mlir::Value firstPosition; // i64: where row 0 of the call is in its sequence; null for 0
   mlir::Value valid;         // index: how many there are
+  bool indexTables = false;  // by the place in the sequence, whatever rows the tensors have
 };
 
 /// Computes vectors of one side, queries or keys, for a run of `columns` positions.

@@ -124,6 +124,27 @@ TEST(KernelDescription, BecomesTheRuntimesTables) {
   EXPECT_STREQ(runtime.get().cpu, "native");
 }
 
+TEST(KernelDescription, PackedSequences) {
+  KernelDescription kernel = example();
+  kernel.tensors.insert(kernel.tensors.begin() + 1,
+                        {"at", false, ElementType::I32, {kSequenceBounds}});
+  for (int size : {0, 1})
+    kernel.plan.stages[0].programs[size].tensor = 2;
+  kernel.offsets = 1;
+  auto again = parse(text(kernel));
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(text(*again), text(kernel));
+  EXPECT_EQ(again->offsets, 1);
+  auto spoil = [&](llvm::StringRef from, llvm::StringRef to) {
+    expectSpoiled(text(kernel), from, to);
+  };
+  spoil(R"("packed":"at")", R"("packed":"q")");
+  spoil(R"("packed":"at")", R"("packed":"none")");
+  spoil(R"("packed":"at")", R"("packed":{})");
+  spoil(R"("packed":"at")", R"("packed":[])");
+  spoil(R"(["N+1"])", R"(["B"])");
+}
+
 TEST(KernelDescription, FirstPosition) {
   KernelDescription kernel = example();
   kernel.tensors.insert(kernel.tensors.begin() + 1, {"first", false, ElementType::I64, {kBatch}});

@@ -22,8 +22,8 @@ const polyattn_rt_tensor_rule kRules[] = {
     {"o", 1, POLYATTN_F32, 4, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, POLYATTN_SIZE_H, 8}},
     {"s", 1, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_HKV, 16}},
 };
-const polyattn_rt_kernel kKernel = {"entry", kRules, 5, {}, nullptr, {-1, -1, -1, -1, -1, -1, -1},
-                                    {},      {}};
+const polyattn_rt_kernel kKernel = {
+    "entry", kRules, 5, {}, nullptr, {-1, -1, -1, -1, -1, -1, -1, -1, -1}, {}, {}};
 
 /// A correct call; tests spoil it.
 class Check : public testing::Test {
@@ -433,8 +433,8 @@ static std::string checkFirst(std::vector<int64_t> first, int64_t rows, int32_t 
       {"p", 0, POLYATTN_F32, 2, {hasTable ? int64_t(POLYATTN_SIZE_L) : 1, 1}},
       {"first", 0, dtype, 1, {POLYATTN_SIZE_B}},
   };
-  const polyattn_rt_kernel kernel = {"entry", rules,  3, {}, nullptr, {-1, -1, -1, -1, -1, -1, -1},
-                                     {},      {2, 16}};
+  const polyattn_rt_kernel kernel = {
+      "entry", rules, 3, {}, nullptr, {-1, -1, -1, -1, -1, -1, -1, -1, -1}, {}, {2, 16}};
   std::vector<float> memory(4096);
   std::vector<int32_t> narrow(first.begin(), first.end());
   int64_t batch = first.size(), q[] = {batch, 20, 1}, p[] = {hasTable ? rows : 1, 1};
@@ -450,6 +450,62 @@ static std::string checkFirst(std::vector<int64_t> first, int64_t rows, int32_t 
   EXPECT_EQ(status != 0, message[0] != 0);
   return message;
 }
+/// A call of 20 positions in sequences with these offsets, with tables of so many rows, or none
+/// where that is negative, and of `states` sequences.
+static std::string checkOffsets(std::vector<int64_t> offsets, int64_t rows = -1,
+                                int64_t states = -1) {
+  const polyattn_rt_tensor_rule rules[] = {
+      {"q", 0, POLYATTN_F32, 3, {POLYATTN_SIZE_B, POLYATTN_SIZE_T, 1}},
+      {"p", 0, POLYATTN_F32, 2, {rows >= 0 ? int64_t(POLYATTN_SIZE_L) : 1, 1}},
+      {"s", 0, POLYATTN_F32, 1, {states >= 0 ? int64_t(POLYATTN_SIZE_N) : 1}},
+      {"at", 0, POLYATTN_I64, 1, {POLYATTN_SIZE_N1}},
+  };
+  const polyattn_rt_kernel kernel = {
+      "entry", rules, 4, {}, nullptr, {1, -1, -1, -1, -1, -1, -1, -1, -1}, {}, {}, 0, 0, 4};
+  std::vector<float> memory(4096);
+  int64_t bounds = offsets.size(), q[] = {1, 20, 1}, p[] = {std::max<int64_t>(rows, 1), 1},
+          s = std::max<int64_t>(states, 1);
+  polyattn_tensor tensors[] = {polyattn_dense(memory.data(), POLYATTN_F32, 3, q),
+                               polyattn_dense(memory.data(), POLYATTN_F32, 2, p),
+                               polyattn_dense(memory.data(), POLYATTN_F32, 1, &s),
+                               polyattn_dense(offsets.data(), POLYATTN_I64, 1, &bounds)};
+  const polyattn_tensor *pointers[] = {&tensors[0], &tensors[1], &tensors[2], &tensors[3]};
+  polyattn_rt_sizes sizes;
+  char message[300] = "";
+  int status = polyattn_rt_check(&kernel, pointers, 4, &sizes, message, sizeof message);
+  if (status == 0)
+    status = polyattn_rt_check_values(&kernel, pointers, &sizes, message, sizeof message);
+  EXPECT_EQ(status != 0, message[0] != 0);
+  return message;
+}
+
+TEST(CheckOffsets, FillAllPositionsInOrder) {
+  EXPECT_EQ(checkOffsets({0, 20}), "");
+  EXPECT_EQ(checkOffsets({0, 0, 7, 7, 20, 20}), "");
+  EXPECT_EQ(checkOffsets({3, 20}),
+            "entry: argument 'at': expected the first offset to be 0, got 3");
+  EXPECT_EQ(checkOffsets({0, 7, 6, 20}),
+            "entry: argument 'at': expected at least the offset before, 7, got 6 at 2");
+  EXPECT_EQ(checkOffsets({0, 7, INT64_MIN}),
+            "entry: argument 'at': expected at least the offset before, 7, got "
+            "-9223372036854775808 at 2");
+  EXPECT_EQ(checkOffsets({0, INT64_MAX}), "entry: argument 'at': expected the last offset to be "
+                                          "T = 20, got 9223372036854775807");
+  EXPECT_EQ(checkOffsets({0, 19}),
+            "entry: argument 'at': expected the last offset to be T = 20, got 19");
+  EXPECT_EQ(checkOffsets({}),
+            "entry: argument 'at': expected N + 1 offsets, at least one, got none");
+}
+
+TEST(CheckOffsets, FitStatesAndTables) {
+  EXPECT_EQ(checkOffsets({0, 9, 20}, 11, 2), "");
+  EXPECT_EQ(checkOffsets({0, 9, 20}, 10),
+            "entry: argument 'at': expected sequences no longer than tables, L = 10, got 11 "
+            "positions in sequence 1");
+  EXPECT_EQ(checkOffsets({0, 9, 20}, -1, 3),
+            "entry: argument 'at': expected N + 1 offsets, of N = 3 sequences, got 3");
+}
+
 static std::string checkWide(std::vector<int64_t> first, int64_t rows = 100) {
   return checkFirst(std::move(first), rows, POLYATTN_I64);
 }

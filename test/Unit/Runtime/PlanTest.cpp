@@ -102,7 +102,7 @@ struct Kernel {
                                     subsegments,          0,         0};
   polyattn_rt_kernel kernel = {"prefix", tensors,
                                2,        {&sums, 1, stages, 2, &choice, 1},
-                               nullptr,  {-1, -1, -1, -1, -1, -1, -1},
+                               nullptr,  {-1, -1, -1, -1, -1, -1, -1, -1, -1},
                                {},       {}};
 
   void setSubsegments(int64_t number) {
@@ -226,8 +226,8 @@ TEST(Segments, SaysThatProgramsAreTooMany) {
 /// A call of a plan on `o`, [n] numbers of f32.
 static std::string runPlan(const polyattn_rt_plan &plan, std::vector<float> &o, int threads) {
   const polyattn_rt_tensor_rule rule = {"o", 1, POLYATTN_F32, 1, {POLYATTN_SIZE_T}};
-  polyattn_rt_kernel kernel = {"entry", &rule, 1, plan, nullptr, {-1, -1, -1, -1, -1, -1, -1},
-                               {},      {}};
+  polyattn_rt_kernel kernel = {
+      "entry", &rule, 1, plan, nullptr, {-1, -1, -1, -1, -1, -1, -1, -1, -1}, {}, {}};
   int64_t size = o.size();
   polyattn_tensor tensor = polyattn_dense(o.data(), POLYATTN_F32, 1, &size);
   const polyattn_tensor *tensors[] = {&tensor};

@@ -42,9 +42,9 @@ TEST(NamesTest, NumbersBesideTheElementTypesAreNone) {
 }
 
 TEST(NamesTest, EveryNamedSizeHasAPlaceAndAName) {
-  const SizeName order[] = {kBatch,    kPositions, kKeyPositions, kHeads,
-                            kKeyHeads, kTableRows, kSlots};
-  const char *const names[] = {"B", "T", "Tk", "H", "Hkv", "L", "P"};
+  const SizeName order[] = {kBatch,     kPositions, kKeyPositions, kHeads,         kKeyHeads,
+                            kTableRows, kSlots,     kSequences,    kSequenceBounds};
+  const char *const names[] = {"B", "T", "Tk", "H", "Hkv", "L", "P", "N", "N+1"};
   static_assert(std::size(order) == POLYATTN_NAMED_SIZES);
   for (size_t i = 0; i < std::size(order); ++i) {
     EXPECT_EQ(indexOf(order[i]), i);
