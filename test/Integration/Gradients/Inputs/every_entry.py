@@ -16,7 +16,7 @@ import sys
 specs, refused_file, *options = sys.argv[1:]
 lines = pathlib.Path(refused_file).read_text().splitlines()
 refused = [line.split("#")[0].strip() for line in lines if line.split("#")[0].strip()]
-LOCATED = re.compile(r"\S+\.mlir:\d+:\d+: error: .* (are not compiled yet|has no gradient)", re.MULTILINE)
+LOCATED = re.compile(r"\S+\.mlir:\d+:\d+: error: .* (are not compiled yet|has no gradient|of different masks)", re.MULTILINE)
 
 
 def run(*arguments):
