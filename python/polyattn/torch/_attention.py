@@ -9,7 +9,8 @@ import torch
 from .._errors import CallError
 from .._kernels import Signature
 from .._specs import Spec, read_spec
-from . import _operators, _recipes
+from . import _recipes
+from ._call import call
 
 
 class Attention:
@@ -40,7 +41,7 @@ class Attention:
                 raise CallError(
                     f"{self._entry}: argument '{name}': expected a tensor, got {type(one).__name__}"
                 )
-        results = _operators.forward(self._handle, inputs)
+        results = call(self._handle, inputs, len(self.signature.results))
         return results[0] if len(results) == 1 else tuple(results)
 
     def _in_order(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:

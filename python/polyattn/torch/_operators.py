@@ -1,20 +1,36 @@
-"""The operators of PyTorch, defined once: polyattn::forward, and what PyTorch asks of it.
+"""The operator polyattn::forward, and what operators share.
 
 Their bodies are in Python. A dispatched call costs 5 us more than a call of the kernel with tensors does.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
 from .._errors import CallError
 from . import _recipes
 
-_library = torch.library.Library("polyattn", "DEF")
-_library.define("forward(int attention, Tensor[] inputs) -> Tensor[]")
+library = torch.library.Library("polyattn", "DEF")
+library.define("forward(int attention, Tensor[] inputs) -> Tensor[]")
 _forward_op = torch.ops.polyattn.forward.default
+
+NO_GPU = "polyattn: expected tensors in the processor's memory, got some on a GPU"
+NO_TRANSFORM = (
+    "polyattn: torch.func's transforms (vmap, grad, jvp, ...) and forward-mode derivatives are not "
+    "supported; a mapped dimension can be part of the batch"
+)
+
+
+def refuser(words: str) -> Callable[..., Any]:
+    def refuse(*arguments: Any, **named: Any) -> Any:
+        raise CallError(words)
+
+    return refuse
+
+
+refuse_vmap = refuser(NO_TRANSFORM)
 
 
 def _plain(tensor: Any) -> Any:
@@ -24,21 +40,12 @@ def _plain(tensor: Any) -> Any:
     return tensor if tensor.stride()[-1:] in ((1,), ()) else tensor.contiguous()
 
 
-def _forward(attention: int, inputs: list[Any]) -> list[Any]:
-    recipe = _recipes.find(attention)
-    storage = _recipes.storage_of(inputs)
-    kernel = recipe.of(inputs).kernel(storage)
+def call_kernel(kernel: Any, inputs: list[Any]) -> list[Any]:
     results = kernel(*map(_plain, inputs), threads=torch.get_num_threads())
     return list(results) if isinstance(results, tuple) else [results]
 
 
-def _forward_fake(attention: int, inputs: list[Any]) -> list[Any]:
-    recipe = _recipes.find(attention)
-    _recipes.storage_of(inputs)
-    return [inputs[0].new_empty(shape, dtype=dtype) for shape, dtype in recipe.results(inputs)]
-
-
-def _forward_autocast(attention: int, inputs: list[Any]) -> list[Any]:
+def call_cast(call: Callable[[list[Any]], Any], attention: int, inputs: list[Any]) -> list[Any]:
     """Sequences and weights are cast as those of PyTorch's own layers are. Decays, rotary frequencies and states, which
     kernels keep in f32, are not."""
     dtype = torch.get_autocast_dtype("cpu")
@@ -49,53 +56,36 @@ def _forward_autocast(attention: int, inputs: list[Any]) -> list[Any]:
     ]
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
     with torch._C._ExcludeDispatchKeyGuard(keys):
-        results: list[Any] = _forward_op(attention, cast + inputs[len(cast) :])
+        results: list[Any] = call(cast + inputs[len(cast) :])
         return results
 
 
-def _no_vmap(info: Any, in_dims: Any, attention: int, inputs: list[Any]) -> Any:
-    raise CallError(NO_TRANSFORM)
+def _forward(attention: int, inputs: list[Any]) -> list[Any]:
+    recipe = _recipes.find(attention)
+    storage = _recipes.storage_of(inputs)
+    return call_kernel(recipe.of(inputs).kernel(storage), inputs)
 
 
-def _no_gradients(ctx: Any, inputs: Any = None, output: Any = None) -> Any:
-    raise CallError(NO_GRADIENTS)
+def _forward_fake(attention: int, inputs: list[Any]) -> list[Any]:
+    recipe = _recipes.find(attention)
+    _recipes.storage_of(inputs)
+    return [inputs[0].new_empty(shape, dtype=dtype) for shape, dtype in recipe.results(inputs)]
 
 
-def _no_gpu(attention: int, inputs: list[Any]) -> Any:
-    raise CallError("polyattn: expected tensors in the processor's memory, got some on a GPU")
+def _forward_autocast(attention: int, inputs: list[Any]) -> list[Any]:
+    return call_cast(lambda cast: _forward_op(attention, cast), attention, inputs)
 
 
-NO_GRADIENTS = (
-    "polyattn: kernels have no gradients yet; call them under torch.no_grad(), or with tensors "
-    "that are .detach()ed"
+_refuse_gradients = refuser(
+    "polyattn: polyattn::forward keeps nothing for gradients; call polyattn.torch's functions, which "
+    "choose polyattn::training where gradients are wanted"
 )
-NO_TRANSFORM = (
-    "polyattn: torch.func's transforms (vmap, grad, jvp, ...) and forward-mode derivatives are not "
-    "supported; a mapped dimension can be part of the batch"
-)
 
-_library.impl("forward", _forward, "CPU")
-_library.impl("forward", _forward_autocast, "AutocastCPU")
-_library.impl("forward", _no_gpu, "CUDA")
-torch.library.register_fake("polyattn::forward", _forward_fake, lib=_library)
-torch.library.register_vmap("polyattn::forward", _no_vmap, lib=_library)
+library.impl("forward", _forward, "CPU")
+library.impl("forward", _forward_autocast, "AutocastCPU")
+library.impl("forward", refuser(NO_GPU), "CUDA")
+torch.library.register_fake("polyattn::forward", _forward_fake, lib=library)
+torch.library.register_vmap("polyattn::forward", refuse_vmap, lib=library)
 torch.library.register_autograd(
-    "polyattn::forward", _no_gradients, setup_context=_no_gradients, lib=_library
+    "polyattn::forward", _refuse_gradients, setup_context=_refuse_gradients, lib=library
 )
-
-
-def forward(attention: int, inputs: list[Any]) -> list[Any]:
-    """polyattn::forward, where nobody asks for derivatives that it would give as zeros."""
-    if not torch.compiler.is_compiling():
-        _check_derivatives(inputs)
-    results: list[Any] = _forward_op(attention, inputs)
-    return results
-
-
-def _check_derivatives(inputs: list[Any]) -> None:
-    """PyTorch takes a tangent of zero for that of an operator without a rule, and says nothing."""
-    has_tangents = torch.autograd.forward_ad._current_level >= 0
-    for one in inputs:
-        is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor(one)
-        if is_wrapped or has_tangents and torch.autograd.forward_ad.unpack_dual(one).tangent is not None:
-            raise CallError(NO_TRANSFORM)

@@ -36,6 +36,24 @@ def _describe(spec: Spec, entry: str | None, storage: str) -> Signature:
     return replace(exact, results=results)
 
 
+def shapes_of(signature: Signature, inputs: list[Any]) -> list[tuple[list[Any], Any]]:
+    """Shapes and dtypes of the results for arguments of these sizes, which may be symbols."""
+    bound: dict[str, Any] = {}
+    for argument, tensor in zip(signature.arguments, inputs):
+        for size, actual in zip(argument.shape, tensor.shape):
+            if isinstance(size, str):
+                bound.setdefault(size, actual)
+    bound.setdefault("Tk", bound.get("T"))
+    bound.setdefault("Hkv", bound.get("H"))
+    return [
+        (
+            [bound[size] if isinstance(size, str) else size for size in result.shape],
+            DTYPES[result.dtype],
+        )
+        for result in signature.results
+    ]
+
+
 class Recipe:
     """An attention by its text, for which the first tensor's dtype chooses the kernel."""
 
@@ -55,12 +73,23 @@ class Recipe:
 
     def kernel(self, storage: str) -> Kernel:
         found = self._kernels.get(storage)
+        return found if found is not None else self._compile(storage)
+
+    def half(self, storage: str, direction: str, wrt: int) -> Kernel:
+        """One half of a pair for training. Bits of `wrt` are arguments."""
+        key = (storage, direction, wrt)
+        found = self._kernels.get(key)
         if found is None:
-            with self._lock:
-                found = self._kernels.get(storage)
-                if found is None:
-                    found = compile(self._spec, self._entry, dtype=storage)
-                    self._kernels[storage] = found
+            names = [x.name for i, x in enumerate(self.signature().arguments) if wrt >> i & 1]
+            found = self._compile(key, dtype=storage, direction=direction, wrt=names)
+        return found
+
+    def _compile(self, key: Any, **options: Any) -> Kernel:
+        with self._lock:
+            found = self._kernels.get(key)
+            if found is None:
+                found = compile(self._spec, self._entry, **options or {"dtype": key})
+                self._kernels[key] = found
         return found
 
     def of(self, inputs: list[Any]) -> Recipe:
@@ -73,21 +102,11 @@ class Recipe:
 
     def results(self, inputs: list[Any]) -> list[tuple[list[Any], Any]]:
         """Shapes and dtypes of the results, where sizes may be symbols."""
-        signature = self.signature(storage_of(inputs))
-        bound: dict[str, Any] = {}
-        for argument, tensor in zip(signature.arguments, inputs):
-            for size, actual in zip(argument.shape, tensor.shape):
-                if isinstance(size, str):
-                    bound.setdefault(size, actual)
-        bound.setdefault("Tk", bound.get("T"))
-        bound.setdefault("Hkv", bound.get("H"))
-        return [
-            (
-                [bound[size] if isinstance(size, str) else size for size in result.shape],
-                DTYPES[result.dtype],
-            )
-            for result in signature.results
-        ]
+        return shapes_of(self.signature(storage_of(inputs)), inputs)
+
+    def kept(self, inputs: list[Any], wrt: int) -> list[tuple[list[Any], Any]]:
+        """The same of the forward half of a pair: the results, and what gradients need."""
+        return shapes_of(self.half(storage_of(inputs), "training", wrt).signature, inputs)
 
 
 class Family(Recipe):
@@ -107,7 +126,7 @@ class Family(Recipe):
         self._members: dict[Any, Recipe] = {}
 
     def of(self, inputs: list[Any]) -> Recipe:
-        key = (inputs[0].shape[-1], inputs[2].shape[-1])
+        key = (int(inputs[0].shape[-1]), int(inputs[2].shape[-1]))
         found = self._members.get(key)
         if found is None:
             spec = self._make(*key, **self.options)
@@ -116,6 +135,9 @@ class Family(Recipe):
 
     def results(self, inputs: list[Any]) -> list[tuple[list[Any], Any]]:
         return self._shapes(inputs)
+
+    def kept(self, inputs: list[Any], wrt: int) -> list[tuple[list[Any], Any]]:
+        return self.of(inputs).kept(inputs, wrt)
 
 
 def register(recipe: Recipe) -> Recipe:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .._errors import CallError
-from ._operators import forward
+from ._call import call
 from ._systems import handle_of
 
 __all__ = [
@@ -125,7 +125,7 @@ def _linear(
         ("scale", None if scale is None else float(scale)), ("normalize", bool(normalize)), ("states", bool(states)),
         ("decay", decay), ("mask", "anticausal" if reverse else "causal"),
     )  # fmt: skip
-    results = forward(handle_of("inner_products", options), inputs)
+    results = call(handle_of("inner_products", options), inputs, 1 + (1 + normalize) * states)
     final = results[1] if output_final_state else None
     if normalize:
         return results[0], (final, results[2].unsqueeze(1))
@@ -251,7 +251,7 @@ def parallel_based(
     if scale is not None and not scale > 0:
         _refuse("parallel_based", "scale", "a positive number", scale)
     options = (("scale", None if scale is None else float(scale)), ("normalize", bool(use_norm)))
-    o: Tensor = forward(handle_of("taylor", options), [q, k, v])[0]
+    o: Tensor = call(handle_of("taylor", options), [q, k, v], 1)[0]
     return o
 
 
@@ -269,7 +269,7 @@ def parallel_rebased(
     options = (
         ("degree", 2), ("scale", None if use_scale else 1.0), ("eps", float(eps) if use_normalize else None)
     )  # fmt: skip
-    o: Tensor = forward(handle_of("power", options), [q, k, v])[0]
+    o: Tensor = call(handle_of("power", options), [q, k, v], 1)[0]
     return o
 
 
@@ -296,5 +296,5 @@ def power_retention(
         ("gated", log_G is not None),
     )  # fmt: skip
     inputs = [Q, K, V] if log_G is None else [Q, K, V, log_G.float()]
-    o: Tensor = forward(handle_of("power", options), inputs)[0]
+    o: Tensor = call(handle_of("power", options), inputs, 1)[0]
     return o

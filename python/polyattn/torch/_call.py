@@ -1,0 +1,30 @@
+"""Calls of attentions: which operator, and where nobody asks for derivatives that it would give as zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._errors import CallError
+from ._gradients import training
+from ._operators import NO_TRANSFORM, _forward_op
+
+
+def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
+    """The `count` results, with gradients where an input requires them."""
+    if not torch.compiler.is_compiling():
+        _check_derivatives(inputs)
+    if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
+        return training(attention, inputs)[:count]
+    results: list[Any] = _forward_op(attention, inputs)
+    return results
+
+
+def _check_derivatives(inputs: list[Any]) -> None:
+    """PyTorch takes a tangent of zero for that of an operator without a rule, and says nothing."""
+    has_tangents = torch.autograd.forward_ad._current_level >= 0
+    for one in inputs:
+        is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor(one)
+        if is_wrapped or has_tangents and torch.autograd.forward_ad.unpack_dual(one).tangent is not None:
+            raise CallError(NO_TRANSFORM)

@@ -1,0 +1,123 @@
+"""Gradients by compiled kernels: polyattn::training, the forward half of a pair, and polyattn::backward, the other half.
+
+`wrt` has a bit for each input whose gradient is wanted: kernels are compiled for just these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._errors import CallError
+from . import _recipes
+from ._operators import NO_GPU, call_cast, call_kernel, library, refuse_vmap, refuser
+
+library.define("training(int attention, int wrt, Tensor[] inputs) -> Tensor[]")
+library.define(
+    "backward(int attention, int wrt, Tensor[] inputs, Tensor[] kept, Tensor[] gradients) -> Tensor[]"
+)
+_training_op = torch.ops.polyattn.training.default
+_backward_op = torch.ops.polyattn.backward.default
+
+
+def _training(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
+    recipe = _recipes.find(attention).of(inputs)
+    storage = _recipes.storage_of(inputs)
+    _check_heads(recipe.half(storage, "backward", wrt), inputs)
+    return call_kernel(recipe.half(storage, "training", wrt), inputs)
+
+
+def _check_heads(backward: Any, inputs: list[Any]) -> None:
+    """Refuses what the other half will, before anything is computed."""
+    for argument, one in zip(backward.signature.arguments, inputs):
+        heads = [actual for size, actual in zip(argument.shape, one.shape) if size == "H"]
+        if heads and heads[0] != inputs[0].shape[2]:
+            raise CallError(
+                f"{backward.signature.name}: argument '{argument.name}': expected {inputs[0].shape[2]} heads, as "
+                f"'{backward.signature.arguments[0].name}' has, for gradients, got {heads[0]}"
+            )
+
+
+def _training_fake(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
+    kept = _recipes.find(attention).kept(inputs, wrt)
+    return [inputs[0].new_empty(shape, dtype=dtype) for shape, dtype in kept]
+
+
+def _backward(
+    attention: int, wrt: int, inputs: list[Any], kept: list[Any], gradients: list[Any]
+) -> list[Any]:
+    recipe = _recipes.find(attention).of(inputs)
+    storage = _recipes.storage_of(inputs)
+    training = recipe.half(storage, "training", wrt).signature
+    backward = recipe.half(storage, "backward", wrt)
+    by_name = {one.name: tensor for one, tensor in zip(recipe.signature().arguments, inputs)}
+    by_name |= {one.name: tensor for one, tensor in zip(training.results, kept)}
+    by_name |= {f"d_{one.name}": tensor for one, tensor in zip(training.results, gradients)}
+    return call_kernel(backward, [by_name[one.name] for one in backward.signature.arguments])
+
+
+def _backward_fake(
+    attention: int, wrt: int, inputs: list[Any], kept: list[Any], gradients: list[Any]
+) -> list[Any]:
+    recipe = _recipes.find(attention).of(inputs)
+    backward = recipe.half(_recipes.storage_of(inputs), "backward", wrt).signature
+    wanted = [one for i, one in enumerate(inputs) if wrt >> i & 1]
+    return [
+        torch.empty_like(one, dtype=_recipes.DTYPES[result.dtype], memory_format=torch.contiguous_format)
+        for one, result in zip(wanted, backward.results)
+    ]
+
+
+def _training_autocast(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
+    return call_cast(lambda cast: _training_op(attention, wrt, cast), attention, inputs)
+
+
+def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    ctx.attention, ctx.wrt, tensors = inputs
+    ctx.count = len(tensors)
+    ctx.save_for_backward(*tensors, *output)
+
+
+def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]:
+    saved = list(ctx.saved_tensors)  # once only, for checkpoints
+    inputs, kept = saved[: ctx.count], saved[ctx.count :]
+    gradients = [
+        torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip(kept, gradients)
+    ]
+    found = iter(_backward_op(ctx.attention, ctx.wrt, inputs, kept, gradients))
+    # Those of weights are sums in f32, whatever holds the weights.
+    return (
+        None,
+        None,
+        [next(found).to(one.dtype) if ctx.wrt >> i & 1 else None for i, one in enumerate(inputs)],
+    )
+
+
+def _save_nothing(ctx: Any, inputs: Any, output: Any) -> None:
+    pass
+
+
+_refuse_twice = refuser("polyattn: second derivatives are not supported: gradients have none")
+
+library.impl("training", _training, "CPU")
+library.impl("training", _training_autocast, "AutocastCPU")
+library.impl("training", refuser(NO_GPU), "CUDA")
+library.impl("backward", _backward, "CPU")
+torch.library.register_fake("polyattn::training", _training_fake, lib=library)
+torch.library.register_fake("polyattn::backward", _backward_fake, lib=library)
+torch.library.register_vmap("polyattn::training", refuse_vmap, lib=library)
+torch.library.register_vmap("polyattn::backward", refuse_vmap, lib=library)
+torch.library.register_autograd(
+    "polyattn::training", _differentiate, setup_context=_save, lib=library
+)
+torch.library.register_autograd(
+    "polyattn::backward", _refuse_twice, setup_context=_save_nothing, lib=library
+)
+
+
+def training(attention: int, inputs: list[Any]) -> list[Any]:
+    """polyattn::training for the inputs that require gradients, and its results alone."""
+    wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
+    results: list[Any] = _training_op(attention, wrt, inputs)
+    return results

@@ -1,0 +1,238 @@
+"""Gradients of attentions on PyTorch's tensors, which are kernels' too."""
+
+import copy
+
+import pytest
+
+import polyattn
+from polyattn import library
+
+torch = pytest.importorskip("torch")
+from torch.nn import functional as F  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
+import polyattn.torch as pt  # noqa: E402
+
+
+def dense(features, eps=None, **fixed):
+    """An attention by its definition: all scores, in whatever type the tensors have."""
+
+    def call(q, k, v, *weights):
+        scores = torch.einsum("bihd,bjhd->bhij", features(q, "q", *weights), features(k, "k", *weights)).tril()
+        o = torch.einsum("bhij,bjhe->bihe", scores, v)
+        return o if eps is None else o / (scores.sum(-1).transpose(1, 2)[..., None] + eps)
+
+    return call
+
+
+def hedgehog(x, side, w_q, w_k):
+    z = torch.einsum("bthd,hde->bthe", x, w_q if side == "q" else w_k)
+    return torch.cat([z.softmax(-1), (-z).softmax(-1)], -1)
+
+
+def performer(x, side, w):
+    h = x * x.shape[-1] ** -0.25
+    return (h @ w - (h * h).sum(-1, keepdim=True) / 2).exp() * w.shape[-1] ** -0.5
+
+
+def llops(x, side, q1, q2, k1, k2):
+    return (x @ q1) * (x @ q2) if side == "q" else (x @ k1) * (x @ k2)
+
+
+def plain(d=16, dv=8):
+    from polyattn.torch._systems import inner_products
+
+    return inner_products(d, dv, scale=1.0)
+
+
+# The system, its definition.
+SYSTEMS = {
+    "plain": (plain(), dense(lambda x, side: x)),
+    "linear": (library.linear(d=16, dv=8), dense(lambda x, side: F.elu(x) + 1, 1e-6)),
+    "power": (library.power(d=8), dense(lambda x, side: torch.einsum("...i,...j->...ij", x, x).flatten(-2) * 8**-0.5, 1e-6)),
+    "llops": (library.llops(d=16, dv=8, m=32), dense(llops)),
+    "performer": (library.performer(d=16, m=32), dense(performer, 1e-6)),
+    "hedgehog": (library.hedgehog(d=16), dense(hedgehog, 1e-6)),
+}  # fmt: skip
+
+
+def inputs_of(spec, rng, T=37, H=3):
+    sizes = {"B": 2, "T": T, "H": H, "Hkv": H}
+    arguments = pt.load(spec).signature.arguments
+    shapes = [[sizes.get(size, size) for size in one.shape] for one in arguments]
+    return [torch.from_numpy(rng.standard_normal(shape).astype("f4")) / 2 for shape in shapes]
+
+
+def gradients_of(call, inputs, factors, which=None):
+    inputs = [x.detach().clone().requires_grad_(which is None or i in which) for i, x in enumerate(inputs)]
+    o = call(*inputs)
+    return torch.autograd.grad((o * factors.to(o.dtype)).sum(), [x for x in inputs if x.requires_grad])
+
+
+def compiled_or_skip(spec, inputs):
+    """What has no kernel for its gradients says so at the call, at a line of the spec."""
+    attention = pt.load(spec)
+    try:
+        attention(*(x.detach().requires_grad_() for x in inputs))
+    except polyattn.SpecError as error:
+        assert "not compiled yet" in str(error) and error.diagnostics[0].line > 0
+        pytest.skip(str(error).splitlines()[0].split(": ", 1)[1])
+    return attention
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_gradients(name, rng):
+    spec, definition = SYSTEMS[name]
+    inputs = inputs_of(spec, rng)
+    attention = compiled_or_skip(spec, inputs)
+    factors = torch.randn_like(attention(*inputs))
+    exact = gradients_of(definition, [x.double() for x in inputs], factors)
+    found = gradients_of(attention, inputs, factors)
+    for one, wanted in zip(found, exact):
+        assert one.dtype == torch.float32
+        assert (one - wanted).norm() <= 1e-4 * wanted.norm()
+    # Those of some inputs are the same numbers, and results those of a call without gradients.
+    for which in ((0,), (1, 2)):
+        for one, i in zip(gradients_of(attention, inputs, factors, which), which):
+            assert (one - exact[i]).norm() <= 1e-4 * exact[i].norm()
+    training = attention(*(x.detach().requires_grad_() for x in inputs))
+    assert (training - attention(*inputs)).norm() <= 1e-6 * training.norm()
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_opcheck_of_gradients(name, rng):
+    spec, _ = SYSTEMS[name]
+    inputs = inputs_of(spec, rng)
+    attention = compiled_or_skip(spec, inputs)
+    inputs = [x.requires_grad_() for x in inputs]
+    arguments = (attention._handle, 2 ** len(inputs) - 1, inputs)
+    torch.library.opcheck(torch.ops.polyattn.training.default, arguments)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_gradcheck(name, rng):
+    """Differences in f32 are coarse; the exact comparison is the test above."""
+    spec, _ = SYSTEMS[name]
+    inputs = [x.requires_grad_() for x in inputs_of(spec, rng, T=5, H=1)]
+    attention = compiled_or_skip(spec, inputs)
+    torch.autograd.gradcheck(attention, inputs, eps=1e-2, atol=2e-2, rtol=2e-2, fast_mode=True)
+
+
+@pytest.fixture
+def plainly(rng):
+    """An attention with gradients, its inputs and its definition."""
+    spec, definition = SYSTEMS["plain"]
+    return pt.load(spec), inputs_of(spec, rng), definition
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_torch_compile_with_gradients(dynamic, plainly, rng):
+    attention, _, _ = plainly
+
+    def step(q, k, v):
+        return attention(q * 2, k, v).relu() * 3
+
+    torch._dynamo.reset()
+    compiled = torch.compile(step, fullgraph=True, dynamic=dynamic)
+    for length in (37, 50):
+        inputs = inputs_of(SYSTEMS["plain"][0], rng, T=length)
+        factors = torch.randn(2, length, 3, 8)
+        assert all(map(torch.equal, *(gradients_of(call, inputs, factors) for call in (compiled, step))))
+
+
+def test_torch_compile_of_functions_with_gradients(rng):
+    def step(q, k, v):
+        return pt.ops.fused_recurrent_linear_attn(q, k, v)[0] * 2
+
+    torch._dynamo.reset()
+    compiled = torch.compile(step, fullgraph=True, dynamic=True)
+    for d in (16, 8):
+        q, k, v = (torch.from_numpy(rng.standard_normal((2, 20, 3, d)).astype("f4")) for _ in range(3))
+        factors = torch.randn_like(v)
+        assert all(map(torch.equal, *(gradients_of(call, (q, k, v), factors) for call in (compiled, step))))
+
+
+def test_checkpoint(plainly):
+    attention, inputs, _ = plainly
+    factors = torch.randn(2, 37, 3, 8)
+    kept = gradients_of(attention, inputs, factors)
+    again = gradients_of(lambda *x: checkpoint(attention, *x, use_reentrant=False), inputs, factors)
+    assert all(map(torch.equal, kept, again))
+
+
+def test_gradients_of_views(plainly):
+    """A sum's gradient is one number everywhere, of stride 0; inputs are parts of one buffer."""
+    attention, (q, k, v), definition = plainly
+    buffer = torch.cat([q, k, v], -1).requires_grad_()
+    attention(*buffer.split([16, 16, 8], -1)).sum().backward()
+    exact = torch.cat([q, k, v], -1).double().requires_grad_()
+    definition(*exact.split([16, 16, 8], -1)).sum().backward()
+    assert (buffer.grad - exact.grad).norm() <= 1e-5 * exact.grad.norm()
+
+
+def test_gradients_in_bf16(plainly):
+    attention, inputs, definition = plainly
+    small = [x.bfloat16() for x in inputs]
+    factors = torch.randn(2, 37, 3, 8)
+    exact = gradients_of(definition, [x.double() for x in small], factors.bfloat16())
+    for one, wanted in zip(gradients_of(attention, small, factors), exact):
+        assert one.dtype == torch.bfloat16
+        assert (one.double() - wanted).norm() <= 2e-2 * wanted.norm()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = gradients_of(attention, inputs, factors)
+    exact = gradients_of(definition, [x.double() for x in inputs], factors)
+    for one, wanted in zip(found, exact):
+        assert one.dtype == torch.float32 and (one - wanted).norm() <= 2e-2 * wanted.norm()
+
+
+def test_second_derivatives_are_refused(plainly):
+    attention, inputs, _ = plainly
+    inputs = [x.requires_grad_() for x in inputs]
+    first = torch.autograd.grad(attention(*inputs).sum(), inputs, create_graph=True)
+    with pytest.raises(polyattn.CallError, match="second derivatives are not supported"):
+        torch.autograd.grad(first[0].sum(), inputs)
+
+
+def test_gradients_without_a_kernel_are_refused_at_the_call(rng):
+    """At a line of the spec, and before the loss is computed."""
+    retnet = pt.load(library.retnet(d=16))
+    q, k, v = (torch.from_numpy(rng.standard_normal((2, 9, 3, 16)).astype("f4")) for _ in range(3))
+    with pytest.raises(polyattn.SpecError) as raised:
+        retnet(q, k, v, torch.ones(8, requires_grad=True), torch.zeros(3))
+    assert raised.value.diagnostics[0].line > 0
+
+
+def test_gradients_of_grouped_heads(plainly):
+    """Right, or refused before anything is computed."""
+    attention, (q, k, v), definition = plainly
+    k, v = k[:, :, :1], v[:, :, :1]
+    inputs = [x.detach().requires_grad_() for x in (q, k, v)]
+    try:
+        o = attention(*inputs)
+    except polyattn.CallError as error:
+        assert "argument 'k': expected 3 heads, as 'q' has, for gradients, got 1" in str(error)
+        return
+    factors = torch.randn_like(o)
+    found = torch.autograd.grad((o * factors).sum(), inputs)
+    exact = gradients_of(lambda q, k, v: definition(q, k.expand(-1, -1, 3, -1), v.expand(-1, -1, 3, -1)),
+                         [x.double() for x in (q, k, v)], factors)  # fmt: skip
+    assert all((one - wanted).norm() <= 1e-5 * wanted.norm() for one, wanted in zip(found, exact))
+
+
+def test_a_layer_learns():
+    """Steps of training lower the loss: a layer learns what another one does."""
+    torch.manual_seed(0)
+    teacher = pt.nn.Attention(plain(16, 16), 32, 2).requires_grad_(False)
+    layer = copy.deepcopy(teacher)
+    for one in layer.parameters():
+        one.requires_grad_().data += 0.1 * torch.randn_like(one)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(40):
+        x = torch.randn(4, 30, 32) / 4
+        loss = (layer(x) - teacher(x)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert sum(losses[-5:]) < 0.3 * sum(losses[:5])
