@@ -26,3 +26,14 @@ def test_fit_sketch():
     for p in "23":
         assert found[p, "LLoPS"] < found[p, "networks"] < found[p, "random"]
     assert all(float(x) < 0.1 for x in re.findall(r"off by ([\d.]+)", said))
+
+
+def test_train_lm(tmp_path):
+    """The loss falls below that of single bytes within some steps, which a broken gradient would not let it."""
+    said = run("train_lm.py", "--steps", "80", "--length", "64", "--threads", "1", "--attention", "linear,llops",
+               "--save", str(tmp_path), str(ROOT / "docs/Semantics.md"))  # fmt: skip
+    plain = float(re.search(r"single bytes: ([\d.]+)", said)[1])
+    assert float(re.search(r"^linear: ([\d.]+) bits", said, re.M)[1]) < plain - 0.3
+    # One without gradients yet says so, at a line.
+    assert re.search(r"^llops: ([\d.]+ bits|.*:\d+:\d+: error: .*not compiled yet)", said, re.M)
+    assert (tmp_path / "linear.pt").exists() and (tmp_path / "losses.json").exists()
