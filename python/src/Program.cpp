@@ -106,6 +106,7 @@ namespace {
 /// The sizes that the arguments give, as far as they do: what does not fit is refused by the call.
 class Sizes {
 public:
+  Sizes() { values.fill(-1); }
   void bind(const polyattn_tensor_info &info, const polyattn_tensor &tensor) {
     for (int i = 0; i < std::min(info.rank, tensor.rank); ++i)
       if (info.sizes[i] < 0 && values[-info.sizes[i]] < 0)
@@ -125,9 +126,11 @@ private:
       return values[-name];
     if (name == POLYATTN_SIZE_TK)
       return valueOf(POLYATTN_SIZE_T);
+    if (name == POLYATTN_SIZE_N)
+      return std::max<int64_t>(values[-POLYATTN_SIZE_N1] - 1, 0);
     return name == POLYATTN_SIZE_HKV ? valueOf(POLYATTN_SIZE_H) : 0;
   }
-  std::array<int64_t, 1 + POLYATTN_NAMED_SIZES> values = {-1, -1, -1, -1, -1, -1, -1, -1};
+  std::array<int64_t, 1 + POLYATTN_NAMED_SIZES> values;
 };
 } // namespace
 

@@ -251,3 +251,21 @@ if child == 0:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_states_of_packed_sequences_have_a_size(rng):
+    """N, which offsets give, is no size of zero."""
+    text = """
+polyattn.attention @packed(%q: tensor<?x?x?x4xf32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32>) packed %at {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a causal normalize <none> {final_state} : [4], [4], [4]
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+"""
+    q = rng.standard_normal((1, 30, 2, 4)).astype("f4")
+    at = np.array([0, 7, 30])
+    _, states = polyattn.compile(text)(q, at)
+    assert states.shape == (2, 2, 4, 4)
+    for state, part in zip(states, (q[0, :7], q[0, 7:])):
+        assert np.allclose(state, np.einsum("thi,thj->hij", part, part), atol=1e-4)

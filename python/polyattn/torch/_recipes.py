@@ -45,6 +45,8 @@ def shapes_of(signature: Signature, inputs: list[Any]) -> list[tuple[list[Any], 
                 bound.setdefault(size, actual)
     bound.setdefault("Tk", bound.get("T"))
     bound.setdefault("Hkv", bound.get("H"))
+    if "N+1" in bound:
+        bound.setdefault("N", bound["N+1"] - 1)
     return [
         (
             [bound[size] if isinstance(size, str) else size for size in result.shape],
