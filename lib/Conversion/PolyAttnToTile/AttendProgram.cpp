@@ -6,9 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttendProgram.h"
+#include "dialects/PolyAttn/Factors.h"
 
 using namespace mlir;
 using namespace polyattn;
+
+/// Whether queries can carry the weights of keys: these can be divided by, and kernels, which
+/// multiply in f32, have a number for each product. Otherwise each side has its own, whose product
+/// may come about where features and values have made up for them.
+static bool canMoveWeights(const FeaturePlan &query, const FeaturePlan &key, double scoreScale) {
+  return llvm::all_of(llvm::zip(query.monomials, key.monomials), [&](const auto &pair) {
+    double ofQuery = std::get<0>(pair).weight, ofKey = std::get<1>(pair).weight;
+    return ofKey != 0 && isRepresentable(scoreScale * ofQuery * ofKey);
+  });
+}
 
 AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const ProgramContext &context)
     : op(op), schedule(schedule), context(context),
@@ -20,9 +31,7 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const Progra
   // One side carries the weights of both: the stored features are bare products and the
   // state is divided by their weights where it is given and multiplied where it is asked for.
   // A pool holds them as they are read: a state that is left and found again has the same bits.
-  bool movable = !context.frame.slot &&
-                 llvm::all_of(keyPlan.monomials,
-                              [](const Monomial &monomial) { return monomial.weight != 0; });
+  bool movable = !context.frame.slot && canMoveWeights(queryPlan, keyPlan, op.scoreScale());
   std::vector<double> storedWeights;
   for (auto [q, k] : llvm::zip(queryPlan.monomials, keyPlan.monomials)) {
     queryWeights.push_back(op.scoreScale() * q.weight * (movable ? k.weight : 1));

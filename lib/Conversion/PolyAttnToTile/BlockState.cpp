@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockState.h"
+#include "dialects/PolyAttn/Factors.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -96,6 +97,24 @@ Value BlockState::readNormalizer(TileBuilder &b, Value row, int64_t count) const
   return tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
 }
 
+/// Rows times the weights of features from `first` on. Weights beyond the range of f32, which keys
+/// may have where those of queries make up for them, are multiplied in two halves.
+static Value timesWeights(TileBuilder &b, Value tile, ArrayRef<double> weights, Value first) {
+  auto times = [&](Value rows, ArrayRef<double> column) {
+    return b.mul(rows, b.slice(b.column(column), first, b.typeOf(rows).getRows()));
+  };
+  if (llvm::all_of(weights, isRepresentable))
+    return times(tile, weights);
+  SmallVector<double> halves, others;
+  for (double weight : weights) {
+    int exponent = 0;
+    double digits = std::frexp(weight, &exponent);
+    halves.push_back(std::ldexp(digits, exponent / 2));
+    others.push_back(std::ldexp(1.0, exponent - exponent / 2));
+  }
+  return times(times(tile, halves), others);
+}
+
 void BlockState::fill(TileBuilder &b, const StoredState *given, const SegmentsBehind *behind) {
   std::vector<double> inverse;
   inverse.reserve(shape.weights.size());
@@ -103,7 +122,7 @@ void BlockState::fill(TileBuilder &b, const StoredState *given, const SegmentsBe
     inverse.push_back(1 / weight);
   forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
     auto unweighted = [&](Value tile) {
-      return inverse.empty() ? tile : b.mul(tile, b.slice(b.column(inverse), first, count));
+      return inverse.empty() ? tile : timesWeights(b, tile, inverse, first);
     };
     Value tile = b.constant(count, shape.width, 0), column = b.constant(count, 1, 0);
     if (given)
@@ -212,9 +231,7 @@ void BlockState::storeBlocks(TileBuilder &b, const Destinations &destinations,
 
 void BlockState::store(TileBuilder &b, const Destinations &destinations) const {
   auto weighted = [&](Value tile, Value first) {
-    if (!lacksWeights())
-      return tile;
-    return b.mul(tile, b.slice(b.column(shape.weights), first, b.typeOf(tile).getRows()));
+    return lacksWeights() ? timesWeights(b, tile, shape.weights, first) : tile;
   };
   storeBlocks(
       b, destinations,
