@@ -163,3 +163,28 @@ polyattn.attention @hand(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
     : [16], [16], [16]
   return %o : [16]
 }
+
+// A call of few keys pays for a whole block of queries and keys in both forms: 4,950 multiply-adds for a position by a
+// state, 832 by pairs. On tensor cores two forms must be worth their code at more lengths.
+// CHECK-LABEL: @few_keys_of_full_mask
+// CHECK: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = {{[0-9]+}}, quadratic_below = 317>
+// CORES-LABEL: @few_keys_of_full_mask
+// CORES: #polyattn.schedule<form = state,
+polyattn.attention @few_keys_of_full_mask(%q: tensor<?x?x?x5xf32>, %k: tensor<?x?x?x5xf32>) -> (o: tensor<?x?x?x5xf32>) {
+  %x = read %q : tensor<?x?x?x5xf32> -> [5]
+  %y = read %k : tensor<?x?x?x5xf32> -> [5]
+  %px = power %x {degree = 8, symmetric} : [5]
+  %py = power %y {degree = 8, symmetric} : [5]
+  %o = attend query %px key %py value %y full normalize <none> : sym 8 [5], sym 8 [5], [5]
+  return %o : [5]
+}
+
+// All pairs of a block are no cheaper than a state of so few features.
+// CHECK-LABEL: @few_features_of_full_mask
+// CHECK: #polyattn.schedule<form = state,
+polyattn.attention @few_features_of_full_mask(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %y = read %k : tensor<?x?x?x16xf32> -> [16]
+  %o = attend query %x key %y value %y full normalize <none> : [16], [16], [16]
+  return %o : [16]
+}

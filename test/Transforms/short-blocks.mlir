@@ -11,7 +11,7 @@
 // NEGATIVE: :[[#]]:8: error: a short block has 1 to 1024 positions, not -16
 
 // CHECK-LABEL: @causal
-// CHECK: quadratic_below = 0, short_blocks = [16, 32]>
+// CHECK: quadratic_below = 0, short_blocks = [16, 32, 64]>
 polyattn.attention @causal(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %o = attend query %x key %x value %x causal normalize <none> : [16], [16], [16]
@@ -52,5 +52,15 @@ polyattn.attention @hand(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
   %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<form = state,
       diagonal = scores, block = 16, feature_block = 16, quadratic_below = 0, short_blocks = [5, 40]>}
     : [16], [16], [16]
+  return %o : [16]
+}
+
+// All pairs of a call that is too short for a state come in blocks of 64 anyhow: a third length is not worth its code.
+// CHECK-LABEL: @both_forms
+// CHECK: form = both, {{.*}}short_blocks = [16, 32]>
+polyattn.attention @both_forms(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = power %x {degree = 3, symmetric} : [16]
+  %o = attend query %p key %p value %x causal normalize <none> : sym 3 [16], sym 3 [16], [16]
   return %o : [16]
 }
