@@ -12,8 +12,8 @@
 namespace polyattn {
 
 /// Whether a vector that is returned or summed up has the positions and heads of keys: gradients of
-/// keys do, of which an `attend_backward` or an `attend {of_keys}` is the root. All others are vectors of queries; so is the
-/// sum of both, whose sides share positions and heads.
+/// keys do, of which an `attend_backward` or an `attend {of_keys}` is the root. All others are
+/// vectors of queries; so is the sum of both, whose sides share positions and heads.
 bool isOfKeys(mlir::Value vector);
 /// Whether one term of a weight's gradient, whose vectors are of one side, is of keys.
 bool isTermOfKeys(WeightGradientOp gradient, size_t term);

@@ -144,8 +144,8 @@ POLYATTN_EXPORT size_t polyattn_string_length(const polyattn_string *string);
 POLYATTN_EXPORT void polyattn_string_destroy(polyattn_string *string);
 
 /* What follows takes a spec as polyattn_compile_text does, with the same options. Without an entry
- * it is about all of the spec's, and "training" means both halves of a pair; the target may be of another architecture; the cache is not
- * asked. Since version 3. */
+ * it is about all of the spec's, and "training" means both halves of a pair; the target may be of
+ * another architecture; the cache is not asked. Since version 3. */
 
 /* What is decided for the spec, and at what costs, in words for people: what polyattn-compile
  * --explain says. Returns null upon failure. */

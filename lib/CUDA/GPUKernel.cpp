@@ -99,9 +99,10 @@ GPUKernel::~GPUKernel() = default;
 const KernelDescription &GPUKernel::getDescription() const { return code->description; }
 const polyattn_cuda_entry_rule &GPUKernel::getRule() const { return code->rule.get(); }
 
-Expected<std::unique_ptr<GPUKernel>>
-GPUKernel::compile(llvm::StringRef text, llvm::StringRef fileName, const SpecOptions &options,
-                   std::shared_ptr<CUDADevice> device) {
+Expected<std::unique_ptr<GPUKernel>> GPUKernel::compile(llvm::StringRef text,
+                                                        llvm::StringRef fileName,
+                                                        const SpecOptions &options,
+                                                        std::shared_ptr<CUDADevice> device) {
   const GPUDescription &gpu = device->getDescription();
   Expected<LoweredModule> module = parseForGPU(text, fileName, options);
   if (!module)

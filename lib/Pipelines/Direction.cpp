@@ -45,6 +45,7 @@ void polyattn::registerDirectionPipeline() {
   mlir::PassPipelineRegistration<TextOptions>(
       "polyattn-direction-pipeline", "Make of attentions the entries of a direction",
       [](mlir::OpPassManager &passes, const TextOptions &options) {
-        buildDirectionPipeline(passes, {options.direction, /*pair=*/true, {options.wrt.begin(), options.wrt.end()}});
+        buildDirectionPipeline(
+            passes, {options.direction, /*pair=*/true, {options.wrt.begin(), options.wrt.end()}});
       });
 }

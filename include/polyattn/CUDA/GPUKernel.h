@@ -64,9 +64,10 @@ class GPUKernel {
 public:
   /// Compiles in this process; needs no CUDA toolkit. `entry` may be empty where there is only
   /// one; tensors hold `storage`, or what the spec says where it is empty.
-  static llvm::Expected<std::unique_ptr<GPUKernel>>
-  compile(llvm::StringRef text, llvm::StringRef fileName, const SpecOptions &options,
-          std::shared_ptr<CUDADevice> device);
+  static llvm::Expected<std::unique_ptr<GPUKernel>> compile(llvm::StringRef text,
+                                                            llvm::StringRef fileName,
+                                                            const SpecOptions &options,
+                                                            std::shared_ptr<CUDADevice> device);
   ~GPUKernel();
 
   const KernelDescription &getDescription() const;

@@ -67,8 +67,8 @@ llvm::Expected<LoweredModule> parseKernels(llvm::StringRef text, llvm::StringRef
 llvm::Error describeEntries(LoweredModule &module, llvm::StringRef fileName,
                             const SpecOptions &options);
 
-/// Parses and verifies a spec and keeps the entries that the options say. An error carries the located
-/// diagnostics.
+/// Parses and verifies a spec and keeps the entries that the options say. An error carries the
+/// located diagnostics.
 llvm::Expected<LoweredModule> parseSpec(llvm::StringRef text, llvm::StringRef fileName,
                                         const SpecOptions &options);
 

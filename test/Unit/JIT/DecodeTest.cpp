@@ -193,8 +193,8 @@ double relativeError(llvm::ArrayRef<float> a, llvm::ArrayRef<float> b) {
 // vLLM #55178, sglang #36885, vllm-gaudi #1431: rows of padding overwrite the slot of a request.
 TEST(Decode, PaddingRowsTouchNoSlot) {
   for (const char *entry : {"plain", "grouped", "gated"})
-    for (const std::vector<int64_t> &slots : std::vector<std::vector<int64_t>>{
-             {-1, 3, 0}, {5, 0, -1}, {-1, -1, -1}, {2, -1, -7}})
+    for (const std::vector<int64_t> &slots :
+         std::vector<std::vector<int64_t>>{{-1, 3, 0}, {5, 0, -1}, {-1, -1, -1}, {2, -1, -7}})
       for (int64_t length : {1, 5}) {
         Server server(entry, 3, 16), alone(entry, 3, 16);
         std::vector<std::vector<float>> before;
