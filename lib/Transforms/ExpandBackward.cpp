@@ -58,6 +58,9 @@ static LogicalResult checkExpandable(AttendBackwardOp op) {
 
 namespace {
 
+/// Whose gradient an attend gives.
+enum class Side { Queries, Keys };
+
 /// The pairs that take their scores from the same vectors, and what their leaves are given.
 struct Pairs {
   Value query, key;
@@ -123,26 +126,33 @@ private:
     columns = ConcatOp::create(builder, op.getLoc(), ValueRange{columns, one});
   }
 
-  AttendOp attend(Value query, Value key, Value localQuery, Value localKey, Value value, Mask mask,
+  /// Whether keys may have fewer heads than queries. A state belongs to one head of both.
+  bool isGrouped() { return op.getGrouping() && !hasStates(op); }
+
+  AttendOp attend(Value query, Value key, Value localQuery, Value localKey, Value value, Side side,
                   const States &states) {
     MLIRContext *context = op.getContext();
+    bool ofKeys = side == Side::Keys;
+    Mask mask = ofKeys ? reversed(op.getMask()) : op.getMask();
     auto flag = [&](bool isSet) { return isSet ? UnitAttr::get(context) : UnitAttr(); };
-    return AttendOp::create(
-        builder, op.getLoc(), query, key, value, localQuery, localKey, op.getDecay(),
-        states.initial, /*initial_normalizer=*/Value(), MaskAttr::get(context, mask),
-        NormalizerAttr::getNone(context), op.getScoreScaleAttr(), op.getDecayFactorsAttr(),
-        op.getGateHeadsAttr(), /*grouping=*/GroupingAttr(), op.getBlockAttr(),
-        /*signed_scores=*/UnitAttr(), flag(states.initial && states.isTransposed),
-        flag(states.wantsFinal), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr());
+    return AttendOp::create(builder, op.getLoc(), query, key, value, localQuery, localKey,
+                            op.getDecay(), states.initial, /*initial_normalizer=*/Value(),
+                            MaskAttr::get(context, mask), NormalizerAttr::getNone(context),
+                            op.getScoreScaleAttr(), op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
+                            isGrouped() ? op.getGroupingAttr() : GroupingAttr(), op.getBlockAttr(),
+                            /*signed_scores=*/UnitAttr(),
+                            flag(states.initial && states.isTransposed), flag(states.wantsFinal),
+                            /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
+                            flag(ofKeys && isGrouped()));
   }
   /// Of some of the pairs: others have the score 0.
-  Value attend(const Pairs &pairs, Value query, Value key, Value value, Mask mask,
+  Value attend(const Pairs &pairs, Value query, Value key, Value value, Side side,
                const States &states = {}) {
     if (!op.getLocalQuery())
-      return attend(query, key, Value(), Value(), value, mask, states).getOutput();
+      return attend(query, key, Value(), Value(), value, side, states).getOutput();
     Value zero = ConstantOp::create(builder, op.getLoc(), APFloat(0.0), /*width=*/1);
-    AttendOp some = pairs.isLocal ? attend(zero, zero, query, key, value, mask, states)
-                                  : attend(query, key, zero, zero, value, mask, states);
+    AttendOp some = pairs.isLocal ? attend(zero, zero, query, key, value, side, states)
+                                  : attend(query, key, zero, zero, value, side, states);
     return some.getOutput();
   }
 
@@ -162,8 +172,8 @@ private:
   Value throughState(const Pairs &pairs, bool ofQuery, Value state, Value normalizer) {
     auto attendOf = [&](Value row, Value column, Value initial) {
       States states{initial, /*isTransposed=*/true};
-      return ofQuery ? attend(pairs, row, column, pairs.key, op.getMask(), states)
-                     : attend(pairs, column, row, pairs.query, reversed(op.getMask()), states);
+      return ofQuery ? attend(pairs, row, column, pairs.key, Side::Queries, states)
+                     : attend(pairs, column, row, pairs.query, Side::Keys, states);
     };
     if (!state && !normalizer)
       return attendOf(rows, columns, Value());
@@ -181,7 +191,7 @@ private:
       return;
     States states{finalGradient, /*isTransposed=*/false, wantsState};
     AttendOp sums = attend(op.getKey(), op.getQuery(), op.getLocalKey(), op.getLocalQuery(), row,
-                           reversed(op.getMask()), states);
+                           Side::Keys, states);
     if (wantsValue)
       ofValue.replaceAllUsesWith(sums.getOutput());
     if (wantsState)
@@ -202,10 +212,9 @@ private:
       Value ofQuery = result(pairs.queryLeaves, pairs.ofQueryLeaves, slope.query);
       Value ofKey = result(pairs.keyLeaves, pairs.ofKeyLeaves, slope.key);
       if (ofQuery && !ofQuery.use_empty())
-        terms[ofQuery].push_back(attend(pairs, weighted, partners, slope.key, op.getMask()));
+        terms[ofQuery].push_back(attend(pairs, weighted, partners, slope.key, Side::Queries));
       if (ofKey && !ofKey.use_empty())
-        terms[ofKey].push_back(
-            attend(pairs, partners, weighted, slope.query, reversed(op.getMask())));
+        terms[ofKey].push_back(attend(pairs, partners, weighted, slope.query, Side::Keys));
     }
     for (auto &[gradient, summands] : terms)
       gradient.replaceAllUsesWith(

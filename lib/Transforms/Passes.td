@@ -208,7 +208,9 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
     sweep over the keys' queries leaves is the gradient of the initial state. A decay whose gradient is
     asked for and the magnitude of a score itself are errors.
 
-    An expanded entry has as many heads and positions of keys as of queries, whatever its grouping
+    Where a grouping lets query heads share those of keys, the attends that give gradients of keys
+    have rows of keys (`of_keys`), sums over these query heads. With states, or without a grouping, an
+    expanded entry has as many heads and positions of keys as of queries, whatever its grouping
     allowed: vectors of either side are queries and keys in it.
 
     Numeric contract: exact, up to rounding.

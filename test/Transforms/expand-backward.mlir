@@ -111,3 +111,21 @@ polyattn.attention @local(%q: tensor<?x?x?x4xf32>)
     : [4], [4], [4], [4], [4], [4], [4], [4], [4], [4]
   return %r#0, %r#2, %r#4 : [4], [4], [4]
 }
+
+// Where query heads share keys, gradients of keys are sums over them.
+// CHECK-LABEL: polyattn.attention @grouped
+// CHECK:         [[DA:%.*]] = attend query {{.*}} causal normalize <none> {grouping = #polyattn.grouping<interleaved>}
+// CHECK:         [[DB:%.*]] = attend query {{.*}} anticausal normalize <none> {grouping = #polyattn.grouping<interleaved>, of_keys}
+// CHECK:         [[DZ:%.*]] = attend query {{.*}} anticausal normalize <none> {grouping = #polyattn.grouping<interleaved>, of_keys}
+// CHECK:         return [[DA]], [[DB]], [[DZ]]
+polyattn.attention @grouped(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
+                            %d_o: tensor<?x?x?x8xf32>)
+    -> (d_q: tensor<?x?x?x4xf32>, d_k: tensor<?x?x?x4xf32>, d_v: tensor<?x?x?x8xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %z = read %v : tensor<?x?x?x8xf32> -> [8]
+  %dn = read %d_o : tensor<?x?x?x8xf32> -> [8]
+  %da, %db, %dz = attend_backward query %a leaves (%a) key %b leaves (%b) value %z gradient %dn causal
+      {grouping = #polyattn.grouping<interleaved>} : [4], [4], [4], [4], [8], [8]
+  return %da, %db, %dz : [4], [4], [8]
+}
