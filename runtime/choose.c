@@ -185,9 +185,27 @@ static int64_t choose_splits(const polyattn_rt_plan *plan, const polyattn_rt_cho
   return smaller(smaller(divide_up(processors, programs), rule->max), MAX_SPLITS);
 }
 
-static int64_t choose_parts(const polyattn_rt_choice_rule *rule, const polyattn_rt_launch *launch) {
+/* The programs of one part, in the stage that has most of them: each has a sum of its own. */
+static int64_t programs_of_part(const polyattn_rt_plan *plan, polyattn_rt_launch launch) {
+  int64_t most = 1;
+  launch.parts = 1;
+  for (int64_t i = 0; i < plan->num_stages; ++i)
+    for (int64_t j = 0; j < plan->stages[i].num_programs; ++j)
+      if (plan->stages[i].programs[j].base == POLYATTN_RT_PARTS) {
+        int64_t count = polyattn_rt_count_programs(&plan->stages[i], &launch);
+        most = count > most ? count : most;
+      }
+  return most;
+}
+
+int64_t polyattn_rt_choose_parts(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch) {
+  const polyattn_rt_choice_rule *rule = polyattn_rt_find_choice(plan, POLYATTN_RT_PARTS);
+  if (!rule)
+    return 1;
   int64_t items = polyattn_rt_extent_value(&rule->of, launch);
-  int64_t parts = smaller(smaller(items, rule->max), MAX_PART_BYTES / rule->bytes);
+  int64_t programs = programs_of_part(plan, *launch);
+  int64_t parts = smaller(items, divide_up(rule->max, programs));
+  parts = smaller(parts, MAX_PART_BYTES / rule->bytes / programs);
   return parts > 1 ? parts : 1;
 }
 
@@ -197,7 +215,7 @@ void polyattn_rt_choose(const polyattn_rt_plan *plan, const polyattn_rt_workers 
   for (int64_t i = 0; i < plan->num_choices; ++i) {
     const polyattn_rt_choice_rule *rule = &plan->choices[i];
     if (rule->kind == POLYATTN_RT_PARTS)
-      launch->parts = choose_parts(rule, launch);
+      launch->parts = polyattn_rt_choose_parts(plan, launch);
     else if (rule->kind == POLYATTN_RT_SPLITS)
       launch->splits = choose_splits(plan, rule, workers, launch);
     else if (rule->kind == POLYATTN_RT_SEGMENTS)

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 #define POLYATTN_RT_MAX_FACTORS 6
-#define POLYATTN_RT_MAX_WORKSPACES 32
+#define POLYATTN_RT_MAX_WORKSPACES 128
 
 /* What an extent is counted in. */
 enum {
@@ -131,6 +131,8 @@ polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count);
  * the machine, segments from the workers, too. */
 void polyattn_rt_choose(const polyattn_rt_plan *plan, const polyattn_rt_workers *workers,
                         polyattn_rt_launch *launch);
+/* How many parts a call of these sizes has; 1 where the plan has none. */
+int64_t polyattn_rt_choose_parts(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch);
 /* The choice of a kind, or NULL. */
 const polyattn_rt_choice_rule *polyattn_rt_find_choice(const polyattn_rt_plan *plan, int64_t kind);
 

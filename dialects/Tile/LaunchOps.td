@@ -183,9 +183,10 @@ def Tile_ChooseOp : Tile_Op<"choose", [HasParent<"EntryOp">]> {
     `splits` of a head's features, at most `max`, for calls of `min_positions` or more. Long calls
     are computed in rounds of multiples of `multiple` positions.
 
-    `parts` of what is added up over many programs, where each part has a sum of its own, of `bytes`:
-    at most `max`, and no more than there are items, which `of` counts. From sizes alone, so that
-    the same call always adds in the same order.
+    `parts` of what is added up over many programs, where each program of a part has a sum of its
+    own, of `bytes`: no more parts than there are items, which `of` counts, and no more than
+    give `max` programs, rounded up. From sizes alone, so that the same call always adds in the
+    same order.
 
     ```mlir
     tile.choose splits of dim(0, 1) {max = 8 : i64, min_positions = 96 : i64, multiple = 64 : i64}

@@ -132,6 +132,7 @@ private:
     const LaunchChoice *splits = plan->find(LaunchExtent::Splits);
     if (splits && call.sizes.queries >= splits->minPositions)
       launch.splits = std::min(cuts, splits->max);
+    launch.parts = polyattn_rt_choose_parts(&RuntimePlan(*plan).get(), &launch);
 
     Workspaces workspaces(*plan, launch);
     for (const LaunchStage &stage : plan->stages)

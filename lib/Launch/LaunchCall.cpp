@@ -14,6 +14,7 @@ LaunchCall::LaunchCall(const LaunchPlan &plan, std::vector<std::vector<int64_t>>
   for (const std::vector<int64_t> &shape : shapes)
     sizes.push_back(shape.data());
   launch = {sizes.data(), 1, 1, 1};
+  launch.parts = polyattn_rt_choose_parts(&runtime.get(), &launch);
 }
 
 bool LaunchCall::hasCounts() const {

@@ -39,6 +39,8 @@ struct FinalState {
   mlir::Value rows, normalizer;
 };
 
+class WeightSums;
+
 /// What all attends of one program share.
 struct ProgramContext {
   KernelFrame &frame;
@@ -48,6 +50,7 @@ struct ProgramContext {
   int64_t run;                           // blocks of a local kernel, 0 without
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
+  WeightSums *weightSums = nullptr; // to which blocks add; null without gradients of weights
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     return {frame.rowOf(builder, position), share->rowOfCall(builder, position),

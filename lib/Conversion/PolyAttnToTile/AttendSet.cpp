@@ -133,6 +133,45 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
   return success();
 }
 
+/// The set of the attends that vectors are computed from; the first where they are from no attend.
+/// Fails where they are from several.
+static FailureOr<AttendSet *> setOfVectors(ArrayRef<Value> vectors, std::vector<AttendSet> &sets) {
+  AttendSet *computing = nullptr;
+  for (Value vector : vectors)
+    for (AttendOp attend : nearestAttends(vector)) {
+      AttendSet *own =
+          &*llvm::find_if(sets, [&](const AttendSet &set) { return set.contains(attend); });
+      if (computing && computing != own)
+        return attend.emitError(
+            "a result is computed from attends of different masks or sides: the programs "
+            "of one have not computed it when those of the other end");
+      computing = own;
+    }
+  return computing ? computing : &sets[0];
+}
+
+static bool isSumTransposed(WeightGradientOp gradient) {
+  return !gradient.getInputs().empty() && VectorProgram::isNatural(gradient.getInputs()[0]) &&
+         !VectorProgram::isNatural(gradient.getGradients()[0]);
+}
+
+/// Each pair is added where its vectors are.
+static LogicalResult addSums(WeightGradientOp gradient, std::vector<AttendSet> &sets) {
+  for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
+    SmallVector<Value> vectors = {gradient.getGradients()[i]};
+    if (!gradient.getInputs().empty())
+      vectors.push_back(gradient.getInputs()[i]);
+    FailureOr<AttendSet *> found = setOfVectors(vectors, sets);
+    if (failed(found))
+      return failure();
+    AttendSet *set = *found;
+    if (set->sums.empty() || set->sums.back().gradient != gradient)
+      set->sums.push_back({gradient, {}, isSumTransposed(gradient)});
+    set->sums.back().terms.push_back(i);
+  }
+  return success();
+}
+
 FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   llvm::Expected<Signature> signature = signatureOf(attention);
   if (!signature)
@@ -145,8 +184,6 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   for (Operation &op : attention.getBody().front()) {
     if (isa<AttendBackwardOp>(op))
       return op.emitError("gradients of this attend are not compiled yet");
-    if (isa<WeightGradientOp>(op))
-      return op.emitError("gradients of weights are not compiled yet");
     if (auto attend = dyn_cast<AttendOp>(op)) {
       // They are two numbers of a row, stored as they come, and no vector of a block.
       Value factors = attend.getRowFactors();
@@ -159,21 +196,27 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   if (sets.empty())
     return attention.emitError("there is no `attend` in this attention");
   for (Value result : sets[0].returned()) {
-    const AttendSet *computing = nullptr;
-    for (AttendOp attend : nearestAttends(result)) {
-      const AttendSet &own = setOf(attend);
-      if (computing && computing != &own)
-        return attend.emitError(
-            "a result is computed from attends of different masks or sides: the programs "
-            "of one have not computed it when those of the other end");
-      computing = &own;
-    }
+    auto gradient = result.getDefiningOp<WeightGradientOp>();
+    if (gradient && failed(addSums(gradient, sets)))
+      return failure();
+    FailureOr<AttendSet *> computing(&sets[0]);
+    if (!gradient)
+      computing = setOfVectors(result, sets);
+    if (failed(computing))
+      return failure();
     for (AttendSet &set : sets)
-      set.computes.push_back(&set == (computing ? computing : &sets[0]));
+      set.computes.push_back(&set == *computing);
   }
   if (attention.getResultIn() && sets.size() > 1)
     return attention.emitError("states that live in arguments have no tile kernels where attends "
                                "have different masks");
+  for (const AttendSet &set : sets)
+    if (attention.getResultIn() && !set.sums.empty())
+      return attention.emitError("states that live in arguments have no tile kernels beside "
+                                 "gradients of weights");
+  for (const AttendSet &set : sets)
+    if (attention.getPacked() && !set.sums.empty())
+      return attention.emitError("gradients of weights of packed sequences are not compiled yet");
   for (AttendSet &set : sets)
     if (failed(set.complete(attention, signature->sameHeads)))
       return failure();

@@ -12,6 +12,14 @@
 
 namespace polyattn {
 
+/// What the positions of a set's queries add to the gradient of a weight.
+struct WeightSum {
+  mutable WeightGradientOp gradient; // its accessors are not const
+  llvm::SmallVector<size_t> terms;   // of its pairs
+  /// Whether the sum is that of dy x^T: x is there in rows, and dy is not.
+  bool transposed = false;
+};
+
 /// The attends of an attention that have one mask, and rows of one side: a program goes over the
 /// positions once, for all of them.
 struct AttendSet {
@@ -21,11 +29,16 @@ struct AttendSet {
   int64_t run = 0; // the block of the local kernels, 0 without
   /// Which of the attention's results are computed from them, or from no attend at all.
   llvm::SmallVector<bool> computes;
+  std::vector<WeightSum> sums;
 
   /// A set for each mask and side, in the order in which they come first. Fails with a diagnostic
   /// where tile kernels cannot compute this attention.
   static mlir::FailureOr<std::vector<AttendSet>> allOf(AttentionOp attention);
 
+  /// Kernels that have rows of results: those of heads alone, and of groups of heads.
+  int64_t countKernels() const { return ofKeys() ? 2 : 1; }
+  /// The programs of a kernel that computes all of a head.
+  KernelPrograms programs() const { return {{}, /*keyHeads=*/ofKeys(), /*inParts=*/!sums.empty()}; }
   Mask mask() const { return first().getMask(); }
   /// Rows are those of keys, and sums over groups of query heads (GroupSums.cpp).
   bool ofKeys() const { return first().getOfKeys(); }

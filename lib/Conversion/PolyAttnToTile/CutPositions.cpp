@@ -88,7 +88,7 @@ KernelPrograms KernelBuilder::sumPrograms() {
 /// The programs that compute the results.
 KernelPrograms KernelBuilder::mainPrograms() {
   if (!hasSegments)
-    return {{}, /*keyHeads=*/set.ofKeys()};
+    return set.programs();
   return {tile::ExtentAttr::choice(b.getContext(), tile::ExtentBase::Segments)};
 }
 

@@ -32,8 +32,10 @@ SmallVector<HiddenArgument> KernelBuilder::groupTensors() {
 /// The kernel that adds the heads of a group and writes the results.
 void KernelBuilder::buildGroupKernel() {
   set.tensors.cluster = 1; // it has no features to share
-  beginKernel(name + "__groups", groupTensors());
-  KernelProgram(set, ScheduleForm::State, context()).buildGroupSums(b);
+  KernelPrograms programs = set.programs();
+  programs.keyHeads = false;
+  beginUncut(name + "__groups", groupTensors(), programs);
+  buildProgram([&] { KernelProgram(set, ScheduleForm::State, context()).buildGroupSums(b); });
 }
 
 std::string AttendSet::groupWorkspace() const { return "heads_" + stringifyMask(mask()).str(); }

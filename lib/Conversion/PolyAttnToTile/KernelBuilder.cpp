@@ -21,10 +21,18 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
   else
     share = std::make_shared<AllFeatures>();
   segment.reset();
+  weightSums.reset();
 }
 
 ProgramContext KernelBuilder::context() {
-  return {*frame, share, segment, set.block(), set.run, set.mask(), options.skipIdleState};
+  return {*frame,
+          share,
+          segment,
+          set.block(),
+          set.run,
+          set.mask(),
+          options.skipIdleState,
+          weightSums ? &*weightSums : nullptr};
 }
 
 /// One block of the first of `lengths` for calls that it is long enough for, of the next one for
@@ -73,6 +81,20 @@ void KernelBuilder::buildForm(ScheduleForm form) {
   KernelProgram(set, form, program).build(b);
 }
 
+/// What a program does, in each of its batches.
+void KernelBuilder::buildProgram(TileBuilder::Branch batch) {
+  if (!weightSums)
+    return batch();
+  frame->forBatches(b, weightSums->countParts(b, *frame), batch);
+  weightSums->store(b, *frame);
+}
+
+/// The kernel that adds up what the programs of all sets have stored.
+void KernelBuilder::reduceWeights(ArrayRef<AttendSet> sets) {
+  b.setInsertionPoint(attention);
+  WeightReduction(sets).build(b, (attention.getSymName() + "__reduce").str(), sumTensors);
+}
+
 /// The kernels of the attends of one mask.
 void KernelBuilder::buildKernels() {
   if (options.cutHeads)
@@ -80,11 +102,11 @@ void KernelBuilder::buildKernels() {
   // Parts of the features do no work twice; segments are for what has too few features.
   hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
   // What a launch cuts is not there for a cluster to share.
-  set.tensors.cluster = maxSplits > 1 ? 1 : chooseClusterSize();
+  set.tensors.cluster = maxSplits > 1 || !set.sums.empty() ? 1 : chooseClusterSize();
   if (maxSplits > 1)
     combine();
   beginMain();
-  buildShortOrLong(set.shortBlocks());
+  buildProgram([&] { buildShortOrLong(set.shortBlocks()); });
   narrowWeights();
   if (set.ofKeys())
     buildGroupKernel();
@@ -101,10 +123,11 @@ LogicalResult KernelBuilder::build() {
   if (failed(sets))
     return failure();
   hasPlaces = attention.getResultIn().has_value();
+  bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
-  // as it is.
-  if (sets->size() > 1 || hasPlaces || attention.getLengths() || attention.getPacked() ||
+  // as it is. Segments follow from the threads, which bits of gradients must not.
+  if (sets->size() > 1 || hasSums || hasPlaces || attention.getLengths() || attention.getPacked() ||
       sets->front().ofKeys())
     options.cutHeads = options.cutPositions = false;
   for (const AttendSet &attends : *sets) {
@@ -112,6 +135,8 @@ LogicalResult KernelBuilder::build() {
     name = kernelNameOf(attends, *sets);
     buildKernels();
   }
+  if (hasSums)
+    reduceWeights(*sets);
   writeEntry(*sets);
   attention.erase();
   return success();
@@ -125,9 +150,19 @@ void KernelBuilder::beginMain() {
   } else if (hasSegments) {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
-  } else if (set.ofKeys()) {
-    beginKernel(name, groupTensors(), mainPrograms());
   } else {
-    beginKernel(name, placedStates());
+    beginUncut(name, set.ofKeys() ? groupTensors() : placedStates(), mainPrograms());
   }
+}
+
+/// Opens a kernel of a set that is not cut, with the sums of its programs behind other workspaces.
+void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
+                               const KernelPrograms &programs) {
+  unsigned first = workspaces.size();
+  SmallVector<HiddenArgument> own = WeightSums::workspaces(b, set.sums, sumTensors.size());
+  llvm::append_range(sumTensors, own);
+  llvm::append_range(workspaces, own);
+  beginKernel(kernel, workspaces, programs);
+  if (!set.sums.empty())
+    weightSums.emplace(b, set.sums, first);
 }

@@ -9,9 +9,12 @@
 
 #include "AttendProgram.h"
 #include "AttendSet.h"
+#include "WeightSums.h"
 #include "polyattn/Conversion/Passes.h"
 
 namespace polyattn {
+
+class EntryBuilder;
 
 /// Lowers one attention: its kernel, where its features can be cut the kernel that adds the parts,
 /// and where its positions can be cut the prefix kernel, which computes the states of segments.
@@ -60,8 +63,15 @@ private:
   llvm::SmallVector<HiddenArgument> groupTensors();
   void buildGroupKernel();
 
+  //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
+  void beginUncut(llvm::StringRef kernel, llvm::SmallVector<HiddenArgument> workspaces,
+                  const KernelPrograms &programs);
+  void buildProgram(TileBuilder::Branch batch);
+  void reduceWeights(llvm::ArrayRef<AttendSet> sets);
+
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();
+  void writeUncut(EntryBuilder &entry, llvm::ArrayRef<AttendSet> sets);
   void writeEntry(llvm::ArrayRef<AttendSet> sets);
   /// The entry's own name for the first set, with the mask's behind it for the others.
   std::string kernelNameOf(const AttendSet &attends, llvm::ArrayRef<AttendSet> sets);
@@ -73,13 +83,15 @@ private:
   std::string name;
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
-  bool hasSegments = false; // whether positions can be cut
-  bool hasPlaces = false;   // whether final states live in arguments
+  bool hasSegments = false;                     // whether positions can be cut
+  bool hasPlaces = false;                       // whether final states live in arguments
+  llvm::SmallVector<HiddenArgument> sumTensors; // of the gradients of weights, of all sets so far
 
   // The kernel that is being built.
   std::optional<KernelFrame> frame;
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
+  std::optional<WeightSums> weightSums;
 };
 
 } // namespace polyattn

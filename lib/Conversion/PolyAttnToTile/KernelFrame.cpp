@@ -30,15 +30,14 @@ ArrayAttr KernelTensors::gridOf(Builder &builder, const KernelPrograms &programs
   SmallVector<Attribute> axes;
   if (programs.perHead)
     axes.push_back(programs.perHead);
-  axes.push_back(batches(context, tensor));
+  axes.push_back(programs.inParts ? tile::ExtentAttr::choice(context, tile::ExtentBase::Parts)
+                                  : batches(context, tensor));
   axes.push_back(tile::ExtentAttr::dimensionOf(context, tensor, 2));
   return builder.getArrayAttr(axes);
 }
 
-/// The op, with an empty body whose arguments are the tensors.
-static tile::KernelOp createKernel(TileBuilder &b, StringRef name, const KernelTensors &tensors,
-                                   ArrayRef<HiddenArgument> workspaces,
-                                   const KernelPrograms &programs) {
+tile::KernelOp polyattn::createKernel(TileBuilder &b, StringRef name, const KernelTensors &tensors,
+                                      ArrayRef<HiddenArgument> workspaces, ArrayAttr axes) {
   SmallVector<Attribute> names(tensors.names.begin(), tensors.names.end());
   SmallVector<Type> types(tensors.types.begin(), tensors.types.end());
   for (const HiddenArgument &tensor : workspaces) {
@@ -48,9 +47,8 @@ static tile::KernelOp createKernel(TileBuilder &b, StringRef name, const KernelT
   IntegerAttr cluster;
   if (tensors.cluster > 1)
     cluster = b.getI64IntegerAttr(tensors.cluster);
-  auto kernel =
-      tile::KernelOp::create(b, b.getStringAttr(name), tensors.gridOf(b, programs),
-                             b.getArrayAttr(names), b.getI64IntegerAttr(tensors.inputs), cluster);
+  auto kernel = tile::KernelOp::create(b, b.getStringAttr(name), axes, b.getArrayAttr(names),
+                                       b.getI64IntegerAttr(tensors.inputs), cluster);
   Block *body = b.createBlock(&kernel.getBody());
   for (Type type : types)
     body->addArgument(memrefOf(cast<RankedTensorType>(type)), b.getLoc());
@@ -78,7 +76,7 @@ Value KernelFrame::hasState(TileBuilder &b) const {
 }
 
 /// A batch without a slot has no positions that count.
-void KernelFrame::readSlotAndLength(TileBuilder &b, const KernelTensors &tensors) {
+void KernelFrame::readSlotAndLength(TileBuilder &b) {
   auto load = [&](int64_t tensor) -> Value {
     Value number = loadNumber(b, kernel.getTensor(tensor), sequence);
     return arith::IndexCastOp::create(b, b.getIndexType(), number);
@@ -128,33 +126,52 @@ Value KernelFrame::firstHeadOfGroup(TileBuilder &b) const {
   return group ? b.mulIndex(kvHead, group) : kvHead;
 }
 
+void KernelFrame::setBatch(TileBuilder &b, Value number) {
+  sequence = batch = number;
+  if (tensors.offsets)
+    bindSequence(b, kernel.getTensor(*tensors.offsets));
+  if (tensors.firstPosition)
+    firstPosition = loadNumber(b, kernel.getTensor(*tensors.firstPosition), sequence);
+  readSlotAndLength(b);
+}
+
+/// The parts have as many batches as each other, or one less, and lie one after another.
+void KernelFrame::forBatches(TileBuilder &b, Value parts, function_ref<void()> body) {
+  Value zero = b.index(0), one = b.index(1);
+  Value batches = memref::DimOp::create(b, kernel.getTensor(tensors.queryTensor), zero);
+  auto firstOf = [&](Value part) { return b.divIndex(b.mulIndex(part, batches), parts); };
+  b.loop(firstOf(part), firstOf(b.addIndex(part, one)), one, [&](Value number) {
+    setBatch(b, number);
+    body();
+  });
+}
+
 KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &tensors,
                          ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs)
-    : kernel(createKernel(b, name, tensors, workspaces, programs)), weights(kernel),
-      numInputs(tensors.inputs), firstWorkspace(tensors.types.size()),
+    : kernel(createKernel(b, name, tensors, workspaces, tensors.gridOf(b, programs))),
+      weights(kernel), tensors(tensors), numInputs(tensors.inputs),
+      firstWorkspace(tensors.types.size()),
       queryHeads(tensors.rowsOfKeys ? tensors.keyTensor : tensors.queryTensor),
       keyHeads(tensors.rowsOfKeys ? tensors.queryTensor : tensors.keyTensor),
       interleaved(tensors.interleaved), rowsOfKeys(tensors.rowsOfKeys) {
   int64_t axis = 0;
   if (programs.perHead)
     segment = tile::ProgramIdOp::create(b, axis++);
-  batch = tile::ProgramIdOp::create(b, axis++);
+  Value first = tile::ProgramIdOp::create(b, axis++);
   head = tile::ProgramIdOp::create(b, axis++);
   // One head for both sides makes what they read and compute alike one value.
   kvHead = head;
   bool manyRows = !rowsOfKeys && !programs.keyHeads, fewRows = rowsOfKeys && programs.keyHeads;
   if (!tensors.sameHeads && (manyRows || fewRows))
     (manyRows ? kvHead : head) = servingHead(b, tensors, head);
-  sequence = batch;
   Value one = b.index(1);
   int64_t rows = rowsOfKeys ? tensors.queryTensor : tensors.tensorOf(programs);
   queries = memref::DimOp::create(b, kernel.getTensor(rows), one);
   keys = memref::DimOp::create(b, kernel.getTensor(tensors.keyTensor), one);
-  if (tensors.offsets)
-    bindSequence(b, kernel.getTensor(*tensors.offsets));
-  if (tensors.firstPosition)
-    firstPosition = loadNumber(b, kernel.getTensor(*tensors.firstPosition), sequence);
-  readSlotAndLength(b, tensors);
+  if (programs.inParts)
+    part = first;
+  else
+    setBatch(b, first);
   if (tensors.cluster > 1)
     clusterRank = tile::ClusterRankOp::create(b);
 }

@@ -29,6 +29,8 @@ struct HiddenArgument {
 struct KernelPrograms {
   tile::ExtentAttr perHead = {}; // null for one program
   bool keyHeads = false;         // for each head of keys instead of queries
+  /// Parts in place of batches: a program computes a head in all batches of its part.
+  bool inParts = false;
 };
 
 /// What the kernels of an entry have in common.
@@ -61,6 +63,11 @@ struct KernelTensors {
   mlir::ArrayAttr gridOf(mlir::Builder &builder, const KernelPrograms &programs) const;
 };
 
+/// A kernel over these tensors and workspaces with the grid `axes`; moves `builder` into it.
+tile::KernelOp createKernel(TileBuilder &builder, llvm::StringRef name,
+                            const KernelTensors &tensors, llvm::ArrayRef<HiddenArgument> workspaces,
+                            mlir::ArrayAttr axes);
+
 class KernelFrame {
 public:
   /// Opens a kernel where `builder` is and moves it into the kernel.
@@ -83,6 +90,9 @@ public:
   /// Whether the batch has a state at all; null where it has.
   mlir::Value hasState(TileBuilder &builder) const;
 
+  /// What a program does in each of its batches, one after another.
+  void forBatches(TileBuilder &builder, mlir::Value parts, llvm::function_ref<void()> body);
+
   /// The first of the query heads that the program's key head serves.
   mlir::Value firstHeadOfGroup(TileBuilder &builder) const;
   /// The head of queries or keys that a decay or a state is of.
@@ -101,9 +111,10 @@ public:
   }
 
   mutable tile::KernelOp kernel; // its accessors are not const
-  mlir::Value batch;
-  mlir::Value sequence;      // index: that of the states; the batch unless sequences are packed
-  mlir::Value head, kvHead;  // of rows, and of what they see
+  mlir::Value batch;             // in parts it is there in `forBatches`
+  mlir::Value part;              // index: the program's part of the batches; null without parts
+  mlir::Value sequence;          // index: that of the states; the batch unless sequences are packed
+  mlir::Value head, kvHead;      // of rows, and of what they see
   mlir::Value segment;       // the program's number among those of its head; null for one program
   mlir::Value queries, keys; // index: sequence lengths
   mlir::Value positions;     // index: those of the tensors; null where all of them count
@@ -114,7 +125,8 @@ public:
   WeightTiles weights;
 
 private:
-  void readSlotAndLength(TileBuilder &builder, const KernelTensors &tensors);
+  void setBatch(TileBuilder &builder, mlir::Value number);
+  void readSlotAndLength(TileBuilder &builder);
   mlir::Value headsOf(TileBuilder &builder, int64_t tensor) const;
   /// The head of keys that serves a query head.
   mlir::Value servingHead(TileBuilder &builder, const KernelTensors &tensors, mlir::Value head);
@@ -122,6 +134,7 @@ private:
   /// The bounds of this program's packed sequence.
   void bindSequence(TileBuilder &builder, mlir::Value offsets);
 
+  KernelTensors tensors;
   mlir::Value firstRow; // index: of the packed sequence; null where none are packed
   mlir::Value group;    // query heads of a key head, where those lie together; else null
   int64_t numInputs, firstWorkspace;

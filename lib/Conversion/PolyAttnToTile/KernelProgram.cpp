@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelProgram.h"
+#include "WeightSums.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -97,6 +98,8 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
     else
       storeResult(b, queries, result, tensor, b.index(0), span);
   }
+  if (context.weightSums)
+    context.weightSums->add(b, queries, span.valid);
 }
 
 void KernelProgram::storeFinalStates(TileBuilder &b) {

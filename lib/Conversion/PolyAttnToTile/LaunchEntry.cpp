@@ -12,7 +12,10 @@ using namespace polyattn;
 using tile::ExtentAttr;
 using tile::ExtentBase;
 
-namespace {
+/// The most programs that have sums of their own.
+static constexpr int64_t kMostSummingPrograms = 64;
+
+namespace polyattn {
 /// Builds the ops inside of an entry.
 class EntryBuilder {
 public:
@@ -34,6 +37,10 @@ public:
                               tile::WorkspaceFillAttr::get(context, fill));
     uses.push_back(FlatSymbolRefAttr::get(context, tensor.name));
   }
+
+  using Uses = SmallVector<Attribute>;
+  /// Says which workspaces the next stages take, and returns those that they took until now.
+  Uses use(Uses next) { return std::exchange(uses, std::move(next)); }
 
   /// A kernel that takes all workspaces so far.
   tile::StageOp stage(const Twine &kernel, ArrayAttr programs) {
@@ -62,24 +69,7 @@ private:
   MLIRContext *context;
   SmallVector<Attribute> uses;
 };
-} // namespace
-
-/// The stages of a set that is not cut.
-static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name) {
-  const KernelTensors &tensors = set.tensors;
-  if (!set.ofKeys()) {
-    e.stage(name, tensors.gridOf(b, {}));
-    return;
-  }
-  Type f32 = b.getF32Type();
-  int64_t rows = tensors.queryTensor, others = tensors.keyTensor;
-  e.workspace({set.groupWorkspace(), RankedTensorType::get({0, 0, 0, 0}, f32)},
-              {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(others, 2),
-               e.number(set.groupColumns())});
-  e.stage(name, tensors.gridOf(b, {{}, /*keyHeads=*/true}));
-  e.stage(name + "__groups", tensors.gridOf(b, {}));
-  e.forgetWorkspaces();
-}
+} // namespace polyattn
 
 /// What a position costs where prefix states are summed up, in percent of what it costs in all.
 int64_t KernelBuilder::prefixCostPercent() {
@@ -98,6 +88,59 @@ std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<Atten
     return entry;
   StringRef side = attends.ofKeys() ? "_of_keys" : "";
   return (entry + "__" + stringifyMask(attends.mask()) + side).str();
+}
+
+/// The stages of a set that is not cut. Takes the workspaces of its sums from the first ones of
+/// `tensors`, and gives their names to `sums`.
+static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name,
+                        ArrayRef<HiddenArgument> &tensors, EntryBuilder::Uses &sums) {
+  const KernelTensors &kernel = set.tensors;
+  int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
+  auto stage = [&](const Twine &name, const KernelPrograms &programs) {
+    EntryBuilder::Uses before = e.use({});
+    for (const HiddenArgument &tensor : tensors.take_front(set.sums.size())) {
+      SmallVector<ExtentAttr> shape = {e.choice(ExtentBase::Parts),
+                                       e.dimension(kernel.tensorOf(programs), 2)};
+      for (int64_t size : tensor.type.getShape().drop_front(2))
+        shape.push_back(e.number(size));
+      e.workspace(tensor, shape);
+    }
+    tensors = tensors.drop_front(set.sums.size());
+    EntryBuilder::Uses own = e.use({}), all = before;
+    llvm::append_range(sums, own);
+    llvm::append_range(all, own);
+    e.use(all);
+    e.stage(name, kernel.gridOf(b, programs));
+    e.use(before);
+  };
+  KernelPrograms programs = set.programs();
+  if (!set.ofKeys())
+    return stage(name, programs);
+  e.workspace({set.groupWorkspace(), RankedTensorType::get({0, 0, 0, 0}, b.getF32Type())},
+              {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(others, 2),
+               e.number(set.groupColumns())});
+  stage(name, programs);
+  programs.keyHeads = false;
+  stage(name + "__groups", programs);
+  e.forgetWorkspaces();
+}
+
+/// The stages of all sets, which are not cut, and the one that adds up their sums.
+void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
+  ArrayRef<HiddenArgument> tensors = sumTensors;
+  EntryBuilder::Uses sums;
+  int64_t bytes = 0;
+  for (const AttendSet &attends : sets) {
+    writeStages(e, b, attends, kernelNameOf(attends, sets), tensors, sums);
+    bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
+  }
+  if (sums.empty())
+    return;
+  e.use(sums);
+  e.stage(attention.getSymName() + "__reduce", WeightReduction(sets).grid(b));
+  tile::ChooseOp choice = e.choose(ExtentBase::Parts, e.dimension(set.tensors.queryTensor, 0));
+  choice.setBytes(bytes);
+  choice.setMax(kMostSummingPrograms);
 }
 
 /// Writes the op `tile.entry` after the kernels. Only what is not cut has several sets.
@@ -149,8 +192,7 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
         shape.push_back(e.number(size));
       e.workspace(tensor, shape);
     }
-    for (const AttendSet &attends : sets)
-      writeStages(e, b, attends, kernelNameOf(attends, sets));
+    writeUncut(e, sets);
     if (hasPlaces)
       e.stage(name + "__write_back", set.tensors.gridOf(b, statePrograms()));
   }

@@ -319,6 +319,29 @@ TEST(Plan, SumsOfPartsAreReduced) {
   expect(100, 1);
 }
 
+// Programs of one part have sums of their own: together they are no more than the rule allows, but
+// for those that one part has.
+TEST(Plan, PartsAreFewerWherePartsHaveSeveralPrograms) {
+  const polyattn_rt_extent parts = {POLYATTN_RT_PARTS, 0, 0, 0, 1, 1};
+  const polyattn_rt_stage_rule stage = {addParts, POLYATTN_RT_STAGE, 0, 1, {parts, dim(0, 1)},
+                                        2,        nullptr,           0};
+  auto choose = [&](int64_t batches, int64_t heads, int64_t bytes) {
+    const polyattn_rt_choice_rule choice = {POLYATTN_RT_PARTS, dim(0, 0), 0, 0, 0, 0, 0, 64, bytes};
+    const polyattn_rt_plan plan = {nullptr, 0, &stage, 1, &choice, 1};
+    const int64_t sizes[] = {batches, heads}, *shapes[] = {sizes};
+    const polyattn_rt_launch launch = {shapes, 1, 1, 1};
+    return polyattn_rt_choose_parts(&plan, &launch);
+  };
+  EXPECT_EQ(choose(3, 2, 4), 3);
+  EXPECT_EQ(choose(100, 1, 4), 64);
+  EXPECT_EQ(choose(100, 5, 4), 13);
+  EXPECT_EQ(choose(100, 64, 4), 1);
+  EXPECT_EQ(choose(100, 200, 4), 1);
+  EXPECT_EQ(choose(100, 2, int64_t(16) << 20), 8); // 256 MiB for all
+  EXPECT_EQ(choose(0, 2, 4), 1);
+  EXPECT_EQ(choose(2, 0, 4), 2);
+}
+
 TEST(Plan, CountsExtents) {
   const int64_t sizes[] = {100, 7}, *shapes[] = {sizes};
   const polyattn_rt_launch launch = {shapes, 5, 3, 2};

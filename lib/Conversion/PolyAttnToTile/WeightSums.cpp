@@ -1,0 +1,200 @@
+//===- WeightSums.cpp - gradients of weights, summed up -------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WeightSums.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace polyattn;
+
+/// The shape of a sum: a matrix as it is kept, a vector as a column.
+static std::pair<int64_t, int64_t> shapeOf(const WeightSum &sum) {
+  ArrayRef<int64_t> shape = sum.gradient.getType().getShape();
+  if (shape.size() == 1)
+    return {shape[0], 1};
+  return sum.transposed ? std::pair(shape[1], shape[0]) : std::pair(shape[0], shape[1]);
+}
+
+static bool isVector(WeightGradientOp op) { return op.getInputs().empty(); }
+
+//===----------------------------------------------------------------------===//
+// In a program
+//===----------------------------------------------------------------------===//
+
+WeightSums::WeightSums(TileBuilder &b, ArrayRef<WeightSum> sums, unsigned first)
+    : sums(sums), first(first) {
+  for (const WeightSum &sum : sums) {
+    auto [rows, columns] = shapeOf(sum);
+    auto type = tile::BufferType::get(b.getContext(), rows, columns);
+    buffers.push_back(tile::BufferOp::create(b, type, /*persistent=*/false));
+  }
+}
+
+void WeightSums::add(TileBuilder &b, VectorProgram &vectors, Value valid) const {
+  Value zero = b.index(0);
+  for (auto [sum, buffer] : llvm::zip(sums, buffers))
+    for (size_t term : sum.terms) {
+      WeightGradientOp op = sum.gradient;
+      Value dy = op.getGradients()[term];
+      if (isVector(op)) {
+        Value column = vectors.full(dy);
+        Value old =
+            tile::ReadOp::create(b, b.tileType(b.typeOf(column).getRows(), 1), buffer, zero);
+        tile::WriteOp::create(b, b.add(old, b.reduceColumns(column, valid)), buffer, zero);
+        continue;
+      }
+      Value x = op.getInputs()[term];
+      Value lhs = vectors.full(sum.transposed ? dy : x);
+      Value rhs = vectors.rowMajor(sum.transposed ? x : dy);
+      tile::AccumulateOp::create(b, lhs, rhs, buffer, zero, valid, /*factor=*/Value(),
+                                 tile::PrecisionAttr());
+    }
+}
+
+void WeightSums::store(TileBuilder &b, const KernelFrame &frame) const {
+  Value zero = b.index(0);
+  for (auto [i, sum, buffer] : llvm::enumerate(sums, buffers)) {
+    auto [rows, columns] = shapeOf(sum);
+    SmallVector<Value> at = {frame.part, frame.head, zero};
+    if (!isVector(sum.gradient))
+      at.push_back(zero);
+    Value tile = tile::ReadOp::create(b, b.tileType(rows, columns), buffer, zero);
+    tile::StoreOp::create(b, tile, frame.workspace(first + i), at, Value(), /*row_dim=*/2,
+                          /*col_dim=*/isVector(sum.gradient) ? -1 : 3);
+  }
+}
+
+SmallVector<HiddenArgument> WeightSums::workspaces(TileBuilder &b, ArrayRef<WeightSum> sums,
+                                                   size_t first) {
+  SmallVector<HiddenArgument> tensors;
+  for (const WeightSum &sum : sums) {
+    auto [rows, columns] = shapeOf(sum);
+    SmallVector<int64_t> shape = {ShapedType::kDynamic, ShapedType::kDynamic, rows};
+    if (!isVector(sum.gradient))
+      shape.push_back(columns);
+    tensors.push_back(
+        {"weight_sums" + std::to_string(first++), RankedTensorType::get(shape, b.getF32Type())});
+  }
+  return tensors;
+}
+
+int64_t WeightSums::bytesOf(ArrayRef<WeightSum> sums) {
+  int64_t bytes = 0;
+  for (const WeightSum &sum : sums)
+    bytes += 4 * shapeOf(sum).first * shapeOf(sum).second;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Over programs
+//===----------------------------------------------------------------------===//
+
+int64_t WeightReduction::Gradient::rows() const { return op.getType().getShape()[0]; }
+
+/// A power of two that divides the rows, so that no strip has some that are not there.
+int64_t WeightReduction::Gradient::strip() const {
+  return std::gcd(rows(), isVector(op) ? 64 : 16);
+}
+
+WeightReduction::WeightReduction(ArrayRef<AttendSet> sets) : tensors(sets[0].tensors) {
+  for (auto [i, value] : llvm::enumerate(sets[0].returned()))
+    if (auto op = value.getDefiningOp<WeightGradientOp>()) {
+      auto type = cast<RankedTensorType>(tensors.types[tensors.inputs + i]);
+      bool perHead = type.getRank() > int64_t(op.getType().getShape().size());
+      gradients.push_back({op, unsigned(i), perHead, {}, {}});
+    }
+  unsigned workspace = 0;
+  auto addKernel = [&](const AttendSet &set) {
+    for (const WeightSum &sum : set.sums) {
+      for (Gradient &gradient : gradients)
+        if (gradient.op == sum.gradient) {
+          gradient.workspaces.push_back(workspace);
+          gradient.transposed.push_back(sum.transposed);
+        }
+      ++workspace;
+    }
+  };
+  for (const AttendSet &set : sets)
+    for (int64_t i = 0; i < set.countKernels(); ++i)
+      addKernel(set);
+}
+
+ArrayAttr WeightReduction::grid(Builder &b) const {
+  int64_t strips = 1;
+  std::optional<int64_t> perHead;
+  for (const Gradient &gradient : gradients) {
+    strips = std::max(strips, gradient.rows() / gradient.strip());
+    if (gradient.perHead)
+      perHead = tensors.inputs + gradient.result;
+  }
+  SmallVector<Attribute> axes = {tile::ExtentAttr::number(b.getContext(), strips)};
+  if (perHead)
+    axes.push_back(tile::ExtentAttr::dimensionOf(b.getContext(), *perHead, 0));
+  return b.getArrayAttr(axes);
+}
+
+/// Rows of one weight: what all programs have stored for them, part by part and head by head.
+void WeightReduction::reduce(TileBuilder &b, tile::KernelOp kernel, const Gradient &gradient,
+                             Value strip, Value head) const {
+  bool vector = isVector(gradient.op);
+  int64_t count = gradient.strip(), columns = vector ? 1 : gradient.op.getType().getShape()[1];
+  Value zero = b.index(0), one = b.index(1), row = b.mulIndex(strip, b.index(count));
+  auto load = [&](Value tensor, Value part, Value of, bool transposed) -> Value {
+    SmallVector<Value> at = {part, of, row};
+    if (!vector)
+      at = transposed ? SmallVector<Value>{part, of, zero, row}
+                      : SmallVector<Value>{part, of, row, zero};
+    return tile::LoadOp::create(b, b.tileType(count, columns), tensor, at, Value(), /*row_dim=*/2,
+                                /*col_dim=*/vector ? -1 : 3, transposed);
+  };
+  SmallVector<Value> sum = {b.constant(count, columns, 0)};
+  for (auto [number, transposed] : llvm::zip(gradient.workspaces, gradient.transposed)) {
+    Value tensor = kernel.getTensor(tensors.types.size() + number);
+    Value parts = memref::DimOp::create(b, tensor, zero);
+    sum = b.loop(zero, parts, one, sum, [&, transposed = transposed](Value part, ValueRange in) {
+      auto add = [&](Value of, ValueRange in) {
+        return TileBuilder::Values{b.add(in[0], load(tensor, part, of, transposed))};
+      };
+      if (gradient.perHead)
+        return add(head, in);
+      Value heads = memref::DimOp::create(b, tensor, one);
+      return b.loop(zero, heads, one, in, add);
+    });
+  }
+  SmallVector<Value> at;
+  if (gradient.perHead)
+    at.push_back(head);
+  at.push_back(row);
+  if (!vector)
+    at.push_back(zero);
+  int64_t rowDim = gradient.perHead;
+  tile::StoreOp::create(b, sum[0], kernel.getTensor(tensors.inputs + gradient.result), at, Value(),
+                        rowDim, vector ? -1 : rowDim + 1);
+}
+
+void WeightReduction::build(TileBuilder &b, StringRef name,
+                            ArrayRef<HiddenArgument> workspaces) const {
+  ArrayAttr axes = grid(b);
+  tile::KernelOp kernel = createKernel(b, name, tensors, workspaces, axes);
+  Value strip = tile::ProgramIdOp::create(b, 0), head;
+  if (axes.size() > 1)
+    head = tile::ProgramIdOp::create(b, 1);
+  int64_t strips = cast<tile::ExtentAttr>(axes[0]).valueOf(0);
+  for (const Gradient &gradient : gradients) {
+    int64_t own = gradient.rows() / gradient.strip();
+    Value isMine;
+    auto require = [&](Value condition) {
+      isMine = isMine ? arith::AndIOp::create(b, isMine, condition) : condition;
+    };
+    if (own < strips)
+      require(b.compare(arith::CmpIPredicate::ult, strip, b.index(own)));
+    if (head && !gradient.perHead)
+      require(b.isEqual(head, b.index(0)));
+    auto body = [&] { reduce(b, kernel, gradient, strip, head); };
+    isMine ? b.branch(isMine, body) : body();
+  }
+}

@@ -1,0 +1,81 @@
+//===- WeightSums.h - gradients of weights, summed up -----------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The gradient of a weight is a sum over positions, batches and, where heads share the weight,
+// heads. A program adds up the blocks of its head in all batches of its part, in their order, in a
+// buffer, and stores that in a workspace; a kernel after all others adds what programs have stored,
+// in order. How many parts there are follows from sizes alone, so that the same call gives the same
+// bits whoever runs its programs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_WEIGHTSUMS_H
+#define POLYATTN_CONVERSION_WEIGHTSUMS_H
+
+#include "AttendSet.h"
+
+namespace polyattn {
+
+class WeightSums {
+public:
+  /// Makes the buffers, for the kernel where `builder` is, whose workspaces from `first` on take
+  /// the sums.
+  WeightSums(TileBuilder &builder, llvm::ArrayRef<WeightSum> sums, unsigned first);
+  /// How many parts the call has.
+  mlir::Value countParts(TileBuilder &builder, const KernelFrame &frame) const {
+    return mlir::memref::DimOp::create(builder, frame.workspace(first), builder.index(0));
+  }
+
+  /// Adds the first `valid` positions of a block.
+  void add(TileBuilder &builder, VectorProgram &vectors, mlir::Value valid) const;
+  /// Stores the sums of the program, each in a workspace of its own.
+  void store(TileBuilder &builder, const KernelFrame &frame) const;
+
+  /// What the programs of a set store: [parts, heads] of each sum. `first` is the number of the
+  /// entry's sums before.
+  static llvm::SmallVector<HiddenArgument> workspaces(TileBuilder &builder,
+                                                      llvm::ArrayRef<WeightSum> sums, size_t first);
+  /// The bytes that a program stores.
+  static int64_t bytesOf(llvm::ArrayRef<WeightSum> sums);
+
+private:
+  llvm::ArrayRef<WeightSum> sums;
+  unsigned first;
+  llvm::SmallVector<mlir::Value> buffers;
+};
+
+/// The kernel that adds up what programs have stored, some rows of all weights in each program.
+class WeightReduction {
+public:
+  /// The sums of all sets, and the gradients that the entry returns.
+  WeightReduction(llvm::ArrayRef<AttendSet> sets);
+
+  /// Builds the kernel where `builder` is.
+  void build(TileBuilder &builder, llvm::StringRef name,
+             llvm::ArrayRef<HiddenArgument> workspaces) const;
+  /// The axes of its grid: strips of rows, and heads where a weight belongs to one.
+  mlir::ArrayAttr grid(mlir::Builder &builder) const;
+
+private:
+  struct Gradient {
+    mutable WeightGradientOp op;
+    unsigned result; // of the entry
+    bool perHead;
+    llvm::SmallVector<unsigned> workspaces;
+    llvm::SmallVector<bool> transposed; // each of them
+    int64_t rows() const;
+    int64_t strip() const; // rows of a program
+  };
+  void reduce(TileBuilder &builder, tile::KernelOp kernel, const Gradient &gradient,
+              mlir::Value strip, mlir::Value head) const;
+
+  const KernelTensors &tensors;
+  std::vector<Gradient> gradients;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_WEIGHTSUMS_H
