@@ -36,6 +36,8 @@ def judge(path, entry):
 
 failures = compiled = 0
 for path in sorted(pathlib.Path(specs).glob("*.mlir")):
+    if path.name == "bench.mlir":  # entries of the other files in sizes that take the oracle minutes
+        continue
     for about in json.loads(run(str(path), "--describe", "--json").stdout)["entries"]:
         wrong = judge(path, about["name"])
         if wrong:
