@@ -13,6 +13,7 @@
 
 #include "TilePrograms.h"
 #include "Program.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace polyattn;
@@ -298,27 +299,41 @@ void TileWriter::buffers() {
   }
 }
 
-/// A loop that adds to a tile in every iteration.
+/// A loop that gives its next iteration other tiles than it began with.
 void TileWriter::loop() {
   if (depth > 0)
     return;
-  Tile start = any();
   size_t outside = tiles.size();
-  std::string end = constant(choices.between(0, 3)), result = fresh(), carried = fresh();
-  line(formatv("{0} = scf.for %n = %c0 to {1} step %c1 iter_args({2} = {3}) -> ({4}) {{", result,
-               end, carried, start.name, start.type()));
+  int64_t count = choices.between(1, 2);
+  std::vector<Tile> starts, arguments;
+  std::string end = constant(choices.between(0, 3)), result = fresh();
+  std::vector<std::string> initial, types, yielded;
+  for (int64_t i = 0; i < count; ++i) {
+    Tile start = any();
+    starts.push_back(start);
+    arguments.push_back({fresh(), start.rows, start.columns});
+    initial.push_back(arguments.back().name + " = " + start.name);
+    types.push_back(start.type());
+  }
+  line(formatv("{0}:{1} = scf.for %n = %c0 to {2} step %c1 iter_args({3}) -> ({4}) {{", result,
+               count, end, llvm::join(initial, ", "), llvm::join(types, ", ")));
   ++depth;
   indent += 2;
-  tiles.push_back({carried, start.rows, start.columns});
-  for (int64_t i = choices.between(1, 3); i > 0; --i)
+  tiles.insert(tiles.end(), arguments.begin(), arguments.end());
+  for (int64_t i = choices.between(0, 3); i > 0; --i)
     addOp();
-  const Tile *last = find(start.rows, start.columns);
-  line(formatv("scf.yield {0} : {1}", last->name, start.type()));
+  // Two of one shape may change places.
+  bool swapped = count == 2 && types[0] == types[1] && choices.chance(30);
+  for (int64_t i = 0; i < count; ++i)
+    yielded.push_back(swapped ? arguments[1 - i].name
+                              : find(starts[i].rows, starts[i].columns)->name);
+  line(formatv("scf.yield {0} : {1}", llvm::join(yielded, ", "), llvm::join(types, ", ")));
   indent -= 2;
   --depth;
   line("}");
   tiles.resize(outside);
-  tiles.push_back({result, start.rows, start.columns});
+  for (int64_t i = 0; i < count; ++i)
+    tiles.push_back({result + "#" + std::to_string(i), starts[i].rows, starts[i].columns});
 }
 
 void TileWriter::addOp() {

@@ -69,12 +69,6 @@ private:
   //===--- Ops in order (LowerOps.cpp) --------------------------------------===//
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
-  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
-  /// `stage` is the buffer of the next iteration, null without a pipeline.
-  void lowerYield(mlir::scf::ForOp loop, mlir::Value stage);
-  void replaceCarried(mlir::Value argument, mlir::Value value,
-                      llvm::SmallVectorImpl<std::function<void()>> &writes);
-  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
   mlir::LogicalResult lowerScalarLoad(mlir::memref::LoadOp load);
   void lowerBuffer(tile::BufferOp buffer);
   void lowerWrite(tile::WriteOp write);
@@ -90,6 +84,16 @@ private:
   void bindThread();
   void recordRead(const TileMemory &storage, const ThreadElements &owned);
   void recordWrite(const TileMemory &storage, const ThreadElements &owned);
+
+  //===--- Control flow (ControlFlow.cpp) -----------------------------------===//
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  /// `stage` is the buffer of the next iteration, null without a pipeline.
+  void lowerYield(mlir::scf::ForOp loop, mlir::Value stage);
+  /// What is left to do for a tile in memory once all new values are computed.
+  using Writes = llvm::SmallVector<std::function<void()>>;
+  void replaceCarried(mlir::Value argument, mlir::OpOperand &yielded, Writes &writes);
+  void replaceVector(mlir::Value argument, mlir::Value value, Writes &writes);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
 
   //===--- Which elements a thread has (ThreadElements.cpp) -----------------===//
   /// `condition` says whether this thread has any of these elements; null where every thread has.
@@ -120,7 +124,9 @@ private:
   /// Writes a window that reaches beyond its source: elements behind the window are not read.
   void writeWindow(tile::SliceOp window, const TileMemory &storage);
   bool readsWideElements(mlir::Value value);
-  /// Evaluates `value` on the accumulators of `owner`, which has its shape.
+  /// The accumulators of `value`, computed in a phase of their own.
+  Values evaluateInRegisters(mlir::Value value);
+  /// Keeps those of `value` as the ones of `owner`.
   void keepInRegisters(mlir::Value value, mlir::Value owner);
   /// The values, with zeros for elements outside of the tile.
   Values padded(mlir::Value tile, const ThreadElements &owned, Values values);

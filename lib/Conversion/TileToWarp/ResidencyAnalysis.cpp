@@ -296,6 +296,31 @@ bool ResidencyAnalysis::leavesSource(SliceOp slice) const {
          leaves(slice.getColumn(), window.getColumns(), source.getColumns());
 }
 
+/// Whether evaluating `value` reads what the loop carries in memory, other than the same elements
+/// of `own`, which may be null.
+bool ResidencyAnalysis::readsCarried(Value value, Block *loop, Value own) const {
+  if (value.getParentBlock() == loop && isa<BlockArgument>(value))
+    return of(value) == Residency::Memory && value != own;
+  Operation *op = value.getDefiningOp();
+  if (!op || !isDeferred(value))
+    return false;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    if (!tileType(operand))
+      return false;
+    bool sameElements = isa<MapOp, CausalMaskOp>(op) && sameShape(operand, value);
+    return readsCarried(operand, loop, sameElements ? own : Value());
+  });
+}
+
+bool ResidencyAnalysis::replacesInPlace(OpOperand &yielded) const {
+  Value value = yielded.get();
+  auto loop = cast<scf::ForOp>(yielded.getOwner()->getParentOp());
+  // Warps that have no accumulators read those of others.
+  bool isMirrored = isDeferred(value) && evaluatesOnWarpGrid(value);
+  Value own = isMirrored ? Value() : loop.getRegionIterArg(yielded.getOperandNumber());
+  return !readsCarried(value, loop.getBody(), own);
+}
+
 bool ResidencyAnalysis::isReadByProducts(BufferOp buffer) const {
   return kind == warp::OperandKind::BF16 && buffer.getResult().getType().getColumns() > 1 &&
          llvm::any_of(buffer->getUsers(), [&](Operation *user) {

@@ -68,6 +68,9 @@ public:
   /// Whether whole fragments that cover a window read more than its source has with its padding:
   /// such a window is kept, in memory of its own.
   bool leavesSource(tile::SliceOp slice) const;
+  /// Whether the next value of a tile that a loop carries in memory can be written over the one
+  /// before while it is computed: no thread then reads what another one writes.
+  bool replacesInPlace(mlir::OpOperand &yielded) const;
   /// The last op in the block of `value` that reads its memory, in program order.
   mlir::Operation *lastUse(mlir::Value value) const;
 
@@ -84,6 +87,7 @@ private:
   bool evaluatesOnWarpGrid(mlir::Value value) const;
   bool isOperand(mlir::Value value) const;
   bool needsStaging(tile::ReadOp read) const;
+  bool readsCarried(mlir::Value value, mlir::Block *loop, mlir::Value own) const;
 
   llvm::DenseMap<mlir::Value, Residency> residencies;
   int64_t warps;

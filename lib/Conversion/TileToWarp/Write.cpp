@@ -65,10 +65,14 @@ bool KernelLowering::readsWideElements(Value value) {
   });
 }
 
-void KernelLowering::keepInRegisters(Value value, Value owner) {
-  TileType type = tileType(owner);
+Values KernelLowering::evaluateInRegisters(Value value) {
+  TileType type = tileType(value);
   beginPhase();
-  registers[owner] = evaluate(value, accumulatorElements(type.getRows(), type.getColumns()));
+  return evaluate(value, accumulatorElements(type.getRows(), type.getColumns()));
+}
+
+void KernelLowering::keepInRegisters(Value value, Value owner) {
+  registers[owner] = evaluateInRegisters(value);
   computed.insert(owner);
 }
 
