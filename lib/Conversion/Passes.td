@@ -53,6 +53,8 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
            "one has a prefix, and with two subsegments as many programs compute it as compute the results">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",
            "The most programs that may share a head's features as a cluster, a power of two">,
+    Option<"steps", "steps", "bool", "false",
+           "Calls of one token update states that live in arguments where they are">,
     Option<"skipIdleState", "skip-idle-state", "bool", "false",
            "Products with a state into which no key has come, and updates of a state that nobody will "
            "read, sum no terms">,

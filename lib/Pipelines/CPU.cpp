@@ -31,6 +31,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   tileKernels.cutPositions = true;
   tileKernels.subsegments = 2;
   tileKernels.skipIdleState = true;
+  tileKernels.steps = true;
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

@@ -30,8 +30,11 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const Progra
   keyPlan = planFeatures(op.getKey());
   // One side carries the weights of both: the stored features are bare products and the
   // state is divided by their weights where it is given and multiplied where it is asked for.
-  // A pool holds them as they are read: a state that is left and found again has the same bits.
-  bool movable = !context.frame.slot && canMoveWeights(queryPlan, keyPlan, op.scoreScale());
+  // Where states live in arguments these hold them as they are read: what is left and found again
+  // has the same bits.
+  bool isPlaced = cast<AttentionOp>(op->getParentOp()).getResultIn().has_value();
+  bool movable =
+      !isPlaced && !context.frame.slot && canMoveWeights(queryPlan, keyPlan, op.scoreScale());
   std::vector<double> storedWeights;
   for (auto [q, k] : llvm::zip(queryPlan.monomials, keyPlan.monomials)) {
     queryWeights.push_back(op.scoreScale() * q.weight * (movable ? k.weight : 1));

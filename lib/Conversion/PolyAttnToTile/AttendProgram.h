@@ -41,6 +41,12 @@ struct FinalState {
 
 class WeightSums;
 
+/// Workspaces for what a call of one token needs: the features [B, H, D] of queries and
+/// [B, Hkv, D] of keys, and values [B, Hkv, dv].
+struct StepVectors {
+  mlir::Value query, key, value;
+};
+
 /// What all attends of one program share.
 struct ProgramContext {
   KernelFrame &frame;
@@ -97,6 +103,18 @@ public:
   void finish(TileBuilder &builder, llvm::ArrayRef<mlir::Value> states,
               llvm::ArrayRef<mlir::Value> normalizers);
 
+  //===--- One token (StepForm.cpp) ------------------------------------------===//
+  /// Stores the features of queries, or of keys and their values, for rows of batches.
+  void storeQueries(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
+  void storeKeys(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
+  /// Adds the one key of a call to the state where it lives, and gives what the query head has
+  /// then, [1 x dv].
+  Accumulators step(TileBuilder &builder, const StepVectors &vectors, const FinalState &place);
+  /// What another query head has of that state.
+  Accumulators readStep(TileBuilder &builder, const StepVectors &vectors, const FinalState &place);
+  /// Zeros where the state lives.
+  void clear(TileBuilder &builder, const FinalState &place);
+
   /// Copies a final state that is in workspaces to the tensors of the caller.
   void writeBack(TileBuilder &builder, const FinalState &from, const FinalState &to);
 
@@ -135,6 +153,15 @@ private:
   BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid) const;
   Accumulators zeroAccumulators(TileBuilder &builder) const;
   void fillState(TileBuilder &builder);
+  void storeFeatures(TileBuilder &builder, const FeaturePlan &plan,
+                     const std::vector<double> &weights, mlir::Value tensor, mlir::Value head,
+                     VectorProgram &program);
+  mlir::Value stepDecay(TileBuilder &builder) const;
+  void addStep(TileBuilder &builder, mlir::Value query, mlir::Value rows, mlir::Value normalizer,
+               TileBuilder::Values &sums) const;
+  void updateStep(TileBuilder &builder, const StepVectors &vectors, const FinalState &place,
+                  bool isContinued);
+  StoredState stateAt(const FinalState &place) const;
   StoredState initialState() const;
   mlir::Value isStateFilled(TileBuilder &builder, const BlockSpan &span) const;
   mlir::Value runDecay(TileBuilder &builder, const BlockSpan &span);

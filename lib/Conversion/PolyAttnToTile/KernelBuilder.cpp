@@ -101,12 +101,16 @@ void KernelBuilder::buildKernels() {
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
   hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
+  hasStep = options.steps && hasPlaces && canStep();
   // What a launch cuts is not there for a cluster to share.
   set.tensors.cluster = maxSplits > 1 || !set.sums.empty() ? 1 : chooseClusterSize();
   if (maxSplits > 1)
     combine();
   beginMain();
-  buildProgram([&] { buildShortOrLong(set.shortBlocks()); });
+  buildProgram([&] {
+    auto blocks = [&] { buildShortOrLong(set.shortBlocks()); };
+    hasStep ? buildStepOr(blocks) : blocks();
+  });
   narrowWeights();
   if (set.ofKeys())
     buildGroupKernel();
@@ -116,6 +120,8 @@ void KernelBuilder::buildKernels() {
   }
   if (hasPlaces)
     buildWriteBackKernel();
+  if (hasStep)
+    buildVectorsKernel();
 }
 
 LogicalResult KernelBuilder::build() {
@@ -151,7 +157,7 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginUncut(name, set.ofKeys() ? groupTensors() : placedStates(), mainPrograms());
+    beginUncut(name, set.ofKeys() ? groupTensors() : placedTensors(), mainPrograms());
   }
 }
 

@@ -57,6 +57,8 @@ private:
 
   //===--- States that live in arguments (StatesInPlace.cpp) ----------------===//
   llvm::SmallVector<HiddenArgument> placedStates();
+  /// Those, and what steps have between them.
+  llvm::SmallVector<HiddenArgument> placedTensors();
   void buildWriteBackKernel();
   KernelPrograms statePrograms();
   //===--- Sums over groups of heads (GroupSums.cpp) ------------------------===//
@@ -68,6 +70,13 @@ private:
                   const KernelPrograms &programs);
   void buildProgram(TileBuilder::Branch batch);
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
+
+  //===--- Calls of one token (StepForm.cpp) --------------------------------===//
+  bool canStep();
+  llvm::SmallVector<HiddenArgument> stepTensors();
+  KernelPrograms vectorPrograms();
+  void buildStepOr(TileBuilder::Branch otherwise);
+  void buildVectorsKernel();
 
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();
@@ -85,6 +94,7 @@ private:
   int64_t partialColumns = 0;
   bool hasSegments = false;                     // whether positions can be cut
   bool hasPlaces = false;                       // whether final states live in arguments
+  bool hasStep = false;                         // whether calls of one token update them there
   llvm::SmallVector<HiddenArgument> sumTensors; // of the gradients of weights, of all sets so far
 
   // The kernel that is being built.

@@ -30,8 +30,14 @@ ArrayAttr KernelTensors::gridOf(Builder &builder, const KernelPrograms &programs
   SmallVector<Attribute> axes;
   if (programs.perHead)
     axes.push_back(programs.perHead);
-  axes.push_back(programs.inParts ? tile::ExtentAttr::choice(context, tile::ExtentBase::Parts)
-                                  : batches(context, tensor));
+  if (programs.inParts)
+    axes.push_back(tile::ExtentAttr::choice(context, tile::ExtentBase::Parts));
+  else if (programs.batches > 1)
+    axes.push_back(tile::ExtentAttr::get(context, tile::ExtentBase::Dimension, tensor,
+                                         /*dimension=*/0, /*plus=*/0,
+                                         /*divisor=*/programs.batches, /*times=*/1));
+  else
+    axes.push_back(batches(context, tensor));
   axes.push_back(tile::ExtentAttr::dimensionOf(context, tensor, 2));
   return builder.getArrayAttr(axes);
 }
@@ -122,6 +128,12 @@ Value KernelFrame::headOfGroup(TileBuilder &b, Value i) const {
   return b.addIndex(b.mulIndex(head, headsOfGroup(b)), i);
 }
 
+Value KernelFrame::sharingHead(TileBuilder &b, Value i) const {
+  if (interleaved)
+    return b.addIndex(b.mulIndex(i, headsOf(b, keyHeads)), kvHead);
+  return b.addIndex(b.mulIndex(kvHead, headsOfGroup(b)), i);
+}
+
 Value KernelFrame::firstHeadOfGroup(TileBuilder &b) const {
   return group ? b.mulIndex(kvHead, group) : kvHead;
 }
@@ -158,6 +170,8 @@ KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &te
   if (programs.perHead)
     segment = tile::ProgramIdOp::create(b, axis++);
   Value first = tile::ProgramIdOp::create(b, axis++);
+  if (programs.batches > 1)
+    first = b.mulIndex(first, b.index(programs.batches));
   head = tile::ProgramIdOp::create(b, axis++);
   // One head for both sides makes what they read and compute alike one value.
   kvHead = head;

@@ -31,6 +31,7 @@ struct KernelPrograms {
   bool keyHeads = false;         // for each head of keys instead of queries
   /// Parts in place of batches: a program computes a head in all batches of its part.
   bool inParts = false;
+  int64_t batches = 1; // that a program has
 };
 
 /// What the kernels of an entry have in common.
@@ -93,11 +94,13 @@ public:
   /// What a program does in each of its batches, one after another.
   void forBatches(TileBuilder &builder, mlir::Value parts, llvm::function_ref<void()> body);
 
+  /// The i-th query head of those that share the program's key head.
+  mlir::Value sharingHead(TileBuilder &builder, mlir::Value i) const;
   /// The first of the query heads that the program's key head serves.
   mlir::Value firstHeadOfGroup(TileBuilder &builder) const;
   /// The head of queries or keys that a decay or a state is of.
   mlir::Value headOf(bool queries) const { return queries == rowsOfKeys ? kvHead : head; }
-  /// How many query heads a key head serves, and the i-th of those of `head`; where rows are of
+  /// How many query heads a key head serves, and the i-th of those of `head`, where rows are of
   /// keys.
   mlir::Value headsOfGroup(TileBuilder &builder) const;
   mlir::Value headOfGroup(TileBuilder &builder, mlir::Value i) const;
@@ -111,7 +114,7 @@ public:
   }
 
   mutable tile::KernelOp kernel; // its accessors are not const
-  mlir::Value batch;             // in parts it is there in `forBatches`
+  mlir::Value batch;             // the first one of a program's; in parts that of `forBatches`
   mlir::Value part;              // index: the program's part of the batches; null without parts
   mlir::Value sequence;          // index: that of the states; the batch unless sequences are packed
   mlir::Value head, kvHead;      // of rows, and of what they see

@@ -32,6 +32,11 @@ public:
   void build(TileBuilder &builder);
   /// Stores what the program's segment adds to the states.
   void buildPrefix(TileBuilder &builder);
+  /// A call of at most one token: states are updated where they live, by the program of the first
+  /// query head that shares them (StepForm.cpp).
+  void buildStep(TileBuilder &builder);
+  /// Stores what such a call needs of the vectors of some batches.
+  void buildStepVectors(TileBuilder &builder, int64_t batches);
   /// Copies final states from workspaces to where they live (StatesInPlace.cpp).
   void buildWriteBack(TileBuilder &builder);
   /// Adds what the parts of a head have stored (CutFeatures.cpp).
@@ -49,6 +54,9 @@ private:
   void finish(TileBuilder &builder);
   void storeFinalStates(TileBuilder &builder);
   mlir::Value tensorOfState(unsigned result) const;
+  FinalState placeOf(AttendOp attend) const;
+  StepVectors stepVectors(unsigned attend) const;
+  void stepToken(TileBuilder &builder);
   void storeZeros(TileBuilder &builder);
   void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                     VectorProgram &queries, const BlockSpan &span);

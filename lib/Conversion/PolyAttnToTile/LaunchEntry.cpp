@@ -192,6 +192,14 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
         shape.push_back(e.number(size));
       e.workspace(tensor, shape);
     }
+    if (hasStep) {
+      for (const HiddenArgument &tensor : stepTensors()) {
+        bool isOfQueries = StringRef(tensor.name).starts_with("step_queries");
+        ExtentAttr tensorHeads = isOfQueries ? heads : e.dimension(set.tensors.keyTensor, 2);
+        e.workspace(tensor, {batch, tensorHeads, e.number(tensor.type.getShape().back())});
+      }
+      e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
+    }
     writeUncut(e, sets);
     if (hasPlaces)
       e.stage(name + "__write_back", set.tensors.gridOf(b, statePrograms()));

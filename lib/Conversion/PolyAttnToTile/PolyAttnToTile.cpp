@@ -38,6 +38,7 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       options.subsegments = subsegments;
       options.clusterSize = clusterSize;
       options.skipIdleState = skipIdleState;
+      options.steps = steps;
       options.sharedBytes = sharedBytes;
       if (applied.wasInterrupted() || failed(KernelBuilder(attention, options).build()))
         return signalPassFailure();

@@ -41,15 +41,30 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
   return tensors;
 }
 
-/// A program for each state.
+SmallVector<HiddenArgument> KernelBuilder::placedTensors() {
+  SmallVector<HiddenArgument> tensors = placedStates();
+  llvm::append_range(tensors, stepTensors());
+  return tensors;
+}
+
+/// A program for each state, and none where a call's only token has updated them.
 KernelPrograms KernelBuilder::statePrograms() {
-  return {/*perHead=*/{}, /*keyHeads=*/!set.hasStatePerQuery()};
+  tile::ExtentAttr once;
+  if (hasStep)
+    once = tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension,
+                                 set.tensors.queryTensor, /*dimension=*/1, /*plus=*/-1,
+                                 /*divisor=*/int64_t(1) << 40, /*times=*/1);
+  return {once, /*keyHeads=*/!set.hasStatePerQuery()};
 }
 
 void KernelBuilder::buildWriteBackKernel() {
   set.tensors.cluster = 1;
-  beginKernel(name + "__write_back", placedStates(), statePrograms());
-  KernelProgram(set, ScheduleForm::State, context()).buildWriteBack(b);
+  beginKernel(name + "__write_back", placedTensors(), statePrograms());
+  auto write = [&] { KernelProgram(set, ScheduleForm::State, context()).buildWriteBack(b); };
+  if (hasStep)
+    b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(1)), write);
+  else
+    write();
 }
 
 //===----------------------------------------------------------------------===//

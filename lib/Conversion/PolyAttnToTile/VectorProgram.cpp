@@ -48,7 +48,9 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
   else
     indices = {row, cast<MemRefType>(tensor.getType()).getDimSize(1) == 1 ? zero : head, zero};
   auto type = transposed ? b->tileType(width, columns) : b->tileType(columns, width);
-  return tile::LoadOp::create(*b, type, tensor, indices, rowRange.valid, /*row_dim=*/rank - 3,
+  assert((!rowRange.ofBatches || rank == 4) && "tables have no batches");
+  return tile::LoadOp::create(*b, type, tensor, indices, rowRange.valid,
+                              /*row_dim=*/rowRange.ofBatches ? 0 : rank - 3,
                               /*col_dim=*/rank - 1, transposed);
 }
 

@@ -25,6 +25,7 @@ struct BlockRows {
   mlir::Value firstPosition; // i64: where row 0 of the call is in its sequence; null for 0
   mlir::Value valid;         // index: how many there are
   bool indexTables = false;  // by the place in the sequence, whatever rows the tensors have
+  bool ofBatches = false;    // a row is a batch at `position`, and not a position of one
 };
 
 /// Computes vectors of one side, queries or keys, for a run of `columns` positions.
