@@ -52,16 +52,19 @@ def test_stubs():
     compare(stubs.body, native, "the module")
 
 
-def blocks(page):
+def blocks(page, language="python"):
     """Python of a page: blocks follow one another, as a reader would type them."""
-    return "\n".join(re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M))
+    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M))
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/Python.md", "docs/PyTorch.md"])
-def test_documents(page, tmp_path):
-    if "PyTorch" in page:
+@pytest.mark.parametrize(
+    "page, language",
+    [("README.md", "python"), ("README.md", "python torch"), ("docs/Python.md", "python"), ("docs/PyTorch.md", "python")],
+)
+def test_documents(page, language, tmp_path):
+    if "torch" in (page + language).lower():
         pytest.importorskip("torch")
-    program = blocks(page)
+    program = blocks(page, language)
     assert program
     (tmp_path / "specs").symlink_to(ROOT / "specs")
     (tmp_path / "page.py").write_text(program)
