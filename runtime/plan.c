@@ -216,17 +216,17 @@ static int place_descriptors(execution *all, char *on_stack, char **memory) {
 }
 
 /* Workspaces and kept scratch, for the round that is cut now, which is the largest. `memory` is to
- * be freed, NULL where none of them has elements. Returns whether there was memory. */
-static int allocate_data(execution *all, char **memory, int64_t *bytes) {
-  *memory = NULL;
+ * be released, NULL where none of them has elements. Returns whether there was memory. */
+static int allocate_data(execution *all, polyattn_rt_buffer *memory, int64_t *bytes) {
+  *memory = (polyattn_rt_buffer){NULL, 0};
   int64_t scratch = kept_scratch(all), total = workspace_bytes(all);
   *bytes = INT64_MAX;
   if (scratch < 0 || total < 0 || __builtin_add_overflow(total, scratch, &total))
     return 0;
   *bytes = total;
-  if (total > 0 && !(*memory = aligned_alloc(64, (size_t)total)))
+  if (polyattn_rt_workspaces_acquire(total, memory) != 0)
     return 0;
-  char *next = *memory;
+  char *next = memory->data;
   for (int64_t i = 0; i < all->kernel->plan.num_workspaces; ++i) {
     int64_t own = stored_bytes(all, i);
     all->data[i] = own > 0 ? next : NULL;
@@ -264,7 +264,8 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
                                const polyattn_rt_team *team, char *error, size_t error_size) {
   execution all = {.kernel = kernel, .team = team, .whole = descriptors, .launch = *launch};
   _Alignas(64) char on_stack[DESCRIPTOR_BYTES_ON_STACK];
-  char *memory, *data;
+  char *memory;
+  polyattn_rt_buffer data;
   if (!place_descriptors(&all, on_stack, &memory))
     return complain(kernel, 0, error, error_size);
   int64_t length = choose_length(&all, positions), start = 0, bytes;
@@ -282,7 +283,7 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
       break;
     cut(&all, start, positions - start < length ? positions - start : length);
   }
-  free(data);
+  polyattn_rt_workspaces_release(data);
   free(memory);
   return status;
 }

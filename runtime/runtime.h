@@ -204,6 +204,10 @@ typedef struct polyattn_rt_buffer {
 } polyattn_rt_buffer;
 int polyattn_rt_scratch_acquire(int64_t bytes, polyattn_rt_buffer *buffer);
 void polyattn_rt_scratch_release(polyattn_rt_buffer buffer);
+/* Its workspaces likewise, which are kept up to a few MiB: without new pages a call of one token
+ * takes half the time. */
+int polyattn_rt_workspaces_acquire(int64_t bytes, polyattn_rt_buffer *buffer);
+void polyattn_rt_workspaces_release(polyattn_rt_buffer buffer);
 
 #ifdef __cplusplus
 }

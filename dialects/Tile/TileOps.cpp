@@ -155,6 +155,8 @@ LogicalResult KernelOp::verifyRegions() {
   WalkResult ops = walk([&](Operation *op) -> WalkResult {
     if (auto store = dyn_cast<StoreOp>(op); store && isInput(store.getMemref()))
       return op->emitOpError("stores to an input");
+    if (auto recur = dyn_cast<RecurOp>(op); recur && recur.getKey() && isInput(recur.getMemref()))
+      return op->emitOpError("updates an input");
     if (isa<ClusterRankOp, ClusterSumOp>(op) && !getCluster())
       return op->emitOpError("belongs into a kernel with `cluster`");
     if (auto id = dyn_cast<ProgramIdOp>(op); id && id.getAxis() >= getPrograms().size())
@@ -246,6 +248,31 @@ LogicalResult AccumulateOp::verify() {
       (getFactor().getType().getRows() != 1 || getFactor().getType().getColumns() != 1))
     return emitOpError("the factor must be a 1x1 tile");
   return verifyPrecision(*this, getPrecision(), lhs, rhs, Float32Type::get(getContext()));
+}
+
+LogicalResult RecurOp::verify() {
+  TileType query = getQuery().getType(), result = getResult().getType();
+  auto memref = dyn_cast<MemRefType>(getMemref().getType());
+  if (!memref || memref.getRank() < 2 || memref.getRank() != int64_t(getIndices().size()))
+    return emitOpError("expected a tensor of two or more dimensions, and an index for each");
+  if (bool(getKey()) != bool(getValue()))
+    return emitOpError("a key and a value come together");
+  if (getFactor() && !getKey())
+    return emitOpError("rows that are read only have no factor");
+  if (query.getRows() != 1 || result.getRows() != 1)
+    return emitOpError("expected one query and one sum, got ") << query << " and " << result;
+  auto f32 = Float32Type::get(getContext());
+  if (query.getElementType() != f32 || result.getElementType() != f32)
+    return emitOpError("sums are f32, not of ") << query << " in " << result;
+  auto wants = [&](Value tile, TileType type, StringRef name) -> LogicalResult {
+    if (!tile || tile.getType() == type)
+      return success();
+    return emitOpError("the ") << name << " must be " << type << ", not " << tile.getType();
+  };
+  return failure(failed(wants(getKey(), query, "key")) ||
+                 failed(wants(getValue(), result, "value")) ||
+                 failed(wants(getAcc(), result, "accumulator")) ||
+                 failed(wants(getFactor(), TileType::f32(getContext(), 1, 1), "factor")));
 }
 
 //===----------------------------------------------------------------------===//

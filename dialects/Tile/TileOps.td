@@ -218,6 +218,34 @@ def Tile_AccumulateOp : Tile_Op<"accumulate", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Tile_RecurOp : Tile_Op<"recur", [AttrSizedOperandSegments]> {
+  let summary = "rows of a tensor <- factor rows + key^T value, and what a query has of them then";
+  let description = [{
+    One step of a recurrence, S <- g S + k v^T and o + q^T S, over rows of a state where it lies. Each
+    element of them is read once and written once. The rows run along the last dimension of the
+    tensor but one, their elements along the last one; `key` and `query` have an element for each
+    row. Without a factor the rows keep what they have, without a key they are read only.
+
+    Sums are f32, in the order of the rows for each element of the tensor, not for the result.
+
+    ```mlir
+    %o = tile.recur %q key %k value %v, %s[%slot, %head, %c0, %c0] factor %g acc %sum
+      : (!tile.tile<1x64xf32>, !tile.tile<1x64xf32>, !tile.tile<1x32xf32>, memref<?x?x64x32xf32>,
+         index, index, index, index, !tile.tile<1x1xf32>, !tile.tile<1x32xf32>) -> !tile.tile<1x32xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$query, Optional<Tile_TileType>:$key,
+                       Optional<Tile_TileType>:$value,
+                       Arg<AnyMemRef, "", [MemRead, MemWrite]>:$memref, Variadic<Index>:$indices,
+                       Optional<Tile_TileType>:$factor, Optional<Tile_TileType>:$acc);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $query (`key` $key^ `value` $value)? `,` $memref `[` $indices `]` (`factor` $factor^)?
+    (`acc` $acc^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//

@@ -125,6 +125,57 @@ func.func @accumulate(%b: !tile.buffer<4x4>, %t: !tile.tile<4x3xf32>, %i: index)
 
 // -----
 
+func.func @recur_key(%s: memref<4x8xf32>, %q: !tile.tile<1x4xf32>, %k: !tile.tile<1x3xf32>, %v: !tile.tile<1x8xf32>, %i: index) {
+  // expected-error @below {{the key must be '!tile.tile<1x4xf32>', not '!tile.tile<1x3xf32>'}}
+  %o = tile.recur %q key %k value %v, %s[%i, %i] : (!tile.tile<1x4xf32>, !tile.tile<1x3xf32>, !tile.tile<1x8xf32>, memref<4x8xf32>, index, index) -> !tile.tile<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @recur_value(%s: memref<4x8xf32>, %q: !tile.tile<1x4xf32>, %v: !tile.tile<1x7xf32>, %i: index) {
+  // expected-error @below {{the value must be '!tile.tile<1x8xf32>', not '!tile.tile<1x7xf32>'}}
+  %o = tile.recur %q key %q value %v, %s[%i, %i] : (!tile.tile<1x4xf32>, !tile.tile<1x4xf32>, !tile.tile<1x7xf32>, memref<4x8xf32>, index, index) -> !tile.tile<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @recur_indices(%s: memref<4x8xf32>, %q: !tile.tile<1x4xf32>, %i: index) {
+  // expected-error @below {{expected a tensor of two or more dimensions, and an index for each}}
+  %o = tile.recur %q, %s[%i] : (!tile.tile<1x4xf32>, memref<4x8xf32>, index) -> !tile.tile<1x8xf32>
+  return
+}
+
+// -----
+
+func.func @recur_queries(%s: memref<4x8xf32>, %q: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{expected one query and one sum}}
+  %o = tile.recur %q, %s[%i, %i] : (!tile.tile<2x4xf32>, memref<4x8xf32>, index, index) -> !tile.tile<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @recur_reads(%s: memref<4x8xf32>, %q: !tile.tile<1x4xf32>, %g: !tile.tile<1x1xf32>, %i: index) {
+  // expected-error @below {{rows that are read only have no factor}}
+  %o = tile.recur %q, %s[%i, %i] factor %g : (!tile.tile<1x4xf32>, memref<4x8xf32>, index, index, !tile.tile<1x1xf32>) -> !tile.tile<1x8xf32>
+  return
+}
+
+// -----
+
+tile.kernel @recur_input attributes {arg_names = ["s"], num_inputs = 1} {
+^bb0(%s: memref<4x8xf32>):
+  %i = arith.constant 0 : index
+  %q = tile.constant 1.0 : !tile.tile<1x4xf32>
+  %v = tile.constant 1.0 : !tile.tile<1x8xf32>
+  // expected-error @below {{updates an input}}
+  %o = tile.recur %q key %q value %v, %s[%i, %i] : (!tile.tile<1x4xf32>, !tile.tile<1x4xf32>, !tile.tile<1x8xf32>, memref<4x8xf32>, index, index) -> !tile.tile<1x8xf32>
+}
+
+// -----
+
 func.func @factor(%b: !tile.buffer<4x4>, %t: !tile.tile<4x4xf32>, %i: index) {
   // expected-error @below {{the factor must be a 1x1 tile}}
   tile.accumulate %t, %t, %b[%i] factor %t : !tile.tile<4x4xf32> : !tile.tile<4x4xf32>, !tile.tile<4x4xf32>, !tile.buffer<4x4>

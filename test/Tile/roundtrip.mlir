@@ -90,6 +90,10 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
   tile.accumulate %m, %a, %buffer[%c0] factor %half : !tile.tile<1x1xf32> precision <bf16> : !tile.tile<4x4xf32>, !tile.tile<4x8xf32>, !tile.buffer<16x8>
   // CHECK: accumulate %{{.*}}, %{{.*}}, %[[B]][%{{.*}}] bound %{{.*}} factor %{{.*}} : !tile.tile<1x1xf32> : <4x4xf32>, <4x8xf32>, <16x8>
   tile.accumulate %m, %a, %buffer[%c0] bound %c1 factor %half : !tile.tile<1x1xf32> : !tile.tile<4x4xf32>, !tile.tile<4x8xf32>, !tile.buffer<16x8>
+  // CHECK: recur %{{.*}} key %{{.*}} value %{{.*}}, %o[%batch, %{{.*}}, %head, %{{.*}}] factor %{{.*}} acc %{{.*}} : (!tile.tile<1x4xf32>, !tile.tile<1x4xf32>, !tile.tile<1x8xf32>, memref<?x?x?x8xf32>, index, index, index, index, !tile.tile<1x1xf32>, !tile.tile<1x8xf32>) -> !tile.tile<1x8xf32>
+  %recurred = tile.recur %running key %positions value %sum, %o[%batch, %c0, %head, %c0] factor %half acc %sum : (!tile.tile<1x4xf32>, !tile.tile<1x4xf32>, !tile.tile<1x8xf32>, memref<?x?x?x8xf32>, index, index, index, index, !tile.tile<1x1xf32>, !tile.tile<1x8xf32>) -> !tile.tile<1x8xf32>
+  // CHECK: recur %{{.*}}, %o[%batch, %{{.*}}, %head, %{{.*}}] : (!tile.tile<1x4xf32>, memref<?x?x?x8xf32>, index, index, index, index) -> !tile.tile<1x8xf32>
+  %read_only = tile.recur %running, %o[%batch, %c0, %head, %c0] : (!tile.tile<1x4xf32>, memref<?x?x?x8xf32>, index, index, index, index) -> !tile.tile<1x8xf32>
   // CHECK: store %[[Y]], %o[%batch, %{{.*}}, %head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64} : <4x8xf32>, memref<?x?x?x8xf32>
   tile.store %y, %o[%batch, %c0, %head, %c0] valid %c1 {row_dim = 1, col_dim = 3} : !tile.tile<4x8xf32>, memref<?x?x?x8xf32>
 }

@@ -107,11 +107,10 @@ public:
   /// Stores the features of queries, or of keys and their values, for rows of batches.
   void storeQueries(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
   void storeKeys(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
-  /// Adds the one key of a call to the state where it lives, and gives what the query head has
-  /// then, [1 x dv].
-  Accumulators step(TileBuilder &builder, const StepVectors &vectors, const FinalState &place);
-  /// What another query head has of that state.
-  Accumulators readStep(TileBuilder &builder, const StepVectors &vectors, const FinalState &place);
+  /// What the query head has of the state where it lives, [1 x dv], once it `updates` that with the
+  /// one key of a call; other query heads that share the state only read it.
+  Accumulators step(TileBuilder &builder, const StepVectors &vectors, const FinalState &place,
+                    bool updates) const;
   /// Zeros where the state lives.
   void clear(TileBuilder &builder, const FinalState &place);
 
@@ -157,10 +156,8 @@ private:
                      const std::vector<double> &weights, mlir::Value tensor, mlir::Value head,
                      VectorProgram &program);
   mlir::Value stepDecay(TileBuilder &builder) const;
-  void addStep(TileBuilder &builder, mlir::Value query, mlir::Value rows, mlir::Value normalizer,
-               TileBuilder::Values &sums) const;
-  void updateStep(TileBuilder &builder, const StepVectors &vectors, const FinalState &place,
-                  bool isContinued);
+  mlir::Value stepNormalizer(TileBuilder &builder, mlir::Value keys, mlir::Value factor,
+                             const StoredState &stored) const;
   StoredState stateAt(const FinalState &place) const;
   StoredState initialState() const;
   mlir::Value isStateFilled(TileBuilder &builder, const BlockSpan &span) const;

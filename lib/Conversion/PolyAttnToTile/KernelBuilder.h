@@ -57,6 +57,8 @@ private:
 
   //===--- States that live in arguments (StatesInPlace.cpp) ----------------===//
   llvm::SmallVector<HiddenArgument> placedStates();
+  llvm::SmallVector<tile::ExtentAttr> sizesOfPlaced(size_t number);
+  tile::ExtentAttr ifSeveralPositions(int64_t number);
   /// Those, and what steps have between them.
   llvm::SmallVector<HiddenArgument> placedTensors();
   void buildWriteBackKernel();

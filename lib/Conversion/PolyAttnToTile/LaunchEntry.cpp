@@ -186,10 +186,9 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
     choice.setPrefixCostPercent(prefixCostPercent());
     choice.setSubsegments(options.subsegments);
   } else {
-    for (const HiddenArgument &tensor : placedStates()) {
+    for (auto [i, tensor] : llvm::enumerate(placedStates())) {
       SmallVector<ExtentAttr> shape = {batch, stateHeads};
-      for (int64_t size : tensor.type.getShape().drop_front(2))
-        shape.push_back(e.number(size));
+      llvm::append_range(shape, sizesOfPlaced(i));
       e.workspace(tensor, shape);
     }
     if (hasStep) {

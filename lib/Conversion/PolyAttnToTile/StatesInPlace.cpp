@@ -36,9 +36,37 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
   for (auto [number, name, value] :
        llvm::zip_equal(workspacesOf(set), attention.getResultNames().getAsValueRange<StringAttr>(),
                        set.returned()))
-    if (number)
-      tensors.push_back({("new_" + name).str(), cast<RankedTensorType>(value.getType())});
+    if (number) {
+      auto type = cast<RankedTensorType>(value.getType());
+      // Calls of one token have none of them.
+      SmallVector<int64_t> shape(type.getShape());
+      if (hasStep)
+        shape[2] = ShapedType::kDynamic;
+      tensors.push_back(
+          {("new_" + name).str(), RankedTensorType::get(shape, type.getElementType())});
+    }
   return tensors;
+}
+
+/// What a workspace of `placedStates` has beside batches and heads: no features in calls of one
+/// token, which have no use for it.
+SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
+  SmallVector<Value> placed;
+  for (auto [i, value] : llvm::enumerate(set.returned()))
+    if (attention.getArgumentOfResult(i))
+      placed.push_back(value);
+  SmallVector<tile::ExtentAttr> sizes;
+  for (int64_t size : cast<RankedTensorType>(placed[number].getType()).getShape().drop_front(2))
+    sizes.push_back(hasStep && sizes.empty() ? ifSeveralPositions(size)
+                                             : tile::ExtentAttr::number(b.getContext(), size));
+  return sizes;
+}
+
+/// A number that is 0 in calls of one token.
+tile::ExtentAttr KernelBuilder::ifSeveralPositions(int64_t number) {
+  return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
+                               /*dimension=*/1, /*plus=*/-1, /*divisor=*/int64_t(1) << 40,
+                               /*times=*/number);
 }
 
 SmallVector<HiddenArgument> KernelBuilder::placedTensors() {
@@ -51,9 +79,7 @@ SmallVector<HiddenArgument> KernelBuilder::placedTensors() {
 KernelPrograms KernelBuilder::statePrograms() {
   tile::ExtentAttr once;
   if (hasStep)
-    once = tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension,
-                                 set.tensors.queryTensor, /*dimension=*/1, /*plus=*/-1,
-                                 /*divisor=*/int64_t(1) << 40, /*times=*/1);
+    once = ifSeveralPositions(1);
   return {once, /*keyHeads=*/!set.hasStatePerQuery()};
 }
 

@@ -55,8 +55,12 @@ bool KernelBuilder::canStep() {
         return true;
     return false;
   };
+  auto hasRows = [](Value state) { // of elements that lie together
+    return cast<RankedTensorType>(state.getType()).getRank() == 4;
+  };
   return llvm::all_of(set.attends, [&](AttendOp attend) {
     return attend.getMask() == Mask::Causal && !attend.getLocalQuery() && attend.getFinalState() &&
+           hasRows(attend.getFinalStates().front()) &&
            llvm::all_of(attend.getFinalStates(), isPlaced) &&
            planFeatures(attend.getKey()).isDirect() &&
            llvm::all_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
@@ -158,7 +162,7 @@ void KernelProgram::stepToken(TileBuilder &b) {
   };
   SmallVector<Accumulators> first;
   for (auto [i, program] : llvm::enumerate(programs))
-    first.push_back(program.step(b, stepVectors(i), placeOf(set.attends[i])));
+    first.push_back(program.step(b, stepVectors(i), placeOf(set.attends[i]), /*updates=*/true));
   store(first);
   if (set.tensors.sameHeads || set.hasStatePerQuery())
     return;
@@ -167,7 +171,7 @@ void KernelProgram::stepToken(TileBuilder &b) {
     frame.head = frame.sharingHead(b, number);
     SmallVector<Accumulators> others;
     for (auto [i, program] : llvm::enumerate(programs))
-      others.push_back(program.readStep(b, stepVectors(i), placeOf(set.attends[i])));
+      others.push_back(program.step(b, stepVectors(i), placeOf(set.attends[i]), /*updates=*/false));
     store(others);
   });
   frame.head = head;
@@ -176,17 +180,13 @@ void KernelProgram::stepToken(TileBuilder &b) {
 void KernelProgram::buildStep(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   auto update = [&] {
-    b.branch(
-        b.isEqual(frame.queries, b.index(1)), [&] { stepToken(b); },
-        [&] {
-          if (!frame.isContinued)
-            return;
-          // A new sequence without a token: what its slot holds is another's.
-          b.branch(arith::XOrIOp::create(b, frame.hasState(b), frame.isContinued), [&] {
-            for (auto [attend, program] : llvm::zip(set.attends, programs))
-              program.clear(b, placeOf(attend));
-          });
-        });
+    // A new sequence's slot holds what is another's: zeros let nothing of it through.
+    if (frame.isContinued)
+      b.branch(arith::XOrIOp::create(b, frame.hasState(b), frame.isContinued), [&] {
+        for (auto [attend, program] : llvm::zip(set.attends, programs))
+          program.clear(b, placeOf(attend));
+      });
+    b.branch(b.isEqual(frame.queries, b.index(1)), [&] { stepToken(b); });
   };
   if (set.hasStatePerQuery())
     update();
@@ -229,10 +229,12 @@ StoredState AttendProgram::stateAt(const FinalState &place) const {
   return {place.rows, place.normalizer, {context.frame.stateRow(), stateHead()}};
 }
 
-/// A feature column of this batch.
-static Value loadColumn(TileBuilder &b, Value tensor, ValueRange at, int64_t count) {
-  return tile::LoadOp::create(b, b.tileType(count, 1), tensor, at, Value(), /*row_dim=*/2,
-                              /*col_dim=*/-1, /*transposed=*/false);
+/// The last dimension of a tensor, whose other indices are `at`.
+static Value loadRow(TileBuilder &b, Value tensor, ArrayRef<Value> at, int64_t width) {
+  SmallVector<Value> indices(at);
+  indices.push_back(b.index(0));
+  return tile::LoadOp::create(b, b.tileType(1, width), tensor, indices, Value(), /*row_dim=*/-1,
+                              /*col_dim=*/at.size(), /*transposed=*/false);
 }
 
 /// g, [1 x 1]; null without a decay.
@@ -249,84 +251,44 @@ Value AttendProgram::stepDecay(TileBuilder &b) const {
                                        /*transposed=*/false));
 }
 
-/// sums += q^T S, and q^T z.
-void AttendProgram::addStep(TileBuilder &b, Value query, Value rows, Value normalizer,
-                            TileBuilder::Values &sums) const {
-  sums[0] = b.dot(query, rows, sums[0], /*lhsTransposed=*/true);
-  if (normalizer)
-    sums[1] = b.add(sums[1], b.reduceRows(b.mul(query, normalizer)));
-}
-
-static Accumulators accumulatorsOf(ArrayRef<Value> sums) {
-  return {sums[0], sums.size() > 1 ? sums[1] : Value(), Value()};
-}
-
-/// S <- g S + k v^T where it lives, or k v^T where it begins.
-void AttendProgram::updateStep(TileBuilder &b, const StepVectors &vectors, const FinalState &place,
-                               bool isContinued) {
-  const KernelFrame &frame = context.frame;
-  StoredState given = initialState(), stored = stateAt(place);
-  Value factor = isContinued ? stepDecay(b) : Value();
-  Value values = tile::LoadOp::create(b, b.tileType(1, valueWidth), vectors.value,
-                                      ValueRange{frame.batch, frame.kvHead, b.index(0)}, Value(),
-                                      /*row_dim=*/-1, /*col_dim=*/2, /*transposed=*/false);
-  state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    Value keys = loadColumn(b, vectors.key, {frame.batch, frame.kvHead, first}, count);
-    SmallVector<Value> inputs = {keys, values};
-    if (isContinued)
-      inputs.push_back(given.loadRows(b, first, count, valueWidth));
-    if (factor)
-      inputs.push_back(factor);
-    auto add = [&](ElementBuilder &e, Value product, ValueRange rest) {
-      if (rest.empty())
-        return product;
-      return e.add(rest.size() > 1 ? e.mul(rest[0], rest[1]) : rest[0], product);
-    };
-    Value rows = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
-      return add(e, e.mul(in[0], in[1]), in.drop_front(2));
-    });
-    stored.storeRows(b, rows, first);
-    if (!place.normalizer)
-      return TileBuilder::Values();
-    SmallVector<Value> columns = {keys};
-    if (isContinued)
-      columns.push_back(given.loadNormalizer(b, first, count));
-    if (factor)
-      columns.push_back(factor);
-    Value normalizer = b.map(
-        columns, [&](ElementBuilder &e, ValueRange in) { return add(e, in[0], in.drop_front(1)); });
-    stored.storeNormalizer(b, normalizer, first);
-    return TileBuilder::Values();
+/// z <- g z + k where it lives; gives the new z, [1 x D].
+Value AttendProgram::stepNormalizer(TileBuilder &b, Value keys, Value factor,
+                                    const StoredState &stored) const {
+  SmallVector<Value> inputs = {loadRow(b, stored.normalizer, stored.at, features()), keys};
+  if (factor)
+    inputs.push_back(factor);
+  Value normalizer = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
+    return e.add(in.size() > 2 ? e.mul(in[0], in[2]) : in[0], in[1]);
   });
-}
-
-Accumulators AttendProgram::readStep(TileBuilder &b, const StepVectors &vectors,
-                                     const FinalState &place) {
-  const KernelFrame &frame = context.frame;
-  StoredState stored = stateAt(place);
-  SmallVector<Value> zeros = {b.constant(1, valueWidth, 0)};
-  if (place.normalizer)
-    zeros.push_back(b.constant(1, 1, 0));
-  return accumulatorsOf(
-      state.forFeatureBlocks(b, zeros, [&](Value first, int64_t count, ValueRange in) {
-        TileBuilder::Values sums(in);
-        Value query = loadColumn(b, vectors.query, {frame.batch, frame.head, first}, count);
-        Value normalizer;
-        if (place.normalizer)
-          normalizer = stored.loadNormalizer(b, first, count);
-        addStep(b, query, stored.loadRows(b, first, count, valueWidth), normalizer, sums);
-        return sums;
-      }));
+  SmallVector<Value> at(ArrayRef<Value>(stored.at));
+  at.push_back(b.index(0));
+  tile::StoreOp::create(b, normalizer, stored.normalizer, at, Value(), /*row_dim=*/-1,
+                        /*col_dim=*/stored.at.size());
+  return normalizer;
 }
 
 Accumulators AttendProgram::step(TileBuilder &b, const StepVectors &vectors,
-                                 const FinalState &place) {
-  auto update = [&](bool isContinued) { updateStep(b, vectors, place, isContinued); };
-  if (Value isContinued = context.frame.isContinued)
-    b.branch(isContinued, [&] { update(true); }, [&] { update(false); });
-  else
-    update(true);
-  return readStep(b, vectors, place);
+                                 const FinalState &place, bool updates) const {
+  const KernelFrame &frame = context.frame;
+  StoredState stored = stateAt(place);
+  Value query = loadRow(b, vectors.query, {frame.batch, frame.head}, features());
+  Value keys, values, factor;
+  if (updates) {
+    keys = loadRow(b, vectors.key, {frame.batch, frame.kvHead}, features());
+    values = loadRow(b, vectors.value, {frame.batch, frame.kvHead}, valueWidth);
+    factor = stepDecay(b);
+  }
+  Accumulators sums;
+  if (place.normalizer) {
+    Value normalizer = updates ? stepNormalizer(b, keys, factor, stored)
+                               : loadRow(b, stored.normalizer, stored.at, features());
+    sums.denominator = b.reduceColumns(b.mul(query, normalizer));
+  }
+  SmallVector<Value> at(ArrayRef<Value>(stored.at));
+  at.append(2, b.index(0));
+  sums.numerator = tile::RecurOp::create(b, b.tileType(1, valueWidth), query, keys, values,
+                                         stored.rows, at, factor, /*acc=*/Value());
+  return sums;
 }
 
 void AttendProgram::clear(TileBuilder &b, const FinalState &place) {

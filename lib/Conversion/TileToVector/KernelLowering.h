@@ -154,6 +154,9 @@ private:
   void beginFetch(const RegisterTile &tile);
   llvm::SmallVector<FetchStream> beginStreams(int64_t iterations);
 
+  // Recur.cpp
+  mlir::LogicalResult lowerRecur(tile::RecurOp recur);
+
   // Load.cpp, Store.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   mlir::LogicalResult lowerStore(tile::StoreOp store);

@@ -275,6 +275,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](LoadOp load) { return lowerLoad(load); })
       .Case([&](StoreOp store) { return lowerStore(store); })
+      .Case([&](RecurOp recur) { return lowerRecur(recur); })
       .Case([&](AccumulateOp accumulate) { return lowerAccumulate(accumulate); })
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](BufferOp buffer) {

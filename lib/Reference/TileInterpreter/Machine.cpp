@@ -74,7 +74,7 @@ LogicalResult Machine::runBlock(Block &block, SmallVectorImpl<Content> *passedOn
 
 LogicalResult Machine::runOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<tile::LoadOp, tile::StoreOp, tile::BufferOp, tile::ReadOp, tile::WriteOp,
+      .Case<tile::LoadOp, tile::StoreOp, tile::RecurOp, tile::BufferOp, tile::ReadOp, tile::WriteOp,
             tile::AccumulateOp, tile::ConstantOp, tile::ConstantColumnOp, tile::IotaOp, tile::DotOp,
             tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp,
             tile::MonomialsOp, tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp, tile::TransposeOp,

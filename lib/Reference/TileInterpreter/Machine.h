@@ -100,6 +100,7 @@ private:
 // Memory.cpp
 mlir::LogicalResult run(Machine &machine, tile::LoadOp op);
 mlir::LogicalResult run(Machine &machine, tile::StoreOp op);
+mlir::LogicalResult run(Machine &machine, tile::RecurOp op);
 mlir::LogicalResult run(Machine &machine, tile::BufferOp op);
 mlir::LogicalResult run(Machine &machine, tile::ReadOp op);
 mlir::LogicalResult run(Machine &machine, tile::WriteOp op);

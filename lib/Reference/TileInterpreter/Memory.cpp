@@ -33,22 +33,12 @@ struct Window {
 
 } // namespace
 
-/// The window of a load or store of a tile of `rows` x `columns`.
-template <typename Op>
-static FailureOr<Window> windowOf(Machine &machine, Op op, int64_t rows, int64_t columns) {
-  Window window{machine.tensor(op.getMemref()), {},   int64_t(op.getRowDim()),
-                int64_t(op.getColDim()),        rows, columns};
+/// The window of an op with these rows and columns, all of them in the tensor.
+template <typename Op> static FailureOr<Window> wholeWindow(Machine &machine, Op op, Window window) {
   if (!window.tensor)
     return op.emitError("the interpreter knows the kernel's own tensors only");
   for (Value index : op.getIndices())
     window.start.push_back(machine.index(index));
-
-  int64_t &limited = window.rowDim >= 0 ? window.rows : window.columns;
-  int64_t valid = machine.indexOr(op.getValid(), limited);
-  if (valid < 0)
-    return op.emitError("a negative number of valid rows: ") << valid;
-  limited = std::min(limited, valid);
-
   if (window.rows == 0 || window.columns == 0)
     return window;
   for (auto [d, size] : llvm::enumerate(window.tensor->shape)) {
@@ -61,6 +51,19 @@ static FailureOr<Window> windowOf(Machine &machine, Op op, int64_t rows, int64_t
                                        << " are outside the tensor, whose size there is " << size;
   }
   return window;
+}
+
+/// The window of a load or store of a tile of `rows` x `columns`.
+template <typename Op>
+static FailureOr<Window> windowOf(Machine &machine, Op op, int64_t rows, int64_t columns) {
+  Window window{machine.tensor(op.getMemref()), {},   int64_t(op.getRowDim()),
+                int64_t(op.getColDim()),        rows, columns};
+  int64_t &limited = window.rowDim >= 0 ? window.rows : window.columns;
+  int64_t valid = machine.indexOr(op.getValid(), limited);
+  if (valid < 0)
+    return op.emitError("a negative number of valid rows: ") << valid;
+  limited = std::min(limited, valid);
+  return wholeWindow(machine, op, std::move(window));
 }
 
 LogicalResult reference::run(Machine &machine, tile::LoadOp op) {
@@ -86,6 +89,31 @@ LogicalResult reference::run(Machine &machine, tile::StoreOp op) {
     for (int64_t c = 0; c < window->columns; ++c)
       window->at(r, c) = machine.rounded(element, tile.at(r, c));
   return success();
+}
+
+LogicalResult reference::run(Machine &machine, tile::RecurOp op) {
+  const Matrix &query = machine.tile(op.getQuery());
+  auto memref = cast<MemRefType>(op.getMemref().getType());
+  int64_t rank = memref.getRank();
+  Matrix result(op.getResult().getType());
+  FailureOr<Window> window = wholeWindow(
+      machine, op,
+      {machine.tensor(op.getMemref()), {}, rank - 2, rank - 1, query.columns, result.columns});
+  if (failed(window))
+    return failure();
+  if (op.getAcc())
+    result = machine.tile(op.getAcc());
+  double factor = op.getFactor() ? machine.tile(op.getFactor()).at(0, 0) : 1.0;
+  for (int64_t r = 0; r < window->rows; ++r)
+    for (int64_t c = 0; c < window->columns; ++c) {
+      double &state = window->at(r, c);
+      if (op.getKey())
+        state = machine.rounded(memref.getElementType(),
+                                factor * state + machine.tile(op.getKey()).at(0, r) *
+                                                     machine.tile(op.getValue()).at(0, c));
+      result.at(0, c) += query.at(0, r) * state;
+    }
+  return machine.bindTile(op.getResult(), {std::move(result)});
 }
 
 LogicalResult reference::run(Machine &machine, memref::DimOp op) {

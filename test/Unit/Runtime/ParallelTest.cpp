@@ -352,3 +352,21 @@ TEST(Scratch, IsKeptAndGrows) {
   memset(second.data, 0, 100000);
   polyattn_rt_scratch_release(second);
 }
+
+// A call of one token would else wait for new pages.
+TEST(Scratch, SmallWorkspacesAreKeptBesideIt) {
+  polyattn_rt_buffer scratch, workspaces, again;
+  ASSERT_EQ(polyattn_rt_scratch_acquire(1000, &scratch), 0);
+  ASSERT_EQ(polyattn_rt_workspaces_acquire(200000, &workspaces), 0);
+  polyattn_rt_scratch_release(scratch);
+  polyattn_rt_workspaces_release(workspaces);
+  ASSERT_EQ(polyattn_rt_workspaces_acquire(100000, &again), 0);
+  EXPECT_EQ(again.data, workspaces.data);
+  EXPECT_EQ(again.bytes, workspaces.bytes);
+  polyattn_rt_workspaces_release(again);
+  ASSERT_EQ(polyattn_rt_workspaces_acquire(INT64_C(8) << 20, &workspaces), 0);
+  polyattn_rt_workspaces_release(workspaces);
+  ASSERT_EQ(polyattn_rt_workspaces_acquire(100000, &again), 0);
+  EXPECT_LT(again.bytes, INT64_C(8) << 20);
+  polyattn_rt_workspaces_release(again);
+}

@@ -326,6 +326,38 @@ TEST(Tile, Buffers) {
       {1, 2, 3, 4, 5, 6});
 }
 
+TEST(Tile, RecurReadsRowsOnceTheyAreUpdated) {
+  auto program = [](StringRef recur, StringRef types) {
+    return ("tile.store %x, %o[%c0, %c0, %c0, %c0] {row_dim = 1, col_dim = 3}"
+            " : !tile.tile<2x3xf32>, memref<1x2x1x3xf32>\n"
+            "%v = tile.slice %x[%c0, %c0] : !tile.tile<2x3xf32> -> !tile.tile<1x3xf32>\n"
+            "%q = tile.constant 3.0 : !tile.tile<1x1xf32>\n"
+            "%k = tile.constant 2.0 : !tile.tile<1x1xf32>\n"
+            "%g = tile.constant 0.5 : !tile.tile<1x1xf32>\n" +
+            recur + " : (" + types +
+            ") -> !tile.tile<1x3xf32>\n"
+            "%s = tile.load %o[%c0, %c1, %c0, %c0] {row_dim = 1, col_dim = 3}"
+            " : memref<1x2x1x3xf32> -> !tile.tile<1x3xf32>\n"
+            "%y = tile.concat %r, %s : !tile.tile<1x3xf32>, !tile.tile<1x3xf32>"
+            " -> !tile.tile<2x3xf32>")
+        .str();
+  };
+  StringRef one = "!tile.tile<1x1xf32>", row = "!tile.tile<1x3xf32>",
+            place = "memref<1x2x1x3xf32>, index, index, index, index";
+  expectNumbers(
+      run(program("%r = tile.recur %q key %k value %v, %o[%c0, %c1, %c0, %c0] factor %g"
+                  " acc %v",
+                  (one + ", " + one + ", " + row + ", " + place + ", " + one + ", " + row).str()),
+          2, 3),
+      {13, 21.5, 30, 4, 6.5, 9});
+  expectNumbers(
+      run(program("%r = tile.recur %q, %o[%c0, %c1, %c0, %c0]", (one + ", " + place).str()), 2, 3),
+      {12, 15, 18, 4, 5, 6});
+  expectError(
+      run(program("%r = tile.recur %q, %o[%c0, %c2, %c0, %c0]", (one + ", " + place).str()), 2, 3),
+      "elements 2 to 3 of dimension 1 are outside the tensor, whose size there is 2");
+}
+
 TEST(Tile, LoopsCarryTilesAndIndices) {
   expectNumbers(run("%n = memref.dim %in, %c3 : memref<1x2x1x3xf32>\n"
                     "%z = tile.constant 0.0 : !tile.tile<1x1xf32>\n"
