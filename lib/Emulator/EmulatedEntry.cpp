@@ -10,6 +10,7 @@
 #include "runtime/runtime.h"
 #include "llvm/Support/MathExtras.h"
 #include <deque>
+#include <utility>
 
 using namespace mlir;
 using namespace polyattn;
@@ -33,14 +34,15 @@ public:
     tensor.storage.assign(count * tensor.bytes + kAlignment, std::byte(isZero ? 0 : 0xff));
   }
 
-  /// Appends the workspaces of a stage. What it may write, the stages after it only read.
-  void appendTo(std::vector<EmulatedTensor> &list, const LaunchStage &stage, bool isResult) {
+  /// Appends the workspaces of a stage. The first stage that has one writes it, those after it only
+  /// read.
+  void appendTo(std::vector<EmulatedTensor> &list, const LaunchStage &stage) {
     for (int64_t number : stage.workspaces) {
       Tensor &tensor = tensors[number];
       auto first = llvm::alignTo(reinterpret_cast<uint64_t>(tensor.storage.data()), kAlignment);
       list.push_back({{reinterpret_cast<void *>(first), tensor.sizes, tensor.strides},
                       tensor.bytes,
-                      isResult});
+                      /*isResult=*/!std::exchange(tensor.isWritten, true)});
     }
   }
 
@@ -50,6 +52,7 @@ private:
     std::vector<int64_t> sizes, strides;
     int64_t bytes = 0;
     std::vector<std::byte> storage;
+    bool isWritten = false;
   };
   std::deque<Tensor> tensors; // its elements stay where they are
 };
@@ -113,7 +116,7 @@ Expected<EmulatedEntry::Report> EmulatedEntry::run(ArrayRef<EmulatedTensor> tens
       kernels[i] = std::move(*compiled);
     }
     std::vector<EmulatedTensor> all = tensors.vec();
-    memory.appendTo(all, stage, /*isResult=*/!isLast);
+    memory.appendTo(all, stage);
     Expected<EmulatorReport> done = kernels[i]->run(all, own);
     if (!done)
       return done.takeError();

@@ -174,7 +174,7 @@ KernelFrame::KernelFrame(TileBuilder &b, StringRef name, const KernelTensors &te
     first = b.mulIndex(first, b.index(programs.batches));
   head = tile::ProgramIdOp::create(b, axis++);
   // One head for both sides makes what they read and compute alike one value.
-  kvHead = head;
+  kvHead = programHead = head;
   bool manyRows = !rowsOfKeys && !programs.keyHeads, fewRows = rowsOfKeys && programs.keyHeads;
   if (!tensors.sameHeads && (manyRows || fewRows))
     (manyRows ? kvHead : head) = servingHead(b, tensors, head);

@@ -118,6 +118,7 @@ public:
   mlir::Value part;              // index: the program's part of the batches; null without parts
   mlir::Value sequence;          // index: that of the states; the batch unless sequences are packed
   mlir::Value head, kvHead;      // of rows, and of what they see
+  mlir::Value programHead;       // the one of these that the grid counts
   mlir::Value segment;       // the program's number among those of its head; null for one program
   mlir::Value queries, keys; // index: sequence lengths
   mlir::Value positions;     // index: those of the tensors; null where all of them count

@@ -59,7 +59,8 @@ void WeightSums::store(TileBuilder &b, const KernelFrame &frame) const {
   Value zero = b.index(0);
   for (auto [i, sum, buffer] : llvm::enumerate(sums, buffers)) {
     auto [rows, columns] = shapeOf(sum);
-    SmallVector<Value> at = {frame.part, frame.head, zero};
+    // Where rows are of keys, those of several programs are of one head.
+    SmallVector<Value> at = {frame.part, frame.programHead, zero};
     if (!isVector(sum.gradient))
       at.push_back(zero);
     Value tile = tile::ReadOp::create(b, b.tileType(rows, columns), buffer, zero);

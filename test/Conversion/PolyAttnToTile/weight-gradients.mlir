@@ -49,3 +49,20 @@ polyattn.attention @sums(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: t
   %du = weight_gradient (%d, %z) : ([8], [6])
   return %dw, %db, %du : 8x6, 6, 8x6
 }
+
+// Rows of keys that query heads share: sums lie where the program's own head is, which is one of queries.
+// CHECK-LABEL: tile.kernel @of_keys programs [parts, dim(2, 2)]
+// CHECK:         [[HEAD:%.*]] = program_id 1
+// CHECK:         store {{.*}}, %weight_sums0[{{%.*}}, [[HEAD]], {{.*}}]
+// CHECK-LABEL: tile.kernel @of_keys__groups programs [parts, dim(1, 2)]
+// CHECK:         [[HEAD:%.*]] = program_id 1
+// CHECK:         store {{.*}}, %weight_sums1[{{%.*}}, [[HEAD]], {{.*}}]
+polyattn.attention @of_keys(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x6xf32>)
+    -> (dw: tensor<8x6xf32>) {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  %y = attend query %b key %a value %c anticausal normalize <none> {of_keys} : [8], [8], [6]
+  %dw = weight_gradient (%b, %y) : ([8], [6])
+  return %dw : 8x6
+}

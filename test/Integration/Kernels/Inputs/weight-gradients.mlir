@@ -40,3 +40,19 @@ polyattn.attention @full(%q: tensor<?x?x?x12xf32>, %k: tensor<?x?x?x12xf32>, %v:
   %db = weight_gradient %t : [9]
   return %o, %dw, %db : [9], 12x9, 9
 }
+
+// Rows are of keys, which have fewer heads than queries: programs of single query heads have no sums then, those of
+// their groups have.
+polyattn.attention @of_keys(
+    %q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x8xf32>, %d_o: tensor<?x?x?x8xf32>)
+    -> (d_k: tensor<?x?x?x16xf32>, dw: tensor<16x16xf32>, db: tensor<16xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %b = read %k : tensor<?x?x?x16xf32> -> [16]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
+  %d = read %d_o : tensor<?x?x?x8xf32> -> [8]
+  %dk = attend query %c key %d value %a anticausal normalize <none>
+    {grouping = #polyattn.grouping<block>, of_keys} : [8], [8], [16]
+  %dw = weight_gradient (%b, %dk) : ([16], [16])
+  %db = weight_gradient %dk : [16]
+  return %dk, %dw, %db : [16], 16x16, 16
+}
