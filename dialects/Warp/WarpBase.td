@@ -52,7 +52,8 @@ def Warp_Dialect : Dialect {
     does, sizes whose product is their number.
     `warp.memory = [[what, type, memory], ...]` is for people: where states, their copies, weights,
     blocks that are copied ahead and what loops carry lie, `registers`, `shared`, `double buffer` in
-    that, `workspace` or, for what is read anew, `tensor`. So is `warp.registers`, an estimate of
+    that, `shared by turns` for a weight that each iteration of a loop copies there, `workspace` or, for what is
+    read where it is used, `tensor`. So is `warp.registers`, an estimate of
     the registers of a thread that are in use at one time.
 
     **Loops.** A thread computes loops iteration by iteration, and no tool behind this dialect changes that,

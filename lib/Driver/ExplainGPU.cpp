@@ -25,11 +25,12 @@ static void explainMemory(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel
     stream << "    " << what << ", ";
     llvm::interleave(type.getShape(), stream, " x ");
     stream << " " << type.getElementType() << ": "
-           << (place == "shared"          ? "shared memory"
-               : place == "double buffer" ? "double-buffered shared memory"
-               : place == "workspace"     ? "workspace"
-               : place == "tensor"        ? "read from the tensor where it is used"
-                                          : "registers")
+           << (place == "shared"            ? "shared memory"
+               : place == "double buffer"   ? "double-buffered shared memory"
+               : place == "shared by turns" ? "shared memory, anew for each block of positions"
+               : place == "workspace"       ? "workspace"
+               : place == "tensor"          ? "read from the tensor where it is used"
+                                            : "registers")
            << "\n";
   }
 }

@@ -47,6 +47,14 @@ ArrayAttr KernelLowering::describeMemory() {
         kept ? memoryNameOf(storages.lookup(weight)) : "tensor");
   }
   kernel.walk([&](LoadOp load) {
+    Value weight = load.getResult();
+    if (load->getParentOp() != kernel && residency.of(weight) == Residency::Memory &&
+        cast<MemRefType>(load.getMemref().getType()).hasStaticShape() &&
+        storages.lookup(weight).space == Space::Shared)
+      add(("weight " + nameOf(load)).str(), load.getResult().getType(),
+          residency.elementType(weight), "shared by turns");
+  });
+  kernel.walk([&](LoadOp load) {
     if (pipelined.contains(load.getResult()))
       add(("block of " + nameOf(load)).str(), load.getResult().getType(),
           residency.elementType(load.getResult()), "double buffer");

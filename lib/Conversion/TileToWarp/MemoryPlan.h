@@ -23,7 +23,9 @@ struct MemoryPlan {
   llvm::DenseSet<mlir::Operation *> workspaceStates;
   /// States of which shared memory has a copy in bf16, as products read it.
   llvm::DenseSet<mlir::Operation *> bf16Copies;
-  /// The bytes of shared memory for weights, in program order.
+  /// What a CTA may take of shared memory, in bytes.
+  int64_t sharedCapacity = 0;
+  /// The bytes of it for weights, in program order.
   int64_t weightBytes = 0;
   /// Whether loops copy the next block while they compute on this one.
   bool doubleBuffersLoads = false;

@@ -7,6 +7,7 @@
 
 #include "KernelLowering.h"
 #include "Precision.h"
+#include "StageWeights.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "polyattn/Target/GPUDescription.h"
 
@@ -62,11 +63,10 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   }
 
   /// Decides whether loops copy a block ahead, and where everything is in shared memory: two blocks
-  /// of what loops copy must have place in `capacity`, beside all that the plan has there, and not
-  /// take the place of another CTA.
+  /// of what loops copy must have place, beside all that the plan has there, and not take that of
+  /// another CTA.
   static LogicalResult finish(MemoryPlan &plan, tile::KernelOp kernel,
-                              const TileToWarpOptions &options, int64_t capacity,
-                              gpu::GPUModuleOp kernels) {
+                              const TileToWarpOptions &options, gpu::GPUModuleOp kernels) {
     FailureOr<PackedMemory> one = tryPlan(kernel, options, plan, kernels);
     if (failed(one))
       return failure();
@@ -75,7 +75,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
       FailureOr<PackedMemory> both = tryPlan(kernel, options, plan, kernels);
       if (failed(both))
         return failure();
-      plan.doubleBuffersLoads = both->bytes <= capacity &&
+      plan.doubleBuffersLoads = both->bytes <= plan.sharedCapacity &&
                                 countCTAs(options, both->bytes) >= countCTAs(options, one->bytes);
       if (plan.doubleBuffersLoads)
         one = both;
@@ -86,12 +86,9 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return success();
   }
 
-  // Lowered once or twice to see what the tiles take, once or twice to see what all takes, and once
-  // more for good.
-  static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
-                             gpu::GPUModuleOp kernels) {
-    if (!options.warps)
-      options.warps = chooseWarps(kernel);
+  // Lowered once or twice to see what the tiles take, once or twice to see what all takes.
+  static FailureOr<MemoryPlan> choosePlan(tile::KernelOp kernel, const TileToWarpOptions &options,
+                                          gpu::GPUModuleOp kernels) {
     for (bool copies : {true, false}) {
       MemoryPlan plan = MemoryPlan::minimal(kernel, options, copies);
       FailureOr<PackedMemory> tiles = tryPlan(kernel, options, plan, kernels);
@@ -104,13 +101,67 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
       // Clusters are there to keep more than that.
       int64_t half = (options.sharedBytes - kReservedBytes) / 2;
       bool shares = options.warps <= 4 && taken <= half && !kernel.getCluster();
-      int64_t capacity = shares ? half : options.sharedBytes;
-      plan.assignRemaining(kernel, capacity - taken);
-      if (failed(finish(plan, kernel, options, capacity, kernels)))
+      plan.sharedCapacity = shares ? half : options.sharedBytes;
+      plan.assignRemaining(kernel, plan.sharedCapacity - taken);
+      if (failed(finish(plan, kernel, options, kernels)))
         return failure();
-      return KernelLowering(kernel, options, plan).run(kernels);
+      return plan;
     }
     llvm_unreachable("a plan without copies is taken");
+  }
+
+  /// Whether a plan gives up nothing of another one.
+  static bool keepsAllOf(const MemoryPlan &plan, const MemoryPlan &other) {
+    return plan.sharedCapacity == other.sharedCapacity && !plan.sharedOffsets.empty() &&
+           plan.workspaceStates.size() == other.workspaceStates.size() &&
+           plan.bf16Copies.size() == other.bf16Copies.size() &&
+           plan.doubleBuffersLoads == other.doubleBuffersLoads;
+  }
+
+  /// Stages the weights that find room in the loop and nothing else loses its own for.
+  static LogicalResult stageWeights(tile::KernelOp &kernel, MemoryPlan &plan,
+                                    const TileToWarpOptions &options, gpu::GPUModuleOp kernels) {
+    auto keptNowhere = [&](tile::KernelOp kernel, const MemoryPlan &plan) {
+      return weightsKeptNowhere(kernel, ResidencyAnalysis(kernel, options.warps, plan));
+    };
+    SmallVector<tile::LoadOp> weights = keptNowhere(kernel, plan);
+    size_t left = weights.size();
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (!canStage(weights[i]))
+        continue;
+      IRMapping mapping;
+      auto staged = cast<tile::KernelOp>(OpBuilder(kernel).clone(*kernel, mapping));
+      auto inStaged = [&](tile::LoadOp load) {
+        return mapping.lookup(load.getResult()).getDefiningOp<tile::LoadOp>();
+      };
+      MemoryPlan before = MemoryPlan::minimal(staged, options, /*copies=*/true);
+      stageWeight(inStaged(weights[i]), ResidencyAnalysis(staged, options.warps, before));
+      FailureOr<MemoryPlan> after = choosePlan(staged, options, kernels);
+      if (failed(after))
+        return failure();
+      bool isBetter = keepsAllOf(*after, plan) && keptNowhere(staged, *after).size() < left;
+      if (isBetter) {
+        for (tile::LoadOp &weight : weights)
+          weight = inStaged(weight);
+        std::swap(kernel, staged);
+        plan = *after;
+        --left;
+      }
+      staged.erase();
+    }
+    return success();
+  }
+
+  static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
+                             gpu::GPUModuleOp kernels) {
+    if (!options.warps)
+      options.warps = chooseWarps(kernel);
+    FailureOr<MemoryPlan> plan = choosePlan(kernel, options, kernels);
+    if (failed(plan) || failed(stageWeights(kernel, *plan, options, kernels)) ||
+        failed(KernelLowering(kernel, options, *plan).run(kernels)))
+      return failure();
+    kernel.erase();
+    return success();
   }
 
   void runOnOperation() final {
@@ -124,11 +175,9 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     OpBuilder builder(getOperation().getBodyRegion());
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
     getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), builder.getUnitAttr());
-    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>()))
       if (failed(checkPrecision(kernel)) || failed(lower(kernel, options, kernels)))
         return signalPassFailure();
-      kernel.erase();
-    }
   }
 };
 } // namespace
