@@ -41,8 +41,8 @@ struct FinalState {
 
 class WeightSums;
 
-/// Workspaces for what a call of one token needs: the features [B, H, D] of queries and
-/// [B, Hkv, D] of keys, and values [B, Hkv, dv].
+/// What a call of one token needs: features of queries and of keys, and values. As workspaces these
+/// are [B, H, D], [B, Hkv, D] and [B, Hkv, dv], as tiles of one batch and head rows.
 struct StepVectors {
   mlir::Value query, key, value;
 };
@@ -107,10 +107,14 @@ public:
   /// Stores the features of queries, or of keys and their values, for rows of batches.
   void storeQueries(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
   void storeKeys(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
-  /// What the query head has of the state where it lives, [1 x dv], once it `updates` that with the
-  /// one key of a call; other query heads that share the state only read it.
-  Accumulators step(TileBuilder &builder, const StepVectors &vectors, const FinalState &place,
-                    bool updates) const;
+  /// Computes or loads rows for the batch: of the query head at hand, or of keys and their values.
+  void computeQueries(TileBuilder &builder, StepVectors &rows, VectorProgram &program) const;
+  void computeKeys(TileBuilder &builder, StepVectors &rows, VectorProgram &program) const;
+  void loadQueries(TileBuilder &builder, StepVectors &rows, const StepVectors &stored) const;
+  void loadKeys(TileBuilder &builder, StepVectors &rows, const StepVectors &stored) const;
+  /// What the query head has of the state where it lives, [1 x dv], once that has the key of these
+  /// rows if they have one: other query heads that share the state only read it.
+  Accumulators step(TileBuilder &builder, const StepVectors &rows, const FinalState &place) const;
   /// Zeros where the state lives.
   void clear(TileBuilder &builder, const FinalState &place);
 
@@ -155,6 +159,8 @@ private:
   void storeFeatures(TileBuilder &builder, const FeaturePlan &plan,
                      const std::vector<double> &weights, mlir::Value tensor, mlir::Value head,
                      VectorProgram &program);
+  mlir::Value featureRow(TileBuilder &builder, const FeaturePlan &plan,
+                         const std::vector<double> &weights, VectorProgram &program) const;
   mlir::Value stepDecay(TileBuilder &builder) const;
   mlir::Value stepNormalizer(TileBuilder &builder, mlir::Value keys, mlir::Value factor,
                              const StoredState &stored) const;

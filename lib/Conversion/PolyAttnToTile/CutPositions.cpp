@@ -87,6 +87,11 @@ KernelPrograms KernelBuilder::sumPrograms() {
 
 /// The programs that compute the results.
 KernelPrograms KernelBuilder::mainPrograms() {
+  if (hasStep) {
+    KernelPrograms programs = set.programs();
+    programs.perHead = ifSeveralPositions(1);
+    return programs;
+  }
   if (!hasSegments)
     return set.programs();
   return {tile::ExtentAttr::choice(b.getContext(), tile::ExtentBase::Segments)};

@@ -101,7 +101,7 @@ void KernelBuilder::buildKernels() {
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
   hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
-  hasStep = options.steps && hasPlaces && canStep();
+  hasStep = options.steps && hasPlaces && isOnlySet && canStep();
   // What a launch cuts is not there for a cluster to share.
   set.tensors.cluster = maxSplits > 1 || !set.sums.empty() ? 1 : chooseClusterSize();
   if (maxSplits > 1)
@@ -109,7 +109,7 @@ void KernelBuilder::buildKernels() {
   beginMain();
   buildProgram([&] {
     auto blocks = [&] { buildShortOrLong(set.shortBlocks()); };
-    hasStep ? buildStepOr(blocks) : blocks();
+    hasStep ? buildUnlessStep(blocks) : blocks();
   });
   narrowWeights();
   if (set.ofKeys())
@@ -121,7 +121,7 @@ void KernelBuilder::buildKernels() {
   if (hasPlaces)
     buildWriteBackKernel();
   if (hasStep)
-    buildVectorsKernel();
+    buildStepKernels();
 }
 
 LogicalResult KernelBuilder::build() {
@@ -129,6 +129,7 @@ LogicalResult KernelBuilder::build() {
   if (failed(sets))
     return failure();
   hasPlaces = attention.getResultIn().has_value();
+  isOnlySet = sets->size() == 1;
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts

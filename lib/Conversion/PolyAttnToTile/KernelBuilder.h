@@ -77,7 +77,8 @@ private:
   bool canStep();
   llvm::SmallVector<HiddenArgument> stepTensors();
   KernelPrograms vectorPrograms();
-  void buildStepOr(TileBuilder::Branch otherwise);
+  void buildUnlessStep(TileBuilder::Branch blocks);
+  void buildStepKernels();
   void buildVectorsKernel();
 
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
@@ -95,6 +96,7 @@ private:
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
   bool hasSegments = false;                     // whether positions can be cut
+  bool isOnlySet = false;                       // whether all attends are of one set
   bool hasPlaces = false;                       // whether final states live in arguments
   bool hasStep = false;                         // whether calls of one token update them there
   llvm::SmallVector<HiddenArgument> sumTensors; // of the gradients of weights, of all sets so far

@@ -57,6 +57,7 @@ private:
   FinalState placeOf(AttendOp attend) const;
   StepVectors stepVectors(unsigned attend) const;
   void stepToken(TileBuilder &builder);
+  void stepHead(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows);
   void storeZeros(TileBuilder &builder);
   void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                     VectorProgram &queries, const BlockSpan &span);

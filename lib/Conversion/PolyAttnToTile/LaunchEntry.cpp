@@ -93,7 +93,8 @@ std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<Atten
 /// The stages of a set that is not cut. Takes the workspaces of its sums from the first ones of
 /// `tensors`, and gives their names to `sums`.
 static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name,
-                        ArrayRef<HiddenArgument> &tensors, EntryBuilder::Uses &sums) {
+                        KernelPrograms programs, ArrayRef<HiddenArgument> &tensors,
+                        EntryBuilder::Uses &sums) {
   const KernelTensors &kernel = set.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
   auto stage = [&](const Twine &name, const KernelPrograms &programs) {
@@ -113,7 +114,6 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     e.stage(name, kernel.gridOf(b, programs));
     e.use(before);
   };
-  KernelPrograms programs = set.programs();
   if (!set.ofKeys())
     return stage(name, programs);
   e.workspace({set.groupWorkspace(), RankedTensorType::get({0, 0, 0, 0}, b.getF32Type())},
@@ -131,7 +131,8 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
   EntryBuilder::Uses sums;
   int64_t bytes = 0;
   for (const AttendSet &attends : sets) {
-    writeStages(e, b, attends, kernelNameOf(attends, sets), tensors, sums);
+    writeStages(e, b, attends, kernelNameOf(attends, sets),
+                hasStep ? mainPrograms() : attends.programs(), tensors, sums);
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
   }
   if (sums.empty())
@@ -197,7 +198,9 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
         ExtentAttr tensorHeads = isOfQueries ? heads : e.dimension(set.tensors.keyTensor, 2);
         e.workspace(tensor, {batch, tensorHeads, e.number(tensor.type.getShape().back())});
       }
-      e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
+      if (!stepTensors().empty())
+        e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
+      e.stage(name + "__step", set.tensors.gridOf(b, set.programs()));
     }
     writeUncut(e, sets);
     if (hasPlaces)

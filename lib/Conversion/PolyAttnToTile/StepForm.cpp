@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A block of positions has one row when a sequence is continued by one token, so that all that a
-// block gains is lost. In this form a kernel before, `@name__vectors`, computes the features of
-// many batches at a time, whose rows are then batches: weights that these share are read once for
-// all of them. The main kernel goes through each state once, where it lives: S <- g S + k v^T and o
-// += q^T S. One program does so for all query heads that share the state.
+// block gains is lost. In this form a kernel of its own, `@name__step`, goes through each state
+// once, where it lives: S <- g S + k v^T and o += q^T S. One program does so for all query heads
+// that share the state. Where features are products with weights, a kernel before,
+// `@name__vectors`, computes those of many batches at a time, whose rows are then batches: weights
+// are read once for all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,10 +69,24 @@ bool KernelBuilder::canStep() {
   });
 }
 
+/// Whether what batches have of the weights is worth a kernel in which they share these.
+static bool readsWeights(const AttendSet &set) {
+  auto reads = [](Value vector) {
+    return walkDependencies(vector, [](Value value) {
+      bool isMatrix = value.getDefiningOp<ReadOp>() && isa<WeightType>(value.getType());
+      return isMatrix ? WalkResult::interrupt() : WalkResult::advance();
+    });
+  };
+  return llvm::any_of(set.attends, [&](AttendOp attend) {
+    return llvm::any_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
+                        reads);
+  });
+}
+
 /// For each attend the fields of StepVectors, in their order.
 SmallVector<HiddenArgument> KernelBuilder::stepTensors() {
   SmallVector<HiddenArgument> tensors;
-  if (!hasStep)
+  if (!hasStep || !readsWeights(set))
     return tensors;
   for (auto [i, attend] : llvm::enumerate(set.attends)) {
     std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
@@ -92,11 +107,18 @@ KernelPrograms KernelBuilder::vectorPrograms() {
   return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatches};
 }
 
-void KernelBuilder::buildStepOr(TileBuilder::Branch otherwise) {
-  Value isStep = b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(1));
+void KernelBuilder::buildUnlessStep(TileBuilder::Branch blocks) {
+  b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(1)), blocks);
+}
+
+void KernelBuilder::buildStepKernels() {
+  beginKernel(name + "__step", placedTensors(), set.programs());
   ProgramContext step = context();
   step.block = 1;
-  b.branch(isStep, [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); }, otherwise);
+  b.branch(b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(1)),
+           [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); });
+  if (!stepTensors().empty())
+    buildVectorsKernel();
 }
 
 /// Runs for calls that may have batches of one token.
@@ -154,27 +176,36 @@ void KernelProgram::buildStepVectors(TileBuilder &b, int64_t batches) {
 /// The states and the results of one token, for all query heads that share them.
 void KernelProgram::stepToken(TileBuilder &b) {
   KernelFrame &frame = context.frame;
-  Value zero = b.index(0), one = b.index(1);
-  BlockSpan span{zero, one, zero, one, /*isOnly=*/true};
-  auto store = [&](ArrayRef<Accumulators> accumulators) {
-    VectorProgram queries = context.queryVectors(b, span);
-    storeResults(b, accumulators, queries, span);
-  };
-  SmallVector<Accumulators> first;
+  SmallVector<StepVectors> rows(programs.size());
+  BlockRows only = context.rows(b, b.index(0), b.index(1));
+  VectorProgram keys = frame.keyVectors(b, only, 1);
   for (auto [i, program] : llvm::enumerate(programs))
-    first.push_back(program.step(b, stepVectors(i), placeOf(set.attends[i]), /*updates=*/true));
-  store(first);
+    readsWeights(set) ? program.loadKeys(b, rows[i], stepVectors(i))
+                      : program.computeKeys(b, rows[i], keys);
+  stepHead(b, rows);
   if (set.tensors.sameHeads || set.hasStatePerQuery())
     return;
   Value head = frame.head;
-  b.loop(one, frame.headsOfGroup(b), one, [&](Value number) {
+  b.loop(b.index(1), frame.headsOfGroup(b), b.index(1), [&](Value number) {
     frame.head = frame.sharingHead(b, number);
-    SmallVector<Accumulators> others;
-    for (auto [i, program] : llvm::enumerate(programs))
-      others.push_back(program.step(b, stepVectors(i), placeOf(set.attends[i]), /*updates=*/false));
-    store(others);
+    SmallVector<StepVectors> others(programs.size());
+    stepHead(b, others);
   });
   frame.head = head;
+}
+
+/// The results of the query head at hand, which updates states where `rows` have keys.
+void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows) {
+  Value zero = b.index(0), one = b.index(1);
+  BlockSpan span{zero, one, zero, one, /*isOnly=*/true};
+  VectorProgram queries = context.queryVectors(b, span);
+  SmallVector<Accumulators> sums;
+  for (auto [i, program] : llvm::enumerate(programs)) {
+    readsWeights(set) ? program.loadQueries(b, rows[i], stepVectors(i))
+                      : program.computeQueries(b, rows[i], queries);
+    sums.push_back(program.step(b, rows[i], placeOf(set.attends[i])));
+  }
+  storeResults(b, sums, queries, span);
 }
 
 void KernelProgram::buildStep(TileBuilder &b) {
@@ -267,27 +298,50 @@ Value AttendProgram::stepNormalizer(TileBuilder &b, Value keys, Value factor,
   return normalizer;
 }
 
-Accumulators AttendProgram::step(TileBuilder &b, const StepVectors &vectors,
-                                 const FinalState &place, bool updates) const {
+/// All features as a row, [1 x D].
+Value AttendProgram::featureRow(TileBuilder &b, const FeaturePlan &plan,
+                                const std::vector<double> &weights, VectorProgram &program) const {
+  FeatureBlocks blocks(plan, weights);
+  blocks.prepare(b, program);
+  return b.transpose(blocks.block(b, program, b.index(0), features()));
+}
+
+void AttendProgram::computeQueries(TileBuilder &b, StepVectors &rows,
+                                   VectorProgram &program) const {
+  rows.query = featureRow(b, queryPlan, queryWeights, program);
+}
+
+void AttendProgram::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &program) const {
+  rows.key = featureRow(b, keyPlan, keyWeights, program);
+  AttendOp attend = op;
+  rows.value = program.rowMajor(attend.getValue());
+}
+
+void AttendProgram::loadQueries(TileBuilder &b, StepVectors &rows,
+                                const StepVectors &stored) const {
+  rows.query = loadRow(b, stored.query, {context.frame.batch, context.frame.head}, features());
+}
+
+void AttendProgram::loadKeys(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
   const KernelFrame &frame = context.frame;
+  rows.key = loadRow(b, stored.key, {frame.batch, frame.kvHead}, features());
+  rows.value = loadRow(b, stored.value, {frame.batch, frame.kvHead}, valueWidth);
+}
+
+Accumulators AttendProgram::step(TileBuilder &b, const StepVectors &rows,
+                                 const FinalState &place) const {
   StoredState stored = stateAt(place);
-  Value query = loadRow(b, vectors.query, {frame.batch, frame.head}, features());
-  Value keys, values, factor;
-  if (updates) {
-    keys = loadRow(b, vectors.key, {frame.batch, frame.kvHead}, features());
-    values = loadRow(b, vectors.value, {frame.batch, frame.kvHead}, valueWidth);
-    factor = stepDecay(b);
-  }
+  Value factor = rows.key ? stepDecay(b) : Value();
   Accumulators sums;
   if (place.normalizer) {
-    Value normalizer = updates ? stepNormalizer(b, keys, factor, stored)
-                               : loadRow(b, stored.normalizer, stored.at, features());
-    sums.denominator = b.reduceColumns(b.mul(query, normalizer));
+    Value normalizer = rows.key ? stepNormalizer(b, rows.key, factor, stored)
+                                : loadRow(b, stored.normalizer, stored.at, features());
+    sums.denominator = b.reduceColumns(b.mul(rows.query, normalizer));
   }
   SmallVector<Value> at(ArrayRef<Value>(stored.at));
   at.append(2, b.index(0));
-  sums.numerator = tile::RecurOp::create(b, b.tileType(1, valueWidth), query, keys, values,
-                                         stored.rows, at, factor, /*acc=*/Value());
+  sums.numerator = tile::RecurOp::create(b, b.tileType(1, valueWidth), rows.query, rows.key,
+                                         rows.value, stored.rows, at, factor, /*acc=*/Value());
   return sums;
 }
 

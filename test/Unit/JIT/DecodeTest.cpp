@@ -192,7 +192,7 @@ double relativeError(llvm::ArrayRef<float> a, llvm::ArrayRef<float> b) {
 
 // vLLM #55178, sglang #36885, vllm-gaudi #1431: rows of padding overwrite the slot of a request.
 TEST(Decode, PaddingRowsTouchNoSlot) {
-  for (const char *entry : {"plain", "grouped", "gated"})
+  for (const char *entry : {"plain", "grouped", "gated", "gated_plain"})
     for (const std::vector<int64_t> &slots :
          std::vector<std::vector<int64_t>>{{-1, 3, 0}, {5, 0, -1}, {-1, -1, -1}, {2, -1, -7}})
       for (int64_t length : {1, 5}) {
@@ -219,7 +219,7 @@ TEST(Decode, PaddingRowsTouchNoSlot) {
 }
 
 TEST(Decode, SlotsComeInAnyOrder) {
-  for (const char *entry : {"plain", "grouped", "gated"}) {
+  for (const char *entry : {"plain", "grouped", "gated", "gated_plain"}) {
     std::vector<int64_t> order = {0, 1, 2, 3, 4, 5};
     std::mt19937 random(5);
     for (int round = 0; round < 8; ++round) {
@@ -239,7 +239,7 @@ TEST(Decode, SlotsComeInAnyOrder) {
 
 // A factor of 0 would let the NaN of an earlier request through.
 TEST(Decode, ANewSequenceIsNotReadFromItsSlot) {
-  for (const char *entry : {"grouped", "gated"})
+  for (const char *entry : {"grouped", "gated", "gated_plain"})
     for (int64_t length : {1, 3, 80}) {
       Server server(entry, 1, 80), clean(entry, 1, 80);
       server.poison(4);
@@ -267,7 +267,7 @@ TEST(Decode, PaddingEntersNoState) {
 // transformers #46741: several tokens with a state take the way of one. FLA #92, #494: chunks and
 // single steps disagree.
 TEST(Decode, AnyNumberOfTokensAtATime) {
-  for (const char *entry : {"grouped", "gated"})
+  for (const char *entry : {"grouped", "gated", "gated_plain"})
     for (int64_t tokens : {1, 2, 3, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65}) {
       Server whole(entry, 1, 130), steps(entry, 1, 130);
       std::vector<int64_t> lengths;
@@ -281,7 +281,7 @@ TEST(Decode, AnyNumberOfTokensAtATime) {
 
 // vLLM #55524: the bits of prefill and decode depend on the schedule.
 TEST(Decode, BitsDoNotDependOnCutsBatchOrThreads) {
-  for (const char *entry : {"grouped", "gated"}) {
+  for (const char *entry : {"grouped", "gated", "gated_plain"}) {
     Server whole(entry, 3, 330);
     std::vector<float> expected = whole.run(1, 2, {320});
     std::vector<float> state = whole.stateOf(2), next = whole.call({{1, 320, 1, 2}}, 1);

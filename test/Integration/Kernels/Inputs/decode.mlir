@@ -73,3 +73,22 @@ polyattn.attention @ragged(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %
     : sym 2 [24], sym 2 [24], [20]
   return %o : [20]
 }
+
+// Every token has its decay, of key heads, and a state is one of plain vectors: calls of one token take their own form.
+polyattn.attention @gated_plain(%q: tensor<?x?x?x12xf32>, %k: tensor<?x?x?x12xf32>, %v: tensor<?x?x?x40xf32>,
+    %g: tensor<?x?x?xf32>, %state: tensor<?x?x12x40xf32>, %norm: tensor<?x?x12xf32>,
+    %slots: tensor<?xi32>, %first: tensor<?xi32>)
+    -> (o: tensor<?x?x?x40xf32>, final_norm: tensor<?x?x12xf32> in %norm,
+        final: tensor<?x?x12x40xf32> in %state)
+    first_position %first slots %slots {
+  %a = read %q : tensor<?x?x?x12xf32> -> [12]
+  %b = read %k : tensor<?x?x?x12xf32> -> [12]
+  %c = read %v : tensor<?x?x?x40xf32> -> [40]
+  %aa = relu %a : [12]
+  %bb = relu %b : [12]
+  %o:3 = attend query %aa key %bb value %c decay %g initial %state initial_normalizer %norm
+      causal normalize <sum, eps = 1.0>
+      {final_state, grouping = #polyattn.grouping<interleaved>}
+    : [12], [12], [40], tensor<?x?x?xf32>, tensor<?x?x12x40xf32>, tensor<?x?x12xf32>
+  return %o#0, %o#2, %o#1 : [40], tensor<?x?x12xf32>, tensor<?x?x12x40xf32>
+}
