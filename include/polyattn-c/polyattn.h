@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 4
+#define POLYATTN_API_VERSION 5
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -59,15 +59,18 @@ typedef struct polyattn_compile_options {
   int32_t invariant;   /* 1: cut no head into parts; see polyattn_kernel_run */
   /* Since version 4: */
   const char *direction; /* "forward", or null: results; "training": with what gradients need, the
-                            forward half of a pair; "backward": gradients, the other half */
+                            forward half of a pair; "backward": gradients, the other half; since
+                            version 5 "decode": results, and states that go on in pools */
   const char *wrt;       /* "q,k": the arguments whose gradients are wanted; null: all */
+  /* Since version 5: */
+  int32_t packed; /* 1: sequences one after the other, between offsets, one more argument */
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr}
+  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, 0}
 #else
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL}
+  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0}
 #endif
 
 /* One compiled entry. */
@@ -108,7 +111,8 @@ POLYATTN_EXPORT int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t
 POLYATTN_EXPORT const char *polyattn_kernel_tensor_role(const polyattn_kernel *kernel,
                                                         size_t index);
 /* The name of the argument or result whose gradient that tensor is, or of the forward half's result
- * that it takes. Empty for others; lives as long as the kernel. Since version 4. */
+ * that it takes; since version 5 also of the argument in whose memory a result lives. Empty for
+ * others; lives as long as the kernel. Since version 4. */
 POLYATTN_EXPORT const char *polyattn_kernel_tensor_origin(const polyattn_kernel *kernel,
                                                           size_t index);
 /* Everything about the kernel as JSON; lives as long as the kernel. */

@@ -90,6 +90,8 @@ const char *polyattn_kernel_tensor_origin(const polyattn_kernel *kernel, size_t 
   const TensorDescription *tensor = tensorAt(kernel, index);
   if (!tensor)
     return "";
+  if (tensor->argument)
+    return tensorAt(kernel, *tensor->argument)->name.c_str();
   return (tensor->gradientOf.empty() ? tensor->savedFrom : tensor->gradientOf).c_str();
 }
 

@@ -60,7 +60,9 @@ polyattn_reference *polyattn_reference_create(const char *text, size_t length, c
     llvm::Expected<CompileOptions> compileOptions = compileOptionsOf(*read);
     if (!compileOptions)
       return fail(compileOptions.takeError());
-    compileOptions->direction = {};
+    // Gradients are asked of kernels.
+    if (isAboutGradients(compileOptions->direction.direction))
+      compileOptions->direction = {};
     std::optional<llvm::Expected<std::unique_ptr<polyattn_reference>>> created;
     onLargeStack([&] {
       created.emplace(createReference({text, length}, name ? name : "spec", *compileOptions));

@@ -55,18 +55,20 @@ llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *giv
   if (has(offsetof(polyattn_compile_options, direction) + sizeof(char *)) && given->direction) {
     std::optional<CallDirection> direction = parseDirection(given->direction);
     if (!direction)
-      return llvm::createStringError("direction: expected forward, training or backward, got '" +
-                                     llvm::Twine(given->direction) + "'");
+      return llvm::createStringError("direction: expected " + kDirectionNames + ", got '" +
+                                     given->direction + "'");
     result.direction = *direction;
   }
   if (has(offsetof(polyattn_compile_options, wrt) + sizeof(char *)) && given->wrt) {
-    if (result.direction == CallDirection::Forward)
+    if (!isAboutGradients(result.direction))
       return llvm::createStringError("wrt: expected direction training or backward with it");
     llvm::SmallVector<llvm::StringRef> names;
     llvm::StringRef(given->wrt).split(names, ',');
     for (llvm::StringRef name : names)
       result.wrt.push_back(name.trim().str());
   }
+  if (has(offsetof(polyattn_compile_options, packed) + sizeof(int32_t)))
+    result.packed = given->packed != 0;
   return result;
 }
 

@@ -20,7 +20,8 @@ mlir::OwningOpRef<mlir::ModuleOp> polyattn::cloneAlone(AttentionOp attention) {
 
 /// The attention that an entry was made of, by its name.
 static std::pair<llvm::StringRef, CallDirection> definitionOf(llvm::StringRef entry) {
-  for (CallDirection direction : {CallDirection::Training, CallDirection::Backward})
+  for (CallDirection direction :
+       {CallDirection::Training, CallDirection::Backward, CallDirection::Decode})
     if (entry.consume_back(suffixOf(direction)))
       return {entry, direction};
   return {entry, CallDirection::Forward};
@@ -37,6 +38,8 @@ llvm::Expected<std::vector<Entry>> polyattn::makeEntries(mlir::ModuleOp module,
       return signature.takeError();
     if (isForward)
       entries.push_back({attention, std::move(*signature), options.direction});
+    else if (!isAboutGradients(options.direction))
+      continue;
     else if (auto backward = backwardSignature(*signature, options.wrt); !backward)
       return backward.takeError();
     else
@@ -52,7 +55,8 @@ llvm::Expected<std::vector<Entry>> polyattn::makeEntries(mlir::ModuleOp module,
   for (AttentionOp attention : module.getOps<AttentionOp>()) {
     auto [name, direction] = definitionOf(attention.getSymName());
     llvm::Expected<Signature> signature =
-        derivedSignature(attention, definitions.find(name)->second);
+        isAboutGradients(direction) ? derivedSignature(attention, definitions.find(name)->second)
+                                    : signatureOf(attention);
     if (!signature)
       return signature.takeError();
     entries.push_back({attention, std::move(*signature), direction});

@@ -17,6 +17,7 @@
 #include "polyattn/Pipelines/Registration.h"
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
+#include "polyattn/Transforms/PackSequences.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -100,7 +101,7 @@ static void appendDialects(mlir::MLIRContext &context) {
 }
 
 llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::StringRef fileName,
-                                                    llvm::StringRef storage, bool invariant) {
+                                                    const SpecOptions &options) {
   LoweredModule result;
   result.context = makeContext();
   Diagnostics diagnostics(result.context.get());
@@ -111,11 +112,13 @@ llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::
   if (!result.module)
     return diagnostics.take("the spec could not be parsed");
   appendDialects(*result.context);
-  if (!storage.empty())
-    if (llvm::Error error = setStorage(*result.module, storage))
+  if (!options.storage.empty())
+    if (llvm::Error error = setStorage(*result.module, options.storage))
       return std::move(error);
-  if (invariant)
+  if (options.invariant)
     setInvariant(*result.module);
+  if (options.packed && mlir::failed(packSequences(*result.module)))
+    return diagnostics.take("the spec could not be packed");
   return std::move(result);
 }
 
@@ -152,8 +155,7 @@ llvm::Error polyattn::describeEntries(LoweredModule &module, llvm::StringRef fil
 
 llvm::Expected<LoweredModule> polyattn::parseSpec(llvm::StringRef text, llvm::StringRef fileName,
                                                   const SpecOptions &options) {
-  llvm::Expected<LoweredModule> module =
-      parseModule(text, fileName, options.storage, options.invariant);
+  llvm::Expected<LoweredModule> module = parseModule(text, fileName, options);
   if (!module)
     return module.takeError();
   if (llvm::Error error = describeEntries(*module, fileName, options))

@@ -62,6 +62,8 @@ llvm::Expected<LoweredModule> polyattn::parseForGPU(llvm::StringRef text, llvm::
   if (options.direction.direction != CallDirection::Forward)
     return llvm::createStringError(fileName + ": kernels have no direction but forward, got '" +
                                    nameOf(options.direction.direction) + "'");
+  if (options.packed)
+    return llvm::createStringError(fileName + ": kernels are packed or not as they were compiled");
   llvm::Expected<LoweredModule> kernels = parseKernels(text, fileName);
   if (!kernels)
     return kernels.takeError();

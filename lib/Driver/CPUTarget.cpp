@@ -45,6 +45,7 @@ public:
     options.target = machine.str();
     options.storage = source.storage.str();
     options.invariant = source.invariant;
+    options.packed = source.packed;
     options.direction = source.direction;
     options.wrt = source.wrt.vec();
     auto kernel = compileKernel(source.text, source.fileName, options);

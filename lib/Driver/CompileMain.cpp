@@ -96,11 +96,17 @@ struct Arguments {
   llvm::cl::opt<std::string> direction{
       "direction",
       llvm::cl::desc("forward (the default), training (a pair, NAME__forward and NAME__backward), "
-                     "or backward (of the pair, NAME__backward alone)"),
+                     "backward (of the pair, NAME__backward alone), or decode (NAME__decode, which "
+                     "continues sequences in pools of states)"),
       llvm::cl::init("forward"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   llvm::cl::list<std::string> wrt{
       "wrt", llvm::cl::desc("The arguments whose gradients are wanted (default: all)"),
       llvm::cl::CommaSeparated, llvm::cl::value_desc("NAME,..."), llvm::cl::cat(what)};
+  llvm::cl::opt<bool> packed{
+      "packed",
+      llvm::cl::desc("Sequences one after the other in one batch, between the offsets of one more "
+                     "argument, cu_seqlens"),
+      llvm::cl::cat(what)};
   llvm::cl::opt<bool> optimizeIR{"optimize-ir",
                                  llvm::cl::desc("Run LLVM's -O2 pipeline before code generation"),
                                  llvm::cl::cat(what)};
@@ -132,13 +138,14 @@ static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
   std::optional<CallDirection> direction = parseDirection(arguments.direction);
   if (!direction)
     return llvm::createStringError("unknown --direction '" + arguments.direction +
-                                   "', expected forward, training or backward");
-  if (*direction == CallDirection::Forward && !arguments.wrt.empty())
+                                   "', expected " + kDirectionNames);
+  if (!isAboutGradients(*direction) && !arguments.wrt.empty())
     return llvm::createStringError("--wrt: expected --direction training or backward with it");
   return SpecOptions{arguments.entry,
                      arguments.storage,
                      arguments.invariant,
-                     {*direction, /*pair=*/true, {arguments.wrt.begin(), arguments.wrt.end()}}};
+                     {*direction, /*pair=*/true, {arguments.wrt.begin(), arguments.wrt.end()}},
+                     arguments.packed};
 }
 
 static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &what,

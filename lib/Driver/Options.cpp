@@ -83,8 +83,10 @@ struct CommandLine {
       {kWhat, "invariant", "",
        "cut no head into parts: bits depend neither on the batch nor on threads"},
       {kWhat, "direction", "NAME",
-       "forward (default), training: with what gradients need, or backward: gradients"},
+       "forward (default), training: with what gradients need, backward: gradients, or decode: "
+       "states go on in pools"},
       {kWhat, "wrt", "NAME,...", "the arguments whose gradients are asked for (default: all)"},
+      {kWhat, "packed", "", "sequences one after the other, between the offsets cu_seqlens"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kWhat, "segments", "N",
        "segments that a head's positions are cut into, on GPUs (default: a choice by sizes)"},
@@ -174,13 +176,12 @@ static Error readDirection(CommandLine &line, RunOptions &options) {
   StringRef name = line.value("direction").value_or("forward");
   std::optional<CallDirection> direction = parseDirection(name);
   if (!direction)
-    return createStringError("--direction: expected forward, training or backward, got '" + name +
-                             "'");
+    return createStringError("--direction: expected " + kDirectionNames + ", got '" + name + "'");
   options.direction = *direction;
   std::optional<StringRef> wrt = line.value("wrt");
   if (!wrt)
     return Error::success();
-  if (options.direction == CallDirection::Forward)
+  if (!isAboutGradients(options.direction))
     return createStringError("--wrt: expected --direction training or backward with it");
   SmallVector<StringRef> names;
   wrt->split(names, ',');
@@ -229,6 +230,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   options.describe = line.flag("describe");
   options.padded = line.flag("padded");
   options.invariant = line.flag("invariant");
+  options.packed = line.flag("packed");
   auto inputs = parseFiles("input", line.option("input").given);
   if (!inputs)
     return inputs.takeError();

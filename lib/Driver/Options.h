@@ -36,7 +36,7 @@ struct RunOptions {
   uint64_t seed = 0;
   int threads = 1;
   bool help = false, version = false, describe = false, json = false, padded = false,
-       invariant = false;
+       invariant = false, packed = false;
   std::optional<double> tolerance;
   /// 0 for the target's own choice.
   int64_t segments = 0;

@@ -17,6 +17,7 @@
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Spec/ParseSpec.h"
+#include "polyattn/Transforms/PackSequences.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -283,6 +284,8 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
       return error;
   if (options.invariant)
     setInvariant(*module);
+  if (options.packed && failed(packSequences(*module)))
+    return llvm::make_error<ReportedError>();
   if (options.describe)
     return describeEntries(*module, options, targets);
   auto entry = chooseEntry(*module, options.entry);

@@ -46,7 +46,7 @@ Expected<Subject> Subject::create(AttentionOp definition, CallDirection directio
 Expected<std::unique_ptr<Executable>> Subject::compile(Target &target, llvm::StringRef text,
                                                        const RunOptions &options) const {
   return target.compile({attention, text, options.spec, options.storage, options.profile,
-                         options.invariant, direction, options.wrt,
+                         options.invariant, options.packed, direction, options.wrt,
                          AttentionOp(definition).getSymName()});
 }
 

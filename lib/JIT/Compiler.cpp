@@ -19,7 +19,7 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
   llvm::raw_string_ostream(numbers)
       << machine.vectorWidth << ' ' << machine.vectorRegisters << ' ' << machine.l1Bytes << ' '
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
-      << options.codegen.optimizeIR << ' ' << options.invariant;
+      << options.codegen.optimizeIR << ' ' << options.invariant << ' ' << options.packed;
   std::string instructions = toText(machine.instructions);
   llvm::SmallVector<llvm::StringRef> parts = {text,
                                               options.entry,
@@ -54,6 +54,7 @@ llvm::Expected<CompileOptions> polyattn::compileOptionsOf(const JITOptions &jitO
   options.invariant = jitOptions.invariant;
   options.direction.direction = jitOptions.direction;
   options.direction.wrt = jitOptions.wrt;
+  options.packed = jitOptions.packed;
   options.codegen = jitOptions.codegen;
   llvm::Expected<MachineDescription> machine = findMachine(jitOptions.target);
   if (!machine)

@@ -18,6 +18,10 @@ void polyattn::buildDirectionPipeline(mlir::OpPassManager &passes,
     return;
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
+  if (options.direction == CallDirection::Decode) {
+    passes.addPass(createDeriveDecode());
+    return;
+  }
   DifferentiateOptions differentiate;
   differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
   if (options.direction == CallDirection::Backward)
@@ -36,7 +40,8 @@ struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
       llvm::cl::values(
           clEnumValN(CallDirection::Forward, "forward", "results alone: nothing changes"),
           clEnumValN(CallDirection::Training, "training", "@name__forward and @name__backward"),
-          clEnumValN(CallDirection::Backward, "backward", "@name__backward alone"))};
+          clEnumValN(CallDirection::Backward, "backward", "@name__backward alone"),
+          clEnumValN(CallDirection::Decode, "decode", "@name__decode, with states in pools"))};
   ListOption<std::string> wrt{*this, "wrt", llvm::cl::desc("arguments whose gradients are wanted")};
 };
 } // namespace

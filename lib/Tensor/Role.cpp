@@ -14,8 +14,8 @@ static constexpr llvm::StringLiteral kRoles[] = {
     "query",   "key",         "value",  "positional", "weight",         "vector",
     "gain",    "frequencies", "decay",  "state",      "first_position", "slots",
     "lengths", "offsets",     "output", "gradient",   "saved"};
-static constexpr llvm::StringLiteral kDirections[] = {"forward", "training", "backward"};
-static constexpr llvm::StringLiteral kSuffixes[] = {"", "__forward", "__backward"};
+static constexpr llvm::StringLiteral kDirections[] = {"forward", "training", "backward", "decode"};
+static constexpr llvm::StringLiteral kSuffixes[] = {"", "__forward", "__backward", "__decode"};
 
 /// The number of a name in the order of the enum.
 template <typename Enum>

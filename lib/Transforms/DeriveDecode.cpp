@@ -180,7 +180,9 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
     attention.setSlots(entry.addArgument("slots", vector(32)).getArgNumber());
     if (!attention.getFirstPosition())
       attention.setFirstPosition(entry.addArgument("first_position", vector(64)).getArgNumber());
-    attention.setLengths(entry.addArgument("lengths", vector(32)).getArgNumber());
+    // Packed sequences have theirs from the offsets.
+    if (!attention.getPacked())
+      attention.setLengths(entry.addArgument("lengths", vector(32)).getArgNumber());
     entry.finish();
     return success();
   }

@@ -93,7 +93,7 @@ def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
     there. States that the entry has become pools; others are added as arguments `state` and
     `state_normalizer`, with results `final` and `final_normalizer` that live in them. Further arguments
     are `slots`, the rows of the pools, `first_position` where the entry has none, and `lengths`, how
-    many of a call's positions count. Tables of positions have any number of rows then.
+    many of a call's positions count, unless sequences are packed. Tables of positions have any number of rows then.
 
     Maps that are inlined and simplified before have the smaller states. What has no state that could be
     continued is an error: masks that are not causal, local vectors, `eps_mode = row_max`, odd powers of

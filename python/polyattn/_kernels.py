@@ -49,7 +49,7 @@ class Kernel(_polyattn.Kernel):
 
     Arrays are NumPy's or any with `__dlpack__` in the processor's memory. They are read and written where they
     are. Results are new arrays of the first argument's library, or `out`: an array, a tuple of all, or a dictionary of
-    some. Several threads may call one kernel at once.
+    some. A state that lives in an argument is updated there, and that array is the result. Several threads may call one kernel at once.
     """
 
     def __init__(self, source: _polyattn.Source) -> None:
@@ -100,6 +100,7 @@ def compile(
     direction: str = "forward",
     *,
     wrt: Sequence[str] | None = None,
+    packed: bool = False,
     invariant: bool = False,
     cache: Union[str, "os.PathLike[str]", None] = None,
 ) -> Kernel:
@@ -110,18 +111,31 @@ def compile(
     target: native, or x86-64, x86-64-v3, x86-64-v4.
     dtype: what sequences are stored in (f32, bf16, f16, or a dtype of NumPy's or torch's); the spec's if None.
     direction: forward, results alone; training, results and what gradients need; backward, gradients, from what a
-        training kernel of the same spec gives.
+        training kernel of the same spec gives; decode, results, from states in pools, which are updated in place.
     wrt: the arguments whose gradients are wanted; all that have one if None.
+    packed: sequences lie one after the other in one batch, between the offsets of one more argument, cu_seqlens.
     invariant: a sequence's bits depend neither on its batch nor on threads.
     cache: a folder for compiled code; the user's if None, none if "".
     """
     with python_lines_of(spec):
         return Kernel(
-            source_of(spec, entry, target, dtype, invariant=invariant, cache=cache, direction=direction, wrt=wrt)
+            source_of(
+                spec,
+                entry,
+                target,
+                dtype,
+                invariant=invariant,
+                cache=cache,
+                direction=direction,
+                wrt=wrt,
+                packed=packed,
+            )
         )
 
 
-def reference(spec: Spec, entry: str | None = None, dtype: Any = None) -> Reference:
-    """The oracle of an entry of a spec: a function that gives results in f64."""
+def reference(
+    spec: Spec, entry: str | None = None, dtype: Any = None, direction: str = "forward", *, packed: bool = False
+) -> Reference:
+    """The oracle of an entry of a spec: a function that gives results in f64, final states as new arrays, too."""
     with python_lines_of(spec):
-        return Reference(source_of(spec, entry, dtype=dtype))
+        return Reference(source_of(spec, entry, dtype=dtype, direction=direction, packed=packed))

@@ -14,6 +14,7 @@ class Source:
         invariant: bool,
         direction: str | None = None,
         wrt: str | None = None,
+        packed: bool = False,
     ) -> None: ...
     @property
     def text(self) -> str: ...

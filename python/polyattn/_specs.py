@@ -70,9 +70,9 @@ def storage_of(dtype: Any) -> str | None:
 
 
 def check_direction(direction: str, wrt: Sequence[str] | None) -> None:
-    if direction not in ("forward", "training", "backward"):
-        raise CallError(f"direction: expected forward, training or backward, got {direction!r}")
-    if wrt is not None and direction == "forward":
+    if direction not in ("forward", "training", "backward", "decode"):
+        raise CallError(f"direction: expected forward, training, backward or decode, got {direction!r}")
+    if wrt is not None and direction in ("forward", "decode"):
         raise CallError("wrt: expected direction training or backward with it")
     if isinstance(wrt, str) or (wrt is not None and any("," in name for name in wrt)):
         raise CallError(f"wrt: expected a list of names, got {wrt!r}")
@@ -100,6 +100,7 @@ def source_of(
     cache: Union[str, "os.PathLike[str]", None] = None,
     direction: str = "forward",
     wrt: Sequence[str] | None = None,
+    packed: bool = False,
 ) -> Source:
     check_direction(direction, wrt)
     text, name = read_spec(spec)
@@ -113,4 +114,5 @@ def source_of(
         invariant,
         direction,
         None if wrt is None else ",".join(wrt),
+        packed,
     )

@@ -9,6 +9,7 @@
 #include "Arrays.h"
 #include "Errors.h"
 #include <array>
+#include <string_view>
 
 namespace nb = nanobind;
 using namespace polyattn::python;
@@ -27,6 +28,7 @@ polyattn_compile_options Source::options() const {
   options.invariant = invariant;
   options.direction = text(direction);
   options.wrt = text(wrt);
+  options.packed = packed;
   return options;
 }
 
@@ -140,12 +142,24 @@ void Program::countArguments() {
     numArguments += !info.is_result;
 }
 
+/// Results that live in arguments are those arrays, where the caller gives none.
+void Program::placeResults(std::vector<nb::object> &results,
+                           const std::vector<nb::object> &arguments) const {
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string place = results[i].is_valid() ? std::string() : placeOf(numArguments + i);
+    for (size_t argument = 0; argument < numArguments && !place.empty(); ++argument)
+      if (infos[argument].name == place)
+        results[i] = arguments[argument];
+  }
+}
+
 nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> chosenThreads,
                          nb::kwargs named) const {
   std::vector<nb::object> arguments = gatherArguments(infos, numArguments, arrays, named, entry);
   size_t numResults = infos.size() - numArguments;
   const polyattn_tensor_info *resultInfos = infos.data() + numArguments;
   std::vector<nb::object> results = gatherResults(resultInfos, numResults, out, entry);
+  placeResults(results, arguments);
 
   std::vector<ArrayView> views(infos.size());
   Sizes sizes;
@@ -235,6 +249,11 @@ Kernel::Kernel(const Source &source) {
 int Kernel::run(const std::vector<polyattn_tensor> &tensors, int threads,
                 polyattn_error **error) const {
   return polyattn_kernel_run(kernel, tensors.data(), tensors.size(), threads, error);
+}
+
+std::string Kernel::placeOf(size_t index) const {
+  bool isState = polyattn_kernel_tensor_role(kernel, index) == std::string_view("state");
+  return isState ? polyattn_kernel_tensor_origin(kernel, index) : "";
 }
 
 Reference::Reference(const Source &source) {

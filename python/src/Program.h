@@ -21,6 +21,7 @@ struct Source {
   std::optional<std::string> entry, target, cache, storage;
   bool invariant = false;
   std::optional<std::string> direction = {}, wrt = {};
+  bool packed = false;
 
   /// Points into this.
   polyattn_compile_options options() const;
@@ -47,10 +48,17 @@ protected:
   /// Without the interpreter's lock.
   virtual int run(const std::vector<polyattn_tensor> &tensors, int threads,
                   polyattn_error **error) const = 0;
+  /// The name of the argument in which the result at `index` lives, empty where it has memory of
+  /// its own.
+  virtual std::string placeOf(size_t index) const { return {}; }
   /// In the spec's order, arguments first.
   std::vector<polyattn_tensor_info> infos;
   size_t numArguments = 0;
   void countArguments();
+
+private:
+  void placeResults(std::vector<nanobind::object> &results,
+                    const std::vector<nanobind::object> &arguments) const;
 };
 
 /// Compiled code.
@@ -64,6 +72,7 @@ public:
 protected:
   int run(const std::vector<polyattn_tensor> &tensors, int threads,
           polyattn_error **error) const override;
+  std::string placeOf(size_t index) const override;
 
 private:
   polyattn_kernel *kernel;

@@ -29,6 +29,17 @@ polyattn.attention @two(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %z: te
 
 // -----
 
+// Packed sequences have their lengths from their offsets.
+
+// CHECK-LABEL: polyattn.attention @packed__decode(%q: tensor<?x?x?x4xf32>, %at: tensor<?xi32>, %state: tensor<?x?x4x4xf32>, %slots: tensor<?xi32>, %first_position: tensor<?xi64>) -> (o: tensor<?x?x?x4xf32>, final: tensor<?x?x4x4xf32> in %state) first_position %first_position slots %slots packed %at {
+polyattn.attention @packed(%q: tensor<?x?x?x4xf32>, %at: tensor<?xi32>) -> (o: tensor<?x?x?x4xf32>) packed %at {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+1 {{does not decode with local vectors yet: their block reaches into the keys of the calls before}}

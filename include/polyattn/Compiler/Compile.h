@@ -38,6 +38,8 @@ struct SpecOptions {
   /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
   bool invariant = false;
   DirectionOptions direction = {};
+  /// Whether calls have packed sequences, with their offsets as one more argument.
+  bool packed = false;
 };
 
 /// What decides the code of a spec. Every field belongs into the key of a cached kernel.
@@ -54,9 +56,10 @@ struct LoweredModule {
   std::vector<KernelDescription> kernels;
 };
 
-/// Parses and verifies a spec. An error carries the located diagnostics.
+/// Parses and verifies a spec, with the tensors, the bits and the sequences that the options ask for.
+/// An error carries the located diagnostics.
 llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName,
-                                          llvm::StringRef storage, bool invariant = false);
+                                          const SpecOptions &options);
 
 /// Parses a program of `gpu.module`s instead of a spec. Its ops may be of any dialect: its author
 /// is trusted.

@@ -67,7 +67,7 @@ struct EntrySource {
   /// of each line; nowhere if empty.
   llvm::StringRef profile = {};
   /// The attention's module says so, too.
-  bool invariant = false;
+  bool invariant = false, packed = false;
   CallDirection direction = CallDirection::Forward;
   llvm::ArrayRef<std::string> wrt = {};
   /// The definition's name in the text, where the entry has another one.

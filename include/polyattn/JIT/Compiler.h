@@ -21,10 +21,13 @@ struct JITOptions {
   std::string storage;
   /// Whether a sequence's bits depend on nothing but the sequence (polyattn/Schedule/Invariant.h).
   bool invariant = false;
-  /// What calls compute: results, results and what gradients need, or gradients.
+  /// What calls compute: results, results and what gradients need, gradients, or results and states
+  /// that go on where they live.
   CallDirection direction = CallDirection::Forward;
   /// The arguments whose gradients are wanted; all that have one where it is empty.
   std::vector<std::string> wrt;
+  /// Whether calls have packed sequences, with their offsets as one more argument.
+  bool packed = false;
   CodegenOptions codegen;
   /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
   std::optional<std::string> cacheDirectory;

@@ -40,11 +40,19 @@ enum class CallDirection {
   Forward,  // its results: @NAME
   Training, // its results, and what gradients need: @NAME__forward
   Backward, // gradients of a loss in its arguments: @NAME__backward
+  Decode,   // its results, and states that go on where they live: @NAME__decode
 };
-/// `forward`, `training` or `backward`.
+/// `forward`, `training`, `backward` or `decode`.
 llvm::StringRef nameOf(CallDirection direction);
 std::optional<CallDirection> parseDirection(llvm::StringRef name);
-/// What follows the attention's name in that of the entry: ``, `__forward` or `__backward`.
+/// Those names, for errors.
+inline constexpr llvm::StringLiteral kDirectionNames = "forward, training, backward or decode";
+/// Whether a direction is about gradients, so that `wrt` says of what.
+inline bool isAboutGradients(CallDirection direction) {
+  return direction == CallDirection::Training || direction == CallDirection::Backward;
+}
+/// What follows the attention's name in that of the entry: ``, `__forward`, `__backward` or
+/// `__decode`.
 llvm::StringRef suffixOf(CallDirection direction);
 
 } // namespace polyattn
