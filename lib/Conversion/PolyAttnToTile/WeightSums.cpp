@@ -124,6 +124,11 @@ WeightReduction::WeightReduction(ArrayRef<AttendSet> sets) : tensors(sets[0].ten
       addKernel(set);
 }
 
+bool WeightReduction::headsMayDiffer() const {
+  return !tensors.sameHeads &&
+         llvm::count_if(gradients, [](const Gradient &gradient) { return gradient.perHead; }) > 1;
+}
+
 ArrayAttr WeightReduction::grid(Builder &b) const {
   int64_t strips = 1;
   std::optional<int64_t> perHead;
@@ -133,7 +138,10 @@ ArrayAttr WeightReduction::grid(Builder &b) const {
       perHead = tensors.inputs + gradient.result;
   }
   SmallVector<Attribute> axes = {tile::ExtentAttr::number(b.getContext(), strips)};
-  if (perHead)
+  if (headsMayDiffer()) // queries have the most
+    axes.push_back(tile::ExtentAttr::dimensionOf(
+        b.getContext(), tensors.rowsOfKeys ? tensors.keyTensor : tensors.queryTensor, 2));
+  else if (perHead)
     axes.push_back(tile::ExtentAttr::dimensionOf(b.getContext(), *perHead, 0));
   return b.getArrayAttr(axes);
 }
@@ -195,6 +203,11 @@ void WeightReduction::build(TileBuilder &b, StringRef name,
       require(b.compare(arith::CmpIPredicate::ult, strip, b.index(own)));
     if (head && !gradient.perHead)
       require(b.isEqual(head, b.index(0)));
+    if (gradient.perHead && headsMayDiffer()) {
+      Value result = kernel.getTensor(tensors.inputs + gradient.result);
+      Value heads = memref::DimOp::create(b, result, b.index(0));
+      require(b.compare(arith::CmpIPredicate::ult, head, heads));
+    }
     auto body = [&] { reduce(b, kernel, gradient, strip, head); };
     isMine ? b.branch(isMine, body) : body();
   }

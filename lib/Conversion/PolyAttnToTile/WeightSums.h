@@ -60,6 +60,8 @@ public:
   mlir::ArrayAttr grid(mlir::Builder &builder) const;
 
 private:
+  /// Whether weights belong to heads of both kinds, of queries and of keys.
+  bool headsMayDiffer() const;
   struct Gradient {
     mutable WeightGradientOp op;
     unsigned result; // of the entry

@@ -56,3 +56,26 @@ polyattn.attention @of_keys(
   %db = weight_gradient %dk : [16]
   return %dk, %dw, %db : [16], 16x16, 16
 }
+
+// Weights of heads of queries beside those of heads of keys, which are fewer.
+polyattn.attention @both_heads(
+    %q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x8xf32>, %d_o: tensor<?x?x?x8xf32>,
+    %u: tensor<?x16x12xf32>, %w: tensor<?x16x12xf32>)
+    -> (du: tensor<?x16x12xf32>, dw: tensor<?x16x12xf32>, db: tensor<?x12xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %b = read %k : tensor<?x?x?x16xf32> -> [16]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
+  %d = read %d_o : tensor<?x?x?x8xf32> -> [8]
+  %m = read %u : tensor<?x16x12xf32> -> 16x12
+  %n = read %w : tensor<?x16x12xf32> -> 16x12
+  %x = project %a, %m : [16], 16x12
+  %y = project %b, %n : [16], 16x12
+  %dx = attend query %d key %c value %y causal normalize <none>
+    {grouping = #polyattn.grouping<block>} : [8], [8], [12]
+  %dy = attend query %c key %d value %x anticausal normalize <none>
+    {grouping = #polyattn.grouping<block>, of_keys} : [8], [8], [12]
+  %du = weight_gradient (%a, %dx) : ([16], [12])
+  %dw = weight_gradient (%b, %dy) : ([16], [12])
+  %db = weight_gradient %dx : [12]
+  return %du, %dw, %db : 16x12, 16x12, 12
+}
