@@ -188,7 +188,7 @@ def test_bf16_of_functions(tensors):
         (lambda q: ops.chunk_linear_attn(q[0], q, q), "'q': expected a tensor .B, T, H, d., got .45, 4, 16."),
         (lambda q: ops.chunk_linear_attn(q, q, q, q), "'scale': expected a number"),
         (lambda q: ops.chunk_linear_attn(q, q, q, cu_seqlens=torch.tensor([0, 45])), "'cu_seqlens': expected tensors of batch 1"),
-        (lambda q: ops.chunk_linear_attn(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([0, 9])), "ends that rise from 0 to 45"),
+        (lambda q: ops.chunk_linear_attn(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([0, 9])), "'cu_seqlens': expected the last offset to be T = 45, got 9"),
         (lambda q: ops.chunk_retention(q[:1], q[:1], q[:1], initial_state=q[:1], cu_seqlens=torch.tensor([0, 9, 45])), "2 states"),
         (lambda q: ops.fused_recurrent_linear_attn(q, q, q, reverse=True, normalize=True), "'reverse'"),
         (lambda q: ops.fused_recurrent_simple_gla(q, q, q, reverse=True), "'reverse'"),

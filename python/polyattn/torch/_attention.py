@@ -9,14 +9,18 @@ import torch
 from .._errors import CallError
 from .._kernels import Signature
 from .._specs import Spec, read_spec
+from .._packed import OFFSETS
 from . import _recipes
 from ._call import call
+from ._sequences import call_packed
 
 
 class Attention:
     """An attention on tensors: `attention(q, k, v)`, `attention(q, k=k, v=v)`.
 
-    The dtype of the first tensor chooses the kernel, which is compiled upon the first call.
+    The dtype of the first tensor chooses the kernel, which is compiled upon the first call. With `cu_seqlens`, N + 1 ascending
+    numbers from 0 to T, the sequences are [1, T, H, d] and hold N sequences one behind the other; states and first positions are
+    those of each.
     """
 
     def __init__(self, spec: Spec, entry: str | None = None) -> None:
@@ -26,10 +30,12 @@ class Attention:
         self.signature: Signature = recipe.signature()
         self._recipe = _recipes.register(recipe)
         self._handle = self._recipe.handle
+        self._packed = _recipes.register(_recipes.Recipe(spec, entry, text, is_packed=True)).handle
         self._entry = self.signature.name
         self._names = tuple(one.name for one in self.signature.arguments)
 
     def __call__(self, *tensors: Any, **named: Any) -> Any:
+        ends = named.pop(OFFSETS, None) if OFFSETS not in self._names else None
         inputs = self._in_order(tensors, named) if named else list(tensors)
         if len(inputs) != len(self._names):
             raise CallError(
@@ -41,7 +47,11 @@ class Attention:
                 raise CallError(
                     f"{self._entry}: argument '{name}': expected a tensor, got {type(one).__name__}"
                 )
-        results = call(self._handle, inputs, len(self.signature.results))
+        count = len(self.signature.results)
+        if ends is None:
+            results = call(self._handle, inputs, count)
+        else:
+            results = call_packed(self._handle, self._packed, inputs, ends, self.signature)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _in_order(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:

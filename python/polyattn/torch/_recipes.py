@@ -10,13 +10,15 @@ import hashlib
 import json
 import threading
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Callable
 
 import torch
 
 from .. import __version__, _polyattn
-from .._errors import CallError
+from .._errors import CallError, SpecError
 from .._kernels import Kernel, Signature, _signature_of, compile
+from .._packed import packed
 from .._specs import Spec, python_lines_of, source_of
 
 #: Storage of sequences by torch's dtypes.
@@ -57,15 +59,23 @@ def shapes_of(signature: Signature, inputs: list[Any]) -> list[tuple[list[Any], 
 
 
 class Recipe:
-    """An attention by its text, for which the first tensor's dtype chooses the kernel."""
+    """An attention by its text, for which the first tensor's dtype chooses the kernel.
 
-    def __init__(self, spec: Spec, entry: str | None, identity: Any) -> None:
-        self._spec, self._entry = spec, entry
+    With `is_packed` it is of packed sequences, and `cu_seqlens` is its last argument.
+    """
+
+    def __init__(self, spec: Spec, entry: str | None, identity: Any, is_packed: bool = False) -> None:
+        self._given, self._entry, self._is_packed = spec, entry, is_packed
         self._kernels: dict[Any, Kernel] = {}
         self._signatures: dict[str, Signature] = {}
         self._lock = threading.Lock()
-        text = json.dumps([__version__, entry, identity])
+        self._trained: dict[Any, bool] = {}
+        text = json.dumps([__version__, entry, identity, *["packed"] * is_packed])
         self.handle = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+    @cached_property
+    def _spec(self) -> Spec:
+        return packed(self._given, self._entry) if self._is_packed else self._given
 
     def signature(self, storage: str = "f32") -> Signature:
         found = self._signatures.get(storage)
@@ -84,6 +94,17 @@ class Recipe:
         if found is None:
             names = [x.name for i, x in enumerate(self.signature().arguments) if wrt >> i & 1]
             found = self._compile(key, dtype=storage, direction=direction, wrt=names)
+        return found
+
+    def has_gradients(self, storage: str, wrt: int) -> bool:
+        """Whether the compiler has kernels for a pair."""
+        found = self._trained.get((storage, wrt))
+        if found is None:
+            try:
+                found = self.half(storage, "backward", wrt) is not None
+            except SpecError:
+                found = False
+            self._trained[storage, wrt] = found
         return found
 
     def _compile(self, key: Any, **options: Any) -> Kernel:
@@ -120,9 +141,9 @@ class Family(Recipe):
 
     def __init__(
         self, name: str, options: dict[str, Any], make: Callable[..., Spec],
-        shapes: Callable[[list[Any]], list[tuple[list[Any], Any]]],
+        shapes: Callable[[list[Any]], list[tuple[list[Any], Any]]], is_packed: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__("", None, [name, sorted(options.items())])
+        super().__init__("", None, [name, sorted(options.items())], is_packed)
         self.options = options
         self._make, self._shapes = make, shapes
         self._members: dict[Any, Recipe] = {}
@@ -132,7 +153,7 @@ class Family(Recipe):
         found = self._members.get(key)
         if found is None:
             spec = self._make(*key, **self.options)
-            found = self._members[key] = Recipe(spec, None, None)
+            found = self._members[key] = Recipe(spec, None, None, self._is_packed)
         return found
 
     def results(self, inputs: list[Any]) -> list[tuple[list[Any], Any]]:

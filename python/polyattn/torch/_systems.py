@@ -20,15 +20,14 @@ def _outputs(inputs: list[Any]) -> Shapes:
     return [([*q.shape[:-1], v.shape[-1]], q.dtype)]
 
 
-def _outputs_and_states(inputs: list[Any]) -> Shapes:
-    k, v = inputs[1:3]
-    state = [k.shape[0], k.shape[2], k.shape[3], v.shape[3]]
-    return [*_outputs(inputs), (state, torch.float32)]
+def _outputs_and_states(number: int) -> Callable[[list[Any]], Shapes]:
+    """Final states have the shapes of the initial ones, which come last but for the ends of packed sequences."""
 
+    def shapes(inputs: list[Any]) -> Shapes:
+        states = [one for one in inputs[3:] if one.is_floating_point()][-number:]
+        return [*_outputs(inputs), *((list(one.shape), torch.float32) for one in states)]
 
-def _outputs_and_all_states(inputs: list[Any]) -> Shapes:
-    k = inputs[1]
-    return [*_outputs_and_states(inputs), ([k.shape[0], k.shape[2], k.shape[3]], torch.float32)]
+    return shapes
 
 
 def inner_products(
@@ -91,10 +90,10 @@ _SYSTEMS: dict[str, Callable[..., Spec]] = {
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
-def handle_of(system: str, options: tuple[tuple[str, Any], ...]) -> int:
+def handle_of(system: str, options: tuple[tuple[str, Any], ...], is_packed: bool = False) -> int:
     """The number of a system with options, for polyattn::forward."""
     given = dict(options)
-    shapes = _outputs
+    shapes: Callable[[list[Any]], Shapes] = _outputs
     if given.get("states"):
-        shapes = _outputs_and_all_states if given.get("normalize") else _outputs_and_states
-    return register(Family(system, given, _SYSTEMS[system], shapes)).handle
+        shapes = _outputs_and_states(2 if given.get("normalize") else 1)
+    return register(Family(system, given, _SYSTEMS[system], shapes, is_packed)).handle

@@ -15,6 +15,7 @@ from .. import library
 from .._errors import CallError
 from .._specs import Spec
 from ._attention import Attention as _Operator
+from ._sequences import check_offsets
 
 __all__ = [
     "Attention", "Based", "DPFP", "ElementwisePower", "FLatten", "FPA", "FastRoPE", "Hedgehog", "LLoPS",
@@ -26,7 +27,8 @@ class Attention(nn.Module):
     """Any spec whose first arguments are queries, keys and values, between projections.
 
     Its other arguments are parameters, or buffers where the papers do not learn them. Queries have `heads` heads, keys and values
-    `kv_heads`, which divides it. `forward(x, first_position=None)` wants the position of the first row of x where the spec does.
+    `kv_heads`, which divides it. `forward(x, first_position=None)` wants the position of the first row of x where the spec does;
+    with `cu_seqlens`, x [1, T, width] holds sequences one behind the other, and positions are those of each.
     """
 
     def __init__(
@@ -85,31 +87,33 @@ class Attention(nn.Module):
             return torch.zeros(shape), True
         return torch.randn(shape) * shape[-2] ** -0.5, True
 
-    def of_call(self, name: str, x: torch.Tensor, first_position: Any) -> torch.Tensor:
-        """An argument that depends on the call."""
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int) -> torch.Tensor:
+        """An argument that depends on the call, whose sequences are `count`."""
         if name != "first_position":
             raise CallError(f"{self.attention.signature.name}: argument '{name}': expected a module that makes it")
         first = torch.as_tensor(0 if first_position is None else first_position, dtype=torch.int64)
-        return first.expand(x.shape[0]).contiguous()
+        return first.expand(count).contiguous()
 
-    def attend(self, x: torch.Tensor, first_position: Any = None) -> torch.Tensor:
+    def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
         """What attention gives, [B, T, heads, value's size]."""
         q = self.q_proj(x).unflatten(-1, (self.heads, -1))
         k = self.k_proj(x).unflatten(-1, (self.kv_heads, -1))
         v = self.v_proj(x).unflatten(-1, (self.kv_heads, -1))
         own = (getattr(self, name, None) for name in self._others)
+        count = x.shape[0] if cu_seqlens is None else check_offsets(type(self).__name__, cu_seqlens, x)
         others = [
-            self.of_call(name, x, first_position) if one is None else one for name, one in zip(self._others, own)
+            self.of_call(name, x, first_position, count) if one is None else one
+            for name, one in zip(self._others, own)
         ]
-        o: torch.Tensor = self.attention(q, k, v, *others)
+        o: torch.Tensor = self.attention(q, k, v, *others, cu_seqlens=cu_seqlens)
         return o
 
-    def forward(self, x: torch.Tensor, first_position: Any = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
         if first_position is not None and "first_position" not in self._others:
             raise CallError(
                 f"first_position: expected none, as {self.attention.signature.name} does not ask for positions"
             )
-        y: torch.Tensor = self.o_proj(self.attend(x, first_position).flatten(-2))
+        y: torch.Tensor = self.o_proj(self.attend(x, first_position, cu_seqlens).flatten(-2))
         return y
 
 
@@ -171,10 +175,10 @@ class Power(_Family):
             # Nearly open: sigmoid(6) is 0.9975.
             nn.init.constant_(self.gate.bias, 6.0)
 
-    def of_call(self, name: str, x: torch.Tensor, first_position: Any) -> torch.Tensor:
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int) -> torch.Tensor:
         if name == "log_gate":
             return nn.functional.logsigmoid(self.gate(x).float())
-        return super().of_call(name, x, first_position)
+        return super().of_call(name, x, first_position, count)
 
 
 class Polynomial(_Family):
@@ -280,7 +284,7 @@ class XPos(_Family):
 
     system = staticmethod(library.xpos)
 
-    def of_call(self, name: str, x: torch.Tensor, first_position: Any) -> torch.Tensor:
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int) -> torch.Tensor:
         half = self.freqs.shape[0]
         channels = torch.arange(half, device=x.device)
         base = ((channels * 2 + 0.8 * half) / (2.8 * half)).repeat(2)
@@ -303,8 +307,8 @@ class RetNet(_Family):
         for one, gain in ((self.q_proj, -2.5), (self.k_proj, -2.5), (self.v_proj, -2.5), (self.o_proj, -1.0)):
             nn.init.xavier_uniform_(one.weight, gain=2**gain)
 
-    def forward(self, x: torch.Tensor, first_position: Any = None) -> torch.Tensor:
-        o = self.attend(x, first_position)
+    def forward(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
+        o = self.attend(x, first_position, cu_seqlens)
         o = o * torch.rsqrt(o.float().square().mean(-1, keepdim=True) + 1e-6).to(o.dtype)
         y: torch.Tensor = self.o_proj(o.flatten(-2) * nn.functional.silu(self.g_proj(x)))
         return y

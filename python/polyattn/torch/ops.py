@@ -6,13 +6,14 @@ values may have fewer heads than queries.
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .._errors import CallError
 from ._call import call
+from ._sequences import check_offsets
 from ._systems import handle_of
 
 __all__ = [
@@ -36,17 +37,20 @@ def _check(name: str, q: Any, k: Any, v: Any, scale: Any) -> None:
         _refuse(name, "scale", "a number or None", type(scale).__name__)
 
 
-def _state(name: str, state: Any, k: Tensor, v: Tensor) -> Tensor:
-    shape = (k.shape[0], k.shape[2], k.shape[3], v.shape[3])
+def _state(name: str, state: Any, k: Tensor, v: Tensor, count: int) -> Tensor:
+    """The states of `count` sequences."""
+    shape = (count, k.shape[2], k.shape[3], v.shape[3])
     if state is None:
         return torch.zeros(shape, dtype=torch.float32, device=k.device)
     if not isinstance(state, torch.Tensor) or state.dim() != 4:
         _refuse(name, "initial_state", "a tensor [B, H, K, V]", type(state).__name__)
+    if state.shape[0] != count:
+        _refuse(name, "initial_state", f"{count} states, one per sequence", state.shape[0])
     s: Tensor = state.float()
     return s
 
 
-def _states(name: str, given: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+def _states(name: str, given: Any, k: Tensor, v: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """S and z, which these libraries keep as [B, 1, H, K]."""
     if given is None:
         given = (None, None)
@@ -57,43 +61,10 @@ def _states(name: str, given: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor
     if (s is None) != (z is None):
         _refuse(name, "initial_state", "both S and z", "one of them")
     if z is None:
-        z = torch.zeros((k.shape[0], 1, *k.shape[2:]), dtype=torch.float32, device=k.device)
+        z = torch.zeros((count, 1, *k.shape[2:]), dtype=torch.float32, device=k.device)
     if z.dim() != 4 or z.shape[1] != 1:
         _refuse(name, "initial_state", "z as [B, 1, H, K]", tuple(z.shape))
-    return _state(name, s, k, v), z.float().squeeze(1)
-
-
-def _one_by_one(name: str, function: Callable[..., Any], cu_seqlens: Tensor, tensors: list[Any], state: Any) -> Any:
-    """Sequences that lie one behind the other: function(state, *tensors) for each. States are [N, ...]."""
-    if tensors[0].shape[0] != 1:
-        _refuse(name, "cu_seqlens", "tensors of batch 1 with it", tensors[0].shape[0])
-    ends = cu_seqlens.tolist()
-    length = tensors[0].shape[1]
-    if len(ends) < 2 or ends[0] != 0 or ends[-1] != length or sorted(ends) != ends:
-        _refuse(name, "cu_seqlens", f"ends that rise from 0 to {length}", ends)
-
-    def part(x: Any, i: int) -> Any:
-        return None if x is None else tuple(part(one, i) for one in x) if isinstance(x, tuple) else x[i : i + 1]
-
-    def check(x: Any) -> None:
-        for one in x if isinstance(x, tuple) else (x,):
-            if one is not None and one.shape[0] != len(ends) - 1:
-                _refuse(name, "initial_state", f"{len(ends) - 1} states, one per sequence", one.shape[0])
-
-    check(state)
-    found = [
-        function(part(state, i), *(x if x is None else x[:, begin:end] for x in tensors))
-        for i, (begin, end) in enumerate(zip(ends, ends[1:]))
-    ]
-
-    def join(parts: list[Any], dim: int) -> Any:
-        if parts[0] is None:
-            return None
-        if isinstance(parts[0], tuple):
-            return tuple(join([one[j] for one in parts], dim) for j in range(len(parts[0])))
-        return torch.cat(parts, dim)
-
-    return join([one[0] for one in found], 1), join([one[1] for one in found], 0)
+    return _state(name, s, k, v, count), z.float().squeeze(1)
 
 
 def _linear(
@@ -101,16 +72,7 @@ def _linear(
     normalize: bool, reverse: bool, cu_seqlens: Any, decay: str | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     _check(name, q, k, v, scale)
-    if cu_seqlens is not None:
-        per_token = decay == "token"
-
-        def one(state: Any, q: Any, k: Any, v: Any, part: Any) -> Any:
-            gate = part if per_token else g
-            return _linear(name, q, k, v, gate, scale, state, output_final_state, normalize, reverse, None, decay)
-
-        tensors = [q, k, v, g if per_token else None]
-        found: tuple[Any, Any] = _one_by_one(name, one, cu_seqlens, tensors, initial_state)
-        return found
+    count = q.shape[0] if cu_seqlens is None else check_offsets(name, cu_seqlens, q)
     states = output_final_state or initial_state is not None or normalize
     if reverse and states:
         _refuse(name, "reverse", "False with states or a normalizer", True)
@@ -120,12 +82,17 @@ def _linear(
             _refuse(name, "g", "a tensor", type(g).__name__)
         inputs.append(g.float())
     if states:
-        inputs += _states(name, initial_state, k, v) if normalize else [_state(name, initial_state, k, v)]
+        inputs += (
+            _states(name, initial_state, k, v, count) if normalize else [_state(name, initial_state, k, v, count)]
+        )
+    if cu_seqlens is not None:
+        inputs.append(cu_seqlens.int())
     options = (
         ("scale", None if scale is None else float(scale)), ("normalize", bool(normalize)), ("states", bool(states)),
         ("decay", decay), ("mask", "anticausal" if reverse else "causal"),
     )  # fmt: skip
-    results = call(handle_of("inner_products", options), inputs, 1 + (1 + normalize) * states)
+    handle = handle_of("inner_products", options, cu_seqlens is not None)
+    results = call(handle, inputs, 1 + (1 + normalize) * states)
     final = results[1] if output_final_state else None
     if normalize:
         return results[0], (final, results[2].unsqueeze(1))

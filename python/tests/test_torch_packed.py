@@ -1,0 +1,121 @@
+"""Sequences one behind the other (`cu_seqlens`): what a call of each gives."""
+
+import pytest
+from test_torch_layers import LAYERS
+
+import polyattn
+from polyattn import library
+
+torch = pytest.importorskip("torch")
+import polyattn.torch as pt  # noqa: E402
+
+# An empty sequence, one token, more than a block.
+ENDS = [0, 5, 5, 6, 110]
+
+
+def packed_and_parts(layer, x, **named):
+    packed = layer(x, cu_seqlens=torch.tensor(ENDS), **named)
+    return packed, torch.cat([layer(x[:, a:b], **named) for a, b in zip(ENDS, ENDS[1:])], 1)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@torch.no_grad()
+def test_layers(name, rng):
+    layer = LAYERS[name](kv_heads=2)
+    x = torch.from_numpy(rng.standard_normal((1, ENDS[-1], 48)).astype("f4"))
+    found, wanted = packed_and_parts(layer, x)
+    assert (found - wanted).norm() <= 1e-6 * wanted.norm()
+
+
+@pytest.mark.parametrize("name", ["Linear", "LLoPS", "Based", "Hedgehog"])
+def test_gradients(name, rng):
+    """Those of all parameters: by one kernel, or one sequence after the other where it has weights of its own."""
+    layer = LAYERS[name](kv_heads=2)
+    x = torch.from_numpy(rng.standard_normal((1, ENDS[-1], 48)).astype("f4"))
+    found, wanted = packed_and_parts(layer, x)
+    parameters = list(layer.parameters())
+    factors = torch.randn_like(found)
+    gradients = [torch.autograd.grad(o, parameters, factors) for o in (found, wanted)]
+    for one, exact in zip(*gradients):
+        assert (one - exact).norm() <= 1e-4 * exact.norm()
+
+
+@torch.no_grad()
+def test_positions_are_those_of_each_sequence(rng):
+    layer = pt.nn.RetNet(48, 6, first_position=True)
+    x = torch.from_numpy(rng.standard_normal((1, ENDS[-1], 48)).astype("f4"))
+    first = torch.tensor([3, 9, 0, 1000])
+    found = layer(x, first, torch.tensor(ENDS, dtype=torch.int32))
+    parts = [layer(x[:, a:b], first[i]) for i, (a, b) in enumerate(zip(ENDS, ENDS[1:]))]
+    assert torch.allclose(found, torch.cat(parts, 1), atol=1e-6)
+
+
+def test_states_and_their_gradients_are_those_of_each_sequence(rng):
+    attention = pt.load(library.linear(d=16, states=True))
+    q, k, v, s, z = (
+        torch.from_numpy(rng.standard_normal(shape).astype("f4")).abs().requires_grad_()
+        for shape in (*[(1, ENDS[-1], 2, 16)] * 3, (4, 2, 16, 16), (4, 2, 16))
+    )
+    found = attention(q, k, v, s, z, cu_seqlens=torch.tensor(ENDS))
+    parts = [
+        attention(q[:, a:b], k[:, a:b], v[:, a:b], s[i : i + 1], z[i : i + 1])
+        for i, (a, b) in enumerate(zip(ENDS, ENDS[1:]))
+    ]
+    wanted = [torch.cat(one, dim) for one, dim in zip(zip(*parts), (1, 0, 0))]
+    factors = [torch.randn_like(one) for one in found]
+    gradients = [torch.autograd.grad(x, (q, k, v, s, z), factors) for x in (found, wanted)]
+    for one, exact in (*zip(found, wanted), *zip(*gradients)):
+        assert (one - exact).norm() <= 1e-6 * exact.norm()
+
+
+def test_it_is_one_call(rng, monkeypatch):
+    """Not one of each sequence, whose graph would have as many as there are."""
+    attention = pt.load(library.linear(d=16))
+    step = torch.compile(lambda q, k, v, ends: attention(q, k, v, cu_seqlens=ends), fullgraph=True)
+    for ends in (ENDS, [0, 40], [0, 1, 2, 30, 31]):
+        q, k, v = (torch.from_numpy(rng.standard_normal((1, ends[-1], 2, 16)).astype("f4")) for _ in range(3))
+        inputs = [x.requires_grad_() for x in (q, k, v)]
+        ends = torch.tensor(ends)
+        found, wanted = step(*inputs, ends), attention(*inputs, cu_seqlens=ends)
+        assert torch.equal(found, wanted)
+        factors = torch.randn_like(found)
+        assert all(map(torch.equal, *(torch.autograd.grad(o, inputs, factors) for o in (found, wanted))))
+    handle, ends = attention._packed, torch.tensor(ENDS, dtype=torch.int32)
+    inputs = [torch.randn(1, ENDS[-1], 2, 16) for _ in range(3)]
+    torch.library.opcheck(torch.ops.polyattn.forward.default, (handle, [*inputs, ends]))
+    inputs = [x.requires_grad_() for x in inputs]
+    torch.library.opcheck(torch.ops.polyattn.training.default, (handle, 7, [*inputs, ends]))
+
+
+def test_a_spec_that_has_an_argument_of_that_name():
+    """It is packed already, and takes it as its own."""
+    text = str(library.linear(d=8)).replace(") -> (", ", %cu_seqlens: tensor<?xi32>) -> (", 1)
+    attention = pt.load(text.replace(") {\n", ") packed %cu_seqlens {\n", 1))
+    q, k, v = torch.randn(3, 1, 20, 2, 8)
+    ends = torch.tensor([0, 7, 20], dtype=torch.int32)
+    expected = pt.load(library.linear(d=8))(q, k, v, cu_seqlens=ends)
+    assert torch.equal(attention(q, k, v, ends), expected)
+    assert torch.equal(attention(q, k, v, cu_seqlens=ends), expected)
+
+
+@pytest.mark.parametrize(
+    "ends, batch, words",
+    [
+        ([0, 45], 2, "expected tensors of batch 1 with it, got 2"),
+        ([0, 9], 1, "'cu_seqlens'.*45"),
+        ([1, 45], 1, "'cu_seqlens'"),
+        ([0, 30, 20, 45], 1, "'cu_seqlens'"),
+        ([0, 2**31 + 45], 1, "'cu_seqlens'"),
+        ([0], 1, "expected at least two numbers, got 1"),
+        ([[0, 45]], 1, r"expected a tensor of N \+ 1 whole numbers, got torch.int64 \(1, 2\)"),
+        ([0.0, 45.0], 1, "whole numbers, got torch.float32"),
+    ],
+)
+def test_wrong_ends(ends, batch, words):
+    attention, packed_by_layer = pt.load(library.linear(d=8)), pt.nn.LLoPS(16, 2, m=8)
+    q = torch.randn(batch, 45, 2, 8)
+    for requires in (False, True):
+        with pytest.raises(polyattn.CallError, match=words):
+            attention(q.requires_grad_(requires), q, q, cu_seqlens=torch.tensor(ends))
+    with pytest.raises(polyattn.CallError, match=words):
+        packed_by_layer(torch.randn(batch, 45, 16), cu_seqlens=torch.tensor(ends))
