@@ -26,10 +26,24 @@
 
 namespace polyattn::warp {
 
-/// Says how many CTAs the clusters of a kernel have.
+/// Attributes of kernels and of their parameters; the dialect's description says what they mean.
 constexpr llvm::StringLiteral kClusterAttrName = "warp.cluster";
+constexpr llvm::StringLiteral kThreadsAttrName = "warp.threads";
+constexpr llvm::StringLiteral kSharedBytesAttrName = "warp.shared_bytes";
+constexpr llvm::StringLiteral kWorkspaceBytesAttrName = "warp.workspace_bytes";
+constexpr llvm::StringLiteral kRegistersAttrName = "warp.registers";
+constexpr llvm::StringLiteral kProgramsAttrName = "warp.programs";
+constexpr llvm::StringLiteral kMemoryAttrName = "warp.memory";
+constexpr llvm::StringLiteral kPointerAttrName = "warp.pointer";
+constexpr llvm::StringLiteral kSizeAttrName = "warp.size";
+constexpr llvm::StringLiteral kStrideAttrName = "warp.stride";
+constexpr llvm::StringLiteral kWorkspaceAttrName = "warp.workspace";
+constexpr llvm::StringLiteral kProfileAttrName = "warp.profile";
 /// Says how many iterations of a loop are computed at once.
 constexpr llvm::StringLiteral kUnrollAttrName = "warp.unroll";
+
+/// Whether a kernel may have this attribute of the dialect, and with this value.
+mlir::LogicalResult verifyKernelAttribute(mlir::Operation *op, mlir::NamedAttribute attribute);
 
 /// The CTAs of a kernel's clusters: 1 where it has none.
 int64_t getClusterSize(mlir::gpu::GPUFuncOp kernel);

@@ -50,11 +50,10 @@ def Warp_Dialect : Dialect {
     `warp.cluster = N`, N of them) for each program. How many there are says the module's `tile.entry`,
     whose stages name the kernels; of a kernel that none of them names `warp.programs = [[i, d], ...]`
     does, sizes whose product is their number.
-    `warp.memory = [[what, type, memory], ...]` is for people: where states, their copies, weights,
-    blocks that are copied ahead and what loops carry lie, `registers`, `shared`, `double buffer` in
-    that, `shared by turns` for a weight that each iteration of a loop copies there, `workspace` or, for what is
-    read where it is used, `tensor`. So is `warp.registers`, an estimate of
-    the registers of a thread that are in use at one time.
+    `warp.memory = [#warp.resident<...>, ...]` is for people: where states, their copies, weights,
+    blocks that are copied ahead and what loops carry lie. So is `warp.registers`, an estimate of
+    the registers of a thread that are in use at one time. The verifier knows no other attributes of
+    a kernel or its parameters that begin with `warp.`, and refuses values that are not as said here.
 
     **Loops.** A thread computes loops iteration by iteration, and no tool behind this dialect changes that,
     but for loops with `warp.unroll = N`: N of their iterations are computed at once, with all that
@@ -62,6 +61,7 @@ def Warp_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect"];
 }
@@ -84,6 +84,29 @@ def Warp_ShuffleMode : Warp_Enum<"ShuffleMode", "which lane a value comes from",
   I32EnumAttrCase<"Up", 2, "up">]>;
 def Warp_ShuffleModeAttr : EnumAttr<Warp_Dialect, Warp_ShuffleMode, "shuffle_mode"> {
   let assemblyFormat = "`<` $value `>`";
+}
+
+def Warp_MemoryKind : Warp_Enum<"MemoryKind", "where a kernel keeps a tile", [
+  I32EnumAttrCase<"Registers", 0, "registers">, I32EnumAttrCase<"Shared", 1, "shared">,
+  I32EnumAttrCase<"DoubleBuffer", 2, "double_buffer">,
+  I32EnumAttrCase<"SharedByTurns", 3, "shared_by_turns">,
+  I32EnumAttrCase<"Workspace", 4, "workspace">, I32EnumAttrCase<"Tensor", 5, "tensor">]>;
+
+def Warp_ResidentAttr : AttrDef<Warp_Dialect, "Resident"> {
+  let mnemonic = "resident";
+  let summary = "a tile that a kernel keeps, and where";
+  let description = [{
+    In `registers`, in `shared` memory, in a `double_buffer` there, of which one half is computed with
+    while the other is filled, `shared_by_turns` as a weight that each iteration of a loop copies there, in the
+    `workspace`, or nowhere: it is read from its `tensor` anew.
+
+    ```
+    #warp.resident<"state" : vector<64x64xf32> in shared>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"what it is, for people">:$what,
+                        "::mlir::VectorType":$type, EnumParameter<Warp_MemoryKind>:$memory);
+  let assemblyFormat = "`<` $what `:` $type `in` $memory `>`";
 }
 
 #endif // WARP_BASE

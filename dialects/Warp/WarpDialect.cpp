@@ -43,15 +43,7 @@ static LogicalResult verifyUnrolling(Operation *op, Attribute iterations) {
 LogicalResult WarpDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() == kUnrollAttrName)
     return verifyUnrolling(op, attribute.getValue());
-  if (attribute.getName() != kClusterAttrName)
-    return success();
-  if (!isa<gpu::GPUFuncOp>(op))
-    return op->emitOpError("has '") << kClusterAttrName << "', which is for kernels";
-  auto size = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (!size || !size.getType().isInteger(64) || !llvm::is_contained({2, 4, 8}, size.getInt()))
-    return op->emitOpError("expected '")
-           << kClusterAttrName << "' of 2, 4 or 8 : i64, got " << attribute.getValue();
-  return success();
+  return verifyKernelAttribute(op, attribute);
 }
 
 void WarpDialect::initialize() {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
+#include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "polyattn/Driver/Explain.h"
@@ -13,25 +14,33 @@
 
 using namespace polyattn;
 
-/// The attribute that tile-to-warp leaves: [[what, type, memory], ...].
+static llvm::StringRef describe(warp::MemoryKind memory) {
+  switch (memory) {
+  case warp::MemoryKind::Registers:
+    return "registers";
+  case warp::MemoryKind::Shared:
+    return "shared memory";
+  case warp::MemoryKind::DoubleBuffer:
+    return "double-buffered shared memory";
+  case warp::MemoryKind::SharedByTurns:
+    return "shared memory, anew for each block of positions";
+  case warp::MemoryKind::Workspace:
+    return "workspace";
+  case warp::MemoryKind::Tensor:
+    return "read from the tensor where it is used";
+  }
+  llvm_unreachable("not a kind of memory");
+}
+
+/// What tile-to-warp says of the kernel's tiles.
 static void explainMemory(llvm::raw_ostream &stream, mlir::gpu::GPUFuncOp kernel) {
-  auto entries = kernel->getAttrOfType<mlir::ArrayAttr>("warp.memory");
+  auto entries = kernel->getAttrOfType<mlir::ArrayAttr>(warp::kMemoryAttrName);
   if (!entries)
     return;
-  for (auto entry : entries.getAsRange<mlir::ArrayAttr>()) {
-    auto what = mlir::cast<mlir::StringAttr>(entry[0]).getValue();
-    auto type = mlir::cast<mlir::VectorType>(mlir::cast<mlir::TypeAttr>(entry[1]).getValue());
-    auto place = mlir::cast<mlir::StringAttr>(entry[2]).getValue();
-    stream << "    " << what << ", ";
-    llvm::interleave(type.getShape(), stream, " x ");
-    stream << " " << type.getElementType() << ": "
-           << (place == "shared"            ? "shared memory"
-               : place == "double buffer"   ? "double-buffered shared memory"
-               : place == "shared by turns" ? "shared memory, anew for each block of positions"
-               : place == "workspace"       ? "workspace"
-               : place == "tensor"          ? "read from the tensor where it is used"
-                                            : "registers")
-           << "\n";
+  for (auto tile : entries.getAsRange<warp::ResidentAttr>()) {
+    stream << "    " << tile.getWhat() << ", ";
+    llvm::interleave(tile.getType().getShape(), stream, " x ");
+    stream << " " << tile.getType().getElementType() << ": " << describe(tile.getMemory()) << "\n";
   }
 }
 

@@ -53,19 +53,6 @@ static gpu::GPUFuncOp findKernel(ModuleOp module, StringRef name) {
   return {};
 }
 
-static Error checkLaunch(const LaunchDescription &launch) {
-  auto error = [&](const Twine &text) {
-    return llvm::createStringError("kernel @" + Twine(launch.function) + ": " + text);
-  };
-  if (launch.threads <= 0 || launch.threads % emulator::kWarpSize != 0 ||
-      launch.threads > emulator::kMaxThreads)
-    return error("warp.threads: expected a multiple of 32 up to 1024, got " +
-                 Twine(launch.threads));
-  if (launch.sharedBytes < 0 || launch.sharedBytes > INT32_MAX || launch.workspaceBytes < 0)
-    return error("sizes of memory cannot be negative");
-  return Error::success();
-}
-
 /// Machine code of a module in the LLVM dialect. As fast to compile as can be: the time of a run
 /// goes to the emulator.
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> generateObject(ModuleOp module) {
@@ -103,8 +90,6 @@ Expected<std::unique_ptr<EmulatedKernel>> EmulatedKernel::compile(ModuleOp modul
   Expected<LaunchDescription> launch = describeLaunch(kernel);
   if (!launch)
     return launch.takeError();
-  if (Error error = checkLaunch(*launch))
-    return std::move(error);
 
   OwningOpRef<ModuleOp> lowered = module.clone();
   lowered->walk([&](gpu::GPUFuncOp other) {

@@ -171,3 +171,145 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{a kernel has no attribute 'warp.shared_byte'; did you mean 'warp.shared_bytes'?}}
+  gpu.func @f() kernel attributes {warp.shared_byte = 2 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.threads' to be a multiple of 32 up to 1024 : i64, got 48 : i64}}
+  gpu.func @f() kernel attributes {warp.threads = 48 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.threads' to be a multiple of 32 up to 1024 : i64, got 32 : i32}}
+  gpu.func @f() kernel attributes {warp.threads = 32 : i32} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.shared_bytes' of 0 to 2^31 - 1 : i64, got 2147483648 : i64}}
+  gpu.func @f() kernel attributes {warp.shared_bytes = 2147483648 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.workspace_bytes' of at least 0 : i64, got -1 : i64}}
+  gpu.func @f() kernel attributes {warp.workspace_bytes = -1 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.registers' of 0 to 2^31 - 1 : i64, got "many"}}
+  gpu.func @f() kernel attributes {warp.registers = "many"} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.programs' to be at most 6 sizes, a number or [tensor, dimension] each, got ["x"]}}
+  gpu.func @f() kernel attributes {warp.programs = ["x"]} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.programs' to be at most 6 sizes, a number or [tensor, dimension] each, got 3 : i64}}
+  gpu.func @f() kernel attributes {warp.programs = 3 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.programs' to be at most 6 sizes, a number or [tensor, dimension] each, got [1, 1, 1, 1, 1, 1, 1]}}
+  gpu.func @f() kernel attributes {warp.programs = [1, 1, 1, 1, 1, 1, 1]} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.memory' to be a list of #warp.resident, got ["state", vector<16x16xf32>, "shared"]}}
+  gpu.func @f() kernel attributes {warp.memory = ["state", vector<16x16xf32>, "shared"]} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{has 'warp.threads', which is for kernels}}
+  func.func private @f() attributes {warp.threads = 32 : i64}
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{a parameter has no attribute 'warp.pointers'; did you mean 'warp.pointer'?}}
+  gpu.func @f(%p: !llvm.ptr<1> {warp.pointers = 0 : i64}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.size' to be [tensor, dimension], got [0, 1, 2]}}
+  gpu.func @f(%s: i64 {warp.size = [0, 1, 2]}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected 'warp.workspace' without a value, got 3 : i64}}
+  gpu.func @f(%p: !llvm.ptr<1> {warp.workspace = 3 : i64}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected the parameter with 'warp.pointer' to be of type !llvm.ptr<1>, got '!llvm.ptr'}}
+  gpu.func @f(%p: !llvm.ptr {warp.pointer = 0 : i64}) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected the parameter with 'warp.stride' to be of type i64, got 'i32'}}
+  gpu.func @f(%s: i32 {warp.stride = [0, 1]}) kernel {
+    gpu.return
+  }
+}

@@ -16,13 +16,13 @@ using namespace polyattn::tile;
 // Each form of a schedule and each loop in it carries its own tiles; those alike are named once.
 ArrayAttr KernelLowering::describeMemory() {
   llvm::SmallSetVector<Attribute, 8> entries;
-  auto add = [&](StringRef what, auto type, Type element, StringRef place) {
+  using warp::MemoryKind;
+  auto add = [&](StringRef what, auto type, Type element, MemoryKind memory) {
     auto matrix = VectorType::get({type.getRows(), type.getColumns()}, element);
-    entries.insert(
-        e.getArrayAttr({e.getStringAttr(what), TypeAttr::get(matrix), e.getStringAttr(place)}));
+    entries.insert(warp::ResidentAttr::get(e.getContext(), what, matrix, memory));
   };
   auto memoryNameOf = [&](const TileMemory &storage) {
-    return storage.space == Space::Shared ? "shared" : "workspace";
+    return storage.space == Space::Shared ? MemoryKind::Shared : MemoryKind::Workspace;
   };
   kernel.walk([&](BufferOp buffer) {
     BufferType type = buffer.getResult().getType();
@@ -44,7 +44,7 @@ ArrayAttr KernelLowering::describeMemory() {
     StringRef name = nameOf(load);
     bool kept = residency.of(weight) == Residency::Memory;
     add(("weight " + name).str(), load.getResult().getType(), residency.elementType(weight),
-        kept ? memoryNameOf(storages.lookup(weight)) : "tensor");
+        kept ? memoryNameOf(storages.lookup(weight)) : MemoryKind::Tensor);
   }
   kernel.walk([&](LoadOp load) {
     Value weight = load.getResult();
@@ -52,18 +52,18 @@ ArrayAttr KernelLowering::describeMemory() {
         cast<MemRefType>(load.getMemref().getType()).hasStaticShape() &&
         storages.lookup(weight).space == Space::Shared)
       add(("weight " + nameOf(load)).str(), load.getResult().getType(),
-          residency.elementType(weight), "shared by turns");
+          residency.elementType(weight), MemoryKind::SharedByTurns);
   });
   kernel.walk([&](LoadOp load) {
     if (pipelined.contains(load.getResult()))
       add(("block of " + nameOf(load)).str(), load.getResult().getType(),
-          residency.elementType(load.getResult()), "double buffer");
+          residency.elementType(load.getResult()), MemoryKind::DoubleBuffer);
   });
   kernel.walk([&](scf::ForOp loop) {
     for (Value argument : loop.getRegionIterArgs()) {
       TileType type = tileType(argument);
       if (type && residency.of(argument) == Residency::Registers)
-        add("carried by a loop", type, e.getF32Type(), "registers");
+        add("carried by a loop", type, e.getF32Type(), MemoryKind::Registers);
       else if (type && !isVector(argument))
         add("carried by a loop", type, residency.elementType(argument),
             memoryNameOf(storages.lookup(argument)));

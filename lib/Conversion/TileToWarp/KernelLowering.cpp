@@ -36,11 +36,11 @@ LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
     function->setAttr(name, e.getI64IntegerAttr(value));
   };
   if (kernel.getCluster())
-    note("warp.cluster", kernel.getClusterSize());
-  note("warp.threads", GPUDescription::warpSize * options.warps);
-  note("warp.shared_bytes", shared.bytes());
-  note("warp.workspace_bytes", workspace.bytes());
-  function->setAttr("warp.memory", describeMemory());
+    note(warp::kClusterAttrName, kernel.getClusterSize());
+  note(warp::kThreadsAttrName, GPUDescription::warpSize * options.warps);
+  note(warp::kSharedBytesAttrName, shared.bytes());
+  note(warp::kWorkspaceBytesAttrName, workspace.bytes());
+  function->setAttr(warp::kMemoryAttrName, describeMemory());
   return success();
 }
 
@@ -57,15 +57,15 @@ void KernelLowering::createFunction(gpu::GPUModuleOp module) {
   };
   for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
-    parameter(pointer, "warp.pointer", e.getI64IntegerAttr(i));
+    parameter(pointer, warp::kPointerAttrName, e.getI64IntegerAttr(i));
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (type.isDynamicDim(d))
-        parameter(e.getI64Type(), "warp.size", reference(i, d));
+        parameter(e.getI64Type(), warp::kSizeAttrName, reference(i, d));
     for (int64_t d = 0; d + 1 < type.getRank(); ++d)
-      parameter(e.getI64Type(), "warp.stride", reference(i, d));
+      parameter(e.getI64Type(), warp::kStrideAttrName, reference(i, d));
   }
-  parameter(pointer, "warp.workspace", e.getUnitAttr());
-  parameter(pointer, "warp.profile", e.getUnitAttr());
+  parameter(pointer, warp::kWorkspaceAttrName, e.getUnitAttr());
+  parameter(pointer, warp::kProfileAttrName, e.getUnitAttr());
 
   e.setInsertionPointToEnd(module.getBody());
   auto function = gpu::GPUFuncOp::create(e, kernel.getSymName(), e.getFunctionType(types, {}),
@@ -171,7 +171,7 @@ void KernelLowering::describePrograms() {
       sizes.push_back(e.getI64IntegerAttr(axis.getPlus()));
     else if (axis.isDimension())
       sizes.push_back(e.getI64ArrayAttr({axis.getTensor(), axis.getDimension()}));
-  e.getInsertionBlock()->getParentOp()->setAttr("warp.programs", e.getArrayAttr(sizes));
+  e.getInsertionBlock()->getParentOp()->setAttr(warp::kProgramsAttrName, e.getArrayAttr(sizes));
 }
 
 //===----------------------------------------------------------------------===//

@@ -76,7 +76,7 @@ struct UnrollLoopsPass : polyattn::impl::UnrollLoopsBase<UnrollLoopsPass> {
     getOperation().walk([&](gpu::GPUFuncOp kernel) {
       RegisterPressure pressure(kernel);
       Builder builder(kernel.getContext());
-      kernel->setAttr("warp.registers", builder.getI64IntegerAttr(pressure.most()));
+      kernel->setAttr(warp::kRegistersAttrName, builder.getI64IntegerAttr(pressure.most()));
       kernel.walk([&](scf::ForOp loop) {
         if (int64_t count = iterationsAtOnce(loop, pressure, registers); count > 1)
           loop->setAttr(warp::kUnrollAttrName, builder.getI64IntegerAttr(count));

@@ -40,7 +40,7 @@ struct Kernel : ConvertOpToLLVMPattern<gpu::GPUFuncOp> {
       return rewriter.notifyMatchFailure(op, "a parameter of a type that LLVM does not have");
     auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getName(), type);
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
-    int32_t threads = op->getAttrOfType<IntegerAttr>("warp.threads").getInt();
+    int32_t threads = op->getAttrOfType<IntegerAttr>(warp::kThreadsAttrName).getInt();
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({threads, 1, 1}));
     if (int64_t blocks = blocksWanted(op, threads))
@@ -61,7 +61,7 @@ private:
   /// ptxas would rather spill than not reach a round number of them, also where shared memory does
   /// not fit so many: all of the registers that threads could use are theirs.
   int64_t blocksWanted(gpu::GPUFuncOp op, int64_t threads) const {
-    auto shared = op->getAttrOfType<IntegerAttr>("warp.shared_bytes");
+    auto shared = op->getAttrOfType<IntegerAttr>(warp::kSharedBytesAttrName);
     if (!shared)
       return 0;
     return GPUDescription::blocksPerSM(threads, shared.getInt(), sharedBytesPerSM);
@@ -110,11 +110,8 @@ private:
   LogicalResult check(gpu::GPUFuncOp function) const {
     if (!function.isKernel() || function.getNumResults())
       return function.emitOpError("expected a kernel without results");
-    constexpr int64_t lanes = GPUDescription::warpSize, most = GPUDescription::maxThreadsPerBlock;
-    auto threads = function->getAttrOfType<IntegerAttr>("warp.threads");
-    if (!threads || threads.getInt() < lanes || threads.getInt() > most || threads.getInt() % lanes)
-      return function.emitOpError("expected 'warp.threads', a multiple of ")
-             << lanes << " that is at most " << most;
+    if (!function->hasAttr(warp::kThreadsAttrName))
+      return function.emitOpError("expected '") << warp::kThreadsAttrName << "'";
     if (int64_t cluster = warp::getClusterSize(function); cluster > maxBlocksPerCluster)
       return function.emitOpError("wants clusters of ")
              << cluster << " CTAs, and chips below sm_90 have none";

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Target/Launch.h"
+#include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "polyattn/Launch/FromModule.h"
 
@@ -17,66 +18,50 @@ static llvm::Error missing(gpu::GPUFuncOp function, const llvm::Twine &what) {
 }
 
 /// [tensor, dimension].
-static std::optional<LaunchExtent> readReference(Attribute attribute) {
-  auto array = dyn_cast_if_present<ArrayAttr>(attribute);
-  if (!array || array.size() != 2 || !llvm::all_of(array, llvm::IsaPred<IntegerAttr>))
-    return std::nullopt;
-  return LaunchExtent::dimensionOf(cast<IntegerAttr>(array[0]).getInt(),
-                                   cast<IntegerAttr>(array[1]).getInt());
+static LaunchExtent readReference(ArrayAttr pair) {
+  return LaunchExtent::dimensionOf(cast<IntegerAttr>(pair[0]).getInt(),
+                                   cast<IntegerAttr>(pair[1]).getInt());
 }
 
 /// Programs of a kernel that no entry launches: n or [tensor, dimension] each.
-static llvm::Error readPrograms(gpu::GPUFuncOp function, LaunchDescription &launch) {
-  Attribute attribute = function->getAttr("warp.programs");
-  if (!attribute)
-    return llvm::Error::success();
-  auto array = dyn_cast<ArrayAttr>(attribute);
-  if (!array || array.size() > POLYATTN_RT_MAX_FACTORS)
-    return missing(function, "warp.programs is not a list of sizes");
-  launch.programs.emplace();
-  for (Attribute element : array) {
-    auto number = dyn_cast<IntegerAttr>(element);
-    std::optional<LaunchExtent> size =
-        number ? LaunchExtent::number(number.getInt()) : readReference(element);
-    if (!size)
-      return missing(function, "warp.programs is not a list of sizes");
-    launch.programs->push_back(*size);
+static std::optional<std::vector<LaunchExtent>> readPrograms(gpu::GPUFuncOp function) {
+  auto sizes = function->getAttrOfType<ArrayAttr>(warp::kProgramsAttrName);
+  if (!sizes)
+    return std::nullopt;
+  std::vector<LaunchExtent> programs;
+  for (Attribute size : sizes) {
+    auto number = dyn_cast<IntegerAttr>(size);
+    programs.push_back(number ? LaunchExtent::number(number.getInt())
+                              : readReference(cast<ArrayAttr>(size)));
   }
-  return llvm::Error::success();
-}
-
-/// The CTAs of a cluster, where there are clusters.
-static llvm::Error readCluster(gpu::GPUFuncOp function, LaunchDescription &launch) {
-  Attribute attribute = function->getAttr("warp.cluster");
-  if (!attribute)
-    return llvm::Error::success();
-  auto size = dyn_cast<IntegerAttr>(attribute);
-  if (!size || !llvm::is_contained({2, 4, 8}, size.getInt()))
-    return missing(function, "warp.cluster is not 2, 4 or 8");
-  launch.cluster = size.getInt();
-  return llvm::Error::success();
+  return programs;
 }
 
 static std::optional<LaunchParameter> readParameter(gpu::GPUFuncOp function, unsigned i) {
-  if (auto tensor = function.getArgAttrOfType<IntegerAttr>(i, "warp.pointer"))
+  if (auto tensor = function.getArgAttrOfType<IntegerAttr>(i, warp::kPointerAttrName))
     return LaunchParameter{LaunchParameter::Pointer, tensor.getInt(), 0};
-  if (auto size = readReference(function.getArgAttr(i, "warp.size")))
-    return LaunchParameter{LaunchParameter::Size, size->tensor, size->dimension};
-  if (auto stride = readReference(function.getArgAttr(i, "warp.stride")))
-    return LaunchParameter{LaunchParameter::Stride, stride->tensor, stride->dimension};
-  if (function.getArgAttr(i, "warp.workspace"))
+  using Kind = LaunchParameter::Kind;
+  for (auto [name, kind] : {std::pair<StringRef, Kind>{warp::kSizeAttrName, Kind::Size},
+                            {warp::kStrideAttrName, Kind::Stride}})
+    if (auto pair = function.getArgAttrOfType<ArrayAttr>(i, name)) {
+      LaunchExtent extent = readReference(pair);
+      return LaunchParameter{kind, extent.tensor, extent.dimension};
+    }
+  if (function.getArgAttr(i, warp::kWorkspaceAttrName))
     return LaunchParameter{LaunchParameter::Workspace};
-  if (function.getArgAttr(i, "warp.profile"))
+  if (function.getArgAttr(i, warp::kProfileAttrName))
     return LaunchParameter{LaunchParameter::Profile};
   return std::nullopt;
 }
 
+// The verifier has looked at each attribute that is there; what is not there is missing.
 llvm::Expected<LaunchDescription> polyattn::describeLaunch(gpu::GPUFuncOp function) {
   LaunchDescription launch;
   launch.function = function.getName().str();
-  std::pair<StringRef, int64_t *> numbers[] = {{"warp.threads", &launch.threads},
-                                               {"warp.shared_bytes", &launch.sharedBytes},
-                                               {"warp.workspace_bytes", &launch.workspaceBytes}};
+  std::pair<StringRef, int64_t *> numbers[] = {
+      {warp::kThreadsAttrName, &launch.threads},
+      {warp::kSharedBytesAttrName, &launch.sharedBytes},
+      {warp::kWorkspaceBytesAttrName, &launch.workspaceBytes}};
   for (auto [name, number] : numbers) {
     auto attribute = function->getAttrOfType<IntegerAttr>(name);
     if (!attribute)
@@ -89,10 +74,8 @@ llvm::Expected<LaunchDescription> polyattn::describeLaunch(gpu::GPUFuncOp functi
       return missing(function, "nothing says what parameter " + llvm::Twine(i) + " is");
     launch.parameters.push_back(*parameter);
   }
-  if (llvm::Error error = readPrograms(function, launch))
-    return std::move(error);
-  if (llvm::Error error = readCluster(function, launch))
-    return std::move(error);
+  launch.programs = readPrograms(function);
+  launch.cluster = warp::getClusterSize(function);
   return launch;
 }
 

@@ -8,7 +8,7 @@
 // stage of their iteration. Nothing else waits.
 
 // CHECK-LABEL: gpu.func @stages
-// CHECK-SAME: ["block of k", vector<16x16xbf16>, "double buffer"], ["block of v", vector<16x16xbf16>, "double buffer"]
+// CHECK-SAME: #warp.resident<"block of k" : vector<16x16xbf16> in double_buffer>, #warp.resident<"block of v" : vector<16x16xbf16> in double_buffer>
 // CHECK: %[[ANY:.*]] = arith.cmpi sgt, %[[N:.*]], %c0 : index
 // CHECK: scf.if %[[ANY]]
 // CHECK: warp.copy_async
@@ -103,7 +103,7 @@ tile.kernel @not_ahead programs [dim(0, 0), dim(0, 2)] attributes {arg_names = [
 // Only the inner one of two loops.
 
 // CHECK-LABEL: gpu.func @nested
-// CHECK-SAME: warp.memory = {{\[\[}}"block of k", vector<16x32xbf16>, "double buffer"]]
+// CHECK-SAME: warp.memory = [#warp.resident<"block of k" : vector<16x32xbf16> in double_buffer>]
 tile.kernel @nested programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "k", "o"], num_inputs = 2} {
 ^bb0(%q: memref<?x?x?x16xbf16>, %k: memref<?x?x?x16xbf16>, %o: memref<?x?x?x32xbf16>):
   %batch = tile.program_id 0 : index

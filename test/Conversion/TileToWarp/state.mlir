@@ -8,7 +8,7 @@
 
 // CHECK: gpu.func @state(%{{.*}}: !llvm.ptr<1> {warp.pointer = 0 : i64}, %{{.*}}: i64 {warp.size = [0, 0]},
 // CHECK-SAME: %{{[a-z0-9]*}}: !llvm.ptr<1> {warp.workspace}, %{{.*}}: !llvm.ptr<1> {warp.profile}) kernel
-// CHECK-SAME: warp.memory = {{\[\[}}"state", vector<16x16xf32>, "shared"], ["state for products", vector<16x16xbf16>, "shared"]]
+// CHECK-SAME: warp.memory = [#warp.resident<"state" : vector<16x16xf32> in shared>, #warp.resident<"state for products" : vector<16x16xbf16> in shared>]
 // CHECK-SAME: warp.programs = {{\[\[}}0, 0], [0, 2]]
 // CHECK-SAME: warp.shared_bytes = {{[0-9]+}} : i64, warp.threads = 128 : i64, warp.workspace_bytes = 0 : i64
 // CHECK: warp.store_shared %{{.*}} : vector<4xf32>
@@ -34,7 +34,7 @@
 // CHECK: warp.store_global
 
 // Without shared memory everything lies in the workspace.
-// FULL: warp.memory = {{\[\[}}"state", vector<16x16xf32>, "workspace"]]
+// FULL: warp.memory = [#warp.resident<"state" : vector<16x16xf32> in workspace>]
 // FULL-SAME: warp.shared_bytes = 0 : i64
 // FULL-NOT: warp.store_shared
 // FULL-NOT: warp.ldmatrix

@@ -64,8 +64,8 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error @+1 {{expected 'warp.threads', a multiple of 32 that is at most 1024}}
-  gpu.func @f(%x: f32) kernel attributes {warp.threads = 48 : i64} {
+  // expected-error @+1 {{expected 'warp.threads'}}
+  gpu.func @f(%x: f32) kernel {
     gpu.return
   }
 }

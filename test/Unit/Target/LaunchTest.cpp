@@ -83,10 +83,6 @@ TEST_F(LaunchTest, NamesWhatIsMissing) {
             "kernel @f: nothing says what parameter 0 is");
   EXPECT_EQ(toString(describe("", "warp.threads = 32 : i64").takeError()),
             "kernel @f: no attribute warp.shared_bytes");
-  EXPECT_EQ(toString(describe("", numbers + ", warp.programs = [\"x\"]").takeError()),
-            "kernel @f: warp.programs is not a list of sizes");
-  EXPECT_EQ(toString(describe("", numbers + ", warp.programs = 3 : i64").takeError()),
-            "kernel @f: warp.programs is not a list of sizes");
 }
 
 /// Two kernels whose batches, heads and positions are those of tensor 0, and heads of the state
