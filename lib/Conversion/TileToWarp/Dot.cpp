@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "lib/Conversion/Analysis/ZeroPastEnd.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -17,7 +18,7 @@ KernelLowering::Product KernelLowering::productOf(Value lhs, Value rhs, Value bo
   Product product;
   product.lhs = lhs;
   product.rhs = rhs;
-  product.bound = bound;
+  product.bound = toI32(bound);
   product.lhsTransposed = lhsTransposed;
   TileType type = tileType(lhs);
   product.terms = lhsTransposed ? type.getRows() : type.getColumns();
@@ -26,10 +27,9 @@ KernelLowering::Product KernelLowering::productOf(Value lhs, Value rhs, Value bo
   auto isPadded = [&](Value value) { return computed.contains(value); };
   if (product.terms % 16 && product.terms > 1 && !bound && !isPadded(lhs) && !isPadded(rhs))
     product.bound = e.i32(product.terms);
-  // Rows past the end of a tensor read as zero.
-  auto load = rhs.getDefiningOp<LoadOp>();
-  product.rhsIsZeroPastBound = bound && load && load.getValid() && !load.getTransposed() &&
-                               int64_t(load.getRowDim()) != -1 && toI32(load.getValid()) == bound;
+  product.lhsIsZeroPastBound =
+      bound && isZeroPast(lhs, lhsTransposed ? Axis::Rows : Axis::Columns, bound);
+  product.rhsIsZeroPastBound = bound && isZeroPast(rhs, Axis::Rows, bound);
   return product;
 }
 
@@ -52,7 +52,8 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   const Product &first = products.front();
   int64_t step = residency.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
   auto masked = [&](const Product &product, bool isLhs, Value term, Fragments fragments) {
-    if (product.bound && (isLhs || !product.rhsIsZeroPastBound))
+    bool isZero = isLhs ? product.lhsIsZeroPastBound : product.rhsIsZeroPastBound;
+    if (product.bound && !isZero)
       maskTerms(fragments, isLhs, term, product.bound);
     return fragments;
   };
@@ -165,8 +166,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
 }
 
 KernelLowering::Product KernelLowering::productOf(DotOp dot) {
-  Value bound = toI32(dot.getBound());
-  Product product = productOf(dot.getLhs(), dot.getRhs(), bound, dot.getLhsTransposed());
+  Product product = productOf(dot.getLhs(), dot.getRhs(), dot.getBound(), dot.getLhsTransposed());
   product.lhsIsLower = dot.getLowerLhs();
   return product;
 }
@@ -257,8 +257,7 @@ void KernelLowering::lowerAccumulate(AccumulateOp op, ReduceOp fused) {
   TileMemory storage = storages[op.getBuffer()];
   int64_t rows = tileType(op.getLhs()).getRows(), columns = tileType(op.getRhs()).getColumns();
   Value row = toI32(op.getRow());
-  Value bound = toI32(op.getBound());
-  Product product = productOf(op.getLhs(), op.getRhs(), bound, /*lhsTransposed=*/false);
+  Product product = productOf(op.getLhs(), op.getRhs(), op.getBound(), /*lhsTransposed=*/false);
   beginPhase();
   std::optional<RowSums> rowSums;
   if (fused)

@@ -233,7 +233,7 @@ private:
     mlir::Value bound; // of the terms: i32, or null
     bool lhsTransposed;
     int64_t terms;
-    bool rhsIsZeroPastBound;
+    bool lhsIsZeroPastBound = false, rhsIsZeroPastBound = false;
     bool lhsIsLower = false; // row i sums its first i + 1 terms
   };
   Product productOf(mlir::Value lhs, mlir::Value rhs, mlir::Value bound, bool lhsTransposed);
