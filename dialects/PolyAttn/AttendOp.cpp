@@ -15,11 +15,11 @@ using namespace mlir;
 using namespace polyattn;
 
 /// query %q key %k value %v (local %lq, %lk)? (decay %g)? (initial %s)? (initial_normalizer %z)?
-///   (`causal` | `anticausal` | `full`) `normalize` `<...>` attr-dict `:` types
+///   (products %x)? (`causal` | `anticausal` | `full`) `normalize` `<...>` attr-dict `:` types
 ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   SmallVector<Type> types;
-  std::array<int32_t, 8> segments = {1, 1, 1, 0, 0, 0, 0, 0};
+  std::array<int32_t, 9> segments = {1, 1, 1, 0, 0, 0, 0, 0, 0};
   auto optional = [&](StringRef keyword, size_t segment, size_t count) -> ParseResult {
     if (failed(parser.parseOptionalKeyword(keyword)))
       return success();
@@ -35,7 +35,7 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseKeyword("key") || parser.parseOperand(operands.emplace_back()) ||
       parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()) ||
       optional("local", 3, 2) || optional("decay", 5, 1) || optional("initial", 6, 1) ||
-      optional("initial_normalizer", 7, 1))
+      optional("initial_normalizer", 7, 1) || optional("products", 8, 1))
     return failure();
   llvm::SMLoc maskLoc = parser.getCurrentLocation();
   StringRef maskWord;
@@ -57,7 +57,8 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
                       parser.getBuilder().getDenseI32ArrayAttr(segments));
   // Types that the assembly does not constrain are checked before anything is inferred from them.
   for (size_t i = 0; i < types.size(); ++i) {
-    bool feature = int64_t(i) < 3 + segments[3] + segments[4];
+    bool feature =
+        int64_t(i) < 3 + segments[3] + segments[4] || (segments[8] && i + 1 == types.size());
     if (feature ? !isa<FeatureType>(types[i]) : !isa<RankedTensorType>(types[i]))
       return parser.emitError(loc)
              << "operand " << i << " must be a " << (feature ? "feature vector" : "tensor")
@@ -76,6 +77,8 @@ void AttendOp::print(OpAsmPrinter &printer) {
     printer << " initial " << getInitialState();
   if (getInitialNormalizer())
     printer << " initial_normalizer " << getInitialNormalizer();
+  if (getProducts())
+    printer << " products " << getProducts();
   printer << " " << stringifyMask(getMask()) << " normalize ";
   getNormalizer().print(printer);
   printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName(),
@@ -112,6 +115,8 @@ LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   }
   if (op.getFactors())
     results.push_back(FeatureType::vector(context, 2));
+  if (op.getProducts())
+    results.push_back(FeatureType::vector(context, 1));
   return success();
 }
 
@@ -167,6 +172,24 @@ static LogicalResult verifyStates(AttendOp op) {
   return success();
 }
 
+static LogicalResult verifyProducts(AttendOp op) {
+  if (!op.getProducts())
+    return success();
+  int64_t width = op.getProducts().getType().getWidth();
+  if (width != op.getValue().getType().getWidth())
+    return op.emitOpError("C17: expected products with a vector as wide as the value, ")
+           << op.getValue().getType().getWidth() << ", got " << op.getProducts().getType();
+  bool divides = op.getNormalizer().hasDenominator() || op.getNormalizer().isMean();
+  if (divides || !op.isOrdered())
+    return op.emitOpError(
+        "C17: products need the mask causal or anticausal and `normalize <none>`");
+  for (Operation *user : op.getRowProducts().getUsers())
+    if (!isa<DecayGradientOp>(user))
+      return op.emitOpError("C17: products are for gradients of decays, but ")
+             << user->getName() << " uses them";
+  return success();
+}
+
 LogicalResult AttendOp::verify() {
   if (!hasOneOfEach(getProperties().operandSegmentSizes))
     return emitOpError(kOneOfEach);
@@ -200,7 +223,7 @@ LogicalResult AttendOp::verify() {
                        "the row's largest score has more than two");
   if (getOfKeys() && (divides || getInitialState() || getFinalState()))
     return emitOpError("C16: a sum over query heads has `normalize <none>` and no states");
-  if (failed(verifyDecay(*this, "C6", "C7")))
+  if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyProducts(*this)))
     return failure();
   return verifyStates(*this);
 }

@@ -248,7 +248,7 @@ bool AttentionOp::isDecayOrState(BlockArgument argument) {
     return hasShapeOfDecayOrState(dyn_cast<RankedTensorType>(argument.getType()));
   return llvm::all_of(argument.getUses(), [](OpOperand &use) {
     // Their operands that are tensors are nothing else.
-    return isa<AttendOp, AttendBackwardOp>(use.getOwner());
+    return isa<AttendOp, AttendBackwardOp, DecayGradientOp>(use.getOwner());
   });
 }
 
@@ -387,7 +387,8 @@ LogicalResult AttentionOp::verifyRegions() {
         return emitOpError("C3: a result is a weight, but no gradient of one: ") << type;
     } else if (value.getType() != type && !isColumnOf(tensor, value.getType())) {
       return emitOpError("C3: a result ") << type << " is given a " << value.getType();
-    } else if (!isa_and_nonnull<AttendOp, AttendBackwardOp>(value.getDefiningOp())) {
+    } else if (!isa_and_nonnull<AttendOp, AttendBackwardOp, DecayGradientOp>(
+                   value.getDefiningOp())) {
       return emitOpError("C3: a result is neither a vector nor a final state: ") << type;
     }
   }

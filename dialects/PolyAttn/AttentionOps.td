@@ -236,6 +236,12 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     So gradients of keys are said where the numbers of heads differ. The head of a decay is that of the
     pair, whatever its sides are called.
 
+    `products %x`, with a vector x of a row as wide as the value, asks for a last result, one number for
+    each row: the sum over its pairs but that with itself of the pair's weight times <value_j, x_i>. What
+    the initial state gives is part of it. Gradients of decays are made of these numbers, which their
+    own pairs, that never decay, would only hide. With `of_keys` there is one for each query head: they are
+    not summed up.
+
     C1: query and key have equal structures.
     C2: local vectors come as a pair of equal structures, with a block and without the full mask.
     C3: a block is positive.
@@ -259,6 +265,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C15: `factors` are asked for only where a row is divided by something, and not with
         `eps_mode = row_max`.
     C16: `of_keys` has `normalize <none>`, without a mean, and no states.
+    C17: `products` are with a vector as wide as the value; they need the mask causal or anticausal and
+        `normalize <none>`, without a mean, and only `decay_gradient` takes them.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -266,7 +274,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     PolyAttn_FeatureType:$query, PolyAttn_FeatureType:$key, PolyAttn_FeatureType:$value,
     Optional<PolyAttn_FeatureType>:$local_query, Optional<PolyAttn_FeatureType>:$local_key,
     Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
-    Optional<AnyRankedTensor>:$initial_normalizer,
+    Optional<AnyRankedTensor>:$initial_normalizer, Optional<PolyAttn_FeatureType>:$products,
     PolyAttn_MaskAttr:$mask, PolyAttn_NormalizerAttr:$normalizer,
     OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
@@ -286,10 +294,17 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
     ::llvm::SmallVector<int64_t, 2> initialStateSizes();
     /// The state and, with a normalizer, its part of it; none where they are not asked for.
-    ::mlir::ResultRange getFinalStates() { return getOthers().drop_back(getFactors() ? 1 : 0); }
+    ::mlir::ResultRange getFinalStates() {
+      return getOthers().drop_back((getFactors() ? 1 : 0) + (getProducts() ? 1 : 0));
+    }
     /// The result of `factors`, a vector of two numbers; null without.
     ::mlir::Value getRowFactors() {
-      return getFactors() ? ::mlir::Value(getOthers().back()) : ::mlir::Value();
+      return getFactors() ? ::mlir::Value(getOthers().drop_back(getProducts() ? 1 : 0).back())
+                          : ::mlir::Value();
+    }
+    /// The result of `products`, a vector of one number; null without.
+    ::mlir::Value getRowProducts() {
+      return getProducts() ? ::mlir::Value(getOthers().back()) : ::mlir::Value();
     }
     /// Whether a query sees the keys on its own side only.
     bool isOrdered() { return getMask() != Mask::Full; }
@@ -397,6 +412,59 @@ def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs,
                        Variadic<PolyAttn_FeatureType>:$gradients);
   let results = (outs PolyAttn_WeightType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "the gradient of a decay's logarithm, a running sum over positions";
+  let description = [{
+    The gate of position t decays what the pairs of a query i >= t and a key j < t give, and nothing
+    else. With their weights c_ij and the gradients dc_ij of these,
+
+        d(log g_t) = sum of c_ij dc_ij over all j < t <= i
+
+    Going from t to t + 1, the pairs of key t come in and those of query t leave: with the sums k_j over
+    the queries after a key (`keys`) and q_i over the keys before a query (`queries`), both of them
+    `products` of attends,
+
+        d(log g_0) = <S, dS>        d(log g_{t+1}) = d(log g_t) + k_t - q_t
+
+    An initial state S (`states`) is a key before all positions, and dS its gradient (`state_gradients`). Where
+    there are more query heads than the decay has, the gradient is the sum over those that share a gate,
+    as `grouping` says; that of one decay for all positions is the sum over positions and batch. A gate that lets nothing pass
+    has the gradient 0. Only `return` takes it.
+
+    C1: there are `keys` and `queries`, and they are products of attends: those of queries have the mask causal,
+        those of keys the mask anticausal.
+    C2: there are as many gradients of states as states, and these are final states of attends, of the states' size.
+    C3: the decay, f32 of shape [B, T, H] or [H], and the states are arguments of the attention.
+    C4: only `return` uses the result.
+
+    ```mlir
+    polyattn.attention @linear_decay(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
+                                     %v: tensor<?x?x?x32xf32>, %g: tensor<?x?x?xf32>,
+                                     %d_o: tensor<?x?x?x32xf32>) -> (d_g: tensor<?x?x?xf32>) {
+      %a = read %q : tensor<?x?x?x64xf32> -> [64]
+      %b = read %k : tensor<?x?x?x64xf32> -> [64]
+      %c = read %v : tensor<?x?x?x32xf32> -> [32]
+      %dn = read %d_o : tensor<?x?x?x32xf32> -> [32]
+      %n, %of_queries = attend query %a key %b value %c decay %g products %dn causal normalize <none>
+        : [64], [64], [32], tensor<?x?x?xf32>, [32]
+      %dc, %of_keys = attend query %b key %a value %dn decay %g products %c anticausal normalize <none>
+        : [64], [64], [32], tensor<?x?x?xf32>, [32]
+      %dg = decay_gradient %g queries %of_queries keys %of_keys : tensor<?x?x?xf32>, [1], [1]
+      return %dg : tensor<?x?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$decay, Variadic<PolyAttn_FeatureType>:$queries,
+      Variadic<PolyAttn_FeatureType>:$keys, Variadic<AnyRankedTensor>:$states,
+      Variadic<AnyRankedTensor>:$state_gradients,
+      OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
+      OptionalAttr<PolyAttn_GroupingAttr>:$grouping);
+  let results = (outs AnyRankedTensor:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

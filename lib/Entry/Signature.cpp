@@ -127,7 +127,7 @@ private:
     samePositions |= attend.isOrdered();
     sameHeads |= !attend.getGrouping();
     bool perQueryHead = attend.getGateHeads() == GateHeads::Q, ofKeys = attend.getOfKeys();
-    for (Value value : {attend.getQuery(), attend.getLocalQuery()})
+    for (Value value : {attend.getQuery(), attend.getLocalQuery(), attend.getProducts()})
       markSide(value, ofKeys ? Side::Key : Side::Query);
     for (Value value : {attend.getKey(), attend.getLocalKey()})
       markSide(value, ofKeys ? Side::Query : Side::Key);
@@ -164,6 +164,8 @@ private:
   }
 
   void visitResult(Value value) {
+    if (value.getDefiningOp<DecayGradientOp>())
+      return; // all that it takes are results of attends
     auto gradient = value.getDefiningOp<WeightGradientOp>();
     if (!gradient)
       return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);
@@ -386,6 +388,10 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
     if (auto backward = value.getDefiningOp<AttendBackwardOp>(); backward && !isVector) {
       (value == backward.getDecayGradient() ? use.decay : use.state) = true;
       use.gateHeads = backward.getGateHeads() == GateHeads::Q;
+    }
+    if (auto gradient = value.getDefiningOp<DecayGradientOp>()) {
+      use.decay = true;
+      use.gateHeads = gradient.getGateHeads() == GateHeads::Q;
     }
     BlockArgument argument = attention.getArgumentOfResult(signature.results.size());
     signature.results.push_back(describe(signature, text, cast<RankedTensorType>(type), use));

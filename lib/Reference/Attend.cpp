@@ -85,6 +85,7 @@ template int64_t Evaluator::kvHeadOf(AttendOp op, int64_t head) const;
 template int64_t Evaluator::kvHeadOf(AttendBackwardOp op, int64_t head) const;
 template int64_t Evaluator::gateHeadOf(AttendOp op, int64_t head) const;
 template int64_t Evaluator::gateHeadOf(AttendBackwardOp op, int64_t head) const;
+template int64_t Evaluator::gateHeadOf(DecayGradientOp op, int64_t head) const;
 
 State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
@@ -226,6 +227,21 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
   }
 }
 
+/// What each row has from its pairs but that with itself, times its vector of `products`.
+void Evaluator::storeProducts(AttendOp op, const HeadVectors &vectors, int64_t batch, int64_t head,
+                              const std::vector<Row> &computedRows) {
+  Array &products = tensors.computed[op.getRowProducts()];
+  int64_t rowHead = op.getOfKeys() ? kvHeadOf(op, head) : head;
+  for (auto [i, row] : llvm::zip(selectedRows(op), computedRows)) {
+    std::vector<double> x = expand(at(op.getProducts(), {batch, i, rowHead}));
+    auto with = [&](const std::vector<double> &sums) {
+      return std::inner_product(sums.begin(), sums.end(), x.begin(), 0.0);
+    };
+    double own = scaledScore(op, vectors, i, i, /*local=*/bool(op.getLocalQuery()));
+    products.at({batch, i, head, 0}) = with(row.numerator) - own * with(vectors.value[i]);
+  }
+}
+
 void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                                 int64_t head) {
   bool anticausal = op.getMask() == Mask::Anticausal;
@@ -268,6 +284,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
       Array({sizes.batch, rowsOf(op), ofKeys ? sizes.kvHeads : sizes.heads, valueWidth});
   if (op.getFactors())
     tensors.computed[op.getRowFactors()] = Array({sizes.batch, sizes.queries, sizes.heads, 2});
+  if (op.getProducts())
+    tensors.computed[op.getRowProducts()] = Array({sizes.batch, rowsOf(op), sizes.heads, 1});
   if (op.getFinalState()) {
     Value initial[] = {op.getInitialState(), op.getInitialNormalizer()};
     for (auto [i, state] : llvm::enumerate(op.getFinalStates())) {
@@ -296,6 +314,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
       for (int64_t i : selectedRows(op))
         results.push_back(scoreRow(op, vectors, op.getInitialState() ? &initial : nullptr, i));
     store(op, b, ofKeys ? kvHeadOf(op, h) : h, results);
+    if (op.getProducts())
+      storeProducts(op, vectors, b, h, results);
     if (op.getFinalState())
       storeFinalState(op, vectors, initial, b, stateHead);
   }

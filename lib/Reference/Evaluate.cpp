@@ -95,6 +95,40 @@ Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
   return result;
 }
 
+/// By the definition: a running sum of what pairs give that a gate decays, for each query head.
+Array Evaluator::decayGradient(DecayGradientOp op) {
+  const Array &decay = tensors[op.getDecay()];
+  Array result(decay.shape);
+  bool isOfHead = decay.rank() == 1;
+  auto gateOf = [&](int64_t b, int64_t t, int64_t head) -> double & {
+    return isOfHead ? result.at({head}) : result.at({b, t, head});
+  };
+  for (auto [b, h] : heads) {
+    int64_t gate = gateHeadOf(op, h);
+    double passing = 0;
+    for (auto [state, gradient] : llvm::zip(op.getStates(), op.getStateGradients())) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(gradient.getType()).getShape();
+      int64_t size = ShapedType::getNumElements(shape.drop_front(2));
+      ArrayRef<double> x = tensors[state].row({tensors.slot(b), gate}, size);
+      ArrayRef<double> dx = tensors[gradient].row({tensors.slot(b), gate}, size);
+      passing += std::inner_product(x.begin(), x.end(), dx.begin(), 0.0);
+    }
+    auto sumOf = [&, b = b, h = h](ValueRange products, int64_t t) {
+      double sum = 0;
+      for (Value product : products)
+        sum += tensors[product].at({b, t, h, 0});
+      return sum;
+    };
+    for (int64_t t = 0; t < sizes.queries; ++t) {
+      double gateNow = isOfHead ? decay.at({gate}) : decay.at({b, t, gate});
+      if (gateNow != -INFINITY)
+        gateOf(b, t, gate) += passing;
+      passing += sumOf(op.getKeys(), t) - sumOf(op.getQueries(), t);
+    }
+  }
+  return result;
+}
+
 FailureOr<std::vector<Array>> Evaluator::run() {
   Block &body = tensors.attention.getBody().front();
   for (Operation &op : body) {
@@ -107,6 +141,10 @@ FailureOr<std::vector<Array>> Evaluator::run() {
   for (Value value : cast<ReturnOp>(body.getTerminator()).getResults()) {
     if (auto gradient = value.getDefiningOp<WeightGradientOp>()) {
       results.push_back(weightGradient(gradient, resultType(results.size())));
+      continue;
+    }
+    if (auto gradient = value.getDefiningOp<DecayGradientOp>()) {
+      results.push_back(decayGradient(gradient));
       continue;
     }
     auto feature = dyn_cast<FeatureType>(value.getType());
@@ -131,7 +169,8 @@ bool polyattn::canSelect(AttentionOp attention) {
   // Gradients are sums over all rows and heads.
   for (Operation &op : attention.getBody().front())
     if (auto attend = dyn_cast<AttendOp>(op);
-        (attend && attend.getOfKeys()) || isa<AttendBackwardOp, WeightGradientOp>(op))
+        (attend && (attend.getOfKeys() || attend.getProducts())) ||
+        isa<AttendBackwardOp, WeightGradientOp>(op))
       return false;
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
     // Whatever an attend's output leads to, it must not be another attend.

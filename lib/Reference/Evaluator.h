@@ -122,6 +122,7 @@ public:
   mlir::RankedTensorType resultType(size_t index);
   void forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit);
   Array weightGradient(WeightGradientOp op, mlir::RankedTensorType type);
+  Array decayGradient(DecayGradientOp op);
 
   // Attend.cpp: rows and states of one attend.
   /// Attends of both directions are asked alike.
@@ -145,6 +146,8 @@ private:
   void recurrentRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
   void reversedRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
   void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
+  void storeProducts(AttendOp op, const HeadVectors &vectors, int64_t batch, int64_t head,
+                     const std::vector<Row> &rows);
   void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                        int64_t head);
 

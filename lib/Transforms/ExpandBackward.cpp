@@ -47,8 +47,6 @@ static LogicalResult checkExpandable(AttendBackwardOp op) {
     return op.emitOpError("has no gradients as attends where a state of ")
            << width << " features is given or asked for: those of all features are formed, and the "
            << "limit is " << kMaxFeatures;
-  if (op.getDecay() && !op.getDecayGradient().use_empty())
-    return op.emitOpError("has no gradient of a decay as an attend");
   for (Value vector : {op.getQuery(), op.getLocalQuery()})
     if (vector && !hasScoreSlopes(vector))
       return op.emitOpError("has no gradients as attends: the slope of |score| is the sign of the "
@@ -57,6 +55,12 @@ static LogicalResult checkExpandable(AttendBackwardOp op) {
 }
 
 namespace {
+
+/// Whether the decay's gradient is asked for.
+bool wantsDecay(AttendBackwardOp op) {
+  Value gradient = op.getDecayGradient();
+  return gradient && !gradient.use_empty();
+}
 
 /// Whose gradient an attend gives.
 enum class Side { Queries, Keys };
@@ -67,6 +71,13 @@ struct Pairs {
   OperandRange queryLeaves, keyLeaves;
   ResultRange ofQueryLeaves, ofKeyLeaves;
   bool isLocal;
+};
+
+/// What pairs add up, with the state before and the gradient of the one after: of the numerator,
+/// or of the denominator.
+struct Sums {
+  Value row, column; // dN and v, or dZ and 1
+  Value initial, finalGradient, ofInitial;
 };
 
 /// The states of an attend beside its vectors.
@@ -101,10 +112,15 @@ public:
       replaceByScores({op.getLocalQuery(), op.getLocalKey(), op.getLocalQueryLeaves(),
                        op.getLocalKeyLeaves(), op.getLocalQueryLeafGradients(),
                        op.getLocalKeyLeafGradients(), /*isLocal=*/true});
-    replaceValueAndState(op.getValueGradient(), op.getInitialStateGradient(), dN,
-                         op.getFinalGradient());
-    replaceValueAndState(Value(), op.getInitialNormalizerGradient(), dZ,
-                         op.getFinalNormalizerGradient());
+    replaceValueAndState({dN, op.getValue(), op.getInitialState(), op.getFinalGradient(),
+                          op.getInitialStateGradient()},
+                         op.getValueGradient());
+    if (dZ && hasStates(op))
+      replaceValueAndState({dZ, one, op.getInitialNormalizer(), op.getFinalNormalizerGradient(),
+                            op.getInitialNormalizerGradient()},
+                           Value());
+    if (wantsDecay(op))
+      replaceDecay();
     op.erase();
   }
 
@@ -129,14 +145,15 @@ private:
   /// Whether keys may have fewer heads than queries. A state belongs to one head of both.
   bool isGrouped() { return op.getGrouping() && !hasStates(op); }
 
+  /// `products`, if it is not null, is what the sums of rows are multiplied by.
   AttendOp attend(Value query, Value key, Value localQuery, Value localKey, Value value, Side side,
-                  const States &states) {
+                  const States &states, Value products = {}) {
     MLIRContext *context = op.getContext();
     bool ofKeys = side == Side::Keys;
     Mask mask = ofKeys ? reversed(op.getMask()) : op.getMask();
     auto flag = [&](bool isSet) { return isSet ? UnitAttr::get(context) : UnitAttr(); };
     return AttendOp::create(builder, op.getLoc(), query, key, value, localQuery, localKey,
-                            op.getDecay(), states.initial, /*initial_normalizer=*/Value(),
+                            op.getDecay(), states.initial, /*initial_normalizer=*/Value(), products,
                             MaskAttr::get(context, mask), NormalizerAttr::getNone(context),
                             op.getScoreScaleAttr(), op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
                             isGrouped() ? op.getGroupingAttr() : GroupingAttr(), op.getBlockAttr(),
@@ -183,19 +200,57 @@ private:
     return AddOp::create(builder, op.getLoc(), ValueRange{gradient, attendOf(dZ, one, normalizer)});
   }
 
-  /// The gradient of what pairs add up, that with `row` as their weight, and of the state that it
-  /// began with: the one that the keys' sweep leaves. Nothing of what is null is asked for.
-  void replaceValueAndState(Value ofValue, Value ofState, Value row, Value finalGradient) {
-    bool wantsValue = ofValue && !ofValue.use_empty(), wantsState = ofState && !ofState.use_empty();
-    if (!wantsValue && !wantsState)
+  /// The gradient of what pairs add up, that with the rows as their weights, and of the state that
+  /// it began with: the one that the keys' sweep leaves. Nothing of what is null is asked for. A
+  /// decay takes the sums' products with the columns, and so those of the denominator, which have
+  /// attends of their own where there are states.
+  void replaceValueAndState(Sums sums, Value ofValue) {
+    bool wantsValue = ofValue && !ofValue.use_empty();
+    bool wantsState = sums.ofInitial && !sums.ofInitial.use_empty();
+    bool hasProducts = wantsDecay(op), isWhole = hasProducts && !hasStates(op);
+    if (!wantsValue && !wantsState && !hasProducts)
       return;
-    States states{finalGradient, /*isTransposed=*/false, wantsState};
-    AttendOp sums = attend(op.getKey(), op.getQuery(), op.getLocalKey(), op.getLocalQuery(), row,
-                           Side::Keys, states);
+    States states{sums.finalGradient, /*isTransposed=*/false,
+                  wantsState || (hasProducts && sums.initial)};
+    Value row = isWhole ? rows : sums.row, column = isWhole ? columns : sums.column;
+    AttendOp attended = attend(op.getKey(), op.getQuery(), op.getLocalKey(), op.getLocalQuery(),
+                               row, Side::Keys, states, hasProducts ? column : Value());
     if (wantsValue)
-      ofValue.replaceAllUsesWith(sums.getOutput());
+      ofValue.replaceAllUsesWith(firstOf(attended.getOutput(), sums.row));
     if (wantsState)
-      ofState.replaceAllUsesWith(sums.getFinalStates()[0]);
+      sums.ofInitial.replaceAllUsesWith(attended.getFinalStates()[0]);
+    if (!hasProducts)
+      return;
+    keyProducts.push_back(attended.getRowProducts());
+    addQueryProducts(row, column, sums.initial);
+    if (!sums.initial)
+      return;
+    initialStates.push_back(sums.initial);
+    initialGradients.push_back(attended.getFinalStates()[0]);
+  }
+  /// The elements of a vector that stand where those of `like` do.
+  Value firstOf(Value vector, Value like) {
+    int64_t width = cast<FeatureType>(like.getType()).getWidth();
+    if (cast<FeatureType>(vector.getType()).getWidth() == width)
+      return vector;
+    return SelectOp::create(builder, op.getLoc(), vector,
+                            llvm::to_vector(llvm::seq<int64_t>(0, width)));
+  }
+
+  /// The sums that the forward attend has, times their gradients.
+  void addQueryProducts(Value row, Value column, Value initial) {
+    AttendOp attended = attend(op.getQuery(), op.getKey(), op.getLocalQuery(), op.getLocalKey(),
+                               column, Side::Queries, {initial}, /*products=*/row);
+    queryProducts.push_back(attended.getRowProducts());
+  }
+
+  /// The gradient of the decay, from the products of the attends before.
+  void replaceDecay() {
+    auto gradient =
+        DecayGradientOp::create(builder, op.getLoc(), op.getDecay(), queryProducts, keyProducts,
+                                initialStates, initialGradients, op.getGateHeadsAttr(),
+                                isGrouped() ? op.getGroupingAttr() : GroupingAttr());
+    op.getDecayGradient().replaceAllUsesWith(gradient.getResult());
   }
 
   /// Attends that give the gradient of a leaf, weighted by the slope of the score in that of the
@@ -255,6 +310,8 @@ private:
   Value dN, dZ;        // of a row; dZ is null without a denominator
   Value one;           // what dZ meets
   Value rows, columns; // [dN, dZ] and [v, 1]
+  // What the decay's gradient is made of.
+  SmallVector<Value> queryProducts, keyProducts, initialStates, initialGradients;
 };
 
 struct ExpandBackward : polyattn::impl::ExpandBackwardBase<ExpandBackward> {

@@ -205,8 +205,12 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
 
     With states the gradients are those of all features, of which there may be some thousands: rows of a
     query meet its initial state, transposed, those of a key the gradient of the final one, and what a
-    sweep over the keys' queries leaves is the gradient of the initial state. A decay whose gradient is
-    asked for and the magnitude of a score itself are errors.
+    sweep over the keys' queries leaves is the gradient of the initial state. The
+    magnitude of a score itself is an error.
+
+    A decay's gradient (`decay_gradient`) takes what pairs give on either side of a gate: the
+    attend that gives dv~ multiplies its rows by v~ (`products`), and the forward attend, with v~ for its
+    values, its own by dN~.
 
     Where a grouping lets query heads share those of keys, the attends that give gradients of keys
     have rows of keys (`of_keys`), sums over these query heads. With states, or without a grouping, an

@@ -1,4 +1,4 @@
-// One test for each numbered constraint of attend_backward and weight_gradient, and of what attentions
+// One test for each numbered constraint of attend_backward, weight_gradient and decay_gradient, and of what attentions
 // and attends say of gradients.
 // RUN: polyattn-opt %s -split-input-file -verify-diagnostics
 
@@ -338,4 +338,109 @@ polyattn.attention @attention_c6_name(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?
     attributes {gradient_of = {o = 1}} {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   return %x : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c17_width(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = sum %x : [4]
+  // expected-error@+1 {{C17: expected products with a vector as wide as the value, 4}}
+  %o, %p = attend query %x key %x value %x decay %g products %y causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [1]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c17_mask(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C17: products need the mask causal or anticausal and `normalize <none>`}}
+  %o, %p = attend query %x key %x value %x products %x full normalize <none> : [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_c17_users(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C17: products are for gradients of decays, but polyattn.add uses them}}
+  %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %y = add %p, %p : [1], [1]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @decay_gradient_c1_masks(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  // expected-error@+1 {{C1: expected `products` of causal attends as queries}}
+  %dg = decay_gradient %g queries %r keys %p : tensor<?x?x?xf32>, [1], [1]
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @decay_gradient_c1_vectors(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %y = sum %x : [4]
+  // expected-error@+1 {{C1: }}
+  %dg = decay_gradient %g queries %y keys %r : tensor<?x?x?xf32>, [1], [1]
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @decay_gradient_c1_none(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  // expected-error@+1 {{C1: }}
+  %dg = "polyattn.decay_gradient"(%g, %p) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (tensor<?x?x?xf32>, !polyattn.feature<[1]>) -> tensor<?x?x?xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @decay_gradient_c2(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  // expected-error@+1 {{C2: expected the final state of an attend as gradient}}
+  %dg = decay_gradient %g queries %p keys %r states %s gradients %s : tensor<?x?x?xf32>, [1], [1], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @decay_gradient_c3(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %h: tensor<?x?x4x4xf32>)
+    -> (d_g: tensor<?x?x4x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  // expected-error@+1 {{C3: expected a decay}}
+  %dg = decay_gradient %h queries %p keys %r : tensor<?x?x4x4xf32>, [1], [1]
+  return %dg : tensor<?x?x4x4xf32>
+}
+
+// -----
+
+polyattn.attention @decay_gradient_types(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  // expected-error@+1 {{operand 1 must be a feature vector}}
+  %dg = decay_gradient %g queries %g keys %r : tensor<?x?x?xf32>, tensor<?x?x?xf32>, [1]
+  return %dg : tensor<?x?x?xf32>
 }

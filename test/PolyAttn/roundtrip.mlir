@@ -88,6 +88,23 @@ polyattn.attention @gradients(
     : [4], [4], tensor<?x?x?xf32>, tensor<?x?x10x2xf32>, 4x4, 4
 }
 
+// CHECK-LABEL: polyattn.attention @decay_gradient(
+// CHECK:         {{%.*}}, [[O:%.*]] = attend {{.*}} decay %g initial %s products {{%.*}} causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, tensor<?x?x4x4xf32>, [4]
+// CHECK:         {{%.*}}, [[V:%.*]]:2 = attend {{.*}} decay %g products {{%.*}} anticausal normalize <none> {final_state} : [4], [4], [4], tensor<?x?x?xf32>, [4]
+// CHECK:         decay_gradient %g queries [[O]] keys [[V]]#1 states %s gradients [[V]]#0 {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>} : tensor<?x?x?xf32>, [1], [1], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+polyattn.attention @decay_gradient(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>,
+    %s: tensor<?x?x4x4xf32>) -> (d_g: tensor<?x?x?xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a decay %g initial %s products %a causal normalize <none>
+    : [4], [4], [4], tensor<?x?x?xf32>, tensor<?x?x4x4xf32>, [4]
+  %v:3 = attend query %a key %a value %a decay %g products %a anticausal normalize <none> {final_state}
+    : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %dg = decay_gradient %g queries %o#1 keys %v#2 states %s gradients %v#1
+      {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}
+    : tensor<?x?x?xf32>, [1], [1], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
 // CHECK-LABEL: polyattn.attention @factors(
 // CHECK:         [[O:%.*]], [[F:%.*]] = attend {{.*}} {factors, signed_scores}
 // CHECK:         return [[O]], [[F]] : [4], [2]

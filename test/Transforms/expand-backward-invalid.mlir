@@ -1,16 +1,5 @@
 // RUN: polyattn-opt --polyattn-expand-backward --split-input-file --verify-diagnostics %s
 
-polyattn.attention @decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
-    -> (d_g: tensor<?x?x?xf32>) {
-  %x = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error @+1 {{has no gradient of a decay as an attend}}
-  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
-    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
-  return %b#3 : tensor<?x?x?xf32>
-}
-
-// -----
-
 polyattn.attention @wide_states(%q: tensor<?x?x?x128xf32>, %s: tensor<?x?x8256x128xf32>)
     -> (d_q: tensor<?x?x?x128xf32>) {
   %x = read %q : tensor<?x?x?x128xf32> -> [128]

@@ -129,3 +129,39 @@ polyattn.attention @grouped(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v
       {grouping = #polyattn.grouping<interleaved>} : [4], [4], [4], [4], [8], [8]
   return %da, %db, %dz : [4], [4], [8]
 }
+
+// Decays take the sums of both sides, of the pairs of two positions.
+// CHECK-LABEL: polyattn.attention @decay
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[Y:%.*]] = read %k
+// CHECK:         [[ROWS:%.*]] = concat [[Y]], {{%.*}} : [4], [1]
+// CHECK:         [[COLUMNS:%.*]] = concat [[Y]], {{%.*}} : [4], [1]
+// CHECK:         [[DV:%.*]], [[KEYS:%.*]] = attend query [[X]] key [[X]] value [[ROWS]] decay %g products [[COLUMNS]] anticausal normalize <none> {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>, of_keys}
+// CHECK:         [[OF_V:%.*]] = select [[DV]] {indices = array<i64: 0, 1, 2, 3>}
+// CHECK:         {{%.*}}, [[QUERIES:%.*]] = attend query [[X]] key [[X]] value [[COLUMNS]] decay %g products [[ROWS]] causal normalize <none>
+// CHECK:         [[DG:%.*]] = decay_gradient %g queries [[QUERIES]] keys [[KEYS]] {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>} : tensor<?x?x?xf32>, [1], [1]
+// CHECK:         return [[OF_V]], [[DG]]
+polyattn.attention @decay(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_v: tensor<?x?x?x4xf32>, d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %z = sum %y : [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %y gradient %y, %z decay %g causal
+      {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}
+    : [4], [4], [4], [4], [4], [4], [1], tensor<?x?x?xf32>
+  return %b#2, %b#3 : [4], tensor<?x?x?xf32>
+}
+
+// What begins with a state has it before the first key: its gradient is asked for.
+// CHECK-LABEL: polyattn.attention @state_decay
+// CHECK:         {{%.*}}, [[DS:%.*]]:2 = attend {{.*}} decay %g initial %ds products {{%.*}} anticausal normalize <none> {final_state}
+// CHECK:         {{%.*}}, [[QUERIES:%.*]] = attend {{.*}} decay %g initial %s products {{%.*}} causal normalize <none> :
+// CHECK:         [[DG:%.*]] = decay_gradient %g queries [[QUERIES]] keys [[DS]]#1 states %s gradients [[DS]]#0 : tensor<?xf32>, [1], [1], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+polyattn.attention @state_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?xf32>,
+    %s: tensor<?x?x4x4xf32>, %ds: tensor<?x?x4x4xf32>) -> (d_g: tensor<?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:5 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g
+      initial %s final_gradient %ds causal
+    : [4], [4], [4], [4], [4], [4], tensor<?xf32>, tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+  return %b#3 : tensor<?xf32>
+}

@@ -16,6 +16,9 @@ struct Accumulators {
   mlir::Value numerator;   // [C x dv]
   mlir::Value denominator; // [C x 1], null without a normalizer
   mlir::Value largest;     // [C x 1], the largest score, where the normalizer asks for it
+  /// [C x 1], sums of all pairs but those of rows with themselves, times a vector (attend,
+  /// `products`); null where they are not asked for.
+  mlir::Value products;
 };
 
 /// What a block's rows keep for their gradients (attend, `factors`), both [C x 1].

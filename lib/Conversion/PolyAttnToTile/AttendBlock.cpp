@@ -184,6 +184,29 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockSpan &span) {
   })[0];
 }
 
+/// The pairs of a block, those of rows with themselves last: the sums without them are multiplied
+/// by the rows' vectors first.
+void AttendProgram::addDiagonalWithProducts(TileBuilder &b, VectorProgram &queries,
+                                            Accumulators &accumulators, Value scores, Value values,
+                                            Value bound) {
+  Value columns = tile::IotaOp::create(b, b.tileType(1, context.block), b.index(0));
+  Value rows = b.transpose(columns);
+  auto where = [&](bool own) {
+    return b.map({scores, rows, columns}, [&](ElementBuilder &e, ValueRange in) {
+      Value differ = arith::CmpFOp::create(e, arith::CmpFPredicate::ONE, in[1], in[2]);
+      Value zero = e.constant(0);
+      return own ? e.select(differ, zero, in[0]) : e.select(differ, in[0], zero);
+    });
+  };
+  addPairs(b, accumulators, where(/*own=*/false), values, triangle(), bound);
+  accumulators.products =
+      b.reduceColumns(b.mul(accumulators.numerator, queries.rowMajor(op.getProducts())));
+  if (op.getOutput().use_empty())
+    return;
+  Value own = b.reduceColumns(where(/*own=*/true));
+  accumulators.numerator = b.add(accumulators.numerator, b.mul(values, own));
+}
+
 /// Pairs that are seen through scores: inside the block, and with blocks before it.
 void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorProgram &keys,
                                  Value values, Value diagonal, const BlockSpan &span,
@@ -205,7 +228,11 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
   diagonal = diagonal ? decayAndMask(b, diagonal, triangle(), pairs)
                       : scores(b, queries, keys, isLocal(), triangle(), pairs);
   // Before the diagonal there is no key past the end.
-  addPairs(b, accumulators, diagonal, values, triangle(), isForwards() ? Value() : span.valid);
+  Value bound = isForwards() ? Value() : span.valid;
+  if (op.getProducts())
+    addDiagonalWithProducts(b, queries, accumulators, diagonal, values, bound);
+  else
+    addPairs(b, accumulators, diagonal, values, triangle(), bound);
 }
 
 Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockSpan &span) {

@@ -57,6 +57,7 @@ struct ProgramContext {
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
   WeightSums *weightSums = nullptr; // to which blocks add; null without gradients of weights
+  unsigned firstKept = 0;           // the workspace of the first value that the set keeps
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     return {frame.rowOf(builder, position), share->rowOfCall(builder, position),
@@ -184,6 +185,9 @@ private:
                  Accumulators &accumulators);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
                      tile::Triangle triangle, const PairDecay &decay);
+  void addDiagonalWithProducts(TileBuilder &builder, VectorProgram &queries,
+                               Accumulators &accumulators, mlir::Value scores, mlir::Value values,
+                               mlir::Value bound);
   mlir::Value visibleKeys(TileBuilder &builder, const BlockSpan &span) const;
   /// The head whose gates the state has, and so the head of the state.
   mlir::Value stateHead() const;

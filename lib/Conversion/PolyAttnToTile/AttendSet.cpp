@@ -172,6 +172,22 @@ static LogicalResult addSums(WeightGradientOp gradient, std::vector<AttendSet> &
   return success();
 }
 
+/// What the gradients of decays take of the sets' attends.
+static void keepForDecays(std::vector<AttendSet> &sets) {
+  size_t next = 0;
+  auto keep = [&](AttendSet &set, Value value) {
+    set.kept.push_back({value, "kept" + std::to_string(next++)});
+  };
+  for (AttendSet &set : sets)
+    for (AttendOp attend : set.attends) {
+      if (Value products = attend.getRowProducts(); products && !products.use_empty())
+        keep(set, products);
+      for (Value state : attend.getFinalStates())
+        if (llvm::any_of(state.getUsers(), llvm::IsaPred<DecayGradientOp>))
+          keep(set, state);
+    }
+}
+
 FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   llvm::Expected<Signature> signature = signatureOf(attention);
   if (!signature)
@@ -200,13 +216,14 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     if (gradient && failed(addSums(gradient, sets)))
       return failure();
     FailureOr<AttendSet *> computing(&sets[0]);
-    if (!gradient)
+    if (!gradient && !result.getDefiningOp<DecayGradientOp>())
       computing = setOfVectors(result, sets);
     if (failed(computing))
       return failure();
     for (AttendSet &set : sets)
       set.computes.push_back(&set == *computing);
   }
+  keepForDecays(sets);
   if (attention.getResultIn() && sets.size() > 1)
     return attention.emitError("states that live in arguments have no tile kernels where attends "
                                "have different masks");

@@ -20,6 +20,12 @@ struct WeightSum {
   bool transposed = false;
 };
 
+/// What a kernel leaves in a workspace for a kernel after it: products of rows or a final state.
+struct KeptValue {
+  mlir::Value value;
+  std::string name; // of the workspace
+};
+
 /// The attends of an attention that have one mask, and rows of one side: a program goes over the
 /// positions once, for all of them.
 struct AttendSet {
@@ -30,6 +36,7 @@ struct AttendSet {
   /// Which of the attention's results are computed from them, or from no attend at all.
   llvm::SmallVector<bool> computes;
   std::vector<WeightSum> sums;
+  std::vector<KeptValue> kept;
 
   /// A set for each mask and side, in the order in which they come first. Fails with a diagnostic
   /// where tile kernels cannot compute this attention.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "DecaySums.h"
 #include "KernelProgram.h"
 
 using namespace mlir;
@@ -32,7 +33,8 @@ ProgramContext KernelBuilder::context() {
           set.run,
           set.mask(),
           options.skipIdleState,
-          weightSums ? &*weightSums : nullptr};
+          weightSums ? &*weightSums : nullptr,
+          firstKept};
 }
 
 /// One block of the first of `lengths` for calls that it is long enough for, of the next one for
@@ -95,6 +97,14 @@ void KernelBuilder::reduceWeights(ArrayRef<AttendSet> sets) {
   WeightReduction(sets).build(b, (attention.getSymName() + "__reduce").str(), sumTensors);
 }
 
+/// The kernels that sum up over positions what those of all sets have stored.
+void KernelBuilder::sumDecays(ArrayRef<AttendSet> sets) {
+  for (const DecaySums &sums : DecaySums::allOf(sets)) {
+    b.setInsertionPoint(attention);
+    sums.build(b, attention.getSymName());
+  }
+}
+
 /// The kernels of the attends of one mask.
 void KernelBuilder::buildKernels() {
   if (options.cutHeads)
@@ -103,7 +113,8 @@ void KernelBuilder::buildKernels() {
   hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
   hasStep = options.steps && hasPlaces && isOnlySet && canStep();
   // What a launch cuts is not there for a cluster to share.
-  set.tensors.cluster = maxSplits > 1 || !set.sums.empty() ? 1 : chooseClusterSize();
+  set.tensors.cluster =
+      maxSplits > 1 || !set.sums.empty() || !set.kept.empty() ? 1 : chooseClusterSize();
   if (maxSplits > 1)
     combine();
   beginMain();
@@ -131,11 +142,12 @@ LogicalResult KernelBuilder::build() {
   hasPlaces = attention.getResultIn().has_value();
   isOnlySet = sets->size() == 1;
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
+  bool keepsValues = llvm::any_of(*sets, [](const AttendSet &set) { return !set.kept.empty(); });
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
   // as it is. Segments follow from the threads, which bits of gradients must not.
-  if (sets->size() > 1 || hasSums || hasPlaces || attention.getLengths() || attention.getPacked() ||
-      sets->front().ofKeys())
+  if (sets->size() > 1 || hasSums || keepsValues || hasPlaces || attention.getLengths() ||
+      attention.getPacked() || sets->front().ofKeys())
     options.cutHeads = options.cutPositions = false;
   for (const AttendSet &attends : *sets) {
     set = attends;
@@ -144,6 +156,7 @@ LogicalResult KernelBuilder::build() {
   }
   if (hasSums)
     reduceWeights(*sets);
+  sumDecays(*sets);
   writeEntry(*sets);
   attention.erase();
   return success();
@@ -158,17 +171,20 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginUncut(name, set.ofKeys() ? groupTensors() : placedTensors(), mainPrograms());
+    beginUncut(name, set.ofKeys() ? groupTensors() : placedTensors(), mainPrograms(), set.kept);
   }
 }
 
-/// Opens a kernel of a set that is not cut, with the sums of its programs behind other workspaces.
+/// Opens a kernel of a set that is not cut, with the sums of its programs, and what it keeps,
+/// behind other workspaces.
 void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
-                               const KernelPrograms &programs) {
+                               const KernelPrograms &programs, ArrayRef<KeptValue> kept) {
   unsigned first = workspaces.size();
   SmallVector<HiddenArgument> own = WeightSums::workspaces(b, set.sums, sumTensors.size());
   llvm::append_range(sumTensors, own);
   llvm::append_range(workspaces, own);
+  firstKept = workspaces.size();
+  llvm::append_range(workspaces, DecaySums::workspaces(b, kept));
   beginKernel(kernel, workspaces, programs);
   if (!set.sums.empty())
     weightSums.emplace(b, set.sums, first);

@@ -69,9 +69,10 @@ private:
 
   //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
   void beginUncut(llvm::StringRef kernel, llvm::SmallVector<HiddenArgument> workspaces,
-                  const KernelPrograms &programs);
+                  const KernelPrograms &programs, llvm::ArrayRef<KeptValue> kept = {});
   void buildProgram(TileBuilder::Branch batch);
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
+  void sumDecays(llvm::ArrayRef<AttendSet> sets);
 
   //===--- Calls of one token (StepForm.cpp) --------------------------------===//
   bool canStep();
@@ -106,6 +107,7 @@ private:
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
   std::optional<WeightSums> weightSums;
+  unsigned firstKept = 0; // workspace
 };
 
 } // namespace polyattn

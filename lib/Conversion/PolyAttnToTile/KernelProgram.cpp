@@ -102,6 +102,26 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
     context.weightSums->add(b, queries, span.valid);
 }
 
+/// The workspace of a value that the set keeps; null for others.
+Value KernelProgram::workspaceOf(Value value) const {
+  for (auto [i, kept] : llvm::enumerate(set.kept))
+    if (kept.value == value)
+      return context.frame.workspace(context.firstKept + i);
+  return {};
+}
+
+/// Products of rows are those of one query head, which keys share or not.
+void KernelProgram::storeProducts(TileBuilder &b, ArrayRef<Accumulators> accumulators,
+                                  const BlockSpan &span) {
+  const KernelFrame &frame = context.frame;
+  for (auto [attend, sums] : llvm::zip(set.attends, accumulators))
+    if (Value tensor = workspaceOf(AttendOp(attend).getRowProducts()))
+      tile::StoreOp::create(
+          b, sums.products, tensor,
+          ValueRange{frame.batch, frame.rowOf(b, span.position), frame.headOf(/*queries=*/true)},
+          span.valid, /*row_dim=*/1, /*col_dim=*/-1);
+}
+
 void KernelProgram::storeFinalStates(TileBuilder &b) {
   for (auto [attend, program] : llvm::zip(set.attends, programs)) {
     SmallVector<Value> states, normalizers;
@@ -112,6 +132,9 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
       bool isState = result == op.getFinalStates().front();
       (isState ? states : normalizers).push_back(tensorOfState(i));
     }
+    for (auto [i, state] : llvm::enumerate(AttendOp(attend).getFinalStates()))
+      if (Value tensor = workspaceOf(state))
+        (i == 0 ? states : normalizers).push_back(tensor);
     program.finish(b, states, normalizers);
   }
 }
@@ -133,6 +156,7 @@ void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
   SmallVector<Accumulators> accumulators;
   for (AttendProgram &program : programs)
     accumulators.push_back(program.block(b, queries, span));
+  storeProducts(b, accumulators, span);
   auto results = [&] { storeResults(b, accumulators, queries, span); };
   auto part = [&] { storePart(b, accumulators, span); };
   auto rows = [&] { set.ofKeys() ? storeGroupPart(b, results, part) : results(); };

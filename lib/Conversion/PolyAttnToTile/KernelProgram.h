@@ -53,6 +53,9 @@ private:
   mlir::Value endOfUpdates(TileBuilder &builder, const Sweep &run) const;
   void finish(TileBuilder &builder);
   void storeFinalStates(TileBuilder &builder);
+  void storeProducts(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
+                     const BlockSpan &span);
+  mlir::Value workspaceOf(mlir::Value kept) const;
   mlir::Value tensorOfState(unsigned result) const;
   FinalState placeOf(AttendOp attend) const;
   StepVectors stepVectors(unsigned attend) const;

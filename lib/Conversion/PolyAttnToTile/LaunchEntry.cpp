@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DecaySums.h"
 #include "KernelBuilder.h"
 
 using namespace mlir;
@@ -90,6 +91,25 @@ std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<Atten
   return (entry + "__" + stringifyMask(attends.mask()) + side).str();
 }
 
+/// The workspaces of what a set keeps: products of each row and query head, and states.
+static void writeKept(EntryBuilder &e, OpBuilder &b, const AttendSet &set) {
+  const KernelTensors &kernel = set.tensors;
+  int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
+  for (const HiddenArgument &tensor : DecaySums::workspaces(b, set.kept)) {
+    ArrayRef<int64_t> sizes = tensor.type.getShape();
+    SmallVector<ExtentAttr> shape;
+    if (sizes.size() == 3)
+      shape = {e.dimension(rows, 0), e.dimension(rows, 1),
+               e.dimension(set.ofKeys() ? others : rows, 2)};
+    else
+      shape = {kernel.batches(b.getContext(), rows),
+               e.dimension(set.hasStatePerQuery() ? rows : others, 2)};
+    for (int64_t size : sizes.drop_front(shape.size()))
+      shape.push_back(e.number(size));
+    e.workspace(tensor, shape);
+  }
+}
+
 /// The stages of a set that is not cut. Takes the workspaces of its sums from the first ones of
 /// `tensors`, and gives their names to `sums`.
 static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name,
@@ -97,7 +117,7 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
                         EntryBuilder::Uses &sums) {
   const KernelTensors &kernel = set.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
-  auto stage = [&](const Twine &name, const KernelPrograms &programs) {
+  auto stage = [&](const Twine &name, const KernelPrograms &programs, bool keeps) {
     EntryBuilder::Uses before = e.use({});
     for (const HiddenArgument &tensor : tensors.take_front(set.sums.size())) {
       SmallVector<ExtentAttr> shape = {e.choice(ExtentBase::Parts),
@@ -109,19 +129,22 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     tensors = tensors.drop_front(set.sums.size());
     EntryBuilder::Uses own = e.use({}), all = before;
     llvm::append_range(sums, own);
+    if (keeps)
+      writeKept(e, b, set);
     llvm::append_range(all, own);
+    llvm::append_range(all, e.use({}));
     e.use(all);
     e.stage(name, kernel.gridOf(b, programs));
     e.use(before);
   };
   if (!set.ofKeys())
-    return stage(name, programs);
+    return stage(name, programs, /*keeps=*/true);
   e.workspace({set.groupWorkspace(), RankedTensorType::get({0, 0, 0, 0}, b.getF32Type())},
               {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(others, 2),
                e.number(set.groupColumns())});
-  stage(name, programs);
+  stage(name, programs, /*keeps=*/true);
   programs.keyHeads = false;
-  stage(name + "__groups", programs);
+  stage(name + "__groups", programs, /*keeps=*/false);
   e.forgetWorkspaces();
 }
 
@@ -134,6 +157,13 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     writeStages(e, b, attends, kernelNameOf(attends, sets),
                 hasStep ? mainPrograms() : attends.programs(), tensors, sums);
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
+  }
+  for (const DecaySums &decay : DecaySums::allOf(sets)) {
+    EntryBuilder::Uses kept;
+    for (const KeptValue &value : decay.getKept())
+      kept.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
+    e.use(kept);
+    e.stage(decay.kernelName(attention.getSymName()), decay.grid(b));
   }
   if (sums.empty())
     return;

@@ -46,14 +46,14 @@ std::string textOf(const Case &c, const std::string &arguments = "",
          returnedTypes + "\n}\n";
 }
 
-void expectExpandedGradients(const std::string &text) {
+void expectExpandedGradients(const std::string &text, int64_t heads = 2) {
   Derivation derivation;
   ASSERT_TRUE(derivation.parse(text)) << text;
   AttentionOp attention = derivation.attentions()[0];
   ASSERT_TRUE(derivation.differentiate(attention, /*simplify=*/false));
   ASSERT_TRUE(derivation.expand());
   for (int64_t length : {7, 1, 0}) {
-    GradientCall call(attention, {/*batch=*/2, length, length, /*heads=*/2, 2});
+    GradientCall call(attention, {/*batch=*/2, length, length, heads, 2});
     expectDerivedGradients(derivation, call);
   }
 }
@@ -200,6 +200,95 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<StateCase> &info) { return info.param.attend.name; });
 
 //===----------------------------------------------------------------------===//
+// Decays
+//===----------------------------------------------------------------------===//
+
+struct DecayCase {
+  Case attend;
+  std::string gates = "tensor<?x?x?xf32>";
+  int64_t heads = 2; // of queries; keys have two
+  int width = 0;     // D, where there are states
+  bool hasNormalizer = false;
+};
+
+class ExpandedDecays : public testing::TestWithParam<DecayCase> {};
+
+TEST_P(ExpandedDecays, AgreeWithTheOracle) {
+  const DecayCase &c = GetParam();
+  std::string arguments = ", %g: " + c.gates, results, types, returned;
+  auto addState = [&](const std::string &name, const std::string &shape) {
+    std::string type = "tensor<?x?x" + shape + "xf32>";
+    arguments += ", %" + name + ": " + type;
+    results += ", final_" + name + ": " + type;
+    returned += returned.empty() ? "%o#1" : ", %o#2";
+    types += ", " + type;
+  };
+  if (c.width)
+    addState("s", std::to_string(c.width) + "x2");
+  if (c.hasNormalizer)
+    addState("z", std::to_string(c.width));
+  Case attend = c.attend;
+  std::string others = attend.others + (", " + c.gates) + types;
+  attend.others = others.c_str();
+  expectExpandedGradients(textOf(attend, arguments, results, returned, types), c.heads);
+}
+
+const char *kBoth = "decay %g initial %s initial_normalizer %z causal normalize <sum, eps = 0.1> "
+                    "{signed_scores, final_state, score_scale = 0.3}";
+
+INSTANTIATE_TEST_SUITE_P(
+    ExpandBackward, ExpandedDecays,
+    testing::Values(
+        DecayCase{{"plain", kPlain, "decay %g causal normalize <none>", kPlainType}},
+        DecayCase{{"sum", kPlain,
+                   "decay %g causal normalize <sum, eps = 0.1, reduce = mean> {signed_scores,"
+                   " score_scale = 0.3}",
+                   kPlainType}},
+        DecayCase{{"of_head", kPlain, "decay %g causal normalize <sum, eps = 0.1> {signed_scores}",
+                   kPlainType},
+                  "tensor<?xf32>"},
+        DecayCase{{"scores", kBased, "decay %g causal normalize <sum, eps = 0.1> {signed_scores}",
+                   kBasedType}},
+        DecayCase{
+            {"scores_of_head", kProducts, "decay %g causal normalize <none>", "[3] x [3] x [3]"},
+            "tensor<?xf32>"},
+        DecayCase{{"local", kLocalBased,
+                   "local %lx, %ly decay %g causal normalize <sum, eps = 0.1>"
+                   " {signed_scores, block = 3}",
+                   kBasedType, ", [3] x [3], [3] x [3]"}},
+        DecayCase{{"grouped", kPlain,
+                   "decay %g causal normalize <sum, eps = 0.1> {signed_scores,"
+                   " grouping = #polyattn.grouping<block>}",
+                   kPlainType},
+                  "tensor<?x?x?xf32>",
+                  /*heads=*/6},
+        DecayCase{{"grouped_of_head", kBased,
+                   "decay %g causal normalize <none> {grouping = #polyattn.grouping<interleaved>}",
+                   kBasedType},
+                  "tensor<?xf32>",
+                  /*heads=*/4},
+        DecayCase{{"query_gates", kPlain,
+                   "decay %g causal normalize <sum, eps = 0.1> {signed_scores,"
+                   " gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}",
+                   kPlainType},
+                  "tensor<?x?x?xf32>",
+                  /*heads=*/4},
+        DecayCase{{"query_gates_of_head", kPlain,
+                   "decay %g causal normalize <none> {gate_heads = #polyattn.gate_heads<q>,"
+                   " grouping = #polyattn.grouping<interleaved>}",
+                   kPlainType},
+                  "tensor<?xf32>",
+                  /*heads=*/4},
+        DecayCase{{"states", kPlain, "decay %g initial %s causal normalize <none> {final_state}",
+                   kPlainType},
+                  "tensor<?x?x?xf32>",
+                  2,
+                  10},
+        DecayCase{{"states_sum", kPlain, kBoth, kPlainType}, "tensor<?x?x?xf32>", 2, 10, true},
+        DecayCase{{"states_of_scores", kBased, kBoth, kBasedType}, "tensor<?xf32>", 2, 10, true}),
+    [](const testing::TestParamInfo<DecayCase> &info) { return info.param.attend.name; });
+
+//===----------------------------------------------------------------------===//
 // The library of specs
 //===----------------------------------------------------------------------===//
 
@@ -207,9 +296,8 @@ class ExpandedSpecs : public testing::TestWithParam<std::string> {};
 
 /// What the pass gives a reason for leaving alone.
 bool canBeExpanded(AttentionOp attention) {
-  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp op) {
-    return !op.getNormalizer().needsRowMax() && !op.getDecay();
-  });
+  return llvm::all_of(attention.getBody().getOps<AttendOp>(),
+                      [](AttendOp op) { return !op.getNormalizer().needsRowMax(); });
 }
 
 TEST_P(ExpandedSpecs, AgreeWithTheOracle) {

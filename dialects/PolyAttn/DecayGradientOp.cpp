@@ -1,0 +1,106 @@
+//===- DecayGradientOp.cpp - running sums over positions for decays -------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/AttendRules.h"
+#include "dialects/PolyAttn/TypeSyntax.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+/// %g queries %a, ... keys %b, ... (states %s, ... gradients %ds, ...)? attr-dict `:` types
+ParseResult DecayGradientOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<int32_t> segments;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  auto list = [&](StringRef keyword) -> ParseResult {
+    size_t before = operands.size();
+    if (parser.parseKeyword(keyword) || parser.parseOperandList(operands))
+      return failure();
+    segments.push_back(operands.size() - before);
+    return success();
+  };
+  if (parser.parseOperand(operands.emplace_back()))
+    return failure();
+  segments.push_back(1);
+  if (list("queries") || list("keys"))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("states"))) {
+    size_t before = operands.size();
+    if (parser.parseOperandList(operands))
+      return failure();
+    segments.push_back(operands.size() - before);
+    if (list("gradients"))
+      return failure();
+  }
+  segments.resize(5, 0);
+  SmallVector<Type> types;
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parseFeatureTypes(parser, types) ||
+      parser.resolveOperands(operands, types, loc, result.operands))
+    return failure();
+  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
+                      parser.getBuilder().getDenseI32ArrayAttr(segments));
+  for (auto [i, type] : llvm::enumerate(types)) {
+    bool isProduct = i > 0 && int64_t(i) <= segments[1] + segments[2];
+    if (isProduct ? !isa<FeatureType>(type) : !isa<RankedTensorType>(type))
+      return parser.emitError(loc) << "operand " << i << " must be a "
+                                   << (isProduct ? "feature vector" : "tensor") << ", got " << type;
+  }
+  return inferParsedTypes<DecayGradientOp>(parser, result);
+}
+
+void DecayGradientOp::print(OpAsmPrinter &printer) {
+  printer << " " << getDecay() << " queries " << getQueries() << " keys " << getKeys();
+  if (!getStates().empty())
+    printer << " states " << getStates() << " gradients " << getStateGradients();
+  printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
+  printer << " : ";
+  printFeatureTypes(printer, *this, getOperandTypes());
+}
+
+LogicalResult DecayGradientOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor op,
+                                                SmallVectorImpl<Type> &results) {
+  results.push_back(op.getDecay().getType());
+  return success();
+}
+
+/// Whether all are products of attends with this mask.
+static bool areProducts(ValueRange products, Mask mask) {
+  return !products.empty() && llvm::all_of(products, [&](Value product) {
+    auto attend = product.getDefiningOp<AttendOp>();
+    return attend && attend.getRowProducts() == product && attend.getMask() == mask;
+  });
+}
+
+LogicalResult DecayGradientOp::verify() {
+  if (!areProducts(getQueries(), Mask::Causal) || !areProducts(getKeys(), Mask::Anticausal))
+    return emitOpError("C1: expected `products` of causal attends as queries and of anticausal "
+                       "ones as keys");
+  if (getStates().size() != getStateGradients().size())
+    return emitOpError("C2: expected a gradient for each state, got ")
+           << getStates().size() << " states and " << getStateGradients().size() << " gradients";
+  for (auto [state, gradient] : llvm::zip(getStates(), getStateGradients())) {
+    auto attend = gradient.getDefiningOp<AttendOp>();
+    bool isFinal = attend && llvm::is_contained(attend.getFinalStates(), gradient);
+    auto type = cast<RankedTensorType>(gradient.getType());
+    if (!isFinal || !isStateOrColumn(state, type.getShape().drop_front(2)))
+      return emitOpError("C2: expected the final state of an attend as gradient of ")
+             << state.getType() << ", got " << type;
+  }
+  auto decay = cast<RankedTensorType>(getDecay().getType());
+  bool fits = decay.getElementType().isF32() && (decay.getRank() == 3 || decay.getRank() == 1) &&
+              llvm::all_of(decay.getShape(), ShapedType::isDynamic);
+  if (!fits || !isa<BlockArgument>(getDecay()) ||
+      !llvm::all_of(getStates(), [](Value state) { return isa<BlockArgument>(state); }))
+    return emitOpError("C3: expected a decay, tensor<?x?x?xf32> or tensor<?xf32>, and states that "
+                       "are arguments of the attention");
+  for (Operation *user : getResult().getUsers())
+    if (!isa<ReturnOp>(user))
+      return emitOpError("C4: the gradient of a decay can only be returned, but ")
+             << user->getName() << " uses it";
+  return success();
+}

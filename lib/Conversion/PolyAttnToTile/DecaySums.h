@@ -1,0 +1,62 @@
+//===- DecaySums.h - gradients of decays, summed up -------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The gradient of a decay is a running sum over positions (decay_gradient), of products that the
+// programs of both sides have stored for each position and query head. A kernel after all others
+// goes over the positions, a program for each gate: so the same call gives the same bits whoever
+// runs its programs.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_DECAYSUMS_H
+#define POLYATTN_CONVERSION_DECAYSUMS_H
+
+#include "AttendSet.h"
+
+namespace polyattn {
+
+/// The kernel that gives one gradient.
+class DecaySums {
+public:
+  /// Those of all the gradients that the entry returns.
+  static std::vector<DecaySums> allOf(llvm::ArrayRef<AttendSet> sets);
+  /// The workspaces of what a set keeps.
+  static llvm::SmallVector<HiddenArgument> workspaces(mlir::Builder &builder,
+                                                      llvm::ArrayRef<KeptValue> kept);
+
+  /// Builds the kernel where `builder` is.
+  void build(TileBuilder &builder, llvm::StringRef entry) const;
+  std::string kernelName(llvm::StringRef entry) const;
+  /// The axes of its grid, and the values that it takes from workspaces.
+  mlir::ArrayAttr grid(mlir::Builder &builder) const;
+  llvm::ArrayRef<KeptValue> getKept() const { return kept; }
+
+private:
+  /// Positions of one gate, of a batch or of a packed sequence.
+  struct Gates;
+  using Visit = llvm::function_ref<mlir::Value(mlir::Value gradients, mlir::Value position,
+                                               mlir::Value valid, mlir::Value carried)>;
+
+  DecaySums(DecayGradientOp op, unsigned result, llvm::ArrayRef<AttendSet> sets);
+  bool isOfHead() const;
+  mlir::Value tensorOf(tile::KernelOp kernel, mlir::Value value) const;
+  void buildOfPositions(TileBuilder &builder, llvm::StringRef name) const;
+  void buildOfHead(TileBuilder &builder, llvm::StringRef name) const;
+  mlir::Value ofStates(TileBuilder &builder, const Gates &gates) const;
+  mlir::Value changes(TileBuilder &builder, const Gates &gates, mlir::Value position,
+                      mlir::Value valid) const;
+  mlir::Value run(TileBuilder &builder, const Gates &gates, mlir::Value carried, Visit visit) const;
+
+  mutable DecayGradientOp op; // its accessors are not const
+  unsigned result;            // of the entry
+  unsigned number = 0;        // among the gradients of decays
+  KernelTensors tensors;
+  llvm::SmallVector<KeptValue> kept;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_DECAYSUMS_H
