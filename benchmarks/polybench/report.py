@@ -189,6 +189,29 @@ def short_table(results):
     return table(["entry"] + [f"T = {length}" for length in lengths], rows)
 
 
+def size_text(size):
+    return f"{size / 2**20:.3g} MiB" if size >= 2**20 else f"{size / 2**10:.3g} KiB"
+
+
+def decode_table(results):
+    """The time of a step over that of scaling its states, round by round."""
+    rows = []
+    for name, row in results.get("decode", {}).items():
+        steps, scalings = present(row["step"]), present(row["scaling"])
+        if not steps or not scalings:
+            continue
+        entry, heads = name.split()
+        fractions = ratios(row["step"], row["scaling"], "seconds_best")
+        rows.append([f"`{entry}`", heads, size_text(row["bytes"])] +
+                    [f"{min(run['seconds_best'] for run in runs) * 1e6:,.1f}"
+                     for runs in (steps, scalings)] +
+                    [f"{median(fractions):.2f} ({spread(fractions, '{:.2f}')})"])
+    if not rows:
+        return MISSING.capitalize() + "."
+    return table(["entry", "B H", "states", "a step, us", "scaling them in place, us",
+                  "fraction of its bandwidth, rounds"], rows)
+
+
 def machine_line(results):
     if "machine" not in results:
         return MISSING.capitalize() + "."
@@ -211,7 +234,7 @@ def plots(results):
 
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
-          "long": long_table, "forms": forms_table, "short": short_table, "plots": plots}
+          "long": long_table, "forms": forms_table, "decode": decode_table, "short": short_table, "plots": plots}
 
 
 def fill(text, results, tables=TABLES):

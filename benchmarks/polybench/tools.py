@@ -1,9 +1,11 @@
 """Calls of the measured programs: command lines, environment, progress on a terminal."""
 import json
+import math
 import os
 import platform
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -116,6 +118,16 @@ def run_json(what, command, extra_environment=None):
         raise Failure(what, f"the output is not JSON: {error}") from error
 
 
+def write_npy(path, code, numbers):
+    """Whole numbers as a file of NumPy's; the code is that of `struct`, i or q."""
+    kind = {"i": "<i4", "q": "<i8"}[code]
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len(numbers)},), }}"
+    header = header.ljust(117) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        file.write(struct.pack(f"<{len(numbers)}{code}", *numbers))
+
+
 def argument_bytes(description, tokens, heads, storage=None):
     """Bytes of all arguments and results of a described entry, f32 held as `storage`; B is 1."""
     bytes_of = {"f32": 4, "bf16": 2, "f16": 2, "i32": 4, "i64": 8}
@@ -136,6 +148,7 @@ class Tools:
     def __init__(self, build, target):
         self.runner = os.path.join(build, "bin", "polyattn-run")
         self.opt = os.path.join(build, "bin", "polyattn-opt")
+        self.scale = os.path.join(build, "bin", "polyattn-scale")
         self.peers_program = os.path.join(build, "bin", "polyattn-peers")
         self.target = target
         # Not the user's own folder of kernels.
@@ -171,6 +184,34 @@ class Tools:
         if "avx512f" in cpu_flags() and "OPENBLAS_CORETYPE" not in os.environ:
             environment["OPENBLAS_CORETYPE"] = "SkylakeX"
         return run_json(f"OpenBLAS, {entry}, T={tokens}", command, environment)
+
+    def step(self, entry, batches, heads, seconds):
+        """One process of polyattn-run: a token for each sequence, all of which go on, with states in
+        a pool. Random numbers would let some begin, and give others no token."""
+        command = [self.runner, SPEC, "--entry", entry, "--direction", "decode", "--random",
+                   f"B={batches},T=1,H={heads},P={batches}", "--threads", "1", "--target",
+                   self.target, "--json", f"--bench={seconds}"]
+        with fresh_folder() as folder:
+            for name, code, numbers in (("slots", "i", range(batches)),
+                                        ("lengths", "i", [1] * batches),
+                                        ("first_position", "q", [1000] * batches)):
+                path = os.path.join(folder, name + ".npy")
+                write_npy(path, code, numbers)
+                command.append(f"--input={name}={path}")
+            return run_json(f"decoding {entry}, B={batches}", command,
+                            {"POLYATTN_CACHE_DIR": self.cache})
+
+    def scaling(self, floats, seconds):
+        """One process of polyattn-scale."""
+        return run_json(f"scaling {floats} floats", [self.scale, str(floats), str(seconds)])
+
+    def state_floats(self, entry):
+        """The floats of the states that a head has."""
+        command = [self.runner, SPEC, "--entry", entry, "--direction", "decode", "--describe",
+                   "--json"]
+        described = run_json(f"decoding {entry}", command)["entries"][0]
+        return sum(math.prod(size for size in tensor["dims"] if isinstance(size, int))
+                   for tensor in described["results"] if tensor["role"] == "state")
 
     def argument_bytes(self, entry, tokens, heads):
         """Bytes of all arguments and results."""

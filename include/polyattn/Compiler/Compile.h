@@ -56,8 +56,8 @@ struct LoweredModule {
   std::vector<KernelDescription> kernels;
 };
 
-/// Parses and verifies a spec, with the tensors, the bits and the sequences that the options ask for.
-/// An error carries the located diagnostics.
+/// Parses and verifies a spec, with the tensors, the bits and the sequences that the options ask
+/// for. An error carries the located diagnostics.
 llvm::Expected<LoweredModule> parseModule(llvm::StringRef text, llvm::StringRef fileName,
                                           const SpecOptions &options);
 

@@ -111,7 +111,7 @@ void KernelBuilder::buildKernels() {
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
   hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
-  hasStep = options.steps && hasPlaces && isOnlySet && canStep();
+  hasStep = options.steps && hasPlaces && canStep();
   // What a launch cuts is not there for a cluster to share.
   set.tensors.cluster =
       maxSplits > 1 || !set.sums.empty() || !set.kept.empty() ? 1 : chooseClusterSize();
@@ -140,7 +140,6 @@ LogicalResult KernelBuilder::build() {
   if (failed(sets))
     return failure();
   hasPlaces = attention.getResultIn().has_value();
-  isOnlySet = sets->size() == 1;
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
   bool keepsValues = llvm::any_of(*sets, [](const AttendSet &set) { return !set.kept.empty(); });
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no

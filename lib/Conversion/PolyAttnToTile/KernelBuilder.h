@@ -97,7 +97,6 @@ private:
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
   bool hasSegments = false;                     // whether positions can be cut
-  bool isOnlySet = false;                       // whether all attends are of one set
   bool hasPlaces = false;                       // whether final states live in arguments
   bool hasStep = false;                         // whether calls of one token update them there
   llvm::SmallVector<HiddenArgument> sumTensors; // of the gradients of weights, of all sets so far
