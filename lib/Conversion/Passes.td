@@ -92,6 +92,66 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
   ];
 }
 
+def ReuseWindows : Pass<"tile-reuse-windows"> {
+  let summary = "loops read windows of what their kernel computes whole";
+  let description = [{
+    A loop over blocks of features that computes rows of a product, or an element-wise function of such
+    rows, reads them from the tile of all rows where the kernel computes that too, before the loop or
+    behind it:
+
+    ```mlir
+    scf.for %f = %c0 to %c256 step %c64 {
+      %w = tile.slice %theta[%c0, %f] : <128x256xf32> -> <128x64xf32>
+      %p = tile.dot %w, %x {lhs_transposed} : <128x64xf32>, <128x32xf32> -> <64x32xf32>
+      ...
+    }
+    %whole = tile.dot %theta, %x {lhs_transposed} : <128x256xf32>, <128x32xf32> -> <256x32xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %whole = tile.dot %theta, %x {lhs_transposed} : <128x256xf32>, <128x32xf32> -> <256x32xf32>
+    scf.for %f = %c0 to %c256 step %c64 {
+      %p = tile.slice %whole[%f, %c0] : <256x32xf32> -> <64x32xf32>
+      ...
+    }
+    ```
+
+    Gradients need the features of a block several times, and the projections that they are made of.
+    Where memory is dearer than products, as on GPUs, this is no gain. What is behind the loop under a
+    condition is then computed without it.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def FoldTransposes : Pass<"tile-fold-transposes"> {
+  let summary = "element-wise functions between two transposes need neither";
+  let description = [{
+    A transpose of what element-wise functions compute from transposes, tensors and constants:
+
+    ```mlir
+    %t = tile.transpose %o : <32x64xf32> -> <64x32xf32>
+    %x = tile.load %q[...] {transposed} : ... -> <64x32xf32>
+    %y = tile.map %t, %x ... -> <64x32xf32>
+    %z = tile.transpose %y : <64x32xf32> -> <32x64xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %x = tile.load %q[...] : ... -> <32x64xf32>
+    %z = tile.map %o, %x ... -> <32x64xf32>
+    ```
+
+    where nothing else uses the functions' values.
+
+    Numeric contract: exact.
+  }];
+}
+
 def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
   let summary = "tile kernels become functions of vector code";
   let description = [{

@@ -35,6 +35,9 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
+  passes.addPass(createFoldTransposes());
+  passes.addPass(createReuseWindows());
+  passes.addPass(mlir::createCSEPass());
   passes.addPass(createSetPrecision());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;

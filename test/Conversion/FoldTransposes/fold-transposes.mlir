@@ -1,0 +1,76 @@
+// RUN: polyattn-opt %s --tile-fold-transposes --cse | FileCheck %s
+
+// What is computed element by element from a transpose, a tensor and a number is computed of the rows.
+
+// CHECK-LABEL: tile.kernel @elements
+// CHECK-NOT: = transpose
+// CHECK: %[[G:.*]] = {{(tile\.)?}}load %g[{{.*}} : memref<?x?x?x8xf32> -> <16x8xf32>
+// CHECK: %[[X:.*]] = {{(tile\.)?}}load %q[{{.*}}] {col_dim = 3 : i64, row_dim = 1 : i64} : memref<?x?x?x8xf32> -> <16x8xf32>
+// CHECK: %[[E:.*]] = {{(tile\.)?}}map %[[X]] : !tile.tile<16x8xf32> -> <16x8xf32>
+// CHECK: %[[TWO:.*]] = {{(tile\.)?}}constant {{.*}} : <16x1xf32>
+// CHECK: %[[Y:.*]] = {{(tile\.)?}}map %[[G]], %[[E]], %[[TWO]] : !tile.tile<16x8xf32>, !tile.tile<16x8xf32>, !tile.tile<16x1xf32> -> <16x8xf32>
+// CHECK: store %[[Y]]
+tile.kernel @elements programs [dim(0, 0)] attributes {arg_names = ["q", "g", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x8xf32>, %g: memref<?x?x?x8xf32>, %o: memref<?x?x?x8xf32>):
+  %batch = tile.program_id 0 : index
+  %c0 = arith.constant 0 : index
+  %rows = tile.load %g[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xf32> -> !tile.tile<16x8xf32>
+  %columns = tile.transpose %rows : !tile.tile<16x8xf32> -> !tile.tile<8x16xf32>
+  %x = tile.load %q[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xf32> -> !tile.tile<8x16xf32>
+  %e = tile.map %x : !tile.tile<8x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32):
+    %p = math.exp %i : f32
+    tile.yield %p : f32
+  }
+  %two = tile.constant 2.0 : !tile.tile<1x16xf32>
+  %y = tile.map %columns, %e, %two : !tile.tile<8x16xf32>, !tile.tile<8x16xf32>, !tile.tile<1x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32, %j: f32, %k: f32):
+    %p = arith.mulf %i, %j : f32
+    %r = arith.mulf %p, %k : f32
+    tile.yield %r : f32
+  }
+  %back = tile.transpose %y : !tile.tile<8x16xf32> -> !tile.tile<16x8xf32>
+  tile.store %back, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+}
+
+// Sums of columns, and a tensor that the kernel writes, stay as they are; so does what something else reads.
+
+// CHECK-LABEL: tile.kernel @others
+// CHECK-COUNT-4: = transpose
+// CHECK-NOT: = transpose
+tile.kernel @others programs [dim(0, 0)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x8xf32>, %o: memref<?x?x?x8xf32>):
+  %batch = tile.program_id 0 : index
+  %c0 = arith.constant 0 : index
+  %rows = tile.load %q[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xf32> -> !tile.tile<16x8xf32>
+  %columns = tile.transpose %rows : !tile.tile<16x8xf32> -> !tile.tile<8x16xf32>
+  %sums = tile.reduce <add> <rows> %columns : !tile.tile<8x16xf32> -> !tile.tile<1x16xf32>
+  %a = tile.map %columns, %sums : !tile.tile<8x16xf32>, !tile.tile<1x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32, %j: f32):
+    %p = arith.mulf %i, %j : f32
+    tile.yield %p : f32
+  }
+  %b = tile.transpose %a : !tile.tile<8x16xf32> -> !tile.tile<16x8xf32>
+  tile.store %b, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+  %old = tile.load %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xf32> -> !tile.tile<8x16xf32>
+  %c = tile.map %columns, %old : !tile.tile<8x16xf32>, !tile.tile<8x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32, %j: f32):
+    %p = arith.mulf %i, %j : f32
+    tile.yield %p : f32
+  }
+  %d = tile.transpose %c : !tile.tile<8x16xf32> -> !tile.tile<16x8xf32>
+  tile.store %d, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+  %e = tile.map %columns : !tile.tile<8x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32):
+    %p = arith.mulf %i, %i : f32
+    tile.yield %p : f32
+  }
+  %more = tile.reduce <add> <columns> %e : !tile.tile<8x16xf32> -> !tile.tile<8x1xf32>
+  %f = tile.map %e, %more : !tile.tile<8x16xf32>, !tile.tile<8x1xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32, %j: f32):
+    %p = arith.mulf %i, %j : f32
+    tile.yield %p : f32
+  }
+  %g = tile.transpose %f : !tile.tile<8x16xf32> -> !tile.tile<16x8xf32>
+  tile.store %g, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+}
