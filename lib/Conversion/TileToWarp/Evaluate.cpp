@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace polyattn;
@@ -68,13 +70,31 @@ Value KernelLowering::evaluateAt(Value value, Value row, Value column) {
   return evaluate(value, owned)[0];
 }
 
+/// Products come first where what others load would not find registers beside their accumulators.
+SmallVector<unsigned> KernelLowering::orderOfInputs(MapOp map, const ThreadElements &owned) {
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, map.getInputs().size()));
+  auto isProduct = [&](unsigned i) {
+    return !computed.contains(map.getInputs()[i]) && residency.countDots(map.getInputs()[i]);
+  };
+  int64_t needed = 0;
+  for (auto &[value, accumulators] : registers)
+    needed += accumulators.size();
+  for (Value input : map.getInputs())
+    if (!isVector(input))
+      needed += owned.size();
+  if (needed > GPUDescription::maxAccumulatorsPerThread)
+    std::stable_partition(order.begin(), order.end(), isProduct);
+  return order;
+}
+
 // The body once for each element. An operand with one row or column is repeated.
 Values KernelLowering::evaluateMap(MapOp map, const ThreadElements &owned) {
   TileType result = map.getResult().getType();
   if (owned.warpTile)
     multiplySiblings(map.getResult(), owned);
-  SmallVector<Values> inputs;
-  for (Value input : map.getInputs()) {
+  SmallVector<Values> inputs(map.getInputs().size());
+  for (unsigned i : orderOfInputs(map, owned)) {
+    Value input = map.getInputs()[i];
     TileType type = tileType(input);
     ThreadElements own = owned;
     bool oneRow = type.getRows() == 1 && result.getRows() > 1;
@@ -89,7 +109,7 @@ Values KernelLowering::evaluateMap(MapOp map, const ThreadElements &owned) {
     for (int64_t r = 0; r < owned.rows.size(); ++r)
       for (int64_t c = 0; c < owned.columns.size(); ++c)
         repeated.push_back(values[(oneRow ? 0 : r) * own.columns.size() + (oneColumn ? 0 : c)]);
-    inputs.push_back(repeated);
+    inputs[i] = repeated;
   }
   Block &body = map.getBody().front();
   Values results;

@@ -176,6 +176,7 @@ private:
   /// The values of a thread's elements in the order of their transpose.
   static Values transposed(const Values &values, const ThreadElements &owned);
   Values evaluateMap(tile::MapOp map, const ThreadElements &owned);
+  llvm::SmallVector<unsigned> orderOfInputs(tile::MapOp map, const ThreadElements &owned);
   Values evaluateMask(tile::CausalMaskOp mask, const ThreadElements &owned);
   /// `value` outside of a triangle, `otherwise` in it.
   mlir::Value outside(tile::Triangle triangle, mlir::Value row, mlir::Value column,
