@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 #include "gtest/gtest.h"
 #include <malloc.h>
+#include <thread>
 #include <vector>
 
 // The runtime's allocations for workspaces and scratch, counted in place of libc's function.
@@ -64,9 +65,25 @@ TEST(ShortCall, AllocatesNothingWhereWorkspacesAreEmpty) {
   EXPECT_EQ(countAllocations(/*columns=*/64, /*segments=*/1, /*others=*/4), 0);
 }
 
-TEST(ShortCall, AllocatesWhatHasBytes) {
-  EXPECT_EQ(countAllocations(/*columns=*/64, /*segments=*/2, /*others=*/4), 1);
-  // More descriptors than are put on the stack.
-  EXPECT_EQ(countAllocations(/*columns=*/64, /*segments=*/1, /*others=*/60), 1);
-  EXPECT_EQ(countAllocations(/*columns=*/64, /*segments=*/2, /*others=*/60), 2);
+/// The allocations of two calls, one after the other, of a thread that keeps nothing yet.
+static std::pair<int64_t, int64_t> countOfThread(int64_t columns, int64_t segments,
+                                                 int64_t others) {
+  std::pair<int64_t, int64_t> counts;
+  std::thread([&] {
+    counts.first = countAllocations(columns, segments, others);
+    counts.second = countAllocations(columns, segments, others);
+  }).join();
+  return counts;
+}
+
+TEST(ShortCall, AllocatesWhatHasBytesOnce) {
+  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/2, /*others=*/4), std::pair(1L, 0L));
+  // More descriptors than are put on the stack, which are not kept.
+  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/1, /*others=*/60), std::pair(1L, 1L));
+  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/2, /*others=*/60), std::pair(2L, 1L));
+}
+
+TEST(ShortCall, KeepsNoLargeWorkspace) {
+  EXPECT_EQ(countOfThread(/*columns=*/int64_t(2) << 20, /*segments=*/2, /*others=*/4),
+            std::pair(1L, 1L));
 }
