@@ -36,4 +36,7 @@ def test_train_lm(tmp_path):
     assert float(re.search(r"^linear: ([\d.]+) bits", said, re.M)[1]) < plain - 0.3
     # One without gradients yet says so, at a line.
     assert re.search(r"^llops: ([\d.]+ bits|.*:\d+:\d+: error: .*not compiled yet)", said, re.M)
+    # A sample, whose bytes cost what they cost at its beginning: no text so far is read again for each.
+    first, last = map(float, re.search(r"^linear: us per byte of the sample's halves: (\d+), (\d+)", said, re.M).groups())
+    assert last < 3 * first
     assert (tmp_path / "linear.pt").exists() and (tmp_path / "losses.json").exists()

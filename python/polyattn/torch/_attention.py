@@ -9,10 +9,9 @@ import torch
 from .._errors import CallError
 from .._kernels import Signature
 from .._specs import Spec, read_spec
-from .._packed import OFFSETS
 from . import _recipes
 from ._call import call
-from ._sequences import call_packed
+from ._sequences import OFFSETS, call_packed
 
 
 class Attention:

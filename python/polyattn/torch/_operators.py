@@ -45,19 +45,24 @@ def call_kernel(kernel: Any, inputs: list[Any]) -> list[Any]:
     return list(results) if isinstance(results, tuple) else [results]
 
 
+def cast_to(expected: list[Any], inputs: list[Any], call: Callable[[list[Any]], Any]) -> Any:
+    """A call below autocast, with inputs of the dtypes that the kernel expects."""
+    cast = [
+        one.to(wanted) if one.is_floating_point() else one for one, wanted in zip(inputs, expected)
+    ]
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+    with torch._C._ExcludeDispatchKeyGuard(keys):
+        return call(cast + inputs[len(cast) :])
+
+
 def call_cast(call: Callable[[list[Any]], Any], attention: int, inputs: list[Any]) -> list[Any]:
     """Sequences and weights are cast as those of PyTorch's own layers are. Decays, rotary frequencies and states, which
     kernels keep in f32, are not."""
     dtype = torch.get_autocast_dtype("cpu")
     recipe = _recipes.find(attention).of(inputs)
     expected = recipe.dtypes(inputs, _recipes.STORAGE[dtype])
-    cast = [
-        one.to(wanted) if one.is_floating_point() else one for one, wanted in zip(inputs, expected)
-    ]
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
-    with torch._C._ExcludeDispatchKeyGuard(keys):
-        results: list[Any] = call(cast + inputs[len(cast) :])
-        return results
+    results: list[Any] = cast_to(expected, inputs, call)
+    return results
 
 
 def _forward(attention: int, inputs: list[Any]) -> list[Any]:

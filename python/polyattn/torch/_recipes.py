@@ -10,7 +10,6 @@ import hashlib
 import json
 import threading
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, Callable
 
 import torch
@@ -18,7 +17,6 @@ import torch
 from .. import __version__, _polyattn
 from .._errors import CallError, SpecError
 from .._kernels import Kernel, Signature, _signature_of, compile
-from .._packed import packed
 from .._specs import Spec, python_lines_of, source_of
 
 #: Storage of sequences by torch's dtypes.
@@ -28,10 +26,10 @@ DTYPES = {name: dtype for dtype, name in STORAGE.items()} | {"i64": torch.int64,
 _recipes: dict[int, Recipe] = {}
 
 
-def _describe(spec: Spec, entry: str | None, storage: str) -> Signature:
+def _describe(spec: Spec, entry: str | None, storage: str, packed: bool) -> Signature:
     """The signature of a kernel, without compiling it: the oracle's, which differs in what results hold."""
     with python_lines_of(spec):
-        exact = _signature_of(_polyattn.Reference(source_of(spec, entry, dtype=storage)))
+        exact = _signature_of(_polyattn.Reference(source_of(spec, entry, dtype=storage, packed=packed)))
     results = tuple(
         replace(one, dtype=storage if "T" in one.shape else "f32") for one in exact.results
     )
@@ -65,7 +63,7 @@ class Recipe:
     """
 
     def __init__(self, spec: Spec, entry: str | None, identity: Any, is_packed: bool = False) -> None:
-        self._given, self._entry, self._is_packed = spec, entry, is_packed
+        self._spec, self._entry, self._is_packed = spec, entry, is_packed
         self._kernels: dict[Any, Kernel] = {}
         self._signatures: dict[str, Signature] = {}
         self._lock = threading.Lock()
@@ -73,14 +71,12 @@ class Recipe:
         text = json.dumps([__version__, entry, identity, *["packed"] * is_packed])
         self.handle = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
-    @cached_property
-    def _spec(self) -> Spec:
-        return packed(self._given, self._entry) if self._is_packed else self._given
-
     def signature(self, storage: str = "f32") -> Signature:
         found = self._signatures.get(storage)
         if found is None:
-            found = self._signatures[storage] = _describe(self._spec, self._entry, storage)
+            found = self._signatures[storage] = _describe(
+                self._spec, self._entry, storage, self._is_packed
+            )
         return found
 
     def kernel(self, storage: str) -> Kernel:
@@ -94,6 +90,13 @@ class Recipe:
         if found is None:
             names = [x.name for i, x in enumerate(self.signature().arguments) if wrt >> i & 1]
             found = self._compile(key, dtype=storage, direction=direction, wrt=names)
+        return found
+
+    def decoding(self, storage: str) -> Kernel:
+        """What goes on with sequences in pools of states."""
+        found = self._kernels.get((storage, "decode"))
+        if found is None:
+            found = self._compile((storage, "decode"), dtype=storage, direction="decode")
         return found
 
     def has_gradients(self, storage: str, wrt: int) -> bool:
@@ -111,7 +114,8 @@ class Recipe:
         with self._lock:
             found = self._kernels.get(key)
             if found is None:
-                found = compile(self._spec, self._entry, **options or {"dtype": key})
+                options = options or {"dtype": key}
+                found = compile(self._spec, self._entry, packed=self._is_packed, **options)
                 self._kernels[key] = found
         return found
 

@@ -8,9 +8,11 @@ import torch
 
 from .._errors import CallError
 from .._kernels import Signature
-from .._packed import OFFSETS
 from . import _recipes
 from ._call import call
+
+#: The argument that says where sequences begin and end.
+OFFSETS = "cu_seqlens"
 
 
 def check_offsets(who: str, ends: Any, first: Any) -> int:

@@ -15,11 +15,14 @@ from .. import library
 from .._errors import CallError
 from .._specs import Spec
 from ._attention import Attention as _Operator
+from ._decode import decode, is_pool, signature_of
 from ._sequences import check_offsets
+from ._states import StateCache, States
 
 __all__ = [
     "Attention", "Based", "DPFP", "ElementwisePower", "FLatten", "FPA", "FastRoPE", "Hedgehog", "LLoPS",
-    "Lightning", "Linear", "Performer", "PolySketch", "Polynomial", "Power", "RFF", "ReBased", "RetNet", "XPos",
+    "Lightning", "Linear", "Performer", "PolySketch", "Polynomial", "Power", "RFF", "ReBased", "RetNet",
+    "StateCache", "States", "XPos",
 ]  # fmt: skip
 
 
@@ -52,7 +55,7 @@ class Attention(nn.Module):
         depth = int(self.attention.signature.results[0].shape[-1])
         self.o_proj = nn.Linear(heads * depth, width, bias)
         self._others = []
-        sizes = {"H": heads, "Hkv": self.kv_heads}
+        self._sizes = sizes = {"H": heads, "Hkv": self.kv_heads}
         for one in others:
             self._others.append(one.name)
             if one.name == "first_position" or "T" in one.shape:
@@ -87,22 +90,26 @@ class Attention(nn.Module):
             return torch.zeros(shape), True
         return torch.randn(shape) * shape[-2] ** -0.5, True
 
-    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int) -> torch.Tensor:
-        """An argument that depends on the call, whose sequences are `count`."""
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
+        """An argument that depends on the call: of `count` sequences, and for tables of positions, whose rows are `rows`."""
         if name != "first_position":
             raise CallError(f"{self.attention.signature.name}: argument '{name}': expected a module that makes it")
         first = torch.as_tensor(0 if first_position is None else first_position, dtype=torch.int64)
         return first.expand(count).contiguous()
 
-    def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
-        """What attention gives, [B, T, heads, value's size]."""
+    def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Queries, keys and values, [B, T, heads, size]."""
         q = self.q_proj(x).unflatten(-1, (self.heads, -1))
         k = self.k_proj(x).unflatten(-1, (self.kv_heads, -1))
-        v = self.v_proj(x).unflatten(-1, (self.kv_heads, -1))
+        return q, k, self.v_proj(x).unflatten(-1, (self.kv_heads, -1))
+
+    def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
+        """What attention gives, [B, T, heads, value's size]."""
+        q, k, v = self.project(x)
         own = (getattr(self, name, None) for name in self._others)
         count = x.shape[0] if cu_seqlens is None else check_offsets(type(self).__name__, cu_seqlens, x)
         others = [
-            self.of_call(name, x, first_position, count) if one is None else one
+            self.of_call(name, x, first_position, count, x.shape[1]) if one is None else one
             for name, one in zip(self._others, own)
         ]
         o: torch.Tensor = self.attention(q, k, v, *others, cu_seqlens=cu_seqlens)
@@ -113,8 +120,54 @@ class Attention(nn.Module):
             raise CallError(
                 f"first_position: expected none, as {self.attention.signature.name} does not ask for positions"
             )
-        y: torch.Tensor = self.o_proj(self.attend(x, first_position, cu_seqlens).flatten(-2))
+        return self.combine(self.attend(x, first_position, cu_seqlens), x)
+
+    def combine(self, o: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        """The layer's result from that of its attention."""
+        y: torch.Tensor = self.o_proj(o.flatten(-2))
         return y
+
+    def new_states(self, slots: int) -> States:
+        """Room for the states of so many sequences. Attentions without a state are refused, at a line of the spec."""
+        device = self.q_proj.weight.device
+        pools = {
+            one.name: torch.zeros([slots, *(self._sizes[x] if isinstance(x, str) else x for x in one.shape[1:])], device=device)
+            for one in signature_of(self.attention._handle).arguments if is_pool(one)
+        }
+        return States(pools, torch.zeros(slots, dtype=torch.int64, device=device))
+
+    def prefill(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
+        """`step` for sequences that begin here."""
+        states.reset(slice(x.shape[0]) if slots is None else slots[slots >= 0])
+        return self.step(x, states, slots, lengths)
+
+    def step(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
+        """The layer for the next positions of sequences, x [B, T, width], whose states go on.
+
+        slots: where each sequence's state is, below 0 for none; 0, 1, ... if None. lengths: how many of the T positions each has, the
+        others' results are those of a zero; all if None.
+        """
+        batch, length = x.shape[:2]
+        if slots is None:
+            slots = torch.arange(batch, device=x.device)
+        if lengths is None:
+            lengths = torch.full((batch,), length, device=x.device)
+        rows = slots.clamp(min=0).long()
+        if batch and not 0 <= int(rows.max()) < len(states):
+            raise CallError(f"slots: expected numbers below {len(states)}, got {slots.tolist()}")
+        first = states.positions[rows]
+        q, k, v = self.project(x)
+        given = {"slots": slots.int(), "lengths": lengths.int(), "first_position": first}
+        inputs = []
+        for one in signature_of(self.attention._handle).arguments[3:]:
+            if not is_pool(one):
+                own = given.get(one.name, getattr(self, one.name, None))
+                if own is None:
+                    own = self.of_call(one.name, x, first, batch, length + int(first.max()))
+                inputs.append(own)
+        o = decode(self.attention._handle, [q, k, v, *inputs], list(states.pools.values()))
+        states.positions.index_add_(0, rows, torch.where(slots >= 0, lengths, 0).long())
+        return self.combine(o, x)
 
 
 class _Family(Attention):
@@ -175,10 +228,10 @@ class Power(_Family):
             # Nearly open: sigmoid(6) is 0.9975.
             nn.init.constant_(self.gate.bias, 6.0)
 
-    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int) -> torch.Tensor:
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
         if name == "log_gate":
             return nn.functional.logsigmoid(self.gate(x).float())
-        return super().of_call(name, x, first_position, count)
+        return super().of_call(name, x, first_position, count, rows)
 
 
 class Polynomial(_Family):
@@ -284,11 +337,11 @@ class XPos(_Family):
 
     system = staticmethod(library.xpos)
 
-    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int) -> torch.Tensor:
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
         half = self.freqs.shape[0]
         channels = torch.arange(half, device=x.device)
         base = ((channels * 2 + 0.8 * half) / (2.8 * half)).repeat(2)
-        exponents = torch.arange(x.shape[1], device=x.device)[:, None, None] / 512
+        exponents = torch.arange(rows, device=x.device)[:, None, None] / 512
         return base ** (exponents if name == "size_q" else -exponents)
 
 
@@ -307,8 +360,7 @@ class RetNet(_Family):
         for one, gain in ((self.q_proj, -2.5), (self.k_proj, -2.5), (self.v_proj, -2.5), (self.o_proj, -1.0)):
             nn.init.xavier_uniform_(one.weight, gain=2**gain)
 
-    def forward(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
-        o = self.attend(x, first_position, cu_seqlens)
+    def combine(self, o: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         o = o * torch.rsqrt(o.float().square().mean(-1, keepdim=True) + 1e-6).to(o.dtype)
         y: torch.Tensor = self.o_proj(o.flatten(-2) * nn.functional.silu(self.g_proj(x)))
         return y

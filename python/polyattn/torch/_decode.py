@@ -1,0 +1,64 @@
+"""The operator polyattn::decode: positions that continue sequences whose states live in pools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._errors import CallError
+from .._kernels import Signature
+from . import _recipes
+from ._call import _check_derivatives
+from ._operators import NO_GPU, call_kernel, cast_to, library, refuse_vmap, refuser
+
+library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Tensor")
+_decode_op = torch.ops.polyattn.decode.default
+
+
+def is_pool(argument: Any) -> bool:
+    return bool(argument.shape) and argument.shape[0] == "P"
+
+
+def signature_of(attention: int, storage: str = "f32") -> Signature:
+    """What the kernel takes: the attention's arguments, pools, and what says which sequences continue."""
+    return _recipes.find(attention).decoding(storage).signature
+
+
+def _decode(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
+    kernel = _recipes.find(attention).decoding(_recipes.storage_of(inputs))
+    others, places = iter(inputs), iter(pools)
+    tensors = [next(places if is_pool(one) else others) for one in kernel.signature.arguments]
+    return call_kernel(kernel, tensors)[0]
+
+
+def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
+    signature = _recipes.find(attention).signature(_recipes.storage_of(inputs))
+    return inputs[0].new_empty([*inputs[0].shape[:3], signature.results[0].shape[-1]])
+
+
+def _decode_autocast(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
+    storage = _recipes.STORAGE[torch.get_autocast_dtype("cpu")]
+    arguments = [one for one in signature_of(attention, storage).arguments if not is_pool(one)]
+    expected = [_recipes.DTYPES[one.dtype] for one in arguments]
+    return cast_to(expected, inputs, lambda cast: _decode_op(attention, cast, pools))
+
+
+library.impl("decode", _decode, "CPU")
+library.impl("decode", _decode_autocast, "AutocastCPU")
+library.impl("decode", refuser(NO_GPU), "CUDA")
+torch.library.register_fake("polyattn::decode", _decode_fake, lib=library)
+torch.library.register_vmap("polyattn::decode", refuse_vmap, lib=library)
+
+
+def decode(attention: int, inputs: list[Any], pools: list[Any]) -> torch.Tensor:
+    """The output, and pools that have gone on. Nothing is kept for gradients, which would be lost here without a word."""
+    if not torch.compiler.is_compiling():
+        _check_derivatives(inputs)
+    if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
+        raise CallError(
+            "polyattn: calls with pools of states have no gradients; expected torch.no_grad() or "
+            "torch.inference_mode() around them"
+        )
+    o: torch.Tensor = _decode_op(attention, inputs, pools)
+    return o
