@@ -1,0 +1,133 @@
+"""Layers in a model of Hugging Face's transformers, whose generate() carries their states."""
+
+import pytest
+
+import polyattn
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+from torch import nn  # noqa: E402
+from transformers import PreTrainedConfig, PreTrainedModel  # noqa: E402
+from transformers.modeling_outputs import CausalLMOutputWithPast  # noqa: E402
+
+import polyattn.torch.nn as pn  # noqa: E402
+from polyattn.torch import hf  # noqa: E402
+
+LAYERS = {"Linear": pn.Linear, "RetNet": lambda *sizes: pn.RetNet(*sizes, first_position=True)}
+
+
+class Config(PreTrainedConfig):
+    model_type = "polyattn_test"
+
+    def __init__(self, attention="Linear", **named):
+        self.attention, self.num_hidden_layers, self.hidden_size, self.vocab_size = attention, 2, 32, 50
+        super().__init__(**named)
+
+
+class Model(PreTrainedModel, hf.GenerationMixin):
+    config_class = Config
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.words = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.attentions = nn.ModuleList(
+            hf.CachedAttention(LAYERS[config.attention](config.hidden_size, 2), i) for i in range(config.num_hidden_layers)
+        )
+        self.norm = nn.LayerNorm(config.hidden_size)
+        self.head = nn.Linear(config.hidden_size, config.vocab_size)
+        self.widths = []
+        self.post_init()
+
+    def forward(self, input_ids=None, attention_mask=None, past_key_values=None, use_cache=True, **others):
+        self.widths.append(input_ids.shape[1])
+        x = self.words(input_ids)
+        for one in self.attentions:
+            x = x + one(self.norm(x), attention_mask, past_key_values if use_cache else None)[0]
+        return CausalLMOutputWithPast(logits=self.head(x), past_key_values=past_key_values)
+
+
+@pytest.fixture(params=LAYERS)
+def model(request, rng):
+    torch.manual_seed(int(rng.integers(2**31)))
+    model = Model(Config(request.param, bos_token_id=1, eos_token_id=None, pad_token_id=0)).eval()
+    # What it was made with is not to be the same for all prompts.
+    for one in model.parameters():
+        one.data = one.data + 0.3 * torch.randn_like(one)
+    return model
+
+
+def prompts(*lengths, columns=None, left=True):
+    columns = columns or max(lengths)
+    words, mask = torch.zeros(len(lengths), columns, dtype=torch.long), torch.zeros(len(lengths), columns, dtype=torch.long)
+    for i, length in enumerate(lengths):
+        at = slice(columns - length, columns) if left else slice(length)
+        words[i, at], mask[i, at] = torch.randint(2, 50, (length,)), 1
+    return words, mask
+
+
+@pytest.mark.parametrize("options", [{}, {"num_beams": 3}], ids=["greedy", "beams"])
+@torch.no_grad()
+def test_generate(model, options):
+    """The same words as without a cache, which is for one word at a time."""
+    words, mask = prompts(9, 9)
+    options = dict(attention_mask=mask, max_new_tokens=8, do_sample=False, **options)
+    found = model.generate(words, **options)
+    assert model.widths == [9] + [1] * 7
+    assert torch.equal(found, model.generate(words, use_cache=False, **options))
+
+
+@torch.no_grad()
+def test_sampling(model):
+    words, mask = prompts(5, 5)
+    found = []
+    for use_cache in (True, False):
+        torch.manual_seed(0)
+        found.append(model.generate(words, attention_mask=mask, max_new_tokens=6, do_sample=True,
+                                    num_return_sequences=3, use_cache=use_cache))  # fmt: skip
+    assert found[0].shape == (6, 11) and torch.equal(*found)
+
+
+@pytest.mark.parametrize("options", [{}, {"num_beams": 2}], ids=["greedy", "beams"])
+@torch.no_grad()
+def test_padding_changes_nothing(model, options):
+    """Prompts of several lengths in one batch, padded before them, go on as each alone."""
+    words, mask = prompts(9, 3, 1)
+    options = dict(max_new_tokens=6, do_sample=False, **options)
+    found = model.generate(words, attention_mask=mask, **options)
+    for i, length in enumerate((9, 3, 1)):
+        alone = model.generate(words[i : i + 1, 9 - length :], attention_mask=mask[i : i + 1, 9 - length :], **options)
+        assert torch.equal(found[i, 9:], alone[0, length:])
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_padding_of_a_batch_for_training(model, left):
+    """On either side, with results and gradients of each sequence alone."""
+    words, mask = prompts(9, 3, columns=12, left=left)
+    logits = model(words, mask, use_cache=False).logits
+    for i, length in enumerate((9, 3)):
+        at = slice(12 - length, 12) if left else slice(length)
+        alone = model(words[i : i + 1, at], use_cache=False).logits
+        assert torch.allclose(logits[i, at], alone[0], atol=1e-4)
+    logits[mask.bool()].square().mean().backward()
+    assert model.words.weight.grad.isfinite().all() and model.words.weight.grad.any()
+
+
+@torch.no_grad()
+def test_refusals(model):
+    words, mask = prompts(9, 9)
+    mask[0, 4] = 0
+    with pytest.raises(polyattn.CallError, match="attention_mask: expected padding before or behind"):
+        model.generate(words, attention_mask=mask, max_new_tokens=2)
+    with pytest.raises(polyattn.CallError, match=r"attention_mask: expected .batch, 9. or more"):
+        model(words, torch.ones(2, 1, 9, 9), use_cache=False)
+    with pytest.raises(polyattn.CallError, match="past_key_values: expected a StateCache"):
+        model(words, past_key_values=object())
+    with pytest.raises(polyattn.CallError, match="past_key_values: expected a StateCache of more than 1 layers"):
+        model(words, past_key_values=hf.StateCache(1))
+    cache = hf.StateCache(2)
+    model(words, past_key_values=cache)
+    assert cache.get_seq_length() == 9
+    with pytest.raises(polyattn.CallError, match="expected the states of 1 rows, got 2"):
+        model(words[:1], past_key_values=cache)
+    with pytest.raises(ValueError, match="stateful"):
+        model.generate(words[:1], assistant_model=model, max_new_tokens=2, do_sample=False)
