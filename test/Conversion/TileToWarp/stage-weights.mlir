@@ -20,7 +20,7 @@
 
 // It takes no room from the first one.
 // SMALL-LABEL: gpu.func @two_weights(
-// SMALL-SAME:  ["weight u", vector<64x128xbf16>, "shared"], ["weight w", vector<64x128xbf16>, "tensor"]
+// SMALL-SAME:  #warp.resident<"weight u" : vector<64x128xbf16> in shared>, #warp.resident<"weight w" : vector<64x128xbf16> in tensor>
 tile.kernel @two_weights programs [dim(0, 0)] attributes {arg_names = ["x", "y", "w", "u", "o", "p"], num_inputs = 4} {
 ^bb0(%x: memref<?x?x64xbf16, strided<[?, ?, 1], offset: ?>>, %y: memref<?x?x64xbf16, strided<[?, ?, 1], offset: ?>>, %w: memref<64x128xbf16, strided<[?, 1], offset: ?>>, %u: memref<64x128xbf16, strided<[?, 1], offset: ?>>, %o: memref<?x?x128xbf16, strided<[?, ?, 1], offset: ?>>, %p: memref<?x?x128xbf16, strided<[?, ?, 1], offset: ?>>):
   %batch = tile.program_id 0 : index
