@@ -66,10 +66,12 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
     carried.push_back(b.constant(context.block, context.block, 0));
 
   Value filled = isStateFilled(b, span), valid = span.valid;
-  if (updates)
-    if (Value isRead =
-            isStateReadAfter(b, span.position, b.addIndex(span.position, b.index(context.block))))
+  if (updates) {
+    // The last block of a run may be shorter, and another run comes after it.
+    Value length = context.run % context.block ? span.valid : b.index(context.block);
+    if (Value isRead = isStateReadAfter(b, span.position, b.addIndex(span.position, length)))
       valid = b.select(isRead, valid, b.index(0));
+  }
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
     LhsTile phiQ = rowMajor ? queryBlocks.rowMajor(b, queries)
                             : LhsTile{queryBlocks.block(b, queries, first, count)};
