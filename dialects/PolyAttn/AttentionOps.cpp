@@ -268,6 +268,12 @@ bool AttentionOp::isSaved(BlockArgument argument) {
   return hasName(getSaved(), cast<StringAttr>(getArgNames()[argument.getArgNumber()]).getValue());
 }
 
+/// Whether an argument is a result's gradient.
+static bool isGradient(AttentionOp op, BlockArgument argument) {
+  std::optional<DictionaryAttr> all = op.getGradientOf();
+  return all && all->contains(cast<StringAttr>(op.getArgNames()[argument.getArgNumber()]));
+}
+
 static LogicalResult verifyGradientNames(AttentionOp op) {
   auto saved = op.getSaved().value_or(ArrayAttr::get(op.getContext(), {}));
   for (StringRef name : saved.getAsValueRange<StringAttr>())
@@ -347,7 +353,8 @@ LogicalResult AttentionOp::verifyRegions() {
       return emitOpError("C2: argument ")
              << name << " must hold f32, bf16 or f16, not " << tensor.getElementType();
     bool isSequence = tensor.getRank() == 4;
-    bool mayBeF32 = !isSequence || isSaved(argument);
+    // A result may hold f32, so that its gradient and what is kept of it may.
+    bool mayBeF32 = !isSequence || isSaved(argument) || isGradient(*this, argument);
     if (tensor.getElementType() != storage && (!mayBeF32 || !tensor.getElementType().isF32()))
       return emitOpError("C2: argument ")
              << name << " holds " << tensor.getElementType() << " where "

@@ -93,7 +93,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
 
     C1: every tensor has one of these shapes, or that of a decay or a state.
     C2: sequences [B, T, H, d] have one storage type, f32, bf16 or f16; every other argument holds
-        that type or f32, saved ones, too. Decays and states are f32.
+        that type or f32, saved ones and gradients, too. Decays and states are f32.
     C3: the body ends in `return`, whose operands, at least one, fit the result types.
     C4: names of arguments and results are identifiers of C and distinct.
     C5: the arguments that `first_position`, `slots`, `lengths` and `packed` name are `tensor<?xi64>` or
