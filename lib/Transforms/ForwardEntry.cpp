@@ -16,29 +16,42 @@ RankedTensorType polyattn::rowsType(MLIRContext *context, int64_t width) {
   return RankedTensorType::get({any, any, any, width}, Float32Type::get(context));
 }
 
+/// Says what is kept of an attend's output, and gives the output's name. Where there is a
+/// denominator, dO . o nearly cancels against the dO . v of the keys, and digits that a 16-bit
+/// result has lost of o are those of the difference: then o is kept in f32, by another name.
+static std::string keepOutput(AttentionOp attention, AttendOp attend, std::string name,
+                              Kept &kept) {
+  auto ret = cast<ReturnOp>(attention.getBody().front().getTerminator());
+  bool hasDenominator = attend.getNormalizer().hasDenominator();
+  std::string output = name;
+  kept.outputType = rowsType(attend.getContext(), attend.getOutput().getType().getWidth());
+  for (auto [value, resultName, resultType] :
+       llvm::zip(ret.getResults(), attention.getResultNames(), attention.getResultTypes())) {
+    if (value != attend.getOutput() || kept.isResult)
+      continue;
+    auto tensor = cast<RankedTensorType>(cast<TypeAttr>(resultType).getValue());
+    name = cast<StringAttr>(resultName).getValue().str();
+    kept.isResult = !hasDenominator || tensor.getElementType().isF32();
+    output = kept.isResult ? name : name + "_f32";
+    if (kept.isResult)
+      kept.outputType = tensor;
+  }
+  bool isUsed = llvm::any_of(attend.getOutput().getUsers(),
+                             [](Operation *user) { return !isa<ReturnOp>(user); });
+  if (isUsed || hasDenominator)
+    kept.output = output;
+  return name;
+}
+
 SmallVector<Kept> polyattn::keptOf(AttentionOp attention) {
   SmallVector<Kept> result;
-  auto ret = cast<ReturnOp>(attention.getBody().front().getTerminator());
   for (auto attend : attention.getBody().getOps<AttendOp>()) {
     Kept kept;
     NormalizerAttr normalizer = attend.getNormalizer();
-    std::string name = "output" + std::to_string(result.size());
-    RankedTensorType type = rowsType(attend.getContext(), attend.getOutput().getType().getWidth());
-    for (auto [value, resultName, resultType] :
-         llvm::zip(ret.getResults(), attention.getResultNames(), attention.getResultTypes())) {
-      if (value != attend.getOutput())
-        continue;
-      name = cast<StringAttr>(resultName).getValue().str();
-      type = cast<RankedTensorType>(cast<TypeAttr>(resultType).getValue());
-      kept.isResult = true;
-    }
-    bool isUsed = llvm::any_of(attend.getOutput().getUsers(),
-                               [](Operation *user) { return !isa<ReturnOp>(user); });
-    if (isUsed || normalizer.hasDenominator())
-      kept.output = name;
+    std::string name =
+        keepOutput(attention, attend, "output" + std::to_string(result.size()), kept);
     if (normalizer.hasDenominator() || normalizer.isMean())
       kept.factors = name + "_factors";
-    kept.outputType = type;
     result.push_back(kept);
   }
   return result;

@@ -89,6 +89,24 @@ polyattn.attention @after(%k: tensor<?x?x?x4xf32>, %w: tensor<4xf32>, %g: tensor
   return %y, %state : [4], tensor<?x?x4x4xf32>
 }
 
+// Where 16 bits hold the result and rows are divided, <d_o, o> takes an o that is not rounded.
+// CHECK-LABEL: polyattn.attention @stored__forward
+// CHECK-SAME:    -> (o: tensor<?x?x?x4xbf16>, o_f32: tensor<?x?x?x4xf32>, o_factors: tensor<?x?x?x2xf32>)
+// CHECK-LABEL: polyattn.attention @stored__backward
+// CHECK-SAME:    (%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xbf16>, %o_f32: tensor<?x?x?x4xf32>, %o_factors: tensor<?x?x?x2xf32>, %d_o: tensor<?x?x?x4xbf16>)
+// CHECK-SAME:    -> (d_q: tensor<?x?x?x4xbf16>, d_k: tensor<?x?x?x4xbf16>)
+// CHECK-SAME:    saved = ["o_f32", "o_factors"]
+// CHECK:         [[STORED:%.*]] = read %o_f32
+// CHECK:         hadamard {{%.*}}, [[STORED]]
+polyattn.attention @stored(%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xbf16>) -> (o: tensor<?x?x?x4xbf16>) {
+  %x = read %q : tensor<?x?x?x4xbf16> -> [4]
+  %y = read %k : tensor<?x?x?x4xbf16> -> [4]
+  %a = exp %x : [4]
+  %b = exp %y : [4]
+  %o = attend query %a key %b value %y causal normalize <sum, eps = 1.0e-6> : [4], [4], [4]
+  return %o : [4]
+}
+
 // A result of f32 beside sequences of 16 bits is kept as it is, and so are its gradients.
 // CHECK-LABEL: polyattn.attention @wide_result__forward
 // CHECK-SAME:    -> (o: tensor<?x?x?x4xf32>, o_factors: tensor<?x?x?x2xf32>)
