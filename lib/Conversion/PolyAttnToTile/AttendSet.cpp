@@ -226,7 +226,7 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   keepForDecays(sets);
   if (attention.getResultIn() && sets.size() > 1)
     return attention.emitError("states that live in arguments have no tile kernels where attends "
-                               "have different masks");
+                               "have different masks or rows of different sides");
   for (const AttendSet &set : sets)
     if (attention.getResultIn() && !set.sums.empty())
       return attention.emitError("states that live in arguments have no tile kernels beside "

@@ -83,3 +83,17 @@ polyattn.attention @factors(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x2xf32>)
   %twice = scale %o#1 {factor = 2.0} : [2]
   return %twice : [2]
 }
+
+// -----
+
+// CHECK: :[[@LINE+1]]:1: error: states that live in arguments have no tile kernels where attends have different masks or rows of different sides
+polyattn.attention @place_beside_rows_of_keys(
+    %k: tensor<?x?x?x8xf32>, %s: tensor<?x?x8x8xf32>, %slots: tensor<?xi32>)
+    -> (o: tensor<?x?x?x8xf32>, p: tensor<?x?x?x8xf32>, t: tensor<?x?x8x8xf32> in %s) slots %slots {
+  %a = read %k : tensor<?x?x?x8xf32> -> [8]
+  %p = attend query %a key %a value %a causal normalize <none>
+    {of_keys, grouping = #polyattn.grouping<block>} : [8], [8], [8]
+  %o:2 = attend query %a key %a value %a initial %s causal normalize <none>
+    {final_state, grouping = #polyattn.grouping<block>} : [8], [8], [8], tensor<?x?x8x8xf32>
+  return %o#0, %p, %o#1 : [8], [8], tensor<?x?x8x8xf32>
+}
