@@ -94,6 +94,9 @@ public:
       : op(op), builder(op), dN(op.getNumeratorGradient()), dZ(op.getDenominatorGradient()) {}
 
   void run() {
+    queryGradientsGiveProducts = wantsDecay(op) && !op.getLocalQuery() &&
+                                 isUsed(op.getQueryLeafGradients()) &&
+                                 hasFeaturesOfLeaves(op.getQuery().getType().getStructure());
     if (hasStates(op))
       moveScaleToRows();
     appendDenominator();
@@ -164,9 +167,13 @@ private:
   }
   /// Of some of the pairs: others have the score 0.
   Value attend(const Pairs &pairs, Value query, Value key, Value value, Side side,
-               const States &states = {}) {
-    if (!op.getLocalQuery())
-      return attend(query, key, Value(), Value(), value, side, states).getOutput();
+               const States &states = {}, Value products = {}) {
+    if (!op.getLocalQuery()) {
+      AttendOp all = attend(query, key, Value(), Value(), value, side, states, products);
+      if (products)
+        queryProducts.push_back(all.getRowProducts());
+      return all.getOutput();
+    }
     Value zero = ConstantOp::create(builder, op.getLoc(), APFloat(0.0), /*width=*/1);
     AttendOp some = pairs.isLocal ? attend(zero, zero, query, key, value, side, states)
                                   : attend(query, key, zero, zero, value, side, states);
@@ -189,8 +196,10 @@ private:
   Value throughState(const Pairs &pairs, bool ofQuery, Value state, Value normalizer) {
     auto attendOf = [&](Value row, Value column, Value initial) {
       States states{initial, /*isTransposed=*/true};
-      return ofQuery ? attend(pairs, row, column, pairs.key, Side::Queries, states)
-                     : attend(pairs, column, row, pairs.query, Side::Keys, states);
+      if (!ofQuery)
+        return attend(pairs, column, row, pairs.query, Side::Keys, states);
+      return attend(pairs, row, column, pairs.key, Side::Queries, states,
+                    queryGradientsGiveProducts ? pairs.query : Value());
     };
     if (!state && !normalizer)
       return attendOf(rows, columns, Value());
@@ -222,7 +231,8 @@ private:
     if (!hasProducts)
       return;
     keyProducts.push_back(attended.getRowProducts());
-    addQueryProducts(row, column, sums.initial);
+    if (!queryGradientsGiveProducts)
+      addQueryProducts(row, column, sums.initial);
     if (!sums.initial)
       return;
     initialStates.push_back(sums.initial);
@@ -310,6 +320,9 @@ private:
   Value dN, dZ;        // of a row; dZ is null without a denominator
   Value one;           // what dZ meets
   Value rows, columns; // [dN, dZ] and [v, 1]
+  /// Whether the gradient of the query's features, times these, gives what a decay takes of rows
+  /// of queries: it has all of their pairs, and no more elements than the vectors that are there.
+  bool queryGradientsGiveProducts = false;
   // What the decay's gradient is made of.
   SmallVector<Value> queryProducts, keyProducts, initialStates, initialGradients;
 };

@@ -209,8 +209,9 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
     magnitude of a score itself is an error.
 
     A decay's gradient (`decay_gradient`) takes what pairs give on either side of a gate: the
-    attend that gives dv~ multiplies its rows by v~ (`products`), and the forward attend, with v~ for its
-    values, its own by dN~.
+    attend that gives dv~ multiplies its rows by v~ (`products`), that which gives the gradient of the
+    query's features its own by these. Where none does, the forward attend, with v~ for its values, is
+    there once more, and its rows are multiplied by dN~.
 
     Where a grouping lets query heads share those of keys, the attends that give gradients of keys
     have rows of keys (`of_keys`), sums over these query heads. With states, or without a grouping, an

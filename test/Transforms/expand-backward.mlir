@@ -165,3 +165,18 @@ polyattn.attention @state_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?xf32>,
     : [4], [4], [4], [4], [4], [4], tensor<?xf32>, tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
   return %b#3 : tensor<?xf32>
 }
+
+// Where features are those of the leaves, their gradients have the sums of queries, too.
+// CHECK-LABEL: polyattn.attention @decay_of_features
+// CHECK:         [[X:%.*]] = read %q
+// CHECK:         [[DQ:%.*]], [[QUERIES:%.*]] = attend {{.*}} value [[X]] decay %g products [[X]] causal normalize <none>
+// CHECK-NEXT:    {{%.*}}, [[KEYS:%.*]] = attend {{.*}} decay %g products [[X]] anticausal normalize <none>
+// CHECK-NEXT:    [[DG:%.*]] = decay_gradient %g queries [[QUERIES]] keys [[KEYS]] : tensor<?x?x?xf32>, [1], [1]
+// CHECK:         return [[DQ]], [[DG]]
+polyattn.attention @decay_of_features(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_q: tensor<?x?x?x4xf32>, d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  return %b#0, %b#3 : [4], tensor<?x?x?xf32>
+}

@@ -234,6 +234,11 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   for (const AttendSet &set : sets)
     if (attention.getPacked() && !set.sums.empty())
       return attention.emitError("gradients of weights of packed sequences are not compiled yet");
+  for (Value result : sets[0].returned())
+    if (auto decay = result.getDefiningOp<DecayGradientOp>();
+        decay && attention.getPacked() && cast<RankedTensorType>(result.getType()).getRank() == 1)
+      return decay.emitError("gradients of one decay for all positions of packed sequences are not "
+                             "compiled yet");
   for (AttendSet &set : sets)
     if (failed(set.complete(attention, signature->sameHeads)))
       return failure();
