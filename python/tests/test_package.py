@@ -54,12 +54,20 @@ def test_stubs():
 
 def blocks(page, language="python"):
     """Python of a page: blocks follow one another, as a reader would type them."""
-    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M))
+    found = re.finditer(rf"^```(?:{language})\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M)
+    return "\n".join(one[1] for one in found)
 
 
 @pytest.mark.parametrize(
     "page, language",
-    [("README.md", "python"), ("README.md", "python torch"), ("docs/Python.md", "python"), ("docs/PyTorch.md", "python")],
+    [
+        ("README.md", "python"),
+        ("README.md", "python torch"),
+        ("docs/Python.md", "python"),
+        ("docs/PyTorch.md", "python"),
+        ("docs/Tutorial.md", "python"),
+        ("docs/Tutorial.md", "python(?: torch)?"),  # the latter go on from the former
+    ],
 )
 def test_documents(page, language, tmp_path):
     if "torch" in (page + language).lower():
