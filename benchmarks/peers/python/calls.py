@@ -94,6 +94,20 @@ def ways():
 
     yield "`polyattn.torch`, inference mode", inferring
     yield "`polyattn.torch`", repeated(lambda: attention(*tensors))
+    learned = [one.clone().requires_grad_() for one in tensors]
+    yield "`polyattn.torch`, gradients wanted", repeated(lambda: attention(*learned))
+
+    from polyattn.torch._decode import decode
+
+    pools = torch.zeros(1, 2, 64, 64), torch.zeros(1, 2, 64)
+    numbers = torch.zeros(1, dtype=torch.int32), torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int32)
+
+    def stepping(count):
+        with torch.inference_mode():
+            for _ in range(count):
+                decode(attention._handle, [*tensors, *numbers], list(pools))
+
+    yield "`polyattn.torch`, a step of states, inference mode", stepping
     compiled = torch.compile(attention, fullgraph=True)
     yield "`polyattn.torch` under torch.compile", repeated(lambda: compiled(*tensors))
 
