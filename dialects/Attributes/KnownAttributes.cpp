@@ -30,6 +30,8 @@ LogicalResult polyattn::checkAttributeNames(OperationName op, ArrayRef<NamedAttr
   SmallVector<StringRef> known;
   for (StringAttr name : op.getAttributeNames())
     known.push_back(name.getValue());
+  if (auto *annotations = op.getDialect()->getRegisteredInterface<AnnotationNames>())
+    llvm::append_range(known, annotations->getNames());
   for (NamedAttribute attribute : attributes) {
     StringRef name = attribute.getName().getValue(), bare = name;
     // What an op's own dialect has to say of it, it declares.
@@ -38,7 +40,10 @@ LogicalResult polyattn::checkAttributeNames(OperationName op, ArrayRef<NamedAttr
     if (isForeign || llvm::is_contained(known, name))
       continue;
     InFlightDiagnostic error = emitError() << "has no attribute '" << name << "'";
-    if (StringRef nearest = nearestName(bare, known); !nearest.empty())
+    StringRef nearest = nearestName(bare, known);
+    if (nearest.empty())
+      nearest = nearestName(name, known);
+    if (!nearest.empty())
       error << "; did you mean '" << nearest << "'?";
     return error;
   }

@@ -13,6 +13,8 @@
 #ifndef POLYATTN_DIALECTS_KNOWNATTRIBUTES_H
 #define POLYATTN_DIALECTS_KNOWNATTRIBUTES_H
 
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/DialectInterface.h"
 #include "mlir/IR/OpDefinition.h"
 
 namespace polyattn {
@@ -24,6 +26,14 @@ llvm::StringRef nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef
 mlir::LogicalResult checkAttributeNames(mlir::OperationName op,
                                         llvm::ArrayRef<mlir::NamedAttribute> attributes,
                                         llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// What a dialect has besides: names of attributes that passes attach to its ops, and that its
+/// `verifyOperationAttribute` looks at.
+class AnnotationNames : public mlir::DialectInterface::Base<AnnotationNames> {
+public:
+  explicit AnnotationNames(mlir::Dialect *dialect) : Base(dialect) {}
+  virtual llvm::ArrayRef<llvm::StringLiteral> getNames() const = 0;
+};
 
 /// The trait of ops whose attributes are all known.
 template <typename ConcreteOp>

@@ -40,4 +40,17 @@ enum class Triangle { None, Lower, Upper };
 #define GET_OP_CLASSES
 #include "dialects/Tile/TileOps.h.inc"
 
+namespace polyattn::tile {
+
+constexpr llvm::StringLiteral kNestAttrName = "tile.nest";
+constexpr llvm::StringLiteral kPrefetchedByAttrName = "tile.prefetched_by";
+
+/// The nest that computes this op and fetches rows of tensors meanwhile, or null.
+NestAttr nestOf(mlir::Operation *op);
+
+/// The nest that fetches what this load or store accesses next, or null.
+NestAttr prefetcherOf(mlir::Operation *access);
+
+} // namespace polyattn::tile
+
 #endif // POLYATTN_DIALECTS_TILE_H

@@ -31,6 +31,7 @@ def Tile_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
@@ -104,6 +105,25 @@ def Tile_PrecisionAttr : EnumAttr<Tile_Dialect, Tile_Precision, "precision"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_NestAttr : AttrDef<Tile_Dialect, "Nest"> {
+  let mnemonic = "nest";
+  let summary = "a nest of loops that fetches rows of tensors while it computes";
+  let description = [{
+    A processor computes a block's products in nests of loops, and meanwhile fetches the rows that the next
+    block reads and writes. The op that a nest computes, a product, a map, a mask or an update, has it as
+    `tile.nest`; a load or store says with `tile.prefetched_by` which nest fetches its window of the next
+    iteration of the loop around it. Where the nest stands in a loop of its own, up to so many `iterations`
+    of that share the rows. Results are the same with and without. `--tile-prefetch` writes these.
+
+    ```mlir
+    #tile.nest<0>
+    #tile.nest<1 in 4 iterations>
+    ```
+  }];
+  let parameters = (ins "int64_t":$number, DefaultValuedParameter<"int64_t", "1">:$iterations);
+  let assemblyFormat = "`<` $number (`in` $iterations^ `iterations`)? `>`";
+  let genVerifyDecl = 1;
+}
 class Tile_Op<string mnemonic, list<Trait> traits = []>
     : Op<Tile_Dialect, mnemonic, !listconcat([KnownAttributes], traits)>;
 

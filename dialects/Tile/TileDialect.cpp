@@ -22,7 +22,18 @@ using namespace polyattn::tile;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Tile/TileAttrs.cpp.inc"
 
+namespace {
+struct Annotations : polyattn::AnnotationNames {
+  using AnnotationNames::AnnotationNames;
+  ArrayRef<llvm::StringLiteral> getNames() const override {
+    static constexpr llvm::StringLiteral names[] = {kNestAttrName, kPrefetchedByAttrName};
+    return names;
+  }
+};
+} // namespace
+
 void TileDialect::initialize() {
+  addInterfaces<Annotations>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Tile/TileTypes.cpp.inc"

@@ -152,6 +152,40 @@ def FoldTransposes : Pass<"tile-fold-transposes"> {
   }];
 }
 
+def Prefetch : Pass<"tile-prefetch", "::mlir::ModuleOp"> {
+  let summary = "nests of products fetch the rows of the next block";
+  let description = [{
+    What a loop over blocks of positions loads and stores at its induction variable, it will load and
+    store some rows further in its next iteration. Each such load and store is dealt to one of the nests of
+    loops that compute the block's products on a processor, those of the first loop over features in it where there is
+    one. The lowering reads that and decides nothing.
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c64 {
+      %a = tile.load %q[%b, %i, %h, %c0] {row_dim = 1, col_dim = 3} : ...
+      %r = tile.dot %a, %s : ...
+      tile.store %r, %o[%b, %i, %h, %c0] {row_dim = 1, col_dim = 3} : ...
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    scf.for %i = %c0 to %n step %c64 {
+      %a = tile.load %q[%b, %i, %h, %c0] {row_dim = 1, col_dim = 3, tile.prefetched_by = #tile.nest<0>} : ...
+      %r = tile.dot %a, %s {tile.nest = #tile.nest<0>} : ...
+      tile.store %r, %o[%b, %i, %h, %c0] {row_dim = 1, col_dim = 3, tile.prefetched_by = #tile.nest<0>} : ...
+    }
+    ```
+
+    Numeric contract: exact.
+  }];
+  let options = [
+    Option<"fewestTerms", "fewest-terms", "int64_t", "32",
+           "Terms that an element of a product sums at least, so that there is time to wait for memory">,
+  ];
+}
+
 def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
   let summary = "tile kernels become functions of vector code";
   let description = [{
@@ -163,7 +197,7 @@ def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
     ```
 
     that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the machine, and
-    `polyattn.instructions` passes on what it has (`--polyattn-approximate-math` asks). A product is multiplied by
+    `polyattn.instructions` passes on what it has (`--polyattn-approximate-math` asks). Nests fetch what `--tile-prefetch` dealt to them. A product is multiplied by
     the micro-kernel that its precision, its operands and these instructions ask for; where there is
     none it is an error.
 

@@ -41,6 +41,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createSetPrecision());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;
+  passes.addPass(createPrefetch());
   passes.addPass(createTileToVectorPass(options.machine));
   if (options.stopAfter == CPUPipelinePhase::Vector)
     return;

@@ -13,6 +13,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "runtime/generated_code.h"
@@ -146,6 +147,7 @@ Kernel::Kernel(const std::string &text, const polyattn::MachineDescription &mach
   if (!module)
     return;
   mlir::PassManager passes(&context);
+  passes.addPass(createPrefetch());
   passes.addPass(createTileToVectorPass(machine));
   if (mlir::failed(passes.run(*module)))
     return;

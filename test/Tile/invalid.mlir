@@ -494,3 +494,56 @@ func.func @expand_converts(%a: !tile.tile<4x4xf32>, %i: index) {
   %t = tile.monomials %a[%i] {table = dense<[[0, 0]]> : tensor<1x2xi32>} : !tile.tile<4x4xf32> -> !tile.tile<1x4xbf16>
   return
 }
+
+// -----
+
+func.func @prefetched_by_no_nest(%m: memref<?x?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %c0 to %n step %c4 {
+    // expected-error @below {{is fetched by #tile.nest<1>, which the loop around it has not}}
+    %a = tile.load %m[%i, %c0] {row_dim = 0, col_dim = 1, tile.prefetched_by = #tile.nest<1>} : memref<?x?xf32> -> !tile.tile<4x4xf32>
+    %p = tile.dot %a, %a {tile.nest = #tile.nest<0>} : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @prefetched_without_loop(%m: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{has 'tile.prefetched_by' outside of a loop}}
+  %a = tile.load %m[%i, %i] {row_dim = 0, col_dim = 1, tile.prefetched_by = #tile.nest<0>} : memref<?x?xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @nest_of_no_iterations(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{expected a number from 0 on and at least 1 iteration, got 0 and 0}}
+  %p = tile.dot %a, %a {tile.nest = #tile.nest<0 in 0 iterations>} : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @nest_of_a_load(%m: memref<?x?xf32>, %i: index) {
+  // expected-error @below {{has 'tile.nest', which is for products, maps, masks and updates}}
+  %a = tile.load %m[%i, %i] {row_dim = 0, col_dim = 1, tile.nest = #tile.nest<0>} : memref<?x?xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @nest_without_type(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{expected 'tile.nest' of #tile.nest, got 0 : i64}}
+  %p = tile.dot %a, %a {tile.nest = 0} : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @misspelt_nest(%a: !tile.tile<4x4xf32>) {
+  // expected-error @below {{has no attribute 'tile.nests'; did you mean 'tile.nest'?}}
+  %p = tile.dot %a, %a {tile.nests = #tile.nest<0>} : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
+  return
+}

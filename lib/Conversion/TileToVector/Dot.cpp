@@ -12,21 +12,6 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
-/// The products that evaluating `value` needs first; not those inside their accumulators.
-void KernelLowering::collectDots(Value value, SmallVectorImpl<DotOp> &dots) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return;
-  if (auto dot = dyn_cast<DotOp>(op)) {
-    if (!llvm::is_contained(dots, dot))
-      dots.push_back(dot);
-    return;
-  }
-  for (Value operand : op->getOperands())
-    if (isa<TileType>(operand.getType()) && fusion.isDeferred(operand))
-      collectDots(operand, dots);
-}
-
 const MicroKernel &KernelLowering::microKernelOf(DotOp dot) {
   return *findMicroKernel(dot.multipliesIn(), dot.getLhs().getType().getElementType(),
                           dot.getRhs().getType().getElementType(), e.machine);
@@ -144,8 +129,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   // Produce a strip of rows and use it at once, while it is in L1.
   constexpr int64_t strip = Fusion::kStripRows;
   p.lhs = allocate(strip, lhsType.getColumns(), lhsType.getElementType());
-  SmallVector<DotOp> dots;
-  collectDots(op.getLhs(), dots);
+  SmallVector<DotOp> dots = fusion.productsOf(op.getLhs());
   TileShape production = chooseShape(dots, strip, e.vectors(lhsType.getColumns()));
   e.loop(0, rows, strip, [&](Offset row) {
     forEachTile(strip, lhsType.getColumns(), production, /*partialLastVector=*/false,

@@ -16,8 +16,7 @@ using namespace polyattn::tile;
 
 Vectors KernelLowering::evaluateTile(Value value, const RegisterTile &tile) {
   Evaluated known;
-  SmallVector<DotOp> dots;
-  collectDots(value, dots);
+  SmallVector<DotOp> dots = fusion.productsOf(value);
   evaluateDots(dots, tile, known);
   return evaluateOp(value, tile, known);
 }

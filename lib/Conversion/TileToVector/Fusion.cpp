@@ -87,6 +87,14 @@ bool Fusion::needsOnly(Value value, Triangle triangle) const {
   });
 }
 
+Triangle Fusion::triangleOf(Value value) const {
+  auto dot = value.getDefiningOp<DotOp>();
+  for (Triangle triangle : {Triangle::Lower, Triangle::Upper})
+    if ((dot && dot.getTriangle() == triangle) || needsOnly(value, triangle))
+      return triangle;
+  return Triangle::None;
+}
+
 //===----------------------------------------------------------------------===//
 // Deferral
 //===----------------------------------------------------------------------===//
@@ -167,6 +175,26 @@ bool Fusion::evaluatesDot(Value value) const {
 }
 
 bool Fusion::containsDot(Value value) const { return isDeferred(value) && evaluatesDot(value); }
+
+void Fusion::collectProducts(Value value, SmallVectorImpl<DotOp> &products) const {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  if (auto dot = dyn_cast<DotOp>(op)) {
+    if (!llvm::is_contained(products, dot))
+      products.push_back(dot);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    if (isa<TileType>(operand.getType()) && isDeferred(operand))
+      collectProducts(operand, products);
+}
+
+SmallVector<DotOp> Fusion::productsOf(Value value) const {
+  SmallVector<DotOp> products;
+  collectProducts(value, products);
+  return products;
+}
 
 /// The instructions for an element of `value`, including those of deferred values that it is
 /// computed from.

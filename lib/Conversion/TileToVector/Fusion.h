@@ -30,13 +30,17 @@ public:
 
   /// Whether nothing reads the entries outside of a triangle.
   bool needsOnly(mlir::Value value, tile::Triangle triangle) const;
-  /// Of a mask: whether nothing reads what it makes zero.
+  /// The triangle whose entries are all that is needed of a value.
+  tile::Triangle triangleOf(mlir::Value value) const;
+  /// Whether nothing reads what a mask makes zero.
   bool needsNoZeros(tile::CausalMaskOp mask) const {
     return needsOnly(mask.getResult(), mask.getTriangle());
   }
 
   /// Whether a product is computed while `value` is evaluated.
   bool containsDot(mlir::Value value) const;
+  /// The products that evaluating `value` needs first; not those inside their accumulators.
+  llvm::SmallVector<tile::DotOp> productsOf(mlir::Value value) const;
 
   /// The last op in the block of `value` that reads its memory, in program order.
   mlir::Operation *lastUse(mlir::Value value) const;
@@ -56,6 +60,7 @@ private:
   bool isMaskView(tile::CausalMaskOp mask) const;
   bool accepts(mlir::OpOperand &use, mlir::Value producer) const;
   bool evaluatesDot(mlir::Value value) const;
+  void collectProducts(mlir::Value value, llvm::SmallVectorImpl<tile::DotOp> &products) const;
   bool isPassedOn(mlir::Value value) const { return isView(value) || isDeferred(value); }
   int64_t instructionsOf(mlir::Value value) const;
   bool fitsInto(mlir::Operation *user, mlir::Value value) const;

@@ -81,7 +81,6 @@ private:
   TileShape triangleShape(const TileShape &shape);
   void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
   void forEachUpperTile(int64_t size, TileShape shape, TileBody body);
-  tile::Triangle triangleOf(mlir::Value value);
   void forEachRow(Offset from, int64_t to, int64_t step,
                   llvm::function_ref<void(Offset, int64_t)> body);
   void forEachTileOf(mlir::Value value, bool partialLastVector, TileBody body);
@@ -107,7 +106,6 @@ private:
   Vectors evaluateMonomials(tile::MonomialsOp monomials, const RegisterTile &tile);
 
   // Dot.cpp: products.
-  void collectDots(mlir::Value value, llvm::SmallVectorImpl<tile::DotOp> &dots);
   void evaluateDots(llvm::ArrayRef<tile::DotOp> dots, const RegisterTile &tile, Evaluated &known);
   const MicroKernel &microKernelOf(tile::DotOp dot);
   Product product(tile::DotOp dot, bool columnAsRow);
@@ -117,7 +115,7 @@ private:
 
   // Prefetch.cpp: rows of tensors, before they are needed.
   /// A window of a tensor that is touched next, as many rows as a block has.
-  struct AheadWindow {
+  struct PrefetchWindow {
     mlir::Value base;
     mlir::Type element;
     Offset start, rowStride;
@@ -126,31 +124,29 @@ private:
     int64_t lineElements() const { return 512 / element.getIntOrFloatBitWidth(); }
     int64_t linesPerRow() const { return (columns + lineElements() - 1) / lineElements(); }
   };
-  /// What the products in `block` fetch while they compute.
-  struct Ahead {
-    llvm::SmallVector<AheadWindow> windows; ///< those that no nest has taken yet
+  /// What the nests of a loop's body, or of a loop in it, fetch while they compute.
+  struct PrefetchPlan {
+    llvm::DenseMap<tile::NestAttr, llvm::SmallVector<PrefetchWindow>> windows;
     int64_t rows = 0;
-    int64_t nests = 0; ///< that have not taken theirs yet
     mlir::Block *block = nullptr;
-    mlir::scf::ForOp loop; ///< whose trips share the rows, or null
-    int64_t trips = 1;     ///< of `loop`, at most
   };
   /// What the nest at hand fetches, and its tile.
-  struct Fetching {
-    llvm::SmallVector<AheadWindow> windows;
+  struct PrefetchCursor {
+    llvm::SmallVector<PrefetchWindow> windows;
     TileShape shape{1, 1};
     int64_t tiles = 1, tilesPerColumn = 1;
-    Offset tile; ///< its number
+    Offset tile;            ///< its number
+    mlir::scf::ForOp loop;  ///< whose iterations share the rows, or null
+    int64_t iterations = 1; ///< of `loop`, at most
     bool pending = false;
   };
-  void planPrefetch(mlir::scf::ForOp loop);
-  void addWindow(Ahead &plan, mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
-                 int64_t rowDim, int64_t ahead, bool written);
-  void takeWindows(mlir::Value root, llvm::ArrayRef<tile::DotOp> dots, const TileShape &shape);
+  void beginPrefetch(mlir::scf::ForOp loop);
+  void addWindow(mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
+                 int64_t rowDim, tile::NestAttr nest, bool written);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
-  void fetchLines(const AheadWindow &window, Offset first, int64_t count);
-  int64_t linesPerTile(const AheadWindow &window);
-  Offset firstLine(const AheadWindow &window);
+  void fetchLines(const PrefetchWindow &window, Offset first, int64_t count);
+  int64_t linesPerTile(const PrefetchWindow &window);
+  Offset firstLine(const PrefetchWindow &window);
   void beginFetch(const RegisterTile &tile);
   llvm::SmallVector<FetchStream> beginStreams(int64_t iterations);
 
@@ -200,8 +196,8 @@ private:
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   llvm::DenseSet<mlir::Operation *> hoisted;
   llvm::DenseMap<mlir::Attribute, mlir::Value> tables;
-  Ahead fetch;
-  Fetching fetching;
+  PrefetchPlan fetch;
+  PrefetchCursor fetching;
   mlir::ModuleOp module;
 };
 

@@ -146,8 +146,8 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
 
   OpBuilder::InsertionGuard guard(e);
   e.setInsertionPointToStart(emitted.getBody());
-  Ahead outer = fetch;
-  planPrefetch(loop);
+  PrefetchPlan outer = fetch;
+  beginPrefetch(loop);
   if (failed(lowerBlock(*loop.getBody())))
     return failure();
   fetch = outer;

@@ -128,15 +128,6 @@ void KernelLowering::forEachUpperTile(int64_t size, TileShape shape, TileBody bo
     });
 }
 
-/// The triangle whose entries are all that is needed of a value.
-Triangle KernelLowering::triangleOf(Value value) {
-  auto dot = value.getDefiningOp<DotOp>();
-  for (Triangle triangle : {Triangle::Lower, Triangle::Upper})
-    if ((dot && dot.getTriangle() == triangle) || fusion.needsOnly(value, triangle))
-      return triangle;
-  return Triangle::None;
-}
-
 TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_t vectors) {
   if (dots.empty())
     return {1, std::min<int64_t>(vectors, 4)};
@@ -149,8 +140,7 @@ TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_
 
 void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody body) {
   auto type = cast<TileType>(value.getType());
-  SmallVector<DotOp> dots;
-  collectDots(value, dots);
+  SmallVector<DotOp> dots = fusion.productsOf(value);
   if (isColumnVector(type)) {
     TileShape shape = chooseShape(dots, 1, e.vectors(type.getRows()));
     forEachTile(1, type.getRows(), shape, /*partialLastVector=*/true, [&](RegisterTile tile) {
@@ -162,7 +152,7 @@ void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody
   TileShape shape = chooseShape(dots, type.getRows(), e.vectors(type.getColumns()));
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
-  Triangle triangle = partialLastVector || !square ? Triangle::None : triangleOf(value);
+  Triangle triangle = partialLastVector || !square ? Triangle::None : fusion.triangleOf(value);
   if (triangle != Triangle::None) {
     // Without products there is nothing to share between rows.
     if (!dots.empty())
@@ -170,7 +160,7 @@ void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody
     return triangle == Triangle::Lower ? forEachLowerTile(type.getRows(), shape, body)
                                        : forEachUpperTile(type.getRows(), shape, body);
   }
-  takeWindows(value, dots, shape);
+  takeWindows(value.getDefiningOp(), shape, type.getRows(), type.getColumns());
   forEachTile(type.getRows(), type.getColumns(), shape, partialLastVector, [&](RegisterTile tile) {
     beginFetch(tile);
     body(tile);

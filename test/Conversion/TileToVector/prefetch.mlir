@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --tile-to-vector | FileCheck %s
+// RUN: polyattn-opt %s --tile-prefetch --tile-to-vector | FileCheck %s
 // The product of one block fetches the rows of the next block and of its result: with each iteration of
 // its loop a line of either, one row below the line before.
 
