@@ -303,3 +303,10 @@ ProjectOp polyattn::mergeableInput(ProjectOp project) {
   uint64_t in = widthOf(inner.getInput()), between = widthOf(inner), out = widthOf(project);
   return in * out <= in * between + between * out ? inner : ProjectOp();
 }
+
+WeightMeaning polyattn::meaningOf(OpOperand &weight) {
+  auto op = dyn_cast<FeatureOpInterface>(weight.getOwner());
+  if (!op || int64_t(weight.getOperandNumber()) != op.getOperandKinds().features)
+    return WeightMeaning::Plain;
+  return op.getOperandKinds().firstWeight;
+}

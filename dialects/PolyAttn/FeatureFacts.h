@@ -37,6 +37,9 @@ mlir::LogicalResult verifyAbsoluteScores(mlir::Block &body);
 /// Attend, C14: what takes |score| stands in both vectors at the same places.
 bool absoluteScoresMatch(mlir::Value query, mlir::Value key);
 
+/// What a weight means to the feature op that uses it.
+WeightMeaning meaningOf(mlir::OpOperand &weight);
+
 } // namespace polyattn
 
 #endif // POLYATTN_DIALECTS_FEATUREFACTS_H

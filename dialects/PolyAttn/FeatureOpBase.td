@@ -12,13 +12,16 @@ include "dialects/PolyAttn/FeatureOpInterface.td"
 def DependsOnPosition : NativeOpTrait<"DependsOnPosition"> { let cppNamespace = "::polyattn"; }
 def CombinesScores : NativeOpTrait<"CombinesScores"> { let cppNamespace = "::polyattn"; }
 
-/// `features` operands that are vectors, all of them where it is -1, then weights.
+/// `features` operands that are vectors, all of them where it is -1, then weights, the first of which
+/// has a meaning to callers that make up numbers for it (WeightMeaning).
 class PolyAttn_ProgramOp<string mnemonic, int features = 1, int minWeights = 0,
                          int maxWeights = minWeights, string weightsMayBeVectors = "false",
                          list<Trait> traits = []>
     : PolyAttn_Op<mnemonic, !listconcat([Pure, InferTypeOpAdaptor], traits)> {
+  string firstWeight = "Plain";
   code kinds = "static constexpr OperandKinds kOperandKinds = {" # features # ", " # minWeights
-               # ", " # maxWeights # ", " # weightsMayBeVectors # "};";
+               # ", " # maxWeights # ", " # weightsMayBeVectors
+               # ", WeightMeaning::" # firstWeight # "};";
   let extraClassDeclaration = kinds;
   let hasCustomAssemblyFormat = 1;
   code syntax = [{

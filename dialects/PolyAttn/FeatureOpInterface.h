@@ -30,6 +30,21 @@ struct FeatureCost {
   double functions = 0; // how many of these are functions like exp
 };
 
+/// What the numbers of a weight are to the op that takes it.
+enum class WeightMeaning {
+  Plain,
+  Gain,        // they multiply or divide: around 1
+  Frequencies, // of rotations, given and not learned
+};
+
+/// What operands a feature op takes: vectors first (any number where -1), then weights, or
+/// vectors in their place where that is allowed.
+struct OperandKinds {
+  int features, minWeights, maxWeights;
+  bool weightsMayBeVectors;
+  WeightMeaning firstWeight;
+};
+
 using RoundingFunction = llvm::function_ref<double(double)>;
 
 class GradientBuilder; // GradientBuilder.h

@@ -35,7 +35,10 @@ def PolyAttn_FeatureOpInterface : OpInterface<"FeatureOpInterface"> {
       "::std::optional<double>", "getConstantElement", (ins "::llvm::ArrayRef<double>":$vectors)>,
     InterfaceMethod<
       "What the op itself costs for one vector, its operands being there.",
-      "::polyattn::FeatureCost", "getCost">
+      "::polyattn::FeatureCost", "getCost">,
+    InterfaceMethod<
+      "Which operands are vectors and which are weights, and what the first weight means; as defined.",
+      "::polyattn::OperandKinds", "getOperandKinds", (ins), [{ return $_op.kOperandKinds; }]>
   ];
 }
 

@@ -270,6 +270,7 @@ def PolyAttn_GeluSlopeOp : PolyAttn_FunctionOp<"gelu_slope", "the derivative of 
 }
 
 def PolyAttn_PowOp : PolyAttn_ElementOp<"pow", 1, 0, 1, "true"> {
+  let firstWeight = "Gain";
   let summary = "a^e for a number e, or an exponent per element";
   let description = [{
     Exponents per element are a weight, or a vector that the map computes (PolaFormer's
@@ -335,8 +336,10 @@ class PolyAttn_VectorWeightOp<string mnemonic, string formula, string meaning>
   let element = "return operands[0] " # meaning # " operands[1];";
 }
 def PolyAttn_AddVecOp : PolyAttn_VectorWeightOp<"add_vec", "a + w for a weight vector w", "+">;
+let firstWeight = "Gain" in {
 def PolyAttn_MulVecOp : PolyAttn_VectorWeightOp<"mul_vec", "a * w for a weight vector w", "*">;
 def PolyAttn_DivVecOp : PolyAttn_VectorWeightOp<"div_vec", "a / w for a weight vector w", "/">;
+}
 
 //===----------------------------------------------------------------------===//
 // Reductions over a vector and normalizations
@@ -371,6 +374,7 @@ def PolyAttn_FirstMaxOp : PolyAttn_FeatureOp<"first_max"> {
 }
 
 def PolyAttn_LayerNormOp : PolyAttn_FeatureOp<"layer_norm", 1, 0, 2> {
+  let firstWeight = "Gain";
   let summary = "(a - mean) / sqrt(var + eps), times gamma plus beta where given";
   let description = [{
     The variance is the biased one. With `eps_place = outside` the divisor is
@@ -429,6 +433,7 @@ def PolyAttn_SoftmaxOp : PolyAttn_FeatureOp<"softmax"> {
 }
 
 def PolyAttn_RopeOp : PolyAttn_FeatureOp<"rope", 1, 1, 1, "false", [DependsOnPosition]> {
+  let firstWeight = "Frequencies";
   let summary = "rotary position embedding";
   let description = [{
     The first `dims` elements are rotated in pairs by the angle scale (i + offset) f_m,

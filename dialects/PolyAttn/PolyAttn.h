@@ -30,15 +30,6 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/PolyAttn/PolyAttnAttrs.h.inc"
 
-namespace polyattn {
-/// What operands a feature op takes: vectors first (any number where -1), then weights, or
-/// vectors in their place where that is allowed.
-struct OperandKinds {
-  int features, minWeights, maxWeights;
-  bool weightsMayBeVectors;
-};
-} // namespace polyattn
-
 #define GET_OP_CLASSES
 #include "dialects/PolyAttn/PolyAttnOps.h.inc"
 

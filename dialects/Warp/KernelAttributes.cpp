@@ -43,7 +43,7 @@ static bool isSize(Attribute attribute) {
 }
 
 //===----------------------------------------------------------------------===//
-// Of kernels
+// Attributes of kernels
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyCluster(Operation *op, NamedAttribute attribute) {
@@ -90,7 +90,7 @@ static LogicalResult verifyMemory(Operation *op, NamedAttribute attribute) {
 }
 
 //===----------------------------------------------------------------------===//
-// Of their parameters
+// Attributes of their parameters
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyTensor(Operation *op, NamedAttribute attribute) {
@@ -108,7 +108,7 @@ static LogicalResult verifyMark(Operation *op, NamedAttribute attribute) {
 }
 
 //===----------------------------------------------------------------------===//
-// By name
+// Which attributes there are
 //===----------------------------------------------------------------------===//
 
 static constexpr Known kOfKernels[] = {

@@ -223,19 +223,15 @@ private:
   }
 
   void classify(OpOperand &operand, Uses &use) {
-    Operation *op = operand.getOwner();
-    unsigned index = operand.getOperandNumber();
-    if (auto apply = dyn_cast<ApplyOp>(op)) {
+    if (auto apply = dyn_cast<ApplyOp>(operand.getOwner())) {
       auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
       if (map)
-        for (OpOperand &inner : map.getBody().getArgument(index).getUses())
+        for (OpOperand &inner : map.getBody().getArgument(operand.getOperandNumber()).getUses())
           classify(inner, use);
       return;
     }
-    use.gain |= isa<MulVecOp, DivVecOp>(op) && index == 1;
-    use.gain |= isa<LayerNormOp>(op) && index == 1;
-    use.gain |= isa<PowOp>(op) && index == 1;
-    use.frequencies |= isa<RopeOp>(op) && index == 1;
+    use.gain |= meaningOf(operand) == WeightMeaning::Gain;
+    use.frequencies |= meaningOf(operand) == WeightMeaning::Frequencies;
   }
 
   llvm::DenseSet<Value> seen[3];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Directions.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -56,7 +57,7 @@ static bool isGiven(AttentionOp attention, BlockArgument argument) {
         isa<FeatureType>(read.getType()))
       return true;
     return llvm::any_of(read->getUses(), [](OpOperand &inner) {
-      return isa<RopeOp>(inner.getOwner()) && inner.getOperandNumber() == 1;
+      return meaningOf(inner) == WeightMeaning::Frequencies;
     });
   });
 }

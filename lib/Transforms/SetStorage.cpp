@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Transforms/SetStorage.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -17,13 +18,10 @@ namespace polyattn {
 #include "lib/Transforms/Passes.h.inc"
 } // namespace polyattn
 
-/// f32, bf16 or f16; null for other names.
+/// f32, bf16 or f16, whose names are MLIR's; null for other names.
 static Type storageType(MLIRContext *context, StringRef name) {
-  if (name == "f32")
-    return Float32Type::get(context);
-  if (name == "bf16")
-    return BFloat16Type::get(context);
-  return name == "f16" ? Type(Float16Type::get(context)) : Type();
+  std::optional<ElementType> type = parseElementType(name);
+  return type && !isInteger(*type) ? parseType(nameOf(*type), context) : Type();
 }
 
 static RankedTensorType holding(RankedTensorType tensor, Type element) {

@@ -36,7 +36,7 @@ public:
   std::optional<int64_t> allocateFresh(int64_t bytes);
   void free(int64_t offset);
   int64_t bytes() const { return top; }
-  /// Of all requests that found a place, in order.
+  /// The lifetimes of all requests that found a place, in order.
   const std::vector<Lifetime> &requests() const { return lifetimes; }
 
 private:

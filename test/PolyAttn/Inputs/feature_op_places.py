@@ -22,7 +22,7 @@ norm_files = {definitions, "dialects/PolyAttn/NormOps.cpp", "lib/Reference/Featu
 normalizer_files = {"dialects/PolyAttn/PolyAttnBase.td", "dialects/PolyAttn/PolyAttnDialect.cpp",
                     "lib/Reference/Normalizer.cpp", emission + "Normalizer.cpp"}
 normalizer = r"\b(NormalizerKind|EpsMode|Reduce)::|\bget(EpsMode|Reduce|GuardBelow|GuardAdd|MinDenom)\(\)"
-norms = ["SquaredNormOp", "MaxOp", "L2NormOp", "L2RescaleOp", "SumNormOp", "SoftmaxOp"]
+norms = ["SquaredNormOp", "MaxOp", "LayerNormOp", "L2NormOp", "L2RescaleOp", "SumNormOp", "SoftmaxOp"]
 
 texts = {}
 for folder in ["dialects", "lib", "include", "tools", "runtime"]:
