@@ -137,8 +137,8 @@ static llvm::StringRef stemOf(llvm::StringRef input) {
 static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
   std::optional<CallDirection> direction = parseDirection(arguments.direction);
   if (!direction)
-    return llvm::createStringError("unknown --direction '" + arguments.direction +
-                                   "', expected " + kDirectionNames);
+    return llvm::createStringError("unknown --direction '" + arguments.direction + "', expected " +
+                                   kDirectionNames);
   if (!isAboutGradients(*direction) && !arguments.wrt.empty())
     return llvm::createStringError("--wrt: expected --direction training or backward with it");
   return SpecOptions{arguments.entry,

@@ -60,10 +60,11 @@ static void makeSource(Source *place, std::string text, std::string name,
                        std::optional<std::string> cache, std::optional<std::string> storage,
                        bool invariant, std::optional<std::string> direction,
                        std::optional<std::string> wrt, bool packed) {
-  new (place) Source{std::move(text),   std::move(name),      std::move(entry),
-                     std::move(target), std::move(cache),     std::move(storage),
-                     invariant,         std::move(direction), std::move(wrt),
-                     packed};
+  new (place) Source{std::move(text),  std::move(name),
+                     std::move(entry), std::move(target),
+                     std::move(cache), std::move(storage),
+                     invariant,        std::move(direction),
+                     std::move(wrt),   packed};
 }
 
 NB_MODULE(_polyattn, module) {

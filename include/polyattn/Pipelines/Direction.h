@@ -22,12 +22,12 @@ struct DirectionOptions {
 
 /// The passes that make the entries of a direction of a spec's attentions, before the pipeline of a
 /// target: gradients are those of simplified features, so that both entries have the features of
-/// the kernels, as attends in place of `attend_backward` where that can be, and pools have the fewest
-/// features. Forward there are none.
+/// the kernels, as attends in place of `attend_backward` where that can be, and pools have the
+/// fewest features. Forward there are none.
 void buildDirectionPipeline(mlir::OpPassManager &passes, const DirectionOptions &options);
 
-/// `--polyattn-direction-pipeline="direction=training|backward|decode wrt=NAME,..."`; training means the
-/// pair.
+/// `--polyattn-direction-pipeline="direction=training|backward|decode wrt=NAME,..."`; training
+/// means the pair.
 void registerDirectionPipeline();
 
 } // namespace polyattn

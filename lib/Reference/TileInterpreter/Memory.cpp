@@ -34,7 +34,8 @@ struct Window {
 } // namespace
 
 /// The window of an op with these rows and columns, all of them in the tensor.
-template <typename Op> static FailureOr<Window> wholeWindow(Machine &machine, Op op, Window window) {
+template <typename Op>
+static FailureOr<Window> wholeWindow(Machine &machine, Op op, Window window) {
   if (!window.tensor)
     return op.emitError("the interpreter knows the kernel's own tensors only");
   for (Value index : op.getIndices())
