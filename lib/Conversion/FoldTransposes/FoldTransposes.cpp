@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/Inputs.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
@@ -33,11 +34,8 @@ static TileType transposed(Value value) {
 /// Whether the transpose of `value` costs no more than it does: one that is turned back, another
 /// way to read a tensor that the kernel does not write, or a number.
 static bool isFree(Value value) {
-  if (auto load = value.getDefiningOp<LoadOp>()) {
-    auto kernel = load->getParentOfType<KernelOp>();
-    auto tensor = dyn_cast<BlockArgument>(load.getMemref());
-    return tensor && tensor.getArgNumber() < kernel.getNumInputs();
-  }
+  if (auto load = value.getDefiningOp<LoadOp>())
+    return isInput(load.getMemref());
   return value.getDefiningOp<TransposeOp>() || value.getDefiningOp<ConstantOp>();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "dialects/Tile/Inputs.h"
 #include <numeric>
 
 using namespace mlir;
@@ -167,9 +168,8 @@ Values KernelLowering::loadTensor(LoadOp load, const ThreadElements &owned, int6
   TileType type = load.getResult().getType();
   int64_t rows = load.getTransposed() ? type.getColumns() : type.getRows();
   int64_t columns = load.getTransposed() ? type.getRows() : type.getColumns();
-  auto argument = cast<BlockArgument>(load.getMemref());
-  bool readOnly = argument.getArgNumber() < kernel.getNumInputs();
-  const Tensor &tensor = tensors[argument];
+  bool readOnly = isInput(load.getMemref());
+  const Tensor &tensor = tensors[load.getMemref()];
   Value valid = toI32(load.getValid());
   bool validIsRows = int64_t(load.getRowDim()) != -1;
   // The elements of all threads cover multiples of 16 rows and columns.

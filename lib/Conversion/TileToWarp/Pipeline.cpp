@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "dialects/Tile/Inputs.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -36,9 +37,8 @@ static bool collectArithmetic(Value number, scf::ForOp loop,
 
 bool KernelLowering::isKnownAhead(LoadOp load, scf::ForOp loop, Pipeline &pipeline) {
   // What the kernel writes may change before the next iteration.
-  auto tensor = cast<BlockArgument>(load.getMemref());
   ValueRange numbers = load->getOperands().drop_front();
-  if (tensor.getArgNumber() >= kernel.getNumInputs() ||
+  if (!isInput(load.getMemref()) ||
       llvm::all_of(numbers, [&](Value number) { return loop.isDefinedOutsideOfLoop(number); }))
     return false;
   llvm::SetVector<Operation *> arithmetic;

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/Inputs.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
@@ -67,8 +68,7 @@ struct RepeatLoadsPass : polyattn::impl::RepeatLoadsBase<RepeatLoadsPass> {
       SmallVector<LoadOp> loads;
       kernel.walk([&](LoadOp load) {
         // What the kernel writes is no longer there. Vectors are small.
-        auto tensor = cast<BlockArgument>(load.getMemref());
-        if (tensor.getArgNumber() < kernel.getNumInputs() && !isVector(load.getResult()))
+        if (isInput(load.getMemref()) && !isVector(load.getResult()))
           loads.push_back(load);
       });
       llvm::for_each(loads, repeat);

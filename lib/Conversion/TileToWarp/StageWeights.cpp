@@ -7,6 +7,7 @@
 
 #include "StageWeights.h"
 #include "ResidencyAnalysis.h"
+#include "dialects/Tile/Inputs.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -17,12 +18,6 @@ using namespace polyattn::tile;
 static bool isFactor(OpOperand &use) {
   auto dot = dyn_cast<DotOp>(use.getOwner());
   return dot && isMatrixProduct(dot) && use.getOperandNumber() < 2;
-}
-
-/// Whether the tensor has the same elements all the time.
-static bool isInput(LoadOp load) {
-  auto kernel = load->getParentOfType<KernelOp>();
-  return cast<BlockArgument>(load.getMemref()).getArgNumber() < kernel.getNumInputs();
 }
 
 /// The first of the products in one loop that all uses of a weight are, or null.
@@ -49,7 +44,7 @@ SmallVector<LoadOp> polyattn::tile_to_warp::weightsKeptNowhere(KernelOp kernel,
 }
 
 bool polyattn::tile_to_warp::canStage(LoadOp weight) {
-  return isInput(weight) && firstProduct(weight);
+  return isInput(weight.getMemref()) && firstProduct(weight);
 }
 
 void polyattn::tile_to_warp::stageWeight(LoadOp weight, const ResidencyAnalysis &residency) {
@@ -62,7 +57,8 @@ void polyattn::tile_to_warp::stageWeight(LoadOp weight, const ResidencyAnalysis 
   };
   SmallVector<LoadOp> later;
   for (auto load : first->getBlock()->getOps<LoadOp>())
-    if (isInput(load) && load->isBeforeInBlock(last) && llvm::all_of(load->getUsers(), isLater))
+    if (isInput(load.getMemref()) && load->isBeforeInBlock(last) &&
+        llvm::all_of(load->getUsers(), isLater))
       later.push_back(load);
   for (LoadOp load : llvm::reverse(later))
     load->moveAfter(last);
