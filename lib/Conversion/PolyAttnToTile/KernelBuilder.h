@@ -63,6 +63,7 @@ private:
   llvm::SmallVector<HiddenArgument> placedTensors();
   void buildWriteBackKernel();
   KernelPrograms statePrograms();
+
   //===--- Sums over groups of heads (GroupSums.cpp) ------------------------===//
   llvm::SmallVector<HiddenArgument> groupTensors();
   void buildGroupKernel();
@@ -76,7 +77,12 @@ private:
 
   //===--- Calls of one token (StepForm.cpp) --------------------------------===//
   bool canStep();
-  llvm::SmallVector<HiddenArgument> stepTensors();
+  /// What the vectors' kernel hands to the steps, [batches, heads, width].
+  struct StepTensor {
+    HiddenArgument tensor;
+    bool ofQueries; // its heads are queries', else keys'
+  };
+  llvm::SmallVector<StepTensor> stepTensors();
   KernelPrograms vectorPrograms();
   void buildUnlessStep(TileBuilder::Branch blocks);
   void buildStepKernels();
@@ -96,10 +102,11 @@ private:
   std::string name;
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
-  bool hasSegments = false;                     // whether positions can be cut
-  bool hasPlaces = false;                       // whether final states live in arguments
-  bool hasStep = false;                         // whether calls of one token update them there
-  llvm::SmallVector<HiddenArgument> sumTensors; // of the gradients of weights, of all sets so far
+  bool hasSegments = false; // whether positions can be cut
+  bool hasPlaces = false;   // whether final states live in arguments
+  bool hasStep = false;     // whether calls of one token update them there
+  /// Of the gradients of weights, of all sets so far.
+  llvm::SmallVector<HiddenArgument> sumTensors;
 
   // The kernel that is being built.
   std::optional<KernelFrame> frame;

@@ -223,11 +223,9 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
       e.workspace(tensor, shape);
     }
     if (hasStep) {
-      for (const HiddenArgument &tensor : stepTensors()) {
-        bool isOfQueries = StringRef(tensor.name).starts_with("step_queries");
-        ExtentAttr tensorHeads = isOfQueries ? heads : e.dimension(set.tensors.keyTensor, 2);
-        e.workspace(tensor, {batch, tensorHeads, e.number(tensor.type.getShape().back())});
-      }
+      for (const auto &[tensor, ofQueries] : stepTensors())
+        e.workspace(tensor, {batch, ofQueries ? heads : e.dimension(set.tensors.keyTensor, 2),
+                             e.number(tensor.type.getShape().back())});
       if (!stepTensors().empty())
         e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
       e.stage(name + "__step", set.tensors.gridOf(b, set.programs()));

@@ -62,16 +62,18 @@ SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
   return sizes;
 }
 
-/// A number that is 0 in calls of one token.
+/// A number that is 0 in calls of one token: times ceil((T - 1) / more than any length).
 tile::ExtentAttr KernelBuilder::ifSeveralPositions(int64_t number) {
+  constexpr int64_t kAboveAnyLength = int64_t(1) << 40;
   return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
-                               /*dimension=*/1, /*plus=*/-1, /*divisor=*/int64_t(1) << 40,
+                               /*dimension=*/1, /*plus=*/-1, /*divisor=*/kAboveAnyLength,
                                /*times=*/number);
 }
 
 SmallVector<HiddenArgument> KernelBuilder::placedTensors() {
   SmallVector<HiddenArgument> tensors = placedStates();
-  llvm::append_range(tensors, stepTensors());
+  for (const StepTensor &step : stepTensors())
+    tensors.push_back(step.tensor);
   return tensors;
 }
 

@@ -84,21 +84,22 @@ static bool readsWeights(const AttendSet &set) {
 }
 
 /// For each attend the fields of StepVectors, in their order.
-SmallVector<HiddenArgument> KernelBuilder::stepTensors() {
-  SmallVector<HiddenArgument> tensors;
+SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
+  SmallVector<StepTensor> tensors;
   if (!hasStep || !readsWeights(set))
     return tensors;
   for (auto [i, attend] : llvm::enumerate(set.attends)) {
     std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
-    auto add = [&](StringRef name, int64_t width) {
+    auto add = [&](StringRef name, int64_t width, bool ofQueries) {
       constexpr int64_t any = ShapedType::kDynamic;
-      tensors.push_back(
-          {(name + number).str(), RankedTensorType::get({any, any, width}, b.getF32Type())});
+      auto type = RankedTensorType::get({any, any, width}, b.getF32Type());
+      tensors.push_back({{(name + number).str(), type}, ofQueries});
     };
     int64_t features = cast<FeatureType>(attend.getKey().getType()).getWidth();
-    add("step_queries", features);
-    add("step_keys", features);
-    add("step_values", cast<FeatureType>(attend.getValue().getType()).getWidth());
+    add("step_queries", features, /*ofQueries=*/true);
+    add("step_keys", features, /*ofQueries=*/false);
+    add("step_values", cast<FeatureType>(attend.getValue().getType()).getWidth(),
+        /*ofQueries=*/false);
   }
   return tensors;
 }
