@@ -36,7 +36,7 @@ struct RowWindow {
 /// What one loop computes a window of, found among the ops of its block.
 class LoopWindows {
 public:
-  explicit LoopWindows(scf::ForOp loop) : loop(loop) {}
+  LoopWindows(scf::ForOp loop, const DominanceInfo &dominance) : loop(loop), dominance(dominance) {}
 
   void run() {
     for (Operation &op : llvm::make_early_inc_range(loop.getBody()->without_terminator())) {
@@ -68,7 +68,7 @@ private:
   RowWindow windowOf(SliceOp slice) {
     bool allColumns = matchPattern(slice.getColumn(), m_Zero()) &&
                       tileType(slice.getSource()).getColumns() == slice.getType().getColumns();
-    if (!allColumns || !isOutside(slice.getSource()))
+    if (!allColumns || !loop.isDefinedOutsideOfLoop(slice.getSource()))
       return {};
     return {slice.getSource(), slice.getRow()};
   }
@@ -76,7 +76,8 @@ private:
   /// A product whose rows are a window: of weights [d, m] by columns, of their transpose by rows.
   RowWindow windowOf(DotOp dot) {
     auto slice = dot.getLhs().getDefiningOp<SliceOp>();
-    if (!slice || !isPlain(dot) || !isOutside(slice.getSource()) || !isOutside(dot.getRhs()))
+    if (!slice || !isPlain(dot) || !loop.isDefinedOutsideOfLoop(slice.getSource()) ||
+        !loop.isDefinedOutsideOfLoop(dot.getRhs()))
       return {};
     Value other = dot.getLhsTransposed() ? slice.getRow() : slice.getColumn();
     TileType window = slice.getType(), source = tileType(slice.getSource());
@@ -101,7 +102,7 @@ private:
     for (Value input : map.getInputs()) {
       RowWindow window = windows.lookup(input);
       if (!window.whole) {
-        if (tileType(input).getRows() != 1 || !isOutside(input))
+        if (tileType(input).getRows() != 1 || !loop.isDefinedOutsideOfLoop(input))
           return {};
         wholes.push_back(input);
         continue;
@@ -133,8 +134,6 @@ private:
                                                       OperationEquivalence::IgnoreLocations);
   }
 
-  bool isOutside(Value value) { return !loop->isAncestor(value.getParentBlock()->getParentOp()); }
-
   /// Whether `op` is computed before the loop, or as often and can be: then it is moved there.
   bool isThereBefore(Operation *op) {
     if (dominance.properlyDominates(op, loop))
@@ -155,7 +154,7 @@ private:
   }
 
   scf::ForOp loop;
-  DominanceInfo dominance;
+  const DominanceInfo &dominance;
   llvm::DenseMap<Value, RowWindow> windows;
   SmallVector<Operation *> dead;
 };
@@ -167,8 +166,10 @@ struct ReuseWindowsPass : polyattn::impl::ReuseWindowsBase<ReuseWindowsPass> {
     getOperation()->walk([](KernelOp kernel) {
       SmallVector<scf::ForOp> loops;
       kernel.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+      // What moves stays in its region, whose blocks keep their order.
+      DominanceInfo dominance(kernel);
       for (scf::ForOp loop : loops)
-        LoopWindows(loop).run();
+        LoopWindows(loop, dominance).run();
     });
   }
 };
