@@ -301,8 +301,7 @@ Value AttendProgram::visibleKeys(TileBuilder &b, const BlockSpan &span) const {
   Value all = tile::IotaOp::create(b, b.tileType(1, 1), context.frame.keys);
   if (context.mask == Mask::Full)
     return all;
-  return b.map({all, positions(span.position)},
-               [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
+  return b.sub(all, positions(span.position));
 }
 
 /// o = N over the denominator (NormalizerAttr).

@@ -90,10 +90,6 @@ Value DecaySums::tensorOf(tile::KernelOp kernel, Value value) const {
 // Sums
 //===----------------------------------------------------------------------===//
 
-static Value sub(TileBuilder &b, Value x, Value y) {
-  return b.map({x, y}, [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
-}
-
 /// <S, dS> over the initial states, [1 x 1]: what pairs with a key before all positions give.
 Value DecaySums::ofStates(TileBuilder &b, const Gates &gates) const {
   Value sum = b.constant(1, 1, 0);
@@ -135,7 +131,7 @@ Value DecaySums::changes(TileBuilder &b, const Gates &gates, Value position, Val
                   for (Value products : op.getKeys())
                     sum = b.add(sum, load(products));
                   for (Value products : op.getQueries())
-                    sum = sub(b, sum, load(products));
+                    sum = b.sub(sum, load(products));
                   return {sum};
                 })[0];
 }

@@ -122,8 +122,7 @@ Value polyattn::emit(VectorProgram &program, LayerNormOp op) {
   Value mean = b.map(b.reduceRows(x), [&](ElementBuilder &e, ValueRange in) {
     return e.mul(in[0], e.constant(1 / n));
   });
-  Value centered =
-      b.map({x, mean}, [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
+  Value centered = b.sub(x, mean);
   Value inverse = b.map(squaredNorm(b, centered), [&](ElementBuilder &e, ValueRange in) -> Value {
     Value variance = e.mul(in[0], e.constant(1 / n));
     if (inside)

@@ -111,6 +111,10 @@ Value TileBuilder::add(Value a, Value b) {
   return map({a, b}, [](ElementBuilder &e, ValueRange in) { return e.add(in[0], in[1]); });
 }
 
+Value TileBuilder::sub(Value a, Value b) {
+  return map({a, b}, [](ElementBuilder &e, ValueRange in) { return e.sub(in[0], in[1]); });
+}
+
 Value TileBuilder::mul(Value a, Value b) {
   return map({a, b}, [](ElementBuilder &e, ValueRange in) { return e.mul(in[0], in[1]); });
 }

@@ -81,6 +81,7 @@ public:
                   llvm::ArrayRef<double> weights);
   Value scaled(Value tile, double factor);
   Value add(Value a, Value b);
+  Value sub(Value a, Value b);
   Value mul(Value a, Value b);
 
   /// For every `step`-th number from `from` to before `to`.
