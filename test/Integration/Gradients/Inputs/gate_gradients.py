@@ -7,28 +7,14 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Kernels/Inputs"))
 import npy  # noqa: E402
-
+from tools import call, error_of  # noqa: E402
 
 TOLERANCE = 5e-5
-
-
-def call(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}")
-    return done.stdout
-
-
-def error_of(got, expected):
-    square = sum((a - b) ** 2 for a, b in zip(got, expected))
-    size = sum(b * b for b in expected)
-    return math.sqrt(square / size) if size else math.sqrt(square)
 
 
 def mixed_gate(rng):

@@ -6,31 +6,16 @@ mask, which `carry_state.py --anticausal ...` gives the spec's attends, the seco
 to run, and hands its state to the other.
 """
 import json
-import math
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npy  # noqa: E402
 from masks import anticausal  # noqa: E402
+from tools import call, error_of  # noqa: E402
 
 TOLERANCE = 1e-5  # of f32, as for polyattn-run --check
-
-
-def call(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}")
-    return done.stdout
-
-
-def difference(got, expected):
-    square = sum((a - b) ** 2 for a, b in zip(got, expected))
-    size = sum(b * b for b in expected)
-    assert size > 0 and len(got) == len(expected)
-    return math.sqrt(square / size)
 
 
 def main():
@@ -83,15 +68,16 @@ def main():
         errors = []
         for result in described["results"]:
             whole = npy.read(path("whole-" + result["name"]))
+            assert any(whole.numbers)
             second = npy.read(path("1-out-" + result["name"]))
             if "T" not in result["dims"]:
-                errors.append(difference(second.numbers, whole.numbers))
+                errors.append(error_of(second.numbers, whole.numbers))
                 continue
             first = npy.read(path("0-out-" + result["name"]))
             axis = result["dims"].index("T")
             for piece, (begin, end) in zip((first, second), pieces):
                 if begin != end:
-                    errors.append(difference(piece.numbers, whole.cut(axis, begin, end).numbers))
+                    errors.append(error_of(piece.numbers, whole.cut(axis, begin, end).numbers))
     print(f"@{entry}: {' '.join(f'{error:.1e}' for error in errors)}")
     sys.exit(not all(error <= TOLERANCE for error in errors))
 

@@ -8,19 +8,12 @@ import argparse
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npy  # noqa: E402
-
-
-def call(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}")
-    return done.stdout
+from tools import call  # noqa: E402
 
 
 def touched(name, at, row, group):

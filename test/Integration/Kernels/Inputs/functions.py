@@ -6,22 +6,15 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npy  # noqa: E402
+from tools import call  # noqa: E402
 
 TOLERANCE = 2e-6  # of each number
 LENGTH, WIDTH = 70, 8
-
-
-def call(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\n{done.stdout}")
-    return done.stdout
 
 
 def main():
