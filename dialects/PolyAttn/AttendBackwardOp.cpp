@@ -10,6 +10,7 @@
 #include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace polyattn;
@@ -85,35 +86,21 @@ ParseResult AttendBackwardOp::parse(OpAsmParser &parser, OperationState &result)
     return failure();
   llvm::SMLoc maskLoc = parser.getCurrentLocation();
   StringRef maskWord;
-  SmallVector<Type> types;
   if (parser.parseKeyword(&maskWord))
     return failure();
   std::optional<Mask> mask = symbolizeMask(maskWord);
   if (!mask)
     return parser.emitError(maskLoc) << "expected the mask, `causal` or `full`";
   result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
-  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
-      parseFeatureTypes(parser, types))
-    return failure();
-  SmallVector<Operand> all;
-  std::array<int32_t, kSegments> sizes;
-  for (auto [size, group] : llvm::zip(sizes, operands.groups)) {
-    size = group.size();
-    llvm::append_range(all, group);
+  OperandSegments segments{{}, {}, loc};
+  for (ArrayRef<Operand> group : operands.groups) {
+    segments.sizes.push_back(group.size());
+    llvm::append_range(segments.operands, group);
   }
-  if (parser.resolveOperands(all, types, loc, result.operands))
+  int64_t features = std::accumulate(segments.sizes.begin(), segments.sizes.begin() + Decay, 0);
+  if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
+                         [&](int64_t i) { return i < features; }))
     return failure();
-  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
-                      parser.getBuilder().getDenseI32ArrayAttr(sizes));
-  int64_t tensors = 0;
-  for (int segment = Decay; segment < kSegments; ++segment)
-    tensors += sizes[segment];
-  for (auto [i, type] : llvm::enumerate(types)) {
-    bool feature = int64_t(i) < int64_t(types.size()) - tensors;
-    if (feature ? !isa<FeatureType>(type) : !isa<RankedTensorType>(type))
-      return parser.emitError(loc) << "operand " << i << " must be a "
-                                   << (feature ? "feature vector" : "tensor") << ", got " << type;
-  }
   return inferParsedTypes<AttendBackwardOp>(parser, result);
 }
 

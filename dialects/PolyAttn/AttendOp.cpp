@@ -17,20 +17,18 @@ using namespace polyattn;
 /// query %q key %k value %v (local %lq, %lk)? (decay %g)? (initial %s)? (initial_normalizer %z)?
 ///   (products %x)? (`causal` | `anticausal` | `full`) `normalize` `<...>` attr-dict `:` types
 ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<OpAsmParser::UnresolvedOperand> operands;
-  SmallVector<Type> types;
-  std::array<int32_t, 9> segments = {1, 1, 1, 0, 0, 0, 0, 0, 0};
+  OperandSegments segments{{}, {1, 1, 1, 0, 0, 0, 0, 0, 0}, parser.getCurrentLocation()};
+  auto &operands = segments.operands;
   auto optional = [&](StringRef keyword, size_t segment, size_t count) -> ParseResult {
     if (failed(parser.parseOptionalKeyword(keyword)))
       return success();
     for (size_t i = 0; i < count; ++i) {
       if ((i && parser.parseComma()) || parser.parseOperand(operands.emplace_back()))
         return failure();
-      segments[segment + i] = 1;
+      segments.sizes[segment + i] = 1;
     }
     return success();
   };
-  llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword("query") || parser.parseOperand(operands.emplace_back()) ||
       parser.parseKeyword("key") || parser.parseOperand(operands.emplace_back()) ||
       parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()) ||
@@ -49,21 +47,13 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
   result.addAttribute("normalizer", normalizer);
-  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
-      parseFeatureTypes(parser, types) ||
-      parser.resolveOperands(operands, types, loc, result.operands))
+  ArrayRef<int32_t> sizes = segments.sizes;
+  auto isFeature = [&](int64_t i) {
+    return i < 3 + sizes[3] + sizes[4] || (sizes[8] && i + 1 == int64_t(operands.size()));
+  };
+  if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
+                         isFeature))
     return failure();
-  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
-                      parser.getBuilder().getDenseI32ArrayAttr(segments));
-  // Types that the assembly does not constrain are checked before anything is inferred from them.
-  for (size_t i = 0; i < types.size(); ++i) {
-    bool feature =
-        int64_t(i) < 3 + segments[3] + segments[4] || (segments[8] && i + 1 == types.size());
-    if (feature ? !isa<FeatureType>(types[i]) : !isa<RankedTensorType>(types[i]))
-      return parser.emitError(loc)
-             << "operand " << i << " must be a " << (feature ? "feature vector" : "tensor")
-             << ", got " << types[i];
-  }
   return inferParsedTypes<AttendOp>(parser, result);
 }
 

@@ -13,43 +13,25 @@ using namespace polyattn;
 
 /// %g queries %a, ... keys %b, ... (states %s, ... gradients %ds, ...)? attr-dict `:` types
 ParseResult DecayGradientOp::parse(OpAsmParser &parser, OperationState &result) {
-  SmallVector<OpAsmParser::UnresolvedOperand> operands;
-  SmallVector<int32_t> segments;
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  auto list = [&](StringRef keyword) -> ParseResult {
-    size_t before = operands.size();
-    if (parser.parseKeyword(keyword) || parser.parseOperandList(operands))
+  OperandSegments segments{{}, {1}, parser.getCurrentLocation()};
+  auto list = [&]() -> ParseResult {
+    size_t before = segments.operands.size();
+    if (parser.parseOperandList(segments.operands))
       return failure();
-    segments.push_back(operands.size() - before);
+    segments.sizes.push_back(segments.operands.size() - before);
     return success();
   };
-  if (parser.parseOperand(operands.emplace_back()))
+  if (parser.parseOperand(segments.operands.emplace_back()) || parser.parseKeyword("queries") ||
+      list() || parser.parseKeyword("keys") || list())
     return failure();
-  segments.push_back(1);
-  if (list("queries") || list("keys"))
+  if (succeeded(parser.parseOptionalKeyword("states")) &&
+      (list() || parser.parseKeyword("gradients") || list()))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("states"))) {
-    size_t before = operands.size();
-    if (parser.parseOperandList(operands))
-      return failure();
-    segments.push_back(operands.size() - before);
-    if (list("gradients"))
-      return failure();
-  }
-  segments.resize(5, 0);
-  SmallVector<Type> types;
-  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
-      parseFeatureTypes(parser, types) ||
-      parser.resolveOperands(operands, types, loc, result.operands))
+  segments.sizes.resize(5, 0);
+  auto isFeature = [&](int64_t i) { return i > 0 && i <= segments.sizes[1] + segments.sizes[2]; };
+  if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
+                         isFeature))
     return failure();
-  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
-                      parser.getBuilder().getDenseI32ArrayAttr(segments));
-  for (auto [i, type] : llvm::enumerate(types)) {
-    bool isProduct = i > 0 && int64_t(i) <= segments[1] + segments[2];
-    if (isProduct ? !isa<FeatureType>(type) : !isa<RankedTensorType>(type))
-      return parser.emitError(loc) << "operand " << i << " must be a "
-                                   << (isProduct ? "feature vector" : "tensor") << ", got " << type;
-  }
   return inferParsedTypes<DecayGradientOp>(parser, result);
 }
 

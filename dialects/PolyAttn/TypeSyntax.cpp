@@ -201,6 +201,26 @@ ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &
   return parser.resolveOperands(operands, types, loc, result.operands);
 }
 
+ParseResult polyattn::parseEndOfSegments(OpAsmParser &parser, OperationState &result,
+                                         const OperandSegments &segments, StringAttr sizesName,
+                                         llvm::function_ref<bool(int64_t)> isFeature) {
+  SmallVector<Type> types;
+  if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parseFeatureTypes(parser, types) ||
+      parser.resolveOperands(segments.operands, types, segments.loc, result.operands))
+    return failure();
+  result.addAttribute(sizesName, parser.getBuilder().getDenseI32ArrayAttr(segments.sizes));
+  // Types that the assembly does not constrain are checked before anything is inferred from them.
+  for (auto [i, type] : llvm::enumerate(types)) {
+    bool feature = isFeature(i);
+    if (feature ? !isa<FeatureType>(type) : !isa<RankedTensorType>(type))
+      return parser.emitError(segments.loc)
+             << "operand " << i << " must be a " << (feature ? "feature vector" : "tensor")
+             << ", got " << type;
+  }
+  return success();
+}
+
 void polyattn::printFeatureOp(OpAsmPrinter &printer, Operation *op) {
   if (op->getNumOperands())
     printer << " " << op->getOperands();

@@ -36,6 +36,19 @@ mlir::ParseResult parseFeatureOperands(mlir::OpAsmParser &parser, mlir::Operatio
                                        OperandKinds kinds);
 void printFeatureOp(mlir::OpAsmPrinter &printer, mlir::Operation *op);
 
+/// Operands of an op that has several segments of them, in the segments' order.
+struct OperandSegments {
+  llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;
+  llvm::SmallVector<int32_t> sizes;
+  llvm::SMLoc loc; // where the first one stands
+};
+
+/// The end of such an op, `attr-dict : operand types`: operands are feature vectors where
+/// `isFeature` says so of their number, tensors elsewhere.
+mlir::ParseResult parseEndOfSegments(mlir::OpAsmParser &parser, mlir::OperationState &result,
+                                     const OperandSegments &segments, mlir::StringAttr sizesName,
+                                     llvm::function_ref<bool(int64_t)> isFeature);
+
 /// Infers the result types of a parsed op from its operands and attributes.
 template <typename Op>
 mlir::ParseResult inferParsedTypes(mlir::OpAsmParser &parser, mlir::OperationState &result) {
