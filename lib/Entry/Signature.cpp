@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Entry/Signature.h"
+#include "Uses.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "mlir/Support/DebugStringHelper.h"
@@ -57,186 +58,6 @@ const TensorSignature *Signature::findResult(StringRef name) const { return find
 
 namespace {
 
-/// How an argument is used in the body.
-struct Uses {
-  bool query = false, key = false; // sides that read it
-  bool asKey = false;              // reaches an attend as key, not only as value
-  bool decay = false, state = false;
-  bool gateHeads = false; // a decay or state of query heads
-  bool gain = false, frequencies = false;
-  std::optional<Role> numbers; // what the whole numbers are that it holds
-};
-
-/// [T, H, d] or [T, 1, d], not a weight per head.
-bool isPositional(ArrayRef<int64_t> shape) {
-  return shape.size() == 3 && ShapedType::isDynamic(shape[0]) &&
-         (ShapedType::isDynamic(shape[1]) || shape[1] == 1);
-}
-
-/// Reads off a body who is used where.
-class UseAnalysis {
-public:
-  explicit UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNumArguments()) {
-    for (Operation &op : attention.getBody().front()) {
-      if (auto attend = dyn_cast<AttendOp>(op))
-        visitAttend(attend);
-      else if (auto backward = dyn_cast<AttendBackwardOp>(op))
-        visitBackward(backward);
-      else if (auto result = dyn_cast<ReturnOp>(op))
-        for (Value value : result.getResults())
-          visitResult(value);
-      for (OpOperand &operand : op.getOpOperands())
-        visitWeightUse(operand);
-    }
-    auto note = [&](BlockArgument argument, Role role) {
-      if (argument)
-        uses[argument.getArgNumber()].numbers = role;
-    };
-    note(attention.getFirstPositionArgument(), Role::First);
-    note(attention.getSlotsArgument(), Role::Slots);
-    note(attention.getLengthsArgument(), Role::Lengths);
-    note(attention.getOffsetsArgument(), Role::Offsets);
-    samePositions |= bool(attention.getOffsetsArgument());
-    hasTableRows = attention.getFirstPositionArgument() || attention.getOffsetsArgument();
-    // Left behind by an attend that was removed.
-    for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
-      if (argument.use_empty() && AttentionOp::isDecayOrState(argument)) {
-        bool isState = cast<RankedTensorType>(argument.getType()).getRank() == 4;
-        (isState ? use.state : use.decay) = true;
-      }
-    // Arguments that both sides read tie the symbols that index them.
-    for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses)) {
-      if (!use.query || !use.key)
-        continue;
-      ArrayRef<int64_t> shape = cast<RankedTensorType>(argument.getType()).getShape();
-      bool positional = isPositional(shape);
-      samePositions |= shape.size() == 4 || (positional && !hasTableRows);
-      sameHeads |= shape.size() == 4 || ShapedType::isDynamic(shape[positional ? 1 : 0]);
-    }
-  }
-
-  std::vector<Uses> uses;
-  bool samePositions = false, sameHeads = false, hasTableRows = false;
-  SmallVector<AttendOp> attends;
-
-private:
-  enum class Side { Query, Key, Value };
-
-  void visitAttend(AttendOp attend) {
-    attends.push_back(attend);
-    samePositions |= attend.isOrdered();
-    sameHeads |= !attend.getGrouping();
-    bool perQueryHead = attend.getGateHeads() == GateHeads::Q, ofKeys = attend.getOfKeys();
-    for (Value value : {attend.getQuery(), attend.getLocalQuery(), attend.getProducts()})
-      markSide(value, ofKeys ? Side::Key : Side::Query);
-    for (Value value : {attend.getKey(), attend.getLocalKey()})
-      markSide(value, ofKeys ? Side::Query : Side::Key);
-    markSide(attend.getValue(), ofKeys ? Side::Query : Side::Value);
-    for (Value value :
-         {attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer()}) {
-      if (!value)
-        continue;
-      Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
-      (value == attend.getDecay() ? use.decay : use.state) = true;
-      use.gateHeads |= perQueryHead;
-    }
-  }
-
-  void visitBackward(AttendBackwardOp backward) {
-    samePositions |= backward.getMask() == Mask::Causal;
-    sameHeads |= !backward.getGrouping();
-    bool perQueryHead = backward.getGateHeads() == GateHeads::Q;
-    for (Value value : {backward.getQuery(), backward.getLocalQuery(),
-                        backward.getNumeratorGradient(), backward.getDenominatorGradient()})
-      markSide(value, Side::Query);
-    for (Value value : {backward.getKey(), backward.getLocalKey()})
-      markSide(value, Side::Key);
-    markSide(backward.getValue(), Side::Value);
-    for (Value value :
-         {backward.getDecay(), backward.getInitialState(), backward.getInitialNormalizer(),
-          backward.getFinalGradient(), backward.getFinalNormalizerGradient()}) {
-      if (!value)
-        continue;
-      Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
-      (value == backward.getDecay() ? use.decay : use.state) = true;
-      use.gateHeads |= perQueryHead;
-    }
-  }
-
-  void visitResult(Value value) {
-    if (value.getDefiningOp<DecayGradientOp>())
-      return; // all that it takes are results of attends
-    auto gradient = value.getDefiningOp<WeightGradientOp>();
-    if (!gradient)
-      return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);
-    for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
-      Side side = isTermOfKeys(gradient, i) ? Side::Value : Side::Query;
-      markSide(gradient.getGradients()[i], side);
-      if (!gradient.getInputs().empty())
-        markSide(gradient.getInputs()[i], side);
-    }
-  }
-
-  /// Marks every argument that a vector is computed from.
-  void markSide(Value value, Side side) {
-    if (!value || !seen[static_cast<int>(side)].insert(value).second)
-      return;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Uses &use = uses[argument.getArgNumber()];
-      (side == Side::Query ? use.query : use.key) = true;
-      use.asKey |= side == Side::Key;
-      return;
-    }
-    Operation *op = value.getDefiningOp();
-    if (isa<AttendBackwardOp>(op)) {
-      // Sums of gradients of both sides.
-      bool ofKeys = cast<AttendBackwardOp>(op).isOfKeys(value);
-      bool wantsKeys = side != Side::Query, isTensor = isa<RankedTensorType>(value.getType());
-      samePositions |= !isTensor && ofKeys != wantsKeys;
-      sameHeads |= !isTensor && ofKeys != wantsKeys;
-      return;
-    }
-    if (auto attend = dyn_cast<AttendOp>(op)) {
-      // What an attend gives has the positions and heads of its rows.
-      bool wantsKeys = side != Side::Query, ofKeys = attend.getOfKeys();
-      samePositions |= ofKeys != wantsKeys;
-      sameHeads |= ofKeys != wantsKeys;
-      return;
-    }
-    for (Value operand : op->getOperands())
-      markSide(operand, side);
-  }
-
-  /// Notes what a vector is for, looking through `read` and `apply`.
-  void visitWeightUse(OpOperand &operand) {
-    auto argument = dyn_cast<BlockArgument>(operand.get());
-    if (!argument)
-      return;
-    Uses &use = uses[argument.getArgNumber()];
-    Operation *op = operand.getOwner();
-    if (auto read = dyn_cast<ReadOp>(op)) {
-      for (OpOperand &inner : read->getUses())
-        classify(inner, use);
-    } else {
-      classify(operand, use);
-    }
-  }
-
-  void classify(OpOperand &operand, Uses &use) {
-    if (auto apply = dyn_cast<ApplyOp>(operand.getOwner())) {
-      auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
-      if (map)
-        for (OpOperand &inner : map.getBody().getArgument(operand.getOperandNumber()).getUses())
-          classify(inner, use);
-      return;
-    }
-    use.gain |= meaningOf(operand) == WeightMeaning::Gain;
-    use.frequencies |= meaningOf(operand) == WeightMeaning::Frequencies;
-  }
-
-  llvm::DenseSet<Value> seen[3];
-};
-
 /// The element type of a type that verifiers let pass; its name is ours.
 ElementType elementTypeOf(Type type) { return *parseElementType(debugString(type)); }
 
@@ -280,6 +101,29 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
   for (auto [i, size] : llvm::enumerate(shape))
     tensor.dims.push_back(ShapedType::isDynamic(size) ? int64_t(symbols[i]) : size);
   return tensor;
+}
+
+/// A result, as if it were an argument that is used for the same.
+Uses usesOfResult(Value value) {
+  Uses use;
+  bool isVector = isa<FeatureType>(value.getType());
+  if (auto gradient = value.getDefiningOp<WeightGradientOp>())
+    use.query = !isOfKeys(gradient);
+  else
+    use.query = isVector && !isOfKeys(value);
+  if (auto attend = value.getDefiningOp<AttendOp>(); attend && !isVector) {
+    use.state = true;
+    use.gateHeads = attend.getGateHeads() == GateHeads::Q;
+  }
+  if (auto backward = value.getDefiningOp<AttendBackwardOp>(); backward && !isVector) {
+    (value == backward.getDecayGradient() ? use.decay : use.state) = true;
+    use.gateHeads = backward.getGateHeads() == GateHeads::Q;
+  }
+  if (auto gradient = value.getDefiningOp<DecayGradientOp>()) {
+    use.decay = true;
+    use.gateHeads = gradient.getGateHeads() == GateHeads::Q;
+  }
+  return use;
 }
 
 EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
@@ -371,30 +215,13 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
     if (!names.insert(text).second)
       return llvm::createStringError("entry '" + signature.name + "' has two results '" + text +
                                      "'");
-    Uses use;
-    bool isVector = isa<FeatureType>(value.getType());
-    if (auto gradient = value.getDefiningOp<WeightGradientOp>())
-      use.query = !isOfKeys(gradient);
-    else
-      use.query = isVector && !isOfKeys(value);
-    if (auto attend = value.getDefiningOp<AttendOp>(); attend && !isVector) {
-      use.state = true;
-      use.gateHeads = attend.getGateHeads() == GateHeads::Q;
-    }
-    if (auto backward = value.getDefiningOp<AttendBackwardOp>(); backward && !isVector) {
-      (value == backward.getDecayGradient() ? use.decay : use.state) = true;
-      use.gateHeads = backward.getGateHeads() == GateHeads::Q;
-    }
-    if (auto gradient = value.getDefiningOp<DecayGradientOp>()) {
-      use.decay = true;
-      use.gateHeads = gradient.getGateHeads() == GateHeads::Q;
-    }
-    BlockArgument argument = attention.getArgumentOfResult(signature.results.size());
-    signature.results.push_back(describe(signature, text, cast<RankedTensorType>(type), use));
-    if (argument)
-      signature.results.back().argument = argument.getArgNumber();
-    if (isVector)
-      signature.results.back().role = Role::Output;
+    TensorSignature tensor =
+        describe(signature, text, cast<RankedTensorType>(type), usesOfResult(value));
+    if (BlockArgument argument = attention.getArgumentOfResult(signature.results.size()))
+      tensor.argument = argument.getArgNumber();
+    if (isa<FeatureType>(value.getType()))
+      tensor.role = Role::Output;
+    signature.results.push_back(std::move(tensor));
   }
   signature.facts = entryFacts(analysis.attends);
   return signature;
@@ -408,44 +235,4 @@ SmallVector<int64_t, 4> polyattn::shapeOf(const TensorSignature &tensor, const C
   for (int64_t size : tensor.dims)
     shape.push_back(size < 0 ? bound[indexOf(SizeName(size))] : size);
   return shape;
-}
-
-llvm::json::Object polyattn::toJson(const Signature &signature) {
-  auto tensors = [&](const std::vector<TensorSignature> &list) {
-    llvm::json::Array array;
-    for (const TensorSignature &tensor : list) {
-      llvm::json::Array shape, dims;
-      for (int64_t dim : tensor.dims) {
-        std::optional<int64_t> size = signature.fixedSize(dim);
-        shape.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(nullptr));
-        dims.push_back(size ? llvm::json::Value(*size) : llvm::json::Value(sizeToString(dim)));
-      }
-      llvm::json::Object object{{"name", tensor.name},
-                                {"shape", std::move(shape)},
-                                {"dims", std::move(dims)},
-                                {"dtype", nameOf(tensor.type)},
-                                {"role", nameOf(tensor.role)}};
-      if (!tensor.gradientOf.empty())
-        object["gradient_of"] = tensor.gradientOf;
-      if (!tensor.savedFrom.empty())
-        object["saved_from"] = tensor.savedFrom;
-      if (tensor.argument)
-        object["in"] = signature.arguments[*tensor.argument].name;
-      array.push_back(std::move(object));
-    }
-    return array;
-  };
-  auto optional = [](std::optional<int64_t> value) {
-    return value ? llvm::json::Value(*value) : llvm::json::Value(nullptr);
-  };
-  const EntryFacts &facts = signature.facts;
-  return llvm::json::Object{{"name", signature.name},
-                            {"arguments", tensors(signature.arguments)},
-                            {"results", tensors(signature.results)},
-                            {"feature_dim", optional(facts.featureDim)},
-                            {"degree", optional(facts.degree)},
-                            {"score_form", facts.scoreForm.empty()
-                                               ? llvm::json::Value(nullptr)
-                                               : llvm::json::Value(facts.scoreForm)},
-                            {"state_bytes", optional(facts.stateBytes)}};
 }

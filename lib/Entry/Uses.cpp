@@ -1,0 +1,166 @@
+//===- Uses.cpp - how a body uses its arguments ---------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Uses.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Sides.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+bool polyattn::isPositional(ArrayRef<int64_t> shape) {
+  return shape.size() == 3 && ShapedType::isDynamic(shape[0]) &&
+         (ShapedType::isDynamic(shape[1]) || shape[1] == 1);
+}
+
+UseAnalysis::UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNumArguments()) {
+  for (Operation &op : attention.getBody().front()) {
+    if (auto attend = dyn_cast<AttendOp>(op))
+      visitAttend(attend);
+    else if (auto backward = dyn_cast<AttendBackwardOp>(op))
+      visitBackward(backward);
+    else if (auto result = dyn_cast<ReturnOp>(op))
+      for (Value value : result.getResults())
+        visitResult(value);
+    for (OpOperand &operand : op.getOpOperands())
+      visitWeightUse(operand);
+  }
+  auto note = [&](BlockArgument argument, Role role) {
+    if (argument)
+      uses[argument.getArgNumber()].numbers = role;
+  };
+  note(attention.getFirstPositionArgument(), Role::First);
+  note(attention.getSlotsArgument(), Role::Slots);
+  note(attention.getLengthsArgument(), Role::Lengths);
+  note(attention.getOffsetsArgument(), Role::Offsets);
+  samePositions |= bool(attention.getOffsetsArgument());
+  hasTableRows = attention.getFirstPositionArgument() || attention.getOffsetsArgument();
+  // Left behind by an attend that was removed.
+  for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses))
+    if (argument.use_empty() && AttentionOp::isDecayOrState(argument)) {
+      bool isState = cast<RankedTensorType>(argument.getType()).getRank() == 4;
+      (isState ? use.state : use.decay) = true;
+    }
+  // Arguments that both sides read tie the symbols that index them.
+  for (auto [argument, use] : llvm::zip(attention.getBody().getArguments(), uses)) {
+    if (!use.query || !use.key)
+      continue;
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(argument.getType()).getShape();
+    bool positional = isPositional(shape);
+    samePositions |= shape.size() == 4 || (positional && !hasTableRows);
+    sameHeads |= shape.size() == 4 || ShapedType::isDynamic(shape[positional ? 1 : 0]);
+  }
+}
+
+void UseAnalysis::visitAttend(AttendOp attend) {
+  attends.push_back(attend);
+  samePositions |= attend.isOrdered();
+  sameHeads |= !attend.getGrouping();
+  bool perQueryHead = attend.getGateHeads() == GateHeads::Q, ofKeys = attend.getOfKeys();
+  for (Value value : {attend.getQuery(), attend.getLocalQuery(), attend.getProducts()})
+    markSide(value, ofKeys ? Side::Key : Side::Query);
+  for (Value value : {attend.getKey(), attend.getLocalKey()})
+    markSide(value, ofKeys ? Side::Query : Side::Key);
+  markSide(attend.getValue(), ofKeys ? Side::Query : Side::Value);
+  for (Value value : {attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer()}) {
+    if (!value)
+      continue;
+    Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
+    (value == attend.getDecay() ? use.decay : use.state) = true;
+    use.gateHeads |= perQueryHead;
+  }
+}
+
+void UseAnalysis::visitBackward(AttendBackwardOp backward) {
+  samePositions |= backward.getMask() == Mask::Causal;
+  sameHeads |= !backward.getGrouping();
+  bool perQueryHead = backward.getGateHeads() == GateHeads::Q;
+  for (Value value : {backward.getQuery(), backward.getLocalQuery(),
+                      backward.getNumeratorGradient(), backward.getDenominatorGradient()})
+    markSide(value, Side::Query);
+  for (Value value : {backward.getKey(), backward.getLocalKey()})
+    markSide(value, Side::Key);
+  markSide(backward.getValue(), Side::Value);
+  for (Value value :
+       {backward.getDecay(), backward.getInitialState(), backward.getInitialNormalizer(),
+        backward.getFinalGradient(), backward.getFinalNormalizerGradient()}) {
+    if (!value)
+      continue;
+    Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
+    (value == backward.getDecay() ? use.decay : use.state) = true;
+    use.gateHeads |= perQueryHead;
+  }
+}
+
+void UseAnalysis::visitResult(Value value) {
+  if (value.getDefiningOp<DecayGradientOp>())
+    return; // all that it takes are results of attends
+  auto gradient = value.getDefiningOp<WeightGradientOp>();
+  if (!gradient)
+    return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);
+  for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
+    Side side = isTermOfKeys(gradient, i) ? Side::Value : Side::Query;
+    markSide(gradient.getGradients()[i], side);
+    if (!gradient.getInputs().empty())
+      markSide(gradient.getInputs()[i], side);
+  }
+}
+
+void UseAnalysis::markSide(Value value, Side side) {
+  if (!value || !seen[static_cast<int>(side)].insert(value).second)
+    return;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Uses &use = uses[argument.getArgNumber()];
+    (side == Side::Query ? use.query : use.key) = true;
+    use.asKey |= side == Side::Key;
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<AttendBackwardOp>(op)) {
+    // Sums of gradients of both sides.
+    bool ofKeys = cast<AttendBackwardOp>(op).isOfKeys(value);
+    bool wantsKeys = side != Side::Query, isTensor = isa<RankedTensorType>(value.getType());
+    samePositions |= !isTensor && ofKeys != wantsKeys;
+    sameHeads |= !isTensor && ofKeys != wantsKeys;
+    return;
+  }
+  if (auto attend = dyn_cast<AttendOp>(op)) {
+    // What an attend gives has the positions and heads of its rows.
+    bool wantsKeys = side != Side::Query, ofKeys = attend.getOfKeys();
+    samePositions |= ofKeys != wantsKeys;
+    sameHeads |= ofKeys != wantsKeys;
+    return;
+  }
+  for (Value operand : op->getOperands())
+    markSide(operand, side);
+}
+
+void UseAnalysis::visitWeightUse(OpOperand &operand) {
+  auto argument = dyn_cast<BlockArgument>(operand.get());
+  if (!argument)
+    return;
+  Uses &use = uses[argument.getArgNumber()];
+  Operation *op = operand.getOwner();
+  if (auto read = dyn_cast<ReadOp>(op)) {
+    for (OpOperand &inner : read->getUses())
+      classify(inner, use);
+  } else {
+    classify(operand, use);
+  }
+}
+
+void UseAnalysis::classify(OpOperand &operand, Uses &use) {
+  if (auto apply = dyn_cast<ApplyOp>(operand.getOwner())) {
+    auto map = SymbolTable::lookupNearestSymbolFrom<FeatureMapOp>(apply, apply.getMapAttr());
+    if (map)
+      for (OpOperand &inner : map.getBody().getArgument(operand.getOperandNumber()).getUses())
+        classify(inner, use);
+    return;
+  }
+  use.gain |= meaningOf(operand) == WeightMeaning::Gain;
+  use.frequencies |= meaningOf(operand) == WeightMeaning::Frequencies;
+}
