@@ -197,7 +197,7 @@ def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
     ```
 
     that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the machine, and
-    `polyattn.instructions` passes on what it has (`--polyattn-approximate-math` asks). Nests fetch what `--tile-prefetch` dealt to them. A product is multiplied by
+    `polyattn.instructions` passes on what it has (`--polyattn-legalize-math` asks). Nests fetch what `--tile-prefetch` dealt to them. A product is multiplied by
     the micro-kernel that its precision, its operands and these instructions ask for; where there is
     none it is an error.
 
@@ -232,15 +232,15 @@ def DropEntries : Pass<"tile-drop-entries", "::mlir::ModuleOp"> {
   let dependentDialects = ["::polyattn::tile::TileDialect"];
 }
 
-def ApproximateMath : Pass<"polyattn-approximate-math", "::mlir::func::FuncOp"> {
-  let summary = "functions of f32 become polynomials";
+def LegalizeMath : Pass<"polyattn-legalize-math", "::mlir::func::FuncOp"> {
+  let summary = "what a processor has no instruction for becomes several";
   let description = [{
-    exp, tanh, log, sin and other functions of f32, single or in vectors, become multiply-adds: what
-    were left of the math dialect would become calls of libm, one for each lane. Square roots and
-    absolute values stay; f64 stays, too. `polyattn.instructions` of the function says what there is to
-    use (`--tile-to-vector`).
+    Of the math dialect `--polyattn-expand-math` leaves square roots, absolute values, signs, floors and fused
+    multiply-adds. The last two are not instructions of every processor, and would be calls of libm,
+    one for each lane. `polyattn.instructions` of the function says what there is to use
+    (`--tile-to-vector`).
 
-    Numeric contract: precision-reducing, by some units in the last place of f32.
+    Numeric contract: exact; a fused multiply-add with `contract` may round twice.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
@@ -249,7 +249,7 @@ def ApproximateMath : Pass<"polyattn-approximate-math", "::mlir::func::FuncOp"> 
 def VectorToLLVM : Pass<"polyattn-vector-to-llvm", "::mlir::ModuleOp"> {
   let summary = "vector code in the LLVM dialect, in one conversion";
   let description = [{
-    What `--tile-to-vector` and `--polyattn-approximate-math` leave, of the dialects arith, cf, func,
+    What `--tile-to-vector`, `--polyattn-expand-math` and `--polyattn-legalize-math` leave, of the dialects arith, cf, func,
     math, scf and vector, becomes LLVM's. An op of another dialect is an error.
 
     Numeric contract: exact.
@@ -381,17 +381,22 @@ def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
 def ExpandMath : Pass<"polyattn-expand-math"> {
   let summary = "functions become arithmetic";
   let description = [{
-    exp, expm1, log, log2, log1p, powf, tanh, erf, sin and cos of f32, single or in vectors, become
-    multiply-adds and the functions that a GPU has instructions for: `math.exp2`, `math.absf`,
-    `math.copysign`, `math.floor`, and an `afn` division. sin and cos reduce arguments up to
-    1.5e6 without loss.
+    exp, expm1, log, log2, log1p, powf, tanh, erf, erfc, sin and cos of f32, single or in vectors, become
+    multiply-adds, `math.absf`, `math.copysign`, `math.floor`, an `afn` division and `math.exp2`, which is
+    expanded too where a machine has no instruction for it, as processors. What is left of the math
+    dialect would be calls of libm, one for each lane. sin and cos reduce arguments up to 1.5e6
+    without loss.
 
     Numeric contract: relative error below 1e-6 where exp2 has one below 3e-7; infinities and NaN
-    as C's functions have them. Results below 2^-126 may be 0, and zeros may lose their sign.
-    `math.exp` with `afn` becomes one exp2 of a product, whose relative error grows with the
-    argument to 1e-5.
+    as C's functions have them. Results below 2^-126 may be 0, below 2^-125 where exp2 is expanded, and
+    zeros may lose their sign.
+    `math.exp` with `afn` becomes one exp2 of a product where that is an instruction; its relative
+    error grows with the argument to 1e-5.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [
+    Option<"hasExp2", "has-exp2", "bool", "true", "The machine has an instruction for exp2">,
+  ];
 }
 
 def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {

@@ -20,12 +20,14 @@ using namespace mlir;
 
 namespace {
 struct ExpandMathPass : polyattn::impl::ExpandMathBase<ExpandMathPass> {
+  using ExpandMathBase::ExpandMathBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    polyattn::populateExponentialFormulas(patterns);
-    polyattn::populateLogarithmFormulas(patterns);
-    polyattn::populatePowerFormulas(patterns);
-    polyattn::populateCircleFormulas(patterns);
+    auto powers = hasExp2 ? polyattn::Exp2::Instruction : polyattn::Exp2::Arithmetic;
+    polyattn::populateExponentialFormulas(patterns, powers);
+    polyattn::populateLogarithmFormulas(patterns, powers);
+    polyattn::populateCircleFormulas(patterns, powers);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     // No formula leaves an op that has one.
     walkAndApplyPatterns(getOperation(), std::move(patterns));

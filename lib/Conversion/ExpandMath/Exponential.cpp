@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Formula.h"
+#include "mlir/IR/Matchers.h"
+#include <limits>
 
 using namespace mlir;
 using namespace polyattn;
@@ -20,9 +22,9 @@ static const double kLog2ERest = 1.925963033500011e-08;
 static const double kLn2 = 0.69314718055994530942;
 
 /// e^x = 2^(x log2 e). The rounding error of that product, up to 2^-18, is what the second factor
-/// makes good, and with it e^tail where x + tail has more digits than a number. The limits keep the
-/// error finite where the result is 0 or infinite already.
-static Value expOf(Formula &f, Value x, Value tail = {}) {
+/// makes good, and with it e^tail. The limits keep the error finite where the result is 0 or
+/// infinite already.
+static Value expByInstruction(Formula &f, Value x, Value tail) {
   x = f.clamp(x, -128, 128);
   Value power = f.mul(x, f.constant(kLog2E));
   Value minus = f.make<arith::NegFOp>(power);
@@ -32,12 +34,83 @@ static Value expOf(Formula &f, Value x, Value tail = {}) {
   return f.mul(f.exp2(power), f.fma(rest, f.constant(kLn2), f.constant(1)));
 }
 
+/// Adding 1.5 * 2^23 + 126 to x rounds it to n and leaves n + 126 in the low bits, the exponent of
+/// 2^(n - 1).
+static constexpr double kMagic = 12582912 + 126;
+
+/// e^r 2^n where |r| <= ln 2 / 2 and `rounded` is n + kMagic. The polynomial is that of 2 e^r, so
+/// that n = 128 does not overflow (error 2.6e-9).
+static Value scaledExponential(Formula &f, Value r, Value rounded) {
+  Value sum = f.polynomial(r, {2.0, 2.000000075659228, 1.0000000094518822, 0.3333283002258021,
+                               0.08333270453608277, 0.016750336577928817, 0.0027882321512876698});
+  return f.mul(sum, f.fromBits(f.shiftLeft(f.bits(rounded), 23)));
+}
+
+static constexpr double kInfinity = std::numeric_limits<float>::infinity();
+
+/// Whether x is c < y ? c : y for a constant c that is at most `limit`.
+static bool isAtMost(Value x, double limit) {
+  auto select = x.getDefiningOp<arith::SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OLT ||
+      compare.getLhs() != select.getTrueValue() || compare.getRhs() != select.getFalseValue())
+    return false;
+  Attribute constant;
+  if (!matchPattern(compare.getLhs(), m_Constant(&constant)))
+    return false;
+  if (auto splat = dyn_cast<SplatElementsAttr>(constant))
+    constant = splat.getSplatValue<Attribute>();
+  auto number = dyn_cast<FloatAttr>(constant);
+  return number && number.getValueAsDouble() <= limit;
+}
+
+/// e^x = 2^n e^r, n whole and |r| <= ln 2 / 2. What is below 2^-126 becomes 0, and what rounds n to
+/// -126. Errors stay below one unit in the last place.
+static Value expByArithmetic(Formula &f, Value x, Value tail) {
+  Value magic = f.constant(kMagic);
+  Value rounded = f.multiplyAdd(x, f.constant(kLog2E), magic);
+  Value n = f.sub(rounded, magic);
+  // ln 2 in two parts, the first of which has few bits: its product with n is exact.
+  Value r = f.multiplyAdd(n, f.constant(-0.693359375), x);
+  r = f.multiplyAdd(n, f.constant(2.12194440054690583e-4), r);
+  if (tail)
+    r = f.add(r, tail);
+  // Comparisons with NaN are false: it stays.
+  Value result = scaledExponential(f, r, rounded);
+  result = f.select(f.less(x, f.constant(-87.3)), f.constant(0), result);
+  constexpr double largest = 89;
+  if (isAtMost(x, largest))
+    return result;
+  return f.select(f.less(f.constant(largest), x), f.constant(kInfinity), result);
+}
+
+Value Formula::exp(Value x, Value tail) {
+  return powers == Exp2::Instruction ? expByInstruction(*this, x, tail)
+                                     : expByArithmetic(*this, x, tail);
+}
+
+/// As e^x; n and what is left of x are exact.
+static Value exp2ByArithmetic(Formula &f, Value x) {
+  Value magic = f.constant(kMagic), rounded = f.add(x, magic);
+  Value r = f.mul(f.sub(x, f.sub(rounded, magic)), f.constant(kLn2));
+  Value result = scaledExponential(f, r, rounded);
+  result = f.select(f.less(x, f.constant(-126)), f.constant(0), result);
+  return f.select(f.less(f.constant(128.5), x), f.constant(kInfinity), result);
+}
+
+Value Formula::exp2(Value x) {
+  return powers == Exp2::Instruction ? make<math::Exp2Op>(x) : exp2ByArithmetic(*this, x);
+}
+
 static Value expand(Formula &f, math::ExpOp op) {
   // Whoever asks for an approximate function gets the shortest: the error grows with |x| to 1e-5.
-  if (bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
+  bool isRough = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+  if (isRough && f.powers == Exp2::Instruction)
     return f.exp2(f.mul(op.getOperand(), f.constant(kLog2E)));
-  return expOf(f, op.getOperand());
+  return f.exp(op.getOperand());
 }
+
+static Value expand(Formula &f, math::Exp2Op op) { return f.exp2(op.getOperand()); }
 
 /// A polynomial near 0, where 1 cancels (error 1.3e-8).
 static Value expand(Formula &f, math::ExpM1Op op) {
@@ -45,7 +118,7 @@ static Value expand(Formula &f, math::ExpM1Op op) {
   Value tail = f.polynomial(x, {0.5000000122, 0.166666668, 0.04166579123, 0.008333236134,
                                 0.001398218605, 0.0001994487444});
   Value near = f.fma(f.mul(x, x), tail, x);
-  Value far = f.sub(expOf(f, x), f.constant(1));
+  Value far = f.sub(f.exp(x), f.constant(1));
   return f.select(f.less(f.abs(x), f.constant(0.5)), near, far);
 }
 
@@ -89,18 +162,16 @@ static Value expand(Formula &f, math::ErfcOp op) {
                               {1.074006906, -0.8833944637, 0.5902284472, -0.310466518, 0.1195270777,
                                -0.02683742574, -0.001217209322, 0.003079632144, -0.0004971422418,
                                -0.0003331503567});
-  Value tail = f.mul(expOf(f, square, lost), f.mul(t, factor));
+  Value tail = f.mul(f.exp(square, lost), f.mul(t, factor));
   return f.select(f.less(x, f.constant(0)), f.sub(f.constant(2), tail), tail);
 }
 
-void polyattn::populateExponentialFormulas(RewritePatternSet &patterns) {
-  addFormula<math::ExpOp>(patterns, expand);
-  addFormula<math::ExpM1Op>(patterns, expand);
-  addFormula<math::TanhOp>(patterns, expand);
-  addFormula<math::ErfOp>(patterns, expand);
-  populateErfcFormula(patterns);
-}
-
-void polyattn::populateErfcFormula(RewritePatternSet &patterns) {
-  addFormula<math::ErfcOp>(patterns, expand);
+void polyattn::populateExponentialFormulas(RewritePatternSet &patterns, Exp2 powers) {
+  addFormula<math::ExpOp>(patterns, powers, expand);
+  if (powers == Exp2::Arithmetic)
+    addFormula<math::Exp2Op>(patterns, powers, expand);
+  addFormula<math::ExpM1Op>(patterns, powers, expand);
+  addFormula<math::TanhOp>(patterns, powers, expand);
+  addFormula<math::ErfOp>(patterns, powers, expand);
+  addFormula<math::ErfcOp>(patterns, powers, expand);
 }

@@ -15,13 +15,19 @@
 
 namespace polyattn {
 
+/// How a machine raises 2 to a power.
+enum class Exp2 {
+  Instruction, ///< math.exp2 stays
+  Arithmetic,
+};
+
 /// Writes a formula in the place of an op, for a number or element by element for a vector.
 class Formula {
 public:
   using Value = mlir::Value;
 
-  Formula(mlir::Operation *op, mlir::OpBuilder &builder)
-      : b(op->getLoc(), builder), type(op->getResult(0).getType()) {}
+  Formula(mlir::Operation *op, mlir::OpBuilder &builder, Exp2 powers)
+      : powers(powers), b(op->getLoc(), builder), type(op->getResult(0).getType()) {}
 
   Value constant(double value) { return splat(type, b.getF32FloatAttr(float(value))); }
   Value integer(int32_t value) { return splat(bitsType(), b.getI32IntegerAttr(value)); }
@@ -39,8 +45,9 @@ public:
   Value roughDiv(Value x, Value y) {
     return mlir::arith::DivFOp::create(b, x, y, mlir::arith::FastMathFlags::afn);
   }
-  /// The machine's own function.
-  Value exp2(Value x) { return make<mlir::math::Exp2Op>(x); }
+  Value exp2(Value x);
+  /// e^(x + tail), where x + tail has more digits than a number, or e^x.
+  Value exp(Value x, Value tail = {});
   Value abs(Value x) { return make<mlir::math::AbsFOp>(x); }
   Value withSign(Value x, Value sign) { return make<mlir::math::CopySignOp>(x, sign); }
   /// NaN stays NaN.
@@ -58,6 +65,10 @@ public:
 
   Value bits(Value x) { return mlir::arith::BitcastOp::create(b, bitsType(), x); }
   Value fromBits(Value x) { return mlir::arith::BitcastOp::create(b, type, x); }
+  Value shiftLeft(Value integers, int32_t count) {
+    return make<mlir::arith::ShLIOp>(integers, integer(count));
+  }
+  Value toInteger(Value x) { return mlir::arith::FPToSIOp::create(b, bitsType(), x); }
   Value toFloat(Value x) { return mlir::arith::SIToFPOp::create(b, type, x); }
 
   /// False where one of the two is NaN.
@@ -73,6 +84,8 @@ public:
   template <typename Op, typename... Operands> Value make(Value x, Operands... rest) {
     return Op::create(b, x, rest...).getResult();
   }
+
+  const Exp2 powers;
 
 private:
   mlir::Type bitsType() {
@@ -96,33 +109,31 @@ private:
 /// Rewrites an op on f32 or vectors of f32 by a formula.
 template <typename Op> struct FormulaPattern : mlir::OpRewritePattern<Op> {
   using Function = mlir::Value (*)(Formula &, Op);
-  FormulaPattern(mlir::MLIRContext *context, Function function)
-      : mlir::OpRewritePattern<Op>(context), function(function) {}
+  FormulaPattern(mlir::MLIRContext *context, Exp2 powers, Function function)
+      : mlir::OpRewritePattern<Op>(context), powers(powers), function(function) {}
   mlir::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter &rewriter) const override {
     if (!mlir::getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "not f32");
-    Formula formula(op, rewriter);
+    Formula formula(op, rewriter, powers);
     rewriter.replaceOp(op, function(formula, op));
     return mlir::success();
   }
+  Exp2 powers;
   Function function;
 };
 
 template <typename Op>
-void addFormula(mlir::RewritePatternSet &patterns, mlir::Value (*function)(Formula &, Op)) {
-  patterns.add<FormulaPattern<Op>>(patterns.getContext(), function);
+void addFormula(mlir::RewritePatternSet &patterns, Exp2 powers,
+                mlir::Value (*function)(Formula &, Op)) {
+  patterns.add<FormulaPattern<Op>>(patterns.getContext(), powers, function);
 }
 
-/// exp, expm1, tanh, erf, erfc.
-void populateExponentialFormulas(mlir::RewritePatternSet &patterns);
-/// erfc alone.
-void populateErfcFormula(mlir::RewritePatternSet &patterns);
-/// log, log2, log1p.
-void populateLogarithmFormulas(mlir::RewritePatternSet &patterns);
-/// powf.
-void populatePowerFormulas(mlir::RewritePatternSet &patterns);
+/// exp, exp2 where there is no instruction, expm1, tanh, erf, erfc.
+void populateExponentialFormulas(mlir::RewritePatternSet &patterns, Exp2 powers);
+/// log, log2, log1p, powf.
+void populateLogarithmFormulas(mlir::RewritePatternSet &patterns, Exp2 powers);
 /// sin, cos.
-void populateCircleFormulas(mlir::RewritePatternSet &patterns);
+void populateCircleFormulas(mlir::RewritePatternSet &patterns, Exp2 powers);
 
 } // namespace polyattn
 

@@ -116,12 +116,9 @@ static Value expand(Formula &f, math::PowFOp op) {
   return f.select(f.equal(y, zero), one, result);
 }
 
-void polyattn::populateLogarithmFormulas(RewritePatternSet &patterns) {
-  addFormula<math::LogOp>(patterns, expand);
-  addFormula<math::Log2Op>(patterns, expand);
-  addFormula<math::Log1pOp>(patterns, expand);
-}
-
-void polyattn::populatePowerFormulas(RewritePatternSet &patterns) {
-  addFormula<math::PowFOp>(patterns, expand);
+void polyattn::populateLogarithmFormulas(RewritePatternSet &patterns, Exp2 powers) {
+  addFormula<math::LogOp>(patterns, powers, expand);
+  addFormula<math::Log2Op>(patterns, powers, expand);
+  addFormula<math::Log1pOp>(patterns, powers, expand);
+  addFormula<math::PowFOp>(patterns, powers, expand);
 }

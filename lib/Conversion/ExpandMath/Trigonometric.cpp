@@ -50,7 +50,7 @@ static Value circle(Formula &f, Value x, int32_t quarters) {
 static Value expand(Formula &f, math::SinOp op) { return circle(f, op.getOperand(), 0); }
 static Value expand(Formula &f, math::CosOp op) { return circle(f, op.getOperand(), 1); }
 
-void polyattn::populateCircleFormulas(RewritePatternSet &patterns) {
-  addFormula<math::SinOp>(patterns, expand);
-  addFormula<math::CosOp>(patterns, expand);
+void polyattn::populateCircleFormulas(RewritePatternSet &patterns, Exp2 powers) {
+  addFormula<math::SinOp>(patterns, powers, expand);
+  addFormula<math::CosOp>(patterns, powers, expand);
 }

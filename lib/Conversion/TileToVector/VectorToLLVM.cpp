@@ -59,6 +59,8 @@ struct VectorToLLVMPass : polyattn::impl::VectorToLLVMBase<VectorToLLVMPass> {
 } // namespace
 
 void polyattn::buildVectorToLLVMPipeline(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(polyattn::createApproximateMath());
+  OpPassManager &functions = pm.nest<func::FuncOp>();
+  functions.addPass(polyattn::createExpandMath({/*hasExp2=*/false}));
+  functions.addPass(polyattn::createLegalizeMath());
   pm.addPass(createVectorToLLVM());
 }

@@ -1,7 +1,19 @@
 // RUN: polyattn-opt %s --polyattn-expand-math | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-expand-math=has-exp2=false | FileCheck %s --check-prefix=ARITHMETIC
 // What is left are instructions of a GPU; test/Unit/Conversion/ExpandMathTest.cpp has the numbers.
 
 // CHECK-NOT: math.{{exp |expm1|log|pow|sin|cos|tanh|erf}}.*f32
+
+// No power of 2 is left for a machine that has no instruction for it, and exp has a formula of its own.
+// ARITHMETIC-NOT: math.{{exp|log|pow|sin|cos|tanh|erf}}{{.*}} f32
+// ARITHMETIC-LABEL: func.func @exp
+// ARITHMETIC-COUNT-9: math.fma {{.*}} fastmath<contract>
+// ARITHMETIC: arith.shli
+// ARITHMETIC-LABEL: func.func @rough_exp
+// ARITHMETIC-COUNT-9: math.fma {{.*}} fastmath<contract>
+// ARITHMETIC-LABEL: func.func @vector
+// ARITHMETIC-LABEL: func.func @double
+// ARITHMETIC: math.exp {{.*}} : f64
 
 // CHECK-LABEL: func.func @exp
 func.func @exp(%x: f32) -> f32 {
