@@ -34,7 +34,8 @@ ArrayAttr KernelTensors::gridOf(Builder &builder, const KernelPrograms &programs
     axes.push_back(tile::ExtentAttr::choice(context, tile::ExtentBase::Parts));
   else if (programs.batches > 1)
     axes.push_back(tile::ExtentAttr::get(context, tile::ExtentBase::Dimension, tensor,
-                                         /*dimension=*/0, /*plus=*/0,
+                                         /*dimension=*/0,
+                                         /*plus=*/1 - programs.fewestBatches,
                                          /*divisor=*/programs.batches, /*times=*/1));
   else
     axes.push_back(batches(context, tensor));

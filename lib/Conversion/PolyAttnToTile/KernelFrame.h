@@ -31,7 +31,8 @@ struct KernelPrograms {
   bool keyHeads = false;         // for each head of keys instead of queries
   /// Parts in place of batches: a program computes a head in all batches of its part.
   bool inParts = false;
-  int64_t batches = 1; // that a program has
+  int64_t batches = 1;       // that a program has
+  int64_t fewestBatches = 1; // that have a program
 };
 
 /// What the kernels of an entry have in common.

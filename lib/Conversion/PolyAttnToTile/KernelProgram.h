@@ -36,7 +36,7 @@ public:
   /// query head that shares them (StepForm.cpp).
   void buildStep(TileBuilder &builder);
   /// Stores what such a call needs of the vectors of some batches.
-  void buildStepVectors(TileBuilder &builder, int64_t batches);
+  void buildStepVectors(TileBuilder &builder);
   /// Copies final states from workspaces to where they live (StatesInPlace.cpp).
   void buildWriteBack(TileBuilder &builder);
   /// Adds what the parts of a head have stored (CutFeatures.cpp).
@@ -59,8 +59,12 @@ private:
   mlir::Value tensorOfState(unsigned result) const;
   FinalState placeOf(AttendOp attend) const;
   StepVectors stepVectors(unsigned attend) const;
-  void stepToken(TileBuilder &builder);
-  void stepHead(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows);
+  /// Where a step has the features of its token from.
+  enum class StepFeatures { Computed, Loaded };
+  mlir::Value batchesFrom(TileBuilder &builder, mlir::Value first) const;
+  void stepToken(TileBuilder &builder, StepFeatures features);
+  void stepHead(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
+                StepFeatures features);
   void storeZeros(TileBuilder &builder);
   void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                     VectorProgram &queries, const BlockSpan &span);

@@ -10,7 +10,9 @@
 // once, where it lives: S <- g S + k v^T and o += q^T S. One program does so for all query heads
 // that share the state. Where features are products with weights, a kernel before,
 // `@name__vectors`, computes those of many batches at a time, whose rows are then batches: weights
-// are read once for all of them.
+// are read once for all of them. The features of few batches are computed by the step, with the
+// same bits: a sum has its terms in the same order, and a vector has other rows or other features
+// of one row in its lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +26,8 @@ using namespace polyattn;
 
 /// Batches of a program of the vectors' kernel: a vector of the widest processors.
 static constexpr int64_t kBatches = 16;
+/// The fewest for which that is less work than the features of each batch alone.
+static constexpr int64_t kFewestBatches = 12;
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -105,7 +109,7 @@ SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
 }
 
 KernelPrograms KernelBuilder::vectorPrograms() {
-  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatches};
+  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatches, kFewestBatches};
 }
 
 void KernelBuilder::buildUnlessStep(TileBuilder::Branch blocks) {
@@ -131,7 +135,7 @@ void KernelBuilder::buildVectorsKernel() {
   ProgramContext batches = context();
   batches.block = kBatches;
   b.branch(b.compare(predicate, positions, b.index(1)),
-           [&] { KernelProgram(set, ScheduleForm::State, batches).buildStepVectors(b, kBatches); });
+           [&] { KernelProgram(set, ScheduleForm::State, batches).buildStepVectors(b); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,52 +162,58 @@ FinalState KernelProgram::placeOf(AttendOp attend) const {
   return place;
 }
 
-void KernelProgram::buildStepVectors(TileBuilder &b, int64_t batches) {
-  KernelFrame &frame = context.frame;
+/// The batches from `first` on that a program of the vectors' kernel would have.
+Value KernelProgram::batchesFrom(TileBuilder &b, Value first) const {
   Value all = memref::DimOp::create(b, stepVectors(0).query, b.index(0));
-  Value zero = b.index(0), valid = b.minIndex(b.subIndex(all, frame.batch), b.index(batches));
+  return b.minIndex(b.subIndex(all, first), b.index(kBatches));
+}
+
+void KernelProgram::buildStepVectors(TileBuilder &b) {
+  KernelFrame &frame = context.frame;
+  Value zero = b.index(0), valid = batchesFrom(b, frame.batch);
   BlockRows rows{zero, zero, Value(), valid};
   rows.ofBatches = true;
-  VectorProgram queries = frame.queryVectors(b, rows, batches);
+  VectorProgram queries = frame.queryVectors(b, rows, kBatches);
   for (auto [i, program] : llvm::enumerate(programs))
     program.storeQueries(b, stepVectors(i), queries);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), [&] {
-    VectorProgram keys = frame.keyVectors(b, rows, batches);
+    VectorProgram keys = frame.keyVectors(b, rows, kBatches);
     for (auto [i, program] : llvm::enumerate(programs))
       program.storeKeys(b, stepVectors(i), keys);
   });
 }
 
 /// The states and the results of one token, for all query heads that share them.
-void KernelProgram::stepToken(TileBuilder &b) {
+void KernelProgram::stepToken(TileBuilder &b, StepFeatures features) {
   KernelFrame &frame = context.frame;
   SmallVector<StepVectors> rows(programs.size());
   BlockRows only = context.rows(b, b.index(0), b.index(1));
   VectorProgram keys = frame.keyVectors(b, only, 1);
   for (auto [i, program] : llvm::enumerate(programs))
-    readsWeights(set) ? program.loadKeys(b, rows[i], stepVectors(i))
-                      : program.computeKeys(b, rows[i], keys);
-  stepHead(b, rows);
+    features == StepFeatures::Loaded ? program.loadKeys(b, rows[i], stepVectors(i))
+                                     : program.computeKeys(b, rows[i], keys);
+  stepHead(b, rows, features);
   if (set.tensors.sameHeads || set.hasStatePerQuery())
     return;
   Value head = frame.head;
   b.loop(b.index(1), frame.headsOfGroup(b), b.index(1), [&](Value number) {
     frame.head = frame.sharingHead(b, number);
     SmallVector<StepVectors> others(programs.size());
-    stepHead(b, others);
+    stepHead(b, others, features);
   });
   frame.head = head;
 }
 
 /// The results of the query head at hand, which updates states where `rows` have keys.
-void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows) {
+void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
+                             StepFeatures features) {
   Value zero = b.index(0), one = b.index(1);
   BlockSpan span{zero, one, zero, one, /*isOnly=*/true};
   VectorProgram queries = context.queryVectors(b, span);
   SmallVector<Accumulators> sums;
   for (auto [i, program] : llvm::enumerate(programs)) {
-    readsWeights(set) ? program.loadQueries(b, rows[i], stepVectors(i))
-                      : program.computeQueries(b, rows[i], queries);
+    features == StepFeatures::Loaded ? program.loadQueries(b, rows[i], stepVectors(i))
+                                     : program.computeQueries(b, rows[i], queries);
     sums.push_back(program.step(b, rows[i], placeOf(set.attends[i])));
   }
   storeResults(b, sums, queries, span);
@@ -211,6 +221,15 @@ void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows) 
 
 void KernelProgram::buildStep(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
+  auto compute = [&] { stepToken(b, StepFeatures::Computed); };
+  auto stepOnly = [&] {
+    if (!readsWeights(set))
+      return compute();
+    Value place = arith::RemUIOp::create(b, frame.batch, b.index(kBatches));
+    Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
+    Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(kFewestBatches));
+    b.branch(areShared, [&] { stepToken(b, StepFeatures::Loaded); }, compute);
+  };
   auto update = [&] {
     // A new sequence's slot holds what is another's: zeros let nothing of it through.
     if (frame.isContinued)
@@ -218,7 +237,7 @@ void KernelProgram::buildStep(TileBuilder &b) {
         for (auto [attend, program] : llvm::zip(set.attends, programs))
           program.clear(b, placeOf(attend));
       });
-    b.branch(b.isEqual(frame.queries, b.index(1)), [&] { stepToken(b); });
+    b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
   };
   if (set.hasStatePerQuery())
     update();

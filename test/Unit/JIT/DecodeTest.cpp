@@ -8,12 +8,13 @@
 #include "polyattn/JIT/Compiler.h"
 #include "gtest/gtest.h"
 #include <map>
+#include <numeric>
 #include <random>
 
 using namespace polyattn;
 
 namespace {
-constexpr int64_t kQueryHeads = 4, kPool = 6;
+constexpr int64_t kQueryHeads = 4, kPool = 32;
 
 const CompiledKernel &compileOnce(llvm::StringRef entry) {
   static std::map<std::string, std::unique_ptr<CompiledKernel>> kernels;
@@ -48,6 +49,11 @@ public:
         for (float &x : data)
           x = isDecay ? -0.1f * std::fabs(normal(random)) : 0.3f * normal(random);
       }
+      if (isWeight(tensor)) {
+        data.resize(product(tensor.sizes));
+        for (float &x : data)
+          x = 0.2f * normal(random);
+      }
       std::vector<float> &pool = pools.emplace_back();
       if (isPool(tensor) && !tensor.isResult) {
         pool.resize(kPool * slotOf(tensor));
@@ -71,7 +77,9 @@ public:
       for (auto [d, size] : llvm::enumerate(rule.sizes))
         sizes[d] = valueOf(size, rows.size(), length);
       void *data = nullptr;
-      if (isPool(rule)) {
+      if (isWeight(rule)) {
+        data = tokens[i].data();
+      } else if (isPool(rule)) {
         data = pools[rule.isResult ? *rule.argument : int64_t(i)].data();
       } else if (isSequence(rule)) {
         int64_t width = rowOf(rule);
@@ -136,6 +144,7 @@ private:
   static bool isSequence(const TensorDescription &tensor) {
     return tensor.sizes.size() > 1 && tensor.sizes[1] == kPositions;
   }
+  static bool isWeight(const TensorDescription &tensor) { return tensor.role == Role::Weight; }
   static int64_t valueOf(int64_t size, int64_t batch, int64_t length) {
     switch (size) {
     case kBatch:
@@ -167,7 +176,7 @@ private:
   }
 
   int64_t sequences, positions;
-  std::vector<std::vector<float>> tokens; // by tensor
+  std::vector<std::vector<float>> tokens; // by tensor, with weights
 };
 
 /// Bits, so that NaN is equal to itself.
@@ -192,7 +201,7 @@ double relativeError(llvm::ArrayRef<float> a, llvm::ArrayRef<float> b) {
 
 // vLLM #55178, sglang #36885, vllm-gaudi #1431: rows of padding overwrite the slot of a request.
 TEST(Decode, PaddingRowsTouchNoSlot) {
-  for (const char *entry : {"plain", "grouped", "gated", "gated_plain"})
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain"})
     for (const std::vector<int64_t> &slots :
          std::vector<std::vector<int64_t>>{{-1, 3, 0}, {5, 0, -1}, {-1, -1, -1}, {2, -1, -7}})
       for (int64_t length : {1, 5}) {
@@ -219,15 +228,16 @@ TEST(Decode, PaddingRowsTouchNoSlot) {
 }
 
 TEST(Decode, SlotsComeInAnyOrder) {
-  for (const char *entry : {"plain", "grouped", "gated", "gated_plain"}) {
-    std::vector<int64_t> order = {0, 1, 2, 3, 4, 5};
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain"}) {
+    std::vector<int64_t> order(kPool);
+    std::iota(order.begin(), order.end(), 0);
     std::mt19937 random(5);
     for (int round = 0; round < 8; ++round) {
       std::shuffle(order.begin(), order.end(), random);
       Server server(entry, kPool, 20), alone(entry, kPool, 20);
       std::vector<Server::Row> rows;
       for (int64_t sequence = 0; sequence < kPool; ++sequence)
-        rows.push_back({sequence, sequence, 7, order[sequence]});
+        rows.push_back({sequence, sequence % 13, 7, order[sequence]});
       std::vector<float> outputs = server.call(rows, 7, /*threads=*/1 + round % 4);
       for (auto [i, row] : llvm::enumerate(rows)) {
         EXPECT_EQ(bits(part(outputs, i, kPool)), bits(alone.call(row, 7, 1))) << entry;
@@ -235,6 +245,22 @@ TEST(Decode, SlotsComeInAnyOrder) {
       }
     }
   }
+}
+
+// Few batches compute their features alone, many do so together.
+TEST(Decode, OneTokenBesideAnyNumberOfOthers) {
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain"})
+    for (int64_t batches : {1, 2, 11, 12, 16, 17, 27, 28, 32}) {
+      Server server(entry, batches, 4), alone(entry, batches, 4);
+      std::vector<Server::Row> rows;
+      for (int64_t sequence = 0; sequence < batches; ++sequence)
+        rows.push_back({sequence, sequence % 4, 1, batches - 1 - sequence});
+      std::vector<float> outputs = server.call(rows, 1);
+      for (auto [i, row] : llvm::enumerate(rows)) {
+        EXPECT_EQ(bits(part(outputs, i, batches)), bits(alone.call(row, 1))) << entry << batches;
+        EXPECT_EQ(bits(server.stateOf(row.slot)), bits(alone.stateOf(row.slot))) << entry;
+      }
+    }
 }
 
 // A factor of 0 would let the NaN of an earlier request through.
@@ -308,9 +334,9 @@ TEST(Decode, RefusesHostileNumbers) {
     EXPECT_EQ(server.pools, before);
   };
   refuse({{0, 1, 4, 2}, {1, 1, 4, kPool}},
-         "grouped: argument 'slots': expected a slot below P = 6, got 6 for batch 1");
+         "grouped: argument 'slots': expected a slot below P = 32, got 32 for batch 1");
   refuse({{0, 1, 4, 2147483647}},
-         "grouped: argument 'slots': expected a slot below P = 6, got 2147483647 for batch 0");
+         "grouped: argument 'slots': expected a slot below P = 32, got 2147483647 for batch 0");
   refuse(
       {{0, 1, 4, 5}, {1, 1, 4, -1}, {2, 1, 4, 5}},
       "grouped: argument 'slots': expected another slot than that of batch 0, got 5 for batch 2");

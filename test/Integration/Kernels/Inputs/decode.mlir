@@ -47,6 +47,30 @@ polyattn.attention @gated(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: 
   return %o#0, %o#2, %o#1 : [20], tensor<?x?x36xf32>, tensor<?x?x36x20xf32>
 }
 
+// Projections, shared by heads and for each: many batches share what a call of one token reads of them.
+polyattn.attention @projected(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %v: tensor<?x?x?x20xf32>,
+    %u: tensor<24x41xf32>, %w: tensor<?x24x41xf32>, %state: tensor<?x?x41x20xf32>,
+    %norm: tensor<?x?x41xf32>, %slots: tensor<?xi32>)
+    -> (o: tensor<?x?x?x20xf32>, final: tensor<?x?x41x20xf32> in %state,
+        final_norm: tensor<?x?x41xf32> in %norm) slots %slots {
+  %x = read %q : tensor<?x?x?x24xf32> -> [24]
+  %y = read %k : tensor<?x?x?x24xf32> -> [24]
+  %shared = read %u : tensor<24x41xf32> -> 24x41
+  %own = read %w : tensor<?x24x41xf32> -> 24x41
+  %a = project %x, %shared : [24], 24x41
+  %a1 = exp %a : [41]
+  %b = project %y, %shared : [24], 24x41
+  %b1 = exp %b : [41]
+  %b2 = project %y, %own : [24], 24x41
+  %b3 = sigmoid %b2 : [41]
+  %b4 = hadamard %b1, %b3 : [41], [41]
+  %c = read %v : tensor<?x?x?x20xf32> -> [20]
+  %o:3 = attend query %a1 key %b4 value %c initial %state initial_normalizer %norm
+      causal normalize <sum, eps = 1.0> {final_state, grouping = #polyattn.grouping<block>}
+    : [41], [41], [20], tensor<?x?x41x20xf32>, tensor<?x?x41xf32>
+  return %o#0, %o#1, %o#2 : [20], tensor<?x?x41x20xf32>, tensor<?x?x41xf32>
+}
+
 // Without slots a state is updated in place all the same: row b is batch b's.
 polyattn.attention @placed(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %v: tensor<?x?x?x20xf32>,
     %state: tensor<?x?x24x20xf32>)
