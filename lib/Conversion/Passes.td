@@ -85,6 +85,9 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
     precision of f32. Products of a matrix and a vector are not for tensor cores, or take a second column
     there: they are `split_bf16` beside `bf16` and else `f32`.
 
+    A product that says `f32`, as those of an attend from whose results gradients take small differences, is
+    `split_tf32` on tensor cores, and so are all products of matrices of its kernel.
+
     Numeric contract: precision-reducing, to what the storage of the sequences has.
   }];
   let options = [

@@ -193,8 +193,7 @@ void BlockState::update(TileBuilder &b, Value features, Value others, Value firs
   }
   if (normalizer)
     updateNormalizer(b, features, weights, factor, first, valid);
-  tile::AccumulateOp::create(b, features, others, rows, rowOf(b, first), valid, factor,
-                             tile::PrecisionAttr());
+  b.accumulate(features, others, rows, rowOf(b, first), valid, factor);
 }
 
 /// z <- g z + sum of the block's features, each times its position's weight.

@@ -50,7 +50,12 @@ Value TileBuilder::dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, Tria
   return tile::DotOp::create(*this, tileType(rows, typeOf(rhs).getColumns()), lhs, rhs, acc, bound,
                              lhsTransposed, triangle == Triangle::Lower,
                              lhsTriangle == Triangle::Lower, triangle == Triangle::Upper,
-                             lhsTriangle == Triangle::Upper, tile::PrecisionAttr());
+                             lhsTriangle == Triangle::Upper, precision);
+}
+
+void TileBuilder::accumulate(Value lhs, Value rhs, Value buffer, Value row, Value bound,
+                             Value factor) {
+  tile::AccumulateOp::create(*this, lhs, rhs, buffer, row, bound, factor, precision);
 }
 
 Value TileBuilder::reduceRows(Value input, tile::ReduceKind kind) {

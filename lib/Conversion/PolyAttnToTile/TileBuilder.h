@@ -67,8 +67,12 @@ public:
   /// A map whose shape is the largest of its inputs'.
   Value map(mlir::ValueRange inputs, Elements body);
   using Triangle = tile::Triangle;
+  /// Products from here on say that their operands are not rounded; without it targets choose.
+  void keepOperands() { precision = tile::PrecisionAttr::get(getContext(), tile::Precision::F32); }
   Value dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, Triangle triangle = Triangle::None,
             Triangle lhsTriangle = Triangle::None, Value bound = {});
+  /// `buffer` <- `factor` `buffer` + lhs rhs, from `row` on. `factor` may be null.
+  void accumulate(Value lhs, Value rhs, Value buffer, Value row, Value bound, Value factor);
   Value reduceRows(Value input, tile::ReduceKind kind = tile::ReduceKind::Add);
   Value reduceColumns(Value input, Value bound = {}, Triangle triangle = Triangle::None,
                       tile::ReduceKind kind = tile::ReduceKind::Add);
@@ -101,6 +105,9 @@ public:
   Value select(Value condition, Value a, Value b) {
     return mlir::arith::SelectOp::create(*this, condition, a, b);
   }
+
+private:
+  tile::PrecisionAttr precision; // of products; may be null
 };
 
 } // namespace polyattn

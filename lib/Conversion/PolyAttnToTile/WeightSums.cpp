@@ -50,8 +50,7 @@ void WeightSums::add(TileBuilder &b, VectorProgram &vectors, Value valid) const 
       Value x = op.getInputs()[term];
       Value lhs = vectors.full(sum.transposed ? dy : x);
       Value rhs = vectors.rowMajor(sum.transposed ? x : dy);
-      tile::AccumulateOp::create(b, lhs, rhs, buffer, zero, valid, /*factor=*/Value(),
-                                 tile::PrecisionAttr());
+      b.accumulate(lhs, rhs, buffer, zero, valid, /*factor=*/Value());
     }
 }
 

@@ -17,9 +17,21 @@ using namespace mlir;
 using namespace polyattn;
 using tile::Precision;
 
-/// In what tensor cores multiply two matrices of a kernel: as exactly as its sequences are stored.
+/// Whether a product of matrices says that its operands are not rounded.
+static bool keepsOperands(tile::KernelOp kernel) {
+  auto keeps = [](auto product) {
+    return isMatrixProduct(product) && product.getPrecision() == Precision::F32;
+  };
+  bool found = false;
+  kernel.walk([&](tile::DotOp dot) { found |= keeps(dot); });
+  kernel.walk([&](tile::AccumulateOp update) { found |= keeps(update); });
+  return found;
+}
+
+/// In what tensor cores multiply two matrices of a kernel: as exactly as its sequences are stored,
+/// or as one of its products asks.
 static Precision precisionOfMatrices(tile::KernelOp kernel) {
-  bool f32 = false, f16 = false;
+  bool f32 = keepsOperands(kernel), f16 = false;
   for (unsigned i = 0; i < kernel.getNumInputs(); ++i) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
     // Sequences have heads in this dimension, states [B, H, D, dv] their features.
@@ -44,9 +56,13 @@ struct SetPrecisionPass : polyattn::impl::SetPrecisionBase<SetPrecisionPass> {
       auto set = [&](auto product) {
         // f64 is multiplied in f64 anywhere.
         Precision own = product.multipliesIn();
+        bool isMatrix = isMatrixProduct(product);
         if (own != Precision::F64)
-          own = isMatrixProduct(product) ? matrices : vectors;
-        if (!product.getPrecision())
+          own = isMatrix ? matrices : vectors;
+        // Tensor cores have no f32, but what is as exact.
+        bool isGiven =
+            product.getPrecision() && (*product.getPrecision() != Precision::F32 || !isMatrix);
+        if (!isGiven)
           product.setPrecision(own);
       };
       kernel.walk([&](tile::DotOp dot) { set(dot); });

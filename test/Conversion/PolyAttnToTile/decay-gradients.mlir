@@ -2,9 +2,9 @@
 // RUN: not polyattn-opt %S/Inputs/packed-decay.mlir --polyattn-to-tile 2>&1 | FileCheck %s --check-prefix=PACKED
 
 // Programs of both masks store products of each row, before the pair of the row with itself is added; the last
-// kernel goes over the positions of a gate.
+// kernel goes over the positions of a gate. These products are subtracted from each other: nothing is rounded for them.
 // CHECK-LABEL: tile.kernel @gates programs
-// CHECK:         [[STRICT:%.*]] = tile.dot {{.*}}lower_lhs
+// CHECK:         [[STRICT:%.*]] = tile.dot {{.*}}precision <f32> {{.*}}lower_lhs
 // CHECK:         [[PRODUCT:%.*]] = tile.map {{.*}}[[STRICT]]
 // CHECK:         [[PRODUCTS:%.*]] = tile.reduce <add> <columns> [[PRODUCT]]
 // CHECK:         store [[PRODUCTS]], %kept0[{{.*}}] valid

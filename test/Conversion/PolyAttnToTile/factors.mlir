@@ -47,3 +47,31 @@ polyattn.attention @floors(%q: tensor<?x?x?x6xf32>, %k: tensor<?x?x?x6xf32>, %v:
       {grouping = #polyattn.grouping<block>, signed_scores, factors} : [6], [6], [5]
   return %o, %f : [5], [2]
 }
+
+// -----
+
+// Gradients subtract from such a result the values that it is the mean of: nothing on the way to it is rounded.
+// CHECK-LABEL: tile.kernel @kept
+// CHECK-COUNT-5: tile.{{dot|accumulate}} {{.*}} precision <f32>
+// CHECK-NOT:     tile.{{dot|accumulate}}
+// CHECK-LABEL: tile.kernel @not_kept
+// CHECK-NOT:     precision
+polyattn.attention @kept(%q: tensor<?x?x?x6xbf16>, %k: tensor<?x?x?x6xbf16>, %v: tensor<?x?x?x5xbf16>)
+    -> (o: tensor<?x?x?x5xf32>, f: tensor<?x?x?x2xf32>) {
+  %a = read %q : tensor<?x?x?x6xbf16> -> [6]
+  %b = read %k : tensor<?x?x?x6xbf16> -> [6]
+  %c = read %v : tensor<?x?x?x5xbf16> -> [5]
+  %o, %f = attend query %a key %b value %c causal normalize <sum, eps = 0.0>
+      {grouping = #polyattn.grouping<block>, signed_scores, factors} : [6], [6], [5]
+  return %o, %f : [5], [2]
+}
+
+polyattn.attention @not_kept(%q: tensor<?x?x?x6xbf16>, %k: tensor<?x?x?x6xbf16>, %v: tensor<?x?x?x5xbf16>)
+    -> (o: tensor<?x?x?x5xf32>) {
+  %a = read %q : tensor<?x?x?x6xbf16> -> [6]
+  %b = read %k : tensor<?x?x?x6xbf16> -> [6]
+  %c = read %v : tensor<?x?x?x5xbf16> -> [5]
+  %o = attend query %a key %b value %c causal normalize <sum, eps = 0.0>
+      {grouping = #polyattn.grouping<block>, signed_scores} : [6], [6], [5]
+  return %o : [5]
+}

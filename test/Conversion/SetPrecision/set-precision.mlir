@@ -2,7 +2,7 @@
 // RUN: polyattn-opt %s --tile-set-precision=tensor-cores | FileCheck %s --check-prefix=TENSOR
 
 // Matrices on tensor cores are multiplied as exactly as sequences are stored; weights do not count.
-// What says its precision keeps it.
+// What says its precision keeps it where the target has it.
 
 // VECTOR-LABEL: tile.kernel @bf16
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
@@ -86,6 +86,27 @@ tile.kernel @f32 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "
   %given = tile.dot %x, %x precision <split_bf16> : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
   tile.accumulate %x, %x, %s[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x16xf32>, !tile.buffer<16x16>
   tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
+}
+
+// Tensor cores have no f32 for matrices but split_tf32, and one precision for all of a kernel.
+// VECTOR-LABEL: tile.kernel @keeps_operands
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+// TENSOR-LABEL: tile.kernel @keeps_operands
+// TENSOR: dot %{{.*}} precision <split_tf32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// TENSOR: dot %{{.*}} precision <split_tf32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// TENSOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
+tile.kernel @keeps_operands programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+  %one = tile.constant 1.0 : !tile.tile<16x1xf32>
+  %y = tile.dot %x, %x : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  %kept = tile.dot %x, %y precision <f32> : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+  %d = tile.dot %x, %one precision <f32> : !tile.tile<16x16xf32>, !tile.tile<16x1xf32> -> !tile.tile<16x1xf32>
 }
 
 // f64 is multiplied in f64 anywhere.
