@@ -21,7 +21,8 @@ mlir::OwningOpRef<mlir::ModuleOp> polyattn::cloneAlone(AttentionOp attention) {
 /// The attention that an entry was made of, by its name.
 static std::pair<llvm::StringRef, CallDirection> definitionOf(llvm::StringRef entry) {
   for (CallDirection direction :
-       {CallDirection::Training, CallDirection::Backward, CallDirection::Decode})
+       {CallDirection::Training, CallDirection::Backward, CallDirection::Decode,
+        CallDirection::States, CallDirection::GradientStates})
     if (entry.consume_back(suffixOf(direction)))
       return {entry, direction};
   return {entry, CallDirection::Forward};
@@ -38,6 +39,8 @@ llvm::Expected<std::vector<Entry>> polyattn::makeEntries(mlir::ModuleOp module,
       return signature.takeError();
     if (isForward)
       entries.push_back({attention, std::move(*signature), options.direction});
+    else if (isOfSegments(options.direction))
+      definitions.try_emplace(attention.getSymName(), std::move(*signature));
     else if (!isAboutGradients(options.direction))
       continue;
     else if (auto backward = backwardSignature(*signature, options.wrt); !backward)
@@ -56,6 +59,7 @@ llvm::Expected<std::vector<Entry>> polyattn::makeEntries(mlir::ModuleOp module,
     auto [name, direction] = definitionOf(attention.getSymName());
     llvm::Expected<Signature> signature =
         isAboutGradients(direction) ? derivedSignature(attention, definitions.find(name)->second)
+        : isOfSegments(direction)   ? segmentSignature(attention, definitions.find(name)->second)
                                     : signatureOf(attention);
     if (!signature)
       return signature.takeError();

@@ -88,6 +88,12 @@ static int64_t rowsOfTables(const Signature &signature, const CallSizes &sizes,
              : rows;
 }
 
+/// What a forward call gives is computed by one. A segment's gradients do not have all that such a
+/// call takes.
+static bool isComputed(const TensorSignature &argument, const RunOptions &options) {
+  return argument.role == Role::Saved && options.direction == CallDirection::Backward;
+}
+
 Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptions &options) {
   if (Error error = checkNames(signature, options))
     return std::move(error);
@@ -100,8 +106,7 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
       return f.name == argument.name;
     });
     if (file == options.inputs.end()) {
-      // What a forward call gives is computed by one.
-      if (!options.random && argument.role != Role::Saved)
+      if (!options.random && !isComputed(argument, options))
         return createStringError("argument '" + argument.name + "': expected --input " +
                                  argument.name + "=FILE.npy or --random, got neither");
       continue;
@@ -149,7 +154,7 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
       auto made = allocateTensor(argument.type, shapeOf(argument, *sizes), layout);
       if (!made)
         return createStringError("argument '" + argument.name + "': " + toString(made.takeError()));
-      if (argument.role != Role::Saved)
+      if (!isComputed(argument, options))
         fillRandom(signature, argument, *sizes, options.seed, *made);
       tensor = std::move(*made);
     }

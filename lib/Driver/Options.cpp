@@ -83,8 +83,8 @@ struct CommandLine {
       {kWhat, "invariant", "",
        "cut no head into parts: bits depend neither on the batch nor on threads"},
       {kWhat, "direction", "NAME",
-       "forward (default), training: with what gradients need, backward: gradients, or decode: "
-       "states go on in pools"},
+       "forward (default), training: with what gradients need, backward: gradients, decode: "
+       "states go on in pools, states or gradient_states: what a segment adds to these"},
       {kWhat, "wrt", "NAME,...", "the arguments whose gradients are asked for (default: all)"},
       {kWhat, "packed", "", "sequences one after the other, between the offsets cu_seqlens"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},

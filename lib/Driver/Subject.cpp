@@ -69,10 +69,12 @@ Expected<std::unique_ptr<ForwardRun>> driver::computeSaved(const Subject &backwa
                                                            const RunOptions &options,
                                                            const Inputs &inputs) {
   const Signature &signature = backward.getSignature();
+  if (options.direction != CallDirection::Backward)
+    return nullptr;
   bool isNeeded = llvm::any_of(signature.arguments, [&](const TensorSignature &tensor) {
     return isMissing(tensor, options);
   });
-  bool isTimed = options.bench && options.direction == CallDirection::Backward;
+  bool isTimed = options.bench.has_value();
   if (target.derivesGradients() || (!isNeeded && !isTimed))
     return nullptr;
   Expected<Subject> forward =

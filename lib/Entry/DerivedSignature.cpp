@@ -74,3 +74,26 @@ llvm::Expected<Signature> polyattn::derivedSignature(AttentionOp entry,
   describe(result.results, definition.results);
   return result;
 }
+
+llvm::Expected<Signature> polyattn::segmentSignature(AttentionOp entry,
+                                                     const Signature &definition) {
+  llvm::Expected<Signature> signature = signatureOf(entry);
+  if (!signature)
+    return signature.takeError();
+  auto setRole = [&](TensorSignature &tensor, const TensorSignature *known) {
+    if (known) {
+      tensor.role = known->role;
+    } else if (std::optional<StringRef> of = gradientOf(entry, tensor.name)) {
+      tensor.role = Role::Gradient;
+      tensor.gradientOf = of->str();
+    } else if (isSaved(entry, tensor.name)) {
+      tensor.role = Role::Saved;
+      tensor.savedFrom = tensor.name;
+    }
+  };
+  for (TensorSignature &tensor : signature->arguments)
+    setRole(tensor, definition.findArgument(tensor.name));
+  for (TensorSignature &tensor : signature->results)
+    setRole(tensor, definition.findResult(tensor.name));
+  return signature;
+}

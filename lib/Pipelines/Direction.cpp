@@ -22,6 +22,17 @@ void polyattn::buildDirectionPipeline(mlir::OpPassManager &passes,
     passes.addPass(createDeriveDecode());
     return;
   }
+  if (options.direction == CallDirection::States) {
+    passes.addPass(createDeriveStates());
+    passes.addPass(createDropRows());
+    return;
+  }
+  if (options.direction == CallDirection::GradientStates) {
+    passes.addPass(createDeriveGradientStates());
+    passes.addPass(createExpandBackward());
+    passes.addPass(createDropRows());
+    return;
+  }
   DifferentiateOptions differentiate;
   differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
   if (options.direction == CallDirection::Backward)
@@ -41,7 +52,10 @@ struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
           clEnumValN(CallDirection::Forward, "forward", "results alone: nothing changes"),
           clEnumValN(CallDirection::Training, "training", "@name__forward and @name__backward"),
           clEnumValN(CallDirection::Backward, "backward", "@name__backward alone"),
-          clEnumValN(CallDirection::Decode, "decode", "@name__decode, with states in pools"))};
+          clEnumValN(CallDirection::Decode, "decode", "@name__decode, with states in pools"),
+          clEnumValN(CallDirection::States, "states", "@name__states, of a segment"),
+          clEnumValN(CallDirection::GradientStates, "gradient_states",
+                     "@name__gradient_states, of a segment"))};
   ListOption<std::string> wrt{*this, "wrt", llvm::cl::desc("arguments whose gradients are wanted")};
 };
 } // namespace

@@ -14,8 +14,10 @@ static constexpr llvm::StringLiteral kRoles[] = {
     "query",   "key",         "value",  "positional", "weight",         "vector",
     "gain",    "frequencies", "decay",  "state",      "first_position", "slots",
     "lengths", "offsets",     "output", "gradient",   "saved"};
-static constexpr llvm::StringLiteral kDirections[] = {"forward", "training", "backward", "decode"};
-static constexpr llvm::StringLiteral kSuffixes[] = {"", "__forward", "__backward", "__decode"};
+static constexpr llvm::StringLiteral kDirections[] = {"forward", "training", "backward",
+                                                      "decode",  "states",   "gradient_states"};
+static constexpr llvm::StringLiteral kSuffixes[] = {"",         "__forward", "__backward",
+                                                    "__decode", "__states",  "__gradient_states"};
 
 /// The number of a name in the order of the enum.
 template <typename Enum>

@@ -43,7 +43,8 @@ static constexpr int64_t kMaxFeatures = 8192;
 /// Whether the gradients are attends of the vectors that are there.
 static LogicalResult checkExpandable(AttendBackwardOp op) {
   int64_t width = op.getKey().getType().getWidth();
-  if (hasStates(op) && width > kMaxFeatures)
+  bool wantsLeaves = isUsed(op.getQueryLeafGradients()) || isUsed(op.getKeyLeafGradients());
+  if (hasStates(op) && wantsLeaves && width > kMaxFeatures)
     return op.emitOpError("has no gradients as attends where a state of ")
            << width << " features is given or asked for: those of all features are formed, and the "
            << "limit is " << kMaxFeatures;

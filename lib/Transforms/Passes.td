@@ -128,6 +128,89 @@ def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
   }];
 }
 
+def DeriveStates : Pass<"polyattn-derive-states", "::mlir::ModuleOp"> {
+  let summary = "an attention becomes one that gives what a segment adds to its states";
+  let description = [{
+    `@name` becomes `@name__states`, of a segment of a sequence: its results are the final states of all
+    attends that begin with zeros, by the names that the attention has for them or `final` and
+    `final_normalizer`. For each attend with a decay there is an argument `decay_before` and a result
+    `decay`, [B, H, 1]: that argument times the product of all decays of the segment, the final state
+    of an attend that begins with it and to whose state no key adds anything. With S_a and S_b of
+    two segments, the second one's `decay` with a `decay_before` of 1, both together have S_b + decay S_a.
+
+    Rows are computed that nobody asks for; `--polyattn-drop-rows` leaves them out.
+
+    What has no state is an error: masks that are not causal, `eps_mode = row_max`, odd powers of |score|,
+    more than 2^24 features. Local vectors are no part of a state.
+
+    Numeric contract: exact. A product of decays below what f32 holds is 0.
+
+    ```mlir
+    polyattn.attention @gated(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
+        %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x8xf32>) {
+      %x = read %q : tensor<?x?x?x4xf32> -> [4]
+      %y = read %k : tensor<?x?x?x4xf32> -> [4]
+      %z = read %v : tensor<?x?x?x8xf32> -> [8]
+      %o = attend query %x key %y value %z decay %g causal normalize <none>
+        : [4], [4], [8], tensor<?x?x?xf32>
+      return %o : [8]
+    }
+    ```
+    becomes, rows being dropped,
+    ```mlir
+    polyattn.attention @gated__states(%k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
+        %g: tensor<?x?x?xf32>, %decay_before: tensor<?x?x1xf32>)
+        -> (final: tensor<?x?x4x8xf32>, decay: tensor<?x?x1xf32>) {
+      %y = read %k : tensor<?x?x?x4xf32> -> [4]
+      %z = read %v : tensor<?x?x?x8xf32> -> [8]
+      %o:2 = attend query %y key %y value %z decay %g causal normalize <none> {final_state}
+        : [4], [4], [8], tensor<?x?x?xf32>
+      %0 = constant {value = 0.0, width = 1}
+      %p:2 = attend query %0 key %0 value %0 decay %g initial %decay_before causal normalize <none>
+          {final_state} : [1], [1], [1], tensor<?x?x?xf32>, tensor<?x?x1xf32>
+      return %o#1, %p#1 : tensor<?x?x4x8xf32>, tensor<?x?x1x1xf32>
+    }
+    ```
+  }];
+}
+
+def DeriveGradientStates : Pass<"polyattn-derive-gradient-states", "::mlir::ModuleOp"> {
+  let summary = "an attention becomes the gradients of the states that a segment begins with";
+  let description = [{
+    `@name` becomes `@name__gradient_states`: the gradients of initial states as `--polyattn-differentiate`
+    says them, as far as they come from the outputs of the segment itself. The gradient of the state
+    after it, R_b, is 0: with `decay` of `--polyattn-derive-states` two segments together have R_a + decay_a
+    R_b. An attention without initial states is given `state` and `state_normalizer` first. What is saved has the
+    names that the forward entry of a training pair gives it.
+
+    The same is refused as in `--polyattn-derive-states`.
+
+    Numeric contract: exact, up to rounding.
+  }];
+}
+
+def DropRows : Pass<"polyattn-drop-rows", "::mlir::ModuleOp"> {
+  let summary = "attends that are asked for their states alone have no queries";
+  let description = [{
+    Where nobody uses the rows of an attend, its key stands for its query, local vectors are gone, and
+    nothing is known of the scores. Ops and arguments that nobody uses then go, but for those of clauses
+    (`first_position`, `packed`). Where gates are those of query heads, which keys may share, queries stay:
+    they say how many heads there are.
+
+    Numeric contract: exact.
+
+    ```mlir
+    %o:2 = attend query %a key %b value %c causal normalize <none> {final_state} : [4], [4], [8]
+    return %o#1 : tensor<?x?x4x8xf32>
+    ```
+    becomes
+    ```mlir
+    %o:2 = attend query %b key %b value %c causal normalize <none> {final_state} : [4], [4], [8]
+    return %o#1 : tensor<?x?x4x8xf32>
+    ```
+  }];
+}
+
 def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
   let summary = "an attention becomes its forward and its backward direction";
   let description = [{

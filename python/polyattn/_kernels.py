@@ -111,7 +111,9 @@ def compile(
     target: native, or x86-64, x86-64-v3, x86-64-v4.
     dtype: what sequences are stored in (f32, bf16, f16, or a dtype of NumPy's or torch's); the spec's if None.
     direction: forward, results alone; training, results and what gradients need; backward, gradients, from what a
-        training kernel of the same spec gives; decode, results, from states in pools, which are updated in place.
+        training kernel of the same spec gives; decode, results, from states in pools, which are updated in place;
+        states and gradient_states, what a segment of a sequence adds to the states after it, and to the gradients of
+        those before it.
     wrt: the arguments whose gradients are wanted; all that have one if None.
     packed: sequences lie one after the other in one batch, between the offsets of one more argument, cu_seqlens.
     invariant: a sequence's bits depend neither on its batch nor on threads.

@@ -70,9 +70,12 @@ def storage_of(dtype: Any) -> str | None:
 
 
 def check_direction(direction: str, wrt: Sequence[str] | None) -> None:
-    if direction not in ("forward", "training", "backward", "decode"):
-        raise CallError(f"direction: expected forward, training, backward or decode, got {direction!r}")
-    if wrt is not None and direction in ("forward", "decode"):
+    if direction not in ("forward", "training", "backward", "decode", "states", "gradient_states"):
+        raise CallError(
+            "direction: expected forward, training, backward, decode, states or gradient_states, "
+            f"got {direction!r}"
+        )
+    if wrt is not None and direction not in ("training", "backward"):
         raise CallError("wrt: expected direction training or backward with it")
     if isinstance(wrt, str) or (wrt is not None and any("," in name for name in wrt)):
         raise CallError(f"wrt: expected a list of names, got {wrt!r}")

@@ -149,7 +149,7 @@ def test_options(tmp_path):
         (dict(entry="linear", target="aarch64"), "cannot run on this machine"),
         (dict(entry="linear", dtype="f8"), "dtype: expected f32, bf16 or f16, got f8"),
         (dict(entry="linear", dtype=np.int8), "dtype: expected f32, bf16 or f16, got int8"),
-        (dict(entry="linear", direction="sideways"), "direction: expected forward, training, backward or decode"),
+        (dict(entry="linear", direction="sideways"), "direction: expected forward, training, backward, decode, states or"),
         (dict(entry="linear", wrt=["q"]), "wrt: expected direction training or backward"),
         (dict(entry="linear", direction="backward", wrt="q"), "wrt: expected a list of names"),
         (dict(entry="linear", direction="backward", wrt=["q", "kk"]), "did you mean 'k'"),

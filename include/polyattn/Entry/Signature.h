@@ -99,6 +99,11 @@ llvm::Expected<Signature> backwardSignature(const Signature &forward,
 /// read it any more; gradients have the shapes of what they are taken in.
 llvm::Expected<Signature> derivedSignature(AttentionOp entry, const Signature &definition);
 
+/// The signature of an entry about segments that was made of an attention with the signature
+/// `definition`. It has sizes of its own, as it need not have all tensors: without queries H are
+/// the heads of keys. What both have has the same roles in it.
+llvm::Expected<Signature> segmentSignature(AttentionOp entry, const Signature &definition);
+
 /// Collects the sizes of a call from several sources and says who disagrees with whom.
 class SizeBinder {
 public:

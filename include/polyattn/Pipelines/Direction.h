@@ -26,7 +26,8 @@ struct DirectionOptions {
 /// fewest features. Forward there are none.
 void buildDirectionPipeline(mlir::OpPassManager &passes, const DirectionOptions &options);
 
-/// `--polyattn-direction-pipeline="direction=training|backward|decode wrt=NAME,..."`; training
+/// `--polyattn-direction-pipeline="direction=training|backward|decode|states|gradient_states
+/// wrt=NAME,..."`; training
 /// means the pair.
 void registerDirectionPipeline();
 

@@ -37,22 +37,28 @@ std::optional<Role> parseRole(llvm::StringRef name);
 
 /// What a call computes of an attention @NAME.
 enum class CallDirection {
-  Forward,  // its results: @NAME
-  Training, // its results, and what gradients need: @NAME__forward
-  Backward, // gradients of a loss in its arguments: @NAME__backward
-  Decode,   // its results, and states that go on where they live: @NAME__decode
+  Forward,        // its results: @NAME
+  Training,       // its results, and what gradients need: @NAME__forward
+  Backward,       // gradients of a loss in its arguments: @NAME__backward
+  Decode,         // its results, and states that go on where they live: @NAME__decode
+  States,         // what a segment of a sequence adds to the states after it: @NAME__states
+  GradientStates, // and to the gradients of the states before it: @NAME__gradient_states
 };
-/// `forward`, `training`, `backward` or `decode`.
+/// `forward`, `training`, `backward`, `decode`, `states` or `gradient_states`.
 llvm::StringRef nameOf(CallDirection direction);
 std::optional<CallDirection> parseDirection(llvm::StringRef name);
 /// Those names, for errors.
-inline constexpr llvm::StringLiteral kDirectionNames = "forward, training, backward or decode";
+inline constexpr llvm::StringLiteral kDirectionNames =
+    "forward, training, backward, decode, states or gradient_states";
 /// Whether a direction is about gradients, so that `wrt` says of what.
 inline bool isAboutGradients(CallDirection direction) {
   return direction == CallDirection::Training || direction == CallDirection::Backward;
 }
-/// What follows the attention's name in that of the entry: ``, `__forward`, `__backward` or
-/// `__decode`.
+/// Whether a direction is about a segment of a sequence that goes on elsewhere.
+inline bool isOfSegments(CallDirection direction) {
+  return direction == CallDirection::States || direction == CallDirection::GradientStates;
+}
+/// What follows the attention's name in that of the entry: ``, `__forward`, `__backward`, ...
 llvm::StringRef suffixOf(CallDirection direction);
 
 } // namespace polyattn

@@ -249,6 +249,17 @@ OperandRange AttendSet::returned() const {
   return cast<ReturnOp>(first()->getBlock()->getTerminator()).getResults();
 }
 
+bool AttendSet::hasRows() const {
+  if (!sums.empty())
+    return true;
+  for (auto [result, isOwn] : llvm::zip(returned(), computes))
+    if (isOwn && isa<FeatureType>(result.getType()))
+      return true;
+  return llvm::any_of(attends, [](AttendOp attend) {
+    return !attend.getOutput().use_empty() || attend.getRowProducts();
+  });
+}
+
 bool AttendSet::hasStatePerQuery() const {
   return llvm::any_of(attends,
                       [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });

@@ -52,6 +52,8 @@ struct AttendSet {
   bool contains(AttendOp attend) const {
     return attend.getMask() == mask() && attend.getOfKeys() == ofKeys();
   }
+  /// Whether anything is asked of rows, and not of states alone.
+  bool hasRows() const;
   /// Some state belongs to a query head.
   bool hasStatePerQuery() const;
   /// Calls of at most so many positions are one block, for all attends.

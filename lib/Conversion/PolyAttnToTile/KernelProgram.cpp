@@ -191,7 +191,12 @@ void KernelProgram::build(TileBuilder &b) {
   for (AttendProgram &program : programs)
     program.begin(b);
   Sweep sweep = context.sweep(b);
-  if (context.run <= context.block)
+  if (!set.hasRows())
+    sweep.forBlocks(b, [&](const BlockSpan &span) {
+      for (AttendProgram &program : programs)
+        program.update(b, span);
+    });
+  else if (context.run <= context.block)
     sweep.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });

@@ -1,0 +1,210 @@
+//===- DeriveStates.cpp - what segments of a sequence add to states -------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Segments of one sequence compose through states: with S_b what a segment adds to a state that
+// begins with zeros, and G_b the product of its decays, the state after it is S_b + G_b S_a. The
+// same goes for gradients of states, from the last segment to the first.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Directions.h"
+#include "EntryExtension.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace polyattn {
+#define GEN_PASS_DEF_DERIVESTATES
+#define GEN_PASS_DEF_DERIVEGRADIENTSTATES
+#include "lib/Transforms/Passes.h.inc"
+} // namespace polyattn
+
+//===----------------------------------------------------------------------===//
+// What does not compose
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkAttend(AttendOp attend) {
+  constexpr StringLiteral fails = "has no states that segments compose by: ";
+  if (attend.getMask() != Mask::Causal)
+    return attend.emitOpError(fails) << "with this mask a query sees keys of later segments";
+  if (!attend.getNormalizer().allowsState())
+    return attend.emitOpError(fails) << "with `eps_mode = row_max` the largest score of a row is "
+                                        "not known from a state";
+  if (hasAbsoluteScore(attend.getKey()))
+    return attend.emitOpError(fails) << "an odd power of |score| has no features";
+  int64_t width = attend.getKey().getType().getWidth();
+  if (width > AttendOp::kMaxStateWidth)
+    return attend.emitOpError(fails) << "one of " << width << " features is too large to hold";
+  if (attend.getFactors() || attend.getProducts())
+    return attend.emitOpError("gives what gradients are made of, which segments do not compose by");
+  return success();
+}
+
+/// The attends of an attention that composes; fails with a diagnostic otherwise.
+static FailureOr<SmallVector<AttendOp>> composingAttends(AttentionOp attention) {
+  if (attention.getSlots() || attention.getLengths() || attention.getResultIn())
+    return attention.emitOpError("decodes: its states live in its arguments, or its batches have "
+                                 "lengths, and segments do not compose by them");
+  auto attends = llvm::to_vector(attention.getBody().getOps<AttendOp>());
+  if (attends.empty())
+    return attention.emitOpError("has no attend, so no states that segments compose by");
+  for (Operation &op : attention.getBody().front())
+    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp>(op))
+      return op.emitOpError("is a gradient, which segments do not compose by");
+  for (AttendOp attend : attends)
+    if (failed(checkAttend(attend)))
+      return failure();
+  return attends;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The names that an attention has for results that are states; empty for others.
+class ResultNames {
+public:
+  explicit ResultNames(AttentionOp attention) {
+    auto values = cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
+    for (auto [value, name] : llvm::zip(values, attention.getResultNames()))
+      names.try_emplace(value, cast<StringAttr>(name).getValue().str());
+  }
+  std::string nameOf(Value state, StringRef otherwise) const {
+    auto it = names.find(state);
+    return it == names.end() ? otherwise.str() : it->second;
+  }
+
+private:
+  llvm::DenseMap<Value, std::string> names;
+};
+
+/// The product of the decays of all positions, times `before`, as the final state of an attend
+/// that begins with that, and to which no key adds anything.
+AttendOp productOfDecays(AttendOp attend, Value before) {
+  OpBuilder builder(attend->getContext());
+  builder.setInsertionPointAfter(attend);
+  Location loc = attend.getLoc();
+  MLIRContext *context = attend.getContext();
+  Value zero = ConstantOp::create(builder, loc, APFloat(0.0), /*width=*/1);
+  return AttendOp::create(builder, loc, zero, zero, zero, /*local_query=*/Value(),
+                          /*local_key=*/Value(), attend.getDecay(), before,
+                          /*initial_normalizer=*/Value(), /*products=*/Value(),
+                          attend.getMaskAttr(), NormalizerAttr::getNone(context),
+                          /*score_scale=*/FloatAttr(), attend.getDecayFactorsAttr(),
+                          attend.getGateHeadsAttr(), attend.getGroupingAttr(),
+                          /*block=*/IntegerAttr(), /*signed_scores=*/UnitAttr(),
+                          /*initial_transposed=*/UnitAttr(), /*final_state=*/UnitAttr::get(context),
+                          /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
+                          /*of_keys=*/UnitAttr());
+}
+
+struct DeriveStates : polyattn::impl::DeriveStatesBase<DeriveStates> {
+  using DeriveStatesBase::DeriveStatesBase;
+
+  void runOnOperation() override {
+    for (auto attention : getOperation().getOps<AttentionOp>())
+      if (failed(derive(attention)))
+        return signalPassFailure();
+  }
+
+  LogicalResult derive(AttentionOp attention) {
+    FailureOr<SmallVector<AttendOp>> attends = composingAttends(attention);
+    if (failed(attends))
+      return failure();
+    attention.setSymName((attention.getSymName() + "__states").str());
+    SmallVector<AttendOp> withStates;
+    for (AttendOp attend : *attends)
+      withStates.push_back(withFinalState(attend));
+    ResultNames names(attention);
+    EntryExtension entry(attention);
+    entry.clearResults();
+    for (AttendOp attend : withStates) {
+      attend.getInitialStateMutable().clear();
+      attend.getInitialNormalizerMutable().clear();
+      attend.setInitialTransposed(false);
+      addStates(attend, names, entry);
+    }
+    for (AttendOp attend : withStates)
+      if (attend.hasDecay())
+        addDecay(attend, entry);
+    entry.finish();
+    return success();
+  }
+
+  void addStates(AttendOp attend, const ResultNames &names, EntryExtension &entry) {
+    for (auto [i, state] : llvm::enumerate(attend.getFinalStates()))
+      entry.addResult(state, state.getType(),
+                      names.nameOf(state, i == 0 ? "final" : "final_normalizer"));
+  }
+  void addDecay(AttendOp attend, EntryExtension &entry) {
+    RankedTensorType type = stateType(attend.getContext(), {1});
+    AttendOp product = productOfDecays(attend, entry.addArgument("decay_before", type));
+    entry.addResult(product.getFinalStates()[0], type, "decay");
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Their gradients
+//===----------------------------------------------------------------------===//
+
+/// Forgets the results that are states: their gradients are those of segments to come.
+void dropFinalStates(AttentionOp attention) {
+  auto ret = cast<ReturnOp>(attention.getBody().front().getTerminator());
+  SmallVector<Value> values;
+  SmallVector<Attribute> names, types;
+  for (auto [value, name, type] :
+       llvm::zip(ret.getResults(), attention.getResultNames(), attention.getResultTypes()))
+    if (isa<FeatureType>(value.getType())) {
+      values.push_back(value);
+      names.push_back(name);
+      types.push_back(type);
+    }
+  ret.getResultsMutable().assign(values);
+  attention.setResultNamesAttr(ArrayAttr::get(attention.getContext(), names));
+  attention.setResultTypesAttr(ArrayAttr::get(attention.getContext(), types));
+}
+
+struct DeriveGradientStates : polyattn::impl::DeriveGradientStatesBase<DeriveGradientStates> {
+  using DeriveGradientStatesBase::DeriveGradientStatesBase;
+
+  void runOnOperation() override {
+    for (auto attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>()))
+      if (failed(derive(attention)))
+        return signalPassFailure();
+  }
+
+  LogicalResult derive(AttentionOp attention) {
+    FailureOr<SmallVector<AttendOp>> attends = composingAttends(attention);
+    if (failed(attends))
+      return failure();
+    // What forward entries keep has the names that it has in a pair.
+    SmallVector<Kept> kept = keptOf(attention);
+    dropFinalStates(attention);
+    EntryExtension entry(attention);
+    SmallVector<unsigned> wanted;
+    for (AttendOp attend : *attends) {
+      addInitialState(attend, entry);
+      for (Value state : {attend.getInitialState(), attend.getInitialNormalizer()})
+        if (state)
+          wanted.push_back(cast<BlockArgument>(state).getArgNumber());
+    }
+    entry.finish();
+    FailureOr<AttentionOp> backward = buildBackward(attention, kept, wanted);
+    if (failed(backward))
+      return failure();
+    std::string name = attention.getSymName().str();
+    attention.erase();
+    backward->setSymName(name + "__gradient_states");
+    return success();
+  }
+};
+
+} // namespace
