@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 5
+#define POLYATTN_API_VERSION 6
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -60,7 +60,9 @@ typedef struct polyattn_compile_options {
   /* Since version 4: */
   const char *direction; /* "forward", or null: results; "training": with what gradients need, the
                             forward half of a pair; "backward": gradients, the other half; since
-                            version 5 "decode": results, and states that go on in pools */
+                            version 5 "decode": results, and states that go on in pools; since
+                            version 6 "states" and "gradient_states": what a segment of a sequence
+                            adds to the states after it, and to the gradients of those before it */
   const char *wrt;       /* "q,k": the arguments whose gradients are wanted; null: all */
   /* Since version 5: */
   int32_t packed; /* 1: sequences one after the other, between offsets, one more argument */
@@ -140,6 +142,25 @@ POLYATTN_EXPORT int polyattn_kernel_run_with(const polyattn_kernel *kernel,
  * workers are not disturbed by others then, nor these by them. Null: threads of the library's, the
  * default. Not while calls are running. Since version 2. */
 POLYATTN_EXPORT void polyattn_set_parallel_for(polyattn_parallel_for parallel_for, void *user);
+
+/* The states of two segments of a sequence that follow each other, from those of each alone:
+ *
+ *   result = after + decay * before
+ *
+ * `before` and `after` are what direction "states" gives of the segments, [B, H, ...], and `decay` is
+ * the later one's, [B, H] or [B, H, 1]; null is 1. `after` may be null, which is 0: the decay of both is
+ * that of one, combined with that of the other. With gradients of states, by direction
+ * "gradient_states", `before` is the later segment's, and `decay` the earlier one's. All hold f32 and
+ * may have any strides, those of the result row-major ones; the result may be `before` or `after`.
+ *
+ * Each element is computed in f64 and rounded to f32 once. So n combinations in any order differ
+ * from the exact sum by at most n 2^-23 times the sum of the magnitudes that it adds. Where a decay
+ * is 0, `before` does not count, whatever it holds. Returns 0, or 1 with an error of one line;
+ * nothing has been written then. Since version 6. */
+POLYATTN_EXPORT int polyattn_state_combine(const polyattn_tensor *before,
+                                           const polyattn_tensor *decay,
+                                           const polyattn_tensor *after,
+                                           const polyattn_tensor *result, polyattn_error **error);
 
 /* Text that a function made. Null is allowed for all three. Since version 3. */
 typedef struct polyattn_string polyattn_string;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Support.h"
+#include "polyattn/JIT/States.h"
 
 using namespace polyattn;
 using capi::guarded;
@@ -122,6 +123,16 @@ int polyattn_kernel_run_with(const polyattn_kernel *kernel, const polyattn_tenso
       report(error, std::move(failure));
     return status;
   });
+  return status;
+}
+
+int polyattn_state_combine(const polyattn_tensor *before, const polyattn_tensor *decay,
+                           const polyattn_tensor *after, const polyattn_tensor *result,
+                           polyattn_error **error) {
+  llvm::Error failure = combineStates(before, decay, after, result);
+  int status = failure ? 1 : 0;
+  if (failure)
+    report(error, std::move(failure));
   return status;
 }
 

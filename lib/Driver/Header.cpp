@@ -19,7 +19,7 @@ static bool isTaken(llvm::StringRef name) {
   static constexpr llvm::StringLiteral kFamilies[] = {
       "api",     "call", "compile", "cuda",     "dense",     "dtype", "error",
       "explain", "ir",   "kernel",  "parallel", "reference", "rt",    "save",
-      "set",     "size", "string",  "task",     "tensor"};
+      "set",     "size", "state",   "string",   "task",      "tensor"};
   return llvm::is_contained(kFamilies, name.take_until([](char c) { return c == '_'; }));
 }
 
