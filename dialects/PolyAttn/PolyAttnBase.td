@@ -202,6 +202,9 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
                       positions is one block of that length, all pairs by scores and no state.
                       Not for a full mask, and only where no state is given or asked for, and no longer
                       than a local kernel's block; an entry has those that all its attends have
+      contracted      the value is one of the two factors of the key's features, as in gradients of squares
+                      of scores: the state is symmetric in both and has each of their products once, and
+                      what a query gets of it is contracted with its own factor. Left out where it is not
 
     How features are stored is another decision: powers are symmetric with a schedule as without.
 
@@ -211,7 +214,8 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
     EnumParameter<PolyAttn_ScheduleForm>:$form,
     EnumParameter<PolyAttn_ScheduleDiagonal>:$diagonal,
     "int64_t":$block, "int64_t":$feature_block, "int64_t":$quadratic_below,
-    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$short_blocks);
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$short_blocks,
+    DefaultValuedParameter<"bool", "false">:$contracted);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

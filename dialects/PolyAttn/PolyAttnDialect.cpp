@@ -185,8 +185,9 @@ LogicalResult NormalizerAttr::verify(function_ref<InFlightDiagnostic()> emitErro
 //===----------------------------------------------------------------------===//
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleForm form,
-                                   ScheduleDiagonal, int64_t block, int64_t featureBlock,
-                                   int64_t quadraticBelow, DenseI64ArrayAttr shortBlocks) {
+                                   ScheduleDiagonal diagonal, int64_t block, int64_t featureBlock,
+                                   int64_t quadraticBelow, DenseI64ArrayAttr shortBlocks,
+                                   bool contracted) {
   constexpr int64_t longest = 1024;
   if (block < 1 || block > longest)
     return emitError() << "a block has 1 to 1024 positions, not " << block;
@@ -196,6 +197,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "quadratic_below is 0 or more, not " << quadraticBelow;
   if (quadraticBelow > 0 && form != ScheduleForm::Both)
     return emitError() << "quadratic_below belongs to the form `both`";
+  if (contracted && (form == ScheduleForm::Quadratic || diagonal == ScheduleDiagonal::Features))
+    return emitError() << "a contracted state is one whose blocks have their pairs by scores";
   if (!shortBlocks)
     return success();
   if (shortBlocks.size() > kMaxShortBlocks)

@@ -201,19 +201,38 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
+/// A table of D x p rows of `source`, and a weight for each row of the table where there are any:
+/// of monomials of which `monomials` has some.
+template <typename Op> static LogicalResult verifyMonomials(Op op, TileType monomials) {
+  auto type = cast<ShapedType>(op.getTable().getType());
+  TileType source = op.getSource().getType();
+  if (type.getRank() != 2 || type.getDimSize(0) < monomials.getRows())
+    return op.emitOpError("expected a table of D x p row indices");
+  if (source.getColumns() != monomials.getColumns())
+    return op.emitOpError("source and ")
+           << (std::is_same_v<Op, MonomialsOp> ? "result" : "gradient")
+           << " have different numbers of columns";
+  for (const APInt &row : op.getTable().template getValues<APInt>())
+    if (row.getSExtValue() < 0 || row.getSExtValue() >= source.getRows())
+      return op.emitOpError("the table names row ") << row.getSExtValue() << " of " << source;
+  if (op.getWeights() && int64_t(op.getWeights()->size()) != type.getDimSize(0))
+    return op.emitOpError("expected one weight for each row of the table");
+  return success();
+}
+
 LogicalResult MonomialsOp::verify() {
-  auto type = cast<ShapedType>(getTable().getType());
-  if (type.getRank() != 2 || type.getDimSize(0) < getResult().getType().getRows())
-    return emitOpError("expected a table of D x p row indices");
-  if (getSource().getType().getColumns() != getResult().getType().getColumns())
-    return emitOpError("source and result have different numbers of columns");
-  for (const APInt &row : getTable().getValues<APInt>())
-    if (row.getSExtValue() < 0 || row.getSExtValue() >= getSource().getType().getRows())
-      return emitOpError("the table names row ")
-             << row.getSExtValue() << " of " << getSource().getType();
-  if (getWeights() && int64_t(getWeights()->size()) != type.getDimSize(0))
-    return emitOpError("expected one weight for each row of the table");
+  if (failed(verifyMonomials(*this, getResult().getType())))
+    return failure();
   return verifySameElements(*this, getSource().getType(), getResult().getType());
+}
+
+LogicalResult ContractOp::verify() {
+  auto table = cast<ShapedType>(getTable().getType());
+  if (table.getRank() != 2 || table.getDimSize(1) != 2)
+    return emitOpError("expected a table of pairs of rows");
+  if (failed(verifyMonomials(*this, getGradient().getType())))
+    return failure();
+  return verifySameElements(*this, getGradient().getType(), getResult().getType());
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {

@@ -412,6 +412,32 @@ def Tile_MonomialsOp : Tile_Op<"monomials", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_ContractOp : Tile_Op<"contract", [Pure, AllTypesMatch<["source", "acc", "result"]>]> {
+  let summary = "an accumulator plus the gradient of products of two rows in these rows";
+  let description = [{
+    The adjoint of `tile.monomials` with the same table of pairs and the same weights: row f of
+    `gradient` is that of the product of rows a and b, `table[first + f]`. Times its weight
+    and row b of the source it is added to row a of the accumulator, times row a to row b. The
+    columns are independent of each other.
+
+    So a matrix that is symmetric, and of which `gradient` has each element once, is multiplied by a
+    vector: the elements of the diagonal, whose two slots are the same row, have the weight 1/2.
+
+    ```mlir
+    %y = tile.contract %g, %x[%f] acc %sum {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>,
+                                            weights = array<f64: 0.5, 1.0, 0.5>}
+      : !tile.tile<3x64xf32>, !tile.tile<2x64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_TileType:$gradient, Tile_TileType:$source, Index:$first, Tile_TileType:$acc,
+                       I32ElementsAttr:$table, OptionalAttr<DenseF64ArrayAttr>:$weights);
+  let results = (outs Tile_TileType:$result);
+  let assemblyFormat = [{
+    $gradient `,` $source `[` $first `]` `acc` $acc attr-dict `:` type($gradient) `,` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let summary = "a window of a tile";
   let arguments = (ins Tile_TileType:$source, Index:$row, Index:$column);

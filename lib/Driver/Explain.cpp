@@ -27,6 +27,8 @@ static void describe(llvm::raw_ostream &stream, const Schedule &schedule) {
     bool scores = schedule.diagonal == ScheduleDiagonal::Scores;
     stream << ", pairs inside a block by " << (scores ? "scores" : "features") << "; "
            << schedule.featureBlock << " features at a time";
+    if (schedule.contracted)
+      stream << ", each product of the value and the key's other factor once";
   }
   if (schedule.shortBlocks.empty())
     return;
@@ -65,7 +67,7 @@ static void compare(llvm::raw_ostream &stream, const AttentionShape &shape,
 
 static void explainAttend(llvm::raw_ostream &stream, AttendOp attend) {
   Schedule schedule = scheduleOf(attend);
-  AttentionShape shape = AttentionShape::of(attend);
+  AttentionShape shape = AttentionShape::of(attend, schedule);
   stream << "  attend";
   if (auto location = attend.getLoc()->findInstanceOf<mlir::FileLineColLoc>())
     stream << " in line " << location.getLine();

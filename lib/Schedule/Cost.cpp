@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/Cost.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Schedule/ContractedState.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -198,6 +199,26 @@ static double pairFlops(Value query, Value key, double valueWidth) {
   return 2.0 * scoreLeafWidth(query, key) + 2 * valueWidth;
 }
 
+namespace {
+/// The numbers of a state, and the operations that form features of a query and of a key.
+struct StateSize {
+  double numbers, perQuery, perKey;
+
+  /// Of a symmetric state each number once. A query contracts what it reads: two multiply-adds for
+  /// each pair.
+  static StateSize of(AttendOp attend, int64_t width) {
+    StateSize size{double(width) * widthOf(attend.getValue()), expansionFlops(attend.getQuery()),
+                   expansionFlops(attend.getKey())};
+    if (std::optional<ContractedState> state = ContractedState::of(attend)) {
+      double pairs = state->features(), numbers = pairs * state->width();
+      if (numbers < size.numbers)
+        return {numbers, 4 * pairs, pairs};
+    }
+    return size;
+  }
+};
+} // namespace
+
 /// Pairs, expansion and state of one attend.
 static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t block) {
   double queryHeads = double(sizes.batch) * sizes.heads;
@@ -229,9 +250,9 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
                                                         : 0;
   ForwardCost state;
   state.pairs = queryHeads * localPairs * localPair;
-  state.expansion = queryHeads * readers * expansionFlops(attend.getQuery()) +
-                    stateHeads * writers * expansionFlops(attend.getKey());
-  state.state = 2.0 * width * valueWidth * (queryHeads * readers + stateHeads * writers);
+  StateSize size = StateSize::of(attend, width);
+  state.expansion = queryHeads * readers * size.perQuery + stateHeads * writers * size.perKey;
+  state.state = 2.0 * size.numbers * (queryHeads * readers + stateHeads * writers);
   return stateAsked || state.total() <= quadratic.total() ? state : quadratic;
 }
 

@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/Schedule.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Schedule/ContractedState.h"
 #include "polyattn/Schedule/Cost.h"
 #include "polyattn/Target/GPUDescription.h"
 
@@ -18,6 +19,10 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   AttentionShape shape;
   shape.features = structure.width();
   shape.valueWidth = cast<FeatureType>(attend.getValue().getType()).getWidth();
+  if (std::optional<ContractedState> state = ContractedState::of(attend)) {
+    shape.contractedFeatures = state->features();
+    shape.contractedWidth = state->width();
+  }
   shape.scoreWidth = structure.scoreCost();
   shape.hasScoreForm = structure.hasScoreForm();
   shape.hasFeatures = !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
@@ -37,6 +42,18 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   return shape;
 }
 
+AttentionShape AttentionShape::contracted() const {
+  AttentionShape shape = *this;
+  shape.features = contractedFeatures;
+  shape.isContracted = true;
+  return shape;
+}
+
+AttentionShape AttentionShape::of(AttendOp attend, const Schedule &schedule) {
+  AttentionShape shape = of(attend);
+  return schedule.contracted ? shape.contracted() : shape;
+}
+
 /// What a block costs by itself: its loops, transpositions and sums over rows.
 static constexpr double kBlockMultiplyAdds = 25000;
 
@@ -48,7 +65,7 @@ ScheduleCosts ScheduleCosts::of(const AttentionShape &shape, int64_t block) {
   ScheduleCosts costs;
   costs.scorePair = shape.scoreWidth + values;
   costs.featurePair = features + values;
-  costs.state = 2 * features * values;
+  costs.state = 2 * features * shape.stateWidth();
   costs.diagonalByScores = pairs * (local + values);
   costs.diagonalByFeatures = pairs * costs.featurePair;
   costs.quadraticPerPosition = costs.scorePair / (shape.isOrdered ? 2 : 1);
@@ -84,7 +101,7 @@ FormTimes FormTimes::of(const AttentionShape &shape, const Schedule &schedule, i
   FormRates rates = FormRates::of(tensorCores);
   double length = schedule.block, run = shape.runOf(schedule.block);
   double blocks = std::ceil(positions / length), runs = std::ceil(positions / run);
-  double product = double(shape.features) * shape.valueWidth;
+  double product = double(shape.features) * shape.stateWidth();
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool byScores = schedule.diagonal == ScheduleDiagonal::Scores;
   double pairs = byScores ? costs.diagonalByScores : costs.diagonalByFeatures;
@@ -112,7 +129,7 @@ FormTimes FormTimes::of(const AttentionShape &shape, const Schedule &schedule, i
 }
 
 PositionCosts PositionCosts::of(AttendOp attend, const Schedule &schedule) {
-  AttentionShape shape = AttentionShape::of(attend);
+  AttentionShape shape = AttentionShape::of(attend, schedule);
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool byFeatures = schedule.diagonal == ScheduleDiagonal::Features && !shape.localBlock;
   auto multiplyAdds = [](Value vector) { return vector ? programFlops(vector) / 2 : 0; };
@@ -128,6 +145,7 @@ Schedule Schedule::of(ScheduleAttr attribute) {
                     attribute.getFeatureBlock(), attribute.getQuadraticBelow()};
   if (DenseI64ArrayAttr lengths = attribute.getShortBlocks())
     llvm::append_range(schedule.shortBlocks, lengths.asArrayRef());
+  schedule.contracted = attribute.getContracted();
   return schedule;
 }
 
@@ -137,7 +155,7 @@ DenseI64ArrayAttr Schedule::shortBlocksAttribute(MLIRContext *context) const {
 
 ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
   return ScheduleAttr::get(context, form, diagonal, block, featureBlock, quadraticBelow,
-                           shortBlocksAttribute(context));
+                           shortBlocksAttribute(context), contracted);
 }
 
 /// So few features that one block may have them all, and that scores are cheaper than they are.
@@ -286,8 +304,18 @@ static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &sched
   return isWorthIt ? below : 0;
 }
 
-Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine) {
+/// Whether the contracted state has so many fewer numbers that contracting it costs less. On tensor
+/// cores, where sums lie over many threads, it would go through memory.
+static bool wantsContraction(const AttentionShape &shape, const ScheduleMachine &machine) {
+  return !machine.tensorCores && shape.contractedFeatures && shape.hasScoreForm &&
+         shape.contractedFeatures * shape.contractedWidth * 4 <=
+             shape.features * shape.valueWidth * 3;
+}
+
+Schedule polyattn::chooseSchedule(const AttentionShape &given, const ScheduleMachine &machine) {
   Schedule schedule;
+  schedule.contracted = wantsContraction(given, machine);
+  AttentionShape shape = schedule.contracted ? given.contracted() : given;
   schedule.block = hasFarState(shape, machine) ? 128 : blockFor(shape.localBlock);
   bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
   if (!shape.hasFeatures || !stateFits)
@@ -298,8 +326,9 @@ Schedule polyattn::chooseSchedule(const AttentionShape &shape, const ScheduleMac
   ScheduleCosts costs = ScheduleCosts::of(shape, schedule.block);
   bool scoresCheaper = shape.hasScoreForm && costs.scorePair < costs.featurePair;
   bool fewFeatures = shape.features <= kFewFeatures;
+  schedule.contracted &= schedule.form != ScheduleForm::Quadratic;
   bool scores = shape.localBlock || scoresCheaper || fewFeatures || shape.wantsScores() ||
-                schedule.form == ScheduleForm::Quadratic;
+                schedule.contracted || schedule.form == ScheduleForm::Quadratic;
   schedule.diagonal = scores ? ScheduleDiagonal::Scores : ScheduleDiagonal::Features;
   bool mayBeQuadratic = schedule.form == ScheduleForm::State && !shape.needsState;
   if (int64_t below = mayBeQuadratic ? quadraticBelow(shape, schedule, machine) : 0) {

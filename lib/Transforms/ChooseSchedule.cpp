@@ -19,7 +19,7 @@ using namespace polyattn;
 
 /// Says what was chosen and what the forms cost, for those who ask for remarks.
 static void explain(AttendOp attend, const Schedule &schedule) {
-  ScheduleCosts costs = ScheduleCosts::of(AttentionShape::of(attend), schedule.block);
+  ScheduleCosts costs = ScheduleCosts::of(AttentionShape::of(attend, schedule), schedule.block);
   auto entry = attend->getParentOfType<AttentionOp>();
   auto opts = remark::RemarkOpts::name("Schedule").category("polyattn-choose-schedule");
   remark::analysis(attend.getLoc(), opts.function(entry.getSymName()))
@@ -28,6 +28,7 @@ static void explain(AttendOp attend, const Schedule &schedule) {
       << remark::metric("block", schedule.block)
       << remark::metric("feature_block", schedule.featureBlock)
       << remark::metric("quadratic_below", schedule.quadraticBelow)
+      << remark::metric("contracted", int64_t(schedule.contracted))
       << remark::metric("short_blocks", int64_t(schedule.shortBlocks.size()))
       << remark::metric("cost_state", costs.state)
       << remark::metric("cost_diagonal_by_scores", costs.diagonalByScores)
@@ -50,10 +51,10 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
       if (featureBlock)
         schedule.featureBlock = featureBlock;
       // The options are a user's.
-      auto attribute = ScheduleAttr::getChecked([&] { return attend.emitError(); }, &getContext(),
-                                                schedule.form, schedule.diagonal, schedule.block,
-                                                schedule.featureBlock, schedule.quadraticBelow,
-                                                schedule.shortBlocksAttribute(&getContext()));
+      auto attribute = ScheduleAttr::getChecked(
+          [&] { return attend.emitError(); }, &getContext(), schedule.form, schedule.diagonal,
+          schedule.block, schedule.featureBlock, schedule.quadraticBelow,
+          schedule.shortBlocksAttribute(&getContext()), schedule.contracted);
       if (!attribute)
         return WalkResult::interrupt();
       attend.setScheduleAttr(attribute);

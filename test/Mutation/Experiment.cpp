@@ -33,9 +33,10 @@ static void setStateFrom(LoweredModule &module, int64_t positions) {
     std::optional<ScheduleAttr> schedule = attend.getSchedule();
     if (!schedule || schedule->getForm() != ScheduleForm::Both)
       return;
-    attend.setScheduleAttr(ScheduleAttr::get(
-        attend.getContext(), schedule->getForm(), schedule->getDiagonal(), schedule->getBlock(),
-        schedule->getFeatureBlock(), positions, schedule->getShortBlocks()));
+    attend.setScheduleAttr(
+        ScheduleAttr::get(attend.getContext(), schedule->getForm(), schedule->getDiagonal(),
+                          schedule->getBlock(), schedule->getFeatureBlock(), positions,
+                          schedule->getShortBlocks(), schedule->getContracted()));
   });
 }
 

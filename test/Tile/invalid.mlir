@@ -314,6 +314,30 @@ func.func @expand_columns(%a: !tile.tile<2x4xf32>, %i: index) {
 
 // -----
 
+func.func @contract_pairs(%g: !tile.tile<1x4xf32>, %a: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{expected a table of pairs of rows}}
+  %t = tile.contract %g, %a[%i] acc %a {table = dense<[[0, 1, 1]]> : tensor<1x3xi32>} : !tile.tile<1x4xf32>, !tile.tile<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @contract_table(%g: !tile.tile<1x4xf32>, %a: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{the table names row 2 of '!tile.tile<2x4xf32>'}}
+  %t = tile.contract %g, %a[%i] acc %a {table = dense<[[0, 2]]> : tensor<1x2xi32>} : !tile.tile<1x4xf32>, !tile.tile<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @contract_columns(%g: !tile.tile<1x8xf32>, %a: !tile.tile<2x4xf32>, %i: index) {
+  // expected-error @below {{source and gradient have different numbers of columns}}
+  %t = tile.contract %g, %a[%i] acc %a {table = dense<[[0, 1]]> : tensor<1x2xi32>} : !tile.tile<1x8xf32>, !tile.tile<2x4xf32>
+  return
+}
+
+// -----
+
 func.func @slice(%a: !tile.tile<2x4xf32>, %i: index) {
   // expected-error @below {{a window '!tile.tile<4x4xf32>' is larger than '!tile.tile<2x4xf32>'}}
   %t = tile.slice %a[%i, %i] : !tile.tile<2x4xf32> -> !tile.tile<4x4xf32>

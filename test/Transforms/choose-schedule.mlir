@@ -188,3 +188,29 @@ polyattn.attention @few_features_of_full_mask(%q: tensor<?x?x?x16xf32>, %k: tens
   %o = attend query %x key %y value %y full normalize <none> : [16], [16], [16]
   return %o : [16]
 }
+
+// The gradient of a query under (q . k)^2: the state is symmetric in the value and a factor of the key. 136 x 17
+// numbers in place of 272 x 16. Tensor cores keep all of them.
+// CHECK-LABEL: @symmetric_state
+// CHECK: #polyattn.schedule<form = state, diagonal = scores, block = 32, feature_block = 136, quadratic_below = 0, contracted = true>
+// REMARK: Function=symmetric_state |
+// REMARK-SAME: contracted=1
+// CORES-LABEL: @symmetric_state
+// CORES-NOT: contracted
+// CORES: return
+polyattn.attention @symmetric_state(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x16xf32>,
+                                    %n: tensor<?x?x?x16xf32>, %z: tensor<?x?x?x1xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %b = read %k : tensor<?x?x?x16xf32> -> [16]
+  %c = read %v : tensor<?x?x?x16xf32> -> [16]
+  %dn = read %n : tensor<?x?x?x16xf32> -> [16]
+  %dz = read %z : tensor<?x?x?x1xf32> -> [1]
+  %one = constant {value = 1.0, width = 1}
+  %rows = concat %dn, %dz : [16], [1]
+  %columns = concat %c, %one : [16], [1]
+  %query = tensor %a, %rows : [16], [16] + [1]
+  %key = tensor %b, %columns : [16], [16] + [1]
+  %o = attend query %query key %key value %b causal normalize <none>
+    : [16] x ([16] + [1]), [16] x ([16] + [1]), [16]
+  return %o : [16]
+}

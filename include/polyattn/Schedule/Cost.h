@@ -21,6 +21,8 @@
 //              in 1 + s + s^2 / 2, counts once.
 //   expansion  1 per product of a power or tensor feature, for each query that reads the
 //              state and each key that enters it.
+//              A state that is symmetric in the value and a factor of the key (ContractedState.h)
+//              is counted as kept: its features once, 4 for each to contract what a query reads.
 //   state      read 2 D dv per query beyond the first block, update 2 D dv per key before
 //              the last (all of them where a state comes in or goes out).
 //

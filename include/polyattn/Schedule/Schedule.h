@@ -12,6 +12,8 @@
 
 namespace polyattn {
 
+struct Schedule;
+
 /// The sizes of one attention that the choices depend on.
 struct AttentionShape {
   int64_t features = 0;   // D
@@ -27,8 +29,17 @@ struct AttentionShape {
   double queryLeaves = 0;      // multiply-adds of forming one query,
   double keyLeaves = 0;        // and one key
   RowErrors errors = {0, 0};   // what f32 leaves of a row
+  /// Features and width of the state that is contracted; 0 where there is none.
+  int64_t contractedFeatures = 0, contractedWidth = 0;
+  bool isContracted = false; // `features` are those of that state
 
   static AttentionShape of(AttendOp attend);
+  /// With the state that the schedule says.
+  static AttentionShape of(AttendOp attend, const Schedule &schedule);
+  /// The same with the contracted state.
+  AttentionShape contracted() const;
+  /// Numbers of the state for each feature.
+  int64_t stateWidth() const { return isContracted ? contractedWidth : valueWidth; }
   /// The positions that see each other through scores in every form: a block, or a local kernel's.
   int64_t runOf(int64_t block) const { return std::max(block, localBlock); }
   /// Whether a state would lose more digits than results may.
@@ -44,6 +55,7 @@ struct Schedule {
   int64_t quadraticBelow = 0; // with Both: the quadratic form for fewer positions
   /// Lengths of short blocks, ascending: a call of at most that many positions is one block.
   llvm::SmallVector<int64_t, 2> shortBlocks = {};
+  bool contracted = false; // the state is that of ContractedState
 
   static Schedule of(ScheduleAttr attribute);
   ScheduleAttr toAttribute(mlir::MLIRContext *context) const;

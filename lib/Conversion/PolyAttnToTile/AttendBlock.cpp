@@ -45,6 +45,13 @@ void AttendProgram::addPairs(TileBuilder &b, Accumulators &accumulators, Value s
   }
 }
 
+Value AttendProgram::positionsForState(TileBuilder &b, const BlockSpan &span) const {
+  // The last block of a run may be shorter, and another run comes after it.
+  Value length = context.run % context.block ? span.valid : b.index(context.block);
+  Value isRead = isStateReadAfter(b, span.position, b.addIndex(span.position, length));
+  return isRead ? b.select(isRead, span.valid, b.index(0)) : span.valid;
+}
+
 /// phi_q S and phi_q z; in the same pass over the features the block's own scores, where
 /// they come from features, and the update of the state, where nothing reads it in between.
 Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
@@ -65,13 +72,8 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
   if (featuresOnDiagonal() && isOrdered())
     carried.push_back(b.constant(context.block, context.block, 0));
 
-  Value filled = isStateFilled(b, span), valid = span.valid;
-  if (updates) {
-    // The last block of a run may be shorter, and another run comes after it.
-    Value length = context.run % context.block ? span.valid : b.index(context.block);
-    if (Value isRead = isStateReadAfter(b, span.position, b.addIndex(span.position, length)))
-      valid = b.select(isRead, valid, b.index(0));
-  }
+  Value filled = isStateFilled(b, span);
+  Value valid = updates ? positionsForState(b, span) : Value();
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
     LhsTile phiQ = rowMajor ? queryBlocks.rowMajor(b, queries)
                             : LhsTile{queryBlocks.block(b, queries, first, count)};
@@ -91,7 +93,7 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
     Value phiK = keyBlocks.block(b, keys, first, count);
     if (featuresOnDiagonal())
       out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, triangle()));
-    state.update(b, phiK, values, first, valid, decay);
+    state.update(b, phiK, values, /*weights=*/Value(), first, valid, decay);
     return out;
   };
   SmallVector<Value> results = state.forFeatureBlocks(b, carried, perBlock);
@@ -242,7 +244,9 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const 
   if (!isOrdered()) {
     Accumulators accumulators = zeroAccumulators(b);
     VectorProgram keys = keyProgram(b, span.position, span.valid);
-    if (usesState())
+    if (contracted)
+      accumulators = throughContractedState(b, queries, keys, span, BlockDecay());
+    else if (usesState())
       accumulators = throughState(b, queries, keys, Value(), span, BlockDecay(), none);
     else
       addBlocks(b, queries, b.index(0), context.frame.keys, /*local=*/false, BlockDecay(), none,
@@ -256,7 +260,8 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const 
   Accumulators accumulators = zeroAccumulators(b);
   Value diagonal;
   if (usesState()) {
-    accumulators = throughState(b, queries, keys, values, span, blockDecay, diagonal);
+    accumulators = contracted ? throughContractedState(b, queries, keys, span, blockDecay)
+                              : throughState(b, queries, keys, values, span, blockDecay, diagonal);
     if (blockDecay)
       decayState(b, accumulators, span, blockDecay);
   }

@@ -26,6 +26,27 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const Progra
       valueWidth(cast<FeatureType>(op.getValue().getType()).getWidth()) {
   if (!usesState())
     return;
+  schedule.contracted ? planContractedState() : planState();
+}
+
+BlockState::Shape AttendProgram::stateShape(AttendOp op, const Schedule &schedule) {
+  BlockState::Shape shape;
+  auto widthOf = [](Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); };
+  if (schedule.contracted) {
+    ContractedState state = *ContractedState::of(op);
+    shape.range.features = state.features();
+    shape.hasNormalizer = bool(state.column.getDefiningOp<ConcatOp>());
+    shape.width = state.width() - shape.hasNormalizer;
+  } else {
+    shape.range.features = widthOf(op.getKey());
+    shape.hasNormalizer = op.getNormalizer().hasDenominator();
+    shape.width = widthOf(op.getValue());
+  }
+  shape.range.block = schedule.featureBlock;
+  return shape;
+}
+
+void AttendProgram::planState() {
   queryPlan = planFeatures(op.getQuery());
   keyPlan = planFeatures(op.getKey());
   // One side carries the weights of both: the stored features are bare products and the
@@ -35,17 +56,13 @@ AttendProgram::AttendProgram(AttendOp op, const Schedule &schedule, const Progra
   bool isPlaced = cast<AttentionOp>(op->getParentOp()).getResultIn().has_value();
   bool movable =
       !isPlaced && !context.frame.slot && canMoveWeights(queryPlan, keyPlan, op.scoreScale());
-  std::vector<double> storedWeights;
+  BlockState::Shape shape = stateShape(op, schedule);
+  shape.direction = context.direction();
   for (auto [q, k] : llvm::zip(queryPlan.monomials, keyPlan.monomials)) {
     queryWeights.push_back(op.scoreScale() * q.weight * (movable ? k.weight : 1));
-    (movable ? storedWeights : keyWeights).push_back(k.weight);
+    (movable ? shape.weights : keyWeights).push_back(k.weight);
   }
-  state = BlockState({{features(), schedule.featureBlock},
-                      valueWidth,
-                      normalized(),
-                      std::move(storedWeights),
-                      context.direction()},
-                     context.share);
+  state = BlockState(std::move(shape), context.share);
 }
 
 Value AttendProgram::stateHead() const {
@@ -150,12 +167,13 @@ void AttendProgram::fillState(TileBuilder &b) {
 
 Value AttendProgram::update(TileBuilder &b, const BlockSpan &span) {
   VectorProgram keys = keyProgram(b, span.position, span.valid);
-  Value values = keys.rowMajor(op.getValue());
+  StateColumns columns = stateColumns(keys);
   BlockDecay blockDecay = decay(b, span.position, span.valid);
   FeatureBlocks blocks(keyPlan, keyWeights);
   blocks.prepare(b, keys);
   state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    state.update(b, blocks.block(b, keys, first, count), values, first, span.valid, blockDecay);
+    state.update(b, blocks.block(b, keys, first, count), columns.rows, columns.normalizer, first,
+                 span.valid, blockDecay);
     return TileBuilder::Values();
   });
   return blockDecay ? blockDecay.total(b) : Value();

@@ -18,6 +18,7 @@
 #include "FeatureBlocks.h"
 #include "KernelFrame.h"
 #include "ScoreProgram.h"
+#include "polyattn/Schedule/ContractedState.h"
 #include "polyattn/Schedule/Schedule.h"
 
 namespace polyattn {
@@ -45,6 +46,12 @@ class WeightSums;
 /// are [B, H, D], [B, Hkv, D] and [B, Hkv, dv], as tiles of one batch and head rows.
 struct StepVectors {
   mlir::Value query, key, value;
+};
+
+/// What a position adds to each row of a state, [C x dv], and to its normalizer where that is not
+/// 1, [1 x C].
+struct StateColumns {
+  mlir::Value rows, normalizer;
 };
 
 /// What all attends of one program share.
@@ -90,6 +97,9 @@ public:
   mlir::Value normalize(TileBuilder &builder, const Accumulators &accumulators,
                         const BlockSpan &span, RowFactors *factors);
   bool normalized() const { return op.getNormalizer().hasDenominator(); }
+  bool hasStateNormalizer() const { return state.hasNormalizer(); }
+  /// What the state gathers: the features of keys, and what is beside them in its rows.
+  static BlockState::Shape stateShape(AttendOp op, const Schedule &schedule);
   int64_t getValueWidth() const { return valueWidth; }
   /// True where the state takes in a whole run of blocks at its end.
   bool updatesAfterRun() const { return usesState() && isOrdered() && isLocal() && runsAreLong(); }
@@ -169,6 +179,14 @@ private:
   StoredState initialState() const;
   mlir::Value isStateFilled(TileBuilder &builder, const BlockSpan &span) const;
   mlir::Value runDecay(TileBuilder &builder, const BlockSpan &span);
+  void planState();
+  void planContractedState();
+  StateColumns stateColumns(VectorProgram &keys) const;
+  Accumulators throughContractedState(TileBuilder &builder, VectorProgram &queries,
+                                      VectorProgram &keys, const BlockSpan &span,
+                                      const BlockDecay &decay);
+  /// How many of a block's positions the state takes in: none where nobody reads it any more.
+  mlir::Value positionsForState(TileBuilder &builder, const BlockSpan &span) const;
   Accumulators throughState(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
                             mlir::Value values, const BlockSpan &span, const BlockDecay &decay,
                             mlir::Value &diagonal);
@@ -198,6 +216,7 @@ private:
   FeaturePlan queryPlan, keyPlan;
   int64_t valueWidth;
   std::vector<double> queryWeights, keyWeights;
+  std::optional<ContractedState> contracted; // where the schedule says so
   BlockState state;
   std::optional<SegmentStates> segmentStates;
 };

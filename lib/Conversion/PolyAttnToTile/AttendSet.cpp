@@ -9,6 +9,7 @@
 #include "Dependencies.h"
 #include "FeaturePlan.h"
 #include "polyattn/Entry/Signature.h"
+#include "polyattn/Schedule/ContractedState.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -86,7 +87,10 @@ LogicalResult AttendSet::add(AttendOp attend) {
       return attend.emitError("an attend of what another attend computes needs an entry of its "
                               "own: the first one's blocks are not all there yet");
   Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
-  AttentionShape shape = AttentionShape::of(attend);
+  if (schedule.contracted && !ContractedState::of(attend))
+    return attend.emitError("the schedule contracts the state, but the value is no factor of keys "
+                            "that are products of two plain vectors");
+  AttentionShape shape = AttentionShape::of(attend, schedule);
   if (schedule.form != ScheduleForm::Quadratic) {
     if (!shape.hasFeatures)
       return attend.emitError("the schedule asks for a state, but these scores have no features");

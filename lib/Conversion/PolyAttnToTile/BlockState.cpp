@@ -181,15 +181,16 @@ void BlockState::addSegments(TileBuilder &b, const SegmentsBehind &behind, Value
 // Blocks
 //===----------------------------------------------------------------------===//
 
-void BlockState::update(TileBuilder &b, Value features, Value others, Value first, Value valid,
-                        const BlockDecay &decay) {
+void BlockState::update(TileBuilder &b, Value features, Value others, Value weights, Value first,
+                        Value valid, const BlockDecay &decay) {
   bool forwards = shape.direction == Direction::Forwards;
-  Value factor, weights;
+  Value factor;
   if (decay) {
     factor = expOf(b, decay.total(b));
     others = b.mul(others, expOf(b, forwards ? decay.afterColumn(b) : decay.upToColumn(b)));
-    if (normalizer)
-      weights = expOf(b, forwards ? decay.afterRow(b) : decay.upToRow(b));
+    Value passing =
+        normalizer ? expOf(b, forwards ? decay.afterRow(b) : decay.upToRow(b)) : Value();
+    weights = weights && passing ? b.mul(weights, passing) : passing;
   }
   if (normalizer)
     updateNormalizer(b, features, weights, factor, first, valid);

@@ -88,9 +88,10 @@ public:
   /// without its normalizer begins with zeros there.
   void fill(TileBuilder &builder, const StoredState *given, const SegmentsBehind *behind);
   /// S <- g S + phi^T x and z likewise, for features [first, first + count) and the `valid`
-  /// positions of a block. `features` are [count x C], `others` [C x dv].
-  void update(TileBuilder &builder, mlir::Value features, mlir::Value others, mlir::Value first,
-              mlir::Value valid, const BlockDecay &decay);
+  /// positions of a block. `features` are [count x C], `others` [C x dv]; z adds up the features,
+  /// times the number that each position has in `weights`, [1 x C], if it is not null.
+  void update(TileBuilder &builder, mlir::Value features, mlir::Value others, mlir::Value weights,
+              mlir::Value first, mlir::Value valid, const BlockDecay &decay);
   /// The logarithm of a state's decay on the way to each position that reads it, [C x 1].
   mlir::Value decayOfReaders(TileBuilder &builder, const BlockDecay &decay) const;
 

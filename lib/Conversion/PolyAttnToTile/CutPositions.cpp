@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FeaturePlan.h"
 #include "KernelBuilder.h"
 #include "KernelProgram.h"
 
@@ -23,16 +22,15 @@ bool KernelBuilder::canCutPositions() {
 SmallVector<HiddenArgument> KernelBuilder::segmentTensors() {
   SmallVector<HiddenArgument> tensors;
   constexpr int64_t any = ShapedType::kDynamic;
-  for (auto [i, attend] : llvm::enumerate(set.attends)) {
+  for (auto [i, attend, schedule] : llvm::enumerate(set.attends, set.schedules)) {
     std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
     auto add = [&](StringRef name, ArrayRef<int64_t> shape) {
       tensors.push_back({(name + number).str(), RankedTensorType::get(shape, b.getF32Type())});
     };
-    int64_t features = planFeatures(attend.getKey()).monomials.size();
-    add("segment_states",
-        {any, any, any, features, cast<FeatureType>(attend.getValue().getType()).getWidth()});
-    if (attend.getNormalizer().hasDenominator())
-      add("segment_normalizers", {any, any, any, features});
+    BlockState::Shape state = AttendProgram::stateShape(attend, schedule);
+    add("segment_states", {any, any, any, state.range.features, state.width});
+    if (state.hasNormalizer)
+      add("segment_normalizers", {any, any, any, state.range.features});
     if (attend.hasDecay())
       add("segment_decays", {any, any, any});
   }

@@ -51,6 +51,17 @@ Value polyattn::peelScales(Value value, double &factor) {
   return value;
 }
 
+FeaturePlan polyattn::planPairs(Value vector) {
+  FeaturePlan plan;
+  plan.leaves.push_back(vector);
+  plan.leafStart.push_back(0);
+  plan.stackRows = cast<FeatureType>(vector.getType()).getWidth();
+  plan.monomials = symmetricMonomials(plan.stackRows, /*degree=*/2, /*block=*/1);
+  for (Monomial &pair : plan.monomials)
+    pair.weight = 1;
+  return plan;
+}
+
 static std::vector<Monomial> cross(const std::vector<Monomial> &left,
                                    const std::vector<Monomial> &right) {
   std::vector<Monomial> result;

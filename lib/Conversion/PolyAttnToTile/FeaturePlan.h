@@ -36,6 +36,9 @@ constexpr int64_t kMaxMonomials = int64_t(1) << 18;
 /// Lists the monomials of `value`; the caller has checked that D is at most kMaxMonomials.
 FeaturePlan planFeatures(mlir::Value value);
 
+/// The products of two elements of a vector, each once and with the weight 1.
+FeaturePlan planPairs(mlir::Value vector);
+
 /// `value` without the scales on it; their product is multiplied to `factor`.
 mlir::Value peelScales(mlir::Value value, double &factor);
 

@@ -38,7 +38,7 @@ void KernelProgram::bindSegmentSums() {
   for (auto [attend, program] : llvm::zip(set.attends, programs)) {
     SegmentStates states;
     states.states = frame.workspace(next++);
-    if (program.normalized())
+    if (program.hasStateNormalizer())
       states.normalizers = frame.workspace(next++);
     if (AttendOp(attend).hasDecay())
       states.decays = frame.workspace(next++);

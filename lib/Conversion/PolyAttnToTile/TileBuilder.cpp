@@ -105,6 +105,13 @@ Value TileBuilder::monomials(Value source, Value first, int64_t count, DenseIntE
       weights.empty() ? DenseF64ArrayAttr() : getDenseF64ArrayAttr(weights));
 }
 
+Value TileBuilder::contract(Value gradient, Value source, Value first, Value acc,
+                            DenseIntElementsAttr table, ArrayRef<double> weights) {
+  return tile::ContractOp::create(*this, typeOf(acc), gradient, source, first, acc, table,
+                                  weights.empty() ? DenseF64ArrayAttr()
+                                                  : getDenseF64ArrayAttr(weights));
+}
+
 Value TileBuilder::scaled(Value tile, double factor) {
   if (factor == 1)
     return tile;

@@ -83,6 +83,9 @@ public:
   /// Products of rows of `source` (FeaturePlan::table), times `weights` where there are any.
   Value monomials(Value source, Value first, int64_t count, mlir::DenseIntElementsAttr table,
                   llvm::ArrayRef<double> weights);
+  /// What the gradient of such products adds to that of `source`.
+  Value contract(Value gradient, Value source, Value first, Value acc,
+                 mlir::DenseIntElementsAttr table, llvm::ArrayRef<double> weights);
   Value scaled(Value tile, double factor);
   Value add(Value a, Value b);
   Value sub(Value a, Value b);

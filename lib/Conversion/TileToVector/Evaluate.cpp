@@ -209,13 +209,8 @@ Vectors KernelLowering::evaluateMonomials(MonomialsOp monomials, const RegisterT
   TileMemory table = constantTable(monomials.getTable(), rows, power);
   Offset first = scalar(monomials.getFirst());
   std::optional<TileMemory> weights;
-  if (auto numbers = monomials.getWeights()) {
-    SmallVector<Attribute> values;
-    for (double x : *numbers)
-      values.push_back(e.getFloatAttr(source.element, x));
-    weights = constantTable(
-        DenseElementsAttr::get(RankedTensorType::get({rows}, source.element), values), rows, 1);
-  }
+  if (auto numbers = monomials.getWeights())
+    weights = weightTable(*numbers, source.element);
   Vectors results;
   auto factorOf = [&](Offset row, int64_t p) -> Offset {
     return Offset(

@@ -162,6 +162,8 @@ bool Fusion::accepts(OpOperand &use, Value producer) const {
     return use.getOperandNumber() == 0 && !constant &&
            tileType(producer).getRows() % kStripRows == 0 && tileType(producer).getColumns() > 1 &&
            accumulate.getBuffer().getType().getColumns() > 1;
+  if (auto contract = dyn_cast<ContractOp>(user))
+    return constant && producer == contract.getAcc();
   if (isa<scf::ForOp>(user))
     return constant;
   return false;
@@ -235,7 +237,8 @@ bool Fusion::readsInPlace(Value root, Value leaf) const {
     if (!tileType(value))
       continue;
     bool elementwise = isa<CausalMaskOp>(op) || (isa<MapOp>(op) && sameShape(value, root)) ||
-                       (isa<DotOp>(op) && operand.getOperandNumber() == 2);
+                       (isa<DotOp>(op) && operand.getOperandNumber() == 2) ||
+                       (isa<ContractOp>(op) && value == cast<ContractOp>(op).getAcc());
     if (value == leaf ? !elementwise : viewed(value) == leaf)
       return false;
     if (isDeferred(value) && !readsInPlace(value, leaf))

@@ -62,6 +62,7 @@ private:
   TileMemory allocateFor(mlir::Value value);
   TileMemory storageOf(mlir::Value value);
   TileMemory constantTable(mlir::DenseElementsAttr values, int64_t rows, int64_t columns);
+  TileMemory weightTable(llvm::ArrayRef<double> weights, mlir::Type element);
   Offset scalar(mlir::Value index) { return e.toOffset(mapping.lookupOrDefault(index)); }
 
   // Views.cpp
@@ -152,6 +153,21 @@ private:
 
   // Recur.cpp
   mlir::LogicalResult lowerRecur(tile::RecurOp recur);
+
+  // Contract.cpp
+  /// Where a contraction finds its operands, and which row of the table comes first.
+  struct Contraction {
+    TileMemory gradient, source, destination;
+    std::optional<TileMemory> weights;
+    Offset first;
+  };
+  /// Rows [begin, end) of the gradient, whose products have a row of the source in common, and the
+  /// other row of the first of them.
+  struct ContractedRun {
+    Offset begin, end, shared, other;
+  };
+  mlir::LogicalResult lowerContract(tile::ContractOp op);
+  void contractRun(const Contraction &contraction, const ContractedRun &run);
 
   // Load.cpp, Store.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp load);

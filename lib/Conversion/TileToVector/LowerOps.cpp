@@ -108,6 +108,15 @@ TileMemory KernelLowering::constantTable(DenseElementsAttr values, int64_t rows,
   return storage;
 }
 
+TileMemory KernelLowering::weightTable(ArrayRef<double> weights, Type element) {
+  SmallVector<Attribute> values;
+  for (double x : weights)
+    values.push_back(e.getFloatAttr(element, x));
+  int64_t rows = weights.size();
+  return constantTable(DenseElementsAttr::get(RankedTensorType::get({rows}, element), values), rows,
+                       1);
+}
+
 //===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//
@@ -167,8 +176,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     bool deferred = fusion.isDeferred(value);
     if (!deferred) {
       TileMemory source = storageOf(value);
-      if (source.base == place.base && source.offset.isStatic() &&
-          source.offset.constant == place.offset.constant)
+      if (isSameMemory(source, place))
         continue;
     }
     auto type = cast<TileType>(value.getType());
@@ -276,6 +284,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case([&](LoadOp load) { return lowerLoad(load); })
       .Case([&](StoreOp store) { return lowerStore(store); })
       .Case([&](RecurOp recur) { return lowerRecur(recur); })
+      .Case([&](ContractOp contract) { return lowerContract(contract); })
       .Case([&](AccumulateOp accumulate) { return lowerAccumulate(accumulate); })
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](BufferOp buffer) {
@@ -300,14 +309,8 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
         return success();
       })
       .Case([&](ConstantColumnOp column) {
-        SmallVector<Attribute> values;
-        TileType type = column.getResult().getType();
-        for (double x : column.getValues())
-          values.push_back(e.getFloatAttr(type.getElementType(), x));
-        int64_t size = type.getRows();
-        auto tensor = RankedTensorType::get({size}, type.getElementType());
         storages[column.getResult()] =
-            constantTable(DenseElementsAttr::get(tensor, values), size, 1);
+            weightTable(column.getValues(), column.getResult().getType().getElementType());
         return success();
       })
       .Case([&](CumulativeSumOp sum) {

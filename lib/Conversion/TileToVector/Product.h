@@ -27,6 +27,12 @@ struct TileMemory {
   mlir::Type element;
 };
 
+/// Whether both begin at one place that is known.
+inline bool isSameMemory(const TileMemory &a, const TileMemory &b) {
+  return a.base == b.base && a.offset.isStatic() && b.offset.isStatic() &&
+         a.offset.constant == b.offset.constant;
+}
+
 /// The offset of an element from the storage's base.
 Offset address(Emitter &e, const TileMemory &storage, Offset row, Offset column);
 

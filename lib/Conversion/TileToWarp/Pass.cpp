@@ -23,6 +23,16 @@ using namespace polyattn::tile_to_warp;
 /// What the system keeps of each CTA's shared memory.
 static constexpr int64_t kReservedBytes = GPUDescription::reservedSharedBytesPerBlock;
 
+/// Only schedules for processors, and steps of theirs, ask for these.
+static LogicalResult checkOps(tile::KernelOp kernel) {
+  WalkResult result = kernel.walk([](Operation *op) {
+    if (isa<tile::ContractOp, tile::RecurOp>(op))
+      return WalkResult(op->emitError("cannot be lowered to a GPU"));
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   using TileToWarpBase::TileToWarpBase;
@@ -176,7 +186,8 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
     getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), builder.getUnitAttr());
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>()))
-      if (failed(checkPrecision(kernel)) || failed(lower(kernel, options, kernels)))
+      if (failed(checkOps(kernel)) || failed(checkPrecision(kernel)) ||
+          failed(lower(kernel, options, kernels)))
         return signalPassFailure();
   }
 };

@@ -77,9 +77,9 @@ LogicalResult Machine::runOp(Operation *op) {
       .Case<tile::LoadOp, tile::StoreOp, tile::RecurOp, tile::BufferOp, tile::ReadOp, tile::WriteOp,
             tile::AccumulateOp, tile::ConstantOp, tile::ConstantColumnOp, tile::IotaOp, tile::DotOp,
             tile::MapOp, tile::CausalMaskOp, tile::ReduceOp, tile::CumulativeSumOp,
-            tile::MonomialsOp, tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp, tile::TransposeOp,
-            memref::DimOp, memref::LoadOp, scf::ForOp, scf::IfOp, tile::ProgramIdOp>(
-          [&](auto op) { return run(*this, op); })
+            tile::MonomialsOp, tile::ContractOp, tile::SliceOp, tile::ConcatOp, tile::SelectRowsOp,
+            tile::TransposeOp, memref::DimOp, memref::LoadOp, scf::ForOp, scf::IfOp,
+            tile::ProgramIdOp>([&](auto op) { return run(*this, op); })
       .Default(
           [&](Operation *op) { return runIndex(*this, op) ? success() : runScalar(*this, op); });
 }

@@ -85,21 +85,60 @@ LogicalResult reference::run(Machine &machine, tile::CumulativeSumOp op) {
   return machine.bindTile(op.getLow(), {std::move(rest)});
 }
 
+namespace {
+/// Rows of the source that monomials are products of, and their weights.
+struct MonomialTable {
+  SmallVector<int64_t> rows; // `slots` for each monomial
+  int64_t slots;
+  std::optional<ArrayRef<double>> weights;
+
+  double weightOf(int64_t monomial) const { return weights ? (*weights)[monomial] : 1; }
+  /// The factors of a monomial in a column, but for the one in `left`.
+  double product(const Matrix &source, int64_t monomial, int64_t column, int64_t left = -1) const {
+    double product = weightOf(monomial);
+    for (int64_t slot = 0; slot < slots; ++slot)
+      if (slot != left)
+        product *= source.at(rows[monomial * slots + slot], column);
+    return product;
+  }
+};
+} // namespace
+
+/// The table of an op with `count` monomials from `first` on; an error where it has none of them.
+template <typename Op>
+static FailureOr<MonomialTable> tableOf(Op op, int64_t first, int64_t count) {
+  auto shape = cast<ShapedType>(op.getTable().getType()).getShape();
+  if (first < 0 || first + count > shape[0])
+    return op.emitError("the table has no rows ") << first << " to " << first + count;
+  MonomialTable table{{}, shape[1], op.getWeights()};
+  for (const APInt &row : op.getTable().template getValues<APInt>())
+    table.rows.push_back(row.getSExtValue());
+  return table;
+}
+
 LogicalResult reference::run(Machine &machine, tile::MonomialsOp op) {
   const Matrix &source = machine.tile(op.getSource());
-  ElementsAttr table = op.getTable();
-  auto shape = cast<ShapedType>(table.getType()).getShape();
-  auto indices = llvm::to_vector(table.getValues<APInt>());
   int64_t first = machine.index(op.getFirst());
-  if (first < 0 || first + op.getResult().getType().getRows() > shape[0])
-    return op.emitError("the table has no rows ")
-           << first << " to " << first + op.getResult().getType().getRows();
-  return bindEntries(machine, op, [&](int64_t r, int64_t c) {
-    double product = op.getWeights() ? (*op.getWeights())[first + r] : 1;
-    for (int64_t slot = 0; slot < shape[1]; ++slot)
-      product *= source.at(indices[(first + r) * shape[1] + slot].getSExtValue(), c);
-    return product;
-  });
+  FailureOr<MonomialTable> table = tableOf(op, first, op.getResult().getType().getRows());
+  if (failed(table))
+    return failure();
+  return bindEntries(machine, op,
+                     [&](int64_t r, int64_t c) { return table->product(source, first + r, c); });
+}
+
+LogicalResult reference::run(Machine &machine, tile::ContractOp op) {
+  const Matrix &source = machine.tile(op.getSource()), &gradient = machine.tile(op.getGradient());
+  int64_t first = machine.index(op.getFirst());
+  FailureOr<MonomialTable> table = tableOf(op, first, gradient.rows);
+  if (failed(table))
+    return failure();
+  Matrix result = machine.tile(op.getAcc());
+  for (int64_t r = 0; r < gradient.rows; ++r)
+    for (int64_t slot = 0; slot < table->slots; ++slot)
+      for (int64_t c = 0; c < gradient.columns; ++c)
+        result.at(table->rows[(first + r) * table->slots + slot], c) +=
+            gradient.at(r, c) * table->product(source, first + r, c, slot);
+  return machine.bindTile(op.getResult(), {std::move(result)});
 }
 
 LogicalResult reference::run(Machine &machine, tile::SliceOp op) {

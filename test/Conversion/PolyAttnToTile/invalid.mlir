@@ -97,3 +97,17 @@ polyattn.attention @place_beside_rows_of_keys(
     {final_state, grouping = #polyattn.grouping<block>} : [8], [8], [8], tensor<?x?x8x8xf32>
   return %o#0, %p, %o#1 : [8], [8], tensor<?x?x8x8xf32>
 }
+
+// -----
+
+// The value is no factor of the key.
+polyattn.attention @contracted_state(%q: tensor<?x?x?x3xf32>, %k: tensor<?x?x?x3xf32>) -> (o: tensor<?x?x?x3xf32>) {
+  %a = read %q : tensor<?x?x?x3xf32> -> [3]
+  %b = read %k : tensor<?x?x?x3xf32> -> [3]
+  %x = tensor %a, %a : [3], [3]
+  // expected-error @below {{the schedule contracts the state, but the value is no factor of keys that are products of two plain vectors}}
+  %o = attend query %x key %x value %b causal normalize <none>
+    {grouping = #polyattn.grouping<block>, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 6, quadratic_below = 0, contracted = true>}
+    : [3] x [3], [3] x [3], [3]
+  return %o : [3]
+}

@@ -107,7 +107,8 @@ BlockState makeState(Direction direction, std::vector<double> weights = {}) {
 void updateState(TileBuilder &b, BlockState &state, Value features, Value others,
                  const BlockSpan &span, const BlockDecay &decay) {
   state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    state.update(b, b.slice(features, first, count), others, first, span.valid, decay);
+    state.update(b, b.slice(features, first, count), others, /*weights=*/Value(), first, span.valid,
+                 decay);
     return TileBuilder::Values();
   });
 }

@@ -664,6 +664,50 @@ TEST_P(TileToVector, Expand) {
     }
 }
 
+// Runs of a table that a block begins and ends within, and columns that fill no vector.
+TEST_P(TileToVector, Contract) {
+  constexpr int64_t width = 7, features = width * (width + 1) / 2, count = 12, first = 5;
+  for (int64_t n : {3, 16, 64, 130})
+    for (bool weighted : {false, true}) {
+      TestTensor g({count, n}), x({width, n}), out({width, n});
+      g.fill(randomNumbers);
+      x.fill(randomNumbers);
+      std::vector<std::array<int64_t, 2>> table;
+      std::string rows, weights;
+      for (int64_t a = 0; a < width; ++a)
+        for (int64_t b = a; b < width; ++b) {
+          std::string comma = table.empty() ? "" : ", ";
+          rows += comma + "[" + std::to_string(a) + ", " + std::to_string(b) + "]";
+          weights += comma + (a == b ? "0.5" : "2.0");
+          table.push_back({a, b});
+        }
+      std::string body = load("g", count, n) + load("x", width, n) + "  %f = arith.constant " +
+                         std::to_string(first) +
+                         " : index\n  %r = tile.contract %gt, %xt[%f] acc %xt {table = dense<[" +
+                         rows + "]> : tensor<" + std::to_string(features) + "x2xi32>" +
+                         (weighted ? ", weights = array<f64: " + weights + ">" : "") +
+                         "} : " + tile(count, n) + ", " + tile(width, n) + "\n" +
+                         store("r", width, n);
+      run(kernel(
+              {{"g", tensorType({1, 1})}, {"x", tensorType({1, 1})}, {"out", tensorType({1, 1})}},
+              body),
+          {&g, &x, &out});
+      expect(
+          out,
+          [&](int64_t i, int64_t j) {
+            double sum = x.get({i, j});
+            for (int64_t f = 0; f < count; ++f) {
+              auto [a, b] = table[first + f];
+              double gradient = g.get({f, j}) * (!weighted ? 1 : a == b ? 0.5 : 2);
+              sum +=
+                  (a == i ? gradient * x.get({b, j}) : 0) + (b == i ? gradient * x.get({a, j}) : 0);
+            }
+            return sum;
+          },
+          1e-5, "contract");
+    }
+}
+
 // Angles of a rotary embedding: positions and their products in f64.
 TEST_P(TileToVector, DoubleTiles) {
   for (int64_t n : {5, 16, 40}) {

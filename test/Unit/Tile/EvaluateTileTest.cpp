@@ -119,6 +119,27 @@ TEST(Tile, ExpandIsAProductOfRows) {
               "the table has no rows 2 to 4");
 }
 
+// Of the product of rows 0 and 1, and of row 1 with itself.
+TEST(Tile, ContractIsTheGradientOfProductsOfRows) {
+  expectNumbers(run("%s = tile.constant 10.0 : !tile.tile<2x3xf32>\n"
+                    "%y = tile.contract %x, %x[%c1] acc %s"
+                    " {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>}"
+                    " : !tile.tile<2x3xf32>, !tile.tile<2x3xf32>",
+                    2, 3),
+                {14, 20, 28, 43, 64, 91});
+  expectNumbers(run("%s = tile.constant 0.0 : !tile.tile<2x3xf32>\n"
+                    "%y = tile.contract %x, %x[%c1] acc %s"
+                    " {table = dense<[[0, 0], [0, 1], [1, 1]]> : tensor<3x2xi32>,"
+                    " weights = array<f64: 0.5, 2.0, 0.5>}"
+                    " : !tile.tile<2x3xf32>, !tile.tile<2x3xf32>",
+                    2, 3),
+                {8, 20, 36, 18, 33, 54});
+  expectError(run("%y = tile.contract %x, %x[%c2] acc %x {table = dense<[[0, 1], [1, 1]]> :"
+                  " tensor<2x2xi32>} : !tile.tile<2x3xf32>, !tile.tile<2x3xf32>",
+                  2, 3),
+              "the table has no rows 2 to 4");
+}
+
 TEST(Tile, Reduce) {
   expectNumbers(
       run("%y = tile.reduce <add> <rows> %x : !tile.tile<2x3xf32> -> !tile.tile<1x3xf32>", 1, 3),

@@ -1,0 +1,73 @@
+//===- ContractedState.cpp - states that are symmetric --------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Schedule/ContractedState.h"
+#include "dialects/PolyAttn/Factors.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static Structure structureOf(Value vector) {
+  return cast<FeatureType>(vector.getType()).getStructure();
+}
+
+static bool isPlain(Value vector) {
+  return structureOf(vector).kind() == Structure::Kind::Vector &&
+         !vector.getDefiningOp<ConstantOp>();
+}
+
+/// The vector that `vector` is a multiple of; the number is multiplied to `factor`.
+static Value withoutScale(Value vector, double &factor) {
+  while (auto scale = vector.getDefiningOp<ScaleOp>()) {
+    factor *= scale.getFactor().convertToDouble();
+    vector = scale.getInput();
+  }
+  return vector;
+}
+
+/// Whether rows of a state have the vector's elements: as they are, or with one more beside them.
+static bool canBeRow(Value vector) {
+  if (auto concat = vector.getDefiningOp<ConcatOp>())
+    return concat.getInputs().size() == 2 && isPlain(concat.getInputs()[0]) &&
+           structureOf(concat.getInputs()[1]).width() == 1;
+  return isPlain(vector);
+}
+
+std::optional<ContractedState> ContractedState::of(AttendOp attend) {
+  if (attend.getInitialState() || attend.getFinalState() || attend.getNormalizer().hasDenominator())
+    return std::nullopt;
+  ContractedState state;
+  state.factor = attend.scoreScale();
+  Value query = withoutScale(attend.getQuery(), state.factor);
+  Value key = withoutScale(attend.getKey(), state.factor);
+  Value value = withoutScale(attend.getValue(), state.factor);
+  auto ofQuery = query.getDefiningOp<TensorOp>(), ofKey = key.getDefiningOp<TensorOp>();
+  if (!ofQuery || !ofKey || ofQuery.getInputs().size() != 2 || ofKey.getInputs().size() != 2)
+    return std::nullopt;
+  for (unsigned own : {0, 1}) {
+    double keyScale = 1;
+    if (withoutScale(ofKey.getInputs()[own], keyScale) != value)
+      continue;
+    state.keyFactor = value;
+    state.queryFactor = ofQuery.getInputs()[own];
+    state.column = ofKey.getInputs()[1 - own];
+    state.row = ofQuery.getInputs()[1 - own];
+    if (!isPlain(value) || !isPlain(state.queryFactor) || !canBeRow(state.column) ||
+        !canBeRow(state.row) || state.column.getType() != state.row.getType())
+      continue;
+    state.factor *= keyScale;
+    return isRepresentable(state.factor) ? std::optional(state) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+int64_t ContractedState::features() const {
+  int64_t width = structureOf(keyFactor).width();
+  return width * (width + 1) / 2;
+}
+
+int64_t ContractedState::width() const { return structureOf(column).width(); }
