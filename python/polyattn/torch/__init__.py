@@ -4,7 +4,7 @@
     o = attention(q, k, v, *weights)
 """
 
-from . import nn, ops
+from . import distributed, nn, ops
 from ._attention import Attention, load
 
-__all__ = ["Attention", "load", "nn", "ops"]
+__all__ = ["Attention", "distributed", "load", "nn", "ops"]

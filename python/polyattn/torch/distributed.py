@@ -1,0 +1,229 @@
+"""One sequence over several processes, each of which has a segment of it.
+
+    context = polyattn.torch.distributed.context_parallel(group)
+    o, state, state_z = context(attention, q, k, v, state, state_z)
+
+Segments compose through states: each rank computes what its segment adds to them, all ranks exchange that once, and each begins
+with what the segments before its own add up to. Backwards the same goes for gradients of states, from the last segment to the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from .._errors import CallError
+from . import _recipes
+from ._attention import Attention
+from ._operators import call_kernel
+
+_FAILED = 1
+
+
+class Plan:
+    """The kernels of one attention, and which of their tensors are states."""
+
+    def __init__(self, recipe: _recipes.Recipe, storage: str) -> None:
+        self.recipe, self.storage = recipe, storage
+        self.forward = recipe.kernel(storage)
+        self.states = self._compile("states")
+        about = self.forward.describe()
+        names = {part: [one["name"] for one in about[part] if one["role"] == "state"] for part in ("arguments", "results")}
+        self.initial, self.final = names["arguments"], names["results"]
+        decays = [one.name for one in self.states.signature.arguments if one.name.startswith("decay_before")]
+        self.has_decay = bool(decays)
+        self.first = next((i for i, one in enumerate(about["arguments"]) if one["role"] == "first_position"), None)
+        attends = sum(len(one["shape"]) == 4 for one in about["arguments"] if one["role"] == "state")
+        entry = recipe.signature().name
+        if not self.initial or len(self.initial) != len(self.final):
+            raise CallError(
+                f"{entry}: expected initial and final states, by which segments of a sequence compose, as those of "
+                f"polyattn.library.linear(states=True), got {len(self.initial)} initial and {len(self.final)} final ones"
+            )
+        if len(decays) > (attends == 1):
+            raise CallError(f"{entry}: expected one attend where there is a decay, got {attends}")
+
+    def _compile(self, direction: str) -> Any:
+        return self.recipe._compile((self.storage, direction), dtype=self.storage, direction=direction)
+
+    def gradient_states(self) -> Any:
+        return self._compile("gradient_states")
+
+
+def _by_names(kernel: Any, known: dict[str, Any]) -> list[Any]:
+    return call_kernel(kernel, [known[one.name] for one in kernel.signature.arguments])
+
+
+def _add(decay: Any, before: Any, after: Any) -> Any:
+    """after + decay before, in f32. What does not pass does not count, be it infinite."""
+    if decay is None:
+        return after + before
+    factor = decay.reshape(decay.shape[:2] + (1,) * (before.dim() - 2))
+    return after + torch.where(factor == 0, 0.0, factor * before)
+
+
+class ContextParallel:
+    """What context_parallel gives: a function of an attention and the tensors of this rank's segment."""
+
+    def __init__(self, group: Any) -> None:
+        self.group = group
+        self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
+        self._plans: dict[Any, Plan] = {}
+
+    def __call__(self, attention: Attention, *tensors: Any, **named: Any) -> Any:
+        """The results of this rank's positions; final states are those after its last one.
+
+        Initial states are those before the whole sequence, the same on all ranks, and so are first positions. Where one rank
+        requires gradients all do, and all call backward. Those of weights are this segment's share, those of initial states
+        are on the first rank: their sums over the ranks are the gradients.
+        """
+        failure: Exception | None = None
+        plan, inputs, storage = None, [], ""
+        try:
+            inputs = attention._in_order(tensors, named)
+            self._check(attention, inputs)
+            storage = _recipes.storage_of(inputs)
+            plan = self._plan(attention, inputs, storage)
+        except Exception as error:
+            failure = error
+        wants = torch.is_grad_enabled() and any(one.requires_grad for one in inputs if isinstance(one, torch.Tensor))
+        lengths = self._agree(failure, attention, inputs, storage, wants)
+        assert plan is not None
+        if plan.first is not None:
+            inputs[plan.first] = inputs[plan.first] + sum(lengths[: self.rank])
+        results = _Segment.apply(self, plan, wants, *inputs)
+        return results[0] if len(results) == 1 else results
+
+    def _check(self, attention: Attention, inputs: list[Any]) -> None:
+        if len(inputs) != len(attention._names):
+            raise CallError(
+                f"{attention._entry}: expected {len(attention._names)} arguments "
+                f"({', '.join(attention._names)}), got {len(inputs)}"
+            )
+        for name, one in zip(attention._names, inputs):
+            if not isinstance(one, torch.Tensor) or one.device.type != "cpu":
+                raise CallError(f"{attention._entry}: argument '{name}': expected a tensor in the processor's memory")
+
+    def _plan(self, attention: Attention, inputs: list[Any], storage: str) -> Plan:
+        recipe = attention._recipe.of(inputs)
+        key = (recipe.handle, storage)
+        if key not in self._plans:
+            self._plans[key] = Plan(recipe, storage)
+        return self._plans[key]
+
+    def _agree(
+        self, failure: Exception | None, attention: Attention, inputs: list[Any], storage: str, wants: bool
+    ) -> list[int]:
+        """The positions of all ranks, once all can compute and do the same: what one refuses, all do."""
+        length = 0
+        if failure is None:
+            sizes = [
+                [size for size, named in zip(one.shape, about.shape) if named not in ("T", "Tk")]
+                for one, about in zip(inputs, attention.signature.arguments)
+            ]
+            length = next(
+                (size for one, about in zip(inputs, attention.signature.arguments)
+                 for size, named in zip(one.shape, about.shape) if named == "T"), 0)  # fmt: skip
+            text = repr([attention._handle, storage, sizes, wants])
+            identity = int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
+            own = [0, length, identity]
+        else:
+            own = [_FAILED, 0, 0]
+        all_ranks = [one.tolist() for one in self.exchange(torch.tensor(own))]
+        if failure is not None:
+            raise failure
+        for rank, one in enumerate(all_ranks):
+            if one[0] == _FAILED:
+                raise CallError(f"context_parallel: rank {rank} has refused its arguments")
+            if one[2] != own[2]:
+                raise CallError(
+                    f"context_parallel: expected one attention, dtype and sizes but the positions on all ranks, and gradients on all "
+                    f"or none; those of rank {rank} differ from those of rank {self.rank}"
+                )
+        return [one[1] for one in all_ranks]
+
+    def exchange(self, own: Any) -> list[Any]:
+        """The tensors of all ranks. A rank that is gone is an error, at once or after the group's timeout."""
+        all_ranks = [torch.empty_like(own) for _ in range(self.size)]
+        try:
+            dist.all_gather(all_ranks, own.contiguous(), group=self.group)
+        except RuntimeError as error:
+            raise RuntimeError(f"context_parallel: rank {self.rank} has lost another rank: {error}") from error
+        return all_ranks
+
+    def exchange_states(self, states: list[Any], decay: Any) -> tuple[list[list[Any]], list[Any]]:
+        """The states of all ranks and their decays, in one message."""
+        parts = states if decay is None else [*states, decay]
+        if any(one.dtype != torch.float32 for one in parts):
+            raise CallError("context_parallel: expected states of f32")
+        flat = self.exchange(torch.cat([one.reshape(-1) for one in parts]))
+        split = [one.split([part.numel() for part in parts]) for one in flat]
+        shaped = [[one.reshape(part.shape) for one, part in zip(row, parts)] for row in split]
+        count = len(states)
+        return [row[:count] for row in shaped], [row[count] if decay is not None else None for row in shaped]
+
+
+class _Segment(torch.autograd.Function):
+    """One rank's part of a call. Between its kernels are collectives, of which autograd knows nothing."""
+
+    @staticmethod
+    def forward(ctx: Any, context: ContextParallel, plan: Plan, wants: bool, *inputs: Any) -> Any:
+        names = [one.name for one in plan.forward.signature.arguments]
+        known = {name: one.detach() for name, one in zip(names, inputs)}
+        before = [known[name] for name in plan.initial]
+        if plan.has_decay:
+            shape = before[0].shape[:2]
+            known["decay_before"] = torch.ones(*shape, 1)
+        added = dict(zip([one.name for one in plan.states.signature.results], _by_names(plan.states, known)))
+        all_states, decays = context.exchange_states([added[name] for name in plan.final], added.get("decay"))
+        for states, decay in zip(all_states[: context.rank], decays):
+            before = [_add(decay, *pair) for pair in zip(before, states)]
+        known |= dict(zip(plan.initial, before))
+        if not wants:
+            return tuple(_by_names(plan.forward, known))
+        ctx.wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
+        ctx.context, ctx.plan, ctx.decays = context, plan, decays
+        half = plan.recipe.half(plan.storage, "training", ctx.wrt)
+        results = _by_names(half, known)
+        ctx.names = names, [one.name for one in half.signature.results]
+        ctx.save_for_backward(*[known[name] for name in names], *results)
+        return tuple(results[: len(plan.forward.signature.results)])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        context, plan, decays = ctx.context, ctx.plan, ctx.decays
+        arguments, results = ctx.names
+        saved = list(ctx.saved_tensors)
+        known = dict(zip([*arguments, *results], saved))
+        for name, one in zip(results, gradients):
+            known[f"d_{name}"] = torch.zeros_like(known[name]) if one is None else one
+        of_final = [known[f"d_{name}"] for name in plan.final]
+        own = _by_names(plan.gradient_states(), known)
+        own = [_add(decays[context.rank], *pair) for pair in zip(of_final, own)]
+        all_gradients, _ = context.exchange_states(own, None)
+        after = [torch.zeros_like(one) for one in own]
+        for states, decay in list(zip(all_gradients, decays))[: context.rank : -1]:
+            after = [_add(decay, *pair) for pair in zip(after, states)]
+        for name, one, of_later in zip(plan.final, of_final, after):
+            known[f"d_{name}"] = one + of_later
+        found = iter(_by_names(plan.recipe.half(plan.storage, "backward", ctx.wrt), known))
+        given: list[Any] = [None, None, None]
+        for i, name in enumerate(arguments):
+            one = next(found).to(known[name].dtype) if ctx.wrt >> i & 1 else None
+            is_elsewhere = name in plan.initial and context.rank > 0
+            given.append(torch.zeros_like(one) if one is not None and is_elsewhere else one)
+        return tuple(given)
+
+
+def context_parallel(group: Any = None) -> ContextParallel:
+    """Calls of attentions whose sequences lie on the ranks of a process group, in their order.
+
+    Each rank has its positions, of any number, and calls the same: `context(attention, q, k, v, ..., state)`. The attention has initial
+    and final states. Local blocks are not cut: a rank's positions begin at multiples of them.
+    """
+    if not dist.is_available() or not dist.is_initialized():
+        raise CallError("context_parallel: expected torch.distributed with a process group; call init_process_group first")
+    return ContextParallel(group)

@@ -1,0 +1,219 @@
+"""One sequence over several processes: the same numbers as one process has."""
+
+import datetime
+import os
+
+import numpy as np
+import pytest
+
+import polyattn
+from polyattn import CallError, library
+
+torch = pytest.importorskip("torch")
+import torch.distributed as dist  # noqa: E402
+import torch.multiprocessing as mp  # noqa: E402
+
+import polyattn.torch as pt  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not (dist.is_available() and dist.is_gloo_available()), reason="PyTorch without gloo"
+)
+
+D, HEADS = 16, 3
+POSITIONED = """
+polyattn.attention @turned(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x16xf32>,
+    %freqs: tensor<8xf32>, %state: tensor<?x?x16x16xf32>, %first: tensor<?xi64>)
+    -> (o: tensor<?x?x?x16xf32>, final: tensor<?x?x16x16xf32>) first_position %first {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %y = read %k : tensor<?x?x?x16xf32> -> [16]
+  %z = read %v : tensor<?x?x?x16xf32> -> [16]
+  %f = read %freqs : tensor<8xf32> -> 8
+  %a = rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 16, offset = 0.0, scale = 1.0} : [16], 8
+  %b = rope %y, %f {layout = #polyattn.rope_layout<half>, dims = 16, offset = 0.0, scale = 1.0} : [16], 8
+  %o:2 = attend query %a key %b value %z initial %state causal normalize <none> {final_state}
+    : [16], [16], [16], tensor<?x?x16x16xf32>
+  return %o#0, %o#1 : [16], tensor<?x?x16x16xf32>
+}
+"""
+
+
+def attention_of(name):
+    if name == "turned":
+        return pt.load(POSITIONED)
+    if name == "llops":
+        return pt.load(library.llops(d=D, dv=D, m=24, states=True))
+    return pt.load(library.linear(d=D, states=True, decay="token" if name == "gated" else None))
+
+
+def tensors_of(attention, length, seed):
+    """Arguments of a whole sequence by their names, the same in every process."""
+    random = np.random.default_rng(seed)
+    sizes = {"B": 2, "T": length, "Tk": length, "H": HEADS, "Hkv": HEADS}
+    made = {}
+    for one in attention.signature.arguments:
+        shape = [sizes.get(size, size) for size in one.shape]
+        if one.dtype == "i64":
+            made[one.name] = torch.tensor([5, 0])
+            continue
+        numbers = random.standard_normal(shape)
+        if one.name == "log_decay":
+            numbers = -0.05 * np.abs(numbers)
+        elif one.name.startswith("state"):
+            numbers = np.abs(numbers)
+        elif len(shape) < 3:
+            numbers *= 0.2
+        made[one.name] = torch.from_numpy(numbers.astype("f4"))
+    return made
+
+
+def is_sequence(about):
+    return bool({"T", "Tk"} & set(about.shape))
+
+
+def start(rank, size, folder, seconds=60):
+    torch.set_num_threads(1)
+    os.environ["POLYATTN_CACHE_DIR"] = str(folder)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=size,
+        timeout=datetime.timedelta(seconds=seconds),
+    )  # fmt: skip
+    return pt.distributed.context_parallel()
+
+
+def losses(results, weights):
+    return sum((one * weight).sum() for one, weight in zip(results, weights))
+
+
+def loss_weights(results, length, seed):
+    random = np.random.default_rng(seed + 1)
+    return [torch.from_numpy(random.standard_normal(one.shape).astype("f4")) for one in results]
+
+
+def compute(rank, size, folder, name, bounds, seed):
+    """Compares this rank's part with what it computes of the whole."""
+    context = start(rank, size, folder)
+    attention = attention_of(name)
+    whole = tensors_of(attention, bounds[-1], seed)
+    begin, end = bounds[rank], bounds[rank + 1]
+    own = {
+        about.name: whole[about.name][:, begin:end].clone() if is_sequence(about) else whole[about.name].clone()
+        for about in attention.signature.arguments
+    }
+    floating = [x for x in whole if whole[x].is_floating_point() and x != "freqs"]
+    plain = context(attention, **own)
+    for tensors in (whole, own):
+        for x in floating:
+            tensors[x].requires_grad_()
+    expected, results = attention(**whole), context(attention, **own)
+    assert all(torch.equal(*pair) for pair in zip(plain, results))
+    weights = loss_weights(expected, bounds[-1], seed)
+    losses(expected, weights).backward()
+    # Of final states those of the whole sequence count, which the last rank has.
+    mine = [weights[0][:, begin:end], *(x if rank == size - 1 else 0 * x for x in weights[1:])]
+    losses(results, mine).backward()
+
+    def near(what, got, wanted):
+        assert got.shape == wanted.shape
+        error = (got - wanted).norm() / wanted.norm().clamp(min=1e-20)
+        assert got.numel() == 0 or error <= 3e-5, (what, rank, error)
+
+    near("o", results[0], expected[0][:, begin:end])
+    if rank == size - 1:
+        for one, wanted in zip(results[1:], expected[1:]):
+            near("final", one, wanted)
+    for about in attention.signature.arguments:
+        if about.name not in floating:
+            continue
+        got, wanted = own[about.name].grad, whole[about.name].grad
+        if is_sequence(about):
+            near(about.name, got, wanted[:, begin:end])
+        else:
+            dist.all_reduce(got)
+            near(about.name, got, wanted)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        ("linear", (0, 50, 100, 117)),
+        ("gated", (0, 64, 128)),
+        ("gated", (0, 40, 80, 80, 81)),
+        ("llops", (0, 64, 131)),
+        ("turned", (0, 33, 70, 80)),
+    ],
+)
+def test_same_numbers_as_one_process(name, bounds, tmp_path):
+    """Ragged last segments, an empty one and one of a single position."""
+    seed = int(np.random.SeedSequence().entropy % 2**32)
+    print("seed", seed)
+    size = len(bounds) - 1
+    mp.spawn(compute, (size, tmp_path, name, bounds, seed), nprocs=size)
+
+
+def lose(rank, size, folder, phase):
+    context = start(rank, size, folder, seconds=20)
+    attention = attention_of("linear")
+    tensors = tensors_of(attention, 20, 0)
+    tensors["v"].requires_grad_()
+    if phase == "forward" and rank == 1:
+        os._exit(0)
+    if phase == "forward":
+        with pytest.raises(RuntimeError, match="context_parallel: rank . has lost another rank"):
+            context(attention, **tensors)
+        return
+    o, *_ = context(attention, **tensors)
+    if rank == 1:
+        os._exit(0)
+    with pytest.raises(RuntimeError, match="context_parallel: rank . has lost another rank"):
+        o.sum().backward()
+
+
+@pytest.mark.parametrize("phase", ["forward", "backward"])
+def test_a_rank_that_dies_is_an_error(phase, tmp_path):
+    mp.spawn(lose, (3, tmp_path, phase), nprocs=3)
+
+
+def refuse(rank, size, folder):
+    context = start(rank, size, folder)
+    attention = attention_of("linear")
+    tensors = tensors_of(attention, 20, 0)
+    # What one rank refuses, all do, and nobody waits.
+    bad = dict(tensors, v="v") if rank == 1 else tensors
+    with pytest.raises(CallError, match="'v': expected a tensor" if rank == 1 else "rank 1 has refused"):
+        context(attention, **bad)
+    other = dict(tensors, q=tensors["q"].clone().requires_grad_()) if rank == 1 else tensors
+    with pytest.raises(CallError, match="gradients on all or none"):
+        context(attention, **other)
+    other = {name: one[:1] for name, one in tensors.items()} if rank == 1 else tensors
+    with pytest.raises(CallError, match="sizes but the positions"):
+        context(attention, **other)
+    with pytest.raises(CallError, match="expected initial and final states"):
+        context(pt.load(library.linear(d=D)), *(tensors[x] for x in "qkv"))
+    assert context(attention, **tensors)[0].shape == tensors["v"].shape
+    dist.barrier()
+
+
+def test_what_one_rank_refuses_all_do(tmp_path):
+    mp.spawn(refuse, (2, tmp_path), nprocs=2)
+
+
+def test_without_a_group():
+    with pytest.raises(CallError, match="call init_process_group first"):
+        pt.distributed.context_parallel()
+
+
+def test_segments_in_numpy(rng):
+    """The same without PyTorch: states of segments, combined."""
+    spec = library.linear(d=D, states=True, decay="token")
+    whole, states = polyattn.compile(spec), polyattn.compile(spec, direction="states")
+    k, v = rng.standard_normal((2, 1, 90, HEADS, D)).astype("f4")
+    g = -0.1 * rng.random((1, 90, HEADS), dtype="f4")
+    one, zero = np.ones((1, HEADS, 1), "f4"), np.zeros((1, HEADS, D, D), "f4")
+    first = dict(zip([x.name for x in states.signature.results], states(k[:, :31], v[:, :31], g[:, :31], one)))
+    second = dict(zip([x.name for x in states.signature.results], states(k[:, 31:], v[:, 31:], g[:, 31:], one)))
+    _, final, final_z = whole(k, k, v, g, zero, zero[:, :, 0])
+    decay = second["decay"]
+    assert np.allclose(second["final"] + decay[..., None] * first["final"], final, rtol=1e-4, atol=1e-4)
+    assert np.allclose(second["final_z"] + decay * first["final_z"], final_z, rtol=1e-4, atol=1e-4)
