@@ -130,6 +130,31 @@ def ReuseWindows : Pass<"tile-reuse-windows"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def ShareStates : Pass<"tile-share-states"> {
+  let summary = "states that gather the same are one buffer";
+  let description = [{
+    Two buffers of one shape that start with zeros and of which each update of one is an update of the
+    other, and the loops over blocks of features around these:
+
+    ```mlir
+    scf.for %f = %c0 to %c256 step %c64 {
+      %r = tile.read %s[%f] : <256x64> -> <64x64xf32>
+      ...
+      tile.accumulate %phi, %x, %s[%f] : <64x32xf32>, <32x64xf32>, <256x64>
+    }
+    scf.for %f = %c0 to %c256 step %c64 {
+      %r = tile.read %t[%f] : <256x64> -> <64x64xf32>
+      ...
+      tile.accumulate %phi, %x, %t[%f] : <64x32xf32>, <32x64xf32>, <256x64>
+    }
+    ```
+
+    become one loop, which reads one buffer twice and updates it once. Gradients of keys and of
+    values read one state so; what their loops compute of the same features `--cse` finds then.
+
+    Numeric contract: exact.
+  }];
+}
 def FoldTransposes : Pass<"tile-fold-transposes"> {
   let summary = "element-wise functions between two transposes need neither";
   let description = [{

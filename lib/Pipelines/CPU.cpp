@@ -37,6 +37,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createFoldTransposes());
   passes.addPass(createReuseWindows());
+  passes.addPass(createShareStates());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createSetPrecision());
   if (options.stopAfter == CPUPipelinePhase::Tile)

@@ -219,6 +219,23 @@ struct StateSize {
 };
 } // namespace
 
+/// Whether another attend keeps the same state: one that is symmetric, of squares of what this
+/// one's features are squares of, and with its values in the rows. Gradients of keys and of values.
+static bool hasStateOfAnother(AttendOp attend) {
+  auto power = attend.getKey().getDefiningOp<PowerOp>();
+  if (!power || power.getDegree() != 2 || attend.getNormalizer().hasDenominator())
+    return false;
+  return llvm::any_of(attend->getBlock()->getOps<AttendOp>(), [&](AttendOp other) {
+    std::optional<ContractedState> state = ContractedState::of(other);
+    if (!state || other.getMask() != attend.getMask() || other.getDecay() != attend.getDecay() ||
+        other.getDecayFactors() != attend.getDecayFactors())
+      return false;
+    auto concat = state->column.getDefiningOp<ConcatOp>();
+    return state->keyFactor == power.getInput() &&
+           attend.getValue() == (concat ? concat.getInputs()[0] : state->column);
+  });
+}
+
 /// Pairs, expansion and state of one attend.
 static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t block) {
   double queryHeads = double(sizes.batch) * sizes.heads;
@@ -245,9 +262,11 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   double blocks = std::ceil(queries / block);
   double readers =
       !isOrdered || attend.getInitialState() ? queries : std::max(0.0, queries - block);
-  double writers = !isOrdered || attend.getFinalState() ? keys
-                   : blocks > 0                         ? (blocks - 1) * block
-                                                        : 0;
+  // A state that another attend has anyway is updated once.
+  double writers = hasStateOfAnother(attend)              ? 0
+                   : !isOrdered || attend.getFinalState() ? keys
+                   : blocks > 0                           ? (blocks - 1) * block
+                                                          : 0;
   ForwardCost state;
   state.pairs = queryHeads * localPairs * localPair;
   StateSize size = StateSize::of(attend, width);
