@@ -14,6 +14,10 @@
 using namespace mlir;
 using namespace polyattn;
 
+bool polyattn::isTakenInDifferences(AttendOp attend) {
+  return attend.getProducts() || (attend.getFactors() && attend.getNormalizer().hasDenominator());
+}
+
 AttentionShape AttentionShape::of(AttendOp attend) {
   const Structure &structure = cast<FeatureType>(attend.getQuery().getType()).getStructure();
   AttentionShape shape;
@@ -32,10 +36,14 @@ AttentionShape AttentionShape::of(AttendOp attend) {
     shape.localBlock = *attend.getBlock();
     shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
   }
-  shape.isBF16 = llvm::all_of(attend->getBlock()->getOps<ReadOp>(), [](ReadOp read) {
-    auto tensor = cast<RankedTensorType>(read.getTensor().getType());
-    return tensor.getRank() != 4 || tensor.getElementType().isBF16();
-  });
+  Block &attends = *attend->getBlock();
+  shape.isBF16 = llvm::none_of(attends.getOps<AttendOp>(), isTakenInDifferences) &&
+                 llvm::all_of(attends.getOps<ReadOp>(), [](ReadOp read) {
+                   auto tensor = cast<RankedTensorType>(read.getTensor().getType());
+                   return tensor.getRank() != 4 || tensor.getElementType().isBF16();
+                 });
+  auto entry = attend->getParentOfType<AttentionOp>();
+  shape.givesGradients = entry && entry.getGradientOf();
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());
   shape.errors = RowErrors::of(structure);
@@ -239,11 +247,12 @@ StringRef polyattn::noShortBlock(const AttentionShape &shape, int64_t length) {
 /// The lengths of blocks for calls that have one: what a block costs it costs empty as well as
 /// full. A second length halves what is computed for nothing. A third one is for calls that would
 /// otherwise have a state: by itself 1.1 to 2.1 times as fast at 64 positions, where all pairs in
-/// blocks of 64 are as fast as most short blocks.
+/// blocks of 64 are as fast as most short blocks. Gradients have none: sequences to train on are
+/// seldom that short, and the lengths double the time to compile a pair.
 static SmallVector<int64_t, 3> shortBlocksFor(const AttentionShape &shape, ScheduleForm form,
                                               const ScheduleMachine &machine) {
   SmallVector<int64_t, 3> lengths;
-  if (!machine.shortBlock)
+  if (!machine.shortBlock || shape.givesGradients)
     return lengths;
   int64_t count = form == ScheduleForm::State ? 3 : 2, length = machine.shortBlock;
   for (int64_t i = 0; i < count; ++i, length *= 2)

@@ -18,6 +18,17 @@ polyattn.attention @causal(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>
   return %o : [16]
 }
 
+// Sequences to train on are seldom short, and each length is code to compile.
+// CHECK-LABEL: @gradients
+// CHECK-NOT: short_blocks
+polyattn.attention @gradients(%k: tensor<?x?x?x16xf32>, %d_o: tensor<?x?x?x16xf32>) -> (d_q: tensor<?x?x?x16xf32>)
+    attributes {gradient_of = {d_o = "o", d_q = "q"}} {
+  %x = read %k : tensor<?x?x?x16xf32> -> [16]
+  %y = read %d_o : tensor<?x?x?x16xf32> -> [16]
+  %dq = attend query %y key %x value %x causal normalize <none> : [16], [16], [16]
+  return %dq : [16]
+}
+
 // CHECK-LABEL: @full
 // CHECK-NOT: short_blocks
 polyattn.attention @full(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {

@@ -25,7 +25,8 @@ struct AttentionShape {
   bool isOrdered = true;       // a causal or an anticausal mask
   int64_t localBlock = 0;      // the block of a local kernel, 0 without
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
-  bool isBF16 = false;         // all sequences are
+  bool isBF16 = false;         // tensor cores multiply in it: all sequences are, nothing is kept
+  bool givesGradients = false; // its entry is a backward one
   double queryLeaves = 0;      // multiply-adds of forming one query,
   double keyLeaves = 0;        // and one key
   RowErrors errors = {0, 0};   // what f32 leaves of a row
@@ -45,6 +46,12 @@ struct AttentionShape {
   /// Whether a state would lose more digits than results may.
   bool wantsScores() const { return hasScoreForm && errors.state > kPromisedError; }
 };
+
+/// Whether gradients take a small difference of what an attend gives and of something as large, so
+/// that they are off by what its products have rounded in relation to that difference: products do
+/// not round. Of a mean that is kept they subtract the values that it is the mean of; from the
+/// products of its sums with rows, those of another attend with columns.
+bool isTakenInDifferences(AttendOp attend);
 
 /// The fields of `#polyattn.schedule`.
 struct Schedule {

@@ -135,14 +135,6 @@ void KernelBuilder::buildKernels() {
     buildStepKernels();
 }
 
-/// Whether gradients take a small difference of what an attend gives and of something as large, so
-/// that they are off by what its products have rounded in relation to that difference. Of a mean
-/// that is kept they subtract the values that it is the mean of; from the products of its sums with
-/// rows, those of another attend with columns (DecaySums.h).
-static bool isTakenInDifferences(AttendOp attend) {
-  return attend.getProducts() || (attend.getFactors() && attend.getNormalizer().hasDenominator());
-}
-
 LogicalResult KernelBuilder::build() {
   FailureOr<std::vector<AttendSet>> sets = AttendSet::allOf(attention);
   if (failed(sets))
