@@ -4,7 +4,7 @@
 
 Runs `polyattn-run --direction backward --check OPTION...` for every entry. REFUSED lists those that the compiler refuses yet,
 NAME a line, with a located diagnostic; a `*` at the end of a name stands for anything. An entry that is listed and compiled is
-as wrong as one that is not listed and refused.
+as wrong as one that is not listed and refused. `{H}` in an OPTION is the number of heads that an entry fixes, or 2.
 """
 import fnmatch
 import json
@@ -23,8 +23,11 @@ def run(*arguments):
     return subprocess.run(["polyattn-run", *arguments], capture_output=True, text=True)
 
 
-def judge(path, entry):
-    done = run(str(path), "--entry", entry, "--direction", "backward", "--check", *options)
+def judge(path, about):
+    entry = about["name"]
+    fixed = [a["dims"][2] for a in about["arguments"] if a["role"] == "key" and isinstance(a["dims"][2], int)]
+    heads = str(fixed[0] if fixed else 2)
+    done = run(str(path), "--entry", entry, "--direction", "backward", "--check", *(o.replace("{H}", heads) for o in options))
     is_refused = done.returncode == 1 and LOCATED.match(done.stderr) is not None
     is_listed = any(fnmatch.fnmatch(entry, name) for name in refused)
     if is_refused:
@@ -39,7 +42,7 @@ for path in sorted(pathlib.Path(specs).glob("*.mlir")):
     if path.name == "bench.mlir":  # entries of the other files in sizes that take the oracle minutes
         continue
     for about in json.loads(run(str(path), "--describe", "--json").stdout)["entries"]:
-        wrong = judge(path, about["name"])
+        wrong = judge(path, about)
         if wrong:
             failures += 1
             print(f"{path.name}: @{about['name']}: {wrong}")
