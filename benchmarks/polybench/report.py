@@ -2,6 +2,8 @@
 import re
 from statistics import median
 
+from . import gradients
+
 # The aims: fraction of the multiply-add peak, and tokens/s per head at a 150 GF/s peak. The
 # second one of PolySketchFormer is for local blocks of 64; with 1024 the exact part alone
 # nearly doubles the operations.
@@ -212,6 +214,25 @@ def decode_table(results):
                   "fraction of its bandwidth, rounds"], rows)
 
 
+def gradients_table(results):
+    """The time of a backward call over that of a forward one, round by round."""
+    rows = []
+    for entry, (_, aim) in gradients.ENTRIES.items():
+        measured = results.get("gradients", {}).get(entry, {})
+        runs = [present(measured.get(direction)) for direction in ("forward", "backward")]
+        ratio = ratios(measured.get("forward"), measured.get("backward"))
+        row = [f"`{entry}`", f"{aim}x"]
+        if ratio:
+            row.append(f"{median(ratio):.2f}x ({spread(ratio, '{:.2f}')})")
+            row.append(f"{runs[1][0]['flops'] / runs[0][0]['flops']:.2f}")
+            row += [f"{median(run['fraction_of_peak'] for run in some):.3f}" for some in runs]
+        else:
+            row += [MISSING, "", "", ""]
+        rows.append(row)
+    return table(["entry", "aim", "time over forward", "operations over forward",
+                  "forward, of peak", "backward, of peak"], rows)
+
+
 def machine_line(results):
     if "machine" not in results:
         return MISSING.capitalize() + "."
@@ -234,7 +255,8 @@ def plots(results):
 
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
-          "long": long_table, "forms": forms_table, "decode": decode_table, "short": short_table, "plots": plots}
+          "long": long_table, "forms": forms_table, "decode": decode_table, "gradients": gradients_table, "short": short_table,
+          "plots": plots}
 
 
 def fill(text, results, tables=TABLES):

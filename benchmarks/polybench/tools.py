@@ -160,11 +160,11 @@ class Tools:
         return os.access(self.peers_program, os.X_OK)
 
     def ours(self, entry, tokens, heads=4, threads=1, seconds=None, cache=None,
-             spec=None):
+             spec=None, direction="forward"):
         """One process of polyattn-run. Without seconds it only compiles and runs once."""
         command = [self.runner, spec or SPEC, "--entry", entry, "--random",
                    f"B=1,T={tokens},H={heads}", "--threads", str(threads), "--target",
-                   self.target, "--json"]
+                   self.target, "--direction", direction, "--json"]
         if seconds is not None:
             command.append(f"--bench={seconds}")
         environment = {"POLYATTN_CACHE_DIR": cache or self.cache}

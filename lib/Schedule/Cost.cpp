@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/Cost.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Schedule/ContractedState.h"
 
 using namespace mlir;
@@ -275,6 +276,17 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   return stateAsked || state.total() <= quadratic.total() ? state : quadratic;
 }
 
+/// The sums over positions of x dy^T, or of dy.
+static double weightGradientFlops(WeightGradientOp gradient, double ofQueries, double ofKeys) {
+  double flops = 0;
+  for (auto [i, dy] : llvm::enumerate(gradient.getGradients())) {
+    ValueRange inputs = gradient.getInputs();
+    double perPosition = (inputs.empty() ? 1.0 : 2.0 * widthOf(inputs[i])) * widthOf(dy);
+    flops += perPosition * (isTermOfKeys(gradient, i) ? ofKeys : ofQueries);
+  }
+  return flops;
+}
+
 ForwardCost polyattn::forwardCost(AttentionOp attention, const CallSizes &sizes, int64_t block) {
   ForwardCost cost;
   ProgramCounter querySide, keySide;
@@ -293,7 +305,10 @@ ForwardCost polyattn::forwardCost(AttentionOp attention, const CallSizes &sizes,
   }
   for (Value value : attention.getBody().front().getTerminator()->getOperands())
     querySide.visit(value);
-  cost.programs = querySide.flops * sizes.batch * sizes.queries * sizes.heads +
-                  keySide.flops * sizes.batch * sizes.keys * sizes.kvHeads;
+  double ofQueries = double(sizes.batch) * sizes.queries * sizes.heads,
+         ofKeys = double(sizes.batch) * sizes.keys * sizes.kvHeads;
+  cost.programs = querySide.flops * ofQueries + keySide.flops * ofKeys;
+  for (auto gradient : attention.getBody().getOps<WeightGradientOp>())
+    cost.programs += weightGradientFlops(gradient, ofQueries, ofKeys);
   return cost;
 }

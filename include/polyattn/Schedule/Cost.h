@@ -16,6 +16,7 @@
 //              weights belongs to no position); element-wise ops, hadamard and add 1 per
 //              element and operand beyond the first; layer_norm 5, rope 3, softmax 4, the norms 2
 //              or 3 per element.
+//              Gradients of weights 2 d m for each pair of vectors that they are sums of.
 //   pairs      2 min(leaf width, D) + 2 dv for every pair inside a block of C positions:
 //              (C + 1) / 2 per token in a full block. A leaf that a score has several times, as
 //              in 1 + s + s^2 / 2, counts once.

@@ -116,3 +116,30 @@ polyattn.attention @local(%q: tensor<?x?x?x3xf32>, %k: tensor<?x?x?x3xf32>, %v: 
     : [3] x ([5] + [1]), [3] x ([5] + [1]), [3], [3] x [3], [3] x [3]
   return %o : [3]
 }
+
+// Gradients of keys and of values share a state.
+polyattn.attention @shared(%q: tensor<?x?x?x3xf32>, %k: tensor<?x?x?x3xf32>, %v: tensor<?x?x?x5xf32>,
+                           %n: tensor<?x?x?x5xf32>, %z: tensor<?x?x?x1xf32>)
+    -> (d_k: tensor<?x?x?x3xf32>, d_v: tensor<?x?x?x5xf32>) {
+  %a = read %q : tensor<?x?x?x3xf32> -> [3]
+  %b = read %k : tensor<?x?x?x3xf32> -> [3]
+  %c = read %v : tensor<?x?x?x5xf32> -> [5]
+  %dn = read %n : tensor<?x?x?x5xf32> -> [5]
+  %dz = read %z : tensor<?x?x?x1xf32> -> [1]
+  %one = constant {value = 1.0, width = 1}
+  %rows = concat %dn, %dz : [5], [1]
+  %columns = concat %c, %one : [5], [1]
+  %query = tensor %b, %columns : [3], [5] + [1]
+  %key = tensor %a, %rows : [3], [5] + [1]
+  %dk = attend query %query key %key value %a anticausal normalize <none>
+    {grouping = #polyattn.grouping<block>, of_keys,
+     schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0, contracted = true>}
+    : [3] x ([5] + [1]), [3] x ([5] + [1]), [3]
+  %bb = power %b {degree = 2, symmetric} : [3]
+  %aa = power %a {degree = 2, symmetric} : [3]
+  %dv = attend query %bb key %aa value %dn anticausal normalize <none>
+    {grouping = #polyattn.grouping<block>, of_keys,
+     schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0>}
+    : sym 2 [3], sym 2 [3], [5]
+  return %dk, %dv : [3], [5]
+}
