@@ -236,3 +236,29 @@ def test_a_layer_learns():
         optimizer.step()
         losses.append(loss.item())
     assert sum(losses[-5:]) < 0.3 * sum(losses[:5])
+
+
+def test_operators_are_seen_by_modes():
+    """Outside graphs a call goes past PyTorch's dispatcher, unless something wants to see it."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), named=None):
+            seen.append(str(function))
+            return function(*arguments, **(named or {}))
+
+    attention = pt.load(library.linear(d=16))
+    inputs = [torch.rand(1, 20, 2, 16).requires_grad_() for _ in range(3)]
+    factors = torch.randn(1, 20, 2, 16)
+    o = attention(*inputs)
+    direct = [o, *torch.autograd.grad(o, inputs, factors)]
+    with Watch():
+        o = attention(*inputs)
+        watched = [o, *torch.autograd.grad(o, inputs, factors)]
+    assert all(map(torch.equal, direct, watched))
+    o = attention(*inputs)  # elements of a gradient may be in memory with the other sign
+    negated = torch.complex(factors, -factors).conj().imag
+    assert negated.is_neg() and all(map(torch.equal, direct[1:], torch.autograd.grad(o, inputs, negated)))
+    assert [one for one in seen if "polyattn" in one] == ["polyattn.training.default", "polyattn.backward.default"]

@@ -17,7 +17,7 @@ import numpy as np
 
 import polyattn
 
-ROUNDS, CALLS = 15, 3000
+ROUNDS, CALLS = 225, 200
 LOOP = r"""
 #include "polyattn-c/polyattn.h"
 #include <stdlib.h>
