@@ -246,22 +246,23 @@ def machine_line(results):
 
 
 def plots(results):
-    """Links to what plots.py draws."""
+    """Links to what plots.py draws; None leaves those of another machine."""
     if not any(results.get("lengths", {}).values()):
-        return MISSING.capitalize() + "."
+        return None
     return ("![Time against length](plots/time-against-length.svg)\n"
             "![Time per position](plots/time-per-token.svg)")
 
 
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
-          "long": long_table, "forms": forms_table, "decode": decode_table, "gradients": gradients_table, "short": short_table,
-          "plots": plots}
+          "long": long_table, "forms": forms_table, "decode": decode_table,
+          "gradients": gradients_table, "short": short_table, "plots": plots}
 
 
 def fill(text, results, tables=TABLES):
-    """The page with every `<!-- begin NAME -->` ... `<!-- end -->` replaced."""
+    """The page with every `<!-- begin NAME -->` ... `<!-- end -->` replaced that there is something for."""
     def one(match):
         name = match.group(1)
-        return f"<!-- begin {name} -->\n{tables[name](results)}\n<!-- end -->"
+        table = tables[name](results)
+        return match.group(0) if table is None else f"<!-- begin {name} -->\n{table}\n<!-- end -->"
     return re.sub(r"<!-- begin (\w+) -->\n.*?<!-- end -->", one, text, flags=re.S)
