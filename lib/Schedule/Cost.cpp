@@ -220,10 +220,16 @@ struct StateSize {
 };
 } // namespace
 
+static Value withoutScales(Value vector) {
+  while (auto scale = vector.getDefiningOp<ScaleOp>())
+    vector = scale.getInput();
+  return vector;
+}
+
 /// Whether another attend keeps the same state: one that is symmetric, of squares of what this
 /// one's features are squares of, and with its values in the rows. Gradients of keys and of values.
 static bool hasStateOfAnother(AttendOp attend) {
-  auto power = attend.getKey().getDefiningOp<PowerOp>();
+  auto power = withoutScales(attend.getKey()).getDefiningOp<PowerOp>();
   if (!power || power.getDegree() != 2 || attend.getNormalizer().hasDenominator())
     return false;
   return llvm::any_of(attend->getBlock()->getOps<AttendOp>(), [&](AttendOp other) {
@@ -232,8 +238,9 @@ static bool hasStateOfAnother(AttendOp attend) {
         other.getDecayFactors() != attend.getDecayFactors())
       return false;
     auto concat = state->column.getDefiningOp<ConcatOp>();
-    return state->keyFactor == power.getInput() &&
-           attend.getValue() == (concat ? concat.getInputs()[0] : state->column);
+    Value row = concat ? concat.getInputs()[0] : state->column;
+    return state->keyFactor == withoutScales(power.getInput()) &&
+           withoutScales(attend.getValue()) == withoutScales(row);
   });
 }
 

@@ -50,6 +50,39 @@ TEST_F(CostTest, ByHand) {
   EXPECT_EQ(cost.expansion, 0);
 }
 
+/// Gradients of keys and of values under (q . k)^2, and the sum of a weight's gradient.
+static constexpr char kGradients[] = R"(
+polyattn.attention @gradients(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>,
+                              %v: tensor<?x?x?x64xf32>, %n: tensor<?x?x?x64xf32>)
+    -> (dk: tensor<?x?x?x16xf32>, dv: tensor<?x?x?x64xf32>, dw: tensor<16x64xf32>) {
+  %a = read %q : tensor<?x?x?x16xf32> -> [16]
+  %b = read %k : tensor<?x?x?x16xf32> -> [16]
+  %c = read %v : tensor<?x?x?x64xf32> -> [64]
+  %dn = read %n : tensor<?x?x?x64xf32> -> [64]
+  %query = tensor %b, %c : [16], [64]
+  %key = tensor %a, %dn : [16], [64]
+  %dk = attend query %query key %key value %a anticausal normalize <none> {of_keys}
+    : [16] x [64], [16] x [64], [16]
+  %bb = power %b {degree = 2, symmetric} : [16]
+  %aa = power %a {degree = 2, symmetric} : [16]
+  %dv = attend query %bb key %aa value %dn anticausal normalize <none> {of_keys}
+    : sym 2 [16], sym 2 [16], [64]
+  %dw = weight_gradient (%a, %dn) : ([16], [64])
+  return %dk, %dv, %dw : [16], [64], 16x64
+}
+)";
+
+TEST_F(CostTest, GradientsShareASymmetricState) {
+  module = parseSourceString<ModuleOp>(kGradients, &context);
+  ASSERT_TRUE(module);
+  // One head of 64 blocks of 64, all but one of which read a state of 136 x 64 and update it.
+  ForwardCost cost = forwardCost(*module->getOps<AttentionOp>().begin(), {1, 4096, 4096, 1, 1});
+  EXPECT_FALSE(cost.quadratic);
+  EXPECT_EQ(cost.state, 2.0 * 136 * 64 * 4032 * 3);
+  EXPECT_EQ(cost.expansion, 4032 * (4 * 136 + 136 + 136.0));
+  EXPECT_EQ(cost.programs, 2.0 * 16 * 64 * 4096);
+}
+
 TEST_F(CostTest, ProjectionOfProjectionIsOne) {
   auto programs = [&](int width) {
     std::string r = std::to_string(width);
