@@ -11,6 +11,7 @@
  * Sums of several splits of a long sequence would take too much memory, so it is computed in
  * rounds: all stages for some positions, then all for the next ones. */
 #include "generated_code.h"
+#include "order.h"
 #include "runtime.h"
 
 #include <inttypes.h>
@@ -34,6 +35,7 @@ typedef struct split_tensors {
 typedef struct execution {
   const polyattn_rt_kernel *kernel;
   const polyattn_rt_team *team;
+  const polyattn_rt_order *order;  /* of packed sequences */
   const polyattn_rt_memref *whole; /* the caller's tensors */
   polyattn_rt_launch launch;       /* of a round's sizes */
   polyattn_rt_memref *tensors;     /* of a round */
@@ -63,6 +65,15 @@ static void run_range(void *context, int64_t begin, int64_t end, void *scratch) 
     void *own = work->scratch ? work->scratch + i * work->scratch_bytes : scratch;
     work->function(work->pointers + split * work->num_pointers, program, program + 1, own);
   }
+}
+
+/* The programs of a stage, in the order that balances them. */
+static int run_programs(const polyattn_rt_kernel *kernel, const polyattn_rt_stage_rule *stage,
+                        stage_work *work, int64_t count, const polyattn_rt_order *order,
+                        const polyattn_rt_team *team, int64_t scratch_bytes) {
+  if (work->num_splits == 1 && polyattn_rt_has_order(order, kernel, stage))
+    return polyattn_rt_parallel_in_order(run_range, work, count, order, team, scratch_bytes);
+  return polyattn_rt_parallel(run_range, work, count, team, scratch_bytes);
 }
 
 static int runs_for_splits(const polyattn_rt_stage_rule *stage) {
@@ -111,8 +122,8 @@ static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) 
   stage_work work = {
       stage->function, all->splits[0].pointers,     num_tensors + all->kernel->plan.num_workspaces,
       splits,          keeps ? all->scratch : NULL, polyattn_rt_round_up(stage->scratch_bytes)};
-  return polyattn_rt_parallel(run_range, &work, programs * splits, all->team,
-                              keeps ? 0 : stage->scratch_bytes);
+  return run_programs(all->kernel, stage, &work, programs * splits, all->order, all->team,
+                      keeps ? 0 : stage->scratch_bytes);
 }
 
 /* The positions [start, start + length) of all tensors that have positions. */
@@ -261,8 +272,10 @@ static int complain(const polyattn_rt_kernel *kernel, int64_t bytes, char *error
 
 static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
                                const polyattn_rt_memref *descriptors, int64_t positions,
-                               const polyattn_rt_team *team, char *error, size_t error_size) {
-  execution all = {.kernel = kernel, .team = team, .whole = descriptors, .launch = *launch};
+                               const polyattn_rt_order *order, const polyattn_rt_team *team,
+                               char *error, size_t error_size) {
+  execution all = {
+      .kernel = kernel, .team = team, .order = order, .whole = descriptors, .launch = *launch};
   _Alignas(64) char on_stack[DESCRIPTOR_BYTES_ON_STACK];
   char *memory;
   polyattn_rt_buffer data;
@@ -288,20 +301,33 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
   return status;
 }
 
-int polyattn_rt_run_plan(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
-                         const polyattn_rt_memref *descriptors, void **pointers, int64_t positions,
-                         const polyattn_rt_team *team, char *error, size_t error_size) {
-  if (kernel->plan.num_workspaces > 0)
-    return run_with_workspaces(kernel, launch, descriptors, positions, team, error, error_size);
+static int run_without_workspaces(const polyattn_rt_kernel *kernel,
+                                  const polyattn_rt_launch *launch, void **pointers,
+                                  const polyattn_rt_order *order, const polyattn_rt_team *team,
+                                  char *error, size_t error_size) {
   for (int64_t i = 0; i < kernel->plan.num_stages; ++i) {
     const polyattn_rt_stage_rule *stage = &kernel->plan.stages[i];
     stage_work work = {stage->function, pointers, 0, 1, NULL, stage->scratch_bytes};
-    if (polyattn_rt_parallel(run_range, &work, polyattn_rt_count_programs(stage, launch), team,
-                             stage->scratch_bytes) != 0) {
+    if (run_programs(kernel, stage, &work, polyattn_rt_count_programs(stage, launch), order, team,
+                     stage->scratch_bytes) != 0) {
       snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of scratch", kernel->name,
                stage->scratch_bytes);
       return 1;
     }
   }
   return 0;
+}
+
+int polyattn_rt_run_plan(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
+                         const polyattn_rt_memref *descriptors, void **pointers, int64_t positions,
+                         const polyattn_rt_team *team, char *error, size_t error_size) {
+  polyattn_rt_order order;
+  polyattn_rt_find_order(kernel, descriptors, team, &order);
+  int status =
+      kernel->plan.num_workspaces > 0
+          ? run_with_workspaces(kernel, launch, descriptors, positions, &order, team, error,
+                                error_size)
+          : run_without_workspaces(kernel, launch, pointers, &order, team, error, error_size);
+  polyattn_rt_release_order(&order);
+  return status;
 }
