@@ -233,6 +233,25 @@ def gradients_table(results):
                   "forward, of peak", "backward, of peak"], rows)
 
 
+def packed_table(results):
+    """Tokens per second of packed sequences over those of one, round by round."""
+    rows = []
+    for name, row in results.get("packed", {}).items():
+        packed, dense = present(row["packed"]), present(row["dense"])
+        if not packed or not dense:
+            continue
+        entry, threads = name.split()
+        fractions = ratios(row["packed"], row["dense"], "seconds_best")
+        rows.append([f"`{entry}`", threads, str(row["sequences"]), f"{row['tokens']:,}"] +
+                    [f"{row['tokens'] / min(run['seconds_best'] for run in runs):,.0f}"
+                     for runs in (packed, dense)] +
+                    [f"{median(fractions):.2f} ({spread(fractions, '{:.2f}')})"])
+    if not rows:
+        return MISSING.capitalize() + "."
+    return table(["entry", "threads", "sequences", "tokens", "packed, tokens/s",
+                  "one sequence, tokens/s", "fraction, rounds"], rows)
+
+
 def machine_line(results):
     if "machine" not in results:
         return MISSING.capitalize() + "."
@@ -256,7 +275,7 @@ def plots(results):
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
           "long": long_table, "forms": forms_table, "decode": decode_table,
-          "gradients": gradients_table, "short": short_table, "plots": plots}
+          "gradients": gradients_table, "packed": packed_table, "short": short_table, "plots": plots}
 
 
 def fill(text, results, tables=TABLES):

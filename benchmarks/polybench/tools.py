@@ -1,4 +1,5 @@
 """Calls of the measured programs: command lines, environment, progress on a terminal."""
+import itertools
 import json
 import math
 import os
@@ -199,6 +200,19 @@ class Tools:
                 write_npy(path, code, numbers)
                 command.append(f"--input={name}={path}")
             return run_json(f"decoding {entry}, B={batches}", command,
+                            {"POLYATTN_CACHE_DIR": self.cache})
+
+    def packed(self, entry, lengths, heads, threads, seconds):
+        """One process of polyattn-run: sequences of these lengths in one batch."""
+        ends = list(itertools.accumulate(lengths, initial=0))
+        command = [self.runner, SPEC, "--entry", entry, "--packed", "--random",
+                   f"B=1,T={ends[-1]},H={heads}", "--threads", str(threads), "--target",
+                   self.target, "--json", f"--bench={seconds}"]
+        with fresh_folder() as folder:
+            path = os.path.join(folder, "cu_seqlens.npy")
+            write_npy(path, "i", ends)
+            return run_json(f"packed {entry}, {len(lengths)} sequences",
+                            command + [f"--input=cu_seqlens={path}"],
                             {"POLYATTN_CACHE_DIR": self.cache})
 
     def scaling(self, floats, seconds):
