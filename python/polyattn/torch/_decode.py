@@ -10,7 +10,7 @@ from .._errors import CallError
 from .._kernels import Signature
 from . import _recipes
 from ._call import _check_derivatives
-from ._operators import NO_GPU, call_kernel, cast_to, library, refuse_vmap, refuser
+from ._operators import NO_GPU, call_kernel, cast_to, check_device, library, refuse_vmap, refuser
 
 library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Tensor")
 _decode_op = torch.ops.polyattn.decode.default
@@ -33,6 +33,7 @@ def _decode(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
 
 
 def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
+    check_device([*inputs, *pools])
     signature = _recipes.find(attention).signature(_recipes.storage_of(inputs))
     return inputs[0].new_empty([*inputs[0].shape[:3], signature.results[0].shape[-1]])
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from .._errors import CallError
 from . import _recipes
-from ._operators import NO_GPU, call_cast, call_kernel, library, refuse_vmap, refuser
+from ._operators import NO_GPU, call_cast, call_kernel, check_device, library, refuse_vmap, refuser
 
 library.define("training(int attention, int wrt, Tensor[] inputs) -> Tensor[]")
 library.define(
@@ -40,6 +41,7 @@ def _check_heads(backward: Any, inputs: list[Any]) -> None:
 
 
 def _training_fake(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
+    check_device(inputs)
     kept = _recipes.find(attention).kept(inputs, wrt)
     return [inputs[0].new_empty(shape, dtype=dtype) for shape, dtype in kept]
 
@@ -60,6 +62,7 @@ def _backward(
 def _backward_fake(
     attention: int, wrt: int, inputs: list[Any], kept: list[Any], gradients: list[Any]
 ) -> list[Any]:
+    check_device([*inputs, *kept, *gradients])
     recipe = _recipes.find(attention).of(inputs)
     backward = recipe.half(_recipes.storage_of(inputs), "backward", wrt).signature
     wanted = [one for i, one in enumerate(inputs) if wrt >> i & 1]
@@ -98,11 +101,14 @@ def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]
     return None, None, _gradients_of(ctx, gradients)
 
 
-def _are_plain(tensors: list[Any]) -> bool:
+def _are_plain(tensors: Sequence[Any]) -> bool:
     """Whether nothing but the kernel wants to see a call of an operator with them: no graph, mode, subclass or other device."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
         return False
-    return all(type(one) in _PLAIN and one.is_cpu and not one.is_neg() for one in tensors)
+    return all(
+        type(one) in _PLAIN and one.is_cpu and one.layout is torch.strided and not one.is_neg()
+        for one in tensors
+    )
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)

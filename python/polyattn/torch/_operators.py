@@ -40,6 +40,13 @@ def _plain(tensor: Any) -> Any:
     return tensor if tensor.stride()[-1:] in ((1,), ()) else tensor.contiguous()
 
 
+def check_device(tensors: list[Any]) -> None:
+    """For the shapes alone, which PyTorch asks for if any tensor is on the device meta: results would hold no numbers."""
+    devices = sorted({one.device.type for one in tensors})
+    if len(devices) > 1:
+        raise CallError(f"polyattn: expected tensors on one device, got some on each of {' and '.join(devices)}")
+
+
 def call_kernel(kernel: Any, inputs: list[Any]) -> list[Any]:
     results = kernel(*map(_plain, inputs), threads=torch.get_num_threads())
     return list(results) if isinstance(results, tuple) else [results]
@@ -72,6 +79,7 @@ def _forward(attention: int, inputs: list[Any]) -> list[Any]:
 
 
 def _forward_fake(attention: int, inputs: list[Any]) -> list[Any]:
+    check_device(inputs)
     recipe = _recipes.find(attention)
     _recipes.storage_of(inputs)
     return [inputs[0].new_empty(shape, dtype=dtype) for shape, dtype in recipe.results(inputs)]

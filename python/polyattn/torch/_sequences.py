@@ -41,7 +41,9 @@ def call_packed(
     wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
     if torch.is_grad_enabled() and wrt and not _is_compiled(packed, _recipes.storage_of(inputs), wrt):
         return _one_by_one(plain, inputs, ends.tolist(), signature)
-    return call(packed, [*inputs, ends.int()], len(signature.results))
+    if ends.dtype != torch.int32:
+        ends = ends.clamp(-1, 2**31 - 1).int()  # what is out of range stays so
+    return call(packed, [*inputs, ends], len(signature.results))
 
 
 def _one_by_one(plain: int, inputs: list[Any], ends: list[int], signature: Signature) -> list[Any]:

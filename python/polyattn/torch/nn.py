@@ -138,8 +138,7 @@ class Attention(nn.Module):
 
     def prefill(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
         """`step` for sequences that begin here."""
-        states.reset(slice(x.shape[0]) if slots is None else slots[slots >= 0])
-        return self.step(x, states, slots, lengths)
+        return self._go_on(x, states, slots, lengths, begins=True)
 
     def step(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
         """The layer for the next positions of sequences, x [B, T, width], whose states go on.
@@ -147,15 +146,22 @@ class Attention(nn.Module):
         slots: where each sequence's state is, below 0 for none; 0, 1, ... if None. lengths: how many of the T positions each has, the
         others' results are those of a zero; all if None.
         """
+        return self._go_on(x, states, slots, lengths)
+
+    def _go_on(self, x: torch.Tensor, states: States, slots: Any, lengths: Any, begins: bool = False) -> torch.Tensor:
+        """Whatever is wrong is said before a state or a position changes."""
+        if not isinstance(x, torch.Tensor) or x.dim() != 3:
+            came = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
+            raise CallError(f"x: expected a tensor [B, T, width], got {came}")
+        if not isinstance(states, States):
+            raise CallError(f"states: expected those of new_states, got {type(states).__name__}")
         batch, length = x.shape[:2]
-        if slots is None:
-            slots = torch.arange(batch, device=x.device)
-        if lengths is None:
-            lengths = torch.full((batch,), length, device=x.device)
+        slots = torch.arange(batch, device=x.device) if slots is None else _whole_numbers("slots", slots)
+        lengths = torch.full((batch,), length, device=x.device) if lengths is None else _whole_numbers("lengths", lengths)
         rows = slots.clamp(min=0).long()
         if batch and not 0 <= int(rows.max()) < len(states):
             raise CallError(f"slots: expected numbers below {len(states)}, got {slots.tolist()}")
-        first = states.positions[rows]
+        first = torch.zeros_like(rows) if begins else states.positions[rows]
         q, k, v = self.project(x)
         given = {"slots": slots.int(), "lengths": lengths.int(), "first_position": first}
         inputs = []
@@ -166,8 +172,18 @@ class Attention(nn.Module):
                     own = self.of_call(one.name, x, first, batch, length + int(first.max()))
                 inputs.append(own)
         o = decode(self.attention._handle, [q, k, v, *inputs], list(states.pools.values()))
+        if begins:
+            states.reset(slots[slots >= 0])
         states.positions.index_add_(0, rows, torch.where(slots >= 0, lengths, 0).long())
         return self.combine(o, x)
+
+
+def _whole_numbers(name: str, given: Any) -> torch.Tensor:
+    """For a kernel, which takes i32: what is out of that range stays out of any."""
+    if not isinstance(given, torch.Tensor) or given.dim() != 1 or given.is_floating_point() or given.is_complex():
+        came = f"{given.dtype} {tuple(given.shape)}" if isinstance(given, torch.Tensor) else type(given).__name__
+        raise CallError(f"{name}: expected a tensor of B whole numbers, got {came}")
+    return given.clamp(-1, 2**31 - 1)
 
 
 class _Family(Attention):
