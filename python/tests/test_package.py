@@ -82,6 +82,34 @@ def test_documents(page, language, tmp_path):
     assert done.stdout.splitlines() == said
 
 
+def test_the_notebook_is_its_page(tmp_path):
+    (tmp_path / "Tutorial.md").write_text((ROOT / "docs/Tutorial.md").read_text())
+    run(sys.executable, ROOT / "scripts/notebook", tmp_path / "Tutorial.md", check=True)
+    made, kept = ((folder / "Tutorial.ipynb").read_text() for folder in (tmp_path, ROOT / "docs"))
+    assert made == kept, "scripts/notebook docs/Tutorial.md writes it anew"
+
+
+def test_the_notebook_runs(tmp_path):
+    """Cell after cell in one process, as Jupyter does; each prints what the notebook has."""
+    pytest.importorskip("torch")
+    program = """
+import contextlib, io, json, linecache, sys
+names = {"__name__": "__main__"}
+cells = [one for one in json.load(open(sys.argv[1]))["cells"] if one["cell_type"] == "code"]
+for i, cell in enumerate(cells):
+    source, file, said = "".join(cell["source"]), f"<cell {i}>", io.StringIO()
+    linecache.cache[file] = len(source), None, source.splitlines(True), file
+    with contextlib.redirect_stdout(said):
+        exec(compile(source, file, "exec"), names)
+    kept = "".join(line for one in cell["outputs"] for line in one["text"])
+    assert said.getvalue() == kept, (source, said.getvalue())
+print(len(cells), "cells")
+"""
+    done = run(sys.executable, "-c", program, ROOT / "docs/Tutorial.ipynb", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"[1-9]\d* cells\n", done.stdout)
+
+
 def test_wheel_alone(request, tmp_path):
     """The wheel in a clean environment, with no program in PATH and no variable set."""
     wheel = request.config.getoption("--wheel")
