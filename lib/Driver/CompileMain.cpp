@@ -95,11 +95,12 @@ struct Arguments {
       llvm::cl::cat(what)};
   llvm::cl::opt<std::string> direction{
       "direction",
-      llvm::cl::desc("forward (the default), training (a pair, NAME__forward and NAME__backward), "
-                     "backward (of the pair, NAME__backward alone), decode (NAME__decode, which "
-                     "continues sequences in pools of states), states or gradient_states "
-                     "(NAME__states and NAME__gradient_states: what a segment of a sequence adds to "
-                     "the states after it, and to the gradients of those before it)"),
+      llvm::cl::desc(
+          "forward (the default), training (a pair, NAME__forward and NAME__backward), "
+          "backward (of the pair, NAME__backward alone), decode (NAME__decode, which "
+          "continues sequences in pools of states), states or gradient_states "
+          "(NAME__states and NAME__gradient_states: what a segment of a sequence adds to "
+          "the states after it, and to the gradients of those before it)"),
       llvm::cl::init("forward"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   llvm::cl::list<std::string> wrt{
       "wrt", llvm::cl::desc("The arguments whose gradients are wanted (default: all)"),
