@@ -147,11 +147,12 @@ POLYATTN_EXPORT void polyattn_set_parallel_for(polyattn_parallel_for parallel_fo
  *
  *   result = after + decay * before
  *
- * `before` and `after` are what direction "states" gives of the segments, [B, H, ...], and `decay` is
- * the later one's, [B, H] or [B, H, 1]; null is 1. `after` may be null, which is 0: the decay of both is
- * that of one, combined with that of the other. With gradients of states, by direction
- * "gradient_states", `before` is the later segment's, and `decay` the earlier one's. All hold f32 and
- * may have any strides, those of the result row-major ones; the result may be `before` or `after`.
+ * `before` and `after` are what direction "states" gives of the segments, [B, H, ...], and `decay`
+ * is the later one's, [B, H] or [B, H, 1]; null is 1. `after` may be null, which is 0: the decay of
+ * both is that of one, combined with that of the other. With gradients of states, by direction
+ * "gradient_states", `before` is the later segment's, and `decay` the earlier one's. All hold f32
+ * and may have any strides, those of the result row-major ones; the result may be `before` or
+ * `after`.
  *
  * Each element is computed in f64 and rounded to f32 once. So n combinations in any order differ
  * from the exact sum by at most n 2^-23 times the sum of the magnitudes that it adds. Where a decay
