@@ -12,8 +12,9 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import npy  # noqa: E402
-from carry_state import TOLERANCE, call, difference  # noqa: E402
+from carry_state import TOLERANCE  # noqa: E402
 from masks import anticausal  # noqa: E402
+from tools import call, error_of  # noqa: E402
 
 
 def reversed_in(tensor, axis, shift=0):
@@ -74,7 +75,7 @@ def main():
             if "T" in result["dims"]:
                 got = reversed_in(got, result["dims"].index("T"))
             if expected.numbers:
-                errors.append(difference(got.numbers, expected.numbers))
+                errors.append(error_of(got.numbers, expected.numbers))
     print(f"@{entry}: {' '.join(f'{error:.1e}' for error in errors)}")
     sys.exit(not all(error <= TOLERANCE for error in errors))
 
