@@ -155,6 +155,7 @@ def ShareStates : Pass<"tile-share-states"> {
     Numeric contract: exact.
   }];
 }
+
 def FoldTransposes : Pass<"tile-fold-transposes"> {
   let summary = "element-wise functions between two transposes need neither";
   let description = [{
