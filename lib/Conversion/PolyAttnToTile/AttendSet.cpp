@@ -235,9 +235,6 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     if (attention.getResultIn() && !set.sums.empty())
       return attention.emitError("states that live in arguments have no tile kernels beside "
                                  "gradients of weights");
-  for (const AttendSet &set : sets)
-    if (attention.getPacked() && !set.sums.empty())
-      return attention.emitError("gradients of weights of packed sequences are not compiled yet");
   for (Value result : sets[0].returned())
     if (auto decay = result.getDefiningOp<DecayGradientOp>();
         decay && attention.getPacked() && cast<RankedTensorType>(result.getType()).getRank() == 1)

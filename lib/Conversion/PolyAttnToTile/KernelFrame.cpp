@@ -148,10 +148,14 @@ void KernelFrame::setBatch(TileBuilder &b, Value number) {
   readSlotAndLength(b);
 }
 
-/// The parts have as many batches as each other, or one less, and lie one after another.
+/// The parts have as many batches, or packed sequences, as each other, or one less, and lie one
+/// after another.
 void KernelFrame::forBatches(TileBuilder &b, Value parts, function_ref<void()> body) {
   Value zero = b.index(0), one = b.index(1);
-  Value batches = memref::DimOp::create(b, kernel.getTensor(tensors.queryTensor), zero);
+  Value batches = memref::DimOp::create(
+      b, kernel.getTensor(tensors.offsets.value_or(tensors.queryTensor)), zero);
+  if (tensors.offsets) // where each begins, and the last one ends
+    batches = b.subIndex(batches, one);
   auto firstOf = [&](Value part) { return b.divIndex(b.mulIndex(part, batches), parts); };
   b.loop(firstOf(part), firstOf(b.addIndex(part, one)), one, [&](Value number) {
     setBatch(b, number);

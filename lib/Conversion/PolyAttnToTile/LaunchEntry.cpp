@@ -169,7 +169,8 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     return;
   e.use(sums);
   e.stage(attention.getSymName() + "__reduce", WeightReduction(sets).grid(b));
-  tile::ChooseOp choice = e.choose(ExtentBase::Parts, e.dimension(set.tensors.queryTensor, 0));
+  ExtentAttr batches = set.tensors.batches(b.getContext(), set.tensors.queryTensor);
+  tile::ChooseOp choice = e.choose(ExtentBase::Parts, batches);
   choice.setBytes(bytes);
   choice.setMax(kMostSummingPrograms);
 }
