@@ -47,3 +47,10 @@ bool polyattn::isOfKeys(Value vector) {
   }
   return ofKeys;
 }
+
+bool polyattn::givesStatesAlone(AttendOp attend) {
+  return attend.getFinalState() &&
+         llvm::none_of(
+             ValueRange{attend.getOutput(), attend.getRowFactors(), attend.getRowProducts()},
+             [](Value rows) { return rows && !rows.use_empty(); });
+}

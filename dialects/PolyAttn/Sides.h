@@ -20,6 +20,9 @@ bool isTermOfKeys(WeightGradientOp gradient, size_t term);
 /// Whether all terms are of keys.
 bool isOfKeys(WeightGradientOp gradient);
 
+/// Whether an attend is asked for its final state, and nobody for its rows.
+bool givesStatesAlone(AttendOp attend);
+
 } // namespace polyattn
 
 #endif // POLYATTN_DIALECTS_SIDES_H

@@ -11,6 +11,7 @@
 #include "polyattn/Reference/Evaluate.h"
 #include "polyattn/Schedule/Accuracy.h"
 #include "polyattn/Schedule/Cost.h"
+#include <limits>
 #include <random>
 #include <set>
 
@@ -100,8 +101,10 @@ public:
                     " in row " + formatSizes(where) + ", got " + std::to_string(x);
         continue;
       }
-      difference += (x - r) * (x - r);
       size += r * r;
+      // Products of decays come to less than f32 holds with all its digits, and to zero.
+      if (std::abs(x - r) >= std::numeric_limits<float>::min())
+        difference += (x - r) * (x - r);
     }
     compared.push_back({number, difference, size});
     if (size > 0)

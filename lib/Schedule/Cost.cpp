@@ -255,7 +255,9 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   double localPair = attend.getLocalQuery()
                          ? pairFlops(attend.getLocalQuery(), attend.getLocalKey(), valueWidth)
                          : onePair;
-  double localPairs = isOrdered ? trianglePairs(queries, block) : 0;
+  // States alone read no queries, and meet no pairs.
+  bool hasRows = !givesStatesAlone(attend);
+  double localPairs = isOrdered && hasRows ? trianglePairs(queries, block) : 0;
 
   ForwardCost quadratic;
   quadratic.quadratic = true;
@@ -268,8 +270,9 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
     return quadratic;
 
   double blocks = std::ceil(queries / block);
-  double readers =
-      !isOrdered || attend.getInitialState() ? queries : std::max(0.0, queries - block);
+  double readers = !hasRows                                 ? 0
+                   : !isOrdered || attend.getInitialState() ? queries
+                                                            : std::max(0.0, queries - block);
   // A state that another attend has anyway is updated once.
   double writers = hasStateOfAnother(attend)              ? 0
                    : !isOrdered || attend.getFinalState() ? keys
@@ -304,7 +307,7 @@ ForwardCost polyattn::forwardCost(AttentionOp attention, const CallSizes &sizes,
     cost.state += one.state;
     cost.quadratic |= one.quadratic;
     for (Value value : {attend.getQuery(), attend.getLocalQuery()})
-      if (value)
+      if (value && !givesStatesAlone(attend))
         querySide.visit(value);
     for (Value value : {attend.getKey(), attend.getLocalKey(), attend.getValue()})
       if (value)

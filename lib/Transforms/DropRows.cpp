@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/PolyAttn/PolyAttn.h"
+#include "dialects/PolyAttn/Sides.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "polyattn/Transforms/Passes.h"
@@ -18,14 +18,6 @@ namespace polyattn {
 #define GEN_PASS_DEF_DROPROWS
 #include "lib/Transforms/Passes.h.inc"
 } // namespace polyattn
-
-static bool isUnused(Value value) { return !value || value.use_empty(); }
-
-/// Whether a caller asks for states alone.
-static bool hasStatesAlone(AttendOp attend) {
-  return attend.getFinalState() && isUnused(attend.getOutput()) &&
-         isUnused(attend.getRowFactors()) && isUnused(attend.getRowProducts());
-}
 
 /// The same states without queries: any vector of the key's structure will do in their place. With
 /// gates of query heads it is the query that says how many heads there are.
@@ -111,7 +103,7 @@ struct DropRows : polyattn::impl::DropRowsBase<DropRows> {
     for (auto attention : getOperation().getOps<AttentionOp>()) {
       eraseUnusedOps(attention);
       for (AttendOp attend : llvm::to_vector(attention.getBody().getOps<AttendOp>()))
-        if (hasStatesAlone(attend))
+        if (givesStatesAlone(attend))
           dropRows(attend);
       eraseUnusedOps(attention);
       if (!attention.getResultIn()) {

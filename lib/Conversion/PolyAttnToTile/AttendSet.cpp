@@ -8,6 +8,7 @@
 #include "AttendSet.h"
 #include "Dependencies.h"
 #include "FeaturePlan.h"
+#include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Schedule/ContractedState.h"
 #include "llvm/ADT/SetVector.h"
@@ -256,9 +257,7 @@ bool AttendSet::hasRows() const {
   for (auto [result, isOwn] : llvm::zip(returned(), computes))
     if (isOwn && isa<FeatureType>(result.getType()))
       return true;
-  return llvm::any_of(attends, [](AttendOp attend) {
-    return !attend.getOutput().use_empty() || attend.getRowProducts();
-  });
+  return !llvm::all_of(attends, givesStatesAlone);
 }
 
 bool AttendSet::hasStatePerQuery() const {

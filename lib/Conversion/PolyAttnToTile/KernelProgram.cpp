@@ -187,16 +187,31 @@ void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
   });
 }
 
-void KernelProgram::build(TileBuilder &b) {
-  for (AttendProgram &program : programs)
-    program.begin(b);
-  Sweep sweep = context.sweep(b);
-  if (!set.hasRows())
-    sweep.forBlocks(b, [&](const BlockSpan &span) {
+/// States alone: keys are taken in, and no scores are computed. Of a head's segments the states are
+/// there but that of the last one, which is where the sweep ends.
+void KernelProgram::buildStates(TileBuilder &b) {
+  auto sweep = [&] {
+    for (AttendProgram &program : programs)
+      program.begin(b);
+    context.sweep(b).forBlocks(b, [&](const BlockSpan &span) {
       for (AttendProgram &program : programs)
         program.update(b, span);
     });
-  else if (context.run <= context.block)
+    storeFinalStates(b);
+  };
+  if (context.segment)
+    b.branch(context.segment->isLast(b, context.direction()), sweep);
+  else
+    sweep();
+}
+
+void KernelProgram::build(TileBuilder &b) {
+  if (!set.hasRows())
+    return buildStates(b);
+  for (AttendProgram &program : programs)
+    program.begin(b);
+  Sweep sweep = context.sweep(b);
+  if (context.run <= context.block)
     sweep.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });

@@ -48,6 +48,7 @@ private:
   KernelProgram(const AttendSet &set, llvm::ArrayRef<Schedule> schedules,
                 const ProgramContext &context);
   void bindSegmentSums();
+  void buildStates(TileBuilder &builder);
   void block(TileBuilder &builder, const BlockSpan &span);
   void blocksOfRun(TileBuilder &builder, const Sweep &run);
   mlir::Value endOfUpdates(TileBuilder &builder, const Sweep &run) const;

@@ -113,6 +113,16 @@ TEST_F(CheckedRows, AsksNobodyAboutRowsWithinTheTolerance) {
   EXPECT_EQ(report.condition, 0);
 }
 
+TEST_F(CheckedRows, AcceptsZeroOfWhatF32CannotHold) {
+  auto checkZeros = [&](double size) {
+    expectation.results[0].data.assign(4, size);
+    right.assign(4, 0);
+    return check(/*row=*/0, 1, /*askAgain=*/false).failure;
+  };
+  EXPECT_EQ(checkZeros(1e-60), "");
+  EXPECT_NE(checkZeros(1e-37), "");
+}
+
 TEST_F(CheckedRows, HoldsAllRowsToTheToleranceWithoutAnOracle) {
   EXPECT_NE(check(/*row=*/0, 1 + 1e-4, /*askAgain=*/false).failure, "");
 }

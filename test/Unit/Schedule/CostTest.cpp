@@ -83,6 +83,22 @@ TEST_F(CostTest, GradientsShareASymmetricState) {
   EXPECT_EQ(cost.programs, 2.0 * 16 * 64 * 4096);
 }
 
+TEST_F(CostTest, StatesAloneReadNoQueries) {
+  std::string sequence = "tensor<?x?x?x16xf32>", state = "tensor<?x?x16x16xf32>";
+  module = parseSourceString<ModuleOp>(
+      "polyattn.attention @a(%k: " + sequence + ") -> (s: " + state +
+          ") {\n%x = read %k : " + sequence +
+          " -> [16]\n%y = elu_plus_one %x : [16]\n%o:2 = attend query %y key %y value %x " +
+          "causal normalize <none> {final_state} : [16], [16], [16]\nreturn %o#1 : " + state +
+          "\n}\n",
+      &context);
+  ASSERT_TRUE(module);
+  ForwardCost cost = forwardCost(*module->getOps<AttentionOp>().begin(), {2, 1000, 1000, 4, 4});
+  EXPECT_EQ(cost.pairs, 0);
+  EXPECT_EQ(cost.programs, 16.0 * 1000 * 8);
+  EXPECT_EQ(cost.state, 8.0 * 1000 * 2 * 16 * 16);
+}
+
 TEST_F(CostTest, ProjectionOfProjectionIsOne) {
   auto programs = [&](int width) {
     std::string r = std::to_string(width);
