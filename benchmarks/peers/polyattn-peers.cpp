@@ -158,8 +158,10 @@ void measure(Run &run, const Options &options) {
   run(blocking); // page faults and cold caches
   constexpr double kPeakSeconds = 5e-3;
   std::vector<double> times, peaks{measurePeak(kPeakSeconds)}, fractions;
-  for (double spent = 0; spent < options.seconds || times.size() < 3; spent += times.back()) {
+  double spent = 0;
+  while (spent < options.seconds || times.size() < 3) {
     times.push_back(run(blocking));
+    spent += times.back();
     peaks.push_back(measurePeak(kPeakSeconds));
     fractions.push_back(flops / times.back() / ((peaks.back() + peaks[peaks.size() - 2]) / 2));
   }

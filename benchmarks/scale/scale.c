@@ -7,7 +7,7 @@
 /* polyattn-scale FLOATS SECONDS: multiplies so many floats by a factor where they lie, again and
  * again on one thread, and prints the seconds of the median and the best round as JSON. A step of
  * decoding moves the same memory. */
-#define _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* NOLINT(bugprone-reserved-identifier): glibc's name */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,8 +28,8 @@ static int compare(const void *a, const void *b) {
 }
 
 int main(int argc, char **argv) {
-  long long count = argc == 3 ? atoll(argv[1]) : 0;
-  double seconds = argc == 3 ? atof(argv[2]) : 0, begin;
+  long long count = argc == 3 ? strtoll(argv[1], NULL, 10) : 0;
+  double seconds = argc == 3 ? strtod(argv[2], NULL) : 0, begin;
   volatile float factor = 0.999f;
   float *data;
   int number = 0;

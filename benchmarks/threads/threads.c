@@ -8,7 +8,7 @@
  * on our workers and on the OpenMP team, alone, right after a matrix product of the team, whose
  * threads then spin for milliseconds, and after a sleep. The process has as many processors
  * as threads, as a container would. Times are medians over the rounds. */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier): glibc's name */
 #include <omp.h>
 #include <polyattn-c/polyattn.h>
 #include <sched.h>

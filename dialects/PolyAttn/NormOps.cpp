@@ -118,7 +118,7 @@ void LayerNormOp::buildGradient(GradientBuilder &g, Value dy) {
   Value inverse =
       inside ? g.power(g.addConst(variance, eps), -0.5) : g.power(g.addConst(deviation, eps), -1);
   Value unit = g.mul({centered, inverse});
-  if (getAffine().size() > 0)
+  if (!getAffine().empty())
     g.addToWeight(getAffine()[0], g.mul({dy, unit}));
   if (getAffine().size() > 1)
     g.addToWeight(getAffine()[1], dy);

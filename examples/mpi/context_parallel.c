@@ -308,18 +308,20 @@ int main(int argc, char **argv) {
   static segment own, whole;
   int64_t bounds[65];
   int rank, ranks;
+  int64_t length;
   float *decays;
   double forward_bytes = 0, backward_bytes = 0, worst = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc != 4 || atoll(argv[3]) < ranks || atoll(argv[3]) > 1 << 20)
+  length = argc == 4 ? strtoll(argv[3], NULL, 10) : 0;
+  if (length < ranks || length > 1 << 20)
     fail("usage: polyattn-example-mpi SPEC.mlir ENTRY T, with T from the number of processes to "
          "2^20");
   if (ranks > 64)
     fail("expected at most 64 processes");
   for (int r = 0; r <= ranks; ++r)
-    bounds[r] = atoll(argv[3]) * r / ranks;
+    bounds[r] = length * r / ranks;
   own.begin = bounds[rank];
   own.end = bounds[rank + 1];
   compile_all(&own, argv[1], argv[2]);

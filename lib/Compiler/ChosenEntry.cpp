@@ -37,15 +37,15 @@ llvm::Expected<std::vector<Entry>> polyattn::makeEntries(mlir::ModuleOp module,
     llvm::Expected<Signature> signature = signatureOf(attention);
     if (!signature)
       return signature.takeError();
-    if (isForward)
+    if (isForward) {
       entries.push_back({attention, std::move(*signature), options.direction});
-    else if (isOfSegments(options.direction))
-      definitions.try_emplace(attention.getSymName(), std::move(*signature));
-    else if (!isAboutGradients(options.direction))
       continue;
-    else if (auto backward = backwardSignature(*signature, options.wrt); !backward)
-      return backward.takeError();
-    else
+    }
+    // What has no gradient is said before anything is derived.
+    if (isAboutGradients(options.direction))
+      if (auto backward = backwardSignature(*signature, options.wrt); !backward)
+        return backward.takeError();
+    if (isAboutGradients(options.direction) || isOfSegments(options.direction))
       definitions.try_emplace(attention.getSymName(), std::move(*signature));
   }
   if (isForward)

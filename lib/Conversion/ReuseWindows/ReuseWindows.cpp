@@ -16,6 +16,7 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/Pass/Pass.h"
 #include "polyattn/Conversion/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_REUSEWINDOWS
