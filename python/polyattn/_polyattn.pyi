@@ -21,8 +21,13 @@ class Source:
     @property
     def name(self) -> str: ...
 
+class Team:
+    @staticmethod
+    def of_library(path: str) -> Team | None: ...
+
 class Program:
     threads: int
+    _team: Team | None
     @property
     def entry(self) -> str: ...
     def __call__(

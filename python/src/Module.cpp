@@ -77,11 +77,13 @@ NB_MODULE(_polyattn, module) {
            "wrt"_a.none() = nb::none(), "packed"_a = false)
       .def_ro("text", &Source::text)
       .def_ro("name", &Source::name);
+  nb::class_<Team>(module, "Team").def_static("of_library", &Team::ofLibrary, "path"_a);
   nb::class_<Program>(module, "Program")
       .def("__call__", &Program::call, "arrays"_a, "out"_a = nb::none(), "threads"_a = nb::none(),
            "named"_a)
       .def_ro("entry", &Program::entry)
       .def_rw("threads", &Program::threads)
+      .def_rw("_team", &Program::team, "team"_a.none())
       .def("_tensors", &Program::tensors);
   nb::class_<Kernel, Program>(module, "Kernel")
       .def(nb::init<const Source &>(), "source"_a)

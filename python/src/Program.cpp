@@ -248,7 +248,11 @@ Kernel::Kernel(const Source &source) {
 
 int Kernel::run(const std::vector<polyattn_tensor> &tensors, int threads,
                 polyattn_error **error) const {
-  return polyattn_kernel_run(kernel, tensors.data(), tensors.size(), threads, error);
+  polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
+  options.threads = threads;
+  if (team)
+    team->useFor(options);
+  return polyattn_kernel_run_with(kernel, tensors.data(), tensors.size(), &options, error);
 }
 
 std::string Kernel::placeOf(size_t index) const {

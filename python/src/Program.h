@@ -7,7 +7,7 @@
 #ifndef POLYATTN_PYTHON_SRC_PROGRAM_H
 #define POLYATTN_PYTHON_SRC_PROGRAM_H
 
-#include "polyattn-c/polyattn.h"
+#include "Team.h"
 #include <nanobind/nanobind.h>
 #include <optional>
 #include <string>
@@ -43,6 +43,8 @@ public:
   std::string entry;
   /// The threads of a call that does not say how many.
   int threads = 1;
+  /// Whose threads these are; those of libpolyattn where it is not set.
+  std::optional<Team> team;
 
 protected:
   /// Without the interpreter's lock.

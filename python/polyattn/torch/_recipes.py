@@ -18,6 +18,7 @@ from .. import __version__, _polyattn
 from .._errors import CallError, SpecError
 from .._kernels import Kernel, Signature, _signature_of, compile
 from .._specs import Spec, python_lines_of, source_of
+from ._threads import TEAM
 
 #: Storage of sequences by torch's dtypes.
 STORAGE = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
@@ -116,6 +117,7 @@ class Recipe:
             if found is None:
                 options = options or {"dtype": key}
                 found = compile(self._spec, self._entry, packed=self._is_packed, **options)
+                found._team = TEAM
                 self._kernels[key] = found
         return found
 
