@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 6
+#define POLYATTN_API_VERSION 7
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -51,7 +51,8 @@ POLYATTN_EXPORT int polyattn_error_kind(const polyattn_error *error);
 typedef struct polyattn_compile_options {
   size_t struct_size;          /* sizeof(polyattn_compile_options): later versions add fields */
   const char *entry;           /* the entry; null where the spec has one only */
-  const char *target;          /* null is "native"; or x86-64, x86-64-v3, x86-64-v4, aarch64 */
+  const char *target;          /* null is "native"; or x86-64, x86-64-v3, x86-64-v4, aarch64; since
+                                  version 7 "cuda" and "cuda:1": see polyattn_kernel_launch */
   const char *cache_directory; /* null: the user's; "": compile always */
   int32_t optimize_ir;         /* 1: LLVM's -O2 pipeline before code generation */
   /* Since version 2: */
@@ -137,6 +138,34 @@ POLYATTN_EXPORT int polyattn_kernel_run_with(const polyattn_kernel *kernel,
                                              const polyattn_tensor *tensors, size_t num_tensors,
                                              const polyattn_call_options *options,
                                              polyattn_error **error);
+
+/* GPUs. With target "cuda" a kernel is compiled for the GPU of the calling thread's CUDA context,
+ * as a framework has made it, or for the first; with "cuda:1" for the second. The driver's library
+ * is loaded then; no CUDA toolkit is needed. Such a kernel keeps the context, and its code is
+ * unloaded with it. Its tensors lie in that GPU's memory, and its calls are launches on a stream.
+ */
+
+/* The number of the GPU that the kernel is on; -1 for kernels of processors. Since version 7. */
+POLYATTN_EXPORT int polyattn_kernel_device(const polyattn_kernel *kernel);
+
+/* How many bytes of workspace a launch on tensors of these sizes needs; their data is not looked
+ * at. Returns 0, or 1 with an error. Since version 7. */
+POLYATTN_EXPORT int polyattn_kernel_workspace(const polyattn_kernel *kernel,
+                                              const polyattn_tensor *tensors, size_t num_tensors,
+                                              int64_t *bytes, polyattn_error **error);
+
+/* Puts a call on `stream`, a CUstream or cudaStream_t of the kernel's context, null for the default
+ * one, and returns: nothing is waited for and nothing allocated, so that a stream which is captured
+ * into a CUDA graph can take it. Tensors are those of polyattn_kernel_run, on the GPU, with the
+ * innermost stride 1 also for weights; what tensors of whole numbers hold, slots and offsets,
+ * nobody checks. `workspace` is memory of the GPU, aligned to 128 bytes, that until the end of the
+ * call nothing else uses; it holds nothing before and after. The calling thread's current context
+ * is the same afterwards. Returns 0, or 1 with an error; where that is about the tensors or the
+ * workspace nothing has been put on the stream. Since version 7. */
+POLYATTN_EXPORT int polyattn_kernel_launch(const polyattn_kernel *kernel,
+                                           const polyattn_tensor *tensors, size_t num_tensors,
+                                           void *workspace, int64_t workspace_bytes, void *stream,
+                                           polyattn_error **error);
 
 /* The application's own threads for all calls of this process that give none of their own: its
  * workers are not disturbed by others then, nor these by them. Null: threads of the library's, the

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Support.h"
+#include "Kernel.h"
+#include "polyattn/Files/InputFile.h"
 #include "polyattn/JIT/States.h"
 
 using namespace polyattn;
@@ -13,21 +14,40 @@ using capi::guarded;
 using capi::readOptions;
 using capi::report;
 
-struct polyattn_kernel {
-  std::unique_ptr<CompiledKernel> code;
-  std::string json;
-};
+static std::string toText(const llvm::json::Value &value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
 
-static polyattn_kernel *finish(llvm::Expected<std::unique_ptr<CompiledKernel>> compiled,
+polyattn_kernel::polyattn_kernel(std::unique_ptr<CompiledKernel> compiled)
+    : code(std::move(compiled)), json(toText(code->getDescription().toJSON())) {}
+
+polyattn_kernel::polyattn_kernel(std::unique_ptr<GPUKernel> compiled)
+    : onGPU(std::move(compiled)), json(toText(onGPU->getDescription().toJSON())) {}
+
+const KernelDescription &polyattn_kernel::description() const {
+  return code ? code->getDescription() : onGPU->getDescription();
+}
+
+template <typename Kernel>
+static polyattn_kernel *finish(llvm::Expected<std::unique_ptr<Kernel>> compiled,
                                polyattn_error **error) {
-  if (!compiled) {
-    report(error, compiled.takeError());
-    return nullptr;
-  }
-  auto kernel = std::make_unique<polyattn_kernel>();
-  kernel->code = std::move(*compiled);
-  llvm::raw_string_ostream(kernel->json) << kernel->code->getDescription().toJSON();
-  return kernel.release();
+  if (compiled)
+    return std::make_unique<polyattn_kernel>(std::move(*compiled)).release();
+  report(error, compiled.takeError());
+  return nullptr;
+}
+
+static polyattn_kernel *fail(llvm::Error failure, polyattn_error **error) {
+  report(error, std::move(failure));
+  return nullptr;
+}
+
+static polyattn_kernel *compileText(llvm::StringRef text, llvm::StringRef name,
+                                    const JITOptions &options, polyattn_error **error) {
+  return capi::isForGPU(options) ? finish(capi::compileForGPU(text, name, options), error)
+                                 : finish(compileKernel(text, name, options), error);
 }
 
 int polyattn_api_version(void) { return POLYATTN_API_VERSION; }
@@ -37,10 +57,15 @@ polyattn_kernel *polyattn_compile_file(const char *path, const polyattn_compile_
   return guarded(error, [&]() -> polyattn_kernel * {
     llvm::Expected<JITOptions> read = readOptions(options);
     if (!read)
-      return finish(read.takeError(), error);
+      return fail(read.takeError(), error);
     if (!path)
-      return finish(llvm::createStringError("path is null"), error);
-    return finish(compileKernelFromFile(path, *read), error);
+      return fail(llvm::createStringError("path is null"), error);
+    auto file = readSpecFile(path);
+    if (!file)
+      return fail(
+          llvm::createStringError(llvm::Twine(path) + ": " + llvm::toString(file.takeError())),
+          error);
+    return compileText((*file)->getBuffer(), path, *read, error);
   });
 }
 
@@ -50,28 +75,28 @@ polyattn_kernel *polyattn_compile_text(const char *text, size_t length, const ch
   return guarded(error, [&]() -> polyattn_kernel * {
     llvm::Expected<JITOptions> read = readOptions(options);
     if (!read)
-      return finish(read.takeError(), error);
+      return fail(read.takeError(), error);
     if (!text)
-      return finish(llvm::createStringError("text is null"), error);
-    return finish(compileKernel({text, length}, name ? name : "spec", *read), error);
+      return fail(llvm::createStringError("text is null"), error);
+    return compileText({text, length}, name ? name : "spec", *read, error);
   });
 }
 
 void polyattn_kernel_destroy(polyattn_kernel *kernel) { delete kernel; }
 
 const char *polyattn_kernel_entry(const polyattn_kernel *kernel) {
-  return kernel ? kernel->code->getDescription().entry.c_str() : "";
+  return kernel ? kernel->description().entry.c_str() : "";
 }
 
 size_t polyattn_kernel_num_tensors(const polyattn_kernel *kernel) {
-  return kernel ? kernel->code->getDescription().tensors.size() : 0;
+  return kernel ? kernel->description().tensors.size() : 0;
 }
 
 int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t index,
                            polyattn_tensor_info *info) {
   if (!info || index >= polyattn_kernel_num_tensors(kernel))
     return 1;
-  capi::describe(kernel->code->getDescription().tensors[index], *info);
+  capi::describe(kernel->description().tensors[index], *info);
   return 0;
 }
 
@@ -79,7 +104,7 @@ int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t index,
 static const TensorDescription *tensorAt(const polyattn_kernel *kernel, size_t index) {
   if (index >= polyattn_kernel_num_tensors(kernel))
     return nullptr;
-  return &kernel->code->getDescription().tensors[index];
+  return &kernel->description().tensors[index];
 }
 
 const char *polyattn_kernel_tensor_role(const polyattn_kernel *kernel, size_t index) {
@@ -115,6 +140,10 @@ int polyattn_kernel_run_with(const polyattn_kernel *kernel, const polyattn_tenso
   guarded(error, [&]() -> int {
     if (!kernel || !options || (!tensors && num_tensors != 0)) {
       report(error, !kernel ? "kernel is null" : !options ? "options is null" : "tensors is null");
+      return 1;
+    }
+    if (!kernel->code) {
+      report(error, kernel->description().entry + ": is on a GPU; call polyattn_kernel_launch");
       return 1;
     }
     llvm::Error failure = kernel->code->run(llvm::ArrayRef(tensors, num_tensors), *options);

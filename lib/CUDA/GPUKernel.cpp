@@ -98,6 +98,7 @@ GPUKernel::~GPUKernel() = default;
 
 const KernelDescription &GPUKernel::getDescription() const { return code->description; }
 const polyattn_cuda_entry_rule &GPUKernel::getRule() const { return code->rule.get(); }
+const CUDADevice &GPUKernel::getDevice() const { return *code->device; }
 
 Expected<std::unique_ptr<GPUKernel>> GPUKernel::compile(llvm::StringRef text,
                                                         llvm::StringRef fileName,

@@ -72,6 +72,7 @@ public:
 
   const KernelDescription &getDescription() const;
   const polyattn_cuda_entry_rule &getRule() const;
+  const CUDADevice &getDevice() const;
 
   /// Into how many segments a launch on tensors of these sizes cuts their positions, from sizes and
   /// the device's multiprocessors alone (docs/GPU.md).

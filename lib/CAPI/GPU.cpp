@@ -1,0 +1,103 @@
+//===- GPU.cpp - kernels on GPUs, for programs in C -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel.h"
+#include "polyattn/Spec/LargeStack.h"
+
+using namespace polyattn;
+using capi::guarded;
+using capi::report;
+using llvm::Expected;
+using llvm::StringRef;
+
+static constexpr StringRef kTarget = "cuda";
+
+std::string capi::driverLibrary;
+
+bool capi::isForGPU(const JITOptions &options) {
+  StringRef target = options.target;
+  return target == kTarget || (target.consume_front(kTarget) && target.starts_with(":"));
+}
+
+/// The device of "cuda:1"; negative for "cuda", the calling thread's or the first.
+static Expected<int> ordinalOf(StringRef target) {
+  StringRef number = target;
+  int ordinal = -1;
+  if (!number.consume_front("cuda:"))
+    return ordinal;
+  if (number.getAsInteger(10, ordinal) || ordinal < 0)
+    return llvm::createStringError("target: expected cuda, or cuda: and a device's number, got '" +
+                                   target + "'");
+  return ordinal;
+}
+
+Expected<std::unique_ptr<GPUKernel>> capi::compileForGPU(StringRef text, StringRef name,
+                                                         const JITOptions &options) {
+  Expected<int> ordinal = ordinalOf(options.target);
+  if (!ordinal)
+    return ordinal.takeError();
+  auto device = CUDADevice::open(*ordinal, driverLibrary);
+  if (!device)
+    return device.takeError();
+  SpecOptions spec{options.entry,
+                   options.storage,
+                   options.invariant,
+                   {options.direction, /*pair=*/false, options.wrt},
+                   options.packed};
+  std::optional<Expected<std::unique_ptr<GPUKernel>>> kernel;
+  onLargeStack([&] { kernel.emplace(GPUKernel::compile(text, name, spec, *device)); });
+  return std::move(*kernel);
+}
+
+int polyattn_kernel_device(const polyattn_kernel *kernel) {
+  return kernel && kernel->onGPU ? kernel->onGPU->getDevice().get().device : -1;
+}
+
+/// Runs `body` on the tensors of a kernel that is on a GPU. Returns 0, or 1 with an error.
+static int onGPU(const polyattn_kernel *kernel, const polyattn_tensor *tensors, size_t num_tensors,
+                 polyattn_error **error,
+                 llvm::function_ref<llvm::Error(llvm::ArrayRef<polyattn_tensor>)> body) {
+  int status = 1;
+  guarded(error, [&]() -> int {
+    if (!kernel || (!tensors && num_tensors != 0)) {
+      report(error, !kernel ? "kernel is null" : "tensors is null");
+      return 1;
+    }
+    if (!kernel->onGPU) {
+      report(error, kernel->description().entry + ": is not on a GPU; call polyattn_kernel_run");
+      return 1;
+    }
+    llvm::Error failure = body({tensors, num_tensors});
+    status = failure ? 1 : 0;
+    if (failure)
+      report(error, std::move(failure));
+    return status;
+  });
+  return status;
+}
+
+int polyattn_kernel_workspace(const polyattn_kernel *kernel, const polyattn_tensor *tensors,
+                              size_t num_tensors, int64_t *bytes, polyattn_error **error) {
+  return onGPU(kernel, tensors, num_tensors, error, [&](auto given) -> llvm::Error {
+    if (!bytes)
+      return llvm::createStringError("bytes is null");
+    Expected<int64_t> needed = kernel->onGPU->workspaceBytes(given);
+    if (!needed)
+      return needed.takeError();
+    *bytes = *needed;
+    return llvm::Error::success();
+  });
+}
+
+int polyattn_kernel_launch(const polyattn_kernel *kernel, const polyattn_tensor *tensors,
+                           size_t num_tensors, void *workspace, int64_t workspace_bytes,
+                           void *stream, polyattn_error **error) {
+  return onGPU(kernel, tensors, num_tensors, error, [&](auto given) {
+    return kernel->onGPU->launch(given, workspace, workspace_bytes,
+                                 static_cast<polyattn_cu_stream>(stream));
+  });
+}
