@@ -17,7 +17,7 @@ from ._errors import CallError
 _FLOATS = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"}
 
 
-def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) -> Any:
+def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool, gpu: int = -1) -> Any:
     """An array of f16 over the same memory, which the native module can read; its elements are bf16."""
     if is_differentiated:
         raise CallError(
@@ -29,7 +29,7 @@ def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) 
             f"{who}: expected a tensor whose numbers are in memory, got one to be negated; "
             "pass it .resolve_neg()ed"
         )
-    if isinstance(array, np.ndarray):
+    if gpu < 0 and isinstance(array, np.ndarray):
         _check_numpy(array, who, is_result)
         return array.view(np.float16)
     device = getattr(array, "__dlpack_device__", None)
@@ -38,9 +38,13 @@ def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool) 
         raise CallError(f"{who}: expected an array (NumPy's, or one with __dlpack__), got {kind}")
     what = "a writable array" if is_result else "an array"
     raise CallError(
-        f"{who}: expected {what} in the processor's memory, of f32, f16 or bf16 and at most 6 "
+        f"{who}: expected {what} in {_memory_of(gpu)}, of f32, f16 or bf16 and at most 6 "
         f"dimensions, got {_describe(array)}"
     )
+
+
+def _memory_of(gpu: int) -> str:
+    return "the processor's memory" if gpu < 0 else f"the memory of GPU {gpu}"
 
 
 def _check_numpy(array: np.ndarray[Any, Any], who: str, is_result: bool) -> None:
@@ -92,11 +96,48 @@ def _is_torch(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
+def _is_cupy(array: Any) -> bool:
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def stream_of(array: Any, who: str, gpu: int) -> int:
+    """The address of the stream on which the array's library computes on that GPU at present."""
+    if not (_is_torch(array) or _is_cupy(array)):
+        raise CallError(
+            f"{who}: expected a tensor of PyTorch or an array of CuPy in {_memory_of(gpu)}, got {_describe(array)}"
+        )
+    if getattr(array.device, "type", "cuda") != "cuda":
+        raise CallError(f"{who}: expected a tensor in {_memory_of(gpu)}, got {_describe(array)}")
+    if _is_torch(array):
+        stream: int = sys.modules["torch"].cuda.current_stream(gpu).cuda_stream
+        return stream
+    address: int = sys.modules["cupy"].cuda.get_current_stream().ptr
+    return address
+
+
+def workspace_like(array: Any, size: int) -> tuple[Any, int]:
+    """So many bytes of GPU memory beside `array`, and their address. The library that has them gives them to others after
+    what is on its current stream."""
+    if size == 0:
+        return None, 0
+    if _is_torch(array):
+        torch = sys.modules["torch"]
+        memory = torch.empty(size, dtype=torch.uint8, device=array.device)
+        return memory, memory.data_ptr()
+    memory = sys.modules["cupy"].empty(size, "uint8")
+    return memory, memory.data.ptr
+
+
 def empty_like(array: Any, shape: tuple[int, ...], dtype: str, who: str) -> Any:
     """A new array for a result beside `array`: a tensor beside torch's, else NumPy's."""
     if _is_torch(array):
         torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, _FLOATS[dtype]))
+        return torch.empty(shape, dtype=getattr(torch, _FLOATS[dtype]), device=array.device)
+    if _is_cupy(array):
+        if dtype == "bf16":
+            raise CallError(f"{who}: CuPy has no bf16; give `out`")
+        return sys.modules["cupy"].empty(shape, _FLOATS[dtype])
     if dtype != "bf16":
         return np.empty(shape, _FLOATS[dtype])
     try:

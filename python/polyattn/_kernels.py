@@ -108,7 +108,8 @@ def compile(
 
     spec: its text, a path, or what the builder has made.
     entry: which of the spec's attentions; may be left out where there is one.
-    target: native, or x86-64, x86-64-v3, x86-64-v4.
+    target: native, or x86-64, x86-64-v3, x86-64-v4; cuda, or cuda:1, for a GPU of this machine, on which calls take
+        tensors of PyTorch or arrays of CuPy, and are launched on that library's current stream.
     dtype: what sequences are stored in (f32, bf16, f16, or a dtype of NumPy's or torch's); the spec's if None.
     direction: forward, results alone; training, results and what gradients need; backward, gradients, from what a
         training kernel of the same spec gives; decode, results, from states in pools, which are updated in place;

@@ -57,8 +57,13 @@ nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<in
   return empty(sizes, dtype == POLYATTN_F16 ? f16 : dtype == POLYATTN_F64 ? f64 : f32);
 }
 
-template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array) {
+template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array, int gpu) {
   if (!nb::try_cast<Array>(object, array) || array.ndim() > POLYATTN_MAX_RANK)
+    return false;
+  bool isThere = gpu < 0
+                     ? array.device_type() == nb::device::cpu::value
+                     : array.device_type() == nb::device::cuda::value && array.device_id() == gpu;
+  if (!isThere)
     return false;
   int32_t dtype = dtypeOf(array.dtype());
   if (!dtype)
@@ -87,9 +92,9 @@ static nb::handle exporterOf(nb::handle object) {
 }
 
 void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
-                       const std::string &entry) {
+                       const std::string &entry, int gpu) {
   auto attempt = [&](nb::handle array) {
-    return info.is_result ? tryImport(array, writable) : tryImport(array, readable);
+    return info.is_result ? tryImport(array, writable, gpu) : tryImport(array, readable, gpu);
   };
   bool isNumpy = isNumpyArray(object);
   nb::handle exporter = isNumpy ? nb::handle() : exporterOf(object);
@@ -106,7 +111,7 @@ void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
   // Either another array over the same memory, whose elements really are bf16, or an exception that
   // says why there is none.
   nb::object found = helper("polyattn._arrays", "reinterpret")(
-      object, nameOf(info, entry), info.is_result != 0, isDifferentiated);
+      object, nameOf(info, entry), info.is_result != 0, isDifferentiated, gpu);
   if (!attempt(found))
     raiseCallError(nameOf(info, entry) + ": expected an array in the processor's memory");
   tensor.dtype = POLYATTN_BF16;

@@ -19,15 +19,17 @@ namespace polyattn::python {
 class ArrayView {
 public:
   /// Raises CallError where the object is no array that a call can read, or for a result write.
-  void import(nanobind::handle object, const polyattn_tensor_info &info, const std::string &entry);
+  /// `gpu` is the number of the GPU in whose memory it is expected, negative for the processor's.
+  void import(nanobind::handle object, const polyattn_tensor_info &info, const std::string &entry,
+              int gpu);
   const polyattn_tensor &get() const { return tensor; }
 
 private:
   // What cannot be written is as good an argument as others: JAX's arrays, many views of NumPy's.
-  using Readable = nanobind::ndarray<nanobind::ro, nanobind::device::cpu>;
-  using Writable = nanobind::ndarray<nanobind::device::cpu>;
+  using Readable = nanobind::ndarray<nanobind::ro>;
+  using Writable = nanobind::ndarray<>;
 
-  template <typename Array> bool tryImport(nanobind::handle object, Array &array);
+  template <typename Array> bool tryImport(nanobind::handle object, Array &array, int gpu);
   polyattn_tensor tensor = {};
   // One of these: what an object exports may live as long as the export only.
   Readable readable;

@@ -161,10 +161,15 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
   std::vector<nb::object> results = gatherResults(resultInfos, numResults, out, entry);
   placeResults(results, arguments);
 
+  // What the arrays' library computes on a GPU comes one after the other on its current stream.
+  nb::object stream = gpu() < 0 || arguments.empty()
+                          ? nb::none()
+                          : helper("polyattn._arrays", "stream_of")(
+                                arguments.front(), nameOf(infos.front(), entry), gpu());
   std::vector<ArrayView> views(infos.size());
   Sizes sizes;
   for (size_t i = 0; i < numArguments; ++i) {
-    views[i].import(arguments[i], infos[i], entry);
+    views[i].import(arguments[i], infos[i], entry, gpu());
     sizes.bind(infos[i], views[i].get());
   }
   bool isNumpy = arguments.empty() || isNumpyArray(arguments.front());
@@ -186,18 +191,28 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
         isConverted = !isNumpy;
       }
     }
-    views[numArguments + i].import(results[i], info, entry);
+    views[numArguments + i].import(results[i], info, entry, gpu());
   }
 
   std::vector<polyattn_tensor> tensors;
   tensors.reserve(views.size());
   for (const ArrayView &view : views)
     tensors.push_back(view.get());
+  Resources resources;
+  resources.threads = chosenThreads.value_or(threads);
+  nb::object workspace;
+  if (!stream.is_none()) {
+    resources.stream = reinterpret_cast<void *>(nb::cast<uintptr_t>(stream));
+    resources.workspaceBytes = workspaceBytes(tensors);
+    workspace =
+        helper("polyattn._arrays", "workspace_like")(arguments.front(), resources.workspaceBytes);
+    resources.workspace = reinterpret_cast<void *>(nb::cast<uintptr_t>(workspace[1]));
+  }
   polyattn_error *error = nullptr;
   int status;
   {
     nb::gil_scoped_release release;
-    status = run(tensors, chosenThreads.value_or(threads), &error);
+    status = run(tensors, resources, &error);
   }
   if (status)
     raise(error);
@@ -243,13 +258,25 @@ Kernel::Kernel(const Source &source) {
   infos.resize(polyattn_kernel_num_tensors(kernel));
   for (size_t i = 0; i < infos.size(); ++i)
     polyattn_kernel_tensor(kernel, i, &infos[i]);
+  device = polyattn_kernel_device(kernel);
   countArguments();
 }
 
-int Kernel::run(const std::vector<polyattn_tensor> &tensors, int threads,
+int64_t Kernel::workspaceBytes(const std::vector<polyattn_tensor> &tensors) const {
+  int64_t bytes = 0;
+  polyattn_error *error = nullptr;
+  if (polyattn_kernel_workspace(kernel, tensors.data(), tensors.size(), &bytes, &error))
+    raise(error);
+  return bytes;
+}
+
+int Kernel::run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
                 polyattn_error **error) const {
+  if (device >= 0)
+    return polyattn_kernel_launch(kernel, tensors.data(), tensors.size(), resources.workspace,
+                                  resources.workspaceBytes, resources.stream, error);
   polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
-  options.threads = threads;
+  options.threads = resources.threads;
   if (team)
     team->useFor(options);
   return polyattn_kernel_run_with(kernel, tensors.data(), tensors.size(), &options, error);
@@ -277,7 +304,7 @@ Reference::Reference(const Source &source) {
   countArguments();
 }
 
-int Reference::run(const std::vector<polyattn_tensor> &tensors, int threads,
+int Reference::run(const std::vector<polyattn_tensor> &tensors, const Resources &,
                    polyattn_error **error) const {
   return polyattn_reference_run(reference, tensors.data(), tensors.size(), error);
 }

@@ -27,6 +27,13 @@ struct Source {
   polyattn_compile_options options() const;
 };
 
+/// What a call runs with: threads of the processor, or a GPU's stream and memory.
+struct Resources {
+  int threads = 1;
+  void *stream = nullptr, *workspace = nullptr;
+  int64_t workspaceBytes = 0;
+};
+
 /// An entry of a spec as a function of arrays. Arrays are views of the caller's memory; nothing is
 /// copied.
 class Program {
@@ -48,8 +55,12 @@ public:
 
 protected:
   /// Without the interpreter's lock.
-  virtual int run(const std::vector<polyattn_tensor> &tensors, int threads,
+  virtual int run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
                   polyattn_error **error) const = 0;
+  /// The number of the GPU that calls run on; negative for the processor.
+  virtual int gpu() const { return -1; }
+  /// The bytes that a call on a GPU needs beside its tensors. Raises where these do not fit.
+  virtual int64_t workspaceBytes(const std::vector<polyattn_tensor> &) const { return 0; }
   /// The name of the argument in which the result at `index` lives, empty where it has memory of
   /// its own.
   virtual std::string placeOf(size_t index) const { return {}; }
@@ -72,12 +83,15 @@ public:
   std::string json() const { return polyattn_kernel_json(kernel); }
 
 protected:
-  int run(const std::vector<polyattn_tensor> &tensors, int threads,
+  int run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
           polyattn_error **error) const override;
+  int gpu() const override { return device; }
+  int64_t workspaceBytes(const std::vector<polyattn_tensor> &tensors) const override;
   std::string placeOf(size_t index) const override;
 
 private:
   polyattn_kernel *kernel;
+  int device;
 };
 
 /// The oracle.
@@ -88,7 +102,7 @@ public:
   Reference(const Reference &) = delete;
 
 protected:
-  int run(const std::vector<polyattn_tensor> &tensors, int threads,
+  int run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
           polyattn_error **error) const override;
 
 private:

@@ -35,3 +35,4 @@ def qkv(rng):
 
 def pytest_addoption(parser):
     parser.addoption("--wheel", help="the wheel that is installed")
+    parser.addoption("--fake-cuda", help="the folder of a libcuda.so.1 that writes down what is launched")

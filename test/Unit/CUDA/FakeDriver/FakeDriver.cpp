@@ -222,6 +222,23 @@ int cuLaunchKernel(polyattn_cu_function function, unsigned gridX, unsigned gridY
   return kSuccess;
 }
 
+/// What has been launched as JSON, for programs that load this library in place of the driver.
+/// Lives until the next call.
+const char *polyattn_fake_cuda_launches() {
+  static std::string text;
+  text = "[";
+  for (const FakeLaunch &launch : driver().launches) {
+    text += text.size() > 1 ? ", " : "";
+    text += "{\"function\": \"" + launch.function +
+            "\", \"stream\": " + std::to_string(reinterpret_cast<uintptr_t>(launch.stream)) +
+            ", \"parameters\": [";
+    for (size_t i = 0; i < launch.parameters.size(); ++i)
+      text += (i ? ", " : "") + std::to_string(launch.parameters[i]);
+    text += "]}";
+  }
+  return (text += "]").c_str();
+}
+
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   if (int result = enterWithContext("cuMemAlloc"))
     return result;

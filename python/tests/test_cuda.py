@@ -1,0 +1,159 @@
+"""Calls on a GPU, of which there is none: the driver is one that writes down what is launched, and arrays say that their
+memory, which is the processor's, is a GPU's. What a launch computes is tested by the compiler's own tests."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import SPECS
+
+import polyattn
+
+SETUP = """
+import ctypes, json, sys, types
+import numpy as np
+import polyattn
+
+SPECS = sys.argv[1]
+get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+class Array:
+    'An array of a library that looks like CuPy.'
+
+    def __init__(self, array, device=0):
+        self.array, self.device, self.number = array, types.SimpleNamespace(id=device), device
+        self.data = types.SimpleNamespace(ptr=array.ctypes.data)
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def __dlpack_device__(self):
+        return 2, self.number
+
+    def __dlpack__(self, **how):
+        capsule = self.array.__dlpack__()
+        # DLTensor: data, then the device's kind and number.
+        device = (ctypes.c_int32 * 2).from_address(get_pointer(capsule, b"dltensor") + 8)
+        device[0], device[1] = 2, self.number
+        return capsule
+
+
+made = []
+def empty(shape, dtype):
+    'Memory that begins where that of a GPU would.'
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(size + 256, "u1")
+    start = -memory.ctypes.data % 256
+    made.append(Array(memory[start:start + size].view(dtype).reshape(shape)))
+    return made[-1]
+
+
+STREAM = 0x1234560
+current = types.SimpleNamespace(ptr=STREAM)
+sys.modules["cupy"] = types.SimpleNamespace(
+    ndarray=Array, empty=empty, cuda=types.SimpleNamespace(get_current_stream=lambda: current)
+)
+driver = ctypes.CDLL("libcuda.so.1")
+driver.polyattn_fake_cuda_launches.restype = ctypes.c_char_p
+
+
+def launches():
+    return json.loads(driver.polyattn_fake_cuda_launches())
+
+
+def arrays(count, *shape, dtype="f4"):
+    return [Array(np.ones(shape, dtype)) for _ in range(count)]
+
+
+def message(call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except polyattn.CallError as error:
+        return str(error)
+    raise AssertionError("no error")
+"""
+
+
+@pytest.fixture
+def run(request):
+    folder = request.config.getoption("--fake-cuda")
+    if not folder:
+        pytest.skip("no --fake-cuda")
+
+    def run(program):
+        environment = {**os.environ, "LD_LIBRARY_PATH": folder}
+        done = subprocess.run(
+            [sys.executable, "-c", SETUP + program, str(SPECS)], env=environment, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+
+    return run
+
+
+def test_calls_are_launches_on_the_current_stream(run):
+    run("""
+kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda")
+q, k, v = arrays(3, 1, 70, 2, 64)
+o = kernel(q, k, v=v)
+assert isinstance(o, Array) and o.shape == (1, 70, 2, 64) and o.dtype == np.float32
+(launch,) = launches()
+assert launch["function"] == "linear" and launch["stream"] == STREAM
+for array in (q, k, v, o):
+    assert array.data.ptr in launch["parameters"]
+other = empty((1, 70, 2, 64), "f4")
+assert kernel(q, k, v, out=other) is other and other.data.ptr in launches()[-1]["parameters"]
+""")
+
+
+def test_workspace(run):
+    """In segments, whose states need room."""
+    run("""
+kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda:0")
+q, k, v = arrays(3, 1, 5120, 2, 64)
+o = kernel(q, k, v)
+prefix, last = launches()
+workspace = [each for each in made if each is not o]
+assert len(workspace) == 1 and workspace[0].dtype == np.uint8
+for launch in (prefix, last):
+    assert any(workspace[0].data.ptr <= p < workspace[0].data.ptr + workspace[0].shape[0] for p in launch["parameters"])
+""")
+
+
+def test_decoding_updates_pools_in_place(run):
+    run("""
+kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda", direction="decode")
+names = [t.name for t in kernel.signature.arguments]
+sizes = {"B": 2, "T": 70, "H": 2, "Hkv": 2, "P": 4}
+def array(tensor):
+    shape = [sizes.get(n, n) for n in tensor.shape]
+    return Array(np.zeros(shape, {"f32": "f4", "i32": "i4", "i64": "i8"}[tensor.dtype]))
+given = [array(t) for t in kernel.signature.arguments]
+o, state, normalizer = kernel(*given)
+assert state is given[names.index("state")]
+""")
+
+
+def test_wrong_places(run):
+    run("""
+kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda")
+q, k, v = arrays(3, 1, 70, 2, 64)
+host = np.ones((1, 70, 2, 64), "f4")
+assert "linear: argument 'q': expected a tensor of PyTorch or an array of CuPy in the memory of GPU 0, got numpy" in message(kernel, host, host, host)
+assert "linear: argument 'k': expected an array in the memory of GPU 0" in message(kernel, q, host, v)
+assert "linear: argument 'v': expected an array in the memory of GPU 0" in message(kernel, q, k, Array(host, device=1))
+assert "linear: result 'o': expected a writable array in the memory of GPU 0" in message(kernel, q, k, v, out=host)
+assert "linear: argument 'k': expected" in message(kernel, q, Array(np.ones((1, 70, 2, 32), "f4")), v)
+assert "linear: argument 'k': expected element type f32, got f16" in message(kernel, q, Array(np.ones((1, 70, 2, 64), "f2")), v)
+here = polyattn.compile(SPECS + "/linear.mlir", "linear")
+assert "linear: argument 'q': expected an array in the processor's memory" in message(here, q, host, host)
+assert launches() == []
+assert "got 'cuda:x'" in message(polyattn.compile, SPECS + "/linear.mlir", "linear", target="cuda:x")
+assert "cuDeviceGet" in message(polyattn.compile, SPECS + "/linear.mlir", "linear", target="cuda:7")
+""")
+
+
+def test_no_driver():
+    """This machine may have a GPU, but not one of this number."""
+    with pytest.raises(polyattn.CallError, match="there is no usable CUDA driver|cuDeviceGet|cuInit"):
+        polyattn.compile(SPECS / "linear.mlir", "linear", target="cuda:99")
