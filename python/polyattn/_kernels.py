@@ -57,6 +57,14 @@ class Kernel(_polyattn.Kernel):
         self._source = source
         self.threads = len(os.sched_getaffinity(0))
         self.signature = _signature_of(self)
+        self._on_gpus: dict[int, Kernel] = {}
+
+    def _on_gpu(self, gpu: int) -> Kernel:
+        """What this kernel computes, compiled for a GPU."""
+        found = self._on_gpus.get(gpu)
+        if found is None:
+            found = self._on_gpus.setdefault(gpu, Kernel(self._source.for_target(f"cuda:{gpu}")))
+        return found
 
     def describe(self) -> dict[str, Any]:
         """Everything that the kernel says of itself: tensors, stages, features, the processor it needs."""

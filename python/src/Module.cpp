@@ -67,6 +67,12 @@ static void makeSource(Source *place, std::string text, std::string name,
                      std::move(wrt),   packed};
 }
 
+/// The same for another target.
+static Source sourceFor(Source source, std::string target) {
+  source.target = std::move(target);
+  return source;
+}
+
 NB_MODULE(_polyattn, module) {
   // Kernels that a program keeps in globals outlive the interpreter.
   nb::set_leak_warnings(false);
@@ -76,7 +82,8 @@ NB_MODULE(_polyattn, module) {
            "cache"_a.none(), "storage"_a.none(), "invariant"_a, "direction"_a.none() = nb::none(),
            "wrt"_a.none() = nb::none(), "packed"_a = false)
       .def_ro("text", &Source::text)
-      .def_ro("name", &Source::name);
+      .def_ro("name", &Source::name)
+      .def("for_target", &sourceFor, "target"_a);
   nb::class_<Team>(module, "Team").def_static("of_library", &Team::ofLibrary, "path"_a);
   nb::class_<Program>(module, "Program")
       .def("__call__", &Program::call, "arrays"_a, "out"_a = nb::none(), "threads"_a = nb::none(),

@@ -157,3 +157,52 @@ def test_no_driver():
     """This machine may have a GPU, but not one of this number."""
     with pytest.raises(polyattn.CallError, match="there is no usable CUDA driver|cuDeviceGet|cuInit"):
         polyattn.compile(SPECS / "linear.mlir", "linear", target="cuda:99")
+
+
+def test_operators_of_pytorch(run):
+    """PyTorch without a GPU has no tensors there; what calls of its operators come to can be called with others."""
+    pytest.importorskip("torch")
+    run("""
+import torch, polyattn.torch as pt
+from polyattn.torch import _operators, _recipes
+for operator in ("forward", "training", "backward", "decode"):
+    assert torch._C._dispatch_has_kernel_for_dispatch_key("polyattn::" + operator, "CUDA"), operator
+for operator in ("forward", "training", "decode"):
+    assert torch._C._dispatch_has_kernel_for_dispatch_key("polyattn::" + operator, "AutocastCUDA"), operator
+
+class Tensor(Array):
+    is_cuda, requires_grad = True, False
+
+    def __init__(self, array, device=0):
+        super().__init__(array, device)
+        self.device = types.SimpleNamespace(id=device, index=device, type="cuda")
+
+    def stride(self):
+        return tuple(x // self.array.itemsize for x in self.array.strides)
+
+recipe = _recipes.find(pt.load(polyattn.library.linear(d=64))._handle)
+q, k, v = (Tensor(np.ones((1, 70, 2, 64), "f4")) for _ in range(3))
+for times in (1, 2):
+    (o,) = _operators.call_kernel(recipe.kernel("f32"), [q, k, v])
+    assert [each["stream"] for each in launches()] == [STREAM] * times
+    assert o.data.ptr in launches()[-1]["parameters"]
+results = _operators.call_kernel(recipe.half("f32", "training", 7), [q, k, v])
+kept = _operators.call_kernel(recipe.half("f32", "backward", 7), [q, k, v, *(Tensor(each.array) for each in results), q])
+assert [each.shape for each in kept] == [(1, 70, 2, 64)] * 3
+assert len({each["function"] for each in launches()}) > 2
+""")
+
+
+def test_shapes_on_a_gpu():
+    """torch.compile asks for these before anything is computed."""
+    torch = pytest.importorskip("torch")
+    import polyattn.torch as pt
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    attention = pt.load(polyattn.library.linear(d=64))
+    with FakeTensorMode():
+        q, k, v = (torch.empty(2, 30, 4, 64, device="cuda") for _ in range(3))
+        assert attention(q, k, v).device.type == "cuda"
+        with pytest.raises(polyattn.CallError, match="on each of cpu and cuda"):
+            attention(q, k.to("cpu"), v)
+

@@ -134,6 +134,16 @@ def test_refusals():
         layer.step(x, states)
 
 
+def test_pools_that_would_be_copied_are_refused():
+    """A copy would be updated, and thrown away."""
+    layer = pn.Linear(48, 6)
+    states = layer.new_states(2)
+    name = next(iter(states.pools))
+    states.pools[name] = states.pools[name].transpose(-1, -2).contiguous().transpose(-1, -2)
+    with pytest.raises(polyattn.CallError, match="updated where they lie: expected the innermost stride 1"):
+        layer.step(torch.zeros(2, 1, 48), states)
+
+
 def test_an_attention_without_a_state_is_refused():
     layer = pn.Attention(library.linear(d=8, mask="full"), 48, 6)
     with pytest.raises(polyattn.SpecError):

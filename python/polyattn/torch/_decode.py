@@ -10,7 +10,7 @@ from .._errors import CallError
 from .._kernels import Signature
 from . import _recipes
 from ._call import _check_derivatives
-from ._operators import NO_GPU, call_kernel, cast_to, check_device, library, refuse_vmap, refuser
+from ._operators import call_kernel, cast_to, check_device, implement, library, readable, refuse_vmap, storage_of_autocast
 
 library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Tensor")
 _decode_op = torch.ops.polyattn.decode.default
@@ -27,6 +27,12 @@ def signature_of(attention: int, storage: str = "f32") -> Signature:
 
 def _decode(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
     kernel = _recipes.find(attention).decoding(_recipes.storage_of(inputs))
+    for one in pools:
+        if readable(one).data_ptr() != one.data_ptr():
+            raise CallError(
+                "polyattn: pools of states are updated where they lie: expected the innermost stride 1, got strides "
+                f"{one.stride()}"
+            )
     others, places = iter(inputs), iter(pools)
     tensors = [next(places if is_pool(one) else others) for one in kernel.signature.arguments]
     return call_kernel(kernel, tensors)[0]
@@ -39,15 +45,13 @@ def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
 
 
 def _decode_autocast(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
-    storage = _recipes.STORAGE[torch.get_autocast_dtype("cpu")]
+    storage = storage_of_autocast(inputs)
     arguments = [one for one in signature_of(attention, storage).arguments if not is_pool(one)]
     expected = [_recipes.DTYPES[one.dtype] for one in arguments]
     return cast_to(expected, inputs, lambda cast: _decode_op(attention, cast, pools))
 
 
-library.impl("decode", _decode, "CPU")
-library.impl("decode", _decode_autocast, "AutocastCPU")
-library.impl("decode", refuser(NO_GPU), "CUDA")
+implement("decode", _decode, _decode_autocast)
 torch.library.register_fake("polyattn::decode", _decode_fake, lib=library)
 torch.library.register_vmap("polyattn::decode", refuse_vmap, lib=library)
 

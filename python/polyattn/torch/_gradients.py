@@ -12,7 +12,7 @@ import torch
 
 from .._errors import CallError
 from . import _recipes
-from ._operators import NO_GPU, call_cast, call_kernel, check_device, library, refuse_vmap, refuser
+from ._operators import call_cast, call_kernel, check_device, implement, library, refuse_vmap, refuser
 
 library.define("training(int attention, int wrt, Tensor[] inputs) -> Tensor[]")
 library.define(
@@ -102,11 +102,11 @@ def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]
 
 
 def _are_plain(tensors: Sequence[Any]) -> bool:
-    """Whether nothing but the kernel wants to see a call of an operator with them: no graph, mode, subclass or other device."""
+    """Whether nothing but the kernel wants to see a call of an operator with them: no graph, mode, subclass or device of shapes alone."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
         return False
     return all(
-        type(one) in _PLAIN and one.is_cpu and one.layout is torch.strided and not one.is_neg()
+        type(one) in _PLAIN and (one.is_cpu or one.is_cuda) and one.layout is torch.strided and not one.is_neg()
         for one in tensors
     )
 
@@ -135,10 +135,8 @@ def _save_nothing(ctx: Any, inputs: Any, output: Any) -> None:
 
 _refuse_twice = refuser("polyattn: second derivatives are not supported: gradients have none")
 
-library.impl("training", _training, "CPU")
-library.impl("training", _training_autocast, "AutocastCPU")
-library.impl("training", refuser(NO_GPU), "CUDA")
-library.impl("backward", _backward, "CPU")
+implement("training", _training, _training_autocast)
+implement("backward", _backward)
 torch.library.register_fake("polyattn::training", _training_fake, lib=library)
 torch.library.register_fake("polyattn::backward", _backward_fake, lib=library)
 torch.library.register_vmap("polyattn::training", refuse_vmap, lib=library)
@@ -155,7 +153,7 @@ def training(attention: int, inputs: list[Any]) -> list[Any]:
     """polyattn::training for the inputs that require gradients, and its results alone."""
     wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
     # Autocast comes before autograd, which has to see what was cast.
-    if torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
+    if torch.compiler.is_compiling() or torch.is_autocast_enabled(inputs[0].device.type):
         results: list[Any] = _training_op(attention, wrt, inputs)
         return results
     return list(_Training.apply(attention, wrt, *inputs))

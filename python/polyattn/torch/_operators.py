@@ -16,7 +16,6 @@ library = torch.library.Library("polyattn", "DEF")
 library.define("forward(int attention, Tensor[] inputs) -> Tensor[]")
 _forward_op = torch.ops.polyattn.forward.default
 
-NO_GPU = "polyattn: expected tensors in the processor's memory, got some on a GPU"
 NO_TRANSFORM = (
     "polyattn: torch.func's transforms (vmap, grad, jvp, ...) and forward-mode derivatives are not "
     "supported; a mapped dimension can be part of the batch"
@@ -33,8 +32,8 @@ def refuser(words: str) -> Callable[..., Any]:
 refuse_vmap = refuser(NO_TRANSFORM)
 
 
-def _plain(tensor: Any) -> Any:
-    """What a kernel can read: no gradients, and an innermost stride of 1."""
+def readable(tensor: Any) -> Any:
+    """What a kernel can read: no gradients, and an innermost stride of 1. A copy, where it is not so."""
     if tensor.requires_grad:
         tensor = tensor.detach()
     return tensor if tensor.stride()[-1:] in ((1,), ()) else tensor.contiguous()
@@ -48,8 +47,27 @@ def check_device(tensors: list[Any]) -> None:
 
 
 def call_kernel(kernel: Any, inputs: list[Any]) -> list[Any]:
-    results = kernel(*map(_plain, inputs), threads=torch.get_num_threads())
+    first = inputs[0]
+    if first.is_cuda:
+        results = kernel._on_gpu(first.device.index)(*map(readable, inputs))
+    else:
+        results = kernel(*map(readable, inputs), threads=torch.get_num_threads())
     return list(results) if isinstance(results, tuple) else [results]
+
+
+_AUTOCAST = {"cpu": torch._C.DispatchKey.AutocastCPU, "cuda": torch._C.DispatchKey.AutocastCUDA}
+
+
+def storage_of_autocast(inputs: list[Any]) -> str:
+    return _recipes.STORAGE[torch.get_autocast_dtype(inputs[0].device.type)]
+
+
+def implement(name: str, body: Callable[..., Any], autocast: Callable[..., Any] | None = None) -> None:
+    """One body for all devices: its tensors choose the kernel."""
+    for device in ("CPU", "CUDA"):
+        library.impl(name, body, device)
+        if autocast is not None:
+            library.impl(name, autocast, f"Autocast{device}")
 
 
 def cast_to(expected: list[Any], inputs: list[Any], call: Callable[[list[Any]], Any]) -> Any:
@@ -57,17 +75,16 @@ def cast_to(expected: list[Any], inputs: list[Any], call: Callable[[list[Any]], 
     cast = [
         one.to(wanted) if one.is_floating_point() else one for one, wanted in zip(inputs, expected)
     ]
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
-    with torch._C._ExcludeDispatchKeyGuard(keys):
+    key = _AUTOCAST[inputs[0].device.type]
+    with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
         return call(cast + inputs[len(cast) :])
 
 
 def call_cast(call: Callable[[list[Any]], Any], attention: int, inputs: list[Any]) -> list[Any]:
     """Sequences and weights are cast as those of PyTorch's own layers are. Decays, rotary frequencies and states, which
     kernels keep in f32, are not."""
-    dtype = torch.get_autocast_dtype("cpu")
     recipe = _recipes.find(attention).of(inputs)
-    expected = recipe.dtypes(inputs, _recipes.STORAGE[dtype])
+    expected = recipe.dtypes(inputs, storage_of_autocast(inputs))
     results: list[Any] = cast_to(expected, inputs, call)
     return results
 
@@ -94,9 +111,7 @@ _refuse_gradients = refuser(
     "choose polyattn::training where gradients are wanted"
 )
 
-library.impl("forward", _forward, "CPU")
-library.impl("forward", _forward_autocast, "AutocastCPU")
-library.impl("forward", refuser(NO_GPU), "CUDA")
+implement("forward", _forward, _forward_autocast)
 torch.library.register_fake("polyattn::forward", _forward_fake, lib=library)
 torch.library.register_vmap("polyattn::forward", refuse_vmap, lib=library)
 torch.library.register_autograd(
