@@ -184,8 +184,8 @@ def FoldTransposes : Pass<"tile-fold-transposes"> {
 def Prefetch : Pass<"tile-prefetch", "::mlir::ModuleOp"> {
   let summary = "nests of products fetch the rows of the next block";
   let description = [{
-    What a loop over blocks of positions loads and stores at its induction variable, it will load and
-    store some rows further in its next iteration. Each such load and store is dealt to one of the nests of
+    What a loop over blocks of positions loads and stores at its induction variable, or at a difference of
+    something and that where it goes backwards, it will load and store some rows further or before in its next iteration. Each such load and store is dealt to one of the nests of
     loops that compute the block's products on a processor, those of the first loop over features in it where there is
     one. The lowering reads that and decides nothing.
 

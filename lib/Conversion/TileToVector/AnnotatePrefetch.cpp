@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fusion.h"
+#include "lib/Conversion/Analysis/LoopSteps.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/IR/Matchers.h"
 #include "polyattn/Conversion/Passes.h"
@@ -33,15 +34,17 @@ using polyattn::tile_to_vector::isColumnVector;
 // What to fetch
 //===----------------------------------------------------------------------===//
 
-/// Whether the rows of the load or store start at the loop's induction variable, so that those of
-/// the next iteration follow them, and where it starts is known at the start of the body.
+/// Whether the rows of the load or store move by the loop's step, up or down, so that those of the
+/// next iteration lie beside them, and where it starts is known at the start of the body.
 template <typename Access> static bool goesWith(scf::ForOp loop, Access access) {
   int64_t dim = access.getRowDim(), last = int64_t(access.getIndices().size()) - 1;
-  if (dim < 0 || dim == last || access.getIndices()[dim] != loop.getInductionVar())
+  if (dim < 0 || dim == last || stepPerIteration(access.getIndices()[dim], loop) == 0)
     return false;
-  return llvm::all_of(access.getIndices(), [&](Value index) {
+  return llvm::all_of(llvm::enumerate(access.getIndices()), [&](auto numbered) {
+    auto [number, index] = numbered;
     Operation *op = index.getDefiningOp();
-    return !op || !loop->isProperAncestor(op) || matchPattern(index, m_Constant());
+    return int64_t(number) == dim || !op || !loop->isProperAncestor(op) ||
+           matchPattern(index, m_Constant());
   });
 }
 

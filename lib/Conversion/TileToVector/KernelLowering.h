@@ -142,8 +142,9 @@ private:
     bool pending = false;
   };
   void beginPrefetch(mlir::scf::ForOp loop);
-  void addWindow(mlir::Value memref, tile::TileType type, mlir::OperandRange indices,
-                 int64_t rowDim, tile::NestAttr nest, bool written);
+  Offset indexAtStart(mlir::Value index, mlir::scf::ForOp loop);
+  void addWindow(mlir::scf::ForOp loop, mlir::Value memref, tile::TileType type,
+                 mlir::OperandRange indices, int64_t rowDim, tile::NestAttr nest, bool written);
   void takeWindows(mlir::Operation *op, const TileShape &shape, int64_t rows, int64_t columns);
   void fetchLines(const PrefetchWindow &window, Offset first, int64_t count);
   int64_t linesPerTile(const PrefetchWindow &window);

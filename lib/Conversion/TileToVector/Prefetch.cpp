@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "lib/Conversion/Analysis/LoopSteps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -22,8 +23,20 @@ using namespace polyattn::tile;
 // What is fetched, and where
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::addWindow(Value memref, TileType type, OperandRange indices, int64_t rowDim,
-                               NestAttr nest, bool written) {
+/// Computes an index of the body at its start, where the ops that it is computed by are lowered
+/// before their turn.
+Offset KernelLowering::indexAtStart(Value index, scf::ForOp loop) {
+  Operation *op = index.getDefiningOp();
+  if (op && op->getBlock() == loop.getBody()) {
+    for (Value operand : op->getOperands())
+      indexAtStart(operand, loop);
+    (void)lowerScalar(*op); // fails in its turn
+  }
+  return scalar(index);
+}
+
+void KernelLowering::addWindow(scf::ForOp loop, Value memref, TileType type, OperandRange indices,
+                               int64_t rowDim, NestAttr nest, bool written) {
   auto found = tensors.find(memref);
   if (found == tensors.end())
     return; // an error where it is lowered
@@ -31,8 +44,9 @@ void KernelLowering::addWindow(Value memref, TileType type, OperandRange indices
   PrefetchWindow window{tensor.base,       tensor.element, 0, tensor.strides[rowDim],
                         type.getColumns(), written};
   for (auto [index, stride] : llvm::zip(indices, tensor.strides))
-    window.start = e.add(window.start, e.mul(scalar(index), stride));
-  window.start = e.add(window.start, e.mul(window.rowStride, fetch.rows));
+    window.start = e.add(window.start, e.mul(indexAtStart(index, loop), stride));
+  int64_t step = stepPerIteration(indices[rowDim], loop);
+  window.start = e.add(window.start, e.mul(window.rowStride, step));
   fetch.windows[nest].push_back(window);
 }
 
@@ -48,14 +62,14 @@ void KernelLowering::beginPrefetch(scf::ForOp loop) {
   fetch.rows = loop.getConstantStep()->getSExtValue();
   fetch.block = loop.getBody();
   for (StoreOp store : llvm::make_filter_range(stores, isFetched))
-    addWindow(store.getMemref(), store.getTile().getType(), store.getIndices(), store.getRowDim(),
-              prefetcherOf(store), /*written=*/true);
+    addWindow(loop, store.getMemref(), store.getTile().getType(), store.getIndices(),
+              store.getRowDim(), prefetcherOf(store), /*written=*/true);
   for (LoadOp load : llvm::make_filter_range(loop.getOps<LoadOp>(), isFetched)) {
     TileType type = load.getResult().getType();
     if (load.getTransposed())
       type = TileType::get(type.getContext(), type.getColumns(), type.getRows(),
                            type.getElementType());
-    addWindow(load.getMemref(), type, load.getIndices(), load.getRowDim(), prefetcherOf(load),
+    addWindow(loop, load.getMemref(), type, load.getIndices(), load.getRowDim(), prefetcherOf(load),
               /*written=*/false);
   }
 }

@@ -55,7 +55,7 @@ tile.kernel @features programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["
   scf.for %i = %c0 to %n step %c64 {
     %qt = tile.load %q[%batch, %i, %head, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x64xf32, #m> -> !tile.tile<32x64xf32>
     %vt = tile.load %v[%batch, %i, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #m> -> !tile.tile<64x64xf32>
-    %last = arith.addi %i, %c1 : index
+    %last = arith.muli %i, %i : index
     %kt = tile.load %k[%batch, %last, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #m> -> !tile.tile<64x64xf32>
     %p = tile.dot %qt, %qt {lhs_transposed, lower} : !tile.tile<32x64xf32>, !tile.tile<32x64xf32> -> !tile.tile<64x64xf32>
     %m = tile.causal_mask %p : !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
@@ -72,5 +72,31 @@ tile.kernel @features programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["
       tile.yield %z : f32
     }
     tile.store %both, %o[%batch, %i, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32, #m>
+  }
+}
+
+// A loop that goes backwards takes its positions off the end: the rows of its next iteration lie before those at hand.
+// What falls twice as fast, or goes by a product, does not lie beside them.
+// CHECK-LABEL: tile.kernel @backwards
+// CHECK: tile.load %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64, tile.prefetched_by = #tile.nest<0>}
+// CHECK: tile.load %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64} :
+// CHECK: tile.dot %{{.*}} {tile.nest = #tile.nest<0>}
+// CHECK: tile.store %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64, tile.prefetched_by = #tile.nest<0>}
+tile.kernel @backwards programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["a", "b", "o"], num_inputs = 2} {
+^bb0(%a: memref<?x?x?x64xf32, #m>, %b: memref<?x?x?x64xf32, #m>, %o: memref<?x?x?x64xf32, #m>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %n = memref.dim %a, %c1 : memref<?x?x?x64xf32, #m>
+  scf.for %i = %c0 to %n step %c64 {
+    %behind = arith.subi %n, %i : index
+    %first = arith.subi %behind, %c64 : index
+    %other = arith.subi %first, %i : index
+    %at = tile.load %a[%batch, %first, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #m> -> !tile.tile<64x32xf32>
+    %bt = tile.load %b[%batch, %other, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32, #m> -> !tile.tile<32x64xf32>
+    %r = tile.dot %at, %bt : !tile.tile<64x32xf32>, !tile.tile<32x64xf32> -> !tile.tile<64x64xf32>
+    tile.store %r, %o[%batch, %first, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32, #m>
   }
 }
