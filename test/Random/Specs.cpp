@@ -400,6 +400,10 @@ void SpecWriter::chooseSizes() {
   };
   spec.sizes.queries = positions();
   spec.sizes.keys = choices.chance(50) ? positions() : spec.sizes.queries;
+  // A block of one position takes an emulator as long as one of 16, and there may be T^2 of them.
+  if (llvm::any_of(blocks, [](int64_t block) { return block < 4; }))
+    for (int64_t *size : {&spec.sizes.queries, &spec.sizes.keys})
+      *size = std::min<int64_t>(*size, 65);
   spec.sizes.batch = choices.oneOf({1, 1, 1, 2, 3, 0});
 }
 

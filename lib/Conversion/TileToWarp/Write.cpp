@@ -135,7 +135,7 @@ void KernelLowering::storeRows(const TileMemory &storage, const ThreadElements &
 void KernelLowering::storeBuffer(Value buffer, const ThreadElements &owned, ValueRange values,
                                  Value row, int64_t limit, Value condition) {
   auto store = [&](const TileMemory &storage) {
-    recordWrite(storage, owned);
+    recordWrite(storage, shifted(owned, row, {}));
     storeRows(storage, owned, values, row, limit, condition);
   };
   store(storages[buffer]);
