@@ -116,12 +116,14 @@ llvm::Expected<std::vector<Array>> driver::askGradients(AttentionOp attention,
                                                         const CallSizes &sizes) {
   BackwardCall call(backward, arguments);
   std::vector<std::string> wrt;
+  wrt.reserve(backward.results.size());
   for (const TensorSignature &result : backward.results)
     wrt.push_back(result.gradientOf);
   auto gradients = evaluateGradients(attention, call.arguments, sizes, call.ofResults, wrt);
   if (failed(gradients))
     return llvm::make_error<ReportedError>();
   std::vector<Array> results;
+  results.reserve(wrt.size());
   for (const std::string &name : wrt)
     results.push_back(std::move((*gradients)[name]));
   return results;

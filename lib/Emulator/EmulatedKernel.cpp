@@ -24,7 +24,6 @@
 
 using namespace mlir;
 using namespace polyattn;
-using llvm::Error;
 using llvm::Expected;
 
 char EmulatorError::ID;

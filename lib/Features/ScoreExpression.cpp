@@ -138,6 +138,7 @@ ScoreExpression ScoreExpression::differentiate(int64_t leaf) const {
     return constant(0);
   case Kind::Sum: {
     std::vector<ScoreExpression> terms;
+    terms.reserve(parts_.size());
     for (const ScoreExpression &part : parts_)
       terms.push_back(part.differentiate(leaf));
     return simpleSum(std::move(terms));

@@ -217,8 +217,9 @@ TEST_P(ExpandMathTest, SineAndCosine) {
 TEST_P(ExpandMathTest, Powers) {
   auto f = compile("math.powf", 2);
   double worst = 0, atX = 0, atY = 0;
-  for (float x = 0.01f; x < 100; x *= 1.0173f)
-    for (float y = -40; y < 40; y += 0.37f) {
+  for (int i = 0; i < 537; ++i)
+    for (int j = 0; j < 217; ++j) {
+      float x = 0.01f * std::pow(1.0173f, float(i)), y = -40 + 0.37f * float(j);
       double expected = std::pow(double(x), double(y));
       if (expected < least() || expected > 3.3e38)
         continue;

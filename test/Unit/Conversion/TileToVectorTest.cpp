@@ -13,7 +13,6 @@
 
 using namespace polyattn;
 using namespace polyattn::test;
-using llvm::Twine;
 
 namespace {
 

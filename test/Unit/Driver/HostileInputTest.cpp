@@ -42,7 +42,7 @@ protected:
   }
   void TearDown() override {
     llvm::remove_fatal_error_handler();
-    llvm::sys::fs::remove_directories(folder);
+    (void)llvm::sys::fs::remove_directories(folder);
   }
 
   /// What a compilation says, "" where there is a kernel.

@@ -29,7 +29,7 @@ protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("polyattn-test", folder));
   }
-  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+  void TearDown() override { (void)llvm::sys::fs::remove_directories(folder); }
   std::string inFolder(llvm::StringRef name) { return (folder + "/" + name).str(); }
   std::vector<std::string> listing() {
     std::vector<std::string> names;
@@ -156,7 +156,7 @@ TEST_F(SharedLibrary, IsTheSameWhereverAndWheneverItIsMade) {
     ASSERT_TRUE(one && two);
     EXPECT_TRUE((*one)->getBuffer() == (*two)->getBuffer()) << name;
   }
-  llvm::sys::fs::remove_directories(other);
+  (void)llvm::sys::fs::remove_directories(other);
 }
 
 TEST(SharedLibraryNames, NoTwoFunctionsHaveOneName) {
@@ -201,7 +201,7 @@ static std::string errorOfLinker(const std::string &folder, llvm::StringRef scri
     llvm::raw_fd_ostream stream(program, code);
     stream << "#!/bin/sh\n" << script;
   }
-  llvm::sys::fs::setPermissions(program, llvm::sys::fs::all_perms);
+  (void)llvm::sys::fs::setPermissions(program, llvm::sys::fs::all_perms);
   setenv("POLYATTN_LINKER", program.c_str(), 1);
   LoweredModule module = test::copyModule();
   llvm::Error error = emitSharedLibrary(module, test::nativeOptions(), folder + "/out", "kernels");
@@ -241,7 +241,7 @@ TEST_F(SharedLibrary, FilesKeepTheirModes) {
   EXPECT_EQ(modeOf(inFolder("libkernels.so")), 0750u);
   EXPECT_EQ(modeOf(inFolder("kernels.h")), 0640u);
   for (const char *name : {"libkernels.so", "kernels.h", "kernels.json"})
-    llvm::sys::fs::setPermissions(inFolder(name), llvm::sys::fs::perms(0604));
+    (void)llvm::sys::fs::setPermissions(inFolder(name), llvm::sys::fs::perms(0604));
   emit();
   umask(before);
   EXPECT_EQ(modeOf(inFolder("libkernels.so")), 0604u);

@@ -32,7 +32,7 @@ protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("polyattn-cache", folder));
   }
-  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+  void TearDown() override { (void)llvm::sys::fs::remove_directories(folder); }
   KernelCache cache() { return KernelCache((folder + "/below/it").str()); }
   std::string fileOf(llvm::StringRef key) {
     return (folder + "/below/it/" + KernelCache::fileName(key)).str();

@@ -21,7 +21,7 @@ namespace {
 class NpyTest : public testing::Test {
 protected:
   NpyTest() { EXPECT_FALSE(llvm::sys::fs::createUniqueDirectory("polyattn-npy", folder)); }
-  ~NpyTest() override { llvm::sys::fs::remove_directories(folder); }
+  ~NpyTest() override { (void)llvm::sys::fs::remove_directories(folder); }
 
   std::string path(llvm::StringRef name) {
     llvm::SmallString<128> full(folder);
@@ -66,7 +66,7 @@ protected:
 
 TEST_F(NpyTest, RoundTripOfEveryType) {
   for (ElementType type : {ElementType::F32, ElementType::BF16, ElementType::F16})
-    for (auto shape : {std::vector<int64_t>{2, 3, 5}, {7}, {}, {2, 0, 3}}) {
+    for (const auto &shape : {std::vector<int64_t>{2, 3, 5}, {7}, {}, {2, 0, 3}}) {
       auto tensor = allocateTensor(type, shape, Layout::Padded);
       ASSERT_TRUE(bool(tensor));
       tensor->forEach([&](int64_t i, void *at) { storeElement(type, at, double(i) / 4 - 2); });
@@ -172,7 +172,7 @@ TEST_F(NpyTest, TruncatedAndOverlong) {
                                                      llvm::sys::fs::OF_None));
     ASSERT_FALSE(llvm::sys::fs::resize_file(fd, size));
     auto handle = llvm::sys::fs::convertFDToNativeFile(fd);
-    llvm::sys::fs::closeFile(handle);
+    (void)llvm::sys::fs::closeFile(handle);
     auto tensor = readNpy(file, ElementType::F32);
     ASSERT_FALSE(bool(tensor));
     contains(llvm::toString(tensor.takeError()),
