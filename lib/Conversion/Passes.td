@@ -157,7 +157,7 @@ def ShareStates : Pass<"tile-share-states"> {
 }
 
 def FoldTransposes : Pass<"tile-fold-transposes"> {
-  let summary = "element-wise functions between two transposes need neither";
+  let summary = "element-wise functions and sums read rows of tensors, and turn them once";
   let description = [{
     A transpose of what element-wise functions compute from transposes, tensors and constants:
 
@@ -175,9 +175,20 @@ def FoldTransposes : Pass<"tile-fold-transposes"> {
     %z = tile.map %o, %x ... -> <32x64xf32>
     ```
 
-    where nothing else uses the functions' values.
+    where nothing else uses the functions' values, or where they are cheap and the tensors are read both ways
+    anyhow. A row that all rows of the functions share becomes a column.
 
-    Numeric contract: exact.
+    A sum over the rows of columns that nothing else reads of a tensor,
+
+    ```mlir
+    %x = tile.load %y[...] {transposed} : ... -> <64x32xf32>
+    %s = tile.reduce <add> <rows> %x : <64x32xf32> -> <1x32xf32>
+    ```
+
+    with element-wise functions between them, becomes one over the columns of rows, and a function that is not cheap of both
+    rows and columns of a tensor is computed of the first ones and turned.
+
+    Numeric contract: reassociating, the sums.
   }];
 }
 

@@ -4,10 +4,10 @@
 
 // CHECK-LABEL: tile.kernel @elements
 // CHECK-NOT: = transpose
-// CHECK: %[[G:.*]] = {{(tile\.)?}}load %g[{{.*}} : memref<?x?x?x8xf32> -> <16x8xf32>
-// CHECK: %[[X:.*]] = {{(tile\.)?}}load %q[{{.*}}] {col_dim = 3 : i64, row_dim = 1 : i64} : memref<?x?x?x8xf32> -> <16x8xf32>
-// CHECK: %[[E:.*]] = {{(tile\.)?}}map %[[X]] : !tile.tile<16x8xf32> -> <16x8xf32>
-// CHECK: %[[TWO:.*]] = {{(tile\.)?}}constant {{.*}} : <16x1xf32>
+// CHECK-DAG: %[[G:.*]] = {{(tile\.)?}}load %g[{{.*}} : memref<?x?x?x8xf32> -> <16x8xf32>
+// CHECK-DAG: %[[X:.*]] = {{(tile\.)?}}load %q[{{.*}}] {col_dim = 3 : i64, row_dim = 1 : i64} : memref<?x?x?x8xf32> -> <16x8xf32>
+// CHECK-DAG: %[[E:.*]] = {{(tile\.)?}}map %[[X]] : !tile.tile<16x8xf32> -> <16x8xf32>
+// CHECK-DAG: %[[TWO:.*]] = {{(tile\.)?}}constant {{.*}} : <16x1xf32>
 // CHECK: %[[Y:.*]] = {{(tile\.)?}}map %[[G]], %[[E]], %[[TWO]] : !tile.tile<16x8xf32>, !tile.tile<16x8xf32>, !tile.tile<16x1xf32> -> <16x8xf32>
 // CHECK: store %[[Y]]
 tile.kernel @elements programs [dim(0, 0)] attributes {arg_names = ["q", "g", "o"], num_inputs = 2} {
@@ -33,10 +33,12 @@ tile.kernel @elements programs [dim(0, 0)] attributes {arg_names = ["q", "g", "o
   tile.store %back, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
 }
 
-// Sums of columns, and a tensor that the kernel writes, stay as they are; so does what something else reads.
+// A row that all of them share is turned; a tensor that the kernel writes stays as it is, and so does what something else reads.
 
 // CHECK-LABEL: tile.kernel @others
-// CHECK-COUNT-4: = transpose
+// CHECK: = {{(tile\.)?}}transpose %{{.*}} : <16x8xf32> -> <8x16xf32>
+// CHECK: = {{(tile\.)?}}transpose %{{.*}} : <1x16xf32> -> <16x1xf32>
+// CHECK-COUNT-2: transpose %{{.*}} : <8x16xf32> -> <16x8xf32>
 // CHECK-NOT: = transpose
 tile.kernel @others programs [dim(0, 0)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
 ^bb0(%q: memref<?x?x?x8xf32>, %o: memref<?x?x?x8xf32>):
@@ -73,4 +75,73 @@ tile.kernel @others programs [dim(0, 0)] attributes {arg_names = ["q", "o"], num
   }
   %g = tile.transpose %f : !tile.tile<8x16xf32> -> !tile.tile<16x8xf32>
   tile.store %g, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+}
+
+// What only a sum over features reads of columns is summed by rows. What products read of them has a cheap function of them
+// computed once more where the rows are there now.
+
+// CHECK-LABEL: tile.kernel @sums
+// CHECK-DAG: %[[D:.*]] = {{(tile\.)?}}load %d[{{.*}}] {col_dim = 3 : i64, row_dim = 1 : i64} : memref<?x?x?x8xf32> -> <16x8xf32>
+// CHECK-DAG: %[[Y:.*]] = {{(tile\.)?}}load %y[{{.*}}] {col_dim = 3 : i64, row_dim = 1 : i64} : memref<?x?x?x8xf32> -> <16x8xf32>
+// CHECK-NOT: load %y
+// CHECK: %[[P:.*]] = {{(tile\.)?}}map %[[D]], %[[Y]] : !tile.tile<16x8xf32>, !tile.tile<16x8xf32> -> <16x8xf32>
+// CHECK: %[[SUMS:.*]] = {{(tile\.)?}}reduce <add> <columns> %[[P]] : <16x8xf32> -> <16x1xf32>
+// CHECK: %[[ROW:.*]] = {{(tile\.)?}}transpose %[[SUMS]] : <16x1xf32> -> <1x16xf32>
+// CHECK: dot
+// CHECK-NOT: transpose %{{.*}} : <8x16xf32>
+// CHECK: %[[Z:.*]] = {{(tile\.)?}}map %[[D]], %{{.*}} : !tile.tile<16x8xf32>, !tile.tile<16x1xf32> -> <16x8xf32>
+// CHECK: store %[[Z]]
+tile.kernel @sums programs [dim(0, 0)] attributes {arg_names = ["d", "y", "f", "o", "s"], num_inputs = 3} {
+^bb0(%d: memref<?x?x?x8xf32>, %y: memref<?x?x?x8xf32>, %f: memref<?x?x?x2xf32>, %o: memref<?x?x?x8xf32>, %s: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %c0 = arith.constant 0 : index
+  %dt = tile.load %d[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xf32> -> !tile.tile<8x16xf32>
+  %yt = tile.load %y[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xf32> -> !tile.tile<8x16xf32>
+  %ft = tile.load %f[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x2xf32> -> !tile.tile<2x16xf32>
+  %product = tile.map %dt, %yt : !tile.tile<8x16xf32>, !tile.tile<8x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32, %j: f32):
+    %p = arith.mulf %i, %j : f32
+    tile.yield %p : f32
+  }
+  %sums = tile.reduce <add> <rows> %product : !tile.tile<8x16xf32> -> !tile.tile<1x16xf32>
+  %factor = tile.slice %ft[%c0, %c0] : !tile.tile<2x16xf32> -> !tile.tile<1x16xf32>
+  %scaled = tile.map %dt, %factor : !tile.tile<8x16xf32>, !tile.tile<1x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32, %j: f32):
+    %p = arith.mulf %i, %j : f32
+    tile.yield %p : f32
+  }
+  %scores = tile.dot %scaled, %dt {lhs_transposed} : !tile.tile<8x16xf32>, !tile.tile<8x16xf32> -> !tile.tile<16x16xf32>
+  tile.store %scores, %s[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xf32>
+  tile.store %sums, %s[%batch, %c0, %c0, %c0] {row_dim = -1, col_dim = 3} : !tile.tile<1x16xf32>, memref<?x?x?x16xf32>
+  %back = tile.transpose %scaled : !tile.tile<8x16xf32> -> !tile.tile<16x8xf32>
+  tile.store %back, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+}
+
+// An exponential of columns whose rows have theirs is those turned.
+
+// CHECK-LABEL: tile.kernel @both_ways
+// CHECK-NOT: transposed
+// CHECK: %[[E:.*]] = {{(tile\.)?}}map
+// CHECK: math.exp
+// CHECK: transpose %[[E]] : <16x8xf32> -> <8x16xf32>
+// CHECK-NOT: math.exp
+tile.kernel @both_ways programs [dim(0, 0)] attributes {arg_names = ["q", "o", "s"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x8xf32>, %o: memref<?x?x?x8xf32>, %s: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xf32> -> !tile.tile<16x8xf32>
+  %e = tile.map %x : !tile.tile<16x8xf32> -> !tile.tile<16x8xf32> {
+  ^bb0(%i: f32):
+    %p = math.exp %i : f32
+    tile.yield %p : f32
+  }
+  tile.store %e, %o[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+  %xt = tile.load %q[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3, transposed} : memref<?x?x?x8xf32> -> !tile.tile<8x16xf32>
+  %et = tile.map %xt : !tile.tile<8x16xf32> -> !tile.tile<8x16xf32> {
+  ^bb0(%i: f32):
+    %p = math.exp %i : f32
+    tile.yield %p : f32
+  }
+  %scores = tile.dot %e, %et : !tile.tile<16x8xf32>, !tile.tile<8x16xf32> -> !tile.tile<16x16xf32>
+  tile.store %scores, %s[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xf32>
 }
