@@ -236,11 +236,6 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     if (attention.getResultIn() && !set.sums.empty())
       return attention.emitError("states that live in arguments have no tile kernels beside "
                                  "gradients of weights");
-  for (Value result : sets[0].returned())
-    if (auto decay = result.getDefiningOp<DecayGradientOp>();
-        decay && attention.getPacked() && cast<RankedTensorType>(result.getType()).getRank() == 1)
-      return decay.emitError("gradients of one decay for all positions of packed sequences are not "
-                             "compiled yet");
   for (AttendSet &set : sets)
     if (failed(set.complete(attention, signature->sameHeads)))
       return failure();

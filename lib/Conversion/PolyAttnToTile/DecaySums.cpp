@@ -193,21 +193,31 @@ void DecaySums::buildOfPositions(TileBuilder &b, StringRef name) const {
   run(b, gates, b.constant(1, 1, 0), visit);
 }
 
-/// A program for each head: the sum over its positions in all batches, in order.
+/// A program for each head: the sum over its positions in all batches, or packed sequences, in
+/// order.
 void DecaySums::buildOfHead(TileBuilder &b, StringRef name) const {
   tile::KernelOp kernel = createKernel(b, name, tensors, workspaces(b, kept), grid(b));
   Value head = tile::ProgramIdOp::create(b, 0), zero = b.index(0), one = b.index(1);
   Value products = tensorOf(kernel, op.getQueries()[0]);
-  Value batches = memref::DimOp::create(b, products, zero);
+  Value offsets = tensors.offsets ? kernel.getTensor(*tensors.offsets) : Value();
+  Value batches = memref::DimOp::create(b, offsets ? offsets : products, zero);
+  if (offsets) // where each begins, and the last one ends
+    batches = b.subIndex(batches, one);
   Value positions = memref::DimOp::create(b, products, one);
+  auto gatesOf = [&](Value number) -> Gates {
+    if (!offsets)
+      return {kernel, number, number, head, positions, [](Value position) { return position; }};
+    SequenceRows rows = rowsOfSequence(b, offsets, number);
+    return {kernel,     zero,
+            number,     head,
+            rows.count, [&b, rows](Value position) { return b.addIndex(rows.first, position); }};
+  };
+  auto add = [&](Value gradients, Value, Value valid, Value carried) {
+    return b.add(carried, b.reduceColumns(gradients, valid));
+  };
   Value sum = b.loop(zero, batches, one, b.constant(1, 1, 0),
-                     [&](Value batch, ValueRange in) -> TileBuilder::Values {
-                       Gates gates{kernel, batch,     batch,
-                                   head,   positions, [](Value position) { return position; }};
-                       auto add = [&](Value gradients, Value, Value valid, Value carried) {
-                         return b.add(carried, b.reduceColumns(gradients, valid));
-                       };
-                       Value own = run(b, gates, b.constant(1, 1, 0), add);
+                     [&](Value number, ValueRange in) -> TileBuilder::Values {
+                       Value own = run(b, gatesOf(number), b.constant(1, 1, 0), add);
                        return {b.add(in[0], own)};
                      })[0];
   tile::StoreOp::create(b, sum, kernel.getTensor(tensors.inputs + result), head, Value(), -1, -1);

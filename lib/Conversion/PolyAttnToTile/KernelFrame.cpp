@@ -69,12 +69,18 @@ static Value loadNumber(TileBuilder &b, Value tensor, Value index) {
   return b.createOrFold<arith::ExtSIOp>(b.getI64Type(), number);
 }
 
-void KernelFrame::bindSequence(TileBuilder &b, Value offsets) {
+SequenceRows polyattn::rowsOfSequence(TileBuilder &b, Value offsets, Value sequence) {
   auto bound = [&](Value index) -> Value {
     return arith::IndexCastOp::create(b, b.getIndexType(), loadNumber(b, offsets, index));
   };
-  firstRow = bound(sequence);
-  queries = keys = b.subIndex(bound(b.addIndex(sequence, b.index(1))), firstRow);
+  Value first = bound(sequence);
+  return {first, b.subIndex(bound(b.addIndex(sequence, b.index(1))), first)};
+}
+
+void KernelFrame::bindSequence(TileBuilder &b, Value offsets) {
+  SequenceRows rows = rowsOfSequence(b, offsets, sequence);
+  firstRow = rows.first;
+  queries = keys = rows.count;
   batch = b.index(0);
 }
 

@@ -65,6 +65,12 @@ struct KernelTensors {
   mlir::ArrayAttr gridOf(mlir::Builder &builder, const KernelPrograms &programs) const;
 };
 
+/// The rows of a packed sequence among those of all: index.
+struct SequenceRows {
+  mlir::Value first, count;
+};
+SequenceRows rowsOfSequence(TileBuilder &builder, mlir::Value offsets, mlir::Value sequence);
+
 /// A kernel over these tensors and workspaces with the grid `axes`; moves `builder` into it.
 tile::KernelOp createKernel(TileBuilder &builder, llvm::StringRef name,
                             const KernelTensors &tensors, llvm::ArrayRef<HiddenArgument> workspaces,
