@@ -72,9 +72,11 @@ LogicalResult polyattn::verifyClauses(AttentionOp op) {
   return success();
 }
 
-/// The initial state or normalizer that belongs to a final one; null where `value` is none, or the
-/// initial one its transpose.
+/// The initial state or normalizer that belongs to a final one, or the pool to rows that are kept;
+/// null where `value` is neither, or the initial one its transpose.
 static Value initialOf(Value value) {
+  if (auto keep = value.getDefiningOp<KeepOp>())
+    return keep.getPool();
   auto attend = value.getDefiningOp<AttendOp>();
   if (!attend)
     return {};
@@ -105,7 +107,8 @@ LogicalResult polyattn::verifyPlaces(AttentionOp op, ReturnOp returned) {
     if (!initialOf(value) || initialOf(value) != argument || !argument.hasOneUse())
       return op.emitOpError("C7: result ")
              << name << " lives in argument " << where
-             << ", but is not the final state of the one attend whose initial state that is";
+             << ", but is not the final state of the one attend whose initial state that is"
+             << ", nor what is kept there";
     if (!taken.insert(place).second)
       return op.emitOpError("C7: two results live in argument ") << where;
   }
@@ -129,9 +132,9 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
       continue;
     if (attend.getMask() != Mask::Causal)
       return attend.emitOpError("C8: with slots or lengths the mask must be causal");
-    if (attend.getLocalQuery())
-      return attend.emitOpError("C8: with slots or lengths there are no local vectors: their block "
-                                "reaches into the keys of the calls before");
+    if (attend.getLocalQuery() && op.getBody().getOps<KeepOp>().empty())
+      return attend.emitOpError("C8: with slots or lengths local vectors need the rows of their "
+                                "block, which reaches into the calls before: there is no `keep`");
     if (!op.getSlots() || (!attend.getInitialState() && !attend.getFinalState()))
       continue;
     hasState = true;

@@ -18,6 +18,8 @@ mlir::LogicalResult verifyClauses(AttentionOp op);
 mlir::LogicalResult verifyPlaces(AttentionOp op, ReturnOp returned);
 /// What slots and lengths ask of the attends.
 mlir::LogicalResult verifyDecoding(AttentionOp op, ReturnOp returned);
+/// What the rows that are kept of local blocks ask of the attends.
+mlir::LogicalResult verifyKept(AttentionOp op);
 
 } // namespace polyattn
 

@@ -122,7 +122,7 @@ bool AttentionOp::isDecayOrState(BlockArgument argument) {
     return hasShapeOfDecayOrState(dyn_cast<RankedTensorType>(argument.getType()));
   return llvm::all_of(argument.getUses(), [](OpOperand &use) {
     // Their operands that are tensors are nothing else.
-    return isa<AttendOp, AttendBackwardOp, DecayGradientOp>(use.getOwner());
+    return isa<AttendOp, AttendBackwardOp, DecayGradientOp, KeepOp>(use.getOwner());
   });
 }
 
@@ -265,7 +265,7 @@ static LogicalResult verifyResult(AttentionOp op, Value value, Type type, Type s
     return verifyWeight(op, value, tensor);
   if (value.getType() != type && !isColumnOf(tensor, value.getType()))
     return op.emitOpError("C3: a result ") << type << " is given a " << value.getType();
-  if (!isa_and_nonnull<AttendOp, AttendBackwardOp, DecayGradientOp>(value.getDefiningOp()))
+  if (!isa_and_nonnull<AttendOp, AttendBackwardOp, DecayGradientOp, KeepOp>(value.getDefiningOp()))
     return op.emitOpError("C3: a result is neither a vector nor a final state: ") << type;
   return success();
 }
@@ -297,5 +297,7 @@ LogicalResult AttentionOp::verifyRegions() {
       return failure();
   if (failed(verifyPlaces(*this, returnOp)))
     return failure();
-  return verifyDecoding(*this, returnOp);
+  if (failed(verifyDecoding(*this, returnOp)))
+    return failure();
+  return verifyKept(*this);
 }

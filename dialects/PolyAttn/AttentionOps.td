@@ -66,7 +66,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     [T, H, d], which then have any number of rows L and are read from row `first` on,
     `reduce = mean`, whose row i has seen first + i + 1 keys under the causal mask (and under the
     anticausal one those of the call from i on), and local
-    blocks, at whose multiples calls begin. One clause serves the whole entry, as one call has one
+    blocks, at whose multiples calls begin unless the rows of the block are kept (`keep`). One clause serves the whole entry, as one call has one
     place in its sequence; maps need no argument for it.
 
     A result that is a final state may live in the argument that is its initial state,
@@ -101,11 +101,15 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
         numbers.
     C6: `gradient_of` has names of arguments or results, and `saved` those of arguments.
     C7: a result that lives in an argument is the final state, or its normalizer, of the one attend
-        whose initial state, or normalizer, that argument is, and no other result lives there.
+        whose initial state, or normalizer, that argument is, or the rows that are kept in that
+        argument, and no other result lives there.
     C8: with `slots` there is a state, and every initial and every final state lives in a pool; with
-        `slots` or `lengths` all attends are causal and none has local vectors, whose blocks reach
-        into the keys of the calls before.
+        `slots` or `lengths` all attends are causal, and local vectors, whose blocks reach into the
+        keys of the calls before, have these kept.
     C9: packed sequences have offsets, and no `lengths`.
+    C10: rows are kept with `slots` and `first_position`, in pools that results live in, and for local
+        vectors: all attends have some, with blocks of as many positions as the pools keep. What is
+        kept is all that their keys and values are read from, and their decays, each once.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -467,6 +471,57 @@ def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
   let results = (outs AnyRankedTensor:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+}
+
+def PolyAttn_KeepOp : PolyAttn_Op<"keep",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AllTypesMatch<["pool", "result"]>]> {
+  let summary = "the rows of a tensor that the last local block has so far";
+  let description = [{
+    A call may begin and end inside of a local block. Its queries then see keys of the calls before through
+    local vectors, and the state takes in the block once it is full. Until then a pool [P, H, block, d] keeps the block's rows
+    of a tensor [B, T, H, d] that keys or values are read from, and [P, H, block] those of a decay [B, T, H]: row i
+    of a sequence's slot is that of position i of its block. The call reads the rows before
+    `first_position`, and the result is the pool once the call's rows are in it. Rows past the sequence's last position
+    are not touched. As states do, pools hold f32, which has all that sequences hold.
+
+    C1: the tensor and the pool are arguments of the attention, different ones.
+    C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], or [P, H, block] for a decay [B, T, H].
+    C3: nothing else uses the pool, and only `return` uses the result.
+
+    ```mlir
+    polyattn.attention @local_decode(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
+        %state: tensor<?x?x10x8xf32>, %local_keys: tensor<?x?x16x4xf32>, %local_values: tensor<?x?x16x8xf32>,
+        %slots: tensor<?xi32>, %first: tensor<?xi64>)
+        -> (o: tensor<?x?x?x8xf32>, final: tensor<?x?x10x8xf32> in %state,
+            final_local_keys: tensor<?x?x16x4xf32> in %local_keys,
+            final_local_values: tensor<?x?x16x8xf32> in %local_values)
+        first_position %first slots %slots {
+      %a = read %q : tensor<?x?x?x4xf32> -> [4]
+      %b = read %k : tensor<?x?x?x4xf32> -> [4]
+      %c = read %v : tensor<?x?x?x8xf32> -> [8]
+      %aa = power %a {degree = 2, symmetric} : [4]
+      %bb = power %b {degree = 2, symmetric} : [4]
+      %keys = keep %k in %local_keys : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+      %values = keep %v in %local_values : tensor<?x?x?x8xf32>, tensor<?x?x16x8xf32>
+      %o:2 = attend query %aa key %bb value %c local %aa, %bb initial %state
+          causal normalize <none> {final_state, block = 16}
+        : sym 2 [4], sym 2 [4], [8], sym 2 [4], sym 2 [4], tensor<?x?x10x8xf32>
+      return %o#0, %o#1, %keys, %values : [8], tensor<?x?x10x8xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor, AnyRankedTensor:$pool);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$tensor `in` $pool attr-dict `:` type($tensor) `,` type($pool)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The positions of the local blocks.
+    int64_t getBlock() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getPool().getType()).getDimSize(2);
+    }
+    /// The rows that are kept of a tensor; null where none are.
+    static KeepOp of(::mlir::Value tensor);
+  }];
 }
 
 def PolyAttn_ReturnOp : PolyAttn_Op<"return",

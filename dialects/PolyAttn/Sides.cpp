@@ -54,3 +54,25 @@ bool polyattn::givesStatesAlone(AttendOp attend) {
              ValueRange{attend.getOutput(), attend.getRowFactors(), attend.getRowProducts()},
              [](Value rows) { return rows && !rows.use_empty(); });
 }
+
+SmallVector<BlockArgument> polyattn::sequencesOf(ArrayRef<Value> vectors) {
+  SmallVector<BlockArgument> sequences;
+  SmallVector<Value> pending(vectors);
+  llvm::DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!value || !seen.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp())
+      llvm::append_range(pending, op->getOperands());
+    else if (cast<RankedTensorType>(value.getType()).getRank() == 4)
+      sequences.push_back(cast<BlockArgument>(value));
+  }
+  llvm::sort(sequences,
+             [](BlockArgument a, BlockArgument b) { return a.getArgNumber() < b.getArgNumber(); });
+  return sequences;
+}
+
+SmallVector<BlockArgument> polyattn::sequencesOfKeys(AttendOp attend) {
+  return sequencesOf({attend.getKey(), attend.getValue(), attend.getLocalKey()});
+}

@@ -15,6 +15,11 @@ namespace polyattn {
 /// keys do, of which an `attend_backward` or an `attend {of_keys}` is the root. All others are
 /// vectors of queries; so is the sum of both, whose sides share positions and heads.
 bool isOfKeys(mlir::Value vector);
+/// The sequences [B, T, H, d] that vectors are read from, in the order of their arguments. Vectors
+/// may be null.
+llvm::SmallVector<mlir::BlockArgument> sequencesOf(llvm::ArrayRef<mlir::Value> vectors);
+/// Those of an attend's keys, local keys and values.
+llvm::SmallVector<mlir::BlockArgument> sequencesOfKeys(AttendOp attend);
 /// Whether one term of a weight's gradient, whose vectors are of one side, is of keys.
 bool isTermOfKeys(WeightGradientOp gradient, size_t term);
 /// Whether all terms are of keys.

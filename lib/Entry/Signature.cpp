@@ -81,8 +81,8 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
     symbols = {kBatch, positions, heads};
     if (shape.size() == 1)
       symbols = {heads};
-  } else if (use.state) {
-    tensor.role = Role::State;
+  } else if (use.state || use.keptDecay) {
+    tensor.role = use.state ? Role::State : Role::Decay;
     symbols = {signature.slots ? kSlots : calls, heads};
   } else if (shape.size() == 4) {
     tensor.role = use.query ? Role::Query : use.asKey ? Role::Key : Role::Value;
@@ -104,7 +104,9 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
 }
 
 /// A result, as if it were an argument that is used for the same.
-Uses usesOfResult(Value value) {
+Uses usesOfResult(Value value, const UseAnalysis &analysis) {
+  if (auto keep = value.getDefiningOp<KeepOp>())
+    return analysis.uses[cast<BlockArgument>(keep.getPool()).getArgNumber()];
   Uses use;
   bool isVector = isa<FeatureType>(value.getType());
   if (auto gradient = value.getDefiningOp<WeightGradientOp>())
@@ -191,7 +193,7 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
   if (BlockArgument offsets = attention.getOffsetsArgument())
     signature.offsets = offsets.getArgNumber();
   for (AttendOp attend : analysis.attends)
-    if (attend.getLocalQuery())
+    if (attend.getLocalQuery() && attention.getBody().getOps<KeepOp>().empty())
       signature.positionUnit = leastCommonMultiple(signature.positionUnit, *attend.getBlock());
   if (llvm::Error error = fixHeads(signature, analysis.attends))
     return std::move(error);
@@ -216,7 +218,7 @@ llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
       return llvm::createStringError("entry '" + signature.name + "' has two results '" + text +
                                      "'");
     TensorSignature tensor =
-        describe(signature, text, cast<RankedTensorType>(type), usesOfResult(value));
+        describe(signature, text, cast<RankedTensorType>(type), usesOfResult(value, analysis));
     if (BlockArgument argument = attention.getArgumentOfResult(signature.results.size()))
       tensor.argument = argument.getArgNumber();
     if (isa<FeatureType>(value.getType()))

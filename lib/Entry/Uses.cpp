@@ -23,12 +23,16 @@ UseAnalysis::UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNu
       visitAttend(attend);
     else if (auto backward = dyn_cast<AttendBackwardOp>(op))
       visitBackward(backward);
+    else if (auto keep = dyn_cast<KeepOp>(op))
+      kept.push_back(keep);
     else if (auto result = dyn_cast<ReturnOp>(op))
       for (Value value : result.getResults())
         visitResult(value);
     for (OpOperand &operand : op.getOpOperands())
       visitWeightUse(operand);
   }
+  for (KeepOp keep : kept)
+    visitKept(keep);
   auto note = [&](BlockArgument argument, Role role) {
     if (argument)
       uses[argument.getArgNumber()].numbers = role;
@@ -96,9 +100,17 @@ void UseAnalysis::visitBackward(AttendBackwardOp backward) {
   }
 }
 
+/// A pool has the heads of what it keeps the rows of.
+void UseAnalysis::visitKept(KeepOp keep) {
+  const Uses &tensor = uses[cast<BlockArgument>(keep.getTensor()).getArgNumber()];
+  Uses &pool = uses[cast<BlockArgument>(keep.getPool()).getArgNumber()];
+  (tensor.decay ? pool.keptDecay : pool.state) = true;
+  pool.gateHeads = tensor.gateHeads;
+}
+
 void UseAnalysis::visitResult(Value value) {
-  if (value.getDefiningOp<DecayGradientOp>())
-    return; // all that it takes are results of attends
+  if (value.getDefiningOp<DecayGradientOp>() || value.getDefiningOp<KeepOp>())
+    return; // all that they take are results of attends or arguments with a use of their own
   auto gradient = value.getDefiningOp<WeightGradientOp>();
   if (!gradient)
     return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);

@@ -17,6 +17,7 @@ struct Uses {
   bool query = false, key = false; // sides that read it
   bool asKey = false;              // reaches an attend as key, not only as value
   bool decay = false, state = false;
+  bool keptDecay = false; // the rows of a decay in a pool
   bool gateHeads = false; // a decay or state of query heads
   bool gain = false, frequencies = false;
   std::optional<Role> numbers; // what the whole numbers are that it holds
@@ -39,6 +40,7 @@ private:
 
   void visitAttend(AttendOp attend);
   void visitBackward(AttendBackwardOp backward);
+  void visitKept(KeepOp keep);
   void visitResult(mlir::Value value);
   /// Marks every argument that a vector is computed from.
   void markSide(mlir::Value value, Side side);
@@ -46,6 +48,7 @@ private:
   void visitWeightUse(mlir::OpOperand &operand);
   void classify(mlir::OpOperand &operand, Uses &use);
 
+  llvm::SmallVector<KeepOp> kept;
   llvm::DenseSet<mlir::Value> seen[3];
 };
 

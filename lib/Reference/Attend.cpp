@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "Kept.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 
 using namespace mlir;
@@ -248,6 +249,9 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
   int64_t keys = tensors.length(batch, sizes.keys), slot = tensors.slot(batch);
   if (slot < 0)
     return;
+  // What the last local block has so far is kept, and no part of the state yet.
+  if (!keptRowsOf(tensors.attention).empty())
+    keys -= keys % int64_t(*op.getBlock());
   for (int64_t n = 0; n < keys; ++n) {
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.

@@ -7,6 +7,7 @@
 
 #include "polyattn/Reference/Evaluate.h"
 #include "Evaluator.h"
+#include "Kept.h"
 #include "Packed.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "llvm/ADT/DenseSet.h"
@@ -18,9 +19,10 @@ using namespace polyattn::reference;
 
 Evaluator::Evaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
                      Reading reading, const Selection &selection, const Rounding &rounding,
-                     const Rounding &terms)
+                     const Rounding &terms, int64_t rowsBefore)
     : tensors(attention, arguments), vectors(tensors), sizes(sizes), reading(reading),
       rounding(rounding), terms(terms), heads(selection.heads), rows(selection.rows) {
+  tensors.rowsBefore = rowsBefore;
   if (heads.empty())
     for (int64_t b = 0; b < sizes.batch; ++b)
       for (int64_t h = 0; h < sizes.heads; ++h)
@@ -136,6 +138,9 @@ FailureOr<std::vector<Array>> Evaluator::run() {
       attendBackward(backward);
     else if (auto forward = dyn_cast<AttendOp>(op); forward && failed(attend(forward)))
       return failure();
+    else if (auto keep = dyn_cast<KeepOp>(op)) // of one batch (Kept.h)
+      tensors.computed[keep.getResult()] =
+          keepRows(keep, tensors, /*batch=*/0, tensors.length(0, sizes.keys));
   }
   std::vector<Array> results;
   for (Value value : cast<ReturnOp>(body.getTerminator()).getResults()) {
@@ -187,6 +192,51 @@ bool polyattn::canSelect(AttentionOp attention) {
   });
 }
 
+/// Each batch alone, with the rows of its local block in front of its own.
+static FailureOr<std::vector<Array>> evaluateKept(AttentionOp attention, const Signature &signature,
+                                                  ArrayRef<Array> arguments, const CallSizes &sizes,
+                                                  Reading reading, const Selection &selection,
+                                                  const Rounding &rounding, const Rounding &terms) {
+  std::vector<Array> results;
+  for (const TensorSignature &result : signature.results)
+    results.push_back(result.argument ? arguments[*result.argument]
+                                      : Array(ArrayRef<int64_t>(shapeOf(result, sizes))));
+  for (int64_t b = 0; b < sizes.batch; ++b) {
+    KeptCall call(attention, signature, arguments, sizes, b);
+    if (!call.isSelected(selection)) {
+      for (auto [i, tensor] : llvm::enumerate(signature.results))
+        if (tensor.argument)
+          call.fillRow(std::nan(""), results[i]);
+      continue;
+    }
+    std::vector<Array> own = call.arguments();
+    auto parts = Evaluator(attention, own, call.ownSizes(), reading, call.own(selection), rounding,
+                           terms, call.rowsBefore())
+                     .run();
+    if (failed(parts))
+      return failure();
+    for (auto [i, tensor] : llvm::enumerate(signature.results))
+      if (tensor.argument)
+        call.storeRow((*parts)[i], results[i]);
+      else
+        call.store((*parts)[i], results[i]);
+  }
+  return results;
+}
+
+/// Sequences that are not packed.
+static FailureOr<std::vector<Array>> evaluateCall(AttentionOp attention, ArrayRef<Array> arguments,
+                                                  const CallSizes &sizes, Reading reading,
+                                                  const Selection &selection,
+                                                  const Rounding &rounding, const Rounding &terms) {
+  if (keptRowsOf(attention).empty())
+    return Evaluator(attention, arguments, sizes, reading, selection, rounding, terms).run();
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  return evaluateKept(attention, *signature, arguments, sizes, reading, selection, rounding, terms);
+}
+
 /// Each sequence alone. All rows of the selected heads are evaluated.
 static FailureOr<std::vector<Array>>
 evaluatePacked(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
@@ -203,8 +253,7 @@ evaluatePacked(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes
     std::vector<Array> own = call.parts(signature->arguments, given, n);
     Selection selection;
     selection.heads.assign(heads.begin(), heads.end());
-    auto parts =
-        Evaluator(attention, own, call.sizesOf(n), reading, selection, rounding, terms).run();
+    auto parts = evaluateCall(attention, own, call.sizesOf(n), reading, selection, rounding, terms);
     if (failed(parts))
       return failure();
     for (auto [i, tensor] : llvm::enumerate(signature->results))
@@ -222,5 +271,5 @@ FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention, ArrayRef
                                                  const Rounding &rounding, const Rounding &terms) {
   if (attention.getOffsetsArgument())
     return evaluatePacked(attention, arguments, sizes, reading, selection.heads, rounding, terms);
-  return Evaluator(attention, arguments, sizes, reading, selection, rounding, terms).run();
+  return evaluateCall(attention, arguments, sizes, reading, selection, rounding, terms);
 }

@@ -109,7 +109,7 @@ class Evaluator {
 public:
   Evaluator(AttentionOp attention, llvm::ArrayRef<Array> arguments, const CallSizes &sizes,
             Reading reading, const Selection &selection, const Rounding &rounding,
-            const Rounding &terms);
+            const Rounding &terms, int64_t rowsBefore = 0);
 
   mlir::FailureOr<std::vector<Array>> run();
   /// The call's tensors, after a run those that attends give among them; and the vectors they give.

@@ -21,6 +21,7 @@ struct CallTensors {
   AttentionOp attention;
   llvm::ArrayRef<Array> arguments;
   llvm::DenseMap<mlir::Value, Array> computed; // results of attends, as far as there are any
+  int64_t rowsBefore = 0; // of the calls before, in front of this one's own (Kept.h)
 
   CallTensors(AttentionOp attention, llvm::ArrayRef<Array> arguments)
       : attention(attention), arguments(arguments) {}
@@ -44,7 +45,8 @@ struct CallTensors {
   /// Whether a batch begins with what its slot holds, and not with zeros.
   bool isContinued(int64_t batch) const {
     AttentionOp op = attention;
-    bool isNew = op.getSlotsArgument() && op.getFirstPositionArgument() && !firstPosition(batch);
+    bool isNew = op.getSlotsArgument() && op.getFirstPositionArgument() &&
+                 firstPosition(batch) + rowsBefore == 0;
     return slot(batch) >= 0 && !isNew;
   }
   /// How many of a batch's `positions` count.

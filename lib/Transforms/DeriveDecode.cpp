@@ -7,6 +7,7 @@
 
 #include "EntryExtension.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -29,9 +30,6 @@ static LogicalResult checkOp(Operation &op) {
     return success();
   if (attend.getMask() != Mask::Causal)
     return attend.emitOpError("does not decode with this mask: a token would see later ones");
-  if (attend.getLocalQuery())
-    return attend.emitOpError("does not decode with local vectors yet: their block reaches into "
-                              "the keys of the calls before, which no state has");
   if (!attend.getNormalizer().allowsState())
     return attend.emitOpError("does not decode with `eps_mode = row_max`: the largest score of a "
                               "row is not known from a state");
@@ -44,6 +42,18 @@ static LogicalResult checkOp(Operation &op) {
            << width << " features is too large to hold";
   if (attend.getFactors())
     return attend.emitOpError("keeps factors for a gradient, which does not decode");
+  return success();
+}
+
+/// A call has one place in a local block: all attends have the same, or all have none.
+static LogicalResult checkBlocks(ArrayRef<AttendOp> attends) {
+  auto blockOf = [](AttendOp attend) {
+    return attend.getLocalQuery() ? int64_t(*attend.getBlock()) : 0;
+  };
+  for (AttendOp attend : attends)
+    if (blockOf(attend) != blockOf(attends[0]))
+      return attend.emitOpError("does not decode beside attends of other local blocks, or of none: "
+                                "its state would be at another position");
   return success();
 }
 
@@ -61,6 +71,41 @@ void continueInPlace(AttendOp attend, EntryExtension &entry) {
     entry.place(attend.getFinalStates()[1], cast<BlockArgument>(attend.getInitialNormalizer()),
                 "final_normalizer");
 }
+
+/// Pools for what the last local block has of the tensors that keys and values are read from.
+class KeptRows {
+public:
+  KeptRows(AttentionOp attention, EntryExtension &entry)
+      : entry(entry), builder(attention.getBody().front().getTerminator()) {}
+
+  void add(AttendOp attend) {
+    llvm::SmallVector<BlockArgument> keys = sequencesOfKeys(attend);
+    for (BlockArgument tensor : keys)
+      keep(tensor, attend, isOnlyValue(tensor, attend) ? "local_values" : "local_keys");
+    auto decay = cast_or_null<BlockArgument>(attend.getDecay());
+    if (decay && cast<RankedTensorType>(decay.getType()).getRank() == 3)
+      keep(decay, attend, "local_decay");
+  }
+
+private:
+  /// Whether keys are read from other tensors.
+  static bool isOnlyValue(BlockArgument tensor, AttendOp attend) {
+    return !llvm::is_contained(sequencesOf({attend.getKey(), attend.getLocalKey()}), tensor);
+  }
+
+  void keep(BlockArgument tensor, AttendOp attend, StringRef name) {
+    if (KeepOp::of(tensor))
+      return;
+    SmallVector<int64_t> shape(cast<RankedTensorType>(tensor.getType()).getShape().drop_front(2));
+    shape[0] = int64_t(*attend.getBlock());
+    BlockArgument pool = entry.addArgument(name, stateType(attend.getContext(), shape));
+    auto kept = KeepOp::create(builder, attend.getLoc(), tensor, pool);
+    entry.place(kept.getResult(), pool, ("final_" + name).str());
+  }
+
+  EntryExtension &entry;
+  OpBuilder builder;
+};
 
 struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
   using DeriveDecodeBase::DeriveDecodeBase;
@@ -81,10 +126,16 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
     for (Operation &op : attention.getBody().front())
       if (failed(checkOp(op)))
         return failure();
+    if (failed(checkBlocks(attends)))
+      return failure();
     attention.setSymName((attention.getSymName() + "__decode").str());
     EntryExtension entry(attention);
     for (AttendOp attend : attends)
       continueInPlace(attend, entry);
+    KeptRows kept(attention, entry);
+    for (AttendOp attend : attention.getBody().getOps<AttendOp>())
+      if (attend.getLocalQuery())
+        kept.add(attend);
     auto vector = [&](unsigned bits) {
       return RankedTensorType::get({ShapedType::kDynamic}, IntegerType::get(&getContext(), bits));
     };

@@ -103,7 +103,8 @@ struct DropRows : polyattn::impl::DropRowsBase<DropRows> {
     for (auto attention : getOperation().getOps<AttentionOp>()) {
       eraseUnusedOps(attention);
       for (AttendOp attend : llvm::to_vector(attention.getBody().getOps<AttendOp>()))
-        if (givesStatesAlone(attend))
+        // A state that takes in whole local blocks alone needs to know these.
+        if (givesStatesAlone(attend) && attention.getBody().getOps<KeepOp>().empty())
           dropRows(attend);
       eraseUnusedOps(attention);
       if (!attention.getResultIn()) {

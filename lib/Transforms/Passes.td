@@ -95,9 +95,13 @@ def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
     are `slots`, the rows of the pools, `first_position` where the entry has none, and `lengths`, how
     many of a call's positions count, unless sequences are packed. Tables of positions have any number of rows then.
 
+    Where attends have local vectors, whose blocks reach into the calls before, the rows of the last block are kept:
+    of each sequence that keys and values are read from (`local_keys`, `local_values`) and of decays (`local_decay`), with
+    results that live in these pools. All attends have blocks of one length then.
+
     Maps that are inlined and simplified before have the smaller states. What has no state that could be
-    continued is an error: masks that are not causal, local vectors, `eps_mode = row_max`, odd powers of
-    |score|, more than 2^24 features.
+    continued is an error: masks that are not causal, `eps_mode = row_max`, odd powers of |score|, more than
+    2^24 features, local blocks of other lengths beside each other.
 
     Numeric contract: exact.
 

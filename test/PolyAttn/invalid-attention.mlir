@@ -974,7 +974,7 @@ polyattn.attention @lengths_of_all(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>)
 polyattn.attention @local_lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>)
     -> (o: tensor<?x?x?x4xf32>) lengths %n {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C8: with slots or lengths there are no local vectors}}
+  // expected-error@+1 {{C8: with slots or lengths local vectors need the rows of their block}}
   %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 4}
     : [4], [4], [4], [4], [4]
   return %o : [4]
@@ -1050,4 +1050,138 @@ polyattn.attention @transposed_in_place(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x
   %o:2 = attend query %a key %a value %a initial %s causal normalize <none>
       {initial_transposed, final_state} : [4], [4], [4], tensor<?x?x4x4xf32>
   return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+
+// -----
+
+polyattn.attention @kept_of_another_block(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C10: keeps 16 rows where a local block has 8}}
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o:2 = attend query %a key %a value %b local %a, %a initial %s causal normalize <none> {final_state, block = 8}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @kept_without_first(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) slots %n packed %at {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C10: rows are kept for calls with `slots` and `first_position`}}
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o:2 = attend query %a key %a value %b local %a, %a initial %s causal normalize <none> {final_state, block = 16}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @values_not_kept(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  // expected-error@+1 {{C10: its keys need the rows of argument "v" kept}}
+  %o:2 = attend query %a key %a value %b local %a, %a initial %s causal normalize <none> {final_state, block = 16}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @kept_twice(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  // expected-error@+1 {{C10: the tensor's rows are kept already}}
+  %w = keep %q in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o:2 = attend query %a key %a value %b local %a, %a initial %s causal normalize <none> {final_state, block = 16}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @kept_nowhere(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32>) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  // expected-error@+1 {{C10: what is kept must be a result that lives in the pool}}
+  %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o:2 = attend query %a key %a value %b local %a, %a initial %s causal normalize <none> {final_state, block = 16}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @kept_for_nobody(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C10: no local key or value is read from this tensor}}
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o:2 = attend query %a key %b value %b local %a, %b initial %s causal normalize <none> {final_state, block = 16}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @kept_in_a_pool_of_another_width(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x8xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x8xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C2: a pool 'tensor<?x?x16x8xf32>' does not keep rows of 'tensor<?x?x?x4xf32>'}}
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x8xf32>
+  %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o:2 = attend query %a key %a value %b local %a, %a initial %s causal normalize <none> {final_state, block = 16}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x8xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @kept_in_one_pool(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C3: something else uses the pool, too}}
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %w = keep %v in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %o:2 = attend query %a key %a value %b local %a, %a initial %s causal normalize <none> {final_state, block = 16}
+    : [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
+}
+
+// -----
+
+polyattn.attention @plain_beside_kept(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>,
+    %pool: tensor<?x?x16x4xf32>, %more: tensor<?x?x16x4xf32>, %n: tensor<?xi32>, %at: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, k: tensor<?x?x16x4xf32> in %pool, w: tensor<?x?x16x4xf32> in %more) first_position %at slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %v : tensor<?x?x?x4xf32> -> [4]
+  %k = keep %q in %pool : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  %w = keep %v in %more : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+  // expected-error@+1 {{C10: where rows of local blocks are kept every attend has local vectors, and this one has none}}
+  %o:2 = attend query %a key %a value %b initial %s causal normalize <none> {final_state}
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
 }

@@ -40,12 +40,33 @@ polyattn.attention @packed(%q: tensor<?x?x?x4xf32>, %at: tensor<?xi32>) -> (o: t
 
 // -----
 
-polyattn.attention @local(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+// Local vectors have the rows of their block kept, of what keys and values are read from and of decays.
+
+// CHECK-LABEL: polyattn.attention @local__decode(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>, %g: tensor<?x?x?xf32>, %state: tensor<?x?x4x8xf32>, %local_keys: tensor<?x?x16x4xf32>, %local_values: tensor<?x?x16x8xf32>, %local_decay: tensor<?x?x16xf32>, %slots: tensor<?xi32>, %first_position: tensor<?xi64>, %lengths: tensor<?xi32>)
+// CHECK-SAME:    -> (o: tensor<?x?x?x8xf32>, final: tensor<?x?x4x8xf32> in %state, final_local_keys: tensor<?x?x16x4xf32> in %local_keys, final_local_values: tensor<?x?x16x8xf32> in %local_values, final_local_decay: tensor<?x?x16xf32> in %local_decay) first_position %first_position slots %slots lengths %lengths {
+// CHECK:         %[[KEYS:.*]] = keep %q in %local_keys : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+// CHECK:         %[[VALUES:.*]] = keep %v in %local_values : tensor<?x?x?x8xf32>, tensor<?x?x16x8xf32>
+// CHECK:         %[[DECAY:.*]] = keep %g in %local_decay : tensor<?x?x?xf32>, tensor<?x?x16xf32>
+// CHECK:         return %{{.*}}, %{{.*}}, %[[KEYS]], %[[VALUES]], %[[DECAY]]
+polyattn.attention @local(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x8xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{does not decode with local vectors yet: their block reaches into the keys of the calls before}}
+  %b = read %v : tensor<?x?x?x8xf32> -> [8]
+  %o = attend query %a key %a value %b local %a, %a decay %g causal normalize <none> {block = 16}
+    : [4], [4], [8], [4], [4], tensor<?x?x?xf32>
+  return %o : [8]
+}
+
+// -----
+
+polyattn.attention @two_blocks(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
   %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 4}
     : [4], [4], [4], [4], [4]
-  return %o : [4]
+  // expected-error@+1 {{does not decode beside attends of other local blocks, or of none: its state would be at another position}}
+  %p = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  %r = add %o, %p : [4], [4]
+  return %r : [4]
 }
 
 // -----

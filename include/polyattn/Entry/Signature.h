@@ -63,7 +63,7 @@ struct Signature {
   /// Heads that the spec itself fixes, by its list of decay factors.
   std::optional<int64_t> fixedHeads, fixedKvHeads;
   /// The argument that has the first positions; calls begin at multiples of `positionUnit`, the
-  /// least common one of the local blocks.
+  /// least common one of the local blocks whose rows are not kept.
   std::optional<unsigned> firstPosition;
   int64_t positionUnit = 1;
   /// The arguments that have the rows of pools, and how many positions count.

@@ -122,7 +122,7 @@ void AttendProgram::decayState(TileBuilder &b, Accumulators &accumulators, const
 
 void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from, Value to,
                               bool local, const BlockDecay &blockDecay, Value &between,
-                              Accumulators &accumulators) {
+                              Accumulators &accumulators, KeySource source) {
   prepareScores(local ? op.getLocalQuery() : op.getQuery(), local ? op.getLocalKey() : op.getKey(),
                 queries);
   SmallVector<Value> carried = {accumulators.numerator};
@@ -140,8 +140,9 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         *value = values[next++];
   };
 
-  // Runs that are no multiple of the block, as where another attend asks for shorter ones.
-  bool isRagged = !local && context.run % context.block != 0;
+  // Runs that are no multiple of the block, as where another attend asks for shorter ones, and
+  // what is there of one.
+  bool isRagged = source == KeySource::Kept || (!local && context.run % context.block != 0);
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
   bool isCausal = context.mask == Mask::Causal;
@@ -152,11 +153,11 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
     Value distance = between;
     unpack(in, inner, distance);
     Value bound = sweep.isWhole ? Value() : span.valid;
-    VectorProgram keys = keyProgram(b, span.position, span.valid);
+    VectorProgram keys = keyProgram(b, span.position, span.valid, source);
     Value values = keys.rowMajor(op.getValue());
     PairDecay pair;
     if (blockDecay) {
-      BlockDecay theirs = decay(b, span.position, span.valid);
+      BlockDecay theirs = decay(b, span.position, span.valid, source);
       // All that lies between: the gates after the key, those of blocks, those up to the query.
       // Where the key comes later the gates after the query, those of blocks, those up to the key.
       pair.query.high = isCausal ? blockDecay.upToColumn(b) : blockDecay.afterColumn(b);
@@ -183,9 +184,16 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockSpan &span) {
   Sweep behind{span.start, span.position, context.block, Direction::Forwards, /*isWhole=*/true};
   if (!isForwards())
     behind = {b.addIndex(span.position, span.valid), span.end, context.block};
-  return behind.forBlocks(b, zero, [&](const BlockSpan &span, ValueRange in) {
-    return TileBuilder::Values{b.add(in[0], decay(b, span.position, span.valid).total(b))};
-  })[0];
+  auto decayOf = [&](const Sweep &sweep, Value before, KeySource source) {
+    return sweep.forBlocks(b, before, [&](const BlockSpan &span, ValueRange in) {
+      Value own = decay(b, span.position, span.valid, source).total(b);
+      return TileBuilder::Values{b.add(in[0], own)};
+    })[0];
+  };
+  Value total = decayOf(behind, zero, KeySource::Call);
+  if (span.kept)
+    total = decayOf(Sweep{b.index(0), span.kept, context.block}, total, KeySource::Kept);
+  return total;
 }
 
 /// The pairs of a block, those of rows with themselves last: the sums without them are multiplied
@@ -226,6 +234,9 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
   };
   if (hasRun && !span.isOnly)
     add(begin, end, /*local=*/true);
+  if (span.kept)
+    addBlocks(b, queries, b.index(0), span.kept, /*local=*/true, blockDecay, between, accumulators,
+              KeySource::Kept);
   if (!usesState() && !span.isOnly)
     add(end, isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
   PairDecay pairs = blockDecay.pairs(context.direction());

@@ -69,8 +69,11 @@ Value AttendProgram::stateHead() const {
   return context.frame.headOf(/*queries=*/op.getGateHeads() == GateHeads::Q);
 }
 
-VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value valid) const {
-  return context.frame.keyVectors(b, context.rows(b, position, valid), context.block);
+VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value valid,
+                                        KeySource source) const {
+  BlockRows rows = source == KeySource::Kept ? context.keptRows(b, position, valid)
+                                             : context.rows(b, position, valid);
+  return context.frame.keyVectors(b, rows, context.block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,7 +81,8 @@ VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value va
 //===----------------------------------------------------------------------===//
 
 /// The decay between the positions of a block, the first `valid` of which exist.
-BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) const {
+BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid,
+                                KeySource source) const {
   if (!op.hasDecay() || !isOrdered())
     return BlockDecay();
   int64_t columns = context.block;
@@ -94,11 +98,16 @@ BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid) con
   if (rank == 1)
     return equal(tile::LoadOp::create(b, b.tileType(1, 1), tensor, stateHead(), Value(), -1, -1,
                                       /*transposed=*/false));
-  return BlockDecay::ofGates(
-      b, tile::LoadOp::create(
-             b, b.tileType(1, columns), tensor,
-             ValueRange{context.frame.batch, context.frame.rowOf(b, position), stateHead()}, valid,
-             /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false));
+  SmallVector<Value> indices = {context.frame.batch, context.frame.rowOf(b, position), stateHead()};
+  int64_t dimension = 1;
+  if (source == KeySource::Kept) {
+    tensor = context.frame.input(KeepOp::of(op.getDecay()).getPool());
+    indices = {context.frame.stateRow(), stateHead(), position};
+    dimension = 2;
+  }
+  return BlockDecay::ofGates(b, tile::LoadOp::create(b, b.tileType(1, columns), tensor, indices,
+                                                     valid, /*row_dim=*/-1, dimension,
+                                                     /*transposed=*/false));
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,10 +174,10 @@ void AttendProgram::fillState(TileBuilder &b) {
   state.fill(b, op.getInitialState() ? &given : nullptr, behind ? &*behind : nullptr);
 }
 
-Value AttendProgram::update(TileBuilder &b, const BlockSpan &span) {
-  VectorProgram keys = keyProgram(b, span.position, span.valid);
+Value AttendProgram::update(TileBuilder &b, const BlockSpan &span, KeySource source) {
+  VectorProgram keys = keyProgram(b, span.position, span.valid, source);
   StateColumns columns = stateColumns(keys);
-  BlockDecay blockDecay = decay(b, span.position, span.valid);
+  BlockDecay blockDecay = decay(b, span.position, span.valid, source);
   FeatureBlocks blocks(keyPlan, keyWeights);
   blocks.prepare(b, keys);
   state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {

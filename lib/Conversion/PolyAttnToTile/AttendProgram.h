@@ -70,19 +70,30 @@ struct ProgramContext {
     return {frame.rowOf(builder, position), share->rowOfCall(builder, position),
             frame.firstPosition, valid, frame.firstPosition || frame.isPacked()};
   }
+  /// Rows of the call's first local block in the pools of calls before.
+  BlockRows keptRows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
+    mlir::Value kept = mlir::arith::IndexCastOp::create(builder, builder.getI64Type(), frame.kept);
+    mlir::Value first = mlir::arith::SubIOp::create(builder, frame.firstPosition, kept);
+    return {position, position, first, valid, true, /*ofBatches=*/false, frame.stateRow()};
+  }
   VectorProgram queryVectors(TileBuilder &builder, const BlockSpan &span) const {
     return frame.queryVectors(builder, rows(builder, span.position, span.valid), block);
   }
   /// The positions of the program, block by block.
   Sweep sweep(TileBuilder &builder) const {
-    return {segment ? segment->begin : builder.index(0), segment ? segment->end : frame.queries,
-            block, direction()};
+    Sweep sweep{segment ? segment->begin : builder.index(0), segment ? segment->end : frame.queries,
+                block, direction()};
+    sweep.kept = frame.kept;
+    return sweep;
   }
   /// Which way keys reach queries; without an order among them forwards.
   Direction direction() const {
     return mask == Mask::Anticausal ? Direction::Backwards : Direction::Forwards;
   }
 };
+
+/// Where a program has the keys of its positions from: this call, or pools of the calls before.
+enum class KeySource { Call, Kept };
 
 class AttendProgram {
 public:
@@ -108,7 +119,8 @@ public:
   mlir::Value isStateReadAfter(TileBuilder &builder, mlir::Value first, mlir::Value end) const;
   /// Adds the keys of one block to the state. Gives the logarithm of the block's decay, [1 x 1],
   /// null without one.
-  mlir::Value update(TileBuilder &builder, const BlockSpan &span);
+  mlir::Value update(TileBuilder &builder, const BlockSpan &span,
+                     KeySource source = KeySource::Call);
   /// Called after the loops: writes the final state and its normalizer to the given tensors, none
   /// or several for each.
   void finish(TileBuilder &builder, llvm::ArrayRef<mlir::Value> states,
@@ -152,8 +164,8 @@ private:
     return isForwards() ? tile::Triangle::Lower : tile::Triangle::Upper;
   }
   bool isLocal() const { return bool(op.getLocalQuery()); }
-  /// A local kernel's block has several blocks of the program.
-  bool runsAreLong() const { return context.run > context.block; }
+  /// A local kernel's block has several blocks of the program, or such of calls before.
+  bool runsAreLong() const { return context.run > context.block || context.frame.kept; }
   bool usesState() const { return schedule.form != ScheduleForm::Quadratic; }
   /// One tile has all features.
   bool formsAllFeatures() const {
@@ -163,8 +175,10 @@ private:
     return usesState() && schedule.diagonal == ScheduleDiagonal::Features && !isLocal();
   }
   int64_t features() const { return keyPlan.monomials.size(); }
-  VectorProgram keyProgram(TileBuilder &builder, mlir::Value position, mlir::Value valid) const;
-  BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid) const;
+  VectorProgram keyProgram(TileBuilder &builder, mlir::Value position, mlir::Value valid,
+                           KeySource source = KeySource::Call) const;
+  BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid,
+                   KeySource source = KeySource::Call) const;
   Accumulators zeroAccumulators(TileBuilder &builder) const;
   void fillState(TileBuilder &builder);
   void storeFeatures(TileBuilder &builder, const FeaturePlan &plan,
@@ -200,7 +214,7 @@ private:
   /// Pairs with the blocks of keys in [from, to), the nearest one first, or with all keys.
   void addBlocks(TileBuilder &builder, VectorProgram &queries, mlir::Value from, mlir::Value to,
                  bool local, const BlockDecay &decay, mlir::Value &between,
-                 Accumulators &accumulators);
+                 Accumulators &accumulators, KeySource source = KeySource::Call);
   mlir::Value scores(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys, bool local,
                      tile::Triangle triangle, const PairDecay &decay);
   void addDiagonalWithProducts(TileBuilder &builder, VectorProgram &queries,

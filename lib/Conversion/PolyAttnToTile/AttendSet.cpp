@@ -128,6 +128,8 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
     tensors.slots = slots.getArgNumber();
   if (BlockArgument lengths = attention.getLengthsArgument())
     tensors.lengths = lengths.getArgNumber();
+  for (KeepOp keep : attention.getBody().getOps<KeepOp>())
+    tensors.keptBlock = keep.getBlock();
   if (BlockArgument offsets = attention.getOffsetsArgument())
     tensors.offsets = offsets.getArgNumber();
   if (failed(findSequences(attention)))

@@ -88,6 +88,13 @@ Value KernelFrame::hasState(TileBuilder &b) const {
   return slot ? b.compare(arith::CmpIPredicate::sge, slot, b.index(0)) : Value();
 }
 
+/// How many positions of its local block a call has before it.
+Value KernelFrame::countKept(TileBuilder &b, Value hasSlot) const {
+  Value block = arith::ConstantIntOp::create(b, tensors.keptBlock, 64);
+  Value rest = arith::RemUIOp::create(b, firstPosition, block);
+  return b.select(hasSlot, arith::IndexCastOp::create(b, b.getIndexType(), rest), b.index(0));
+}
+
 /// A batch without a slot has no positions that count.
 void KernelFrame::readSlotAndLength(TileBuilder &b) {
   auto load = [&](int64_t tensor) -> Value {
@@ -103,6 +110,8 @@ void KernelFrame::readSlotAndLength(TileBuilder &b) {
     slot = load(*tensors.slots);
     Value given = hasState(b);
     queries = b.select(given, queries, b.index(0));
+    if (tensors.keptBlock)
+      kept = countKept(b, given);
     if (firstPosition) {
       Value zero = arith::ConstantIntOp::create(b, 0, 64);
       Value isLater = b.compare(arith::CmpIPredicate::ne, firstPosition, zero);

@@ -163,11 +163,12 @@ void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
   context.share->finishBlock(b, accumulators, rows, part);
 }
 
-/// The position at which updates with a run end: its start where nobody reads the state with it.
+/// The position at which updates with a run end: its start where nobody reads the state with it, or
+/// where it goes on in the next call.
 Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
-  Value isRead;
+  Value isRead = run.isFull;
   for (const AttendProgram &program : programs) {
-    if (!program.updatesAfterRun())
+    if (!program.updatesAfterRun() || run.isFull)
       continue;
     isRead = program.isStateReadAfter(b, run.begin, run.end);
     if (!isRead)
@@ -179,12 +180,18 @@ Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
 /// The blocks of a local kernel's run, and what states take in once it has ended.
 void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
   run.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
-  Sweep updates{run.begin, endOfUpdates(b, run), run.block, run.direction};
-  updates.forBlocks(b, [&](const BlockSpan &span) {
-    for (AttendProgram &program : programs)
-      if (program.updatesAfterRun())
-        program.update(b, span);
-  });
+  auto update = [&](const Sweep &positions, KeySource source) {
+    positions.forBlocks(b, [&](const BlockSpan &span) {
+      for (AttendProgram &program : programs)
+        if (program.updatesAfterRun())
+          program.update(b, span, source);
+    });
+  };
+  if (run.kept) {
+    Value taken = b.select(run.isFull, run.kept, b.index(0));
+    update(Sweep{b.index(0), taken, run.block}, KeySource::Kept);
+  }
+  update(Sweep{run.begin, endOfUpdates(b, run), run.block, run.direction}, KeySource::Call);
 }
 
 /// States alone: keys are taken in, and no scores are computed. Of a head's segments the states are
@@ -206,12 +213,12 @@ void KernelProgram::buildStates(TileBuilder &b) {
 }
 
 void KernelProgram::build(TileBuilder &b) {
-  if (!set.hasRows())
+  if (!set.hasRows() && !context.frame.kept)
     return buildStates(b);
   for (AttendProgram &program : programs)
     program.begin(b);
   Sweep sweep = context.sweep(b);
-  if (context.run <= context.block)
+  if (context.run <= context.block && !sweep.kept)
     sweep.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });

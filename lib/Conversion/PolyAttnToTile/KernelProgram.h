@@ -67,6 +67,8 @@ private:
   void stepHead(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
                 StepFeatures features);
   void storeZeros(TileBuilder &builder);
+  void storeKept(TileBuilder &builder);
+  void storeKept(TileBuilder &builder, bool ofQueries);
   void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                     VectorProgram &queries, const BlockSpan &span);
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,

@@ -17,13 +17,18 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// The workspace of each result that lives in an argument, in the results' order.
+/// Whether a result is a final state that lives in an argument.
+static bool isPlaced(AttentionOp attention, size_t result, Value value) {
+  return attention.getArgumentOfResult(result) && !value.getDefiningOp<KeepOp>();
+}
+
+/// The workspace of each final state that lives in an argument, in the results' order.
 static SmallVector<std::optional<unsigned>> workspacesOf(const AttendSet &set) {
   auto attention = cast<AttentionOp>(AttendOp(set.attends[0])->getParentOp());
   SmallVector<std::optional<unsigned>> numbers;
   unsigned next = 0;
-  for (size_t i = 0; i < set.returned().size(); ++i)
-    numbers.push_back(attention.getArgumentOfResult(i) ? std::optional(next++) : std::nullopt);
+  for (auto [i, value] : llvm::enumerate(set.returned()))
+    numbers.push_back(isPlaced(attention, i, value) ? std::optional(next++) : std::nullopt);
   return numbers;
 }
 
@@ -53,7 +58,7 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
 SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
   SmallVector<Value> placed;
   for (auto [i, value] : llvm::enumerate(set.returned()))
-    if (attention.getArgumentOfResult(i))
+    if (isPlaced(attention, i, value))
       placed.push_back(value);
   SmallVector<tile::ExtentAttr> sizes;
   for (int64_t size : cast<RankedTensorType>(placed[number].getType()).getShape().drop_front(2))
@@ -118,6 +123,62 @@ void KernelProgram::buildWriteBack(TileBuilder &b) {
     }
     program.writeBack(b, from, to);
   }
+  if (context.frame.kept)
+    storeKept(b);
+}
+
+/// Stores `valid` rows of the call, from `row` on, in those of a pool from `place` on.
+static void storeRows(TileBuilder &b, const KernelFrame &frame, KeepOp keep, Value pool, Value head,
+                      Value row, Value place, int64_t block, Value valid) {
+  Value tensor = frame.input(keep.getTensor()), zero = b.index(0);
+  SmallVector<Value> from = {frame.batch, frame.rowOf(b, row), head};
+  SmallVector<Value> to = {frame.stateRow(), head, place};
+  auto type = cast<RankedTensorType>(keep.getTensor().getType());
+  if (type.getRank() == 3) {
+    Value gates = tile::LoadOp::create(b, b.tileType(1, block), tensor, from, valid,
+                                       /*row_dim=*/-1, /*col_dim=*/1, /*transposed=*/false);
+    tile::StoreOp::create(b, b.transpose(gates), pool, to, valid, /*row_dim=*/2, /*col_dim=*/-1);
+    return;
+  }
+  from.push_back(zero);
+  to.push_back(zero);
+  Value rows = tile::LoadOp::create(b, b.tileType(block, type.getDimSize(3)), tensor, from, valid,
+                                    /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false);
+  tile::StoreOp::create(b, rows, pool, to, valid, /*row_dim=*/2, /*col_dim=*/3);
+}
+
+/// Whether rows are kept of the gates of query heads.
+static bool isOfQueries(const AttendSet &set, KeepOp keep) {
+  return llvm::any_of(set.attends, [&](AttendOp attend) {
+    return attend.getDecay() == keep.getTensor() && attend.getGateHeads() == GateHeads::Q;
+  });
+}
+
+/// Keeps what the call has of its last local block, of query heads or of key heads.
+void KernelProgram::storeKept(TileBuilder &b, bool ofQueries) {
+  const KernelFrame &frame = context.frame;
+  Value zero = b.index(0), run = b.index(context.run), length = b.index(context.block);
+  Value all = b.addIndex(frame.kept, frame.queries);
+  Value begin = b.mulIndex(b.divIndex(all, run), run), isFirst = b.isEqual(begin, zero);
+  Value row = b.select(isFirst, zero, b.subIndex(begin, frame.kept));
+  Value place = b.select(isFirst, frame.kept, zero), count = b.subIndex(frame.queries, row);
+  b.loop(zero, count, length, [&](Value offset) {
+    Value valid = b.minIndex(b.subIndex(count, offset), length);
+    for (auto [i, result] : llvm::enumerate(set.returned()))
+      if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(set, keep) == ofQueries)
+        storeRows(b, frame, keep, frame.result(i), ofQueries ? frame.head : frame.kvHead,
+                  b.addIndex(row, offset), b.addIndex(place, offset), context.block, valid);
+  });
+}
+
+/// The first of the query heads that share the keys keeps these.
+void KernelProgram::storeKept(TileBuilder &b) {
+  const KernelFrame &frame = context.frame;
+  if (!set.hasStatePerQuery())
+    return storeKept(b, /*ofQueries=*/false);
+  storeKept(b, /*ofQueries=*/true);
+  b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)),
+           [&] { storeKept(b, /*ofQueries=*/false); });
 }
 
 void AttendProgram::writeBack(TileBuilder &b, const FinalState &from, const FinalState &to) {

@@ -20,11 +20,12 @@ namespace polyattn {
 
 /// The positions of a block.
 struct BlockSpan {
-  mlir::Value position; // of its first row
-  mlir::Value valid;    // how many of its C rows exist
-  mlir::Value start;    // where its run of blocks begins, that of a local kernel
-  mlir::Value end;      // and where it ends
-  bool isOnly = false;  // there is no other
+  mlir::Value position;  // of its first row
+  mlir::Value valid;     // how many of its C rows exist
+  mlir::Value start;     // where its run of blocks begins, that of a local kernel
+  mlir::Value end;       // and where it ends
+  bool isOnly = false;   // there is no other
+  mlir::Value kept = {}; // how many positions the run has before the call; null where none has any
 };
 
 struct Sweep {
@@ -32,6 +33,9 @@ struct Sweep {
   int64_t block;          // C
   Direction direction = Direction::Forwards;
   bool isWhole = false; // all blocks have C positions
+  /// index: how many positions the first run has before those of the sweep, of calls before this
+  /// one; null where none has any. Of a run i1 whether it is full, and not the last one so far.
+  mlir::Value kept = {}, isFull = {};
 
   using Values = TileBuilder::Values;
   using Body = llvm::function_ref<void(const BlockSpan &)>;
@@ -46,6 +50,8 @@ struct Sweep {
                llvm::function_ref<void(const Sweep &)> body) const;
 
 private:
+  void forKeptRuns(TileBuilder &builder, int64_t run,
+                   llvm::function_ref<void(const Sweep &)> body) const;
   Values forPositions(TileBuilder &builder, int64_t length, mlir::ValueRange carried,
                       TileBuilder::CarryingBody body) const;
 };

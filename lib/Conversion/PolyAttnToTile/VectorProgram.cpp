@@ -40,17 +40,22 @@ Value VectorProgram::firstRow(bool isTable) {
 Value VectorProgram::load(ReadOp read, bool transposed) {
   Value tensor = weights.tensorOf(read);
   int64_t rank = cast<MemRefType>(tensor.getType()).getRank(), width = widthOf(read);
+  int64_t rowDim = rowRange.ofBatches ? 0 : rank - 3;
   Value zero = b->index(0);
   SmallVector<Value> indices;
   Value row = firstRow(/*isTable=*/rank == 3);
-  if (rank == 4)
+  if (rank == 4 && rowRange.keptIn) {
+    tensor = weights.tensorOf(KeepOp::of(read.getTensor()).getPool());
+    indices = {rowRange.keptIn, head, row, zero};
+    rowDim = 2;
+  } else if (rank == 4) {
     indices = {batch, row, head, zero};
-  else
+  } else {
     indices = {row, cast<MemRefType>(tensor.getType()).getDimSize(1) == 1 ? zero : head, zero};
+  }
   auto type = transposed ? b->tileType(width, columns) : b->tileType(columns, width);
   assert((!rowRange.ofBatches || rank == 4) && "tables have no batches");
-  return tile::LoadOp::create(*b, type, tensor, indices, rowRange.valid,
-                              /*row_dim=*/rowRange.ofBatches ? 0 : rank - 3,
+  return tile::LoadOp::create(*b, type, tensor, indices, rowRange.valid, rowDim,
                               /*col_dim=*/rank - 1, transposed);
 }
 

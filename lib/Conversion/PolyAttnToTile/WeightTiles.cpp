@@ -10,9 +10,8 @@
 using namespace mlir;
 using namespace polyattn;
 
-Value WeightTiles::tensorOf(ReadOp read) {
-  unsigned index = cast<BlockArgument>(read.getTensor()).getArgNumber();
-  return kernel.getTensor(index);
+Value WeightTiles::tensorOf(Value argument) {
+  return kernel.getTensor(cast<BlockArgument>(argument).getArgNumber());
 }
 
 bool WeightTiles::isPerHead(Value weight) {

@@ -19,7 +19,8 @@ public:
   explicit WeightTiles(tile::KernelOp kernel) : kernel(kernel) {}
   /// A matrix as it is, a vector as a column. `head` is the reading side's.
   mlir::Value get(TileBuilder &builder, mlir::Value weight, mlir::Value head);
-  mlir::Value tensorOf(ReadOp read);
+  mlir::Value tensorOf(ReadOp read) { return tensorOf(read.getTensor()); }
+  mlir::Value tensorOf(mlir::Value argument);
 
 private:
   bool isPerHead(mlir::Value weight);

@@ -5,203 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "polyattn/JIT/Compiler.h"
-#include "gtest/gtest.h"
-#include <map>
-#include <numeric>
-#include <random>
+#include "DecodeServer.h"
 
 using namespace polyattn;
-
-namespace {
-constexpr int64_t kQueryHeads = 4, kPool = 32;
-
-const CompiledKernel &compileOnce(llvm::StringRef entry) {
-  static std::map<std::string, std::unique_ptr<CompiledKernel>> kernels;
-  std::unique_ptr<CompiledKernel> &kernel = kernels[entry.str()];
-  if (!kernel) {
-    JITOptions options;
-    options.entry = entry.str();
-    options.cacheDirectory = "";
-    kernel = llvm::cantFail(compileKernelFromFile(
-        POLYATTN_TEST_DIR "/Integration/Kernels/Inputs/decode.mlir", options));
-  }
-  return *kernel;
-}
-
-/// Random sequences, and a pool that calls continue from and leave states in.
-class Server {
-public:
-  /// What a call gives a sequence: where it begins, how many tokens it has there, and its slot.
-  struct Row {
-    int64_t sequence, begin, length, slot;
-  };
-
-  Server(llvm::StringRef entry, int64_t sequences, int64_t positions)
-      : kernel(compileOnce(entry)), sequences(sequences), positions(positions) {
-    std::mt19937 random(11);
-    std::normal_distribution<float> normal;
-    for (const TensorDescription &tensor : kernel.getDescription().tensors) {
-      std::vector<float> &data = tokens.emplace_back();
-      if (isSequence(tensor) && !tensor.isResult) {
-        data.resize(sequences * positions * rowOf(tensor));
-        bool isDecay = tensor.name == "g";
-        for (float &x : data)
-          x = isDecay ? -0.1f * std::fabs(normal(random)) : 0.3f * normal(random);
-      }
-      if (isWeight(tensor)) {
-        data.resize(product(tensor.sizes));
-        for (float &x : data)
-          x = 0.2f * normal(random);
-      }
-      std::vector<float> &pool = pools.emplace_back();
-      if (isPool(tensor) && !tensor.isResult) {
-        pool.resize(kPool * slotOf(tensor));
-        for (float &x : pool)
-          x = std::fabs(normal(random));
-      }
-    }
-  }
-
-  /// The outputs [rows, T, H dv] of a call of T positions. What lies beyond a row's length is NaN.
-  std::vector<float> call(llvm::ArrayRef<Row> rows, int64_t length, int threads = 2,
-                          std::string *error = nullptr) {
-    const auto &rules = kernel.getDescription().tensors;
-    std::vector<std::vector<float>> memory(rules.size());
-    std::vector<std::vector<int64_t>> numbers(rules.size());
-    std::vector<std::vector<int32_t>> narrow(rules.size());
-    std::vector<polyattn_tensor> views;
-    size_t output = 0;
-    for (auto [i, rule] : llvm::enumerate(rules)) {
-      int64_t sizes[POLYATTN_MAX_RANK];
-      for (auto [d, size] : llvm::enumerate(rule.sizes))
-        sizes[d] = valueOf(size, rows.size(), length);
-      void *data = nullptr;
-      if (isWeight(rule)) {
-        data = tokens[i].data();
-      } else if (isPool(rule)) {
-        data = pools[rule.isResult ? *rule.argument : int64_t(i)].data();
-      } else if (isSequence(rule)) {
-        int64_t width = rowOf(rule);
-        memory[i].assign(rows.size() * length * width, std::nanf(""));
-        for (auto [r, row] : llvm::enumerate(rows))
-          if (!rule.isResult)
-            std::copy_n(tokens[i].begin() + (row.sequence * positions + row.begin) * width,
-                        row.length * width, memory[i].begin() + r * length * width);
-        data = memory[i].data();
-        output = rule.isResult ? i : output;
-      } else {
-        for (const Row &row : rows)
-          numbers[i].push_back(rule.name == "slots"   ? row.slot
-                               : rule.name == "first" ? row.begin
-                                                      : row.length);
-        narrow[i].assign(numbers[i].begin(), numbers[i].end());
-        data = rule.dtype == ElementType::I64 ? static_cast<void *>(numbers[i].data())
-                                              : narrow[i].data();
-      }
-      views.push_back(polyattn_dense(data, dtypeOf(rule.dtype), rule.sizes.size(), sizes));
-    }
-    llvm::Error failure = kernel.run(views, threads);
-    if (error)
-      *error = llvm::toString(std::move(failure));
-    else
-      EXPECT_FALSE(bool(failure)) << llvm::toString(std::move(failure));
-    return memory[output];
-  }
-
-  /// All outputs of a sequence in calls of these lengths.
-  std::vector<float> run(int64_t sequence, int64_t slot, llvm::ArrayRef<int64_t> lengths,
-                         int threads = 2) {
-    std::vector<float> all;
-    int64_t begin = 0;
-    for (int64_t length : lengths) {
-      llvm::append_range(all, call({{sequence, begin, length, slot}}, length, threads));
-      begin += length;
-    }
-    return all;
-  }
-
-  /// What all pools have in a slot.
-  std::vector<float> stateOf(int64_t slot) const {
-    std::vector<float> all;
-    for (auto [rule, pool] : llvm::zip(kernel.getDescription().tensors, pools))
-      if (!pool.empty())
-        all.insert(all.end(), pool.begin() + slot * slotOf(rule),
-                   pool.begin() + (slot + 1) * slotOf(rule));
-    return all;
-  }
-  void poison(int64_t slot) {
-    for (auto [rule, pool] : llvm::zip(kernel.getDescription().tensors, pools))
-      if (!pool.empty())
-        std::fill_n(pool.begin() + slot * slotOf(rule), slotOf(rule), std::nanf(""));
-  }
-
-  const CompiledKernel &kernel;
-  std::vector<std::vector<float>> pools; // by tensor
-
-private:
-  static bool isPool(const TensorDescription &tensor) { return tensor.sizes[0] == kSlots; }
-  static bool isSequence(const TensorDescription &tensor) {
-    return tensor.sizes.size() > 1 && tensor.sizes[1] == kPositions;
-  }
-  static bool isWeight(const TensorDescription &tensor) { return tensor.role == Role::Weight; }
-  static int64_t valueOf(int64_t size, int64_t batch, int64_t length) {
-    switch (size) {
-    case kBatch:
-      return batch;
-    case kPositions:
-      return length;
-    case kHeads:
-      return kQueryHeads;
-    case kKeyHeads:
-      return kQueryHeads / 2;
-    case kSlots:
-      return kPool;
-    default:
-      return size;
-    }
-  }
-  static int64_t product(llvm::ArrayRef<int64_t> sizes) {
-    int64_t count = 1;
-    for (int64_t size : sizes)
-      count *= valueOf(size, 1, 1);
-    return count;
-  }
-  /// Elements of a position, and of a slot.
-  static int64_t rowOf(const TensorDescription &tensor) {
-    return product(llvm::ArrayRef(tensor.sizes).drop_front(2));
-  }
-  static int64_t slotOf(const TensorDescription &tensor) {
-    return product(llvm::ArrayRef(tensor.sizes).drop_front());
-  }
-
-  int64_t sequences, positions;
-  std::vector<std::vector<float>> tokens; // by tensor, with weights
-};
-
-/// Bits, so that NaN is equal to itself.
-std::vector<uint32_t> bits(llvm::ArrayRef<float> values) {
-  std::vector<uint32_t> result(values.size());
-  memcpy(result.data(), values.data(), values.size() * sizeof(float));
-  return result;
-}
-template <typename Range> std::vector<float> part(const Range &all, size_t index, size_t parts) {
-  size_t size = all.size() / parts;
-  return {all.begin() + index * size, all.begin() + (index + 1) * size};
-}
-double relativeError(llvm::ArrayRef<float> a, llvm::ArrayRef<float> b) {
-  double difference = 0, size = 0;
-  for (auto [x, y] : llvm::zip_equal(a, b)) {
-    difference += (double(x) - y) * (double(x) - y);
-    size += double(y) * y;
-  }
-  return std::sqrt(difference / size);
-}
-} // namespace
+using namespace polyattn::decoding;
 
 // vLLM #55178, sglang #36885, vllm-gaudi #1431: rows of padding overwrite the slot of a request.
 TEST(Decode, PaddingRowsTouchNoSlot) {
-  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain"})
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain",
+                            "local_grouped", "local_gated", "local_turned"})
     for (const std::vector<int64_t> &slots :
          std::vector<std::vector<int64_t>>{{-1, 3, 0}, {5, 0, -1}, {-1, -1, -1}, {2, -1, -7}})
       for (int64_t length : {1, 5}) {
@@ -228,7 +40,8 @@ TEST(Decode, PaddingRowsTouchNoSlot) {
 }
 
 TEST(Decode, SlotsComeInAnyOrder) {
-  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain"}) {
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain",
+                            "local_grouped", "local_gated", "local_turned"}) {
     std::vector<int64_t> order(kPool);
     std::iota(order.begin(), order.end(), 0);
     std::mt19937 random(5);
@@ -249,7 +62,8 @@ TEST(Decode, SlotsComeInAnyOrder) {
 
 // Few batches compute their features alone, many do so together.
 TEST(Decode, OneTokenBesideAnyNumberOfOthers) {
-  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain"})
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain",
+                            "local_grouped", "local_gated", "local_turned"})
     for (int64_t batches : {1, 2, 11, 12, 16, 17, 27, 28, 32}) {
       Server server(entry, batches, 4), alone(entry, batches, 4);
       std::vector<Server::Row> rows;
