@@ -143,7 +143,7 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
 void KernelProgram::finish(TileBuilder &b) {
   bool given = llvm::any_of(set.attends, [](AttendOp attend) { return attend.getFinalState(); });
   if (!context.segment || !given)
-    return storeFinalStates(b);
+    return ifStatesChange(b, [&] { storeFinalStates(b); });
   b.branch(context.segment->isLast(b, context.direction()), [&] { storeFinalStates(b); });
 }
 

@@ -67,6 +67,8 @@ private:
   void stepHead(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
                 StepFeatures features);
   void storeZeros(TileBuilder &builder);
+  void writeBackStates(TileBuilder &builder);
+  void ifStatesChange(TileBuilder &builder, TileBuilder::Branch body);
   void storeKept(TileBuilder &builder);
   void storeKept(TileBuilder &builder, bool ofQueries);
   void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,

@@ -110,7 +110,24 @@ Value KernelProgram::tensorOfState(unsigned result) const {
   return number ? context.frame.workspace(*number) : context.frame.result(result);
 }
 
+/// A state that goes on is as it was where the call fills no local block.
+void KernelProgram::ifStatesChange(TileBuilder &b, TileBuilder::Branch body) {
+  const KernelFrame &frame = context.frame;
+  if (!frame.kept)
+    return body();
+  Value all = b.addIndex(frame.kept, frame.queries);
+  Value isFull = b.compare(arith::CmpIPredicate::sge, all, b.index(context.run));
+  Value isNew = b.isEqual(frame.isContinued, arith::ConstantIntOp::create(b, 0, 1));
+  b.branch(arith::OrIOp::create(b, isFull, isNew), body);
+}
+
 void KernelProgram::buildWriteBack(TileBuilder &b) {
+  ifStatesChange(b, [&] { writeBackStates(b); });
+  if (context.frame.kept)
+    storeKept(b);
+}
+
+void KernelProgram::writeBackStates(TileBuilder &b) {
   for (auto [attend, program] : llvm::zip(set.attends, programs)) {
     AttendOp op = attend;
     FinalState from, to;
@@ -123,8 +140,6 @@ void KernelProgram::buildWriteBack(TileBuilder &b) {
     }
     program.writeBack(b, from, to);
   }
-  if (context.frame.kept)
-    storeKept(b);
 }
 
 /// Stores `valid` rows of the call, from `row` on, in those of a pool from `place` on.
