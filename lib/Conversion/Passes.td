@@ -156,6 +156,31 @@ def ShareStates : Pass<"tile-share-states"> {
   }];
 }
 
+def FoldFeatures : Pass<"tile-fold-features"> {
+  let summary = "features of degree one are the rows that they are made of";
+  let description = [{
+    Features that are the rows of their source, in order, are that; where rows that are one of its parts, or constants,
+    have a weight, that part is scaled:
+
+    ```mlir
+    %x = tile.concat %v, %one : <64x32xf32>, <1x32xf32> -> <65x32xf32>
+    %phi = tile.monomials %x[%c0] {table = dense<[[0], [1], ..., [64]]>, weights = array<f64: 1.0, ..., -1.0>} : <65x32xf32> -> <65x32xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %minus = tile.constant -1.0 : <1x32xf32>
+    %phi = tile.concat %v, %minus : <64x32xf32>, <1x32xf32> -> <65x32xf32>
+    ```
+
+    The gradients of a denominator's attend have such features. Tensor cores form features as they load them, from tables.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def FoldTransposes : Pass<"tile-fold-transposes"> {
   let summary = "element-wise functions and sums read rows of tensors, and turn them once";
   let description = [{

@@ -35,6 +35,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
+  passes.addPass(createFoldFeatures());
   passes.addPass(createFoldTransposes());
   passes.addPass(createReuseWindows());
   passes.addPass(createShareStates());
