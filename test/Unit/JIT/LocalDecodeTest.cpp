@@ -88,6 +88,15 @@ TEST(LocalDecode, BitsDoNotDependOnBatchLengthsOrThreads) {
   }
 }
 
+TEST(LocalDecode, BitsDoNotDependOnCutsBetweenBlocks) {
+  for (const char *entry : kEntries) {
+    Server whole(entry, 1, kAll), server(entry, 1, kAll);
+    std::vector<float> expected = whole.run(0, 1, {kAll});
+    EXPECT_EQ(bits(server.run(0, 1, {80, kAll - 80}, /*threads=*/3)), bits(expected)) << entry;
+    EXPECT_EQ(bits(server.stateOf(1)), bits(whole.stateOf(1))) << entry;
+  }
+}
+
 // The entry that nobody continues computes the same.
 TEST(LocalDecode, AWholeSequenceIsThatOfTheAttentionItself) {
   JITOptions options;
