@@ -209,7 +209,8 @@ POLYATTN_EXPORT polyattn_string *polyattn_explain(const char *text, size_t lengt
                                                   polyattn_error **error);
 
 /* The spec as MLIR at a level of the compiler: "spec" (as it was read), "schedule" (maps inlined,
- * features simplified, schedules chosen), "tile", "vector" or "llvm" (the dialect). Returns null
+ * features simplified, schedules chosen), "tile", "vector" or "llvm" (the dialect); since version 7
+ * for a GPU ("cuda", or a chip: "sm_90") "spec", "schedule", "tile", "warp" or "ptx". Returns null
  * upon failure. */
 POLYATTN_EXPORT polyattn_string *polyattn_ir(const char *text, size_t length, const char *name,
                                              const char *level,

@@ -8,6 +8,7 @@
 #include "Kernel.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/JIT/States.h"
+#include "polyattn/Target/NVPTX.h"
 
 using namespace polyattn;
 using capi::guarded;
@@ -46,6 +47,11 @@ static polyattn_kernel *fail(llvm::Error failure, polyattn_error **error) {
 
 static polyattn_kernel *compileText(llvm::StringRef text, llvm::StringRef name,
                                     const JITOptions &options, polyattn_error **error) {
+  if (isGPUName(options.target))
+    return fail(llvm::createStringError("target: code for '" + options.target +
+                                        "' runs on a GPU of this machine as target 'cuda', and "
+                                        "polyattn-compile writes it for others"),
+                error);
   return capi::isForGPU(options) ? finish(capi::compileForGPU(text, name, options), error)
                                  : finish(compileKernel(text, name, options), error);
 }

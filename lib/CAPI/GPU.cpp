@@ -35,12 +35,16 @@ static Expected<int> ordinalOf(StringRef target) {
   return ordinal;
 }
 
-Expected<std::unique_ptr<GPUKernel>> capi::compileForGPU(StringRef text, StringRef name,
-                                                         const JITOptions &options) {
+Expected<std::shared_ptr<CUDADevice>> capi::openGPU(const JITOptions &options) {
   Expected<int> ordinal = ordinalOf(options.target);
   if (!ordinal)
     return ordinal.takeError();
-  auto device = CUDADevice::open(*ordinal, driverLibrary);
+  return CUDADevice::open(*ordinal, driverLibrary);
+}
+
+Expected<std::unique_ptr<GPUKernel>> capi::compileForGPU(StringRef text, StringRef name,
+                                                         const JITOptions &options) {
+  auto device = openGPU(options);
   if (!device)
     return device.takeError();
   SpecOptions spec{options.entry,

@@ -27,7 +27,10 @@ namespace polyattn::capi {
 /// Whether the target of the options is a GPU of this machine: "cuda", or "cuda:1".
 bool isForGPU(const JITOptions &options);
 
-/// Compiles one entry for that GPU, with the driver `driverLibrary`.
+/// That GPU, found by the driver `driverLibrary`.
+llvm::Expected<std::shared_ptr<CUDADevice>> openGPU(const JITOptions &options);
+
+/// Compiles one entry for that GPU.
 llvm::Expected<std::unique_ptr<GPUKernel>> compileForGPU(llvm::StringRef text, llvm::StringRef name,
                                                          const JITOptions &options);
 

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Support.h"
+#include "Kernel.h"
+#include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/Driver/CompileMain.h"
 #include "polyattn/Driver/Explain.h"
 #include "polyattn/Spec/LargeStack.h"
+#include "polyattn/Target/NVPTX.h"
 
 using namespace polyattn;
 using capi::guarded;
@@ -33,8 +35,26 @@ namespace {
 struct Source {
   llvm::StringRef text, name;
   CompileOptions options;
+  /// What it is compiled for, where that is no processor.
+  std::optional<GPUDescription> gpu;
 };
 } // namespace
+
+/// The GPU that a target names, "sm_90" or one of this machine; none where it is a processor.
+static llvm::Expected<std::optional<GPUDescription>> gpuOf(const JITOptions &options) {
+  if (capi::isForGPU(options)) {
+    auto device = capi::openGPU(options);
+    if (!device)
+      return device.takeError();
+    return (*device)->getDescription();
+  }
+  if (!isGPUName(options.target))
+    return std::nullopt;
+  llvm::Expected<GPUDescription> gpu = findGPU(options.target);
+  if (!gpu)
+    return gpu.takeError();
+  return *gpu;
+}
 
 static llvm::Expected<Source> readSource(const char *text, size_t length, const char *name,
                                          const polyattn_compile_options *given) {
@@ -43,11 +63,16 @@ static llvm::Expected<Source> readSource(const char *text, size_t length, const 
     return read.takeError();
   if (!text)
     return llvm::createStringError("text is null");
+  llvm::Expected<std::optional<GPUDescription>> gpu = gpuOf(*read);
+  if (!gpu)
+    return gpu.takeError();
+  if (*gpu) // the other options do not depend on it
+    read->target = "native";
   llvm::Expected<CompileOptions> options = compileOptionsOf(*read);
   if (!options)
     return options.takeError();
   options->direction.pair = true;
-  return Source{{text, length}, name ? name : "spec", std::move(*options)};
+  return Source{{text, length}, name ? name : "spec", std::move(*options), std::move(*gpu)};
 }
 
 /// Parses a spec and lowers it to a level, or not at all.
@@ -60,7 +85,25 @@ static llvm::Expected<LoweredModule> lowerSource(const Source &source,
   return module;
 }
 
+static llvm::Expected<std::string> explainForGPU(const Source &source) {
+  llvm::Expected<LoweredModule> module = parseForGPU(source.text, source.name, source.options);
+  if (!module)
+    return module.takeError();
+  if (llvm::Error error = lowerForGPU(*module, *source.gpu, GPUPipelinePhase::Warp))
+    return std::move(error);
+  llvm::Expected<LoweredModule> spec = parseForGPU(source.text, source.name, source.options);
+  if (!spec)
+    return spec.takeError();
+  std::string words;
+  llvm::raw_string_ostream stream(words);
+  if (llvm::Error error = explainForGPU(stream, *module, *spec, *source.gpu))
+    return std::move(error);
+  return words;
+}
+
 static llvm::Expected<std::string> explainSource(const Source &source) {
+  if (source.gpu)
+    return explainForGPU(source);
   llvm::Expected<LoweredModule> module = lowerSource(source, CPUPipelinePhase::LLVMDialect);
   if (!module)
     return module.takeError();
@@ -73,16 +116,14 @@ static llvm::Expected<std::string> explainSource(const Source &source) {
   return words;
 }
 
-/// The levels by their names; none is the spec as it was read.
-static llvm::Expected<std::optional<CPUPipelinePhase>> parseLevel(llvm::StringRef name) {
-  static const std::pair<llvm::StringRef, std::optional<CPUPipelinePhase>> kLevels[] = {
-      {"spec", std::nullopt},
-      {"schedule", CPUPipelinePhase::Schedule},
-      {"tile", CPUPipelinePhase::Tile},
-      {"vector", CPUPipelinePhase::Vector},
-      {"llvm", CPUPipelinePhase::LLVMDialect}};
+template <typename Phase> using Level = std::pair<llvm::StringRef, std::optional<Phase>>;
+
+/// A level by its name.
+template <typename Phase>
+static llvm::Expected<std::optional<Phase>> parseLevel(llvm::StringRef name,
+                                                       llvm::ArrayRef<Level<Phase>> levels) {
   std::string names;
-  for (const auto &[known, level] : kLevels) {
+  for (const auto &[known, level] : levels) {
     if (known == name)
       return level;
     names += (names.empty() ? "" : ", ") + known.str();
@@ -90,22 +131,55 @@ static llvm::Expected<std::optional<CPUPipelinePhase>> parseLevel(llvm::StringRe
   return llvm::createStringError("level: expected one of " + names + ", got '" + name + "'");
 }
 
+static std::string printModule(LoweredModule &module) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *module.module << '\n';
+  return text;
+}
+
+static llvm::Expected<std::string> printForGPU(const Source &source, llvm::StringRef name) {
+  static constexpr llvm::StringRef kPTX = "ptx";
+  static const Level<GPUPipelinePhase> kLevels[] = {{"spec", std::nullopt},
+                                                    {"schedule", GPUPipelinePhase::Schedule},
+                                                    {"tile", GPUPipelinePhase::Tile},
+                                                    {"warp", GPUPipelinePhase::Warp},
+                                                    {kPTX, GPUPipelinePhase::Warp}};
+  auto level = parseLevel<GPUPipelinePhase>(name, kLevels);
+  if (!level)
+    return level.takeError();
+  llvm::Expected<LoweredModule> module = parseForGPU(source.text, source.name, source.options);
+  if (!module)
+    return module.takeError();
+  if (*level)
+    if (llvm::Error error = lowerForGPU(*module, *source.gpu, **level))
+      return std::move(error);
+  return name == kPTX ? emitKernelPTX(*module, /*kernel=*/"", *source.gpu) : printModule(*module);
+}
+
 static llvm::Expected<std::string> printSource(const Source &source, llvm::StringRef name) {
-  llvm::Expected<std::optional<CPUPipelinePhase>> level = parseLevel(name);
+  if (source.gpu)
+    return printForGPU(source, name);
+  static const Level<CPUPipelinePhase> kLevels[] = {{"spec", std::nullopt},
+                                                    {"schedule", CPUPipelinePhase::Schedule},
+                                                    {"tile", CPUPipelinePhase::Tile},
+                                                    {"vector", CPUPipelinePhase::Vector},
+                                                    {"llvm", CPUPipelinePhase::LLVMDialect}};
+  auto level = parseLevel<CPUPipelinePhase>(name, kLevels);
   if (!level)
     return level.takeError();
   llvm::Expected<LoweredModule> module = lowerSource(source, *level);
   if (!module)
     return module.takeError();
-  std::string text;
-  llvm::raw_string_ostream(text) << *module->module << '\n';
-  return text;
+  return printModule(*module);
 }
 
 static llvm::Error saveSource(const Source &source, llvm::StringRef directory,
                               llvm::StringRef name) {
   if (name.empty() || name.contains('/'))
     return llvm::createStringError("library: expected a name without folders, got '" + name + "'");
+  if (source.gpu)
+    return llvm::createStringError("target: a library has a processor's code; polyattn-compile "
+                                   "writes that for a GPU");
   llvm::Expected<LoweredModule> module = lowerSource(source, CPUPipelinePhase::LLVMDialect);
   if (!module)
     return module.takeError();

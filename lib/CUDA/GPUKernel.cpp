@@ -116,6 +116,7 @@ Expected<std::unique_ptr<GPUKernel>> GPUKernel::compile(llvm::StringRef text,
   if (!launches)
     return launches.takeError();
   KernelDescription &description = module->kernels.front();
+  description.target = gpu.name;
   std::vector<LaunchDescription> stages;
   for (const LaunchStage &stage : description.plan.stages)
     for (const LaunchDescription &launch : *launches)

@@ -76,7 +76,7 @@ class Kernel(_polyattn.Kernel):
         return _polyattn.explain(self._source)
 
     def ir(self, level: str = "tile") -> str:
-        """The spec as MLIR at a level: spec, schedule, tile, vector or llvm."""
+        """The spec as MLIR at a level: spec, schedule, tile, vector or llvm; of a GPU's kernel spec, schedule, tile, warp or ptx."""
         return _polyattn.print_ir(self._source, level)
 
     def save(self, directory: Union[str, "os.PathLike[str]"], library: str | None = None) -> None:

@@ -134,6 +134,15 @@ assert state is given[names.index("state")]
 """)
 
 
+def test_what_a_kernel_says_of_itself(run):
+    run("""
+kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda")
+assert "tile.kernel @linear" in kernel.ir() and "warp." in kernel.ir("warp") and ".target sm_80" in kernel.ir("ptx")
+assert "@linear" in kernel.explain() and kernel.describe()["target"] == "sm_80"
+assert "a library has a processor's code" in message(kernel.save, "/nowhere")
+""")
+
+
 def test_wrong_places(run):
     run("""
 kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda")
