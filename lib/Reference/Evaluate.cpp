@@ -198,6 +198,7 @@ static FailureOr<std::vector<Array>> evaluateKept(AttentionOp attention, const S
                                                   Reading reading, const Selection &selection,
                                                   const Rounding &rounding, const Rounding &terms) {
   std::vector<Array> results;
+  results.reserve(signature.results.size());
   for (const TensorSignature &result : signature.results)
     results.push_back(result.argument ? arguments[*result.argument]
                                       : Array(ArrayRef<int64_t>(shapeOf(result, sizes))));
