@@ -14,6 +14,7 @@ using namespace polyattn;
 using capi::guarded;
 using capi::readOptions;
 using capi::report;
+using capi::statusOf;
 
 static std::string toText(const llvm::json::Value &value) {
   std::string text;
@@ -141,34 +142,22 @@ int polyattn_kernel_run(const polyattn_kernel *kernel, const polyattn_tensor *te
 int polyattn_kernel_run_with(const polyattn_kernel *kernel, const polyattn_tensor *tensors,
                              size_t num_tensors, const polyattn_call_options *options,
                              polyattn_error **error) {
-  // Not `{}` as for the others: an exception is a failure.
-  int status = 1;
-  guarded(error, [&]() -> int {
-    if (!kernel || !options || (!tensors && num_tensors != 0)) {
-      report(error, !kernel ? "kernel is null" : !options ? "options is null" : "tensors is null");
-      return 1;
-    }
-    if (!kernel->code) {
-      report(error, kernel->description().entry + ": is on a GPU; call polyattn_kernel_launch");
-      return 1;
-    }
-    llvm::Error failure = kernel->code->run(llvm::ArrayRef(tensors, num_tensors), *options);
-    status = failure ? 1 : 0;
-    if (failure)
-      report(error, std::move(failure));
-    return status;
+  return statusOf(error, [&]() -> llvm::Error {
+    if (!kernel || !options || (!tensors && num_tensors != 0))
+      return llvm::createStringError(!kernel    ? "kernel is null"
+                                     : !options ? "options is null"
+                                                : "tensors is null");
+    if (!kernel->code)
+      return llvm::createStringError(kernel->description().entry +
+                                     ": is on a GPU; call polyattn_kernel_launch");
+    return kernel->code->run(llvm::ArrayRef(tensors, num_tensors), *options);
   });
-  return status;
 }
 
 int polyattn_state_combine(const polyattn_tensor *before, const polyattn_tensor *decay,
                            const polyattn_tensor *after, const polyattn_tensor *result,
                            polyattn_error **error) {
-  llvm::Error failure = combineStates(before, decay, after, result);
-  int status = failure ? 1 : 0;
-  if (failure)
-    report(error, std::move(failure));
-  return status;
+  return statusOf(error, [&] { return combineStates(before, decay, after, result); });
 }
 
 void polyattn_set_parallel_for(polyattn_parallel_for parallel_for, void *user) {

@@ -9,27 +9,27 @@
 #include "polyattn/Spec/LargeStack.h"
 
 using namespace polyattn;
-using capi::guarded;
-using capi::report;
 using llvm::Expected;
 using llvm::StringRef;
 
-static constexpr StringRef kTarget = "cuda";
-
 std::string capi::driverLibrary;
 
-bool capi::isForGPU(const JITOptions &options) {
-  StringRef target = options.target;
-  return target == kTarget || (target.consume_front(kTarget) && target.starts_with(":"));
+/// What follows "cuda" in the name of a GPU of this machine, nothing or ":1"; none for others.
+static std::optional<StringRef> afterCUDA(StringRef target) {
+  if (!target.consume_front("cuda") || !(target.empty() || target.starts_with(":")))
+    return std::nullopt;
+  return target;
 }
+
+bool capi::isForGPU(const JITOptions &options) { return afterCUDA(options.target).has_value(); }
 
 /// The device of "cuda:1"; negative for "cuda", the calling thread's or the first.
 static Expected<int> ordinalOf(StringRef target) {
-  StringRef number = target;
+  StringRef number = afterCUDA(target).value_or("");
   int ordinal = -1;
-  if (!number.consume_front("cuda:"))
+  if (number.empty())
     return ordinal;
-  if (number.getAsInteger(10, ordinal) || ordinal < 0)
+  if (number.drop_front().getAsInteger(10, ordinal) || ordinal < 0)
     return llvm::createStringError("target: expected cuda, or cuda: and a device's number, got '" +
                                    target + "'");
   return ordinal;
@@ -47,13 +47,9 @@ Expected<std::unique_ptr<GPUKernel>> capi::compileForGPU(StringRef text, StringR
   auto device = openGPU(options);
   if (!device)
     return device.takeError();
-  SpecOptions spec{options.entry,
-                   options.storage,
-                   options.invariant,
-                   {options.direction, /*pair=*/false, options.wrt},
-                   options.packed};
   std::optional<Expected<std::unique_ptr<GPUKernel>>> kernel;
-  onLargeStack([&] { kernel.emplace(GPUKernel::compile(text, name, spec, *device)); });
+  onLargeStack(
+      [&] { kernel.emplace(GPUKernel::compile(text, name, specOptionsOf(options), *device)); });
   return std::move(*kernel);
 }
 
@@ -65,23 +61,14 @@ int polyattn_kernel_device(const polyattn_kernel *kernel) {
 static int onGPU(const polyattn_kernel *kernel, const polyattn_tensor *tensors, size_t num_tensors,
                  polyattn_error **error,
                  llvm::function_ref<llvm::Error(llvm::ArrayRef<polyattn_tensor>)> body) {
-  int status = 1;
-  guarded(error, [&]() -> int {
-    if (!kernel || (!tensors && num_tensors != 0)) {
-      report(error, !kernel ? "kernel is null" : "tensors is null");
-      return 1;
-    }
-    if (!kernel->onGPU) {
-      report(error, kernel->description().entry + ": is not on a GPU; call polyattn_kernel_run");
-      return 1;
-    }
-    llvm::Error failure = body({tensors, num_tensors});
-    status = failure ? 1 : 0;
-    if (failure)
-      report(error, std::move(failure));
-    return status;
+  return capi::statusOf(error, [&]() -> llvm::Error {
+    if (!kernel || (!tensors && num_tensors != 0))
+      return llvm::createStringError(!kernel ? "kernel is null" : "tensors is null");
+    if (!kernel->onGPU)
+      return llvm::createStringError(kernel->description().entry +
+                                     ": is not on a GPU; call polyattn_kernel_run");
+    return body({tensors, num_tensors});
   });
-  return status;
 }
 
 int polyattn_kernel_workspace(const polyattn_kernel *kernel, const polyattn_tensor *tensors,

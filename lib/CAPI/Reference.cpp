@@ -238,23 +238,13 @@ static llvm::Error runReference(const polyattn_reference &reference,
 
 int polyattn_reference_run(const polyattn_reference *reference, const polyattn_tensor *tensors,
                            size_t num_tensors, polyattn_error **error) {
-  // Not `{}` as for the others: an exception is a failure.
-  int status = 1;
-  guarded(error, [&]() -> int {
-    if (!reference || (!tensors && num_tensors != 0)) {
-      report(error, !reference ? "reference is null" : "tensors is null");
-      return 1;
-    }
+  return capi::statusOf(error, [&]() -> llvm::Error {
+    if (!reference || (!tensors && num_tensors != 0))
+      return llvm::createStringError(!reference ? "reference is null" : "tensors is null");
     std::lock_guard<std::mutex> lock(reference->mutex);
-    llvm::Error failure = llvm::Error::success();
-    onLargeStack([&] {
-      if (!failure)
-        failure = runReference(*reference, llvm::ArrayRef(tensors, num_tensors));
-    });
-    status = failure ? 1 : 0;
-    if (failure)
-      report(error, std::move(failure));
-    return status;
+    std::optional<llvm::Error> failure;
+    onLargeStack(
+        [&] { failure.emplace(runReference(*reference, llvm::ArrayRef(tensors, num_tensors))); });
+    return std::move(*failure);
   });
-  return status;
 }

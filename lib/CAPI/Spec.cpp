@@ -15,6 +15,7 @@
 using namespace polyattn;
 using capi::guarded;
 using capi::report;
+using capi::statusOf;
 
 struct polyattn_string {
   std::string text;
@@ -66,9 +67,8 @@ static llvm::Expected<Source> readSource(const char *text, size_t length, const 
   llvm::Expected<std::optional<GPUDescription>> gpu = gpuOf(*read);
   if (!gpu)
     return gpu.takeError();
-  if (*gpu) // the other options do not depend on it
-    read->target = "native";
-  llvm::Expected<CompileOptions> options = compileOptionsOf(*read);
+  llvm::Expected<CompileOptions> options =
+      *gpu ? CompileOptions{specOptionsOf(*read), {}, {}} : compileOptionsOf(*read);
   if (!options)
     return options.takeError();
   options->direction.pair = true;
@@ -221,21 +221,14 @@ polyattn_string *polyattn_ir(const char *text, size_t length, const char *name, 
 int polyattn_save(const char *text, size_t length, const char *name, const char *directory,
                   const char *library, const polyattn_compile_options *options,
                   polyattn_error **error) {
-  // Not `{}` as for the others: an exception is a failure.
-  int status = 1;
-  guarded(error, [&]() -> int {
+  return statusOf(error, [&]() -> llvm::Error {
     llvm::Expected<Source> source = readSource(text, length, name, options);
-    llvm::Error failure = source ? llvm::Error::success() : source.takeError();
-    if (!failure && (!directory || !library))
-      failure = llvm::createStringError(!directory ? "directory is null" : "library is null");
-    onLargeStack([&] {
-      if (!failure)
-        failure = saveSource(*source, directory, library);
-    });
-    status = failure ? 1 : 0;
-    if (failure)
-      report(error, std::move(failure));
-    return status;
+    if (!source)
+      return source.takeError();
+    if (!directory || !library)
+      return llvm::createStringError(!directory ? "directory is null" : "library is null");
+    std::optional<llvm::Error> failure;
+    onLargeStack([&] { failure.emplace(saveSource(*source, directory, library)); });
+    return std::move(*failure);
   });
-  return status;
 }

@@ -32,6 +32,17 @@ void capi::report(polyattn_error **error, llvm::Error failure) {
   report(error, llvm::toString(std::move(failure)), kind);
 }
 
+int capi::statusOf(polyattn_error **error, llvm::function_ref<llvm::Error()> body) {
+  bool succeeded = guarded(error, [&] {
+    llvm::Error failure = body();
+    if (!failure)
+      return true;
+    report(error, std::move(failure));
+    return false;
+  });
+  return succeeded ? 0 : 1;
+}
+
 llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *given) {
   JITOptions result;
   if (!given)

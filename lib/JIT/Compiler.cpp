@@ -47,20 +47,19 @@ static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::Str
   return compileLowered(*module, options);
 }
 
-llvm::Expected<CompileOptions> polyattn::compileOptionsOf(const JITOptions &jitOptions) {
-  CompileOptions options;
-  options.entry = jitOptions.entry;
-  options.storage = jitOptions.storage;
-  options.invariant = jitOptions.invariant;
-  options.direction.direction = jitOptions.direction;
-  options.direction.wrt = jitOptions.wrt;
-  options.packed = jitOptions.packed;
-  options.codegen = jitOptions.codegen;
-  llvm::Expected<MachineDescription> machine = findMachine(jitOptions.target);
+SpecOptions polyattn::specOptionsOf(const JITOptions &options) {
+  return {options.entry,
+          options.storage,
+          options.invariant,
+          {options.direction, /*pair=*/false, options.wrt},
+          options.packed};
+}
+
+llvm::Expected<CompileOptions> polyattn::compileOptionsOf(const JITOptions &options) {
+  llvm::Expected<MachineDescription> machine = findMachine(options.target);
   if (!machine)
     return machine.takeError();
-  options.machine = *machine;
-  return options;
+  return CompileOptions{specOptionsOf(options), *machine, options.codegen};
 }
 
 llvm::Expected<std::unique_ptr<CompiledKernel>>

@@ -33,6 +33,9 @@ struct JITOptions {
   std::optional<std::string> cacheDirectory;
 };
 
+/// What the options say of the spec, whatever it is compiled for.
+SpecOptions specOptionsOf(const JITOptions &options);
+
 /// Turns the options into those of a compilation whose code need not run in this process; `target`
 /// is a name that findMachine knows, of any architecture.
 llvm::Expected<CompileOptions> compileOptionsOf(const JITOptions &options);

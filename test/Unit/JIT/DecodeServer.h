@@ -45,7 +45,7 @@ public:
   };
 
   Server(llvm::StringRef entry, int64_t sequences, int64_t positions)
-      : kernel(compileOnce(entry)), sequences(sequences), positions(positions) {
+      : kernel(compileOnce(entry)), positions(positions) {
     std::mt19937 random(11);
     std::normal_distribution<float> normal;
     for (const TensorDescription &tensor : kernel.getDescription().tensors) {
@@ -198,7 +198,7 @@ private:
     return product(llvm::ArrayRef(tensor.sizes).drop_front());
   }
 
-  int64_t sequences, positions;
+  int64_t positions;
   std::vector<std::vector<float>> tokens; // by tensor, with weights
 };
 
