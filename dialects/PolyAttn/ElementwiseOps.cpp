@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Functions that are never a polynomial say all of themselves in FeatureOps.td
+// Functions that are never a polynomial say all of themselves in ElementwiseOps.td
 // (PolyAttn_FunctionOp); these know more of their results.
 //
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,9 @@
 #define POLYATTN_FEATURE_OP_BASE
 
 include "dialects/PolyAttn/FeatureOpInterface.td"
+include "dialects/PolyAttn/PolyAttnBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def DependsOnPosition : NativeOpTrait<"DependsOnPosition"> { let cppNamespace = "::polyattn"; }
 def CombinesScores : NativeOpTrait<"CombinesScores"> { let cppNamespace = "::polyattn"; }

@@ -8,12 +8,11 @@
 #define POLYATTN_OPS
 
 include "dialects/PolyAttn/PolyAttnBase.td"
-include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-include "mlir/IR/OpAsmInterface.td"
-include "mlir/IR/SymbolInterfaces.td"
 
 include "dialects/PolyAttn/FeatureOps.td"
 include "dialects/PolyAttn/AttentionOps.td"
+include "dialects/PolyAttn/AttendOp.td"
+include "dialects/PolyAttn/GradientOps.td"
+include "dialects/PolyAttn/KeepOp.td"
 
 #endif // POLYATTN_OPS

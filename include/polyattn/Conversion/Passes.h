@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each pass does is said in lib/Conversion/Passes.td.
+// What each pass does is said in lib/Conversion/NAMEPasses.td.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_PASSES_H

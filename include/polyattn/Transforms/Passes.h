@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What each pass does, with an example, is said in lib/Transforms/Passes.td.
+// What each pass does, with an example, is said in lib/Transforms/NAMEPasses.td.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_TRANSFORMS_PASSES_H

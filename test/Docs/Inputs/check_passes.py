@@ -1,4 +1,4 @@
-"""Passes are defined in a Passes.td, named by the dialect that they read, and say what they do to numbers.
+"""Passes are defined in the .td files that a Passes.td includes, named by the dialect that they read, and say what they do to numbers.
 
     check_passes.py SOURCE
 """
@@ -11,7 +11,7 @@ import sys
 source = sys.argv[1]
 failures, names = [], []
 
-for path in sorted(glob.glob(f"{source}/lib/**/Passes.td", recursive=True)):
+for path in sorted(glob.glob(f"{source}/lib/**/*Passes.td", recursive=True)):
     text = open(path).read()
     for match in re.finditer(r'^def \w+ *: *Pass<"([\w-]+)"(.*?)^}', text, re.M | re.S):
         name, body = match.groups()
@@ -30,7 +30,7 @@ for path in sorted(glob.glob(f"{source}/lib/**/Passes.td", recursive=True)):
 for path in sorted(glob.glob(f"{source}/lib/**/*.cpp", recursive=True)):
     for number, line in enumerate(open(path), 1):
         if "PassWrapper<" in line:
-            failures.append(f"{os.path.relpath(path, source)}:{number}: a pass that is in no Passes.td")
+            failures.append(f"{os.path.relpath(path, source)}:{number}: a pass that is in no NAMEPasses.td")
 
 print(f"{len(names)} passes")
 if failures:

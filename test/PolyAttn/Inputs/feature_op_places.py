@@ -14,10 +14,10 @@ import re
 import sys
 
 source = sys.argv[1]
-definitions = "dialects/PolyAttn/FeatureOps.td"
+function_definitions = "dialects/PolyAttn/ElementwiseOps.td"
 emission = "lib/Conversion/PolyAttnToTile/"
-function_files = {definitions, emission + "ElementEmission.cpp"}
-norm_files = {definitions, "dialects/PolyAttn/NormOps.cpp", "lib/Reference/FeatureProgram.cpp",
+function_files = {function_definitions, emission + "ElementEmission.cpp"}
+norm_files = {"dialects/PolyAttn/NormOps.td", "dialects/PolyAttn/NormOps.cpp", "lib/Reference/FeatureProgram.cpp",
               emission + "VectorEmission.h", emission + "NormEmission.cpp"}
 normalizer_files = {"dialects/PolyAttn/PolyAttnBase.td", "dialects/PolyAttn/PolyAttnDialect.cpp",
                     "lib/Reference/Normalizer.cpp", emission + "Normalizer.cpp"}
@@ -40,7 +40,7 @@ def files_of(op):
     return files_with(r"(?<![:\w])(?:polyattn::|PolyAttn_)?" + op + r"\b")
 
 
-functions = re.findall(r"def PolyAttn_(\w+) : PolyAttn_FunctionOp<", texts[definitions])
+functions = re.findall(r"def PolyAttn_(\w+) : PolyAttn_FunctionOp<", texts[function_definitions])
 problems = []
 for expected, ops in [(function_files, functions), (norm_files, norms)]:
     for op in ops:

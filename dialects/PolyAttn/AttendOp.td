@@ -1,0 +1,134 @@
+//===- AttendOp.td - attention from feature vectors -----------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_ATTEND_OP
+#define POLYATTN_ATTEND_OP
+
+include "dialects/PolyAttn/PolyAttnBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def PolyAttn_AttendOp : PolyAttn_Op<"attend",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "attention from feature vectors";
+  let description = [{
+    With kappa(i, j) = score_scale <query_i, key_j>, g the decay and the mask's keys j:
+
+        S_i = g_i S_{i-1} + key_i value_i^T        N_i = query_i^T S_i
+        z_i = g_i z_{i-1} + key_i                  Z_i = query_i^T z_i
+        o_i = N_i over the denominator that `normalizer` builds from Z_i
+
+    A token's own decay does not touch what it adds. With `local`, pairs (i, j) of one
+    block of `block` positions take their score from the local vectors instead
+    (PolySketchFormer, section 3.2): there the block is part of the meaning.
+
+    The mask `causal` leaves the keys j <= i of query i, `full` all, and `anticausal` the keys j >= i,
+    with the decay that the causal pair of query j and key i has:
+
+        S_i = g_{i+1} S_{i+1} + key_i value_i^T
+
+    It is what gradients of keys are made of. `initial` is then the state after the last position, and
+    `final_state` the one before the first, g_0 S_0.
+
+    `decay` is the natural logarithm of g, a tensor per token and head [B, T, Hg] or per
+    head [Hg]; `decay_factors` is a list of g itself, one number per head. Hg is the
+    number of key heads, or of query heads with `gate_heads = q`. `grouping` says which
+    key head serves a query head h where the numbers of heads differ: h / (H / Hkv)
+    (`block`) or h mod Hkv (`interleaved`). Without it they may not differ.
+
+    `initial` gives S and z before position 0, `final_state` asks for them after the
+    last one, in the order in which the key's structure lists its features. With `initial_transposed`
+    the initial state is given as its transpose [B, H, dv, D]: a state of features of keys is that of an
+    attend of their gradients, whose key is what was the value. A last dimension of 1 may be left out of a
+    state that is an argument or a result.
+
+    `factors` asks for a last result, two numbers for each row that its gradient takes: by what N was
+    multiplied to give o, and by how much the denominator follows Z, the same number or 0 where
+    `min_denom` holds.
+
+    `of_keys` swaps the sides: `query` is then a vector of keys, with their positions and heads, `key` and
+    `value` are vectors of queries, and the row of a key head is the sum over the query heads that it serves.
+    So gradients of keys are said where the numbers of heads differ. The head of a decay is that of the
+    pair, whatever its sides are called.
+
+    `products %x`, with a vector x of a row as wide as the value, asks for a last result, one number for
+    each row: the sum over its pairs but that with itself of the pair's weight times <value_j, x_i>. What
+    the initial state gives is part of it. Gradients of decays are made of these numbers, which their
+    own pairs, that never decay, would only hide. With `of_keys` there is one for each query head: they are
+    not summed up.
+
+    C1: query and key have equal structures.
+    C2: local vectors come as a pair of equal structures, with a block and without the full mask.
+    C3: a block is positive.
+    C4: the local scores have the degree of the scores, where both are polynomials and neither is a
+        constant 0, by which an attend leaves out the pairs of a block or all others.
+    C5: with `sum` or `bias` the scores, `score_scale` included, are known not to be negative, or
+        `signed_scores` says that the denominator may vanish or change its sign.
+    C6: a decay needs an order, so not the full mask; it is a tensor or a list, not both.
+    C7: a decay is f32 of shape [B, T, H] or [H]; factors are in (0, 1].
+    C8: a state is f32 of shape [B, H, D, dv], or the transpose where `initial_transposed` says so, its
+        normalizer part [B, H, D]; the latter is given where, and only where, there is a normalizer.
+    C9: a state is asked for only where D is small enough to hold one (at most 2^24
+        features) and the scores are an inner product of features.
+    C10: a state is not for the full mask: it is what the keys on one side of a query say.
+    C11: `score_scale` is finite.
+    C12: decays and initial states are arguments of the attention.
+    C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
+    C14: odd powers of |score| stand in the query and in the key at the same places, in the operands
+        of `tensor`, `concat`, `power` and `scale` only. They have scores and no features, so that no
+        other op takes them, nor a value or a result.
+    C15: `factors` are asked for only where a row is divided by something, and not with
+        `eps_mode = row_max`.
+    C16: `of_keys` has `normalize <none>`, without a mean, and no states.
+    C17: `products` are with a vector as wide as the value; they need the mask causal or anticausal and
+        `normalize <none>`, without a mean, and only `decay_gradient` takes them.
+
+    Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
+  }];
+  let arguments = (ins
+    PolyAttn_FeatureType:$query, PolyAttn_FeatureType:$key, PolyAttn_FeatureType:$value,
+    Optional<PolyAttn_FeatureType>:$local_query, Optional<PolyAttn_FeatureType>:$local_key,
+    Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
+    Optional<AnyRankedTensor>:$initial_normalizer, Optional<PolyAttn_FeatureType>:$products,
+    PolyAttn_MaskAttr:$mask, PolyAttn_NormalizerAttr:$normalizer,
+    OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
+    OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
+    OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
+    OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$initial_transposed,
+    UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule,
+    UnitAttr:$of_keys);
+  let results = (outs PolyAttn_FeatureType:$output,
+                 Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The largest number of features for which a state can be asked.
+    static constexpr int64_t kMaxStateWidth = int64_t(1) << 24;
+    double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
+    bool hasDecay() { return getDecay() || getDecayFactors(); }
+    /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
+    ::llvm::SmallVector<int64_t, 2> initialStateSizes();
+    /// The state and, with a normalizer, its part of it; none where they are not asked for.
+    ::mlir::ResultRange getFinalStates() {
+      return getOthers().drop_back((getFactors() ? 1 : 0) + (getProducts() ? 1 : 0));
+    }
+    /// The result of `factors`, a vector of two numbers; null without.
+    ::mlir::Value getRowFactors() {
+      return getFactors() ? ::mlir::Value(getOthers().drop_back(getProducts() ? 1 : 0).back())
+                          : ::mlir::Value();
+    }
+    /// The result of `products`, a vector of one number; null without.
+    ::mlir::Value getRowProducts() {
+      return getProducts() ? ::mlir::Value(getOthers().back()) : ::mlir::Value();
+    }
+    /// Whether a query sees the keys on its own side only.
+    bool isOrdered() { return getMask() != Mask::Full; }
+  }];
+}
+
+#endif // POLYATTN_ATTEND_OP

@@ -1,0 +1,173 @@
+//===- GradientOps.td - gradients of attends, weights and decays ----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_GRADIENT_OPS
+#define POLYATTN_GRADIENT_OPS
+
+include "dialects/PolyAttn/PolyAttnBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the gradients of an attend";
+  let description = [{
+    With N_i and Z_i as of `attend`, the gradients of a number of which dN_i and dZ_i (`gradient`) are
+    the gradients with regard to N_i and Z_i. The normalizer is folded into these before, so that the op
+    knows none: dN = dO f0 and dZ = -<dO, o> f1 with what `factors` keeps of a row.
+
+    Pairs take their score from vectors that may have a structure, and gradients are those of the plain
+    vectors under it, the `leaves`: a gradient as wide as the features never exists. Results are, in
+    this order, the gradients of the query's leaves, the key's, the local query's and key's; of the
+    value; of the decay; of the initial state and its normalizer. Those of the query's leaves have the
+    positions and heads of queries, those of the key's leaves and of the value those of keys, summed up
+    over the query heads that a key head serves. `final_gradient` and `final_normalizer_gradient` are those with
+    regard to the final state and its normalizer. A decay's gradient is that of its logarithm, as it is given.
+
+    C1: query and key have equal structures, and the value is as wide as dN.
+    C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
+    C3: local vectors come as a pair of equal structures, with the causal mask and a block.
+    C4: a decay needs the causal mask; it is a tensor or a list, not both.
+    C5: states need the causal mask; they are f32 of shape [B, H, D, dv], normalizers [B, H, D], and these
+        are given only where dZ is.
+    C6: decays, states and their gradients are arguments of the attention.
+    C7: the mask is `causal` or `full`.
+
+    ```mlir
+    polyattn.attention @linear_backward(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
+                                        %v: tensor<?x?x?x32xf32>, %d_o: tensor<?x?x?x32xf32>)
+        -> (d_q: tensor<?x?x?x64xf32>, d_k: tensor<?x?x?x64xf32>, d_v: tensor<?x?x?x32xf32>) {
+      %a = read %q : tensor<?x?x?x64xf32> -> [64]
+      %b = read %k : tensor<?x?x?x64xf32> -> [64]
+      %c = read %v : tensor<?x?x?x32xf32> -> [32]
+      %dn = read %d_o : tensor<?x?x?x32xf32> -> [32]
+      %aa = power %a {degree = 2, symmetric} : [64]
+      %bb = power %b {degree = 2, symmetric} : [64]
+      %da, %db, %dc = attend_backward query %aa leaves (%a) key %bb leaves (%b) value %c
+          gradient %dn causal {grouping = #polyattn.grouping<block>}
+        : sym 2 [64], [64], sym 2 [64], [64], [32], [32]
+      return %da, %db, %dc : [64], [64], [32]
+    }
+    ```
+  }];
+  let arguments = (ins
+    PolyAttn_FeatureType:$query, Variadic<PolyAttn_FeatureType>:$query_leaves,
+    PolyAttn_FeatureType:$key, Variadic<PolyAttn_FeatureType>:$key_leaves,
+    PolyAttn_FeatureType:$value,
+    Optional<PolyAttn_FeatureType>:$local_query,
+    Variadic<PolyAttn_FeatureType>:$local_query_leaves,
+    Optional<PolyAttn_FeatureType>:$local_key, Variadic<PolyAttn_FeatureType>:$local_key_leaves,
+    PolyAttn_FeatureType:$numerator_gradient,
+    Optional<PolyAttn_FeatureType>:$denominator_gradient,
+    Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
+    Optional<AnyRankedTensor>:$initial_normalizer, Optional<AnyRankedTensor>:$final_gradient,
+    Optional<AnyRankedTensor>:$final_normalizer_gradient,
+    PolyAttn_MaskAttr:$mask, OptionalAttr<F64Attr>:$score_scale,
+    OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
+    OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
+    OptionalAttr<PolyAttn_GroupingAttr>:$grouping, OptionalAttr<I64Attr>:$block,
+    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
+  let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$gradients);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    double scoreScale() { return getScoreScale() ? getScoreScale()->convertToDouble() : 1.0; }
+    bool hasDecay() { return getDecay() || getDecayFactors(); }
+
+    ::mlir::ResultRange getQueryLeafGradients();
+    ::mlir::ResultRange getKeyLeafGradients();
+    ::mlir::ResultRange getLocalQueryLeafGradients();
+    ::mlir::ResultRange getLocalKeyLeafGradients();
+    ::mlir::Value getValueGradient();
+    /// Null where there is no such operand.
+    ::mlir::Value getDecayGradient();
+    ::mlir::Value getInitialStateGradient();
+    ::mlir::Value getInitialNormalizerGradient();
+    /// Whether a result has the positions and heads of keys; else those of queries.
+    bool isOfKeys(::mlir::Value gradient);
+  }];
+}
+
+def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "the gradient of a weight, a sum over positions";
+  let description = [{
+    The sum of x dy^T over all pairs (x, dy) that are given, over batch and positions: the gradient of a
+    matrix W with y = W^T x. Single vectors are summed up likewise, for a weight that is a vector. It
+    belongs to a head of the side that its vectors are of; `return` adds up the heads where all of
+    them share the weight. Only `return` takes it.
+
+    C1: there is at least one gradient, and inputs are none or as many.
+    C2: all inputs have one width, and so have all gradients.
+    C3: only `return` uses the result.
+
+    Example: `%dw = polyattn.weight_gradient (%x, %da), (%y, %db) : ([64], [256]), ([64], [256])`
+
+    Example: `%dbias = polyattn.weight_gradient %da, %db : [256], [256]`
+  }];
+  let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs,
+                       Variadic<PolyAttn_FeatureType>:$gradients);
+  let results = (outs PolyAttn_WeightType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "the gradient of a decay's logarithm, a running sum over positions";
+  let description = [{
+    The gate of position t decays what the pairs of a query i >= t and a key j < t give, and nothing
+    else. With their weights c_ij and the gradients dc_ij of these,
+
+        d(log g_t) = sum of c_ij dc_ij over all j < t <= i
+
+    Going from t to t + 1, the pairs of key t come in and those of query t leave: with the sums k_j over
+    the queries after a key (`keys`) and q_i over the keys before a query (`queries`), both of them
+    `products` of attends,
+
+        d(log g_0) = <S, dS>        d(log g_{t+1}) = d(log g_t) + k_t - q_t
+
+    An initial state S (`states`) is a key before all positions, and dS its gradient (`state_gradients`). Where
+    there are more query heads than the decay has, the gradient is the sum over those that share a gate,
+    as `grouping` says; that of one decay for all positions is the sum over positions and batch. A gate that lets nothing pass
+    has the gradient 0. Only `return` takes it.
+
+    C1: there are `keys` and `queries`, and they are products of attends: those of queries have the mask causal,
+        those of keys the mask anticausal.
+    C2: there are as many gradients of states as states, and these are final states of attends, of the states' size.
+    C3: the decay, f32 of shape [B, T, H] or [H], and the states are arguments of the attention.
+    C4: only `return` uses the result.
+
+    ```mlir
+    polyattn.attention @linear_decay(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
+                                     %v: tensor<?x?x?x32xf32>, %g: tensor<?x?x?xf32>,
+                                     %d_o: tensor<?x?x?x32xf32>) -> (d_g: tensor<?x?x?xf32>) {
+      %a = read %q : tensor<?x?x?x64xf32> -> [64]
+      %b = read %k : tensor<?x?x?x64xf32> -> [64]
+      %c = read %v : tensor<?x?x?x32xf32> -> [32]
+      %dn = read %d_o : tensor<?x?x?x32xf32> -> [32]
+      %n, %of_queries = attend query %a key %b value %c decay %g products %dn causal normalize <none>
+        : [64], [64], [32], tensor<?x?x?xf32>, [32]
+      %dc, %of_keys = attend query %b key %a value %dn decay %g products %c anticausal normalize <none>
+        : [64], [64], [32], tensor<?x?x?xf32>, [32]
+      %dg = decay_gradient %g queries %of_queries keys %of_keys : tensor<?x?x?xf32>, [1], [1]
+      return %dg : tensor<?x?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$decay, Variadic<PolyAttn_FeatureType>:$queries,
+      Variadic<PolyAttn_FeatureType>:$keys, Variadic<AnyRankedTensor>:$states,
+      Variadic<AnyRankedTensor>:$state_gradients,
+      OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
+      OptionalAttr<PolyAttn_GroupingAttr>:$grouping);
+  let results = (outs AnyRankedTensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+#endif // POLYATTN_GRADIENT_OPS

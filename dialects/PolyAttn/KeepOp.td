@@ -1,0 +1,64 @@
+//===- KeepOp.td - the rows of local blocks that calls keep ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_KEEP_OP
+#define POLYATTN_KEEP_OP
+
+include "dialects/PolyAttn/PolyAttnBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def PolyAttn_KeepOp : PolyAttn_Op<"keep",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AllTypesMatch<["pool", "result"]>]> {
+  let summary = "the rows of a tensor that the last local block has so far";
+  let description = [{
+    A call may begin and end inside of a local block. Its queries then see keys of the calls before through
+    local vectors, and the state takes in the block once it is full. Until then a pool [P, H, block, d] keeps the block's rows
+    of a tensor [B, T, H, d] that keys or values are read from, and [P, H, block] those of a decay [B, T, H]: row i
+    of a sequence's slot is that of position i of its block. The call reads the rows before
+    `first_position`, and the result is the pool once the call's rows are in it. Rows past the sequence's last position
+    are not touched. As states do, pools hold f32, which has all that sequences hold.
+
+    C1: the tensor and the pool are arguments of the attention, different ones.
+    C2: the pool is f32 [P, H, block, d] for a tensor [B, T, H, d], or [P, H, block] for a decay [B, T, H].
+    C3: nothing else uses the pool, and only `return` uses the result.
+
+    ```mlir
+    polyattn.attention @local_decode(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
+        %state: tensor<?x?x10x8xf32>, %local_keys: tensor<?x?x16x4xf32>, %local_values: tensor<?x?x16x8xf32>,
+        %slots: tensor<?xi32>, %first: tensor<?xi64>)
+        -> (o: tensor<?x?x?x8xf32>, final: tensor<?x?x10x8xf32> in %state,
+            final_local_keys: tensor<?x?x16x4xf32> in %local_keys,
+            final_local_values: tensor<?x?x16x8xf32> in %local_values)
+        first_position %first slots %slots {
+      %a = read %q : tensor<?x?x?x4xf32> -> [4]
+      %b = read %k : tensor<?x?x?x4xf32> -> [4]
+      %c = read %v : tensor<?x?x?x8xf32> -> [8]
+      %aa = power %a {degree = 2, symmetric} : [4]
+      %bb = power %b {degree = 2, symmetric} : [4]
+      %keys = keep %k in %local_keys : tensor<?x?x?x4xf32>, tensor<?x?x16x4xf32>
+      %values = keep %v in %local_values : tensor<?x?x?x8xf32>, tensor<?x?x16x8xf32>
+      %o:2 = attend query %aa key %bb value %c local %aa, %bb initial %state
+          causal normalize <none> {final_state, block = 16}
+        : sym 2 [4], sym 2 [4], [8], sym 2 [4], sym 2 [4], tensor<?x?x10x8xf32>
+      return %o#0, %o#1, %keys, %values : [8], tensor<?x?x10x8xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor, AnyRankedTensor:$pool);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$tensor `in` $pool attr-dict `:` type($tensor) `,` type($pool)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The positions of the local blocks.
+    int64_t getBlock() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getPool().getType()).getDimSize(2);
+    }
+    /// The rows that are kept of a tensor; null where none are.
+    static KeepOp of(::mlir::Value tensor);
+  }];
+}
+
+#endif // POLYATTN_KEEP_OP

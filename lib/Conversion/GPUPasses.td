@@ -1,0 +1,159 @@
+//===- GPUPasses.td - passes from tile kernels to a GPU's code ------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_GPUPASSES
+#define POLYATTN_GPUPASSES
+
+include "mlir/Pass/PassBase.td"
+
+def RepeatLoads : Pass<"tile-repeat-loads"> {
+  let summary = "tiles that loops do not use are loaded again behind them";
+  let description = [{
+    A matrix of an input that is used before a loop and behind it, but not in it, is loaded twice,
+    so that no memory holds it meanwhile:
+
+    ```mlir
+    %s = tile.load %state[...] : ...
+    %0 = tile.map %s ...
+    scf.for ... { ... }
+    scf.if %empty {
+      tile.store %s, %final[...] : ...
+    }
+    ```
+
+    has a second `tile.load %state[...]` before the `tile.store`.
+
+    Numeric contract: exact.
+  }];
+}
+
+def CarryStates : Pass<"tile-carry-states"> {
+  let summary = "loops over positions carry the states that they update";
+  let description = [{
+    A loop over blocks of positions reads a state and adds to it in each iteration. Where an
+    iteration does that with the whole of it, the state becomes a tile that the loop carries, in
+    the registers of accumulators:
+
+    ```mlir
+    %s = tile.buffer : <64x64>
+    scf.for ... {
+      %r = tile.read %s[%c0] : <64x64> -> <64x64xf32>
+      ...
+      tile.accumulate %k, %v, %s[%c0] : ...
+    }
+    ```
+
+    becomes a loop with an `iter_args` of `!tile.tile<64x64xf32>`, whose products read a `tile.map` of
+    it, rounded as their factors are, and to which `tile.dot ... acc` adds. What is read after the
+    loop is written back.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"elements", "elements", "int64_t", "GPUDescription::carriedNumbersPerThread * 256",
+           "The most numbers that a kernel's loops carry so; by default 64 registers of each of "
+           "256 threads">,
+  ];
+}
+
+def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
+  let summary = "tile kernels become kernels of a GPU, one CTA for each program";
+  let description = [{
+    Every `tile.kernel` becomes a kernel of the `gpu.module @kernels`, which is the program of one thread in
+    the warp dialect:
+
+    ```mlir
+    gpu.func @name(...) kernel attributes {warp.num_warps = 4, warp.shared_bytes = ...}
+    ```
+
+    CTA p runs program p of the kernel's grid, the last axis of which is counted fastest; with clusters
+    each of the CTAs of cluster p does.
+    Tiles are distributed over the threads of a CTA or live in shared memory; what does not fit in
+    `shared-bytes` stands in global memory. A plan of memory is tried by lowering the kernel, so the
+    kernel that is kept is the last of a few. Products must say their precision (`--tile-set-precision`).
+
+    Numeric contract: reassociating, sums over threads; products round their operands as their
+    precision says.
+  }];
+  let dependentDialects = ["::polyattn::warp::WarpDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"warps", "warps", "int64_t", "0",
+           "Warps of a CTA, a power of two up to 16; 0 for four, or eight where loops carry much">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "GPUDescription().sharedBytesPerBlock",
+           "Shared memory that a CTA may use, in bytes">,
+    Option<"pipelineCopies", "pipeline-copies", "bool", "true",
+           "Copy the next block of positions while computing on this one, where shared memory has "
+           "place for both">,
+  ];
+}
+
+def UnrollLoops : Pass<"warp-unroll-loops", "::mlir::ModuleOp"> {
+  let summary = "loops of GPU kernels say how far they are unrolled";
+  let description = [{
+    Iterations that are computed together have their loads on the way at once, in registers. Each loop with a
+    constant number of iterations, loads and no barrier gets `warp.unroll = N`: up to 4 of its
+    iterations, as many as leave the values that live at one time within `registers` of a thread.
+    Each kernel gets `warp.registers`, the most that live at one time without any unrolling, in
+    registers of 32 bits (`RegisterPressure`). `--warp-to-nvvm` unrolls; ptxas is told to unroll nothing.
+
+    Numeric contract: exact.
+  }];
+  let dependentDialects = ["::polyattn::warp::WarpDialect"];
+  let options = [
+    Option<"registers", "registers", "int64_t", "GPUDescription::usableRegistersPerThread()",
+           "Registers of a thread that its live values should stay below">,
+  ];
+}
+
+def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
+  let summary = "kernels for a GPU become functions that the emulator runs";
+  let description = [{
+    Every kernel of every `gpu.module` becomes a function of the module in the LLVM dialect,
+
+    ```mlir
+    llvm.func @name(%parameters: !llvm.ptr) attributes {polyattn.sites = [["warp.barrier", "k.mlir:7:3"]]}
+    ```
+
+    which is the program of one thread. `parameters` points to the kernel's parameters, 8 bytes each.
+    An op of the warp dialect becomes a call of `polyattn_emu_` and its name (runtime/emulator/Calls.h),
+    whose first argument is the op's number in `polyattn.sites`, if it can be reported.
+
+    Numeric contract: exact. Products are summed in f32, one after another.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
+def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "the program of a GPU's thread in the LLVM dialect";
+  let description = [{
+    Kernels become functions with `nvvm.kernel` and `nvvm.reqntid`, the ops of the warp dialect and
+    everything between them LLVM and NVVM ops. Shared memory is one external array in address
+    space 3, to which the kernel's caller gives its size (`warp.shared_bytes`); attributes that
+    describe the launch are gone after this. `warp.cluster` becomes `nvvm.cluster_dim`.
+
+    Functions of the math dialect that have no instruction must have been expanded
+    (`--polyattn-expand-math`); what is left of them is an error, never a call of a library.
+    `warp.warp_id` is read once, at the start, and broadcast in the warp: ptxas then knows that it
+    is the same in all threads, and keeps what follows from it in uniform registers.
+
+    Numeric contract: exact, but for `math.exp2` and `math.rsqrt`, which become the approximate
+    instructions (relative error 2^-22, subnormal numbers are 0).
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+  let options = [
+    Option<"sharedBytesPerSM", "shared-bytes-per-sm", "int64_t", "0",
+           "Shared memory of a multiprocessor, if it is known: ptxas need not save registers for more "
+           "CTAs than have place there (nvvm.minctasm)">,
+    Option<"maxBlocksPerCluster", "max-blocks-per-cluster", "int64_t", "8",
+           "CTAs that a cluster of this chip can have: 1 where it has no clusters">,
+  ];
+}
+
+#endif // POLYATTN_GPUPASSES
