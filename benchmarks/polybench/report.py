@@ -43,7 +43,26 @@ def ratios(first, second, key="seconds_median"):
     return [b[key] / a[key] for a, b in zip(first or [], second or []) if a and b]
 
 
+def compared(measured, first, second):
+    """For each row with a round of both kinds: the words of its name, the row, the runs of either,
+    and second / first, round by round."""
+    for name, row in measured.items():
+        fractions = ratios(row[first], row[second], "seconds_best")
+        if fractions:
+            yield name.split(), row, (present(row[first]), present(row[second])), fractions
+
+
+def fastest(runs):
+    return min(run["seconds_best"] for run in runs)
+
+
+def with_spread(values, form):
+    return f"{form.format(median(values))} ({spread(values, form.rstrip('x'))})"
+
+
 def table(header, rows):
+    if not rows:
+        return MISSING.capitalize() + "."
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines)
@@ -65,7 +84,7 @@ def speed_table(results):
         row.append(million(median(map(normal_rate, runs))) if runs else "")
         row.append(f"{ratio}x" if ratio else "")
         gains = ratios(measured.get("f32"), measured.get("openblas"))
-        row.append(f"{median(gains):.2f}x ({spread(gains, '{:.2f}')})" if gains else "")
+        row.append(with_spread(gains, "{:.2f}x") if gains else "")
         rows.append(row)
     return table(["entry", "aim", "median", "best", "rounds", "aim, tokens/s",
                   "tokens/s per head at 150 GF/s", "aim", "over OpenBLAS"], rows)
@@ -94,7 +113,7 @@ def bf16_table(results):
         gains = ratios(measured.get("bf16"), measured.get("f32"))
         runs = present(measured.get("bf16"))
         rows.append([f"`{entry}_bf16`", "1.0x",
-                     f"{median(gains):.2f}x ({spread(gains, '{:.2f}')})" if gains else MISSING,
+                     with_spread(gains, "{:.2f}x") if gains else MISSING,
                      million(median(map(normal_rate, runs))) if runs else ""])
     return table(["entry", "aim", "speed of bf16 over f32", "tokens/s per head at 150 GF/s"],
                  rows)
@@ -107,8 +126,7 @@ def threads_table(results):
         row = [f"`{entry}`"]
         for heads, aim in ((4, "1.9x"), (1, "1.75x")):
             gains = ratios(measured.get(f"H{heads}_threads2"), measured.get(f"H{heads}_threads1"))
-            row += [aim, f"{median(gains):.2f}x ({spread(gains, '{:.2f}')})" if gains
-                    else MISSING]
+            row += [aim, with_spread(gains, "{:.2f}x") if gains else MISSING]
         rows.append(row)
     return table(["entry", "aim", "two threads, B H = 4", "aim", "two threads, B H = 1"], rows)
 
@@ -120,7 +138,7 @@ def compile_table(results):
         row = [f"`{entry}`"]
         for key in ("cold", "cached"):
             times = present(measured.get(key))
-            row.append(f"{median(times):.1f} ({spread(times, '{:.1f}')})" if times else MISSING)
+            row.append(with_spread(times, "{:.1f}") if times else MISSING)
         rows.append(row)
     return table(["entry", "spec to kernel, ms (aim 150)", "from the cache, ms (aim 10)"], rows)
 
@@ -197,19 +215,10 @@ def size_text(size):
 
 def decode_table(results):
     """The time of a step over that of scaling its states, round by round."""
-    rows = []
-    for name, row in results.get("decode", {}).items():
-        steps, scalings = present(row["step"]), present(row["scaling"])
-        if not steps or not scalings:
-            continue
-        entry, heads = name.split()
-        fractions = ratios(row["step"], row["scaling"], "seconds_best")
-        rows.append([f"`{entry}`", heads, size_text(row["bytes"])] +
-                    [f"{min(run['seconds_best'] for run in runs) * 1e6:,.1f}"
-                     for runs in (steps, scalings)] +
-                    [f"{median(fractions):.2f} ({spread(fractions, '{:.2f}')})"])
-    if not rows:
-        return MISSING.capitalize() + "."
+    rows = [[f"`{entry}`", heads, size_text(row["bytes"]),
+             *(f"{fastest(some) * 1e6:,.1f}" for some in runs), with_spread(fractions, "{:.2f}")]
+            for (entry, heads), row, runs, fractions
+            in compared(results.get("decode", {}), "step", "scaling")]
     return table(["entry", "B H", "states", "a step, us", "scaling them in place, us",
                   "fraction of its bandwidth, rounds"], rows)
 
@@ -223,7 +232,7 @@ def gradients_table(results):
         ratio = ratios(measured.get("forward"), measured.get("backward"))
         row = [f"`{entry}`", f"{aim}x"]
         if ratio:
-            row.append(f"{median(ratio):.2f}x ({spread(ratio, '{:.2f}')})")
+            row.append(with_spread(ratio, "{:.2f}x"))
             row.append(f"{runs[1][0]['flops'] / runs[0][0]['flops']:.2f}")
             row += [f"{median(run['fraction_of_peak'] for run in some):.3f}" for some in runs]
         else:
@@ -235,19 +244,11 @@ def gradients_table(results):
 
 def packed_table(results):
     """Tokens per second of packed sequences over those of one, round by round."""
-    rows = []
-    for name, row in results.get("packed", {}).items():
-        packed, dense = present(row["packed"]), present(row["dense"])
-        if not packed or not dense:
-            continue
-        entry, threads = name.split()
-        fractions = ratios(row["packed"], row["dense"], "seconds_best")
-        rows.append([f"`{entry}`", threads, str(row["sequences"]), f"{row['tokens']:,}"] +
-                    [f"{row['tokens'] / min(run['seconds_best'] for run in runs):,.0f}"
-                     for runs in (packed, dense)] +
-                    [f"{median(fractions):.2f} ({spread(fractions, '{:.2f}')})"])
-    if not rows:
-        return MISSING.capitalize() + "."
+    rows = [[f"`{entry}`", threads, str(row["sequences"]), f"{row['tokens']:,}",
+             *(f"{row['tokens'] / fastest(some):,.0f}" for some in runs),
+             with_spread(fractions, "{:.2f}")]
+            for (entry, threads), row, runs, fractions
+            in compared(results.get("packed", {}), "packed", "dense")]
     return table(["entry", "threads", "sequences", "tokens", "packed, tokens/s",
                   "one sequence, tokens/s", "fraction, rounds"], rows)
 
