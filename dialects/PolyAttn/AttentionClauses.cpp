@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/Sides.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
@@ -72,11 +73,14 @@ LogicalResult polyattn::verifyClauses(AttentionOp op) {
   return success();
 }
 
-/// The initial state or normalizer that belongs to a final one, or the pool to rows that are kept;
-/// null where `value` is neither, or the initial one its transpose.
+/// What a result goes on from, so that it may live there: the initial state or normalizer of a
+/// final one, the pool of rows that are kept, a gradient's running sum; null for others, or where
+/// the initial one is the final one's transpose.
 static Value initialOf(Value value) {
   if (auto keep = value.getDefiningOp<KeepOp>())
     return keep.getPool();
+  if (Value sum = runningSumOf(value))
+    return sum;
   auto attend = value.getDefiningOp<AttendOp>();
   if (!attend)
     return {};
@@ -108,11 +112,38 @@ LogicalResult polyattn::verifyPlaces(AttentionOp op, ReturnOp returned) {
       return op.emitOpError("C7: result ")
              << name << " lives in argument " << where
              << ", but is not the final state of the one attend whose initial state that is"
-             << ", nor what is kept there";
+             << ", nor what is kept or summed up there";
     if (!taken.insert(place).second)
       return op.emitOpError("C7: two results live in argument ") << where;
   }
   return success();
+}
+
+/// Gradients that are added to what an argument holds.
+LogicalResult polyattn::verifySums(AttentionOp op, ReturnOp returned) {
+  for (auto [value, type, name] :
+       llvm::zip(returned.getResults(), op.getResultTypes().getAsValueRange<TypeAttr>(),
+                 op.getResultNames())) {
+    Value sum = runningSumOf(value);
+    if (!sum)
+      continue;
+    bool isOfDecay = isa<RankedTensorType>(value.getType());
+    if (isOfDecay && cast<RankedTensorType>(type).getRank() != 1)
+      return op.emitOpError("C11: result ")
+             << name << " has a running sum, but its decay positions";
+    if (!isa<BlockArgument>(sum) || !sum.hasOneUse() || sum.getType() != type)
+      return op.emitOpError("C11: expected the running sum of result ")
+             << name << " to be an argument of its own, of type " << type << ", got "
+             << sum.getType();
+  }
+  return success();
+}
+
+bool AttentionOp::hasStatesInPlace() {
+  auto returned = cast<ReturnOp>(getBody().front().getTerminator()).getResults();
+  return llvm::any_of(llvm::enumerate(returned), [&](auto result) {
+    return getArgumentOfResult(result.index()) && !runningSumOf(result.value());
+  });
 }
 
 /// What slots and lengths ask of the attends.

@@ -16,6 +16,8 @@ mlir::LogicalResult verifyClauses(AttentionOp op);
 /// Results that live in arguments. The body ends in a `return` of as many values as there are
 /// results.
 mlir::LogicalResult verifyPlaces(AttentionOp op, ReturnOp returned);
+/// Gradients that are added to what an argument holds.
+mlir::LogicalResult verifySums(AttentionOp op, ReturnOp returned);
 /// What slots and lengths ask of the attends.
 mlir::LogicalResult verifyDecoding(AttentionOp op, ReturnOp returned);
 /// What the rows that are kept of local blocks ask of the attends.

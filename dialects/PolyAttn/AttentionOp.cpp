@@ -295,7 +295,7 @@ LogicalResult AttentionOp::verifyRegions() {
        llvm::zip(returnOp.getResults(), getResultTypes().getAsValueRange<TypeAttr>()))
     if (failed(verifyResult(*this, value, type, storage)))
       return failure();
-  if (failed(verifyPlaces(*this, returnOp)))
+  if (failed(verifySums(*this, returnOp)) || failed(verifyPlaces(*this, returnOp)))
     return failure();
   if (failed(verifyDecoding(*this, returnOp)))
     return failure();

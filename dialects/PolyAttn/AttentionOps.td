@@ -107,7 +107,7 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     C6: `gradient_of` has names of arguments or results, and `saved` those of arguments.
     C7: a result that lives in an argument is the final state, or its normalizer, of the one attend
         whose initial state, or normalizer, that argument is, or the rows that are kept in that
-        argument, and no other result lives there.
+        argument, or the gradient whose running sum it is, and no other result lives there.
     C8: with `slots` there is a state, and every initial and every final state lives in a pool; with
         `slots` or `lengths` all attends are causal, and local vectors, whose blocks reach into the
         keys of the calls before, have these kept.
@@ -115,6 +115,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     C10: rows are kept with `slots` and `first_position`, in pools that results live in, and for local
         vectors: all attends have some, with blocks of as many positions as the pools keep. What is
         kept is all that their keys and values are read from, and their decays, each once.
+    C11: a running sum (`plus`) is an f32 argument of the type of the result to which it is added, the
+        gradient of a weight or of a decay [H], and nothing else uses it.
 
     ```mlir
     polyattn.attention @linear(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -158,6 +160,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     bool isWholeNumbers(::mlir::BlockArgument argument);
     /// The argument in whose memory a result lives; null where it has its own.
     ::mlir::BlockArgument getArgumentOfResult(unsigned result);
+    /// Whether states, or rows that are kept, live in arguments: what one call leaves there for the next.
+    bool hasStatesInPlace();
   }];
 }
 

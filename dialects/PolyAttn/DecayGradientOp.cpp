@@ -11,7 +11,10 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// %g queries %a, ... keys %b, ... (states %s, ... gradients %ds, ...)? attr-dict `:` types
+static constexpr StringRef kPlus = "plus";
+
+/// %g queries %a, ... keys %b, ... (states %s, ... gradients %ds, ...)? (plus %sum)? attr-dict `:`
+/// types
 ParseResult DecayGradientOp::parse(OpAsmParser &parser, OperationState &result) {
   OperandSegments segments{{}, {1}, parser.getCurrentLocation()};
   auto list = [&]() -> ParseResult {
@@ -28,6 +31,9 @@ ParseResult DecayGradientOp::parse(OpAsmParser &parser, OperationState &result) 
       (list() || parser.parseKeyword("gradients") || list()))
     return failure();
   segments.sizes.resize(5, 0);
+  if (succeeded(parser.parseOptionalKeyword(kPlus)) && list())
+    return failure();
+  segments.sizes.resize(6, 0);
   auto isFeature = [&](int64_t i) { return i > 0 && i <= segments.sizes[1] + segments.sizes[2]; };
   if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
                          isFeature))
@@ -39,6 +45,8 @@ void DecayGradientOp::print(OpAsmPrinter &printer) {
   printer << " " << getDecay() << " queries " << getQueries() << " keys " << getKeys();
   if (!getStates().empty())
     printer << " states " << getStates() << " gradients " << getStateGradients();
+  if (getPlus())
+    printer << " " << kPlus << " " << getPlus();
   printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
   printer << " : ";
   printFeatureTypes(printer, *this, getOperandTypes());

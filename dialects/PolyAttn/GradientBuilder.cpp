@@ -72,7 +72,7 @@ Value GradientBuilder::weightGradientOf(Value weight) {
       inputs.push_back(term.x);
     gradients.push_back(term.dy);
   }
-  return create<WeightGradientOp>(inputs, gradients);
+  return create<WeightGradientOp>(inputs, gradients, /*plus=*/Value());
 }
 
 void GradientBuilder::visit(Operation *op) {

@@ -100,7 +100,8 @@ def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
     The sum of x dy^T over all pairs (x, dy) that are given, over batch and positions: the gradient of a
     matrix W with y = W^T x. Single vectors are summed up likewise, for a weight that is a vector. It
     belongs to a head of the side that its vectors are of; `return` adds up the heads where all of
-    them share the weight. Only `return` takes it.
+    them share the weight. Only `return` takes it. A running sum (`plus`) is added to it, once: that of the
+    calls before, as optimizers keep it over several of them.
 
     C1: there is at least one gradient, and inputs are none or as many.
     C2: all inputs have one width, and so have all gradients.
@@ -109,9 +110,19 @@ def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
     Example: `%dw = polyattn.weight_gradient (%x, %da), (%y, %db) : ([64], [256]), ([64], [256])`
 
     Example: `%dbias = polyattn.weight_gradient %da, %db : [256], [256]`
+
+    ```mlir
+    polyattn.attention @bias_gradient(%d_o: tensor<?x?x?x64xf32>, %sum: tensor<64xf32>)
+        -> (d_bias: tensor<64xf32> in %sum) {
+      %dy = read %d_o : tensor<?x?x?x64xf32> -> [64]
+      %db = weight_gradient %dy plus %sum : [64] plus tensor<64xf32>
+      return %db : 64
+    }
+    ```
   }];
   let arguments = (ins Variadic<PolyAttn_FeatureType>:$inputs,
-                       Variadic<PolyAttn_FeatureType>:$gradients);
+                       Variadic<PolyAttn_FeatureType>:$gradients,
+                       Optional<AnyRankedTensor>:$plus);
   let results = (outs PolyAttn_WeightType:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -135,7 +146,8 @@ def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
     An initial state S (`states`) is a key before all positions, and dS its gradient (`state_gradients`). Where
     there are more query heads than the decay has, the gradient is the sum over those that share a gate,
     as `grouping` says; that of one decay for all positions is the sum over positions and batch. A gate that lets nothing pass
-    has the gradient 0. Only `return` takes it.
+    has the gradient 0. Only `return` takes it. A running sum (`plus`) is added to the gradient of one decay
+    for all positions, once.
 
     C1: there are `keys` and `queries`, and they are products of attends: those of queries have the mask causal,
         those of keys the mask anticausal.
@@ -162,7 +174,7 @@ def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
   }];
   let arguments = (ins AnyRankedTensor:$decay, Variadic<PolyAttn_FeatureType>:$queries,
       Variadic<PolyAttn_FeatureType>:$keys, Variadic<AnyRankedTensor>:$states,
-      Variadic<AnyRankedTensor>:$state_gradients,
+      Variadic<AnyRankedTensor>:$state_gradients, Optional<AnyRankedTensor>:$plus,
       OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
       OptionalAttr<PolyAttn_GroupingAttr>:$grouping);
   let results = (outs AnyRankedTensor:$result);

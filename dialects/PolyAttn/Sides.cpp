@@ -48,6 +48,13 @@ bool polyattn::isOfKeys(Value vector) {
   return ofKeys;
 }
 
+Value polyattn::runningSumOf(Value value) {
+  if (auto gradient = value.getDefiningOp<WeightGradientOp>())
+    return gradient.getPlus();
+  auto gradient = value.getDefiningOp<DecayGradientOp>();
+  return gradient ? gradient.getPlus() : Value();
+}
+
 bool polyattn::givesStatesAlone(AttendOp attend) {
   return attend.getFinalState() &&
          llvm::none_of(

@@ -25,6 +25,10 @@ bool isTermOfKeys(WeightGradientOp gradient, size_t term);
 /// Whether all terms are of keys.
 bool isOfKeys(WeightGradientOp gradient);
 
+/// The running sum that a gradient is added to; null where there is none, or `value` no such
+/// gradient.
+mlir::Value runningSumOf(mlir::Value value);
+
 /// Whether an attend is asked for its final state, and nobody for its rows.
 bool givesStatesAlone(AttendOp attend);
 

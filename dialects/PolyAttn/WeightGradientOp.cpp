@@ -11,8 +11,10 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// `(%x, %dy), (%x2, %dy2)` or `%dy, %dy2`; types in the same form. Operands of a pair are apart in
-/// the op: inputs first.
+static constexpr StringRef kPlus = "plus";
+
+/// `(%x, %dy), (%x2, %dy2)` or `%dy, %dy2`, and `plus` a running sum; types in the same form.
+/// Operands of a pair are apart in the op: inputs first.
 template <typename Item>
 static ParseResult parsePairs(OpAsmParser &parser, SmallVectorImpl<Item> &inputs,
                               SmallVectorImpl<Item> &gradients,
@@ -34,6 +36,8 @@ ParseResult WeightGradientOp::parse(OpAsmParser &parser, OperationState &result)
   SmallVector<Operand> inputs, gradients;
   SmallVector<Type> inputTypes, gradientTypes;
   llvm::SMLoc loc = parser.getCurrentLocation();
+  SmallVector<Operand, 1> sum;
+  SmallVector<Type, 1> sumType;
   auto parseOperand = [&](Operand &operand) { return parser.parseOperand(operand); };
   auto parseType = [&](Type &type) -> ParseResult {
     if (parseFeatureType(parser, type))
@@ -43,14 +47,18 @@ ParseResult WeightGradientOp::parse(OpAsmParser &parser, OperationState &result)
     return success();
   };
   if (parsePairs<Operand>(parser, inputs, gradients, parseOperand) ||
+      (succeeded(parser.parseOptionalKeyword(kPlus)) && parseOperand(sum.emplace_back())) ||
       parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parsePairs<Type>(parser, inputTypes, gradientTypes, parseType) ||
+      (!sum.empty() && (parser.parseKeyword(kPlus) || parser.parseType(sumType.emplace_back()))) ||
       parser.resolveOperands(inputs, inputTypes, loc, result.operands) ||
-      parser.resolveOperands(gradients, gradientTypes, loc, result.operands))
+      parser.resolveOperands(gradients, gradientTypes, loc, result.operands) ||
+      parser.resolveOperands(sum, sumType, loc, result.operands))
     return failure();
-  result.addAttribute(getOperandSegmentSizesAttrName(result.name),
-                      parser.getBuilder().getDenseI32ArrayAttr(
-                          {int32_t(inputs.size()), int32_t(gradients.size())}));
+  result.addAttribute(
+      getOperandSegmentSizesAttrName(result.name),
+      parser.getBuilder().getDenseI32ArrayAttr(
+          {int32_t(inputs.size()), int32_t(gradients.size()), int32_t(sum.size())}));
   return inferParsedTypes<WeightGradientOp>(parser, result);
 }
 
@@ -71,10 +79,14 @@ void WeightGradientOp::print(OpAsmPrinter &printer) {
   };
   printer << " ";
   pairs(getInputs(), getGradients(), [&](Value value) { printer << value; });
+  if (getPlus())
+    printer << " " << kPlus << " " << getPlus();
   printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
   printer << " : ";
   pairs(getInputs().getTypes(), getGradients().getTypes(),
         [&](Type type) { printFeatureType(printer, type); });
+  if (getPlus())
+    printer << " " << kPlus << " " << getPlus().getType();
 }
 
 LogicalResult WeightGradientOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,

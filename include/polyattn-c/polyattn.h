@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 7
+#define POLYATTN_API_VERSION 8
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -67,13 +67,17 @@ typedef struct polyattn_compile_options {
   const char *wrt;       /* "q,k": the arguments whose gradients are wanted; null: all */
   /* Since version 5: */
   int32_t packed; /* 1: sequences one after the other, between offsets, one more argument */
+  int32_t unused; /* where a struct of version 5 ends */
+  /* Since version 8: */
+  int32_t accumulate; /* 1: gradients of weights are added to what their results hold, arguments
+                         sum_d_NAME in which these live */
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, 0}
+  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, 0, 0, 0}
 #else
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0}
+  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0}
 #endif
 
 /* One compiled entry. */

@@ -76,10 +76,14 @@ llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *giv
     llvm::SmallVector<llvm::StringRef> names;
     llvm::StringRef(given->wrt).split(names, ',');
     for (llvm::StringRef name : names)
-      result.wrt.push_back(name.trim().str());
+      result.gradients.wrt.push_back(name.trim().str());
   }
   if (has(offsetof(polyattn_compile_options, packed) + sizeof(int32_t)))
     result.packed = given->packed != 0;
+  if (has(offsetof(polyattn_compile_options, accumulate) + sizeof(int32_t)))
+    result.gradients.accumulate = given->accumulate != 0;
+  if (result.gradients.accumulate && !isAboutGradients(result.direction))
+    return llvm::createStringError("accumulate: expected direction training or backward with it");
   return result;
 }
 

@@ -43,7 +43,7 @@ llvm::Expected<std::vector<Entry>> polyattn::makeEntries(mlir::ModuleOp module,
     }
     // What has no gradient is said before anything is derived.
     if (isAboutGradients(options.direction))
-      if (auto backward = backwardSignature(*signature, options.wrt); !backward)
+      if (auto backward = backwardSignature(*signature, options.gradients); !backward)
         return backward.takeError();
     if (isAboutGradients(options.direction) || isOfSegments(options.direction))
       definitions.try_emplace(attention.getSymName(), std::move(*signature));

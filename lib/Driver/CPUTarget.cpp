@@ -47,7 +47,7 @@ public:
     options.invariant = source.invariant;
     options.packed = source.packed;
     options.direction = source.direction;
-    options.wrt = source.wrt.vec();
+    options.gradients = source.gradients;
     auto kernel = compileKernel(source.text, source.fileName, options);
     if (!kernel)
       return kernel.takeError();

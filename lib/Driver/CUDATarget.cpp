@@ -171,7 +171,7 @@ public:
     SpecOptions options{source.nameInText().str(),
                         source.storage.str(),
                         source.invariant,
-                        {source.direction, /*pair=*/false, source.wrt.vec()},
+                        {source.direction, /*pair=*/false, source.gradients},
                         source.packed};
     auto kernel = GPUKernel::compile(source.text, source.fileName, options, *device);
     if (!kernel)

@@ -105,6 +105,11 @@ struct Arguments {
   llvm::cl::list<std::string> wrt{
       "wrt", llvm::cl::desc("The arguments whose gradients are wanted (default: all)"),
       llvm::cl::CommaSeparated, llvm::cl::value_desc("NAME,..."), llvm::cl::cat(what)};
+  llvm::cl::opt<bool> accumulate{
+      "accumulate",
+      llvm::cl::desc("Gradients of weights, and of decays of heads, are added to what their "
+                     "results hold, arguments sum_d_NAME in which these live"),
+      llvm::cl::cat(what)};
   llvm::cl::opt<bool> packed{
       "packed",
       llvm::cl::desc("Sequences one after the other in one batch, between the offsets of one more "
@@ -142,12 +147,17 @@ static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
   if (!direction)
     return llvm::createStringError("unknown --direction '" + arguments.direction + "', expected " +
                                    kDirectionNames);
-  if (!isAboutGradients(*direction) && !arguments.wrt.empty())
-    return llvm::createStringError("--wrt: expected --direction training or backward with it");
+  for (auto [flag, isGiven] :
+       {std::pair("--wrt", !arguments.wrt.empty()), {"--accumulate", bool(arguments.accumulate)}})
+    if (isGiven && !isAboutGradients(*direction))
+      return llvm::createStringError(llvm::Twine(flag) +
+                                     ": expected --direction training or backward with it");
   return SpecOptions{arguments.entry,
                      arguments.storage,
                      arguments.invariant,
-                     {*direction, /*pair=*/true, {arguments.wrt.begin(), arguments.wrt.end()}},
+                     {*direction,
+                      /*pair=*/true,
+                      {{arguments.wrt.begin(), arguments.wrt.end()}, arguments.accumulate}},
                      arguments.packed};
 }
 

@@ -23,7 +23,7 @@ namespace polyattn::driver {
 struct Arithmetic {
   /// The largest relative change, the largest finite number, and the least number that keeps all
   /// digits; those below it change by as much as it does.
-  double unit, largest, least;
+  double unit = 0, largest = 0, least = 0;
   /// The least normal number: what is below it may be taken for zero.
   double leastNormal = least;
 

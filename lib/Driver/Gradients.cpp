@@ -8,7 +8,9 @@
 #include "Gradients.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Reference/Gradient.h"
+#include "llvm/ADT/DenseSet.h"
 #include <chrono>
+#include <map>
 #include <random>
 
 using namespace mlir;
@@ -21,13 +23,27 @@ namespace {
 struct BackwardCall {
   std::vector<Array> arguments; // of the attention
   NamedArrays ofResults;
+  std::map<size_t, Array> sums; // running ones, by the number of their argument
 
   BackwardCall(const Signature &backward, ArrayRef<HostTensor> tensors) {
-    for (auto [signature, tensor] : llvm::zip(backward.arguments, tensors))
-      if (signature.role == Role::Gradient)
+    llvm::DenseSet<size_t> places;
+    for (const TensorSignature &result : backward.results)
+      if (result.argument)
+        places.insert(*result.argument);
+    for (auto [i, signature, tensor] : llvm::enumerate(backward.arguments, tensors))
+      if (places.contains(i))
+        sums[i] = toArray(tensor);
+      else if (signature.role == Role::Gradient)
         ofResults[signature.gradientOf] = toArray(tensor);
       else if (signature.role != Role::Saved)
         arguments.push_back(toArray(tensor));
+  }
+
+  /// Adds `sign` times what a result went on from to it.
+  void addSum(const TensorSignature &result, double sign, Array &gradient) const {
+    if (result.argument)
+      for (auto [total, held] : llvm::zip_equal(gradient.data, sums.at(*result.argument).data))
+        total += sign * held;
   }
 };
 
@@ -124,8 +140,10 @@ llvm::Expected<std::vector<Array>> driver::askGradients(AttentionOp attention,
     return llvm::make_error<ReportedError>();
   std::vector<Array> results;
   results.reserve(wrt.size());
-  for (const std::string &name : wrt)
-    results.push_back(std::move((*gradients)[name]));
+  for (const TensorSignature &result : backward.results) {
+    results.push_back(std::move((*gradients)[result.gradientOf]));
+    call.addSum(result, 1, results.back());
+  }
   return results;
 }
 
@@ -140,6 +158,7 @@ driver::checkDifferences(AttentionOp attention, const Signature &backward, const
   report.reading = "differences";
   for (auto [signature, result] : llvm::zip(backward.results, results)) {
     Array gradient = toArray(result);
+    call.addSum(signature, -1, gradient);
     SlopeComparison comparison(attention, call, inputs.sizes);
     Directions directions(gradient, seed);
     int64_t elements = gradient.data.size();

@@ -86,6 +86,8 @@ struct CommandLine {
        "forward (default), training: with what gradients need, backward: gradients, decode: "
        "states go on in pools, states or gradient_states: what a segment adds to these"},
       {kWhat, "wrt", "NAME,...", "the arguments whose gradients are asked for (default: all)"},
+      {kWhat, "accumulate", "",
+       "gradients of weights are added to what their results hold, arguments sum_d_NAME"},
       {kWhat, "packed", "", "sequences one after the other, between the offsets cu_seqlens"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kWhat, "segments", "N",
@@ -179,14 +181,16 @@ static Error readDirection(CommandLine &line, RunOptions &options) {
     return createStringError("--direction: expected " + kDirectionNames + ", got '" + name + "'");
   options.direction = *direction;
   std::optional<StringRef> wrt = line.value("wrt");
-  if (!wrt)
-    return Error::success();
-  if (!isAboutGradients(options.direction))
-    return createStringError("--wrt: expected --direction training or backward with it");
+  options.gradients.accumulate = line.flag("accumulate");
+  for (auto [flag, isGiven] :
+       {std::pair("--wrt", wrt.has_value()), {"--accumulate", options.gradients.accumulate}})
+    if (isGiven && !isAboutGradients(options.direction))
+      return createStringError(Twine(flag) + ": expected --direction training or backward with it");
   SmallVector<StringRef> names;
-  wrt->split(names, ',');
+  if (wrt)
+    wrt->split(names, ',');
   for (StringRef name : names)
-    options.wrt.push_back(name.trim().str());
+    options.gradients.wrt.push_back(name.trim().str());
   return Error::success();
 }
 

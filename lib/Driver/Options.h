@@ -28,8 +28,7 @@ enum class CheckAgainst { Nothing, Oracle, Differences };
 struct RunOptions {
   std::string spec, entry, target, storage;
   CallDirection direction = CallDirection::Forward;
-  /// The arguments whose gradients are asked for; all where it is empty.
-  std::vector<std::string> wrt;
+  GradientOptions gradients;
   CheckAgainst check = CheckAgainst::Nothing;
   std::vector<NamedFile> inputs, outputs;
   std::optional<std::vector<RandomSize>> random;

@@ -84,7 +84,7 @@ public:
       auto signature = signatureOf(source.attention);
       if (!signature)
         return signature.takeError();
-      auto backward = backwardSignature(*signature, source.wrt);
+      auto backward = backwardSignature(*signature, source.gradients);
       if (!backward)
         return backward.takeError();
       return std::make_unique<GradientExecutable>(source.attention, std::move(*backward));

@@ -185,7 +185,9 @@ static void printEntry(const Signature &signature, raw_ostream &stream) {
              << left_justify(tensor.formatDims(), dims) << "  "
              << left_justify(nameOf(tensor.type), 4) << "  " << nameOf(tensor.role)
              << (tensor.gradientOf.empty() ? "" : " of " + tensor.gradientOf)
-             << (tensor.savedFrom.empty() ? "" : " from " + tensor.savedFrom) << "\n";
+             << (tensor.savedFrom.empty() ? "" : " from " + tensor.savedFrom)
+             << (tensor.argument ? ", in " + signature.arguments[*tensor.argument].name : "")
+             << "\n";
   };
   lines("argument", signature.arguments);
   lines("result  ", signature.results);

@@ -20,7 +20,7 @@ Expected<Subject> Subject::create(AttentionOp definition, CallDirection directio
     Expected<Signature> forward = signatureOf(definition);
     if (!forward)
       return forward.takeError();
-    Expected<Signature> backward = backwardSignature(*forward, options.wrt);
+    Expected<Signature> backward = backwardSignature(*forward, options.gradients);
     if (!backward)
       return backward.takeError();
     result.signature = std::move(*backward);
@@ -35,7 +35,7 @@ Expected<Subject> Subject::create(AttentionOp definition, CallDirection directio
     result.signature = std::move(*signature);
     return std::move(result);
   }
-  auto entries = makeEntries(*result.module, {direction, /*pair=*/false, options.wrt});
+  auto entries = makeEntries(*result.module, {direction, /*pair=*/false, options.gradients});
   if (!entries)
     return entries.takeError();
   result.attention = entries->front().attention;
@@ -46,7 +46,7 @@ Expected<Subject> Subject::create(AttentionOp definition, CallDirection directio
 Expected<std::unique_ptr<Executable>> Subject::compile(Target &target, llvm::StringRef text,
                                                        const RunOptions &options) const {
   return target.compile({attention, text, options.spec, options.storage, options.profile,
-                         options.invariant, options.packed, direction, options.wrt,
+                         options.invariant, options.packed, direction, options.gradients,
                          AttentionOp(definition).getSymName()});
 }
 

@@ -50,8 +50,24 @@ static TensorSignature gradientIn(const TensorSignature &tensor, ElementType typ
   return gradient;
 }
 
+/// Whether the gradient has no positions: that of a weight, of frequencies or of a decay [H].
+static bool isSumOverPositions(const TensorSignature &argument) {
+  switch (argument.role) {
+  case Role::Weight:
+  case Role::Vector:
+  case Role::Gain:
+  case Role::Frequencies:
+    return true;
+  case Role::Decay:
+    return argument.dims.size() == 1;
+  default:
+    return false;
+  }
+}
+
 Expected<Signature> polyattn::backwardSignature(const Signature &forward,
-                                                ArrayRef<std::string> wrt) {
+                                                const GradientOptions &options) {
+  const std::vector<std::string> &wrt = options.wrt;
   if (forward.slots || forward.lengths)
     return createStringError("entry '" + forward.name +
                              "' decodes: gradients with slots or lengths are not supported");
@@ -74,6 +90,16 @@ Expected<Signature> polyattn::backwardSignature(const Signature &forward,
         argument.role == Role::Query || argument.role == Role::Key || argument.role == Role::Value;
     signature.results.push_back(
         gradientIn(argument, isSequence ? argument.type : ElementType::F32));
+    if (options.accumulate && isSumOverPositions(argument)) {
+      TensorSignature sum = signature.results.back();
+      sum.name = (kRunningSumPrefix + sum.name).str();
+      if (forward.findArgument(sum.name))
+        return createStringError("entry '" + forward.name + "' has an argument '" + sum.name +
+                                 "', which is the name of the running sum of '" +
+                                 signature.results.back().name + "'");
+      signature.results.back().argument = signature.arguments.size();
+      signature.arguments.push_back(std::move(sum));
+    }
   }
   return signature;
 }

@@ -109,6 +109,8 @@ void UseAnalysis::visitKept(KeepOp keep) {
 }
 
 void UseAnalysis::visitResult(Value value) {
+  if (Value sum = runningSumOf(value))
+    visitSum(sum, value);
   if (value.getDefiningOp<DecayGradientOp>() || value.getDefiningOp<KeepOp>())
     return; // all that they take are results of attends or arguments with a use of their own
   auto gradient = value.getDefiningOp<WeightGradientOp>();
@@ -120,6 +122,17 @@ void UseAnalysis::visitResult(Value value) {
     if (!gradient.getInputs().empty())
       markSide(gradient.getInputs()[i], side);
   }
+}
+
+/// A running sum has the heads of what is added to it.
+void UseAnalysis::visitSum(Value sum, Value added) {
+  Uses &use = uses[cast<BlockArgument>(sum).getArgNumber()];
+  if (auto gradient = added.getDefiningOp<DecayGradientOp>()) {
+    use.decay = true;
+    use.gateHeads = gradient.getGateHeads() == GateHeads::Q;
+    return;
+  }
+  (isOfKeys(added.getDefiningOp<WeightGradientOp>()) ? use.key : use.query) = true;
 }
 
 void UseAnalysis::markSide(Value value, Side side) {

@@ -42,6 +42,7 @@ private:
   void visitBackward(AttendBackwardOp backward);
   void visitKept(KeepOp keep);
   void visitResult(mlir::Value value);
+  void visitSum(mlir::Value sum, mlir::Value added);
   /// Marks every argument that a vector is computed from.
   void markSide(mlir::Value value, Side side);
   /// Notes what a vector is for, looking through `read` and `apply`.

@@ -19,7 +19,8 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
   llvm::raw_string_ostream(numbers)
       << machine.vectorWidth << ' ' << machine.vectorRegisters << ' ' << machine.l1Bytes << ' '
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
-      << options.codegen.optimizeIR << ' ' << options.invariant << ' ' << options.packed;
+      << options.codegen.optimizeIR << ' ' << options.invariant << ' ' << options.packed << ' '
+      << options.direction.gradients.accumulate;
   std::string instructions = toText(machine.instructions);
   llvm::SmallVector<llvm::StringRef> parts = {text,
                                               options.entry,
@@ -31,7 +32,8 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
                                               machine.features,
                                               instructions,
                                               numbers};
-  parts.append(options.direction.wrt.begin(), options.direction.wrt.end());
+  const std::vector<std::string> &wrt = options.direction.gradients.wrt;
+  parts.append(wrt.begin(), wrt.end());
   return KernelCache::key(parts);
 }
 
@@ -51,7 +53,7 @@ SpecOptions polyattn::specOptionsOf(const JITOptions &options) {
   return {options.entry,
           options.storage,
           options.invariant,
-          {options.direction, /*pair=*/false, options.wrt},
+          {options.direction, /*pair=*/false, options.gradients},
           options.packed};
 }
 

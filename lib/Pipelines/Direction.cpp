@@ -34,13 +34,15 @@ void polyattn::buildDirectionPipeline(mlir::OpPassManager &passes,
     return;
   }
   DifferentiateOptions differentiate;
-  differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
+  differentiate.wrt.assign(options.gradients.wrt.begin(), options.gradients.wrt.end());
   if (options.direction == CallDirection::Backward)
     differentiate.only = "backward";
   else if (!options.pair)
     differentiate.only = "forward";
   passes.addPass(createDifferentiate(differentiate));
   passes.addPass(createExpandBackward());
+  if (options.gradients.accumulate)
+    passes.addPass(createAccumulateGradients());
 }
 
 namespace {
@@ -57,6 +59,13 @@ struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
           clEnumValN(CallDirection::GradientStates, "gradient_states",
                      "@name__gradient_states, of a segment"))};
   ListOption<std::string> wrt{*this, "wrt", llvm::cl::desc("arguments whose gradients are wanted")};
+  Option<bool> accumulate{
+      *this, "accumulate",
+      llvm::cl::desc("add gradients that are sums over positions to what their results hold")};
+
+  DirectionOptions get() const {
+    return {direction, /*pair=*/true, {{wrt.begin(), wrt.end()}, accumulate}};
+  }
 };
 } // namespace
 
@@ -64,7 +73,6 @@ void polyattn::registerDirectionPipeline() {
   mlir::PassPipelineRegistration<TextOptions>(
       "polyattn-direction-pipeline", "Make of attentions the entries of a direction",
       [](mlir::OpPassManager &passes, const TextOptions &options) {
-        buildDirectionPipeline(
-            passes, {options.direction, /*pair=*/true, {options.wrt.begin(), options.wrt.end()}});
+        buildDirectionPipeline(passes, options.get());
       });
 }

@@ -74,6 +74,13 @@ void Evaluator::forSites(bool ofKeys, llvm::function_ref<void(const Site &)> vis
         visit({b, j, h});
 }
 
+/// Adds what an argument holds, if there is one.
+void Evaluator::addRunningSum(Value argument, Array &sum) const {
+  if (argument)
+    for (auto [total, held] : llvm::zip_equal(sum.data, tensors[argument].data))
+      total += held;
+}
+
 /// The sum over batch and positions of a head, and over heads where they share the weight.
 Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
   ArrayRef<int64_t> shape = op.getType().getShape();
@@ -94,6 +101,7 @@ Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
   };
   for (size_t term = 0; term < op.getGradients().size(); ++term)
     forSites(isTermOfKeys(op, term), [&](const Site &site) { addSite(term, site); });
+  addRunningSum(op.getPlus(), result);
   return result;
 }
 
@@ -128,6 +136,7 @@ Array Evaluator::decayGradient(DecayGradientOp op) {
       passing += sumOf(op.getKeys(), t) - sumOf(op.getQueries(), t);
     }
   }
+  addRunningSum(op.getPlus(), result);
   return result;
 }
 
@@ -248,8 +257,18 @@ evaluatePacked(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes
     return attention.emitError(llvm::toString(signature.takeError()));
   PackedCall call(sizes, arguments[*signature->offsets]);
   std::vector<Array> results, given(arguments.begin(), arguments.end());
-  for (const TensorSignature &result : signature->results)
-    results.emplace_back(ArrayRef<int64_t>(shapeOf(result, sizes)));
+  auto returned = cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
+  // What one sequence leaves in an argument for the next: a row of a pool, or a running sum.
+  auto carriedIn = [&](size_t i) {
+    Value sum = runningSumOf(returned[i]);
+    return signature->slots ? attention.getArgumentOfResult(i)
+                            : cast_if_present<BlockArgument>(sum);
+  };
+  for (auto [i, result] : llvm::enumerate(signature->results)) {
+    BlockArgument carried = carriedIn(i);
+    results.push_back(carried ? given[carried.getArgNumber()]
+                              : Array(ArrayRef<int64_t>(shapeOf(result, sizes))));
+  }
   for (int64_t n = 0; n < call.sequences(); ++n) {
     std::vector<Array> own = call.parts(signature->arguments, given, n);
     Selection selection;
@@ -258,8 +277,8 @@ evaluatePacked(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes
     if (failed(parts))
       return failure();
     for (auto [i, tensor] : llvm::enumerate(signature->results))
-      if (BlockArgument pool = attention.getArgumentOfResult(i); pool && signature->slots)
-        results[i] = given[pool.getArgNumber()] = (*parts)[i]; // with the row of this sequence
+      if (BlockArgument carried = carriedIn(i))
+        results[i] = given[carried.getArgNumber()] = (*parts)[i];
       else
         call.add(tensor, (*parts)[i], n, results[i]);
   }

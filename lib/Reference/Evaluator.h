@@ -123,6 +123,7 @@ public:
   void forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit);
   Array weightGradient(WeightGradientOp op, mlir::RankedTensorType type);
   Array decayGradient(DecayGradientOp op);
+  void addRunningSum(mlir::Value argument, Array &sum) const;
 
   // Attend.cpp: rows and states of one attend.
   /// Attends of both directions are asked alike.

@@ -15,6 +15,8 @@ EntryExtension::EntryExtension(AttentionOp op)
     : op(op), arguments(op.getArgNames().begin(), op.getArgNames().end()),
       results(op.getResultNames().begin(), op.getResultNames().end()),
       types(op.getResultTypes().begin(), op.getResultTypes().end()), places(results.size(), -1) {
+  if (std::optional<ArrayRef<int64_t>> given = op.getResultIn())
+    places.assign(given->begin(), given->end());
   for (auto *list : {&arguments, &results})
     for (Attribute name : *list)
       taken.insert(cast<StringAttr>(name).getValue());

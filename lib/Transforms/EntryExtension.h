@@ -18,11 +18,16 @@ public:
   explicit EntryExtension(AttentionOp op);
 
   mlir::BlockArgument addArgument(llvm::StringRef name, mlir::Type type);
+  /// The name of an argument, be it new or not.
+  llvm::StringRef nameOf(mlir::BlockArgument argument) const {
+    return llvm::cast<mlir::StringAttr>(arguments[argument.getArgNumber()]).getValue();
+  }
   /// Leaves the attention without results, and forgets their names.
   void clearResults();
   /// Makes a value a result, of the given type. Gives its number.
   size_t addResult(mlir::Value value, mlir::Type type, llvm::StringRef name);
-  /// Makes a final state a result, where it is none, that lives in an argument.
+  /// Makes a final state a result, where it is none, that lives in an argument. So may other values
+  /// that go on from what an argument holds.
   void place(mlir::Value state, mlir::BlockArgument argument, llvm::StringRef name);
   /// Writes what was added to the attention's attributes.
   void finish();

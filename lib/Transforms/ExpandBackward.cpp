@@ -257,10 +257,10 @@ private:
 
   /// The gradient of the decay, from the products of the attends before.
   void replaceDecay() {
-    auto gradient =
-        DecayGradientOp::create(builder, op.getLoc(), op.getDecay(), queryProducts, keyProducts,
-                                initialStates, initialGradients, op.getGateHeadsAttr(),
-                                isGrouped() ? op.getGroupingAttr() : GroupingAttr());
+    auto gradient = DecayGradientOp::create(builder, op.getLoc(), op.getDecay(), queryProducts,
+                                            keyProducts, initialStates, initialGradients,
+                                            /*plus=*/Value(), op.getGateHeadsAttr(),
+                                            isGrouped() ? op.getGroupingAttr() : GroupingAttr());
     op.getDecayGradient().replaceAllUsesWith(gradient.getResult());
   }
 

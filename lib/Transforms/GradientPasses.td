@@ -63,6 +63,34 @@ def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
   ];
 }
 
+def AccumulateGradients : Pass<"polyattn-accumulate-gradients", "::mlir::ModuleOp"> {
+  let summary = "gradients of weights are added to what their results hold";
+  let description = [{
+    Each result of an attention that is a sum over positions, the gradient of a weight or of a decay [H],
+    gets an argument in which it lives, `sum_` and the result's name, and is added to what that holds (`plus`).
+    So calls of several batches leave the sum of their gradients, in f32. `gradient_of` says of the
+    argument what it does of the result. All other results stay as they are.
+
+    Numeric contract: one addition in f32 to each sum.
+
+    ```mlir
+    polyattn.attention @f__backward(...) -> (d_w: tensor<4x8xf32>) {
+      ...
+      %dw = weight_gradient (%x, %dy) : ([4], [8])
+      return %dw : !polyattn.weight<4x8>
+    }
+    ```
+    becomes
+    ```mlir
+    polyattn.attention @f__backward(..., %sum_d_w: tensor<4x8xf32>) -> (d_w: tensor<4x8xf32> in %sum_d_w) {
+      ...
+      %dw = weight_gradient (%x, %dy) plus %sum_d_w : ([4], [8]) plus tensor<4x8xf32>
+      return %dw : !polyattn.weight<4x8>
+    }
+    ```
+  }];
+}
+
 def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
   let summary = "the gradients of an attend as attends";
   let description = [{

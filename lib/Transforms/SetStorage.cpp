@@ -51,6 +51,11 @@ static bool isRowFactors(Value value) {
   return attend && value == attend.getRowFactors();
 }
 
+/// Sums over positions are f32, and so is what they are added to.
+static bool isRunningSum(BlockArgument argument) {
+  return llvm::any_of(argument.getUsers(), llvm::IsaPred<WeightGradientOp>);
+}
+
 static llvm::Error setStorage(AttentionOp attention, Type element) {
   llvm::Expected<Signature> signature = signatureOf(attention);
   if (!signature)
@@ -61,7 +66,8 @@ static llvm::Error setStorage(AttentionOp attention, Type element) {
     auto tensor = cast<RankedTensorType>(argument.getType());
     if (tensor.getRank() == 4 && !AttentionOp::isDecayOrState(argument))
       before.insert(tensor.getElementType());
-    argument.setType(holding(tensor, elementFor(described, tensor.getElementType(), element)));
+    if (!isRunningSum(argument))
+      argument.setType(holding(tensor, elementFor(described, tensor.getElementType(), element)));
   }
   auto returned = cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
   SmallVector<Attribute> results;

@@ -108,6 +108,7 @@ def compile(
     direction: str = "forward",
     *,
     wrt: Sequence[str] | None = None,
+    accumulate: bool = False,
     packed: bool = False,
     invariant: bool = False,
     cache: Union[str, "os.PathLike[str]", None] = None,
@@ -124,6 +125,8 @@ def compile(
         states and gradient_states, what a segment of a sequence adds to the states after it, and to the gradients of
         those before it.
     wrt: the arguments whose gradients are wanted; all that have one if None.
+    accumulate: gradients of weights, and of decays of heads, are added to what one more argument for each holds,
+        sum_d_NAME, and live there.
     packed: sequences lie one after the other in one batch, between the offsets of one more argument, cu_seqlens.
     invariant: a sequence's bits depend neither on its batch nor on threads.
     cache: a folder for compiled code; the user's if None, none if "".
@@ -139,6 +142,7 @@ def compile(
                 cache=cache,
                 direction=direction,
                 wrt=wrt,
+                accumulate=accumulate,
                 packed=packed,
             )
         )

@@ -15,6 +15,7 @@ class Source:
         direction: str | None = None,
         wrt: str | None = None,
         packed: bool = False,
+        accumulate: bool = False,
     ) -> None: ...
     @property
     def text(self) -> str: ...

@@ -69,14 +69,15 @@ def storage_of(dtype: Any) -> str | None:
     return known
 
 
-def check_direction(direction: str, wrt: Sequence[str] | None) -> None:
+def check_direction(direction: str, wrt: Sequence[str] | None, accumulate: bool) -> None:
     if direction not in ("forward", "training", "backward", "decode", "states", "gradient_states"):
         raise CallError(
             "direction: expected forward, training, backward, decode, states or gradient_states, "
             f"got {direction!r}"
         )
-    if wrt is not None and direction not in ("training", "backward"):
-        raise CallError("wrt: expected direction training or backward with it")
+    for name, is_given in (("wrt", wrt is not None), ("accumulate", accumulate)):
+        if is_given and direction not in ("training", "backward"):
+            raise CallError(f"{name}: expected direction training or backward with it")
     if isinstance(wrt, str) or (wrt is not None and any("," in name for name in wrt)):
         raise CallError(f"wrt: expected a list of names, got {wrt!r}")
 
@@ -103,9 +104,10 @@ def source_of(
     cache: Union[str, "os.PathLike[str]", None] = None,
     direction: str = "forward",
     wrt: Sequence[str] | None = None,
+    accumulate: bool = False,
     packed: bool = False,
 ) -> Source:
-    check_direction(direction, wrt)
+    check_direction(direction, wrt, accumulate)
     text, name = read_spec(spec)
     return Source(
         _plain(text),
@@ -118,4 +120,5 @@ def source_of(
         direction,
         None if wrt is None else ",".join(wrt),
         packed,
+        accumulate,
     )

@@ -29,6 +29,7 @@ polyattn_compile_options Source::options() const {
   options.direction = text(direction);
   options.wrt = text(wrt);
   options.packed = packed;
+  options.accumulate = accumulate;
   return options;
 }
 

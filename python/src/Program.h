@@ -21,7 +21,7 @@ struct Source {
   std::optional<std::string> entry, target, cache, storage;
   bool invariant = false;
   std::optional<std::string> direction = {}, wrt = {};
-  bool packed = false;
+  bool packed = false, accumulate = false;
 
   /// Points into this.
   polyattn_compile_options options() const;

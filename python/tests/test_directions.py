@@ -60,3 +60,39 @@ def test_tensors_of_another_forward_call_are_refused():
         backward(q, k, v, other, kept)
     with pytest.raises(CallError, match="result 'd_k': expected memory of its own, got that of result 'd_q'"):
         backward(q, k, v, kept, kept, out={"d_q": other[:, :5], "d_k": other[:, :5]})
+
+
+def test_gradients_of_weights_are_added_up():
+    random = np.random.default_rng(9)
+    spec = polyattn.library.llops(d=8, dv=8, m=16, p=2)
+    forward = polyattn.compile(spec, direction="training")
+    alone, adding = (polyattn.compile(spec, direction="backward", accumulate=on) for on in (False, True))
+    names = [one.name for one in forward.signature.arguments]
+    shapes = {"q": (2, 30, 2, 8), "k": (2, 30, 2, 8), "v": (2, 30, 2, 8)}
+    batches = [random.standard_normal((4, 2, 30, 2, 8)).astype("f4") for _ in range(3)]
+    weights = {name: random.standard_normal((8, 16)).astype("f4") for name in names if name not in shapes}
+    sums = {f"sum_d_{name}": np.zeros((8, 16), "f4") for name in weights}
+    expected = {name: np.zeros((8, 16), "f4") for name in weights}
+    for q, k, v, d_o in batches:
+        given = {"q": q, "k": k, "v": v, **weights, "d_o": d_o}
+        kept = dict(zip((one.name for one in forward.signature.results), _tuple(forward(**_only(given, forward)))))
+        results = alone(**_only({**given, **kept}, alone))
+        for one, gradient in zip(alone.signature.results, results):
+            if one.name.removeprefix("d_") in expected:
+                expected[one.name.removeprefix("d_")] += gradient
+        added = adding(**_only({**given, **kept, **sums}, adding))
+        for one, gradient in zip(adding.signature.results, added):
+            if one.name.removeprefix("d_") in weights:
+                assert gradient is sums[f"sum_{one.name}"]
+    for name, total in expected.items():
+        assert np.array_equal(sums[f"sum_d_{name}"], total)
+    with pytest.raises(CallError, match="accumulate: expected direction training or backward with it"):
+        polyattn.compile(spec, accumulate=True)
+
+
+def _tuple(results):
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _only(tensors, kernel):
+    return {one.name: tensors[one.name] for one in kernel.signature.arguments}

@@ -273,7 +273,7 @@ polyattn.attention @weight_gradient_c1(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   // expected-error@+2 {{C1: expected gradients, and an input for each of them or none, got 0 gradients}}
   // expected-error@+1 {{failed to infer returned types}}
-  %w = "polyattn.weight_gradient"(%x) <{operandSegmentSizes = array<i32: 1, 0>}>
+  %w = "polyattn.weight_gradient"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>}>
     : (!polyattn.feature<[4]>) -> !polyattn.weight<4>
   return %x : [4]
 }
@@ -405,7 +405,7 @@ polyattn.attention @decay_gradient_c1_none(%q: tensor<?x?x?x4xf32>, %g: tensor<?
   %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
   %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
   // expected-error@+1 {{C1: }}
-  %dg = "polyattn.decay_gradient"(%g, %p) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0>}> : (tensor<?x?x?xf32>, !polyattn.feature<[1]>) -> tensor<?x?x?xf32>
+  %dg = "polyattn.decay_gradient"(%g, %p) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0>}> : (tensor<?x?x?xf32>, !polyattn.feature<[1]>) -> tensor<?x?x?xf32>
   return %dg : tensor<?x?x?xf32>
 }
 
@@ -443,4 +443,49 @@ polyattn.attention @decay_gradient_types(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?
   // expected-error@+1 {{operand 1 must be a feature vector}}
   %dg = decay_gradient %g queries %g keys %r : tensor<?x?x?xf32>, tensor<?x?x?xf32>, [1]
   return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C11: expected the running sum of result "dw" to be an argument of its own, of type 'tensor<4xf32>', got 'tensor<?x4xf32>'}}
+polyattn.attention @running_sum_type(%q: tensor<?x?x?x4xf32>, %s: tensor<?x4xf32>) -> (dw: tensor<4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %w = weight_gradient %x plus %s : [4] plus tensor<?x4xf32>
+  return %w : 4
+}
+
+// -----
+
+// expected-error@+1 {{C11: expected the running sum of result "dw" to be an argument of its own}}
+polyattn.attention @running_sum_uses(%q: tensor<?x?x?x4xf32>, %s: tensor<4xf32>)
+    -> (dw: tensor<4xf32>, dv: tensor<4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %w = weight_gradient %x plus %s : [4] plus tensor<4xf32>
+  %v = weight_gradient %x plus %s : [4] plus tensor<4xf32>
+  return %w, %v : 4, 4
+}
+
+// -----
+
+// expected-error@+1 {{C11: result "d_g" has a running sum, but its decay positions}}
+polyattn.attention @running_sum_positions(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o, %p = attend query %a key %a value %a decay %g products %a causal normalize <none>
+    : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %r, %t = attend query %a key %a value %a decay %g products %a anticausal normalize <none>
+    : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %dg = decay_gradient %g queries %p keys %t plus %s : tensor<?x?x?xf32>, [1], [1], tensor<?x?x?xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+// expected-error@+1 {{C7: result "dw" lives in argument "s", but is not the final state of the one attend whose initial state that is, nor what is kept or summed up there}}
+polyattn.attention @running_sum_elsewhere(%q: tensor<?x?x?x4xf32>, %s: tensor<4xf32>, %u: tensor<4xf32>)
+    -> (dw: tensor<4xf32> in %s, dv: tensor<4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %w = weight_gradient %x plus %u : [4] plus tensor<4xf32>
+  %v = weight_gradient %x plus %s : [4] plus tensor<4xf32>
+  return %w, %v : 4, 4
 }

@@ -69,7 +69,7 @@ struct EntrySource {
   /// The attention's module says so, too.
   bool invariant = false, packed = false;
   CallDirection direction = CallDirection::Forward;
-  llvm::ArrayRef<std::string> wrt = {};
+  GradientOptions gradients = {};
   /// The definition's name in the text, where the entry has another one.
   llvm::StringRef definition = {};
 

@@ -86,13 +86,26 @@ struct Signature {
 /// Fails where names repeat or the spec leaves no consistent reading of the sizes.
 llvm::Expected<Signature> signatureOf(AttentionOp attention);
 
+/// What the name of an argument begins with that has the running sum of a result, before the
+/// result's name.
+inline constexpr llvm::StringLiteral kRunningSumPrefix = "sum_";
+
+/// Which gradients a backward call gives, and how.
+struct GradientOptions {
+  /// The arguments whose gradients are wanted; all that have one where it is empty.
+  std::vector<std::string> wrt = {};
+  /// Whether sums over positions, the gradients of weights and of decays [H], are added to what
+  /// their results hold.
+  bool accumulate = false;
+};
+
 /// The signature of the gradients of an attention with the signature `forward`. Its arguments are
 /// those of the attention, then the loss's gradient `d_NAME` in each result; its results are the
-/// gradients `d_NAME` in the arguments that `wrt` names, or in all that have one where it is empty.
-/// Those of sequences hold what the sequences do, others f32. Fails where a name is unknown, twice
-/// or taken, or of whole numbers.
+/// gradients `d_NAME` in the arguments that are asked for. Those of sequences hold what the
+/// sequences do, others f32. What accumulates lives in one more argument, `sum_d_NAME`. Fails where
+/// a name is unknown, twice or taken, or of whole numbers.
 llvm::Expected<Signature> backwardSignature(const Signature &forward,
-                                            llvm::ArrayRef<std::string> wrt);
+                                            const GradientOptions &options);
 
 /// The signature of an entry that differentiation has made of an attention with the signature
 /// `definition`. What both have has the same shapes and roles in it, also where the entry does not

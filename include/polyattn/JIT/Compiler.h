@@ -24,8 +24,7 @@ struct JITOptions {
   /// What calls compute: results, results and what gradients need, gradients, or results and states
   /// that go on where they live.
   CallDirection direction = CallDirection::Forward;
-  /// The arguments whose gradients are wanted; all that have one where it is empty.
-  std::vector<std::string> wrt;
+  GradientOptions gradients;
   /// Whether calls have packed sequences, with their offsets as one more argument.
   bool packed = false;
   CodegenOptions codegen;

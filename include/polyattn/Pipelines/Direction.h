@@ -8,7 +8,7 @@
 #define POLYATTN_PIPELINES_DIRECTION_H
 
 #include "mlir/Pass/PassManager.h"
-#include "polyattn/Tensor/Role.h"
+#include "polyattn/Entry/Signature.h"
 
 namespace polyattn {
 
@@ -16,8 +16,7 @@ struct DirectionOptions {
   CallDirection direction = CallDirection::Forward;
   /// With Training: both entries of the pair, not its forward half alone.
   bool pair = false;
-  /// The arguments whose gradients are wanted; all that have one where it is empty.
-  std::vector<std::string> wrt = {};
+  GradientOptions gradients = {};
 };
 
 /// The passes that make the entries of a direction of a spec's attentions, before the pipeline of a
@@ -27,7 +26,7 @@ struct DirectionOptions {
 void buildDirectionPipeline(mlir::OpPassManager &passes, const DirectionOptions &options);
 
 /// `--polyattn-direction-pipeline="direction=training|backward|decode|states|gradient_states
-/// wrt=NAME,..."`; training
+/// wrt=NAME,... accumulate"`; training
 /// means the pair.
 void registerDirectionPipeline();
 

@@ -53,7 +53,7 @@ void AttendProgram::planState() {
   // state is divided by their weights where it is given and multiplied where it is asked for.
   // Where states live in arguments these hold them as they are read: what is left and found again
   // has the same bits.
-  bool isPlaced = cast<AttentionOp>(op->getParentOp()).getResultIn().has_value();
+  bool isPlaced = cast<AttentionOp>(op->getParentOp()).hasStatesInPlace();
   bool movable =
       !isPlaced && !context.frame.slot && canMoveWeights(queryPlan, keyPlan, op.scoreScale());
   BlockState::Shape shape = stateShape(op, schedule);

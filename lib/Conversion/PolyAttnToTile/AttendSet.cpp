@@ -231,11 +231,11 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
       set.computes.push_back(&set == *computing);
   }
   keepForDecays(sets);
-  if (attention.getResultIn() && sets.size() > 1)
+  if (sets.size() > 1 && attention.hasStatesInPlace())
     return attention.emitError("states that live in arguments have no tile kernels where attends "
                                "have different masks or rows of different sides");
   for (const AttendSet &set : sets)
-    if (attention.getResultIn() && !set.sums.empty())
+    if (!set.sums.empty() && attention.hasStatesInPlace())
       return attention.emitError("states that live in arguments have no tile kernels beside "
                                  "gradients of weights");
   for (AttendSet &set : sets)

@@ -220,5 +220,8 @@ void DecaySums::buildOfHead(TileBuilder &b, StringRef name) const {
                        Value own = run(b, gatesOf(number), b.constant(1, 1, 0), add);
                        return {b.add(in[0], own)};
                      })[0];
+  if (Value held = op.getPlus())
+    sum = b.add(sum, tile::LoadOp::create(b, b.tileType(1, 1), tensorOf(kernel, held), head,
+                                          Value(), -1, -1, /*transposed=*/false));
   tile::StoreOp::create(b, sum, kernel.getTensor(tensors.inputs + result), head, Value(), -1, -1);
 }

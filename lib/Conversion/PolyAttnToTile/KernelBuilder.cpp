@@ -141,7 +141,7 @@ LogicalResult KernelBuilder::build() {
     return failure();
   if (llvm::any_of(attention.getBody().getOps<AttendOp>(), isTakenInDifferences))
     b.keepOperands();
-  hasPlaces = attention.getResultIn().has_value();
+  hasPlaces = attention.hasStatesInPlace();
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
   bool keepsValues = llvm::any_of(*sets, [](const AttendSet &set) { return !set.kept.empty(); });
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no

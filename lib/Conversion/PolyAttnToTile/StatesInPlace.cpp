@@ -19,7 +19,7 @@ using namespace polyattn;
 
 /// Whether a result is a final state that lives in an argument.
 static bool isPlaced(AttentionOp attention, size_t result, Value value) {
-  return attention.getArgumentOfResult(result) && !value.getDefiningOp<KeepOp>();
+  return attention.getArgumentOfResult(result) && value.getDefiningOp<AttendOp>();
 }
 
 /// The workspace of each final state that lives in an argument, in the results' order.

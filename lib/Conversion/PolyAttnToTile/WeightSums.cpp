@@ -179,9 +179,13 @@ void WeightReduction::reduce(TileBuilder &b, tile::KernelOp kernel, const Gradie
   at.push_back(row);
   if (!vector)
     at.push_back(zero);
-  int64_t rowDim = gradient.perHead;
+  int64_t rowDim = gradient.perHead, colDim = vector ? -1 : rowDim + 1;
+  if (auto held = cast_if_present<BlockArgument>(gradient.op.getPlus()))
+    sum[0] = b.add(sum[0], tile::LoadOp::create(b, b.tileType(count, columns),
+                                                kernel.getTensor(held.getArgNumber()), at, Value(),
+                                                rowDim, colDim, /*transposed=*/false));
   tile::StoreOp::create(b, sum[0], kernel.getTensor(tensors.inputs + gradient.result), at, Value(),
-                        rowDim, vector ? -1 : rowDim + 1);
+                        rowDim, colDim);
 }
 
 void WeightReduction::build(TileBuilder &b, StringRef name,

@@ -1,5 +1,5 @@
 /* What version 2 of the C API adds: storage and invariance of a kernel, whose threads a call runs
- * on, and that programs of version 1 are served as before. options SPEC.mlir   with the entries of
+ * on, and that programs of older versions are served as before. options SPEC.mlir   with the entries of
  * specs/linear.mlir */
 #include "polyattn-c/polyattn.h"
 
@@ -15,6 +15,17 @@ typedef struct options_1 {
   const char *entry, *target, *cache_directory;
   int32_t optimize_ir, padding;
 } options_1;
+
+/* As programs of versions 5 to 7 have it. */
+typedef struct options_5 {
+  size_t struct_size;
+  const char *entry, *target, *cache_directory;
+  int32_t optimize_ir;
+  const char *storage;
+  int32_t invariant;
+  const char *direction, *wrt;
+  int32_t packed, padding;
+} options_5;
 
 static polyattn_error *error;
 
@@ -69,6 +80,7 @@ static void run(polyattn_kernel *kernel) {
 int main(int argc, char **argv) {
   polyattn_compile_options options = POLYATTN_COMPILE_OPTIONS_INIT;
   options_1 old = {sizeof(options_1), "linear", NULL, "", 0, -1};
+  options_5 older = {sizeof(options_5), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, -1};
   polyattn_kernel *kernel;
   int i;
   for (i = 0; i < COUNT; ++i)
@@ -84,7 +96,12 @@ int main(int argc, char **argv) {
   describe("storage", polyattn_compile_file(argv[argc - 1], &options, &error));
   describe("version 1",
            polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&old, &error));
+  describe("version 5",
+           polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&older, &error));
   options.storage = NULL;
+  options.accumulate = 1;
+  describe("accumulate", polyattn_compile_file(argv[argc - 1], &options, &error));
+  options.accumulate = 0;
   kernel = polyattn_compile_file(argv[argc - 1], &options, &error);
   run(kernel);
   polyattn_kernel_destroy(kernel);

@@ -254,7 +254,24 @@ TEST_F(SignatureTest, GradientsAreNamedAfterWhatTheyAreTakenIn) {
   EXPECT_EQ(backward.findResult("d_k")->type, ElementType::BF16);
   EXPECT_EQ(backward.findResult("d_w")->type, ElementType::F32);
   EXPECT_EQ(backward.findResult("d_w")->formatDims(), "[H, 4, 4]");
-  EXPECT_EQ(llvm::cantFail(backwardSignature(forward, {"w", "q"})).results[0].name, "d_w");
+  EXPECT_EQ(llvm::cantFail(backwardSignature(forward, {{"w", "q"}})).results[0].name, "d_w");
+}
+
+TEST_F(SignatureTest, GradientsOfWeightsLiveInTheirRunningSums) {
+  Signature forward = attention(", %w: tensor<?x4x4xbf16>",
+                                ", %w: 4x4) { %y = project %x, %w : [4], 4x4 yield %y : [4] ",
+                                ", %w) : tensor<?x?x?x4xbf16>, tensor<?x4x4xbf16> -> [4]",
+                                "causal normalize <none>", "", "bf16");
+  Signature backward =
+      llvm::cantFail(backwardSignature(forward, {{"w", "q"}, /*accumulate=*/true}));
+  const TensorSignature &sum = backward.arguments.back();
+  EXPECT_EQ(sum.name, "sum_d_w");
+  EXPECT_EQ(sum.role, Role::Gradient);
+  EXPECT_EQ(sum.gradientOf, "w");
+  EXPECT_EQ(sum.type, ElementType::F32);
+  EXPECT_EQ(sum.formatDims(), "[H, 4, 4]");
+  EXPECT_EQ(backward.findResult("d_w")->argument, backward.arguments.size() - 1);
+  EXPECT_FALSE(backward.findResult("d_q")->argument);
 }
 
 } // namespace
