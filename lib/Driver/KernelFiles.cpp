@@ -24,6 +24,14 @@ static void warn(const Cubin &cubin) {
                    << kernel.spillStoreBytes << " bytes of registers in a thread\n";
 }
 
+static llvm::Expected<Cubin> assemble(llvm::StringRef ptx, const GPUDescription &gpu,
+                                      llvm::StringRef program) {
+  llvm::Expected<Cubin> cubin = assemblePTX(ptx, gpu, program);
+  if (cubin)
+    warn(*cubin);
+  return cubin;
+}
+
 static llvm::Expected<std::string> emitCubin(LoweredModule &module, llvm::StringRef kernel,
                                              const GPUDescription &gpu, llvm::StringRef ptxas) {
   llvm::Expected<std::string> program = findPtxas(ptxas);
@@ -32,10 +40,9 @@ static llvm::Expected<std::string> emitCubin(LoweredModule &module, llvm::String
   llvm::Expected<std::string> ptx = emitKernelPTX(module, kernel, gpu);
   if (!ptx)
     return ptx.takeError();
-  llvm::Expected<Cubin> cubin = assemblePTX(*ptx, gpu, *program);
+  llvm::Expected<Cubin> cubin = assemble(*ptx, gpu, *program);
   if (!cubin)
     return cubin.takeError();
-  warn(*cubin);
   return std::move(cubin->bytes);
 }
 
@@ -104,10 +111,9 @@ static llvm::Error emitKernels(LoweredModule &module, const GPUDescription &gpu,
     llvm::Expected<std::string> ptx = emitKernelPTX(module, launch.function, gpu);
     if (!ptx)
       return ptx.takeError();
-    llvm::Expected<Cubin> cubin = assemblePTX(*ptx, gpu, *program);
+    llvm::Expected<Cubin> cubin = assemble(*ptx, gpu, *program);
     if (!cubin)
       return cubin.takeError();
-    warn(*cubin);
     std::string base = (directory + "/" + launch.function).str();
     auto description = describe(module, launch, gpu, cubin->bytes);
     if (!description)

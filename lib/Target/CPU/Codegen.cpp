@@ -10,12 +10,12 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "polyattn/Target/CPU.h"
 #include "polyattn/Target/CodegenDiagnostics.h"
+#include "polyattn/Target/DefaultPipeline.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Triple.h"
@@ -105,20 +105,6 @@ void polyattn::useKernelSymbols(llvm::Module &module) {
       function.setName(kernelSymbol(function.getName()));
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &target) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&target);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 namespace {
 /// Leaves out loop strength reduction: it looks at every way to write the addresses of a nest, a
 /// fifth of the time to generate code, and gains nothing over what the lowering chose.
@@ -149,7 +135,7 @@ llvm::Expected<llvm::SmallVector<char, 0>> polyattn::generateCode(llvm::Module &
   if (llvm::Error error = checkNoAssembly(module))
     return std::move(error);
   if (options.optimizeIR)
-    optimize(module, target);
+    runDefaultPipeline(module, target, llvm::OptimizationLevel::O2);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;

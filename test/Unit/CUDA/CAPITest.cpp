@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Reference/PlainSpec.h"
 #include "../Reference/SpecLibrary.h"
 #include "FakeDriver/FakeDriver.h"
 #include "lib/CAPI/Kernel.h"
@@ -205,22 +206,13 @@ TEST_F(CAPIOnGPU, SaysWhichFunctionOfTheDriverFailed) {
 }
 
 TEST_F(CAPIOnGPU, ShowsItsCode) {
-  static constexpr char kSpec[] = R"(
-polyattn.attention @plain(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x16xf32>)
-    -> (o: tensor<?x?x?x16xf32>) {
-  %a = read %q : tensor<?x?x?x16xf32> -> [16]
-  %b = read %k : tensor<?x?x?x16xf32> -> [16]
-  %c = read %v : tensor<?x?x?x16xf32> -> [16]
-  %o = attend query %a key %b value %c causal normalize <none> {grouping = #polyattn.grouping<block>} : [16], [16], [16]
-  return %o : [16]
-}
-)";
   polyattn_compile_options options = POLYATTN_COMPILE_OPTIONS_INIT;
   auto show = [&](const char *target, const char *level) {
     options.target = target;
     polyattn_error *error = nullptr;
-    polyattn_string *text = level ? polyattn_ir(kSpec, strlen(kSpec), "a", level, &options, &error)
-                                  : polyattn_explain(kSpec, strlen(kSpec), "a", &options, &error);
+    polyattn_string *text =
+        level ? polyattn_ir(kPlainSpec, strlen(kPlainSpec), "a", level, &options, &error)
+              : polyattn_explain(kPlainSpec, strlen(kPlainSpec), "a", &options, &error);
     std::string shown = text ? polyattn_string_data(text) : take(error);
     polyattn_string_destroy(text);
     return shown;
@@ -236,10 +228,10 @@ polyattn.attention @plain(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %v
             "level: expected one of spec, schedule, tile, warp, ptx, got 'vector'");
   EXPECT_EQ(show("sm_12", "ptx").find("unknown"), 0u);
   polyattn_error *error = nullptr;
-  EXPECT_EQ(polyattn_save(kSpec, strlen(kSpec), "a", "/tmp", "x", &options, &error), 1);
+  EXPECT_EQ(polyattn_save(kPlainSpec, strlen(kPlainSpec), "a", "/tmp", "x", &options, &error), 1);
   take(error);
   options.target = "sm_80";
-  EXPECT_EQ(polyattn_save(kSpec, strlen(kSpec), "a", "/tmp", "x", &options, &error), 1);
+  EXPECT_EQ(polyattn_save(kPlainSpec, strlen(kPlainSpec), "a", "/tmp", "x", &options, &error), 1);
   EXPECT_NE(take(error).find("a library has a processor's code"), std::string::npos);
   EXPECT_NE(compile("linear", "sm_90").find("runs on a GPU of this machine as target 'cuda'"),
             std::string::npos);

@@ -6,22 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "../JIT/CopyKernel.h"
+#include "../Reference/PlainSpec.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/TargetParser/Triple.h"
 #include "gtest/gtest.h"
 
 using namespace polyattn;
-
-static constexpr const char *kSpec = R"(
-polyattn.attention @one(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
-                        %v: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
-  %a = read %q : tensor<?x?x?x8xf32> -> [8]
-  %b = read %k : tensor<?x?x?x8xf32> -> [8]
-  %c = read %v : tensor<?x?x?x4xf32> -> [4]
-  %o = attend query %a key %b value %c full normalize <none> {grouping = #polyattn.grouping<block>} : [8], [8], [4]
-  return %o : [4]
-}
-)";
 
 TEST(Compile, NamesMachines) {
   for (llvm::StringRef name : {"cpu", "native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64"})
@@ -73,14 +63,14 @@ TEST(Compile, RefusesEntriesThatNothingLaunches) {
 }
 
 TEST(Compile, DescribesArguments) {
-  auto module = parseSpec(kSpec, "spec.mlir", test::nativeOptions());
+  auto module = parseSpec(kPlainSpec, "spec.mlir", test::nativeOptions());
   ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
   ASSERT_EQ(module->kernels.size(), 1u);
   const KernelDescription &kernel = module->kernels.front();
   ASSERT_EQ(kernel.tensors.size(), 4u);
   using Sizes = std::vector<int64_t>;
-  EXPECT_EQ(kernel.tensors[0].sizes, (Sizes{kBatch, kPositions, kHeads, 8}));
-  EXPECT_EQ(kernel.tensors[1].sizes, (Sizes{kBatch, kKeyPositions, kKeyHeads, 8}));
+  EXPECT_EQ(kernel.tensors[0].sizes, (Sizes{kBatch, kPositions, kHeads, 16}));
+  EXPECT_EQ(kernel.tensors[1].sizes, (Sizes{kBatch, kKeyPositions, kKeyHeads, 16}));
   EXPECT_TRUE(kernel.tensors[3].isResult);
   EXPECT_EQ(kernel.tensors[3].name, "o");
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Reference/PlainSpec.h"
 #include "lib/Spec/SpecText.h"
 #include "polyattn/JIT/Compiler.h"
 #include "polyattn/Spec/ParseSpec.h"
@@ -69,21 +70,11 @@ TEST(SpecText, KernelsAreFoundByTheirModule) {
 // The library's way to a kernel: an `llvm.func` beside the attention would be native code of this
 // process.
 TEST(Spec, NativeCodeBesideAnAttentionIsRefused) {
-  const char *text = R"(
-    polyattn.attention @a(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
-                          %v: tensor<?x?x?x8xf32>) -> (o: tensor<?x?x?x8xf32>) {
-      %x = read %q : tensor<?x?x?x8xf32> -> [8]
-      %y = read %k : tensor<?x?x?x8xf32> -> [8]
-      %w = read %v : tensor<?x?x?x8xf32> -> [8]
-      %o = attend query %x key %y value %w causal normalize <none>
-          {grouping = #polyattn.grouping<block>} : [8], [8], [8]
-      return %o : [8]
-    })";
   JITOptions options;
   options.cacheDirectory = "";
-  EXPECT_TRUE(bool(compileKernel(text, "spec", options)));
+  EXPECT_TRUE(bool(compileKernel(kPlainSpec, "spec", options)));
   auto refused =
-      compileKernel(std::string(text) + "\nllvm.func @expf() { llvm.return }", "spec", options);
+      compileKernel(std::string(kPlainSpec) + "llvm.func @expf() { llvm.return }", "spec", options);
   ASSERT_FALSE(bool(refused));
   EXPECT_EQ(llvm::toString(refused.takeError()).substr(0, 12), "spec:11:1: e");
 }
