@@ -97,6 +97,17 @@ def ways():
     learned = [one.clone().requires_grad_() for one in tensors]
     yield "`polyattn.torch`, gradients wanted", repeated(lambda: attention(*learned))
 
+    def cast_by_autocast(inputs):
+        def run(count):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                for _ in range(count):
+                    attention(*inputs)
+
+        return run
+
+    yield "`polyattn.torch`, three casts by autocast", cast_by_autocast(tensors)
+    yield "`polyattn.torch`, the same, gradients wanted", cast_by_autocast(learned)
+
     from polyattn.torch._decode import decode
 
     pools = torch.zeros(1, 2, 64, 64), torch.zeros(1, 2, 64)

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from .._errors import CallError
-from ._gradients import training
-from ._operators import NO_TRANSFORM, _forward_op
+from ._gradients import are_plain, training
+from ._operators import NO_TRANSFORM, _forward, _forward_op, cast_by_roles
 
 
 def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
@@ -17,7 +17,12 @@ def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
         _check_derivatives(inputs)
     if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
         return training(attention, inputs)[:count]
-    results: list[Any] = _forward_op(attention, inputs)
+    results: list[Any]
+    # Below autocast is the dispatcher once more.
+    if inputs and torch.is_autocast_enabled(inputs[0].device.type) and are_plain(inputs):
+        results = _forward(attention, cast_by_roles(attention, inputs))
+    else:
+        results = _forward_op(attention, inputs)
     return results
 
 

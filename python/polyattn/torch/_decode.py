@@ -10,7 +10,7 @@ from .._errors import CallError
 from .._kernels import Signature
 from . import _recipes
 from ._call import _check_derivatives
-from ._operators import call_kernel, cast_to, check_device, implement, library, readable, refuse_vmap, storage_of_autocast
+from ._operators import below_autocast, call_kernel, cast, check_device, implement, library, readable, refuse_vmap, storage_of_autocast
 
 library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Tensor")
 _decode_op = torch.ops.polyattn.decode.default
@@ -48,7 +48,7 @@ def _decode_autocast(attention: int, inputs: list[Any], pools: list[Any]) -> Any
     storage = storage_of_autocast(inputs)
     arguments = [one for one in signature_of(attention, storage).arguments if not is_pool(one)]
     expected = [_recipes.DTYPES[one.dtype] for one in arguments]
-    return cast_to(expected, inputs, lambda cast: _decode_op(attention, cast, pools))
+    return below_autocast(lambda given: _decode_op(attention, given, pools), cast(expected, inputs))
 
 
 implement("decode", _decode, _decode_autocast)

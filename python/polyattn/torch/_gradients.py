@@ -12,7 +12,7 @@ import torch
 
 from .._errors import CallError
 from . import _recipes
-from ._operators import call_cast, call_kernel, check_device, implement, library, refuse_vmap, refuser
+from ._operators import below_autocast, call_kernel, cast_by_roles, check_device, implement, library, refuse_vmap, refuser
 
 library.define("training(int attention, int wrt, Tensor[] inputs) -> Tensor[]")
 library.define(
@@ -73,12 +73,14 @@ def _backward_fake(
 
 
 def _training_autocast(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
-    return call_cast(lambda cast: _training_op(attention, wrt, cast), attention, inputs)
+    results: list[Any] = below_autocast(lambda cast: _training_op(attention, wrt, cast), cast_by_roles(attention, inputs))
+    return results
 
 
 def _save(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.attention, ctx.wrt, tensors = inputs
     ctx.count = len(tensors)
+    ctx.dtypes = [one.dtype for one in tensors]
     ctx.save_for_backward(*tensors, *output)
 
 
@@ -90,18 +92,18 @@ def _gradients_of(ctx: Any, gradients: Any) -> list[Any]:
         torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip(kept, gradients)
     ]
     # Second derivatives are the operator's to refuse.
-    is_direct = not torch.is_grad_enabled() and _are_plain(inputs) and _are_plain(gradients)
+    is_direct = not torch.is_grad_enabled() and are_plain(inputs) and are_plain(gradients)
     call = _backward if is_direct else _backward_op
     found = iter(call(ctx.attention, ctx.wrt, inputs, kept, gradients))
     # Those of weights are sums in f32, whatever holds the weights.
-    return [next(found).to(one.dtype) if ctx.wrt >> i & 1 else None for i, one in enumerate(inputs)]
+    return [next(found).to(dtype) if ctx.wrt >> i & 1 else None for i, dtype in enumerate(ctx.dtypes)]
 
 
 def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]:
     return None, None, _gradients_of(ctx, gradients)
 
 
-def _are_plain(tensors: Sequence[Any]) -> bool:
+def are_plain(tensors: Sequence[Any]) -> bool:
     """Whether nothing but the kernel wants to see a call of an operator with them: no graph, mode, subclass or device of shapes alone."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
         return False
@@ -115,18 +117,23 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class _Training(torch.autograd.Function):
-    """polyattn::training and its formula outside graphs, in less than half the time that the dispatcher takes."""
+    """polyattn::training and its formula outside graphs, in less than half the time that the dispatcher takes.
+
+    With `casts` it does what autocast would, whose casts have gradients of their own otherwise.
+    """
 
     @staticmethod
-    def forward(ctx: Any, attention: int, wrt: int, *inputs: Any) -> Any:
-        call = _training if _are_plain(inputs) else _training_op
-        output = call(attention, wrt, list(inputs))
-        _save(ctx, (attention, wrt, inputs), output)
+    def forward(ctx: Any, attention: int, wrt: int, casts: bool, *inputs: Any) -> Any:
+        call = _training if casts or are_plain(inputs) else _training_op
+        given = cast_by_roles(attention, list(inputs)) if casts else list(inputs)
+        output = call(attention, wrt, given)
+        _save(ctx, (attention, wrt, given), output)
+        ctx.dtypes = [one.dtype for one in inputs]
         return tuple(output)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, None, *_gradients_of(ctx, gradients)
+        return None, None, None, *_gradients_of(ctx, gradients)
 
 
 def _save_nothing(ctx: Any, inputs: Any, output: Any) -> None:
@@ -152,8 +159,9 @@ torch.library.register_autograd(
 def training(attention: int, inputs: list[Any]) -> list[Any]:
     """polyattn::training for the inputs that require gradients, and its results alone."""
     wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
-    # Autocast comes before autograd, which has to see what was cast.
-    if torch.compiler.is_compiling() or torch.is_autocast_enabled(inputs[0].device.type):
+    casts = torch.is_autocast_enabled(inputs[0].device.type)
+    # Autocast comes before autograd, which has to see what was cast: by the dispatcher where another mode wants to see the operator.
+    if torch.compiler.is_compiling() or casts and not are_plain(inputs):
         results: list[Any] = _training_op(attention, wrt, inputs)
         return results
-    return list(_Training.apply(attention, wrt, *inputs))
+    return list(_Training.apply(attention, wrt, casts, *inputs))

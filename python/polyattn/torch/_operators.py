@@ -70,23 +70,23 @@ def implement(name: str, body: Callable[..., Any], autocast: Callable[..., Any] 
             library.impl(name, autocast, f"Autocast{device}")
 
 
-def cast_to(expected: list[Any], inputs: list[Any], call: Callable[[list[Any]], Any]) -> Any:
-    """A call below autocast, with inputs of the dtypes that the kernel expects."""
-    cast = [
-        one.to(wanted) if one.is_floating_point() else one for one, wanted in zip(inputs, expected)
-    ]
-    key = _AUTOCAST[inputs[0].device.type]
-    with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
-        return call(cast + inputs[len(cast) :])
+def cast(expected: list[Any], inputs: list[Any]) -> list[Any]:
+    """Inputs of the dtypes that a kernel expects. What autocast leaves alone, whole numbers, stays as it is."""
+    return [one.to(wanted) if one.is_floating_point() else one for one, wanted in zip(inputs, expected)]
 
 
-def call_cast(call: Callable[[list[Any]], Any], attention: int, inputs: list[Any]) -> list[Any]:
+def cast_by_roles(attention: int, inputs: list[Any]) -> list[Any]:
     """Sequences and weights are cast as those of PyTorch's own layers are. Decays, rotary frequencies and states, which
     kernels keep in f32, are not."""
     recipe = _recipes.find(attention).of(inputs)
-    expected = recipe.dtypes(inputs, storage_of_autocast(inputs))
-    results: list[Any] = cast_to(expected, inputs, call)
-    return results
+    return cast(recipe.dtypes(inputs, storage_of_autocast(inputs)), inputs)
+
+
+def below_autocast(call: Callable[[list[Any]], Any], inputs: list[Any]) -> Any:
+    """A call of an operator with inputs that have been cast."""
+    key = _AUTOCAST[inputs[0].device.type]
+    with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
+        return call(inputs)
 
 
 def _forward(attention: int, inputs: list[Any]) -> list[Any]:
@@ -103,7 +103,8 @@ def _forward_fake(attention: int, inputs: list[Any]) -> list[Any]:
 
 
 def _forward_autocast(attention: int, inputs: list[Any]) -> list[Any]:
-    return call_cast(lambda cast: _forward_op(attention, cast), attention, inputs)
+    results: list[Any] = below_autocast(lambda cast: _forward_op(attention, cast), cast_by_roles(attention, inputs))
+    return results
 
 
 _refuse_gradients = refuser(
