@@ -54,7 +54,17 @@ nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<in
   nb::object sizes = nb::steal(PyTuple_New(Py_ssize_t(shape.size())));
   for (size_t i = 0; i < shape.size(); ++i)
     PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape[i]));
-  return empty(sizes, dtype == POLYATTN_F16 ? f16 : dtype == POLYATTN_F64 ? f64 : f32);
+  const nb::object &type = dtype == POLYATTN_F16 ? f16 : dtype == POLYATTN_F64 ? f64 : f32;
+  // What begins on a cache line takes 3 us to make, which small arrays do not earn.
+  constexpr int64_t large = 1 << 18;
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (__builtin_mul_overflow(count, size, &count))
+      count = large;
+  if (count < large)
+    return empty(sizes, type);
+  static const nb::object &aligned = *new nb::object(helper("polyattn._arrays", "aligned_empty"));
+  return aligned(sizes, type);
 }
 
 template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array, int gpu) {

@@ -57,6 +57,22 @@ def test_out_is_written_in_place(linear, qkv):
         close(out, oracle(*qkv))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f2", ml_dtypes.bfloat16])
+def test_new_results_begin_on_cache_lines(dtype, rng):
+    """NumPy's large arrays begin 16 bytes behind a page, where each vector of 64 bytes is in two lines."""
+    kernel = polyattn.compile(SPECS / "linear.mlir", "linear_states", dtype=np.dtype(dtype))
+    for length in (0, 1, 300, 20000):
+        qkv = [np.abs(rng.standard_normal((1, length, 2, 64))).astype(dtype) for _ in range(3)]
+        states = np.zeros((1, 2, 64, 64), "f4"), np.zeros((1, 2, 64), "f4")
+        o, s, z = kernel(*qkv, *states, threads=1)
+        assert (o.shape, s.shape, z.shape) == (qkv[0].shape, (1, 2, 64, 64), (1, 2, 64))
+        assert o.dtype == dtype and o.flags.c_contiguous and o.flags.writeable
+        assert o.size < 1 << 18 or o.ctypes.data % 64 == 0
+        given = [np.full_like(x, np.nan) for x in (o, s, z)]
+        kernel(*qkv, *states, out=tuple(given), threads=1)
+        assert all(map(np.array_equal, given, (o, s, z)))
+
+
 def test_several_results(rng, qkv):
     kernel = polyattn.compile(SPECS / "linear.mlir", "linear_states")
     state = rng.standard_normal((2, 3, 64, 64)).astype("f4") ** 2
