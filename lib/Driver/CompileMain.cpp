@@ -12,6 +12,7 @@
 #include "polyattn/Driver/Explain.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/Spec/LargeStack.h"
+#include "polyattn/Target/CPU.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
@@ -70,6 +71,14 @@ static llvm::Error emitText(LoweredModule &module, const CompileOptions &options
       });
 }
 
+/// What --help says of --target.
+static std::string listMachines() {
+  std::string text = "The machine (default: cpu): ";
+  for (const MachineName &machine : namedMachines())
+    text += (machine.name + " (" + machine.description + "), ").str();
+  return text + "or a GPU: " + listGPUs();
+}
+
 namespace {
 /// The command line, alive only while polyattn-compile runs.
 struct Arguments {
@@ -79,11 +88,9 @@ struct Arguments {
                                    llvm::cl::Required, llvm::cl::cat(what)};
   llvm::cl::opt<std::string> entry{"entry", llvm::cl::desc("The attention (default: all of them)"),
                                    llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
-  llvm::cl::opt<std::string> target{
-      "target",
-      llvm::cl::desc("The machine: cpu (this one, the default), x86-64, x86-64-v3 (AVX2), "
-                     "x86-64-v4 (AVX-512), aarch64, or a GPU: sm_80, sm_86, sm_89, sm_90, sm_100"),
-      llvm::cl::init("cpu"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
+  const std::string machines = listMachines();
+  llvm::cl::opt<std::string> target{"target", llvm::cl::desc(machines), llvm::cl::init("cpu"),
+                                    llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   llvm::cl::opt<std::string> storage{
       "storage",
       llvm::cl::desc("What tensors hold: f32, bf16 or f16 (default: what the spec says)"),

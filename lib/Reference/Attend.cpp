@@ -217,11 +217,10 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
     int64_t keys = keysBefore(op, batch) + row.count;
     double factor = normalizingFactor(op.getNormalizer(), row.denominator, row.largest, keys);
     if (op.getFactors()) {
-      bool follows = op.getNormalizer().hasDenominator() &&
-                     !isFloor(op.getNormalizer(), row.denominator, row.largest, keys);
+      double slope = denominatorSlope(op.getNormalizer(), row.denominator, row.largest, keys);
       Array &factors = tensors.computed[op.getRowFactors()];
       factors.at({batch, i, head, 0}) = factor;
-      factors.at({batch, i, head, 1}) = follows ? factor : 0;
+      factors.at({batch, i, head, 1}) = slope == 0 ? 0 : slope * factor;
     }
     for (auto [v, x] : llvm::enumerate(row.numerator))
       output.at({batch, i, head, int64_t(v)}) += x * factor;

@@ -67,8 +67,9 @@ template <typename Number>
 Number normalizingFactor(NormalizerAttr normalizer, const Number &sum, const Number &largest,
                          int64_t keys);
 
-/// Whether a row's denominator is the floor (`min_denom`), which does not follow its scores.
-bool isFloor(NormalizerAttr normalizer, double sum, double largest, int64_t keys);
+/// What is added to a row's denominator for what is added to its scores: 0 where that is the floor
+/// (`min_denom`), or where there is none. Gradients are made of it (`factors` of an attend).
+double denominatorSlope(NormalizerAttr normalizer, double sum, double largest, int64_t keys);
 
 /// S and z of one batch and head.
 struct State {

@@ -46,10 +46,13 @@ Number reference::normalizingFactor(NormalizerAttr normalizer, const Number &sum
   return unit / denominatorOf<Number>(normalizer, sum * unit, largest * unit);
 }
 
-bool reference::isFloor(NormalizerAttr normalizer, double sum, double largest, int64_t keys) {
+double reference::denominatorSlope(NormalizerAttr normalizer, double sum, double largest,
+                                   int64_t keys) {
+  if (!normalizer.hasDenominator())
+    return 0;
   double unit = normalizer.isMean() && keys ? 1.0 / double(keys) : 1;
-  return std::fabs(totalOf<double>(normalizer, sum * unit, largest * unit)) <
-         normalizer.getMinDenom().convertToDouble();
+  double total = totalOf<double>(normalizer, sum * unit, largest * unit);
+  return std::fabs(total) < normalizer.getMinDenom().convertToDouble() ? 0 : 1;
 }
 
 template double reference::normalizingFactor(NormalizerAttr, const double &, const double &,

@@ -24,8 +24,7 @@ class GPUModuleOp;
 
 namespace polyattn {
 
-/// The GPUs of a name: sm_80, sm_86, sm_89, sm_90 or sm_100. Any other name is an error that lists
-/// these.
+/// The GPU of a name, one of `listGPUs`; any other name is an error that lists these.
 llvm::Expected<GPUDescription> findGPU(llvm::StringRef name);
 
 /// The newest GPU with a name whose code runs on a device of this compute capability; an error if

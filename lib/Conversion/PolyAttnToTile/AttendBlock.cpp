@@ -335,11 +335,8 @@ Value AttendProgram::normalize(TileBuilder &b, const Accumulators &accumulators,
   if (mean || !isOrdered())
     rows.keys = visibleKeys(b, span);
   rows.largest = accumulators.largest;
-  bool keepsTotals = rowFactors && normalizer.hasFloor();
-  if (keepsTotals) {
+  if (rowFactors && normalizer.hasSlope())
     rows.total = normalizer.totals(b, rows);
-    rows.sum = rows.largest = Value();
-  }
   Value factors = normalizer.factors(b, rows);
   if (rowFactors) {
     // Where all rows see the same number of keys it is one factor.
@@ -349,8 +346,8 @@ Value AttendProgram::normalize(TileBuilder &b, const Accumulators &accumulators,
     *rowFactors = {ofRows, ofRows};
     if (!accumulators.denominator)
       rowFactors->ofDenominator = b.constant(context.block, 1, 0);
-    else if (keepsTotals)
-      rowFactors->ofDenominator = normalizer.factorsOfScores(b, rows.total, ofRows);
+    else if (rows.total)
+      rowFactors->ofDenominator = normalizer.factorsOfScores(b, rows, ofRows);
   }
   return b.mul(accumulators.numerator, factors);
 }

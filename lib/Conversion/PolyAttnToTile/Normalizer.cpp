@@ -51,7 +51,7 @@ static Value totalOf(ElementBuilder &e, NormalizerAttr normalizer, const RowScor
   return total;
 }
 
-bool RowNormalizer::hasFloor() const {
+bool RowNormalizer::hasSlope() const {
   return attr.hasDenominator() && !attr.getMinDenom().isZero();
 }
 
@@ -92,7 +92,10 @@ Value RowNormalizer::totals(TileBuilder &b, const RowScores &rows) const {
 }
 
 Value RowNormalizer::factors(TileBuilder &b, const RowScores &rows) const {
-  return mapRows(b, rows, [&](ElementBuilder &e, const RowScores &row) {
+  RowScores used = rows;
+  if (rows.total)
+    used.sum = used.largest = Value();
+  return mapRows(b, used, [&](ElementBuilder &e, const RowScores &row) {
     Value isEmpty = hasEmptyRows ? isEmptyRow(e, row.keys) : Value();
     Value unit = this->unit(e, isEmpty, row.keys);
     if (!attr.hasDenominator())
@@ -103,8 +106,8 @@ Value RowNormalizer::factors(TileBuilder &b, const RowScores &rows) const {
   });
 }
 
-Value RowNormalizer::factorsOfScores(TileBuilder &b, Value totals, Value factors) const {
-  return b.map({totals, factors}, [&](ElementBuilder &e, ValueRange in) {
+Value RowNormalizer::factorsOfScores(TileBuilder &b, const RowScores &rows, Value factors) const {
+  return b.map({rows.total, factors}, [&](ElementBuilder &e, ValueRange in) {
     return e.select(isBelowFloor(e, attr, in[0]), e.constant(0), in[1]);
   });
 }

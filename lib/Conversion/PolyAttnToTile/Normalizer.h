@@ -28,14 +28,16 @@ struct RowNormalizer {
   bool hasEmptyRows;      // a row without keys is zero, whatever it would be divided by
   bool hasInitialState;   // and then it is not empty
 
-  /// Whether some rows may be divided by a floor.
-  bool hasFloor() const;
+  /// Whether some denominators follow their scores in another way than one to one, as a floor does.
+  bool hasSlope() const;
   /// The denominators before their floor.
   mlir::Value totals(TileBuilder &builder, const RowScores &rows) const;
   /// What the numerators are multiplied by.
   mlir::Value factors(TileBuilder &builder, const RowScores &rows) const;
-  /// The factors, and 0 where the floor is what a row is divided by.
-  mlir::Value factorsOfScores(TileBuilder &builder, mlir::Value totals, mlir::Value factors) const;
+  /// The factors times what is added to the denominator for what is added to the scores, from rows
+  /// with `total`: 0 where the floor is what a row is divided by.
+  mlir::Value factorsOfScores(TileBuilder &builder, const RowScores &rows,
+                              mlir::Value factors) const;
 
 private:
   mlir::Value unit(ElementBuilder &builder, mlir::Value isEmpty, mlir::Value keys) const;
