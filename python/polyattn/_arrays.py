@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -38,6 +38,11 @@ def reinterpret(array: Any, who: str, is_result: bool, is_differentiated: bool, 
     if device is None:
         kind = type(array).__name__
         raise CallError(f"{who}: expected an array (NumPy's, or one with __dlpack__), got {kind}")
+    refuse(array, who, is_result, gpu)
+
+
+def refuse(array: Any, who: str, is_result: bool, gpu: int) -> NoReturn:
+    """Says what a call expects that cannot read an array, or for a result write it."""
     what = "a writable array" if is_result else "an array"
     raise CallError(
         f"{who}: expected {what} in {_memory_of(gpu)}, of f32, f16 or bf16 and at most 6 "

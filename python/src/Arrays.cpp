@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arrays.h"
-#include "Errors.h"
+#include "Imported.h"
 
 namespace nb = nanobind;
 using namespace polyattn::python;
@@ -34,26 +34,23 @@ std::string polyattn::python::nameOf(const polyattn_tensor_info &info, const std
   return entry + (info.is_result ? ": result '" : ": argument '") + info.name + "'";
 }
 
-/// Objects of the interpreter that calls need again and again. They live as long as the process.
-static const nb::object &numpyType() {
-  static const nb::object &type = *new nb::object(nb::module_::import_("numpy").attr("ndarray"));
-  return type;
-}
+static Imported numpyArray("numpy", "ndarray"), numpyEmpty("numpy", "empty");
+static Imported numpyF16("numpy", "float16"), numpyF32("numpy", "float32"),
+    numpyF64("numpy", "float64");
+static Imported exporterOfType("polyattn._arrays", "exporter_of");
+static Imported reinterpret("polyattn._arrays", "reinterpret"),
+    refuse("polyattn._arrays", "refuse");
 
 bool polyattn::python::isNumpyArray(nb::handle object) {
-  return object.type().is(numpyType()) || PyObject_IsInstance(object.ptr(), numpyType().ptr()) == 1;
+  nb::handle type = numpyArray.get();
+  return object.type().is(type) || PyObject_IsInstance(object.ptr(), type.ptr()) == 1;
 }
 
 nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<int64_t> &shape) {
-  static const nb::object &empty = *new nb::object(nb::module_::import_("numpy").attr("empty"));
-  auto named = [](const char *name) {
-    return new nb::object(nb::module_::import_("numpy").attr("dtype")(name));
-  };
-  static const nb::object &f16 = *named("float16"), &f32 = *named("float32"),
-                          &f64 = *named("float64");
   nb::object sizes = nb::steal(PyTuple_New(Py_ssize_t(shape.size())));
   for (size_t i = 0; i < shape.size(); ++i)
     PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape[i]));
+<<<<<<< HEAD
   const nb::object &type = dtype == POLYATTN_F16 ? f16 : dtype == POLYATTN_F64 ? f64 : f32;
   // What begins on a cache line takes 3 us to make, which small arrays do not earn.
   constexpr int64_t large = 1 << 18;
@@ -65,6 +62,12 @@ nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<in
     return empty(sizes, type);
   static const nb::object &aligned = *new nb::object(helper("polyattn._arrays", "aligned_empty"));
   return aligned(sizes, type);
+=======
+  Imported &element = dtype == POLYATTN_F16   ? numpyF16
+                      : dtype == POLYATTN_F64 ? numpyF64
+                                              : numpyF32;
+  return numpyEmpty(sizes, element.get());
+>>>>>>> 4742676 (Python: a call in small functions, helpers imported once, and a refusal that says which memory)
 }
 
 template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array, int gpu) {
@@ -91,12 +94,11 @@ template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &ar
 /// What makes a capsule of an array of this type faster than its __dlpack__ does, or None.
 static nb::handle exporterOf(nb::handle object) {
   static const nb::dict &exporters = *new nb::dict();
-  static const nb::object &find = *new nb::object(helper("polyattn._arrays", "exporter_of"));
   nb::handle type = object.type();
   PyObject *known = PyDict_GetItem(exporters.ptr(), type.ptr());
   if (known)
     return known;
-  nb::object found = find(type);
+  nb::object found = exporterOfType(type);
   PyDict_SetItem(exporters.ptr(), type.ptr(), found.ptr());
   return found; // the dictionary keeps it
 }
@@ -120,9 +122,11 @@ void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
   PyErr_Clear();
   // Either another array over the same memory, whose elements really are bf16, or an exception that
   // says why there is none.
-  nb::object found = helper("polyattn._arrays", "reinterpret")(
-      object, nameOf(info, entry), info.is_result != 0, isDifferentiated, gpu);
-  if (!attempt(found))
-    raiseCallError(nameOf(info, entry) + ": expected an array in the processor's memory");
+  std::string who = nameOf(info, entry);
+  nb::object found = reinterpret(object, who, info.is_result != 0, isDifferentiated, gpu);
+  if (!attempt(found)) {
+    PyErr_Clear();
+    refuse(object, who, info.is_result != 0, gpu);
+  }
   tensor.dtype = POLYATTN_BF16;
 }

@@ -6,23 +6,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "Errors.h"
+#include "Imported.h"
 
 namespace nb = nanobind;
 using namespace polyattn::python;
 
-nb::object polyattn::python::helper(const char *module, const char *name) {
-  return nb::module_::import_(module).attr(name);
-}
+static Imported callErrorType("polyattn._errors", "CallError");
+static Imported specErrorType("polyattn._errors", "SpecError");
 
-/// Raises an exception of polyattn._errors.
-[[noreturn]] static void raiseNamed(const char *type, const std::string &message) {
-  nb::object exception = helper("polyattn._errors", type)(message);
+[[noreturn]] static void raiseAs(Imported &type, const std::string &message) {
+  nb::object exception = type(message);
   PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
 }
 
 void polyattn::python::raiseCallError(const std::string &message) {
-  raiseNamed("CallError", message);
+  raiseAs(callErrorType, message);
 }
 
 void polyattn::python::raise(polyattn_error *error) {
@@ -31,5 +30,5 @@ void polyattn::python::raise(polyattn_error *error) {
   polyattn_error_destroy(error);
   if (kind == POLYATTN_ERROR_MEMORY)
     throw std::bad_alloc();
-  raiseNamed(kind == POLYATTN_ERROR_SPEC ? "SpecError" : "CallError", message);
+  raiseAs(kind == POLYATTN_ERROR_SPEC ? specErrorType : callErrorType, message);
 }

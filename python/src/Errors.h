@@ -21,9 +21,6 @@ namespace polyattn::python {
 /// destroys it.
 [[noreturn]] void raise(polyattn_error *error);
 
-/// One of the package's functions in Python, which do what is seldom and long.
-nanobind::object helper(const char *module, const char *name);
-
 } // namespace polyattn::python
 
 #endif // POLYATTN_PYTHON_SRC_ERRORS_H

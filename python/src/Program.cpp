@@ -6,13 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "Arrays.h"
 #include "Errors.h"
+#include "Imported.h"
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 namespace nb = nanobind;
 using namespace polyattn::python;
+
+static Imported streamOf("polyattn._arrays", "stream_of"),
+    workspaceLike("polyattn._arrays", "workspace_like"),
+    emptyLike("polyattn._arrays", "empty_like"), asArrayOf("polyattn._arrays", "as_array_of");
 
 using Infos = std::vector<polyattn_tensor_info>;
 
@@ -154,61 +159,88 @@ void Program::placeResults(std::vector<nb::object> &results,
   }
 }
 
-nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> chosenThreads,
-                         nb::kwargs named) const {
-  std::vector<nb::object> arguments = gatherArguments(infos, numArguments, arrays, named, entry);
-  size_t numResults = infos.size() - numArguments;
-  const polyattn_tensor_info *resultInfos = infos.data() + numArguments;
-  std::vector<nb::object> results = gatherResults(resultInfos, numResults, out, entry);
-  placeResults(results, arguments);
+/// A new array for a result, of the library that `first` is of; NumPy's without a first argument.
+nb::object Program::emptyResult(const polyattn_tensor_info &info, const std::vector<int64_t> &shape,
+                                const nb::object *first) const {
+  if ((!first || isNumpyArray(*first)) && info.dtype != POLYATTN_BF16)
+    return emptyNumpyArray(info.dtype, shape);
+  nb::list sizes;
+  for (int64_t size : shape)
+    sizes.append(size);
+  return emptyLike(first ? *first : nb::none(), nb::tuple(sizes), polyattn_dtype_name(info.dtype),
+                   nameOf(info, entry));
+}
 
-  // What the arrays' library computes on a GPU comes one after the other on its current stream.
-  nb::object stream = gpu() < 0 || arguments.empty()
-                          ? nb::none()
-                          : helper("polyattn._arrays", "stream_of")(
-                                arguments.front(), nameOf(infos.front(), entry), gpu());
-  std::vector<ArrayView> views(infos.size());
+/// The tensors of all arrays, which `views` hold. Results that are not given are made.
+std::vector<polyattn_tensor> Program::importArrays(const Arrays &arguments, Arrays &results,
+                                                   std::vector<ArrayView> &views) const {
+  std::vector<polyattn_tensor> tensors;
+  auto import = [&](const nb::object &array) {
+    size_t i = tensors.size();
+    views[i].import(array, infos[i], entry, gpu());
+    tensors.push_back(views[i].get());
+  };
   Sizes sizes;
   for (size_t i = 0; i < numArguments; ++i) {
-    views[i].import(arguments[i], infos[i], entry, gpu());
-    sizes.bind(infos[i], views[i].get());
+    import(arguments[i]);
+    sizes.bind(infos[i], tensors[i]);
   }
-  bool isNumpy = arguments.empty() || isNumpyArray(arguments.front());
-  bool isConverted = false;
-  for (size_t i = 0; i < numResults; ++i) {
-    const polyattn_tensor_info &info = resultInfos[i];
-    if (!results[i].is_valid()) {
-      std::vector<int64_t> shape = sizes.shapeOf(info);
-      if (isNumpy && info.dtype != POLYATTN_BF16) {
-        results[i] = emptyNumpyArray(info.dtype, shape);
-      } else {
-        nb::list list;
-        for (int64_t size : shape)
-          list.append(size);
-        static const nb::object &emptyLike =
-            *new nb::object(helper("polyattn._arrays", "empty_like"));
-        results[i] = emptyLike(arguments.front(), nb::tuple(list), polyattn_dtype_name(info.dtype),
-                               nameOf(info, entry));
-        isConverted = !isNumpy;
-      }
-    }
-    views[numArguments + i].import(results[i], info, entry, gpu());
+  const nb::object *first = arguments.empty() ? nullptr : &arguments.front();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const polyattn_tensor_info &info = infos[numArguments + i];
+    if (!results[i].is_valid())
+      results[i] = emptyResult(info, sizes.shapeOf(info), first);
+    import(results[i]);
   }
+  return tensors;
+}
 
-  std::vector<polyattn_tensor> tensors;
-  tensors.reserve(views.size());
-  for (const ArrayView &view : views)
-    tensors.push_back(view.get());
+/// The stream on which the arrays' library computes on a GPU at present, so that the call comes
+/// after what was computed there; null on a processor.
+void *Program::currentStream(const Arrays &arguments) const {
+  if (gpu() < 0 || arguments.empty())
+    return nullptr;
+  nb::object stream = streamOf(arguments.front(), nameOf(infos.front(), entry), gpu());
+  return reinterpret_cast<void *>(nb::cast<uintptr_t>(stream));
+}
+
+/// Gives a call on a GPU the memory that it needs beside its tensors, and returns what owns it.
+nb::object Program::takeWorkspace(const Arrays &arguments,
+                                  const std::vector<polyattn_tensor> &tensors,
+                                  Resources &resources) const {
+  if (gpu() < 0 || arguments.empty())
+    return nb::none();
+  resources.workspaceBytes = workspaceBytes(tensors);
+  nb::object workspace = workspaceLike(arguments.front(), resources.workspaceBytes);
+  resources.workspace = reinterpret_cast<void *>(nb::cast<uintptr_t>(workspace[1]));
+  return workspace;
+}
+
+/// One result as it is, several as a tuple.
+static nb::object asTuple(const std::vector<nb::object> &results) {
+  if (results.size() == 1)
+    return results.front();
+  nb::list list;
+  for (const nb::object &result : results)
+    list.append(result);
+  return nb::tuple(list);
+}
+
+nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> chosenThreads,
+                         nb::kwargs named) const {
+  Arrays arguments = gatherArguments(infos, numArguments, arrays, named, entry);
+  Arrays results =
+      gatherResults(infos.data() + numArguments, infos.size() - numArguments, out, entry);
+  placeResults(results, arguments);
+  bool makesResults = std::any_of(results.begin(), results.end(),
+                                  [](const nb::object &result) { return !result.is_valid(); });
+
   Resources resources;
   resources.threads = chosenThreads.value_or(threads);
-  nb::object workspace;
-  if (!stream.is_none()) {
-    resources.stream = reinterpret_cast<void *>(nb::cast<uintptr_t>(stream));
-    resources.workspaceBytes = workspaceBytes(tensors);
-    workspace =
-        helper("polyattn._arrays", "workspace_like")(arguments.front(), resources.workspaceBytes);
-    resources.workspace = reinterpret_cast<void *>(nb::cast<uintptr_t>(workspace[1]));
-  }
+  resources.stream = currentStream(arguments);
+  std::vector<ArrayView> views(infos.size());
+  std::vector<polyattn_tensor> tensors = importArrays(arguments, results, views);
+  nb::object workspace = takeWorkspace(arguments, tensors, resources);
   polyattn_error *error = nullptr;
   int status;
   {
@@ -218,16 +250,10 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
   if (status)
     raise(error);
 
-  static const nb::object &asArrayOf = *new nb::object(helper("polyattn._arrays", "as_array_of"));
-  if (isConverted && out.is_none())
+  if (makesResults && out.is_none() && !arguments.empty() && !isNumpyArray(arguments.front()))
     for (nb::object &result : results)
       result = asArrayOf(arguments.front(), result);
-  if (numResults == 1)
-    return results.front();
-  nb::list list;
-  for (nb::object &result : results)
-    list.append(result);
-  return nb::tuple(list);
+  return asTuple(results);
 }
 
 nb::list Program::tensors() const {

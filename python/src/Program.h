@@ -7,6 +7,7 @@
 #ifndef POLYATTN_PYTHON_SRC_PROGRAM_H
 #define POLYATTN_PYTHON_SRC_PROGRAM_H
 
+#include "Arrays.h"
 #include "Team.h"
 #include <nanobind/nanobind.h>
 #include <optional>
@@ -70,8 +71,16 @@ protected:
   void countArguments();
 
 private:
-  void placeResults(std::vector<nanobind::object> &results,
-                    const std::vector<nanobind::object> &arguments) const;
+  using Arrays = std::vector<nanobind::object>;
+  void placeResults(Arrays &results, const Arrays &arguments) const;
+  nanobind::object emptyResult(const polyattn_tensor_info &info, const std::vector<int64_t> &shape,
+                               const nanobind::object *first) const;
+  std::vector<polyattn_tensor> importArrays(const Arrays &arguments, Arrays &results,
+                                            std::vector<ArrayView> &views) const;
+  void *currentStream(const Arrays &arguments) const;
+  nanobind::object takeWorkspace(const Arrays &arguments,
+                                 const std::vector<polyattn_tensor> &tensors,
+                                 Resources &resources) const;
 };
 
 /// Compiled code.

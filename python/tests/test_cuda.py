@@ -143,6 +143,21 @@ assert "a library has a processor's code" in message(kernel.save, "/nowhere")
 """)
 
 
+def test_calls_import_nothing(run):
+    """But the first one."""
+    run("""
+import builtins
+kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda")
+q, k, v = arrays(3, 1, 70, 2, 64)
+kernel(q, k, v)
+imported, importing = [], builtins.__import__
+builtins.__import__ = lambda name, *rest: imported.append(name) or importing(name, *rest)
+kernel(q, k, v)
+builtins.__import__ = importing
+assert not [name for name in imported if name.startswith("polyattn")], imported
+""")
+
+
 def test_wrong_places(run):
     run("""
 kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda")

@@ -113,6 +113,20 @@ def test_wrong_dlpack(call):
     assert "argument 'v'" in call(v=Liar(answer="no capsule"))
 
 
+class Shifty(np.ndarray):
+    """An array whose views are none."""
+
+    def view(self, *kind):
+        return []
+
+
+def test_what_came_is_named(call):
+    """Also where an array seemed to be one of bf16."""
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    array = np.zeros((2, 77, 3, 64), bfloat16).view(Shifty)
+    assert "in the processor's memory, of f32, f16 or bf16 and at most 6 dimensions, got test_misuse Shifty" in call(v=array)
+
+
 def test_threads(linear, qkv):
     with pytest.raises(CallError, match="expected at least 1 thread, got 0"):
         linear(*qkv, threads=0)
