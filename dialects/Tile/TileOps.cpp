@@ -106,6 +106,8 @@ LogicalResult RecurOp::verify() {
     return emitOpError("a key and a value come together");
   if (getFactor() && !getKey())
     return emitOpError("rows that are read only have no factor");
+  if (getBefore() && !getKey())
+    return emitOpError("rows that are read only are the same before and after");
   if (query.getRows() != 1 || result.getRows() != 1)
     return emitOpError("expected one query and one sum, got ") << query << " and " << result;
   auto f32 = Float32Type::get(getContext());

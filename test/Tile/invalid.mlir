@@ -165,6 +165,14 @@ func.func @recur_reads(%s: memref<4x8xf32>, %q: !tile.tile<1x4xf32>, %g: !tile.t
 
 // -----
 
+func.func @recur_before(%s: memref<4x8xf32>, %q: !tile.tile<1x4xf32>, %i: index) {
+  // expected-error @below {{rows that are read only are the same before and after}}
+  %o = tile.recur %q, %s[%i, %i] {before} : (!tile.tile<1x4xf32>, memref<4x8xf32>, index, index) -> !tile.tile<1x8xf32>
+  return
+}
+
+// -----
+
 tile.kernel @recur_input attributes {arg_names = ["s"], num_inputs = 1} {
 ^bb0(%s: memref<4x8xf32>):
   %i = arith.constant 0 : index

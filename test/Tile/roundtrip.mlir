@@ -96,6 +96,8 @@ tile.kernel @ops programs [segments - 1, dim(0, 0), dim(0, 2)] attributes {arg_n
   %recurred = tile.recur %running key %positions value %sum, %o[%batch, %c0, %head, %c0] factor %half acc %sum : (!tile.tile<1x4xf32>, !tile.tile<1x4xf32>, !tile.tile<1x8xf32>, memref<?x?x?x8xf32>, index, index, index, index, !tile.tile<1x1xf32>, !tile.tile<1x8xf32>) -> !tile.tile<1x8xf32>
   // CHECK: recur %{{.*}}, %o[%batch, %{{.*}}, %head, %{{.*}}] : (!tile.tile<1x4xf32>, memref<?x?x?x8xf32>, index, index, index, index) -> !tile.tile<1x8xf32>
   %read_only = tile.recur %running, %o[%batch, %c0, %head, %c0] : (!tile.tile<1x4xf32>, memref<?x?x?x8xf32>, index, index, index, index) -> !tile.tile<1x8xf32>
+  // CHECK: recur %{{.*}} key %{{.*}} value %{{.*}}, %o[{{.*}}] {before} : (!tile.tile<1x4xf32>, !tile.tile<1x4xf32>, !tile.tile<1x8xf32>, memref<?x?x?x8xf32>, index, index, index, index) -> !tile.tile<1x8xf32>
+  %read_before = tile.recur %running key %positions value %sum, %o[%batch, %c0, %head, %c0] {before} : (!tile.tile<1x4xf32>, !tile.tile<1x4xf32>, !tile.tile<1x8xf32>, memref<?x?x?x8xf32>, index, index, index, index) -> !tile.tile<1x8xf32>
   // CHECK: store %[[Y]], %o[%batch, %{{.*}}, %head, %{{.*}}] valid %{{.*}} {col_dim = 3 : i64, row_dim = 1 : i64} : <4x8xf32>, memref<?x?x?x8xf32>
   tile.store %y, %o[%batch, %c0, %head, %c0] valid %c1 {row_dim = 1, col_dim = 3} : !tile.tile<4x8xf32>, memref<?x?x?x8xf32>
 }

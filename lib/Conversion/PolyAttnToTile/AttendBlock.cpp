@@ -146,7 +146,7 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
   bool isCausal = context.mask == Mask::Causal;
-  Sweep sweep{from, to, context.block, isCausal ? Direction::Backwards : Direction::Forwards,
+  Sweep sweep{from, to, blockOf(source), isCausal ? Direction::Backwards : Direction::Forwards,
               isCausal && !isRagged};
   auto perBlock = [&](const BlockSpan &span, ValueRange in) {
     Accumulators inner = accumulators;
@@ -192,7 +192,7 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockSpan &span) {
   };
   Value total = decayOf(behind, zero, KeySource::Call);
   if (span.kept)
-    total = decayOf(Sweep{b.index(0), span.kept, context.block}, total, KeySource::Kept);
+    total = decayOf(Sweep{b.index(0), span.kept, context.keptBlock}, total, KeySource::Kept);
   return total;
 }
 

@@ -73,7 +73,7 @@ VectorProgram AttendProgram::keyProgram(TileBuilder &b, Value position, Value va
                                         KeySource source) const {
   BlockRows rows = source == KeySource::Kept ? context.keptRows(b, position, valid)
                                              : context.rows(b, position, valid);
-  return context.frame.keyVectors(b, rows, context.block);
+  return context.frame.keyVectors(b, rows, blockOf(source));
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,7 +85,7 @@ BlockDecay AttendProgram::decay(TileBuilder &b, Value position, Value valid,
                                 KeySource source) const {
   if (!op.hasDecay() || !isOrdered())
     return BlockDecay();
-  int64_t columns = context.block;
+  int64_t columns = blockOf(source);
   auto equal = [&](Value gate) { return BlockDecay::ofEqualGates(b, gate, columns, valid); };
   if (std::optional<ArrayRef<double>> factors = op.getDecayFactors()) {
     SmallVector<double> logarithms;

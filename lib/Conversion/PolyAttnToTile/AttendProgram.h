@@ -60,6 +60,7 @@ struct ProgramContext {
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment; // none where positions are not cut
   int64_t block;                         // C
+  int64_t keptBlock;                     // as many rows of pools are read at a time
   int64_t run;                           // blocks of a local kernel, 0 without
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
@@ -126,7 +127,7 @@ public:
   void finish(TileBuilder &builder, llvm::ArrayRef<mlir::Value> states,
               llvm::ArrayRef<mlir::Value> normalizers);
 
-  //===--- One token (StepForm.cpp) ------------------------------------------===//
+  //===--- One token (AttendStep.cpp) ----------------------------------------===//
   /// Stores the features of queries, or of keys and their values, for rows of batches.
   void storeQueries(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
   void storeKeys(TileBuilder &builder, const StepVectors &vectors, VectorProgram &program);
@@ -138,8 +139,13 @@ public:
   /// What the query head has of the state where it lives, [1 x dv], once that has the key of these
   /// rows if they have one: other query heads that share the state only read it.
   Accumulators step(TileBuilder &builder, const StepVectors &rows, const FinalState &place) const;
+  /// The same of the state as it was, and what the scores of near pairs give.
+  Accumulators stepBefore(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
+                          VectorProgram &queries, const BlockSpan &span);
   /// Zeros where the state lives.
   void clear(TileBuilder &builder, const FinalState &place);
+  /// Stores the state where it lives.
+  void store(TileBuilder &builder, const FinalState &place) const;
 
   /// Copies a final state that is in workspaces to the tensors of the caller.
   void writeBack(TileBuilder &builder, const FinalState &from, const FinalState &to);
@@ -175,6 +181,9 @@ private:
     return usesState() && schedule.diagonal == ScheduleDiagonal::Features && !isLocal();
   }
   int64_t features() const { return keyPlan.monomials.size(); }
+  int64_t blockOf(KeySource source) const {
+    return source == KeySource::Kept ? context.keptBlock : context.block;
+  }
   VectorProgram keyProgram(TileBuilder &builder, mlir::Value position, mlir::Value valid,
                            KeySource source = KeySource::Call) const;
   BlockDecay decay(TileBuilder &builder, mlir::Value position, mlir::Value valid,
@@ -187,8 +196,10 @@ private:
   mlir::Value featureRow(TileBuilder &builder, const FeaturePlan &plan,
                          const std::vector<double> &weights, VectorProgram &program) const;
   mlir::Value stepDecay(TileBuilder &builder) const;
-  mlir::Value stepNormalizer(TileBuilder &builder, mlir::Value keys, mlir::Value factor,
-                             const StoredState &stored) const;
+  mlir::Value stepNormalizer(TileBuilder &builder, mlir::Value before, mlir::Value keys,
+                             mlir::Value factor, const StoredState &stored) const;
+  Accumulators stepState(TileBuilder &builder, const StepVectors &rows, const FinalState &place,
+                         bool before) const;
   StoredState stateAt(const FinalState &place) const;
   StoredState initialState() const;
   mlir::Value isStateFilled(TileBuilder &builder, const BlockSpan &span) const;

@@ -30,6 +30,7 @@ ProgramContext KernelBuilder::context() {
           share,
           segment,
           set.block(),
+          set.block(),
           set.run,
           set.mask(),
           options.skipIdleState,

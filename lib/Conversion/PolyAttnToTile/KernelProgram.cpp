@@ -177,21 +177,23 @@ Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
   return isRead ? b.select(isRead, run.end, run.begin) : run.end;
 }
 
+/// States take in positions of a local kernel's run that has ended.
+void KernelProgram::takeIn(TileBuilder &b, const Sweep &positions, KeySource source) {
+  positions.forBlocks(b, [&](const BlockSpan &span) {
+    for (AttendProgram &program : programs)
+      if (program.updatesAfterRun())
+        program.update(b, span, source);
+  });
+}
+
 /// The blocks of a local kernel's run, and what states take in once it has ended.
 void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
   run.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
-  auto update = [&](const Sweep &positions, KeySource source) {
-    positions.forBlocks(b, [&](const BlockSpan &span) {
-      for (AttendProgram &program : programs)
-        if (program.updatesAfterRun())
-          program.update(b, span, source);
-    });
-  };
   if (run.kept) {
     Value taken = b.select(run.isFull, run.kept, b.index(0));
-    update(Sweep{b.index(0), taken, run.block}, KeySource::Kept);
+    takeIn(b, Sweep{b.index(0), taken, context.keptBlock}, KeySource::Kept);
   }
-  update(Sweep{run.begin, endOfUpdates(b, run), run.block, run.direction}, KeySource::Call);
+  takeIn(b, Sweep{run.begin, endOfUpdates(b, run), run.block, run.direction}, KeySource::Call);
 }
 
 /// States alone: keys are taken in, and no scores are computed. Of a head's segments the states are

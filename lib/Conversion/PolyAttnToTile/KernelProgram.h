@@ -51,6 +51,7 @@ private:
   void buildStates(TileBuilder &builder);
   void block(TileBuilder &builder, const BlockSpan &span);
   void blocksOfRun(TileBuilder &builder, const Sweep &run);
+  void takeIn(TileBuilder &builder, const Sweep &positions, KeySource source);
   mlir::Value endOfUpdates(TileBuilder &builder, const Sweep &run) const;
   void finish(TileBuilder &builder);
   void storeFinalStates(TileBuilder &builder);
@@ -66,6 +67,10 @@ private:
   void stepToken(TileBuilder &builder, StepFeatures features);
   void stepHead(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
                 StepFeatures features);
+  void computeStepKeys(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
+                       StepFeatures features);
+  void stepOtherHeads(TileBuilder &builder, StepFeatures features);
+  void takeInFullBlock(TileBuilder &builder);
   void storeZeros(TileBuilder &builder);
   void writeBackStates(TileBuilder &builder);
   void ifStatesChange(TileBuilder &builder, TileBuilder::Branch body);

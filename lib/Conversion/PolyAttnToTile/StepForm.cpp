@@ -8,11 +8,18 @@
 // A block of positions has one row when a sequence is continued by one token, so that all that a
 // block gains is lost. In this form a kernel of its own, `@name__step`, goes through each state
 // once, where it lives: S <- g S + k v^T and o += q^T S. One program does so for all query heads
-// that share the state. Where features are products with weights, a kernel before,
-// `@name__vectors`, computes those of many batches at a time, whose rows are then batches: weights
-// are read once for all of them. The features of few batches are computed by the step, with the
-// same bits: a sum has its terms in the same order, and a vector has other rows or other features
-// of one row in its lanes.
+// that share the state.
+//
+// Where keys are plain vectors the token's own pair goes through the state, too: its score is that
+// sum. That of a power would lose the digits which its features cancel, so that queries read the
+// state as it was, and the own pair comes from its score. So do the pairs of a local block with
+// rows in pools: the state is read only, until the token that fills the block.
+//
+// Where features are products with weights, a kernel before, `@name__vectors`, computes those of
+// many batches at a time, whose rows are then batches: weights are read once for all of them. The
+// features of few batches are computed by the step, with the same bits: a sum has its terms in the
+// same order, and a vector has other rows or other features of one row in its lanes. Rows of
+// batches have no position in common, and products would be as wide as the state.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,9 +54,13 @@ static bool knowsNoPosition(Value vector) {
   });
 }
 
-/// A token's own pair goes through the state here, as all pairs do. The score of a power would lose
-/// the digits that its features cancel, so that only plain vectors, whose score is this sum, have
-/// the form.
+/// Whether the pair of a token with itself, and those with a local block, come from scores.
+static bool scoresNearPairs(const AttendSet &set) {
+  return llvm::any_of(set.attends, [](AttendOp attend) {
+    return attend.getLocalQuery() || !planFeatures(attend.getKey()).isDirect();
+  });
+}
+
 bool KernelBuilder::canStep() {
   // Packed sequences have no rows that lie at one place of every batch.
   if (set.tensors.offsets || set.tensors.rowsOfKeys)
@@ -63,13 +74,11 @@ bool KernelBuilder::canStep() {
   auto hasRows = [](Value state) { // of elements that lie together
     return cast<RankedTensorType>(state.getType()).getRank() == 4;
   };
+  bool hasPools = set.tensors.keptBlock != 0; // which are those of all attends
   return llvm::all_of(set.attends, [&](AttendOp attend) {
-    return attend.getMask() == Mask::Causal && !attend.getLocalQuery() && attend.getFinalState() &&
-           hasRows(attend.getFinalStates().front()) &&
-           llvm::all_of(attend.getFinalStates(), isPlaced) &&
-           planFeatures(attend.getKey()).isDirect() &&
-           llvm::all_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
-                        knowsNoPosition);
+    return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
+           attend.getFinalState() && hasRows(attend.getFinalStates().front()) &&
+           llvm::all_of(attend.getFinalStates(), isPlaced);
   });
 }
 
@@ -87,10 +96,20 @@ static bool readsWeights(const AttendSet &set) {
   });
 }
 
+/// Whether a kernel before the steps computes features of many batches.
+static bool sharesVectors(const AttendSet &set) {
+  return readsWeights(set) && !scoresNearPairs(set) &&
+         llvm::all_of(set.attends, [](AttendOp attend) {
+           return llvm::all_of(
+               ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
+               knowsNoPosition);
+         });
+}
+
 /// For each attend the fields of StepVectors, in their order.
 SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
   SmallVector<StepTensor> tensors;
-  if (!hasStep || !readsWeights(set))
+  if (!hasStep || !sharesVectors(set))
     return tensors;
   for (auto [i, attend] : llvm::enumerate(set.attends)) {
     std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
@@ -183,16 +202,18 @@ void KernelProgram::buildStepVectors(TileBuilder &b) {
   });
 }
 
-/// The states and the results of one token, for all query heads that share them.
-void KernelProgram::stepToken(TileBuilder &b, StepFeatures features) {
-  KernelFrame &frame = context.frame;
-  SmallVector<StepVectors> rows(programs.size());
+void KernelProgram::computeStepKeys(TileBuilder &b, MutableArrayRef<StepVectors> rows,
+                                    StepFeatures features) {
   BlockRows only = context.rows(b, b.index(0), b.index(1));
-  VectorProgram keys = frame.keyVectors(b, only, 1);
+  VectorProgram keys = context.frame.keyVectors(b, only, 1);
   for (auto [i, program] : llvm::enumerate(programs))
     features == StepFeatures::Loaded ? program.loadKeys(b, rows[i], stepVectors(i))
                                      : program.computeKeys(b, rows[i], keys);
-  stepHead(b, rows, features);
+}
+
+/// The results of the query heads but the first one of those that share the states.
+void KernelProgram::stepOtherHeads(TileBuilder &b, StepFeatures features) {
+  KernelFrame &frame = context.frame;
   if (set.tensors.sameHeads || set.hasStatePerQuery())
     return;
   Value head = frame.head;
@@ -204,26 +225,63 @@ void KernelProgram::stepToken(TileBuilder &b, StepFeatures features) {
   frame.head = head;
 }
 
+/// The states and the results of one token, for all query heads that share them: those that only
+/// read a state do so as it is wanted, after its update or before it.
+void KernelProgram::stepToken(TileBuilder &b, StepFeatures features) {
+  SmallVector<StepVectors> rows(programs.size());
+  bool isReadBefore = scoresNearPairs(set);
+  if (isReadBefore)
+    stepOtherHeads(b, features);
+  if (!context.frame.kept)
+    computeStepKeys(b, rows, features);
+  stepHead(b, rows, features);
+  if (!isReadBefore)
+    stepOtherHeads(b, features);
+  if (context.frame.kept)
+    takeInFullBlock(b);
+}
+
 /// The results of the query head at hand, which updates states where `rows` have keys.
 void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
                              StepFeatures features) {
   Value zero = b.index(0), one = b.index(1);
-  BlockSpan span{zero, one, zero, one, /*isOnly=*/true};
+  BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.kept};
   VectorProgram queries = context.queryVectors(b, span);
+  bool isReadBefore = scoresNearPairs(set);
   SmallVector<Accumulators> sums;
   for (auto [i, program] : llvm::enumerate(programs)) {
     features == StepFeatures::Loaded ? program.loadQueries(b, rows[i], stepVectors(i))
                                      : program.computeQueries(b, rows[i], queries);
-    sums.push_back(program.step(b, rows[i], placeOf(set.attends[i])));
+    FinalState place = placeOf(set.attends[i]);
+    sums.push_back(isReadBefore ? program.stepBefore(b, rows[i], place, queries, span)
+                                : program.step(b, rows[i], place));
   }
   storeResults(b, sums, queries, span);
+}
+
+/// States take in the local block that the token has filled.
+void KernelProgram::takeInFullBlock(TileBuilder &b) {
+  const KernelFrame &frame = context.frame;
+  Value zero = b.index(0), one = b.index(1);
+  Value isFull = b.isEqual(b.addIndex(frame.kept, one), b.index(context.run));
+  b.branch(isFull, [&] {
+    ProgramContext inBlocks = context;
+    inBlocks.block = context.keptBlock;
+    KernelProgram whole(set, ScheduleForm::State, inBlocks);
+    for (AttendProgram &program : whole.programs)
+      program.begin(b);
+    whole.takeIn(b, Sweep{zero, frame.kept, context.keptBlock}, KeySource::Kept);
+    whole.takeIn(b, Sweep{zero, one, context.keptBlock}, KeySource::Call);
+    for (auto [attend, program] : llvm::zip(set.attends, whole.programs))
+      program.store(b, placeOf(attend));
+  });
 }
 
 void KernelProgram::buildStep(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   auto compute = [&] { stepToken(b, StepFeatures::Computed); };
   auto stepOnly = [&] {
-    if (!readsWeights(set))
+    if (!sharesVectors(set))
       return compute();
     Value place = arith::RemUIOp::create(b, frame.batch, b.index(kBatches));
     Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
@@ -238,139 +296,12 @@ void KernelProgram::buildStep(TileBuilder &b) {
           program.clear(b, placeOf(attend));
       });
     b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
+    if (frame.kept)
+      storeKept(b);
   };
   if (set.hasStatePerQuery())
     update();
   else
     b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
   storeZeros(b);
-}
-
-//===----------------------------------------------------------------------===//
-// One attend
-//===----------------------------------------------------------------------===//
-
-void AttendProgram::storeFeatures(TileBuilder &b, const FeaturePlan &plan,
-                                  const std::vector<double> &weights, Value tensor, Value head,
-                                  VectorProgram &program) {
-  FeatureBlocks blocks(plan, weights);
-  blocks.prepare(b, program);
-  state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    Value features = b.transpose(blocks.block(b, program, first, count));
-    tile::StoreOp::create(b, features, tensor, ValueRange{context.frame.batch, head, first},
-                          program.getRows().valid, /*row_dim=*/0, /*col_dim=*/2);
-    return TileBuilder::Values();
-  });
-}
-
-void AttendProgram::storeQueries(TileBuilder &b, const StepVectors &vectors,
-                                 VectorProgram &program) {
-  storeFeatures(b, queryPlan, queryWeights, vectors.query, context.frame.head, program);
-}
-
-void AttendProgram::storeKeys(TileBuilder &b, const StepVectors &vectors, VectorProgram &program) {
-  const KernelFrame &frame = context.frame;
-  storeFeatures(b, keyPlan, keyWeights, vectors.key, frame.kvHead, program);
-  tile::StoreOp::create(b, program.rowMajor(op.getValue()), vectors.value,
-                        ValueRange{frame.batch, frame.kvHead, b.index(0)}, program.getRows().valid,
-                        /*row_dim=*/0, /*col_dim=*/2);
-}
-
-StoredState AttendProgram::stateAt(const FinalState &place) const {
-  return {place.rows, place.normalizer, {context.frame.stateRow(), stateHead()}};
-}
-
-/// The last dimension of a tensor, whose other indices are `at`.
-static Value loadRow(TileBuilder &b, Value tensor, ArrayRef<Value> at, int64_t width) {
-  SmallVector<Value> indices(at);
-  indices.push_back(b.index(0));
-  return tile::LoadOp::create(b, b.tileType(1, width), tensor, indices, Value(), /*row_dim=*/-1,
-                              /*col_dim=*/at.size(), /*transposed=*/false);
-}
-
-/// g, [1 x 1]; null without a decay.
-Value AttendProgram::stepDecay(TileBuilder &b) const {
-  if (!op.hasDecay())
-    return {};
-  if (std::optional<ArrayRef<double>> factors = op.getDecayFactors())
-    return b.slice(b.column(std::vector<double>(factors->begin(), factors->end())), stateHead(), 1);
-  Value tensor = context.frame.input(op.getDecay());
-  SmallVector<Value> at = {stateHead()};
-  if (cast<MemRefType>(tensor.getType()).getRank() != 1)
-    at = {context.frame.batch, b.index(0), stateHead()};
-  return expOf(b, tile::LoadOp::create(b, b.tileType(1, 1), tensor, at, Value(), -1, -1,
-                                       /*transposed=*/false));
-}
-
-/// z <- g z + k where it lives; gives the new z, [1 x D].
-Value AttendProgram::stepNormalizer(TileBuilder &b, Value keys, Value factor,
-                                    const StoredState &stored) const {
-  SmallVector<Value> inputs = {loadRow(b, stored.normalizer, stored.at, features()), keys};
-  if (factor)
-    inputs.push_back(factor);
-  Value normalizer = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
-    return e.add(in.size() > 2 ? e.mul(in[0], in[2]) : in[0], in[1]);
-  });
-  SmallVector<Value> at(ArrayRef<Value>(stored.at));
-  at.push_back(b.index(0));
-  tile::StoreOp::create(b, normalizer, stored.normalizer, at, Value(), /*row_dim=*/-1,
-                        /*col_dim=*/stored.at.size());
-  return normalizer;
-}
-
-/// All features as a row, [1 x D].
-Value AttendProgram::featureRow(TileBuilder &b, const FeaturePlan &plan,
-                                const std::vector<double> &weights, VectorProgram &program) const {
-  FeatureBlocks blocks(plan, weights);
-  blocks.prepare(b, program);
-  return b.transpose(blocks.block(b, program, b.index(0), features()));
-}
-
-void AttendProgram::computeQueries(TileBuilder &b, StepVectors &rows,
-                                   VectorProgram &program) const {
-  rows.query = featureRow(b, queryPlan, queryWeights, program);
-}
-
-void AttendProgram::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &program) const {
-  rows.key = featureRow(b, keyPlan, keyWeights, program);
-  AttendOp attend = op;
-  rows.value = program.rowMajor(attend.getValue());
-}
-
-void AttendProgram::loadQueries(TileBuilder &b, StepVectors &rows,
-                                const StepVectors &stored) const {
-  rows.query = loadRow(b, stored.query, {context.frame.batch, context.frame.head}, features());
-}
-
-void AttendProgram::loadKeys(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
-  const KernelFrame &frame = context.frame;
-  rows.key = loadRow(b, stored.key, {frame.batch, frame.kvHead}, features());
-  rows.value = loadRow(b, stored.value, {frame.batch, frame.kvHead}, valueWidth);
-}
-
-Accumulators AttendProgram::step(TileBuilder &b, const StepVectors &rows,
-                                 const FinalState &place) const {
-  StoredState stored = stateAt(place);
-  Value factor = rows.key ? stepDecay(b) : Value();
-  Accumulators sums;
-  if (place.normalizer) {
-    Value normalizer = rows.key ? stepNormalizer(b, rows.key, factor, stored)
-                                : loadRow(b, stored.normalizer, stored.at, features());
-    sums.denominator = b.reduceColumns(b.mul(rows.query, normalizer));
-  }
-  SmallVector<Value> at(ArrayRef<Value>(stored.at));
-  at.append(2, b.index(0));
-  sums.numerator = tile::RecurOp::create(b, b.tileType(1, valueWidth), rows.query, rows.key,
-                                         rows.value, stored.rows, at, factor, /*acc=*/Value());
-  return sums;
-}
-
-void AttendProgram::clear(TileBuilder &b, const FinalState &place) {
-  StoredState stored = stateAt(place);
-  state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    stored.storeRows(b, b.constant(count, valueWidth, 0), first);
-    if (place.normalizer)
-      stored.storeNormalizer(b, b.constant(count, 1, 0), first);
-    return TileBuilder::Values();
-  });
 }

@@ -26,7 +26,8 @@ public:
   struct Operands {
     TileMemory query;
     std::optional<TileMemory> key, value, acc;
-    Value factor; // f32
+    Value factor;        // f32
+    bool before = false; // the sums are of the rows as they were
   };
 
   RowWalk(Emitter &e, const Operands &operands, const Tensor &tensor, Offset start,
@@ -77,6 +78,8 @@ void RowWalk::step(Offset row, const Vectors &values, Value factor, Offset colum
   for (auto [v, sum] : llvm::enumerate(sums)) {
     Offset place = int64_t(v) * lanes;
     Value state = e.fromStorage(e.loadVector(tensor.element, memory, place, lanes));
+    if (operands.before)
+      sum = e.fma(query, state, sum);
     if (key) {
       if (factor)
         state = arith::MulFOp::create(e, state, factor);
@@ -85,7 +88,8 @@ void RowWalk::step(Offset row, const Vectors &values, Value factor, Offset colum
       e.store(stored, memory, place);
       state = e.fromStorage(stored);
     }
-    sum = e.fma(query, state, sum);
+    if (!operands.before)
+      sum = e.fma(query, state, sum);
   }
 }
 
@@ -129,7 +133,7 @@ LogicalResult KernelLowering::lowerRecur(RecurOp recur) {
   for (auto [index, stride] : llvm::zip(recur.getIndices(), tensor.strides))
     start = e.add(start, e.mul(scalar(index), stride));
 
-  RowWalk::Operands operands{storageOf(recur.getQuery()), {}, {}, {}, {}};
+  RowWalk::Operands operands{storageOf(recur.getQuery()), {}, {}, {}, {}, recur.getBefore()};
   if (recur.getKey()) {
     operands.key = storageOf(recur.getKey());
     operands.value = storageOf(recur.getValue());

@@ -108,11 +108,14 @@ LogicalResult reference::run(Machine &machine, tile::RecurOp op) {
   for (int64_t r = 0; r < window->rows; ++r)
     for (int64_t c = 0; c < window->columns; ++c) {
       double &state = window->at(r, c);
+      if (op.getBefore())
+        result.at(0, c) += query.at(0, r) * state;
       if (op.getKey())
         state = machine.rounded(memref.getElementType(),
                                 factor * state + machine.tile(op.getKey()).at(0, r) *
                                                      machine.tile(op.getValue()).at(0, c));
-      result.at(0, c) += query.at(0, r) * state;
+      if (!op.getBefore())
+        result.at(0, c) += query.at(0, r) * state;
     }
   return machine.bindTile(op.getResult(), {std::move(result)});
 }

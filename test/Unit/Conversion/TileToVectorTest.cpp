@@ -341,7 +341,8 @@ TEST_P(TileToVector, AccumulateAndRead) {
 TEST_P(TileToVector, RecurUpdatesRowsWhereTheyLie) {
   for (int64_t m : {1, 2, 7, 40})
     for (int64_t n : {1, 3, 8, 16, 40, 72, 150, 256})
-      for (int kind : {0, 1, 2}) { // read only, updated, decayed
+      // Read only, updated, decayed, decayed after they have been read.
+      for (int kind : {0, 1, 2, 3}) {
         TestTensor q({1, m}), k({1, m}), v({1, n}), s({m, n}), out({m + 1, n});
         for (TestTensor *tensor : {&q, &k, &v, &s})
           tensor->fill(randomNumbers);
@@ -351,9 +352,9 @@ TEST_P(TileToVector, RecurUpdatesRowsWhereTheyLie) {
             store("st", m, n) + "  %m = arith.constant " + std::to_string(m) +
             " : index\n  %g = tile.constant 0.5 : " + tile(1, 1) + "\n  %o = tile.recur %qt" +
             (kind ? " key %kt value %vt" : "") + ", %out[%c0, %c0]" +
-            (kind == 2 ? " factor %g acc %vt" : "") + " : (" + tile(1, m) + ", " +
-            (kind ? tile(1, m) + ", " + tile(1, n) + ", " : "") + place +
-            (kind == 2 ? ", " + tile(1, 1) + ", " + tile(1, n) : "") + ") -> " + tile(1, n) +
+            (kind >= 2 ? " factor %g acc %vt" : "") + (kind == 3 ? " {before}" : "") + " : (" +
+            tile(1, m) + ", " + (kind ? tile(1, m) + ", " + tile(1, n) + ", " : "") + place +
+            (kind >= 2 ? ", " + tile(1, 1) + ", " + tile(1, n) : "") + ") -> " + tile(1, n) +
             "\n  tile.store %o, %out[%m, %c0] {row_dim = 0, col_dim = 1} : " + tile(1, n) + ", " +
             tensorType({m + 1, n}) + "\n";
         std::string type = tensorType({1, 1});
@@ -361,14 +362,14 @@ TEST_P(TileToVector, RecurUpdatesRowsWhereTheyLie) {
             {&q, &k, &v, &s, &out});
         auto state = [&](int64_t i, int64_t j) {
           double pair = kind ? k.get({0, i}) * v.get({0, j}) : 0;
-          return s.get({i, j}) * (kind == 2 ? 0.5 : 1) + pair;
+          return s.get({i, j}) * (kind >= 2 ? 0.5 : 1) + pair;
         };
         expect(
             out,
             [&](int64_t i, int64_t j) {
-              double sum = kind == 2 ? v.get({0, j}) : 0;
+              double sum = kind >= 2 ? v.get({0, j}) : 0;
               for (int64_t r = 0; r < m; ++r)
-                sum += q.get({0, r}) * state(r, j);
+                sum += q.get({0, r}) * (kind == 3 ? s.get({r, j}) : state(r, j));
               return i < m ? state(i, j) : sum;
             },
             1e-5, "recur");

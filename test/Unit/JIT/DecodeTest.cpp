@@ -12,7 +12,7 @@ using namespace polyattn::decoding;
 
 // vLLM #55178, sglang #36885, vllm-gaudi #1431: rows of padding overwrite the slot of a request.
 TEST(Decode, PaddingRowsTouchNoSlot) {
-  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain",
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain", "powers",
                             "local_grouped", "local_gated", "local_turned"})
     for (const std::vector<int64_t> &slots :
          std::vector<std::vector<int64_t>>{{-1, 3, 0}, {5, 0, -1}, {-1, -1, -1}, {2, -1, -7}})
@@ -40,7 +40,7 @@ TEST(Decode, PaddingRowsTouchNoSlot) {
 }
 
 TEST(Decode, SlotsComeInAnyOrder) {
-  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain",
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain", "powers",
                             "local_grouped", "local_gated", "local_turned"}) {
     std::vector<int64_t> order(kPool);
     std::iota(order.begin(), order.end(), 0);
@@ -62,7 +62,7 @@ TEST(Decode, SlotsComeInAnyOrder) {
 
 // Few batches compute their features alone, many do so together.
 TEST(Decode, OneTokenBesideAnyNumberOfOthers) {
-  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain",
+  for (const char *entry : {"plain", "grouped", "projected", "gated", "gated_plain", "powers",
                             "local_grouped", "local_gated", "local_turned"})
     for (int64_t batches : {1, 2, 11, 12, 16, 17, 27, 28, 32}) {
       Server server(entry, batches, 4), alone(entry, batches, 4);
@@ -77,9 +77,27 @@ TEST(Decode, OneTokenBesideAnyNumberOfOthers) {
     }
 }
 
+// The features of nearly orthogonal vectors cancel each other's digits, powers of their score do
+// not.
+TEST(Decode, TheOwnScoreOfAPowerKeepsItsDigits) {
+  Server server("powers", 1, 1);
+  std::vector<float> &q = server.tokensOf("q"), &k = server.tokensOf("k");
+  std::vector<float> &v = server.tokensOf("v");
+  for (int64_t i = 0; i < 16; ++i) // both query heads that share the first key head
+    q[i] = i % 2 ? 1.0F : -1.0F;
+  std::fill_n(k.begin(), 8, 1.0F);
+  k[0] = 0.875F;
+  std::vector<float> got = server.call({{0, 0, 1, 3}}, 1);
+  double product = 0.125, score = std::pow(product, 2) + std::pow(product, 4);
+  for (int64_t i = 0; i < 40; ++i) {
+    double expected = score / (1 + score) * v[i % 20];
+    EXPECT_NEAR(got[i], expected, 1e-6 * std::fabs(expected));
+  }
+}
+
 // A factor of 0 would let the NaN of an earlier request through.
 TEST(Decode, ANewSequenceIsNotReadFromItsSlot) {
-  for (const char *entry : {"grouped", "gated", "gated_plain"})
+  for (const char *entry : {"grouped", "gated", "gated_plain", "powers"})
     for (int64_t length : {1, 3, 80}) {
       Server server(entry, 1, 80), clean(entry, 1, 80);
       server.poison(4);
@@ -107,7 +125,7 @@ TEST(Decode, PaddingEntersNoState) {
 // transformers #46741: several tokens with a state take the way of one. FLA #92, #494: chunks and
 // single steps disagree.
 TEST(Decode, AnyNumberOfTokensAtATime) {
-  for (const char *entry : {"grouped", "gated", "gated_plain"})
+  for (const char *entry : {"grouped", "gated", "gated_plain", "powers"})
     for (int64_t tokens : {1, 2, 3, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65}) {
       Server whole(entry, 1, 130), steps(entry, 1, 130);
       std::vector<int64_t> lengths;
@@ -121,7 +139,7 @@ TEST(Decode, AnyNumberOfTokensAtATime) {
 
 // vLLM #55524: the bits of prefill and decode depend on the schedule.
 TEST(Decode, BitsDoNotDependOnCutsBatchOrThreads) {
-  for (const char *entry : {"grouped", "gated", "gated_plain"}) {
+  for (const char *entry : {"grouped", "gated", "gated_plain", "powers"}) {
     Server whole(entry, 3, 330);
     std::vector<float> expected = whole.run(1, 2, {320});
     std::vector<float> state = whole.stateOf(2), next = whole.call({{1, 320, 1, 2}}, 1);

@@ -372,6 +372,12 @@ TEST(Tile, RecurReadsRowsOnceTheyAreUpdated) {
           2, 3),
       {13, 21.5, 30, 4, 6.5, 9});
   expectNumbers(
+      run(program("%r = tile.recur %q key %k value %v, %o[%c0, %c1, %c0, %c0] factor %g"
+                  " acc %v {before}",
+                  (one + ", " + one + ", " + row + ", " + place + ", " + one + ", " + row).str()),
+          2, 3),
+      {13, 17, 21, 4, 6.5, 9});
+  expectNumbers(
       run(program("%r = tile.recur %q, %o[%c0, %c1, %c0, %c0]", (one + ", " + place).str()), 2, 3),
       {12, 15, 18, 4, 5, 6});
   expectError(

@@ -71,6 +71,31 @@ polyattn.attention @projected(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>
   return %o#0, %o#1, %o#2 : [20], tensor<?x?x41x20xf32>, tensor<?x?x41xf32>
 }
 
+// Powers of vectors, rotated and not, and query heads that share the state.
+polyattn.attention @powers(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x20xf32>,
+    %f: tensor<4xf32>, %state: tensor<?x?x366x20xf32>, %norm: tensor<?x?x366xf32>,
+    %slots: tensor<?xi32>, %first: tensor<?xi64>, %lengths: tensor<?xi32>)
+    -> (o: tensor<?x?x?x20xf32>, final: tensor<?x?x366x20xf32> in %state,
+        final_norm: tensor<?x?x366xf32> in %norm)
+    first_position %first slots %slots lengths %lengths {
+  %x = read %q : tensor<?x?x?x8xf32> -> [8]
+  %y = read %k : tensor<?x?x?x8xf32> -> [8]
+  %freqs = read %f : tensor<4xf32> -> 4
+  %a = rope %x, %freqs {layout = #polyattn.rope_layout<half>, dims = 8, scale = 1.0, offset = 0.0} : [8], 4
+  %b = rope %y, %freqs {layout = #polyattn.rope_layout<half>, dims = 8, scale = 1.0, offset = 0.0} : [8], 4
+  %c = read %v : tensor<?x?x?x20xf32> -> [20]
+  %aa = power %a {degree = 4, symmetric} : [8]
+  %bb = power %b {degree = 4, symmetric} : [8]
+  %xx = power %x {degree = 2, symmetric} : [8]
+  %yy = power %y {degree = 2, symmetric} : [8]
+  %phi_a = concat %xx, %aa : sym 2 [8], sym 4 [8]
+  %phi_b = concat %yy, %bb : sym 2 [8], sym 4 [8]
+  %o:3 = attend query %phi_a key %phi_b value %c initial %state initial_normalizer %norm
+      causal normalize <bias, bias = 1.0> {final_state, grouping = #polyattn.grouping<block>}
+    : sym 2 [8] + sym 4 [8], sym 2 [8] + sym 4 [8], [20], tensor<?x?x366x20xf32>, tensor<?x?x366xf32>
+  return %o#0, %o#1, %o#2 : [20], tensor<?x?x366x20xf32>, tensor<?x?x366xf32>
+}
+
 // Without slots a state is updated in place all the same: row b is batch b's.
 polyattn.attention @placed(%q: tensor<?x?x?x24xf32>, %k: tensor<?x?x?x24xf32>, %v: tensor<?x?x?x20xf32>,
     %state: tensor<?x?x24x20xf32>)

@@ -1,0 +1,170 @@
+//===- AttendStep.cpp - one attend in a call of one token -----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What StepForm.cpp asks of each attend: features of a token, or of a token of many batches, and
+// what its query has of a state that is updated where it lives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttendProgram.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+void AttendProgram::storeFeatures(TileBuilder &b, const FeaturePlan &plan,
+                                  const std::vector<double> &weights, Value tensor, Value head,
+                                  VectorProgram &program) {
+  FeatureBlocks blocks(plan, weights);
+  blocks.prepare(b, program);
+  state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
+    Value features = b.transpose(blocks.block(b, program, first, count));
+    tile::StoreOp::create(b, features, tensor, ValueRange{context.frame.batch, head, first},
+                          program.getRows().valid, /*row_dim=*/0, /*col_dim=*/2);
+    return TileBuilder::Values();
+  });
+}
+
+void AttendProgram::storeQueries(TileBuilder &b, const StepVectors &vectors,
+                                 VectorProgram &program) {
+  storeFeatures(b, queryPlan, queryWeights, vectors.query, context.frame.head, program);
+}
+
+void AttendProgram::storeKeys(TileBuilder &b, const StepVectors &vectors, VectorProgram &program) {
+  const KernelFrame &frame = context.frame;
+  storeFeatures(b, keyPlan, keyWeights, vectors.key, frame.kvHead, program);
+  tile::StoreOp::create(b, program.rowMajor(op.getValue()), vectors.value,
+                        ValueRange{frame.batch, frame.kvHead, b.index(0)}, program.getRows().valid,
+                        /*row_dim=*/0, /*col_dim=*/2);
+}
+
+StoredState AttendProgram::stateAt(const FinalState &place) const {
+  return {place.rows, place.normalizer, {context.frame.stateRow(), stateHead()}};
+}
+
+/// The last dimension of a tensor, whose other indices are `at`.
+static Value loadRow(TileBuilder &b, Value tensor, ArrayRef<Value> at, int64_t width) {
+  SmallVector<Value> indices(at);
+  indices.push_back(b.index(0));
+  return tile::LoadOp::create(b, b.tileType(1, width), tensor, indices, Value(), /*row_dim=*/-1,
+                              /*col_dim=*/at.size(), /*transposed=*/false);
+}
+
+/// g, [1 x 1]; null without a decay.
+Value AttendProgram::stepDecay(TileBuilder &b) const {
+  if (!op.hasDecay())
+    return {};
+  if (std::optional<ArrayRef<double>> factors = op.getDecayFactors())
+    return b.slice(b.column(std::vector<double>(factors->begin(), factors->end())), stateHead(), 1);
+  Value tensor = context.frame.input(op.getDecay());
+  SmallVector<Value> at = {stateHead()};
+  if (cast<MemRefType>(tensor.getType()).getRank() != 1)
+    at = {context.frame.batch, b.index(0), stateHead()};
+  return expOf(b, tile::LoadOp::create(b, b.tileType(1, 1), tensor, at, Value(), -1, -1,
+                                       /*transposed=*/false));
+}
+
+/// z <- g z + k where it lives; gives the new z, [1 x D].
+Value AttendProgram::stepNormalizer(TileBuilder &b, Value before, Value keys, Value factor,
+                                    const StoredState &stored) const {
+  SmallVector<Value> inputs = {before, keys};
+  if (factor)
+    inputs.push_back(factor);
+  Value normalizer = b.map(inputs, [&](ElementBuilder &e, ValueRange in) {
+    return e.add(in.size() > 2 ? e.mul(in[0], in[2]) : in[0], in[1]);
+  });
+  SmallVector<Value> at(ArrayRef<Value>(stored.at));
+  at.push_back(b.index(0));
+  tile::StoreOp::create(b, normalizer, stored.normalizer, at, Value(), /*row_dim=*/-1,
+                        /*col_dim=*/stored.at.size());
+  return normalizer;
+}
+
+/// All features as a row, [1 x D].
+Value AttendProgram::featureRow(TileBuilder &b, const FeaturePlan &plan,
+                                const std::vector<double> &weights, VectorProgram &program) const {
+  FeatureBlocks blocks(plan, weights);
+  blocks.prepare(b, program);
+  return b.transpose(blocks.block(b, program, b.index(0), features()));
+}
+
+void AttendProgram::computeQueries(TileBuilder &b, StepVectors &rows,
+                                   VectorProgram &program) const {
+  rows.query = featureRow(b, queryPlan, queryWeights, program);
+}
+
+void AttendProgram::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &program) const {
+  rows.key = featureRow(b, keyPlan, keyWeights, program);
+  AttendOp attend = op;
+  rows.value = program.rowMajor(attend.getValue());
+}
+
+void AttendProgram::loadQueries(TileBuilder &b, StepVectors &rows,
+                                const StepVectors &stored) const {
+  rows.query = loadRow(b, stored.query, {context.frame.batch, context.frame.head}, features());
+}
+
+void AttendProgram::loadKeys(TileBuilder &b, StepVectors &rows, const StepVectors &stored) const {
+  const KernelFrame &frame = context.frame;
+  rows.key = loadRow(b, stored.key, {frame.batch, frame.kvHead}, features());
+  rows.value = loadRow(b, stored.value, {frame.batch, frame.kvHead}, valueWidth);
+}
+
+/// What a query has of the state, as it was before these keys come into it, or then.
+Accumulators AttendProgram::stepState(TileBuilder &b, const StepVectors &rows,
+                                      const FinalState &place, bool before) const {
+  StoredState stored = stateAt(place);
+  Value factor = rows.key ? stepDecay(b) : Value();
+  Accumulators sums;
+  if (place.normalizer) {
+    Value old = loadRow(b, stored.normalizer, stored.at, features()), normalizer = old;
+    if (before)
+      sums.denominator = b.reduceColumns(b.mul(rows.query, old));
+    if (rows.key)
+      normalizer = stepNormalizer(b, old, rows.key, factor, stored);
+    if (!before)
+      sums.denominator = b.reduceColumns(b.mul(rows.query, normalizer));
+  }
+  SmallVector<Value> at(ArrayRef<Value>(stored.at));
+  at.append(2, b.index(0));
+  sums.numerator = tile::RecurOp::create(b, b.tileType(1, valueWidth), rows.query, rows.key,
+                                         rows.value, stored.rows, at, factor, /*acc=*/Value(),
+                                         /*before=*/before && rows.key);
+  return sums;
+}
+
+Accumulators AttendProgram::step(TileBuilder &b, const StepVectors &rows,
+                                 const FinalState &place) const {
+  return stepState(b, rows, place, /*before=*/false);
+}
+
+Accumulators AttendProgram::stepBefore(TileBuilder &b, const StepVectors &rows,
+                                       const FinalState &place, VectorProgram &queries,
+                                       const BlockSpan &span) {
+  VectorProgram keys = keyProgram(b, span.position, span.valid);
+  Value values = keys.rowMajor(op.getValue());
+  BlockDecay blockDecay = decay(b, span.position, span.valid);
+  Accumulators sums = stepState(b, rows, place, /*before=*/true);
+  if (blockDecay)
+    decayState(b, sums, span, blockDecay);
+  addNearPairs(b, queries, keys, values, /*diagonal=*/Value(), span, blockDecay, sums);
+  return sums;
+}
+
+void AttendProgram::store(TileBuilder &b, const FinalState &place) const {
+  state.store(b, {place.rows, place.normalizer ? ArrayRef(place.normalizer) : ArrayRef<Value>(),
+                  stateAt(place).at});
+}
+
+void AttendProgram::clear(TileBuilder &b, const FinalState &place) {
+  StoredState stored = stateAt(place);
+  state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
+    stored.storeRows(b, b.constant(count, valueWidth, 0), first);
+    if (place.normalizer)
+      stored.storeNormalizer(b, b.constant(count, 1, 0), first);
+    return TileBuilder::Values();
+  });
+}

@@ -1,0 +1,93 @@
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false steps=true" | FileCheck %s
+
+// Calls of one token of a power: query heads that share a state read it as it was, the first of them last, which
+// writes it. The own pair comes from its score.
+// CHECK-LABEL: tile.kernel @power__step
+// CHECK:         scf.for
+// CHECK:           %[[OTHER:.*]] = tile.recur %{{[a-z0-9]+}}, %final[
+// CHECK:           tile.dot {{.*}} : <4x1xf32>, <4x1xf32> -> <1x1xf32>
+// CHECK:           tile.store %{{.*}}, %o[
+// CHECK:         %[[FIRST:.*]] = tile.recur %{{[a-z0-9]+}} key %{{.*}} value %{{.*}}, %final[{{.*}} {before}
+// CHECK:         %[[PRODUCT:.*]] = tile.dot {{.*}} : <4x1xf32>, <4x1xf32> -> <1x1xf32>
+// CHECK:         tile.map %[[PRODUCT]]
+// CHECK:         tile.dot {{.*}} acc %[[FIRST]]
+// CHECK:         tile.store %{{.*}}, %o[
+
+polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>,
+    %state: tensor<?x?x10x4xf32>, %slots: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>, final: tensor<?x?x10x4xf32> in %state) slots %slots {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %aa = power %a {degree = 2, symmetric} : [4]
+  %bb = power %b {degree = 2, symmetric} : [4]
+  %o:2 = attend query %aa key %bb value %c initial %state causal normalize <none>
+      {final_state, grouping = #polyattn.grouping<block>, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 10, quadratic_below = 0>}
+    : sym 2 [4], sym 2 [4], [4], tensor<?x?x10x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x10x4xf32>
+}
+
+// Of local blocks: one query reads the state, and the rows that are kept in the pools, some at a time. Only the token
+// that fills the block changes the state, with all of the block, and where it lives.
+// CHECK-LABEL: tile.kernel @local__step
+// CHECK:         %[[BEFORE:.*]] = arith.remui %{{.*}}, %c32_i64
+// CHECK:         %[[COUNT:.*]] = arith.index_cast %[[BEFORE]]
+// CHECK:         %[[KEPT:.*]] = arith.select %{{.*}}, %[[COUNT]], %{{.*}}
+// CHECK-NOT:     tile.buffer
+// CHECK:         %[[THROUGH:.*]] = tile.recur %{{[a-z0-9]+}}, %final[
+// CHECK:         scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[THROUGH]])
+// CHECK:           %[[VALUES:.*]] = tile.load %values[{{.*}} -> <16x4xf32>
+// CHECK:           %[[KEYS:.*]] = tile.load %keys[{{.*}}transposed{{.*}} -> <8x16xf32>
+// CHECK:           %[[SCORES:.*]] = tile.dot {{.*}} : <1x8xf32>, <8x16xf32> -> <1x16xf32>
+// CHECK:           %[[WEIGHTS:.*]] = tile.map %[[SCORES]]
+// CHECK:           tile.dot %[[WEIGHTS]], %[[VALUES]] acc %[[SUM]] : !tile.tile<1x4xf32> bound
+// CHECK:         tile.store %{{.*}}, %o[
+// CHECK:         %[[ALL:.*]] = arith.addi %[[KEPT]], %c1
+// CHECK:         %[[FULL:.*]] = arith.cmpi eq, %[[ALL]], %c32
+// CHECK:         scf.if %[[FULL]]
+// CHECK:           tile.buffer
+// CHECK:           tile.load %state[
+// CHECK:           scf.for {{.*}} to %[[KEPT]]
+// CHECK:             tile.load %keys
+// CHECK:             tile.accumulate
+// CHECK:           tile.load %q[{{.*}} valid
+// CHECK:           tile.accumulate
+// CHECK:           tile.store %{{.*}}, %final[
+// CHECK:         tile.store %{{.*}}, %final_keys[
+// CHECK:         tile.store %{{.*}}, %final_values[
+
+polyattn.attention @local(%q: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x4xf32>, %state: tensor<?x?x8x4xf32>,
+    %keys: tensor<?x?x32x8xf32>, %values: tensor<?x?x32x4xf32>, %slots: tensor<?xi32>, %first: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, final: tensor<?x?x8x4xf32> in %state,
+        final_keys: tensor<?x?x32x8xf32> in %keys, final_values: tensor<?x?x32x4xf32> in %values)
+    first_position %first slots %slots {
+  %a = read %q : tensor<?x?x?x8xf32> -> [8]
+  %b = exp %a : [8]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %k = keep %q in %keys : tensor<?x?x?x8xf32>, tensor<?x?x32x8xf32>
+  %w = keep %v in %values : tensor<?x?x?x4xf32>, tensor<?x?x32x4xf32>
+  %o:2 = attend query %a key %a value %c local %b, %b initial %state causal normalize <none>
+      {final_state, block = 32, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 8, quadratic_below = 0>}
+    : [8], [8], [4], [8], [8], tensor<?x?x8x4xf32>
+  return %o#0, %o#1, %k, %w : [4], tensor<?x?x8x4xf32>, tensor<?x?x32x8xf32>, tensor<?x?x32x4xf32>
+}
+
+// Vectors that know their positions share no weights with other batches, but they step.
+// CHECK-LABEL: tile.kernel @turned__step
+// CHECK:         tile.recur %{{[a-z0-9]+}} key
+// CHECK-NOT:   tile.kernel @turned__vectors
+
+polyattn.attention @turned(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %w: tensor<4x4xf32>,
+    %f: tensor<2xf32>, %state: tensor<?x?x4x4xf32>, %first: tensor<?xi64>)
+    -> (o: tensor<?x?x?x4xf32>, final: tensor<?x?x4x4xf32> in %state) first_position %first {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %weight = read %w : tensor<4x4xf32> -> 4x4
+  %freqs = read %f : tensor<2xf32> -> 2
+  %y = project %x, %weight : [4], 4x4
+  %a = rope %y, %freqs {layout = #polyattn.rope_layout<half>, dims = 4, scale = 1.0, offset = 0.0} : [4], 2
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %c initial %state causal normalize <none>
+      {final_state, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0>}
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
