@@ -186,16 +186,18 @@ class Tools:
             environment["OPENBLAS_CORETYPE"] = "SkylakeX"
         return run_json(f"OpenBLAS, {entry}, T={tokens}", command, environment)
 
-    def step(self, entry, batches, heads, seconds):
+    def step(self, entry, batches, spec, heads, seconds):
         """One process of polyattn-run: a token for each sequence, all of which go on, with states in
-        a pool. Random numbers would let some begin, and give others no token."""
-        command = [self.runner, SPEC, "--entry", entry, "--direction", "decode", "--random",
+        a pool. Random numbers would let some begin, and give others no token. They stand at different
+        places of their local blocks."""
+        command = [self.runner, spec, "--entry", entry, "--direction", "decode", "--random",
                    f"B={batches},T=1,H={heads},P={batches}", "--threads", "1", "--target",
                    self.target, "--json", f"--bench={seconds}"]
         with fresh_folder() as folder:
             for name, code, numbers in (("slots", "i", range(batches)),
                                         ("lengths", "i", [1] * batches),
-                                        ("first_position", "q", [1000] * batches)):
+                                        ("first_position", "q",
+                                         [1000 + 37 * batch for batch in range(batches)])):
                 path = os.path.join(folder, name + ".npy")
                 write_npy(path, code, numbers)
                 command.append(f"--input={name}={path}")
@@ -219,9 +221,9 @@ class Tools:
         """One process of polyattn-scale."""
         return run_json(f"scaling {floats} floats", [self.scale, str(floats), str(seconds)])
 
-    def state_floats(self, entry):
+    def state_floats(self, entry, spec):
         """The floats of the states that a head has."""
-        command = [self.runner, SPEC, "--entry", entry, "--direction", "decode", "--describe",
+        command = [self.runner, spec, "--entry", entry, "--direction", "decode", "--describe",
                    "--json"]
         described = run_json(f"decoding {entry}", command)["entries"][0]
         return sum(math.prod(size for size in tensor["dims"] if isinstance(size, int))
