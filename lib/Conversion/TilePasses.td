@@ -29,6 +29,9 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
 
     A `tile.entry` says how the kernels of each attention are launched.
 
+    With `few-tokens` a kernel whose states live in arguments has two forms of its loops: calls of few
+    tokens, as a server's are, compute no rows that they do not have. Numeric contract: exact.
+
     In a module with the attribute `polyattn.invariant` no launch cuts anything: a head is computed by
     one program in one order.
 
@@ -55,6 +58,8 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
            "The most programs that may share a head's features as a cluster, a power of two">,
     Option<"steps", "steps", "bool", "false",
            "Calls of one token update states that live in arguments where they are">,
+    Option<"fewTokens", "few-tokens", "int64_t", "0",
+           "Calls of at most so many tokens that continue from states in arguments have blocks of this length">,
     Option<"skipIdleState", "skip-idle-state", "bool", "false",
            "Products with a state into which no key has come, and updates of a state that nobody will "
            "read, sum no terms">,

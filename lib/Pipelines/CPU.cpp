@@ -32,6 +32,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   tileKernels.subsegments = 2;
   tileKernels.skipIdleState = true;
   tileKernels.steps = true;
+  tileKernels.fewTokens = kShortBlock;
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

@@ -62,14 +62,15 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
   bool rowMajor = formsAllFeatures() && queryBlocks.areRowMajor();
   if (!rowMajor)
     queryBlocks.prepare(b, queries);
-  bool updates = isOrdered() && !updatesAfterRun();
-  if (updates)
+  bool updates = isOrdered() && !updatesAfterRun() && !span.onlyReads;
+  bool hasDiagonal = isOrdered() && featuresOnDiagonal();
+  if (updates || hasDiagonal)
     keyBlocks.prepare(b, keys);
 
   SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
   if (normalized())
     carried.push_back(rowMajor ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
-  if (featuresOnDiagonal() && isOrdered())
+  if (hasDiagonal)
     carried.push_back(b.constant(context.block, context.block, 0));
 
   Value filled = isStateFilled(b, span);
@@ -88,16 +89,17 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
       out.push_back(rowMajor ? product(phiQ.tile, z, in[1], phiQ.transposed)
                              : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
     }
-    if (!updates)
+    if (!updates && !hasDiagonal)
       return out;
     Value phiK = keyBlocks.block(b, keys, first, count);
-    if (featuresOnDiagonal())
+    if (hasDiagonal)
       out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, triangle()));
-    state.update(b, phiK, values, /*weights=*/Value(), first, valid, decay);
+    if (updates)
+      state.update(b, phiK, values, /*weights=*/Value(), first, valid, decay);
     return out;
   };
   SmallVector<Value> results = state.forFeatureBlocks(b, carried, perBlock);
-  if (featuresOnDiagonal() && isOrdered())
+  if (hasDiagonal)
     diagonal = results.back();
 
   Accumulators accumulators;

@@ -85,9 +85,9 @@ KernelPrograms KernelBuilder::sumPrograms() {
 
 /// The programs that compute the results.
 KernelPrograms KernelBuilder::mainPrograms() {
-  if (hasStep) {
+  if (steppedTokens) {
     KernelPrograms programs = set.programs();
-    programs.perHead = ifSeveralPositions(1);
+    programs.perHead = ifManyPositions(1);
     return programs;
   }
   if (!hasSegments)

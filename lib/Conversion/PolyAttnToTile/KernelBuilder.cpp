@@ -38,6 +38,23 @@ ProgramContext KernelBuilder::context() {
           firstKept};
 }
 
+/// Few tokens that go on with a state are one block, and the rows of a longer one would be padding.
+/// Sums have the terms in the same order, so that bits do not depend on what the last call of a
+/// prefill has.
+void KernelBuilder::buildBlocks() {
+  auto all = [&] { buildShortOrLong(set.shortBlocks()); };
+  bool hasFew = hasPlaces && options.fewTokens && options.fewTokens < set.block();
+  if (!hasFew || steppedTokens >= options.fewTokens)
+    return all();
+  Value areFew = b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(options.fewTokens));
+  auto few = [&] {
+    ProgramContext inShort = context();
+    inShort.block = options.fewTokens;
+    KernelProgram(set, ScheduleForm::State, inShort).build(b);
+  };
+  b.branch(areFew, few, all);
+}
+
 /// One block of the first of `lengths` for calls that it is long enough for, of the next one for
 /// others, and what longer calls have.
 void KernelBuilder::buildShortOrLong(ArrayRef<int64_t> lengths) {
@@ -112,17 +129,14 @@ void KernelBuilder::buildKernels() {
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
   hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
-  hasStep = options.steps && hasPlaces && canStep();
+  steppedTokens = options.steps && hasPlaces && canStep() ? mostSteppedTokens() : 0;
   // What a launch cuts is not there for a cluster to share.
   set.tensors.cluster =
       maxSplits > 1 || !set.sums.empty() || !set.kept.empty() ? 1 : chooseClusterSize();
   if (maxSplits > 1)
     combine();
   beginMain();
-  buildProgram([&] {
-    auto blocks = [&] { buildShortOrLong(set.shortBlocks()); };
-    hasStep ? buildUnlessStep(blocks) : blocks();
-  });
+  buildProgram([&] { steppedTokens ? buildUnlessStep([&] { buildBlocks(); }) : buildBlocks(); });
   narrowWeights();
   if (set.ofKeys())
     buildGroupKernel();
@@ -132,7 +146,7 @@ void KernelBuilder::buildKernels() {
   }
   if (hasPlaces)
     buildWriteBackKernel();
-  if (hasStep)
+  if (steppedTokens)
     buildStepKernels();
 }
 

@@ -32,6 +32,7 @@ private:
                    const KernelPrograms &programs = {});
   void beginMain();
   ProgramContext context();
+  void buildBlocks();
   void buildForms();
   void buildForm(ScheduleForm form);
   void buildShortOrLong(llvm::ArrayRef<int64_t> lengths);
@@ -58,7 +59,7 @@ private:
   //===--- States that live in arguments (StatesInPlace.cpp) ----------------===//
   llvm::SmallVector<HiddenArgument> placedStates();
   llvm::SmallVector<tile::ExtentAttr> sizesOfPlaced(size_t number);
-  tile::ExtentAttr ifSeveralPositions(int64_t number);
+  tile::ExtentAttr ifManyPositions(int64_t number);
   /// Those, and what steps have between them.
   llvm::SmallVector<HiddenArgument> placedTensors();
   void buildWriteBackKernel();
@@ -75,7 +76,7 @@ private:
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
   void sumDecays(llvm::ArrayRef<AttendSet> sets);
 
-  //===--- Calls of one token (StepForm.cpp) --------------------------------===//
+  //===--- Calls of few tokens (StepForm.cpp) --------------------------------===//
   bool canStep();
   /// What the vectors' kernel hands to the steps, [batches, heads, width].
   struct StepTensor {
@@ -84,6 +85,7 @@ private:
   };
   llvm::SmallVector<StepTensor> stepTensors();
   KernelPrograms vectorPrograms();
+  int64_t mostSteppedTokens();
   void buildUnlessStep(TileBuilder::Branch blocks);
   void buildStepKernels();
   void buildVectorsKernel();
@@ -102,9 +104,9 @@ private:
   std::string name;
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
-  bool hasSegments = false; // whether positions can be cut
-  bool hasPlaces = false;   // whether final states live in arguments
-  bool hasStep = false;     // whether calls of one token update them there
+  bool hasSegments = false;  // whether positions can be cut
+  bool hasPlaces = false;    // whether final states live in arguments
+  int64_t steppedTokens = 0; // calls of so many update them there; 0 for none
   /// Of the gradients of weights, of all sets so far.
   llvm::SmallVector<HiddenArgument> sumTensors;
 

@@ -151,7 +151,18 @@ void KernelProgram::finish(TileBuilder &b) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
+/// Of the query heads that share states the one at hand updates them, once the others have read
+/// what they hold.
 void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
+  if (context.hasGroup) {
+    BlockSpan reading = span;
+    reading.onlyReads = true;
+    forOtherHeads(b, [&] { blockOfHead(b, reading); });
+  }
+  blockOfHead(b, span);
+}
+
+void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
   VectorProgram queries = context.queryVectors(b, span);
   SmallVector<Accumulators> accumulators;
   for (AttendProgram &program : programs)
@@ -214,16 +225,21 @@ void KernelProgram::buildStates(TileBuilder &b) {
     sweep();
 }
 
-void KernelProgram::build(TileBuilder &b) {
-  if (!set.hasRows() && !context.frame.kept)
-    return buildStates(b);
-  for (AttendProgram &program : programs)
-    program.begin(b);
+/// All blocks, in runs of a local kernel's if it has one.
+void KernelProgram::sweepBlocks(TileBuilder &b) {
   Sweep sweep = context.sweep(b);
   if (context.run <= context.block && !sweep.kept)
     sweep.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });
+}
+
+void KernelProgram::build(TileBuilder &b) {
+  if (!set.hasRows() && !context.frame.kept)
+    return buildStates(b);
+  for (AttendProgram &program : programs)
+    program.begin(b);
+  sweepBlocks(b);
   finish(b);
   storeZeros(b);
 }

@@ -35,7 +35,9 @@ public:
   /// A call of at most one token: states are updated where they live, by the program of the first
   /// query head that shares them (StepForm.cpp).
   void buildStep(TileBuilder &builder);
-  /// Stores what such a call needs of the vectors of some batches.
+  /// A call of few tokens, whose states are updated where they live by the same program.
+  void buildFewTokens(TileBuilder &builder);
+  /// Stores what a call of one token needs of the vectors of some batches.
   void buildStepVectors(TileBuilder &builder);
   /// Copies final states from workspaces to where they live (StatesInPlace.cpp).
   void buildWriteBack(TileBuilder &builder);
@@ -49,7 +51,9 @@ private:
                 const ProgramContext &context);
   void bindSegmentSums();
   void buildStates(TileBuilder &builder);
+  void sweepBlocks(TileBuilder &builder);
   void block(TileBuilder &builder, const BlockSpan &span);
+  void blockOfHead(TileBuilder &builder, const BlockSpan &span);
   void blocksOfRun(TileBuilder &builder, const Sweep &run);
   void takeIn(TileBuilder &builder, const Sweep &positions, KeySource source);
   mlir::Value endOfUpdates(TileBuilder &builder, const Sweep &run) const;
@@ -70,6 +74,7 @@ private:
   void computeStepKeys(TileBuilder &builder, llvm::MutableArrayRef<StepVectors> rows,
                        StepFeatures features);
   void stepOtherHeads(TileBuilder &builder, StepFeatures features);
+  void forOtherHeads(TileBuilder &builder, TileBuilder::Branch body);
   void takeInFullBlock(TileBuilder &builder);
   void storeZeros(TileBuilder &builder);
   void writeBackStates(TileBuilder &builder);

@@ -155,7 +155,7 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
   int64_t bytes = 0;
   for (const AttendSet &attends : sets) {
     writeStages(e, b, attends, kernelNameOf(attends, sets),
-                hasStep ? mainPrograms() : attends.programs(), tensors, sums);
+                steppedTokens ? mainPrograms() : attends.programs(), tensors, sums);
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
   }
   for (const DecaySums &decay : DecaySums::allOf(sets)) {
@@ -223,7 +223,7 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
       llvm::append_range(shape, sizesOfPlaced(i));
       e.workspace(tensor, shape);
     }
-    if (hasStep) {
+    if (steppedTokens) {
       for (const auto &[tensor, ofQueries] : stepTensors())
         e.workspace(tensor, {batch, ofQueries ? heads : e.dimension(set.tensors.keyTensor, 2),
                              e.number(tensor.type.getShape().back())});

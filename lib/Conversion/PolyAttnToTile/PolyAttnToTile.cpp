@@ -39,6 +39,7 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       options.clusterSize = clusterSize;
       options.skipIdleState = skipIdleState;
       options.steps = steps;
+      options.fewTokens = fewTokens;
       options.sharedBytes = sharedBytes;
       if (applied.wasInterrupted() || failed(KernelBuilder(attention, options).build()))
         return signalPassFailure();

@@ -43,9 +43,9 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
                        set.returned()))
     if (number) {
       auto type = cast<RankedTensorType>(value.getType());
-      // Calls of one token have none of them.
+      // Calls of few tokens have none of them.
       SmallVector<int64_t> shape(type.getShape());
-      if (hasStep)
+      if (steppedTokens)
         shape[2] = ShapedType::kDynamic;
       tensors.push_back(
           {("new_" + name).str(), RankedTensorType::get(shape, type.getElementType())});
@@ -53,8 +53,8 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
   return tensors;
 }
 
-/// What a workspace of `placedStates` has beside batches and heads: no features in calls of one
-/// token, which have no use for it.
+/// What a workspace of `placedStates` has beside batches and heads: no features in calls of few
+/// tokens, which have no use for it.
 SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
   SmallVector<Value> placed;
   for (auto [i, value] : llvm::enumerate(set.returned()))
@@ -62,16 +62,18 @@ SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
       placed.push_back(value);
   SmallVector<tile::ExtentAttr> sizes;
   for (int64_t size : cast<RankedTensorType>(placed[number].getType()).getShape().drop_front(2))
-    sizes.push_back(hasStep && sizes.empty() ? ifSeveralPositions(size)
-                                             : tile::ExtentAttr::number(b.getContext(), size));
+    sizes.push_back(steppedTokens && sizes.empty()
+                        ? ifManyPositions(size)
+                        : tile::ExtentAttr::number(b.getContext(), size));
   return sizes;
 }
 
-/// A number that is 0 in calls of one token: times ceil((T - 1) / more than any length).
-tile::ExtentAttr KernelBuilder::ifSeveralPositions(int64_t number) {
+/// A number that is 0 in calls of few tokens: times ceil((T - few) / more than any length).
+tile::ExtentAttr KernelBuilder::ifManyPositions(int64_t number) {
   constexpr int64_t kAboveAnyLength = int64_t(1) << 40;
   return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
-                               /*dimension=*/1, /*plus=*/-1, /*divisor=*/kAboveAnyLength,
+                               /*dimension=*/1, /*plus=*/-steppedTokens,
+                               /*divisor=*/kAboveAnyLength,
                                /*times=*/number);
 }
 
@@ -82,11 +84,11 @@ SmallVector<HiddenArgument> KernelBuilder::placedTensors() {
   return tensors;
 }
 
-/// A program for each state, and none where a call's only token has updated them.
+/// A program for each state, and none where all calls have updated theirs.
 KernelPrograms KernelBuilder::statePrograms() {
   tile::ExtentAttr once;
-  if (hasStep)
-    once = ifSeveralPositions(1);
+  if (steppedTokens)
+    once = ifManyPositions(1);
   return {once, /*keyHeads=*/!set.hasStatePerQuery()};
 }
 
@@ -94,8 +96,8 @@ void KernelBuilder::buildWriteBackKernel() {
   set.tensors.cluster = 1;
   beginKernel(name + "__write_back", placedTensors(), statePrograms());
   auto write = [&] { KernelProgram(set, ScheduleForm::State, context()).buildWriteBack(b); };
-  if (hasStep)
-    b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(1)), write);
+  if (steppedTokens)
+    buildUnlessStep(write);
   else
     write();
 }

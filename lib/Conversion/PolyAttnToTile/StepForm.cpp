@@ -1,4 +1,4 @@
-//===- StepForm.cpp - calls of one token ----------------------------------===//
+//===- StepForm.cpp - calls of few tokens ---------------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,6 +20,10 @@
 // features of few batches are computed by the step, with the same bits: a sum has its terms in the
 // same order, and a vector has other rows or other features of one row in its lanes. Rows of
 // batches have no position in common, and products would be as wide as the state.
+//
+// Some more tokens are one short block, in the same kernel: a copy of the state is updated by the
+// block, and stored where the state lives once all query heads that share it have read it. So
+// there is no workspace, which would be as large as all states.
 //
 //===----------------------------------------------------------------------===//
 
@@ -109,7 +113,7 @@ static bool sharesVectors(const AttendSet &set) {
 /// For each attend the fields of StepVectors, in their order.
 SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
   SmallVector<StepTensor> tensors;
-  if (!hasStep || !sharesVectors(set))
+  if (!steppedTokens || !sharesVectors(set))
     return tensors;
   for (auto [i, attend] : llvm::enumerate(set.attends)) {
     std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
@@ -131,16 +135,34 @@ KernelPrograms KernelBuilder::vectorPrograms() {
   return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatches, kFewestBatches};
 }
 
+/// Programs of query heads with states of their own share rows in pools, which one of them may
+/// write only when the others have read them.
+int64_t KernelBuilder::mostSteppedTokens() {
+  bool sharesPools = set.tensors.keptBlock && set.hasStatePerQuery();
+  bool areBlock = options.fewTokens > 1 && options.fewTokens < set.block();
+  return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : 1;
+}
+
 void KernelBuilder::buildUnlessStep(TileBuilder::Branch blocks) {
-  b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(1)), blocks);
+  b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(steppedTokens)), blocks);
 }
 
 void KernelBuilder::buildStepKernels() {
   beginKernel(name + "__step", placedTensors(), set.programs());
-  ProgramContext step = context();
+  ProgramContext step = context(), few = context();
   step.block = 1;
-  b.branch(b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(1)),
-           [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); });
+  few.block = options.fewTokens;
+  few.hasGroup = !set.tensors.sameHeads && !set.hasStatePerQuery();
+  auto areAtMost = [&](int64_t tokens) {
+    return b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(tokens));
+  };
+  auto several = [&] {
+    if (steppedTokens > 1)
+      b.branch(areAtMost(steppedTokens),
+               [&] { KernelProgram(set, ScheduleForm::State, few).buildFewTokens(b); });
+  };
+  b.branch(
+      areAtMost(1), [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); }, several);
   if (!stepTensors().empty())
     buildVectorsKernel();
 }
@@ -211,18 +233,25 @@ void KernelProgram::computeStepKeys(TileBuilder &b, MutableArrayRef<StepVectors>
                                      : program.computeKeys(b, rows[i], keys);
 }
 
-/// The results of the query heads but the first one of those that share the states.
-void KernelProgram::stepOtherHeads(TileBuilder &b, StepFeatures features) {
+/// What the query heads do that share the states but for the first one.
+void KernelProgram::forOtherHeads(TileBuilder &b, TileBuilder::Branch body) {
   KernelFrame &frame = context.frame;
-  if (set.tensors.sameHeads || set.hasStatePerQuery())
-    return;
   Value head = frame.head;
   b.loop(b.index(1), frame.headsOfGroup(b), b.index(1), [&](Value number) {
     frame.head = frame.sharingHead(b, number);
+    body();
+  });
+  frame.head = head;
+}
+
+/// The results of these heads.
+void KernelProgram::stepOtherHeads(TileBuilder &b, StepFeatures features) {
+  if (set.tensors.sameHeads || set.hasStatePerQuery())
+    return;
+  forOtherHeads(b, [&] {
     SmallVector<StepVectors> others(programs.size());
     stepHead(b, others, features);
   });
-  frame.head = head;
 }
 
 /// The states and the results of one token, for all query heads that share them: those that only
@@ -296,6 +325,26 @@ void KernelProgram::buildStep(TileBuilder &b) {
           program.clear(b, placeOf(attend));
       });
     b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
+    if (frame.kept)
+      storeKept(b);
+  };
+  if (set.hasStatePerQuery())
+    update();
+  else
+    b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
+  storeZeros(b);
+}
+
+void KernelProgram::buildFewTokens(TileBuilder &b) {
+  const KernelFrame &frame = context.frame;
+  auto update = [&] {
+    for (AttendProgram &program : programs)
+      program.begin(b);
+    sweepBlocks(b);
+    ifStatesChange(b, [&] {
+      for (auto [attend, program] : llvm::zip(set.attends, programs))
+        program.store(b, placeOf(attend));
+    });
     if (frame.kept)
       storeKept(b);
   };

@@ -20,12 +20,13 @@ namespace polyattn {
 
 /// The positions of a block.
 struct BlockSpan {
-  mlir::Value position;  // of its first row
-  mlir::Value valid;     // how many of its C rows exist
-  mlir::Value start;     // where its run of blocks begins, that of a local kernel
-  mlir::Value end;       // and where it ends
-  bool isOnly = false;   // there is no other
-  mlir::Value kept = {}; // how many positions the run has before the call; null where none has any
+  mlir::Value position;   // of its first row
+  mlir::Value valid;      // how many of its C rows exist
+  mlir::Value start;      // where its run of blocks begins, that of a local kernel
+  mlir::Value end;        // and where it ends
+  bool isOnly = false;    // there is no other
+  mlir::Value kept = {};  // how many positions the run has before the call; null where none has any
+  bool onlyReads = false; // its keys come into no state
 };
 
 struct Sweep {

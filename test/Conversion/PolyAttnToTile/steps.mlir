@@ -1,4 +1,5 @@
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false steps=true" | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false steps=true few-tokens=8" | FileCheck %s --check-prefix=FEW
 
 // Calls of one token of a power: query heads that share a state read it as it was, the first of them last, which
 // writes it. The own pair comes from its score.
@@ -12,6 +13,26 @@
 // CHECK:         tile.map %[[PRODUCT]]
 // CHECK:         tile.dot {{.*}} acc %[[FIRST]]
 // CHECK:         tile.store %{{.*}}, %o[
+
+// A call of few tokens is one block of them, and has no kernels for longer ones and no workspace. The other query
+// heads only read the copy of the state.
+// FEW:         tile.kernel @power programs [ceildiv(dim(0, 1) - 8,
+// FEW-LABEL:   tile.kernel @power__step
+// FEW:           tile.recur
+// FEW:           %[[COPY:.*]] = tile.buffer : <10x4>
+// FEW:           tile.load %state[
+// FEW:           scf.for
+// FEW:             scf.for
+// FEW:               tile.load %v[{{.*}} -> <8x4xf32>
+// FEW:               tile.read %[[COPY]]
+// FEW-NOT:           tile.accumulate
+// FEW:               tile.store %{{.*}}, %o[
+// FEW:             tile.read %[[COPY]]
+// FEW:             tile.accumulate {{.*}}, %[[COPY]]
+// FEW:             tile.store %{{.*}}, %o[
+// FEW:           %[[FINAL:.*]] = tile.read %[[COPY]]
+// FEW:           tile.store %[[FINAL]], %final[
+// FEW:         tile.workspace @new_final : f32 [dim(0, 0), dim(2, 2), 10 * ceildiv(dim(0, 1) - 8,
 
 polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>,
     %state: tensor<?x?x10x4xf32>, %slots: tensor<?xi32>)
