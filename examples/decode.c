@@ -63,15 +63,14 @@ static polyattn_tensor view(size_t tensor, int64_t begin, int64_t positions) {
 /* Numbers between -0.5 and 0.5 that look random; a result in an argument has its memory. */
 static void allocate(size_t tensor) {
   int64_t elements = 1, i;
+  int64_t place = polyattn_kernel_tensor_place(kernel, tensor);
   uint32_t seed = (uint32_t)tensor + 1;
-  size_t other;
   for (i = 0; i < infos[tensor].rank; ++i)
     elements *= size_of(infos[tensor].sizes[i], TOKENS);
-  for (other = 0; other < tensor; ++other)
-    if (strcmp(polyattn_kernel_tensor_origin(kernel, tensor), infos[other].name) == 0) {
-      data[tensor] = data[other];
-      return;
-    }
+  if (place >= 0) {
+    data[tensor] = data[place];
+    return;
+  }
   data[tensor] = calloc((size_t)elements + 1, sizeof(float));
   if (!data[tensor])
     fail("out of memory");
@@ -144,7 +143,7 @@ int main(int argc, char **argv) {
          polyattn_kernel_entry(kernel), PROMPT, TOKENS - PROMPT, TOKENS, sqrt(difference / size));
   free(steps);
   for (i = 0; i < (int64_t)count; ++i)
-    if (!polyattn_kernel_tensor_origin(kernel, (size_t)i)[0])
+    if (polyattn_kernel_tensor_place(kernel, (size_t)i) < 0)
       free(data[i]);
   polyattn_kernel_destroy(kernel);
   return sqrt(difference / size) < 1e-5 ? 0 : 1;

@@ -118,10 +118,13 @@ POLYATTN_EXPORT int polyattn_kernel_tensor(const polyattn_kernel *kernel, size_t
 POLYATTN_EXPORT const char *polyattn_kernel_tensor_role(const polyattn_kernel *kernel,
                                                         size_t index);
 /* The name of the argument or result whose gradient that tensor is, or of the forward half's result
- * that it takes; since version 5 also of the argument in whose memory a result lives. Empty for
- * others; lives as long as the kernel. Since version 4. */
+ * that it takes; since version 5 also of the argument in whose memory another result lives. Empty
+ * for others; lives as long as the kernel. Since version 4. */
 POLYATTN_EXPORT const char *polyattn_kernel_tensor_origin(const polyattn_kernel *kernel,
                                                           size_t index);
+/* The index of the argument in whose memory that result lives, whatever it is: a call passes the
+ * same memory for both. -1 where it has its own. Since version 8. */
+POLYATTN_EXPORT int64_t polyattn_kernel_tensor_place(const polyattn_kernel *kernel, size_t index);
 /* Everything about the kernel as JSON; lives as long as the kernel. */
 POLYATTN_EXPORT const char *polyattn_kernel_json(const polyattn_kernel *kernel);
 

@@ -123,9 +123,14 @@ const char *polyattn_kernel_tensor_origin(const polyattn_kernel *kernel, size_t 
   const TensorDescription *tensor = tensorAt(kernel, index);
   if (!tensor)
     return "";
-  if (tensor->argument)
-    return tensorAt(kernel, *tensor->argument)->name.c_str();
-  return (tensor->gradientOf.empty() ? tensor->savedFrom : tensor->gradientOf).c_str();
+  if (!tensor->gradientOf.empty())
+    return tensor->gradientOf.c_str();
+  return (tensor->argument ? tensorAt(kernel, *tensor->argument)->name : tensor->savedFrom).c_str();
+}
+
+int64_t polyattn_kernel_tensor_place(const polyattn_kernel *kernel, size_t index) {
+  const TensorDescription *tensor = tensorAt(kernel, index);
+  return tensor && tensor->argument ? int64_t(*tensor->argument) : -1;
 }
 
 const char *polyattn_kernel_json(const polyattn_kernel *kernel) {

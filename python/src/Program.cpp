@@ -10,7 +10,6 @@
 #include "Imported.h"
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 namespace nb = nanobind;
 using namespace polyattn::python;
@@ -151,12 +150,9 @@ void Program::countArguments() {
 /// Results that live in arguments are those arrays, where the caller gives none.
 void Program::placeResults(std::vector<nb::object> &results,
                            const std::vector<nb::object> &arguments) const {
-  for (size_t i = 0; i < results.size(); ++i) {
-    std::string place = results[i].is_valid() ? std::string() : placeOf(numArguments + i);
-    for (size_t argument = 0; argument < numArguments && !place.empty(); ++argument)
-      if (infos[argument].name == place)
-        results[i] = arguments[argument];
-  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (int64_t place = placeOf(numArguments + i); place >= 0 && !results[i].is_valid())
+      results[i] = arguments[place];
 }
 
 /// A new array for a result, of the library that `first` is of; NumPy's without a first argument.
@@ -307,11 +303,6 @@ int Kernel::run(const std::vector<polyattn_tensor> &tensors, const Resources &re
   if (team)
     team->useFor(options);
   return polyattn_kernel_run_with(kernel, tensors.data(), tensors.size(), &options, error);
-}
-
-std::string Kernel::placeOf(size_t index) const {
-  bool isState = polyattn_kernel_tensor_role(kernel, index) == std::string_view("state");
-  return isState ? polyattn_kernel_tensor_origin(kernel, index) : "";
 }
 
 Reference::Reference(const Source &source) {

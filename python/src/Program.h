@@ -62,9 +62,9 @@ protected:
   virtual int gpu() const { return -1; }
   /// The bytes that a call on a GPU needs beside its tensors. Raises where these do not fit.
   virtual int64_t workspaceBytes(const std::vector<polyattn_tensor> &) const { return 0; }
-  /// The name of the argument in which the result at `index` lives, empty where it has memory of
+  /// The argument in which the tensor at `index` lives, a result; negative where it has memory of
   /// its own.
-  virtual std::string placeOf(size_t index) const { return {}; }
+  virtual int64_t placeOf(size_t index) const { return -1; }
   /// In the spec's order, arguments first.
   std::vector<polyattn_tensor_info> infos;
   size_t numArguments = 0;
@@ -96,7 +96,9 @@ protected:
           polyattn_error **error) const override;
   int gpu() const override { return device; }
   int64_t workspaceBytes(const std::vector<polyattn_tensor> &tensors) const override;
-  std::string placeOf(size_t index) const override;
+  int64_t placeOf(size_t index) const override {
+    return polyattn_kernel_tensor_place(kernel, index);
+  }
 
 private:
   polyattn_kernel *kernel;

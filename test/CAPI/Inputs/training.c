@@ -36,8 +36,8 @@ static void describe(const polyattn_kernel *kernel) {
   for (i = 0; polyattn_kernel_tensor(kernel, i, &info) == 0; ++i)
     printf("  %s: %s '%s'\n", info.name, polyattn_kernel_tensor_role(kernel, i),
            polyattn_kernel_tensor_origin(kernel, i));
-  printf("  beyond: '%s' '%s'\n", polyattn_kernel_tensor_role(kernel, i),
-         polyattn_kernel_tensor_origin(kernel, i));
+  printf("  beyond: '%s' '%s' %d\n", polyattn_kernel_tensor_role(kernel, i),
+         polyattn_kernel_tensor_origin(kernel, i), (int)polyattn_kernel_tensor_place(kernel, i));
 }
 
 static void reset(void) {

@@ -70,15 +70,8 @@ protected:
       for (int d = 0; d < info.rank; ++d)
         shape[d] = info.sizes[d] < 0 ? sizes.at(info.sizes[d]) : info.sizes[d];
       uintptr_t address = (i + 1) << 28;
-      for (size_t j = 0; j < i; ++j)
-        if (std::string origin = polyattn_kernel_tensor_origin(kernel, i);
-            info.is_result && !origin.empty()) {
-          polyattn_tensor_info other;
-          polyattn_kernel_tensor(kernel, j, &other);
-          if (origin == other.name &&
-              polyattn_kernel_tensor_role(kernel, i) == std::string("state"))
-            address = (j + 1) << 28;
-        }
+      if (int64_t place = polyattn_kernel_tensor_place(kernel, i); place >= 0)
+        address = (place + 1) << 28;
       tensors.push_back(
           polyattn_dense(reinterpret_cast<void *>(address), info.dtype, info.rank, shape));
     }
