@@ -37,6 +37,7 @@ std::string polyattn::python::nameOf(const polyattn_tensor_info &info, const std
 static Imported numpyArray("numpy", "ndarray"), numpyEmpty("numpy", "empty");
 static Imported numpyF16("numpy", "float16"), numpyF32("numpy", "float32"),
     numpyF64("numpy", "float64");
+static Imported alignedEmpty("polyattn._arrays", "aligned_empty");
 static Imported exporterOfType("polyattn._arrays", "exporter_of");
 static Imported reinterpret("polyattn._arrays", "reinterpret"),
     refuse("polyattn._arrays", "refuse");
@@ -50,24 +51,16 @@ nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<in
   nb::object sizes = nb::steal(PyTuple_New(Py_ssize_t(shape.size())));
   for (size_t i = 0; i < shape.size(); ++i)
     PyTuple_SetItem(sizes.ptr(), Py_ssize_t(i), PyLong_FromLongLong(shape[i]));
-<<<<<<< HEAD
-  const nb::object &type = dtype == POLYATTN_F16 ? f16 : dtype == POLYATTN_F64 ? f64 : f32;
+  Imported &element = dtype == POLYATTN_F16   ? numpyF16
+                      : dtype == POLYATTN_F64 ? numpyF64
+                                              : numpyF32;
   // What begins on a cache line takes 3 us to make, which small arrays do not earn.
   constexpr int64_t large = 1 << 18;
   int64_t count = 1;
   for (int64_t size : shape)
     if (__builtin_mul_overflow(count, size, &count))
       count = large;
-  if (count < large)
-    return empty(sizes, type);
-  static const nb::object &aligned = *new nb::object(helper("polyattn._arrays", "aligned_empty"));
-  return aligned(sizes, type);
-=======
-  Imported &element = dtype == POLYATTN_F16   ? numpyF16
-                      : dtype == POLYATTN_F64 ? numpyF64
-                                              : numpyF32;
-  return numpyEmpty(sizes, element.get());
->>>>>>> 4742676 (Python: a call in small functions, helpers imported once, and a refusal that says which memory)
+  return (count < large ? numpyEmpty : alignedEmpty)(sizes, element.get());
 }
 
 template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array, int gpu) {
