@@ -116,7 +116,7 @@ def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
     Every kernel of every `gpu.module` becomes a function of the module in the LLVM dialect,
 
     ```mlir
-    llvm.func @name(%parameters: !llvm.ptr) attributes {polyattn.sites = [["warp.barrier", "k.mlir:7:3"]]}
+    llvm.func @name(%parameters: !llvm.ptr) attributes {polyattn.sites = [loc("warp.barrier"("k.mlir":7:3))]}
     ```
 
     which is the program of one thread. `parameters` points to the kernel's parameters, 8 bytes each.

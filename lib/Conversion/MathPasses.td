@@ -36,7 +36,7 @@ def LegalizeMath : Pass<"polyattn-legalize-math", "::mlir::func::FuncOp"> {
     Of the math dialect `--polyattn-expand-math` leaves square roots, absolute values, signs, floors and fused
     multiply-adds. The last two are not instructions of every processor, and would be calls of libm,
     one for each lane. `polyattn.instructions` of the function says what there is to use
-    (`--tile-to-vector`).
+    (`--tile-to-vector`), nothing where it is left out; a name that is none is an error.
 
     Numeric contract: exact; a fused multiply-add with `contract` may round twice.
   }];

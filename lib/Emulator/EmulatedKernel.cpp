@@ -75,10 +75,19 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> generateObject(ModuleOp mod
                                                          /*RequiresNullTerminator=*/false);
 }
 
+/// "k.mlir:7:3".
+static std::string placeOf(FileLineColLoc line) {
+  return (line.getFilename().getValue() + ":" + Twine(line.getLine()) + ":" +
+          Twine(line.getColumn()))
+      .str();
+}
+
 static std::vector<EmulatedSite> readSites(LLVM::LLVMFuncOp function) {
   std::vector<EmulatedSite> sites;
-  for (auto site : function->getAttrOfType<ArrayAttr>("polyattn.sites").getAsRange<ArrayAttr>())
-    sites.push_back({cast<StringAttr>(site[0]).str(), cast<StringAttr>(site[1]).str()});
+  for (auto site : function->getAttrOfType<ArrayAttr>("polyattn.sites").getAsRange<NameLoc>()) {
+    auto line = dyn_cast<FileLineColLoc>(site.getChildLoc());
+    sites.push_back({site.getName().str(), line ? placeOf(line) : "unknown"});
+  }
   return sites;
 }
 

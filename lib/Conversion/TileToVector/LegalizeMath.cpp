@@ -23,25 +23,39 @@ using namespace polyattn;
 
 namespace {
 
-/// Whether the machine that a function is for has an instruction; that of a function that does not
-/// say what there is has none.
-bool machineHas(Operation *op, Instructions instruction) {
-  auto function = op->getParentOfType<func::FuncOp>();
-  auto text =
-      function ? function->getAttrOfType<StringAttr>("polyattn.instructions") : StringAttr();
-  Instructions has =
-      text ? parseInstructions(text).value_or(Instructions::None) : Instructions::None;
-  return (has & instruction) == instruction;
+/// What the machine that a function is for has, none where the function does not say.
+FailureOr<Instructions> instructionsFor(func::FuncOp function) {
+  Attribute given = function->getAttr("polyattn.instructions");
+  if (!given)
+    return Instructions::None;
+  auto text = dyn_cast<StringAttr>(given);
+  if (std::optional<Instructions> known = text ? parseInstructions(text) : std::nullopt)
+    return *known;
+  return function.emitOpError("expected 'polyattn.instructions' of names that --tile-to-vector "
+                              "knows, got ")
+         << given;
 }
+
+/// A pattern for a machine.
+template <typename Op> struct MachinePattern : OpRewritePattern<Op> {
+  MachinePattern(MLIRContext *context, Instructions instructions)
+      : OpRewritePattern<Op>(context), instructions(instructions) {}
+  bool machineHas(Instructions instruction) const {
+    return (instructions & instruction) == instruction;
+  }
+
+private:
+  Instructions instructions;
+};
 
 /// A fused multiply-add where the machine has one, two operations where it would be a call. Where
 /// one rounding matters the sum is made in f64 then, which holds the product of two f32.
-struct FmaAsMultiplyAdd : OpRewritePattern<math::FmaOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct FmaAsMultiplyAdd : MachinePattern<math::FmaOp> {
+  using MachinePattern::MachinePattern;
   LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &rewriter) const override {
     auto type = dyn_cast<VectorType>(op.getType());
     bool mayRoundTwice = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::contract);
-    bool isFree = machineHas(op, Instructions::Fma);
+    bool isFree = machineHas(Instructions::Fma);
     if (type && (mayRoundTwice || isFree || !type.getElementType().isF32())) {
       rewriter.replaceOpWithNewOp<vector::FMAOp>(op, op.getA(), op.getB(), op.getC());
       return success();
@@ -75,10 +89,10 @@ Value floorOf(Formula &f, Value x) {
 }
 
 /// A floor where the machine has no instruction for it.
-struct FloorAsArithmetic : OpRewritePattern<math::FloorOp> {
-  using OpRewritePattern::OpRewritePattern;
+struct FloorAsArithmetic : MachinePattern<math::FloorOp> {
+  using MachinePattern::MachinePattern;
   LogicalResult matchAndRewrite(math::FloorOp op, PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isF32() || machineHas(op, Instructions::Round))
+    if (!getElementTypeOrSelf(op.getType()).isF32() || machineHas(Instructions::Round))
       return rewriter.notifyMatchFailure(op, "not f32, or an instruction");
     Formula formula(op, rewriter, Exp2::Arithmetic);
     rewriter.replaceOp(op, floorOf(formula, op.getOperand()));
@@ -88,8 +102,11 @@ struct FloorAsArithmetic : OpRewritePattern<math::FloorOp> {
 
 struct LegalizeMathPass : polyattn::impl::LegalizeMathBase<LegalizeMathPass> {
   void runOnOperation() final {
+    FailureOr<Instructions> instructions = instructionsFor(getOperation());
+    if (failed(instructions))
+      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
-    patterns.add<FloorAsArithmetic, FmaAsMultiplyAdd>(&getContext());
+    patterns.add<FloorAsArithmetic, FmaAsMultiplyAdd>(&getContext(), *instructions);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

@@ -52,12 +52,9 @@ Value CallEmitter::constant(int64_t value) {
 }
 
 Value CallEmitter::site(Operation *op) {
-  std::string place = "unknown";
-  if (auto location = op->getLoc()->findInstanceOf<FileLineColLoc>())
-    place = (location.getFilename().getValue() + ":" + Twine(location.getLine()) + ":" +
-             Twine(location.getColumn()))
-                .str();
-  sites.push_back(builder.getStrArrayAttr({op->getName().getStringRef(), place}));
+  auto line = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  sites.push_back(
+      NameLoc::get(op->getName().getIdentifier(), line ? Location(line) : builder.getUnknownLoc()));
   return constant(static_cast<int64_t>(sites.size()) - 1);
 }
 

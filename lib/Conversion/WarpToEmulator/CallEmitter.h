@@ -22,7 +22,7 @@ public:
 
   /// Replaces every op; an op's number is its index in the list that `getSites` returns.
   void run();
-  /// The ops that can be reported: [name, file:line:column] each.
+  /// The ops that can be reported: locations with the name of the op.
   mlir::ArrayAttr getSites() { return builder.getArrayAttr(sites); }
 
 private:

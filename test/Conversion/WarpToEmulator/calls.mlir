@@ -1,11 +1,11 @@
-// RUN: polyattn-opt --warp-to-emulator %s | FileCheck %s
+// RUN: polyattn-opt --warp-to-emulator --mlir-print-local-scope %s | FileCheck %s
 // RUN: polyattn-opt --warp-to-emulator %s | mlir-translate --mlir-to-llvmir | FileCheck %s --check-prefix=IR
 // Every op becomes a call, and what can be reported knows its line.
 
 // CHECK-NOT: gpu.module
 // CHECK-LABEL: llvm.func @ops(%arg0: !llvm.ptr) attributes {polyattn.sites =
-// CHECK-SAME: ["warp.load_global", "{{.*}}calls.mlir:[[# @LINE + 31]]:10"]
-// CHECK-SAME: ["warp.shuffle",
+// CHECK-SAME: loc("warp.load_global"("{{.*}}calls.mlir":[[# @LINE + 31]]:10))
+// CHECK-SAME: loc("warp.shuffle"(
 // IR-LABEL: define void @ops(ptr %0)
 gpu.module @kernels {
   gpu.func @ops(%x: !llvm.ptr<1> {warp.pointer = 0 : i64}, %rows: i64 {warp.size = [0, 1]}) kernel

@@ -1,9 +1,9 @@
-// RUN: polyattn-opt --warp-to-emulator %s | FileCheck %s
+// RUN: polyattn-opt --warp-to-emulator --mlir-print-local-scope %s | FileCheck %s
 // What the CTAs of a cluster do together.
 
 // CHECK-LABEL: llvm.func @clusters(
-// CHECK-SAME: ["warp.cluster_barrier", "{{.*}}clusters.mlir:[[# @LINE + 12]]:5"]
-// CHECK-SAME: ["warp.load_cluster", "{{.*}}clusters.mlir:[[# @LINE + 15]]:10"]
+// CHECK-SAME: loc("warp.cluster_barrier"("{{.*}}clusters.mlir":[[# @LINE + 12]]:5))
+// CHECK-SAME: loc("warp.load_cluster"("{{.*}}clusters.mlir":[[# @LINE + 15]]:10))
 gpu.module @kernels {
   gpu.func @clusters(%x: !llvm.ptr<1> {warp.pointer = 0 : i64}) kernel
       attributes {warp.threads = 32 : i64, warp.shared_bytes = 512 : i64, warp.workspace_bytes = 0 : i64,
