@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_CPUPASSES
-#define POLYATTN_CPUPASSES
+#ifndef POLYATTN_CPU_PASSES
+#define POLYATTN_CPU_PASSES
 
 include "mlir/Pass/PassBase.td"
 
@@ -87,4 +87,4 @@ def VectorToLLVM : Pass<"polyattn-vector-to-llvm", "::mlir::ModuleOp"> {
                            "::polyattn::tile::TileDialect"];
 }
 
-#endif // POLYATTN_CPUPASSES
+#endif // POLYATTN_CPU_PASSES

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_GPUPASSES
-#define POLYATTN_GPUPASSES
+#ifndef POLYATTN_GPU_PASSES
+#define POLYATTN_GPU_PASSES
 
 include "mlir/Pass/PassBase.td"
 
@@ -156,4 +156,4 @@ def ConvertWarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   ];
 }
 
-#endif // POLYATTN_GPUPASSES
+#endif // POLYATTN_GPU_PASSES
