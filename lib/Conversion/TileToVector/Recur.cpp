@@ -17,9 +17,18 @@ using namespace polyattn;
 using namespace polyattn::tile_to_vector;
 using namespace polyattn::tile;
 
+/// The vectors of a row for which there is code; longer rows are walked in parts.
+static constexpr int64_t kMostPieces = 64;
+
 namespace {
 
-/// Some columns of the rows, as many vectors as registers hold with their sums.
+/// A vector of a row: columns from `column` on of those of the walk.
+struct Piece {
+  int64_t column, lanes;
+};
+
+/// Columns of the rows, row by row. Memory is read in one run where these are all columns: with
+/// rows in two parts a state of 256 columns that lies in memory took twice as long.
 class RowWalk {
 public:
   /// The operands in memory; what is not there has none.
@@ -31,95 +40,124 @@ public:
   };
 
   RowWalk(Emitter &e, const Operands &operands, const Tensor &tensor, Offset start,
-          const TileMemory &result)
-      : e(e), operands(operands), tensor(tensor), start(start), result(result),
+          const TileMemory &result, ArrayRef<Piece> pieces)
+      : e(e), operands(operands), tensor(tensor), start(start), result(result), pieces(pieces),
+        isWide(int64_t(pieces.size()) > e.machine.vectorRegisters / 4),
+        inRegisters(std::min<int64_t>(pieces.size(), e.machine.vectorRegisters / 2)),
         rowStride(tensor.strides[tensor.strides.size() - 2]) {}
 
-  /// Rows [0, count) of `vectors` vectors of `lanes` from `column` on.
-  void run(int64_t count, Offset column, int64_t vectors, int64_t lanes) const;
+  /// Rows [0, count), whose columns begin with `column`.
+  void run(int64_t count, Offset column) const;
 
 private:
-  /// Sums of several rows at a time do not wait for each other.
-  static constexpr int64_t kChains = 2;
-
-  void step(Offset row, const Vectors &values, Value factor, Offset column, int64_t lanes,
-            MutableArrayRef<Value> sums) const;
-  Value element(const TileMemory &vector, Offset i, int64_t lanes) const {
-    return e.broadcast(e.load(e.getF32Type(), vector.base, address(e, vector, 0, i)), lanes);
+  void step(Offset row, const Vectors &values, Offset column, MutableArrayRef<Value> sums) const;
+  Value update(Value state, Value key, Value value, int64_t lanes) const;
+  Value element(const TileMemory &vector, Offset i) const {
+    return e.load(e.getF32Type(), vector.base, address(e, vector, 0, i));
   }
-  Vectors row(const TileMemory &vector, Offset column, int64_t vectors, int64_t lanes) const;
+  Value load(const TileMemory &vector, Offset column, const Piece &piece) const {
+    return e.loadVector(e.getF32Type(), vector.base,
+                        address(e, vector, 0, e.add(column, piece.column)), piece.lanes);
+  }
+  void store(Value sum, Offset column, const Piece &piece) const {
+    e.store(sum, result.base, address(e, result, 0, e.add(column, piece.column)));
+  }
+  /// With what a sum begins.
+  Value first(Offset column, const Piece &piece) const {
+    return operands.acc ? load(*operands.acc, column, piece)
+                        : e.splat(e.getF32FloatAttr(0), piece.lanes);
+  }
 
   Emitter &e;
   const Operands &operands;
   const Tensor &tensor;
   const Offset start;
   const TileMemory &result;
+  ArrayRef<Piece> pieces;
+  /// Sums alone take so many registers that values are loaded again for each row. Otherwise these
+  /// stay, and rows take turns with two sums of each piece, which do not wait for each other.
+  const bool isWide;
+  /// The pieces whose sums stay in registers; those of the others are in the result.
+  const int64_t inRegisters;
   const Offset rowStride;
 };
 
 } // namespace
 
-Vectors RowWalk::row(const TileMemory &vector, Offset column, int64_t vectors,
-                     int64_t lanes) const {
-  Vectors values;
-  for (int64_t v = 0; v < vectors; ++v)
-    values.push_back(e.loadVector(e.getF32Type(), vector.base,
-                                  address(e, vector, 0, e.add(column, v * lanes)), lanes));
-  return values;
+/// g S + k v^T, as the tensor has it then: what is summed up is what a later step will find.
+Value RowWalk::update(Value state, Value key, Value value, int64_t lanes) const {
+  if (operands.factor)
+    state = arith::MulFOp::create(e, state, e.broadcast(operands.factor, lanes));
+  return e.toStorage(e.fma(e.broadcast(key, lanes), value, state), tensor.element);
 }
 
 /// One row: what becomes of it, and what the query has of it.
-void RowWalk::step(Offset row, const Vectors &values, Value factor, Offset column, int64_t lanes,
+void RowWalk::step(Offset row, const Vectors &values, Offset column,
                    MutableArrayRef<Value> sums) const {
   Value memory =
       e.pointer(tensor.base, e.add(e.add(start, e.mul(row, rowStride)), column), tensor.element);
-  Value query = element(operands.query, row, lanes);
-  Value key = operands.key ? element(*operands.key, row, lanes) : Value();
-  for (auto [v, sum] : llvm::enumerate(sums)) {
-    Offset place = int64_t(v) * lanes;
-    Value state = e.fromStorage(e.loadVector(tensor.element, memory, place, lanes));
+  Value query = element(operands.query, row);
+  Value key = operands.key ? element(*operands.key, row) : Value();
+  for (auto [i, piece] : llvm::enumerate(pieces)) {
+    bool isKept = int64_t(i) < inRegisters;
+    Value sum = isKept ? sums[i] : load(result, column, piece);
+    Value queries = e.broadcast(query, piece.lanes);
+    Value state = e.fromStorage(e.loadVector(tensor.element, memory, piece.column, piece.lanes));
     if (operands.before)
-      sum = e.fma(query, state, sum);
+      sum = e.fma(queries, state, sum);
     if (key) {
-      if (factor)
-        state = arith::MulFOp::create(e, state, factor);
-      // What is summed up is what a later step will find.
-      Value stored = e.toStorage(e.fma(key, values[v], state), tensor.element);
-      e.store(stored, memory, place);
+      Value value = isWide ? load(*operands.value, column, piece) : values[i];
+      Value stored = update(state, key, value, piece.lanes);
+      e.store(stored, memory, piece.column);
       state = e.fromStorage(stored);
     }
     if (!operands.before)
-      sum = e.fma(query, state, sum);
+      sum = e.fma(queries, state, sum);
+    if (isKept)
+      sums[i] = sum;
+    else
+      store(sum, column, piece);
   }
 }
 
-void RowWalk::run(int64_t count, Offset column, int64_t vectors, int64_t lanes) const {
-  Vectors values;
-  if (operands.value)
-    values = row(*operands.value, column, vectors, lanes);
-  Value factor = operands.factor ? e.broadcast(operands.factor, lanes) : Value();
-  Value zero = e.splat(e.getF32FloatAttr(0), lanes);
-  Vectors sums(kChains * vectors, zero);
+void RowWalk::run(int64_t count, Offset column) const {
+  const int64_t chains = isWide ? 1 : 2;
+  Vectors values, sums;
+  if (operands.value && !isWide)
+    for (const Piece &piece : pieces)
+      values.push_back(load(*operands.value, column, piece));
+  for (int64_t i = 0; i < chains; ++i)
+    for (const Piece &piece : pieces.take_front(inRegisters))
+      sums.push_back(i == 0 ? first(column, piece) : e.splat(e.getF32FloatAttr(0), piece.lanes));
+  for (const Piece &piece : pieces.drop_front(inRegisters))
+    store(first(column, piece), column, piece);
   auto chain = [&](Vectors &all, int64_t i) {
-    return MutableArrayRef(all).slice(i * vectors, vectors);
+    return MutableArrayRef(all).slice(i * inRegisters, inRegisters);
   };
-  if (operands.acc)
-    llvm::copy(row(*operands.acc, column, vectors, lanes), sums.begin());
-  int64_t whole = count / kChains * kChains;
-  sums = e.loop(0, whole, kChains, sums, [&](Offset first, ValueRange in) {
+  int64_t whole = count / chains * chains;
+  sums = e.loop(0, whole, chains, sums, [&](Offset row, ValueRange in) {
     Vectors out(in);
-    for (int64_t i = 0; i < kChains; ++i)
-      step(e.add(first, i), values, factor, column, lanes, chain(out, i));
+    for (int64_t i = 0; i < chains; ++i)
+      step(e.add(row, i), values, column, chain(out, i));
     return out;
   });
   for (int64_t i = whole; i < count; ++i)
-    step(i, values, factor, column, lanes, chain(sums, i - whole));
-  for (int64_t v = 0; v < vectors; ++v) {
-    Value sum = sums[v];
-    for (int64_t i = 1; i < kChains; ++i)
-      sum = arith::AddFOp::create(e, sum, sums[i * vectors + v]);
-    e.store(sum, result.base, address(e, result, 0, e.add(column, v * lanes)));
+    step(i, values, column, chain(sums, i - whole));
+  for (auto [p, piece] : llvm::enumerate(pieces.take_front(inRegisters))) {
+    Value sum = sums[p];
+    for (int64_t i = 1; i < chains; ++i)
+      sum = arith::AddFOp::create(e, sum, sums[i * inRegisters + p]);
+    store(sum, column, piece);
   }
+}
+
+/// Columns as whole vectors, and the rest in powers of two: nothing outside the rows is touched.
+static SmallVector<Piece> piecesOf(int64_t columns, int64_t width) {
+  SmallVector<Piece> pieces;
+  for (int64_t column = 0, lanes = width; column < columns; lanes /= 2)
+    for (; columns - column >= lanes; column += lanes)
+      pieces.push_back({column, lanes});
+  return pieces;
 }
 
 LogicalResult KernelLowering::lowerRecur(RecurOp recur) {
@@ -143,21 +181,16 @@ LogicalResult KernelLowering::lowerRecur(RecurOp recur) {
   if (recur.getAcc())
     operands.acc = storageOf(recur.getAcc());
   TileMemory result = allocateFor(recur.getResult());
-  RowWalk walk(e, operands, tensor, start, result);
   int64_t rows = recur.getQuery().getType().getColumns(), columns = result.columns;
-  // Values and sums stay in registers, and a few are left for the row at hand.
-  int64_t most = e.machine.vectorRegisters >= 32 ? 8 : 4;
-  int64_t block = most * e.width(), whole = columns / block * block;
-  e.loop(0, whole, block, [&](Offset column) { walk.run(rows, column, most, e.width()); });
-  if (int64_t vectors = (columns - whole) / e.width()) {
-    walk.run(rows, whole, vectors, e.width());
-    whole += vectors * e.width();
-  }
-  // The tail in powers of two: nothing outside the rows is touched.
-  for (int64_t lanes = e.width() / 2; lanes >= 1; lanes /= 2)
-    if (columns - whole >= lanes) {
-      walk.run(rows, whole, 1, lanes);
-      whole += lanes;
-    }
+  auto walk = [&](int64_t from, int64_t to, int64_t length) {
+    SmallVector<Piece> pieces = piecesOf(length, e.width());
+    RowWalk walk(e, operands, tensor, start, result, pieces);
+    e.loop(from, to, length, [&](Offset column) { walk.run(rows, column); });
+  };
+  int64_t block = kMostPieces * e.width(), whole = columns / block * block;
+  if (whole)
+    walk(0, whole, block);
+  if (whole < columns)
+    walk(whole, columns, columns - whole);
   return success();
 }

@@ -340,7 +340,7 @@ TEST_P(TileToVector, AccumulateAndRead) {
 // A step of a state of any size: rows behind each other, with sums of several at a time.
 TEST_P(TileToVector, RecurUpdatesRowsWhereTheyLie) {
   for (int64_t m : {1, 2, 7, 40})
-    for (int64_t n : {1, 3, 8, 16, 40, 72, 150, 256})
+    for (int64_t n : {1, 3, 8, 16, 40, 72, 150, 256, 428, 1100})
       // Read only, updated, decayed, decayed after they have been read.
       for (int kind : {0, 1, 2, 3}) {
         TestTensor q({1, m}), k({1, m}), v({1, n}), s({m, n}), out({m + 1, n});
