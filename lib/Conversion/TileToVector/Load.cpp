@@ -146,20 +146,24 @@ void KernelLowering::loadTransposed(const Source &source, const TileMemory &dest
 
 void KernelLowering::loadElements(const Source &source, Offset firstColumn,
                                   const TileMemory &destination) {
-  Value zero = e.constant(cast<TypedAttr>(e.getZeroAttr(destination.element)));
-  auto clear = [&](Offset row, Offset from) {
-    e.loop(from, destination.columns, 1, [&](Offset column) {
+  // Whole vectors of zeros first, as rows are padded to them, then the elements that exist.
+  Value zero = e.zero(destination.element);
+  auto clear = [&](Offset row) {
+    e.loop(firstColumn, destination.columns, e.width(), [&](Offset column) {
       e.store(zero, destination.base, address(destination, row, column));
     });
   };
+  bool isRagged =
+      !source.validColumns.isStatic() || source.validColumns.constant < destination.columns;
   e.loop(0, source.validRows, 1, [&](Offset row) {
+    if (isRagged)
+      clear(row);
     e.loop(firstColumn, source.validColumns, 1, [&](Offset column) {
       e.store(loadConverted(source, row, column, 0, destination.element), destination.base,
               address(destination, row, column));
     });
-    clear(row, source.validColumns);
   });
-  e.loop(source.validRows, destination.rows, 1, [&](Offset row) { clear(row, firstColumn); });
+  e.loop(source.validRows, destination.rows, 1, [&](Offset row) { clear(row); });
 }
 
 //===----------------------------------------------------------------------===//
