@@ -111,6 +111,21 @@ def test_retention(tensors):
     assert none is None and close(o, recurrence(q, k, v, 1.0, g=g)[0])
 
 
+@pytest.mark.parametrize(
+    "function", [ops.chunk_simple_gla, ops.fused_recurrent_simple_gla, ops.fused_recurrent_retention]
+)
+def test_states_with_values_first(function, tensors):
+    """What flash-linear-attention's own layers ask for: the same numbers, [B, H, V, K]."""
+    q, k, v, s = tensors(B, T, H, K), tensors(B, T, H, K), tensors(B, T, H, V), tensors(B, H, K, V)
+    o, final = function(q, k, v, initial_state=s, output_final_state=True)
+    first = s.transpose(-1, -2).contiguous().requires_grad_()
+    found, turned = function(q, k, v, initial_state=first, output_final_state=True, state_v_first=True)
+    assert (found - o).norm() <= 1e-6 * o.norm() and (turned.transpose(-1, -2) - final).norm() <= 1e-6 * final.norm()
+    assert function(q, k, v, state_v_first=True)[1] is None
+    (found.sum() + turned.sum()).backward()
+    assert first.grad.shape == first.shape
+
+
 @pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("scale", [None, 0.3])
 def test_based(normalized, scale, tensors):
@@ -192,7 +207,7 @@ def test_bf16_of_functions(tensors):
         (lambda q: ops.chunk_retention(q[:1], q[:1], q[:1], initial_state=q[:1], cu_seqlens=torch.tensor([0, 9, 45])), "2 states"),
         (lambda q: ops.fused_recurrent_linear_attn(q, q, q, reverse=True, normalize=True), "'reverse'"),
         (lambda q: ops.fused_recurrent_simple_gla(q, q, q, reverse=True), "'reverse'"),
-        (lambda q: ops.chunk_simple_gla(q, q, q, state_v_first=True), "'state_v_first'"),
+        (lambda q: ops.chunk_simple_gla(q, q, q, initial_state=q[0], state_v_first=True), "'initial_state'"),
         (lambda q: ops.parallel_simple_gla(q, q, q, output_attentions=True), "'output_attentions'"),
         (lambda q: ops.parallel_retention(q, q, q, output_attentions=True), "'output_attentions'"),
         (lambda q: ops.parallel_rebased(q, q, q, return_both=True), "'return_both'"),
@@ -225,3 +240,64 @@ def test_signatures_are_flash_linear_attentions():
             # What is about the launch of their kernels is unknown to ours, and so refused.
             wanted = {x: y for x, y in wanted.items() if x not in ("cu_seqlens_cpu", "chunk_indices", "head_first")}
             assert found == wanted and list(found) == list(wanted), name
+
+
+class _Norm(torch.nn.Module):
+    """In place of a norm that is a kernel for GPUs."""
+
+    def forward(self, o, g=None):
+        o = torch.nn.functional.rms_norm(o, o.shape[-1:])
+        return o if g is None else o * torch.nn.functional.silu(g)
+
+
+class _Unturned(torch.nn.Module):
+    def forward(self, q, k, **ignored):
+        return q, k
+
+
+def _by_tokens(name, normalize):
+    """A function of theirs by its formula, which PyTorch differentiates."""
+
+    def call(q, k, v, g=None, initial_state=None, output_final_state=False, scale=None, cu_seqlens=None, **named):
+        if "retention" in name:
+            g = (1 - 2.0 ** (-5.0 - torch.arange(q.shape[2], dtype=torch.float64))).log().expand(q.shape[:3])
+        is_normalized = named.get("normalize", normalize)
+        assert initial_state is None and not output_final_state
+        return recurrence(q, k, v, scale or q.shape[-1] ** -0.5, g=g, normalize=is_normalized)[0].to(v.dtype), None
+
+    return call
+
+
+LINEAR = ["chunk_linear_attn", "fused_chunk_linear_attn", "fused_recurrent_linear_attn"]
+RETENTION = ["chunk_retention", "fused_chunk_retention", "fused_recurrent_retention", "parallel_retention"]
+GLA = ["chunk_simple_gla", "fused_recurrent_simple_gla"]
+THEIRS = [
+    *(("linear_attn", "LinearAttention", LINEAR, {"feature_map": one, "mode": mode, "output_norm": "identity", "norm_q": norms,
+                                                  "norm_k": norms, "expand_k": 1.0, "expand_v": 1.0})
+      for one, mode, norms in (("elu", "chunk", False), ("relu", "fused_chunk", True), ("hedgehog", "fused_recurrent", False),
+                               ("elementwise_product", "chunk", False), ("dpfp", "chunk", False))),
+    *(("simple_gla", "SimpleGatedLinearAttention", GLA, {"mode": mode, "use_short_conv": False})
+      for mode in ("chunk", "fused_recurrent")),
+    *(("multiscale_retention", "MultiScaleRetention", RETENTION, {"mode": mode}) for mode in ("chunk", "fused_recurrent", "parallel")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("module, layer, names, options", THEIRS)
+def test_layers_of_flash_linear_attention(module, layer, names, options, tensors, monkeypatch):
+    """Their own layers with our functions in them: results and gradients are those of the formulas."""
+    theirs = pytest.importorskip(f"fla.layers.{module}", exc_type=ImportError)
+    one = getattr(theirs, layer)(hidden_size=64, num_heads=4, **options)
+    for name in ("norm", "g_norm", "g_norm_swish_gate"):
+        if hasattr(one, name) and "Norm" in type(getattr(one, name)).__name__:
+            setattr(one, name, _Norm())
+    if hasattr(one, "rotary"):
+        one.rotary = _Unturned()
+    x, found = tensors(2, 70, 64) / 2, []
+    for functions in ({name: getattr(ops, name) for name in names}, {name: _by_tokens(name, name == LINEAR[0]) for name in names}):
+        for name in set(names) & set(vars(theirs)):
+            monkeypatch.setattr(theirs, name, functions[name])
+        o = one(x)[0]
+        found.append([o, *torch.autograd.grad(o.square().sum(), list(one.parameters()), allow_unused=True)])
+    for ours, wanted in zip(*found):
+        assert (ours is None) == (wanted is None)
+        assert ours is None or (ours - wanted).norm() <= 1e-3 * wanted.norm()

@@ -69,9 +69,11 @@ def _states(name: str, given: Any, k: Tensor, v: Tensor, count: int) -> tuple[Te
 
 def _linear(
     name: str, q: Any, k: Any, v: Any, g: Any, scale: Any, initial_state: Any, output_final_state: bool,
-    normalize: bool, reverse: bool, cu_seqlens: Any, decay: str | None = None,
+    normalize: bool, reverse: bool, cu_seqlens: Any, decay: str | None = None, state_v_first: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
     _check(name, q, k, v, scale)
+    if state_v_first and isinstance(initial_state, torch.Tensor) and initial_state.dim() == 4:
+        initial_state = initial_state.transpose(-1, -2)
     count = q.shape[0] if cu_seqlens is None else check_offsets(name, cu_seqlens, q)
     states = output_final_state or initial_state is not None or normalize
     if reverse and states:
@@ -94,6 +96,8 @@ def _linear(
     handle = handle_of("inner_products", options, cu_seqlens is not None)
     results = call(handle, inputs, 1 + (1 + normalize) * states)
     final = results[1] if output_final_state else None
+    if state_v_first and final is not None:
+        final = final.transpose(-1, -2)
     if normalize:
         return results[0], (final, results[2].unsqueeze(1))
     return results[0], final
@@ -131,15 +135,16 @@ def chunk_simple_gla(
     scale: float | None = None, initial_state: Tensor | None = None, output_final_state: bool = False,
     state_v_first: bool = False, cu_seqlens: Tensor | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Logarithms of decays: g of a token and head [B, T, H], g_gamma of a head [H], or their sum."""
-    if state_v_first:
-        _refuse("chunk_simple_gla", "state_v_first", "False", True)
+    """Logarithms of decays: g of a token and head [B, T, H], g_gamma of a head [H], or their sum.
+
+    With state_v_first states are [B, H, V, K].
+    """
     decay = "token" if g is not None else "head" if g_gamma is not None else None
     if g is not None and g_gamma is not None:
         g = g.float() + g_gamma.float()
     return _linear(
         "chunk_simple_gla", q, k, v, g if g is not None else g_gamma, scale, initial_state, output_final_state, False,
-        False, cu_seqlens, decay,
+        False, cu_seqlens, decay, state_v_first,
     )  # fmt: skip
 
 
@@ -179,13 +184,19 @@ def chunk_retention(
     output_final_state: bool = False, cu_seqlens: Tensor | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Head h forgets by 1 - 2^(-5 - h)."""
-    _check("chunk_retention", q, k, v, scale)
+    return _retention("chunk_retention", q, k, v, scale, initial_state, output_final_state, False, cu_seqlens)
+
+
+def _retention(
+    name: str, q: Any, k: Any, v: Any, scale: Any, initial_state: Any, output_final_state: bool, state_v_first: bool,
+    cu_seqlens: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    _check(name, q, k, v, scale)
     heads = torch.arange(k.shape[2], dtype=torch.float32, device=q.device)
     log_decay = torch.log1p(-torch.exp2(-5.0 - heads))
     return _linear(
-        "chunk_retention", q, k, v, log_decay, scale, initial_state, output_final_state, False, False, cu_seqlens,
-        "head",
-    )  # fmt: skip
+        name, q, k, v, log_decay, scale, initial_state, output_final_state, False, False, cu_seqlens, "head", state_v_first
+    )
 
 
 fused_chunk_retention = chunk_retention
@@ -196,9 +207,11 @@ def fused_recurrent_retention(
     output_final_state: bool = False, reverse: bool = False, state_v_first: bool = False,
     cu_seqlens: Tensor | None = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    if reverse or state_v_first:
-        _refuse("fused_recurrent_retention", "reverse" if reverse else "state_v_first", "False", True)
-    return chunk_retention(q, k, v, scale, initial_state, output_final_state, cu_seqlens)
+    if reverse:
+        _refuse("fused_recurrent_retention", "reverse", "False", True)
+    return _retention(
+        "fused_recurrent_retention", q, k, v, scale, initial_state, output_final_state, state_v_first, cu_seqlens
+    )
 
 
 def parallel_retention(
