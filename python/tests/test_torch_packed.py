@@ -53,7 +53,7 @@ def test_a_sum_of_scores_that_is_small_against_its_terms(rng):
 
 @pytest.mark.parametrize("name", ["Linear", "LLoPS", "Based", "Hedgehog"])
 def test_gradients(name, rng):
-    """Those of all parameters: by one kernel, or one sequence after the other where it has weights of its own."""
+    """Those of all parameters, by one kernel."""
     layer = LAYERS[name](kv_heads=2)
     x = torch.from_numpy(rng.standard_normal((1, ENDS[-1], 48)).astype("f4"))
     found, wanted = packed_and_parts(layer, x)
@@ -90,6 +90,19 @@ def test_states_and_their_gradients_are_those_of_each_sequence(rng):
     gradients = [torch.autograd.grad(x, (q, k, v, s, z), factors) for x in (found, wanted)]
     for one, exact in (*zip(found, wanted), *zip(*gradients)):
         assert (one - exact).norm() <= 1e-6 * exact.norm()
+
+
+def test_gradients_of_one_decay_for_all_sequences(rng):
+    """By one kernel, as those of weights are: they were those of calls one after the other."""
+    attention = pt.load(library.linear(d=16, decay="head"))
+    q, k, v = (torch.from_numpy(rng.standard_normal((1, ENDS[-1], 2, 16)).astype("f4")) for _ in range(3))
+    inputs = [x.requires_grad_() for x in (q, k, v, -0.1 * torch.rand(2))]
+    found = attention(*inputs, cu_seqlens=torch.tensor(ENDS))
+    assert type(found.grad_fn).__name__ == "_TrainingBackward"
+    wanted = torch.cat([attention(*(x[:, a:b] for x in inputs[:3]), inputs[3]) for a, b in zip(ENDS, ENDS[1:])], 1)
+    factors = torch.randn_like(found)
+    for one, exact in zip(*(torch.autograd.grad(o, inputs, factors) for o in (found, wanted))):
+        assert (one - exact).norm() <= 1e-5 * exact.norm()
 
 
 def test_it_is_one_call(rng, monkeypatch):

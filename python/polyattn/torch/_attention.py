@@ -50,7 +50,7 @@ class Attention:
         if ends is None:
             results = call(self._handle, inputs, count)
         else:
-            results = call_packed(self._handle, self._packed, inputs, ends, self.signature)
+            results = call_packed(self._packed, inputs, ends, self.signature)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _in_order(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:

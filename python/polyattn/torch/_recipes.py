@@ -15,7 +15,7 @@ from typing import Any, Callable
 import torch
 
 from .. import __version__, _polyattn
-from .._errors import CallError, SpecError
+from .._errors import CallError
 from .._kernels import Kernel, Signature, _signature_of, compile
 from .._specs import Spec, python_lines_of, source_of
 from ._threads import TEAM
@@ -68,7 +68,6 @@ class Recipe:
         self._kernels: dict[Any, Kernel] = {}
         self._signatures: dict[str, Signature] = {}
         self._lock = threading.Lock()
-        self._trained: dict[Any, bool] = {}
         text = json.dumps([__version__, entry, identity, *["packed"] * is_packed])
         self.handle = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
@@ -98,17 +97,6 @@ class Recipe:
         found = self._kernels.get((storage, "decode"))
         if found is None:
             found = self._compile((storage, "decode"), dtype=storage, direction="decode")
-        return found
-
-    def has_gradients(self, storage: str, wrt: int) -> bool:
-        """Whether the compiler has kernels for a pair."""
-        found = self._trained.get((storage, wrt))
-        if found is None:
-            try:
-                found = self.half(storage, "backward", wrt) is not None
-            except SpecError:
-                found = False
-            self._trained[storage, wrt] = found
         return found
 
     def _compile(self, key: Any, **options: Any) -> Kernel:
