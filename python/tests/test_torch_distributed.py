@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import polyattn
-from polyattn import CallError, library
+from polyattn import CallError, SpecError, library
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
@@ -42,18 +42,20 @@ def attention_of(name):
         return pt.load(POSITIONED)
     if name == "llops":
         return pt.load(library.llops(d=D, dv=D, m=24, states=True))
-    return pt.load(library.linear(d=D, states=True, decay="token" if name == "gated" else None))
+    return pt.load(library.linear(d=D, states=True, decay={"gated": "token", "per_head": "head"}.get(name)))
 
 
-def tensors_of(attention, length, seed):
-    """Arguments of a whole sequence by their names, the same in every process."""
+def tensors_of(attention, length, seed, packed=0):
+    """Arguments of a whole sequence by their names, or of so many packed ones, the same in every process."""
     random = np.random.default_rng(seed)
-    sizes = {"B": 2, "T": length, "Tk": length, "H": HEADS, "Hkv": HEADS}
+    sizes = {"B": 1 if packed else 2, "T": length, "Tk": length, "H": HEADS, "Hkv": HEADS}
     made = {}
     for one in attention.signature.arguments:
         shape = [sizes.get(size, size) for size in one.shape]
+        if packed and not is_sequence(one) and "B" in one.shape:
+            shape[0] = packed
         if one.dtype == "i64":
-            made[one.name] = torch.tensor([5, 0])
+            made[one.name] = torch.from_numpy(random.integers(0, 9, shape))
             continue
         numbers = random.standard_normal(shape)
         if one.name == "log_decay":
@@ -89,6 +91,12 @@ def loss_weights(results, length, seed):
     return [torch.from_numpy(random.standard_normal(one.shape).astype("f4")) for one in results]
 
 
+def near(what, rank, got, wanted, most=3e-5):
+    assert got.shape == wanted.shape
+    error = (got - wanted).norm() / wanted.norm().clamp(min=1e-20)
+    assert got.numel() == 0 or error <= most, (what, rank, error)
+
+
 def compute(rank, size, folder, name, bounds, seed):
     """Compares this rank's part with what it computes of the whole."""
     context = start(rank, size, folder)
@@ -112,24 +120,19 @@ def compute(rank, size, folder, name, bounds, seed):
     mine = [weights[0][:, begin:end], *(x if rank == size - 1 else 0 * x for x in weights[1:])]
     losses(results, mine).backward()
 
-    def near(what, got, wanted):
-        assert got.shape == wanted.shape
-        error = (got - wanted).norm() / wanted.norm().clamp(min=1e-20)
-        assert got.numel() == 0 or error <= 3e-5, (what, rank, error)
-
-    near("o", results[0], expected[0][:, begin:end])
+    near("o", rank, results[0], expected[0][:, begin:end])
     if rank == size - 1:
         for one, wanted in zip(results[1:], expected[1:]):
-            near("final", one, wanted)
+            near("final", rank, one, wanted)
     for about in attention.signature.arguments:
         if about.name not in floating:
             continue
         got, wanted = own[about.name].grad, whole[about.name].grad
         if is_sequence(about):
-            near(about.name, got, wanted[:, begin:end])
+            near(about.name, rank, got, wanted[:, begin:end])
         else:
             dist.all_reduce(got)
-            near(about.name, got, wanted)
+            near(about.name, rank, got, wanted)
     dist.barrier()
     dist.destroy_process_group()
 
@@ -150,6 +153,157 @@ def test_same_numbers_as_one_process(name, bounds, tmp_path):
     print("seed", seed)
     size = len(bounds) - 1
     mp.spawn(compute, (size, tmp_path, name, bounds, seed), nprocs=size)
+
+
+def of_sequences(rank, size, folder, name, bounds, ends, seed):
+    """Compares this rank's part of packed sequences with what it computes of all."""
+    context = start(rank, size, folder)
+    attention = attention_of(name)
+    count, offsets = len(ends) - 1, torch.tensor(ends)
+    whole = tensors_of(attention, bounds[-1], seed, count)
+    begin, end = bounds[rank], bounds[rank + 1]
+    own = {x.name: whole[x.name][:, begin:end].clone() if is_sequence(x) else whole[x.name].clone()
+           for x in attention.signature.arguments}  # fmt: skip
+    floating = [x for x in whole if whole[x].is_floating_point() and x != "freqs"]
+    plain = context(attention, **own, cu_seqlens=offsets)
+    for x in floating:
+        whole[x].requires_grad_(), own[x].requires_grad_()
+    expected, results = attention(**whole, cu_seqlens=offsets), context(attention, **own, cu_seqlens=offsets)
+    assert all(torch.equal(*pair) for pair in zip(plain, results))
+    weights = loss_weights(expected, bounds[-1], seed)
+    losses(expected, weights).backward()
+    # Of a sequence's final states that of the rank counts which has its last position; one without positions is on the first rank.
+    ranks = torch.tensor([next((r for r in range(size) if bounds[r] < b <= bounds[r + 1]), 0) if a < b else 0
+                          for a, b in zip(ends, ends[1:])])  # fmt: skip
+    mine = [weights[0][:, begin:end], *(x * (ranks == rank).reshape(-1, *[1] * (x.dim() - 1)) for x in weights[1:])]
+    losses(results, mine).backward()
+    near("o", rank, results[0], expected[0][:, begin:end])
+    for one, wanted in zip(results[1:], expected[1:]):
+        near("final", rank, one[ranks == rank], wanted[ranks == rank])
+    for about in attention.signature.arguments:
+        if about.name not in floating:
+            continue
+        got, wanted = own[about.name].grad, whole[about.name].grad
+        if is_sequence(about):
+            near(about.name, rank, got, wanted[:, begin:end])
+        else:
+            dist.all_reduce(got)
+            near(about.name, rank, got, wanted)
+    for wrong in ([0, bounds[-1] + 1], [1, bounds[-1]], [0, 9, 5, bounds[-1]]):
+        sizes = {x.name: own[x.name][:1].expand(len(wrong) - 1, *own[x.name].shape[1:]) for x in attention.signature.arguments
+                 if not is_sequence(x) and "B" in x.shape}  # fmt: skip
+        with torch.no_grad(), pytest.raises(CallError, match="'cu_seqlens': expected numbers that rise from 0 to"):
+            context(attention, **(own | sizes), cu_seqlens=torch.tensor(wrong))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds", "ends"),
+    [
+        # One over both ranks, some on one alone, an empty one at the cut and one of a single position.
+        ("linear", (0, 70, 131), (0, 3, 69, 69, 70, 70, 131)),
+        ("gated", (0, 64, 117), (0, 10, 100, 117)),
+        ("per_head", (0, 64, 117), (0, 10, 100, 117)),
+        ("gated", (0, 40, 80, 80, 90, 140), (0, 0, 20, 85, 86, 140, 140)),
+        ("llops", (0, 64, 131), (0, 131)),
+        ("turned", (0, 33, 70, 80), (0, 20, 75, 80)),
+    ],
+)
+def test_packed_sequences(name, bounds, ends, tmp_path):
+    """The same numbers as one process has of all sequences."""
+    seed = int(np.random.SeedSequence().entropy % 2**32)
+    print("seed", seed)
+    size = len(bounds) - 1
+    mp.spawn(of_sequences, (size, tmp_path, name, bounds, ends, seed), nprocs=size)
+
+
+def refuse_packed(rank, size, folder):
+    context = start(rank, size, folder)
+    ends = torch.tensor([0, 7, 40])
+    linear = attention_of("linear")
+    tensors = tensors_of(linear, 20, 0, 2)
+    # The same offsets on all ranks.
+    with pytest.raises(CallError, match="cu_seqlens and sizes but the positions"):
+        context(linear, **tensors, cu_seqlens=ends + rank)
+    with pytest.raises(CallError, match="'cu_seqlens': expected tensors of batch 1" if rank else "rank 1 has refused"):
+        context(linear, **(tensors | {"q": torch.ones(2, 20, HEADS, D)} if rank else tensors), cu_seqlens=ends)
+    turned = attention_of("turned")
+    of_turned = tensors_of(turned, 20, 0, 2)
+    assert context(turned, **of_turned, cu_seqlens=ends)[0].shape == of_turned["v"].shape
+    of_turned["freqs"].requires_grad_()
+    with pytest.raises(SpecError, match="no gradient for its frequencies"):  # before anything is exchanged
+        context(turned, **of_turned, cu_seqlens=ends)
+    text = str(library.linear(d=D, states=True)).replace(") -> (", ", %cu_seqlens: tensor<?xi32>) -> (", 1)
+    packed = pt.load(text.replace(") {\n", ") packed %cu_seqlens {\n", 1))
+    with pytest.raises(CallError, match="'cu_seqlens': expected a spec of whole sequences"):
+        context(packed, *tensors_of(linear, 20, 0, 2).values(), ends.int())
+    dist.barrier()
+
+
+def test_what_packed_sequences_refuse(tmp_path):
+    mp.spawn(refuse_packed, (2, tmp_path), nprocs=2)
+
+
+def with_autocast(rank, size, folder, bounds, seed):
+    context = start(rank, size, folder)
+    for name in ("linear", "gated", "llops"):
+        attention = attention_of(name)
+        whole = tensors_of(attention, bounds[-1], seed)
+        begin, end = bounds[rank], bounds[rank + 1]
+        found = []
+        for x in (whole, {x.name: whole[x.name][:, begin:end] if is_sequence(x) else whole[x.name]
+                          for x in attention.signature.arguments}):  # fmt: skip
+            x = {name: one.clone().requires_grad_() for name, one in x.items()}
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                o, *finals = attention(**x) if x["q"].shape[1] == bounds[-1] else context(attention, **x)
+            assert o.dtype == torch.bfloat16 and all(one.dtype == torch.float32 for one in finals)
+            o.float().square().sum().backward()
+            found.append((o, {name: one.grad for name, one in x.items()}, finals))
+        (o, gradients, finals), (own, its, own_finals) = found
+        near("o", rank, own, o[:, begin:end], 2e-2)
+        if rank == size - 1:
+            [near("final", rank, *pair, 2e-2) for pair in zip(own_finals, finals)]
+        for about in attention.signature.arguments:
+            if not is_sequence(about):
+                dist.all_reduce(its[about.name])
+            assert its[about.name].dtype == torch.float32
+            wanted = gradients[about.name][:, begin:end] if is_sequence(about) else gradients[about.name]
+            near(about.name, rank, its[about.name], wanted, 3e-2)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def test_autocast(tmp_path):
+    """Sequences are cast, states and decays stay f32, as in a call by one process."""
+    seed = int(np.random.SeedSequence().entropy % 2**32)
+    print("seed", seed)
+    mp.spawn(with_autocast, (2, tmp_path, (0, 70, 131), seed), nprocs=2)
+
+
+def in_a_graph(rank, size, folder):
+    context = start(rank, size, folder)
+    attention = attention_of("gated")
+    tensors = {name: x.requires_grad_() for name, x in tensors_of(attention, 30 + rank, 0).items()}
+
+    def step(tensors):
+        return [x * 2 for x in context(attention, **{name: x * 1 for name, x in tensors.items()})]
+
+    found = []
+    for call in (torch.compile(step), step):
+        results = call(tensors)
+        found.append([*results, *torch.autograd.grad(sum(x.sum() for x in results), list(tensors.values()))])
+    assert all(map(torch.equal, *found))
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="context_parallel is no part of a graph"):
+        torch.compile(step, fullgraph=True)(tensors)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def test_torch_compile(tmp_path):
+    """Graphs end before a call and go on behind it."""
+    mp.spawn(in_a_graph, (2, tmp_path), nprocs=2)
 
 
 def lose(rank, size, folder, phase):

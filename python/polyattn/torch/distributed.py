@@ -18,17 +18,20 @@ import torch.distributed as dist
 from .._errors import CallError
 from . import _recipes
 from ._attention import Attention
-from ._operators import call_kernel
+from ._operators import call_kernel, cast_by_roles
+from ._segments import Cut, Part, cut_batch, cut_packed
+from ._sequences import OFFSETS, check_offsets
 
 _FAILED = 1
 
 
 class Plan:
-    """The kernels of one attention, and which of their tensors are states."""
+    """The kernels of one attention, and which of their tensors are states. `packed` is that of packed sequences, where they are."""
 
-    def __init__(self, recipe: _recipes.Recipe, storage: str) -> None:
+    def __init__(self, recipe: _recipes.Recipe, storage: str, packed: _recipes.Recipe | None) -> None:
         self.recipe, self.storage = recipe, storage
-        self.forward = recipe.kernel(storage)
+        self.whole = recipe if packed is None else packed
+        self.forward = self.whole.kernel(storage)
         self.states = self._compile("states")
         about = self.forward.describe()
         names = {part: [one["name"] for one in about[part] if one["role"] == "state"] for part in ("arguments", "results")}
@@ -52,9 +55,26 @@ class Plan:
     def gradient_states(self) -> Any:
         return self._compile("gradient_states")
 
+    def added(self, known: dict[str, Any], part: Part) -> tuple[list[Any], Any]:
+        """What a part adds to states that begin with zeros, and its decay."""
+        if self.has_decay:
+            shape = known[self.initial[0]][part.rows].shape[:2]
+            known = known | {"decay_before": torch.ones(*shape, 1)}
+        found = _of_part(self.states, known, part)
+        return [found[name] for name in self.final], found.get("decay")
+
 
 def _by_names(kernel: Any, known: dict[str, Any]) -> list[Any]:
     return call_kernel(kernel, [known[one.name] for one in kernel.signature.arguments])
+
+
+def _of_part(kernel: Any, known: dict[str, Any], part: Part) -> dict[str, Any]:
+    """The results by their names for the positions and sequences of a part."""
+    given = {one.name: known[one.name] for one in kernel.signature.arguments}
+    for one in kernel.signature.arguments:
+        if one.name != "decay_before":
+            given[one.name] = part.of(one.shape, given[one.name])
+    return dict(zip([one.name for one in kernel.signature.results], _by_names(kernel, given)))
 
 
 def _add(decay: Any, before: Any, after: Any) -> Any:
@@ -65,6 +85,17 @@ def _add(decay: Any, before: Any, after: Any) -> Any:
     return after + torch.where(factor == 0, 0.0, factor * before)
 
 
+def _outside_graphs(function: Any) -> Any:
+    reason = (
+        "polyattn's context_parallel is no part of a graph: ranks agree in each call on what they exchange next, and a graph "
+        "may change that order; leave out fullgraph=True, or compile what is around it"
+    )
+    try:
+        return torch.compiler.disable(function, reason=reason)
+    except TypeError:  # before PyTorch 2.8
+        return torch.compiler.disable(function)
+
+
 class ContextParallel:
     """What context_parallel gives: a function of an attention and the tensors of this rank's segment."""
 
@@ -73,28 +104,43 @@ class ContextParallel:
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
         self._plans: dict[Any, Plan] = {}
 
-    def __call__(self, attention: Attention, *tensors: Any, **named: Any) -> Any:
+    @_outside_graphs
+    def __call__(self, attention: Attention, *tensors: Any, cu_seqlens: Any = None, **named: Any) -> Any:
         """The results of this rank's positions; final states are those after its last one.
 
         Initial states are those before the whole sequence, the same on all ranks, and so are first positions. Where one rank
         requires gradients all do, and all call backward. Those of weights are this segment's share, those of initial states
         are on the first rank: their sums over the ranks are the gradients.
+
+        With `cu_seqlens`, the same on all ranks, the ranks have the positions of N sequences one behind the other, [1, T, H, d], and
+        states and first positions are those of each. A final state is that after this rank's positions of the sequence, or
+        the initial one where it has none; its gradient counts on the last rank that has some.
         """
         failure: Exception | None = None
         plan, inputs, storage = None, [], ""
+        wants = False
         try:
             inputs = attention._in_order(tensors, named)
             self._check(attention, inputs)
+            if torch.is_autocast_enabled("cpu"):
+                inputs = cast_by_roles(attention._handle, inputs)
             storage = _recipes.storage_of(inputs)
-            plan = self._plan(attention, inputs, storage)
+            wants = torch.is_grad_enabled() and any(one.requires_grad for one in inputs)
+            if cu_seqlens is not None:
+                self._check_packed(attention, inputs, cu_seqlens)
+            plan = self._plan(attention, inputs, storage, cu_seqlens is not None)
+            if wants:
+                plan.whole.half(storage, "backward", _wrt(inputs))
         except Exception as error:
             failure = error
-        wants = torch.is_grad_enabled() and any(one.requires_grad for one in inputs if isinstance(one, torch.Tensor))
-        lengths = self._agree(failure, attention, inputs, storage, wants)
+        lengths = self._agree(failure, attention, inputs, storage, wants, cu_seqlens)
         assert plan is not None
+        cut = cut_batch(self.rank, self.size)
+        if cu_seqlens is not None:
+            cut = cut_packed(attention._entry, cu_seqlens.long(), lengths, self.rank)
         if plan.first is not None:
-            inputs[plan.first] = inputs[plan.first] + sum(lengths[: self.rank])
-        results = _Segment.apply(self, plan, wants, *inputs)
+            inputs[plan.first] = inputs[plan.first] + (sum(lengths[: self.rank]) if cut.seen is None else cut.seen)
+        results = _Segment.apply(self, plan, cut, wants, *inputs)
         return results[0] if len(results) == 1 else results
 
     def _check(self, attention: Attention, inputs: list[Any]) -> None:
@@ -106,16 +152,34 @@ class ContextParallel:
         for name, one in zip(attention._names, inputs):
             if not isinstance(one, torch.Tensor) or one.device.type != "cpu":
                 raise CallError(f"{attention._entry}: argument '{name}': expected a tensor in the processor's memory")
+        if OFFSETS in attention._names:
+            raise CallError(
+                f"{attention._entry}: argument '{OFFSETS}': expected a spec of whole sequences, whose states compose; "
+                f"context_parallel packs it itself, with {OFFSETS} of all ranks"
+            )
 
-    def _plan(self, attention: Attention, inputs: list[Any], storage: str) -> Plan:
+    def _check_packed(self, attention: Attention, inputs: list[Any], ends: Any) -> None:
+        who = attention._entry
+        check_offsets(who, ends, inputs[0])
+        for one in attention.signature.arguments:
+            if one.shape[:1] == ("T",):
+                raise CallError(
+                    f"{who}: argument '{one.name}': expected no table of positions with {OFFSETS}: its rows are those of "
+                    "sequences that begin on this rank, and others go on here"
+                )
+
+    def _packed(self, attention: Attention) -> _recipes.Recipe:
+        return _recipes.find(attention._packed)
+
+    def _plan(self, attention: Attention, inputs: list[Any], storage: str, is_packed: bool) -> Plan:
         recipe = attention._recipe.of(inputs)
-        key = (recipe.handle, storage)
+        key = (recipe.handle, storage, is_packed)
         if key not in self._plans:
-            self._plans[key] = Plan(recipe, storage)
+            self._plans[key] = Plan(recipe, storage, self._packed(attention) if is_packed else None)
         return self._plans[key]
 
     def _agree(
-        self, failure: Exception | None, attention: Attention, inputs: list[Any], storage: str, wants: bool
+        self, failure: Exception | None, attention: Attention, inputs: list[Any], storage: str, wants: bool, ends: Any
     ) -> list[int]:
         """The positions of all ranks, once all can compute and do the same: what one refuses, all do."""
         length = 0
@@ -127,7 +191,7 @@ class ContextParallel:
             length = next(
                 (size for one, about in zip(inputs, attention.signature.arguments)
                  for size, named in zip(one.shape, about.shape) if named == "T"), 0)  # fmt: skip
-            text = repr([attention._handle, storage, sizes, wants])
+            text = repr([attention._handle, storage, sizes, wants, None if ends is None else ends.tolist()])
             identity = int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big")
             own = [0, length, identity]
         else:
@@ -140,8 +204,8 @@ class ContextParallel:
                 raise CallError(f"context_parallel: rank {rank} has refused its arguments")
             if one[2] != own[2]:
                 raise CallError(
-                    f"context_parallel: expected one attention, dtype and sizes but the positions on all ranks, and gradients on all "
-                    f"or none; those of rank {rank} differ from those of rank {self.rank}"
+                    f"context_parallel: expected one attention, dtype, {OFFSETS} and sizes but the positions on all ranks, and "
+                    f"gradients on all or none; those of rank {rank} differ from those of rank {self.rank}"
                 )
         return [one[1] for one in all_ranks]
 
@@ -170,52 +234,66 @@ class _Segment(torch.autograd.Function):
     """One rank's part of a call. Between its kernels are collectives, of which autograd knows nothing."""
 
     @staticmethod
-    def forward(ctx: Any, context: ContextParallel, plan: Plan, wants: bool, *inputs: Any) -> Any:
-        names = [one.name for one in plan.forward.signature.arguments]
+    def forward(ctx: Any, context: ContextParallel, plan: Plan, cut: Cut, wants: bool, *inputs: Any) -> Any:
+        names = [one.name for one in plan.recipe.signature().arguments]
         known = {name: one.detach() for name, one in zip(names, inputs)}
-        before = [known[name] for name in plan.initial]
-        if plan.has_decay:
-            shape = before[0].shape[:2]
-            known["decay_before"] = torch.ones(*shape, 1)
-        added = dict(zip([one.name for one in plan.states.signature.results], _by_names(plan.states, known)))
-        all_states, decays = context.exchange_states([added[name] for name in plan.final], added.get("decay"))
-        for states, decay in zip(all_states[: context.rank], decays):
-            before = [_add(decay, *pair) for pair in zip(before, states)]
-        known |= dict(zip(plan.initial, before))
+        if cut.ends is not None:
+            known[OFFSETS] = cut.ends
+        all_states, decays = context.exchange_states(*plan.added(known, cut.last))
+        before = [known[name][cut.first.rows] for name in plan.initial]
+        for rank in cut.before:
+            before = [_add(decays[rank], *pair) for pair in zip(before, all_states[rank])]
+        for name, one in zip(plan.initial, before):
+            known[name] = _with_rows(known[name], cut.first, one)
         if not wants:
             return tuple(_by_names(plan.forward, known))
-        ctx.wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
-        ctx.context, ctx.plan, ctx.decays = context, plan, decays
-        half = plan.recipe.half(plan.storage, "training", ctx.wrt)
+        ctx.wrt = _wrt(inputs)
+        ctx.context, ctx.plan, ctx.cut, ctx.decays = context, plan, cut, decays
+        half = plan.whole.half(plan.storage, "training", ctx.wrt)
         results = _by_names(half, known)
-        ctx.names = names, [one.name for one in half.signature.results]
-        ctx.save_for_backward(*[known[name] for name in names], *results)
+        ctx.names = list(known), [one.name for one in half.signature.results]
+        ctx.save_for_backward(*known.values(), *results)
         return tuple(results[: len(plan.forward.signature.results)])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        context, plan, decays = ctx.context, ctx.plan, ctx.decays
+        context, plan, cut, decays = ctx.context, ctx.plan, ctx.cut, ctx.decays
         arguments, results = ctx.names
         saved = list(ctx.saved_tensors)
         known = dict(zip([*arguments, *results], saved))
         for name, one in zip(results, gradients):
             known[f"d_{name}"] = torch.zeros_like(known[name]) if one is None else one
-        of_final = [known[f"d_{name}"] for name in plan.final]
-        own = _by_names(plan.gradient_states(), known)
-        own = [_add(decays[context.rank], *pair) for pair in zip(of_final, own)]
+        decay = decays[context.rank] if cut.is_whole or not plan.has_decay else plan.added(known, cut.first)[1]
+        own = list(_of_part(plan.gradient_states(), known, cut.first).values())
+        own = [_add(decay, known[f"d_{name}"][cut.first.rows], one) for name, one in zip(plan.final, own)]
         all_gradients, _ = context.exchange_states(own, None)
         after = [torch.zeros_like(one) for one in own]
-        for states, decay in list(zip(all_gradients, decays))[: context.rank : -1]:
-            after = [_add(decay, *pair) for pair in zip(after, states)]
-        for name, one, of_later in zip(plan.final, of_final, after):
-            known[f"d_{name}"] = one + of_later
-        found = iter(_by_names(plan.recipe.half(plan.storage, "backward", ctx.wrt), known))
-        given: list[Any] = [None, None, None]
-        for i, name in enumerate(arguments):
-            one = next(found).to(known[name].dtype) if ctx.wrt >> i & 1 else None
-            is_elsewhere = name in plan.initial and context.rank > 0
-            given.append(torch.zeros_like(one) if one is not None and is_elsewhere else one)
+        for rank in reversed(cut.after):
+            after = [_add(decays[rank], *pair) for pair in zip(after, all_gradients[rank])]
+        for name, of_later in zip(plan.final, after):
+            of_final = known[f"d_{name}"]
+            known[f"d_{name}"] = _with_rows(of_final, cut.last, of_final[cut.last.rows] + of_later)
+        found = iter(_by_names(plan.whole.half(plan.storage, "backward", ctx.wrt), known))
+        given: list[Any] = [None] * 4
+        for i, about in enumerate(plan.recipe.signature().arguments):
+            one = next(found).to(known[about.name].dtype) if ctx.wrt >> i & 1 else None
+            if one is not None and about.name in plan.initial and cut.before:
+                one = _with_rows(one, cut.first, torch.zeros_like(one[cut.first.rows]))  # another rank has it
+            given.append(one)
         return tuple(given)
+
+
+def _wrt(inputs: Any) -> int:
+    return sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
+
+
+def _with_rows(x: Any, part: Part, rows: Any) -> Any:
+    """A copy with other rows where the part's sequences are."""
+    if part.rows == slice(None):
+        return rows
+    x = x.clone()
+    x[part.rows] = rows
+    return x
 
 
 def context_parallel(group: Any = None) -> ContextParallel:
