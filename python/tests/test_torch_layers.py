@@ -150,3 +150,25 @@ def test_wrong_layers():
         pn.Linear(48, 6, states=True)
     with pytest.raises(polyattn.CallError, match="first_position: expected none"):
         pn.Linear(48, 6)(torch.zeros(1, 1, 48), 3)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_operators_of_all_families(name, rng):
+    """PyTorch's own checks of an operator, and differences of the attention against its gradients. They are of f32, and coarse."""
+    layer = LAYERS[name]()
+    attention, seen = layer.attention, []
+
+    def watch(*tensors, **named):
+        seen.append(tensors)
+        return attention(*tensors, **named)
+
+    layer.attention, watch.signature = watch, attention.signature
+    layer(torch.from_numpy(rng.standard_normal((1, 6, 48)).astype("f4")))
+    inputs = [
+        one.detach().clone().requires_grad_(i < 3 or isinstance(getattr(layer, about.name, None), torch.nn.Parameter))
+        for i, (about, one) in enumerate(zip(attention.signature.arguments, seen[0]))
+    ]
+    handle, wrt = attention._handle, sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
+    torch.library.opcheck(torch.ops.polyattn.forward.default, (handle, [one.detach() for one in inputs]))
+    torch.library.opcheck(torch.ops.polyattn.training.default, (handle, wrt, inputs))
+    torch.autograd.gradcheck(attention, inputs, eps=1e-2, atol=2e-2, rtol=5e-2, fast_mode=True)
