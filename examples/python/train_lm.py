@@ -4,8 +4,8 @@
     examples/python/train_lm.py [--attention linear,softmax] [--steps 300] [--save FOLDER] [FILE...]
 
 Reads the documents of this repository, or any files. Prints losses in bits per byte beside what a model without context gets
-(the entropy of single bytes), keeps them in FOLDER/losses.json with each model's weights, and ends with a sample. All models have
-the same sizes and see the same batches. An attention whose gradients are not compiled yet says so, with the line of its spec. Samples are
+(the entropy of single bytes), keeps them in FOLDER/losses.json and losses.svg beside each model's weights, and ends with a sample. All models
+have the same sizes and see the same batches. An attention whose gradients are not compiled yet says so, with the line of its spec. Samples are
 made byte by byte from the attentions' states, at a cost that does not depend on how long they are.
 """
 
@@ -139,6 +139,47 @@ def sample(model, start, count, length):
     return bytes(text).decode(errors="replace"), [b - a for a, b in zip(ends, ends[1:])]
 
 
+COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#e07b00", "#00808b")
+
+
+def plot(curves, plain):
+    """An SVG of losses over steps, each the mean of some, between none and what single bytes have."""
+    width, height, left, top = 640, 360, 50, 20
+    means = {}
+    for name, losses in curves.items():
+        size = max(1, len(losses) // 40)
+        means[name] = [sum(part) / len(part) for part in (losses[j : j + size] for j in range(0, len(losses), size))]
+    most = 1.05 * min(8.0, max(plain, *(max(one) for one in means.values())))  # 8: every byte as likely
+
+    def at(share, bits):
+        return f"{left + share * width:.1f},{top + height * (1 - min(bits / most, 1)):.1f}"
+
+    def line(points, style):
+        return f'<polyline points="{" ".join(points)}" fill="none" {style}/>'
+
+    def text(place, words, style=""):
+        x, y = place.split(",")
+        return f'<text x="{x}" y="{y}" {style}>{words}</text>'
+
+    gray = 'stroke="#999999" stroke-dasharray="4"'
+    parts = [line([at(0, most), at(0, 0), at(1, 0)], 'stroke="black"'), line([at(0, plain), at(1, plain)], gray)]
+    parts += [text(at(0.5, 1.02 * plain), "single bytes"), text(at(0.45, -0.09 * most), "steps")]
+    parts += [text(at(-0.04, bits), bits) for bits in range(int(most) + 1)]
+    steps = max(map(len, curves.values()))
+    parts += [text(at(0.96, -0.05 * most), steps), text(at(0.2, 0.96 * most), "bits per byte")]
+    for i, (name, one) in enumerate(means.items()):
+        color = COLORS[i % len(COLORS)]
+        share = len(curves[name]) / steps / len(one)
+        points = [at((j + 0.5) * share, x) for j, x in enumerate(one)]
+        parts.append(line(points, f'stroke="{color}" stroke-width="2"'))
+        parts.append(text(at(0.84, most * (0.95 - 0.05 * i)), name, f'fill="{color}"'))
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 80}" height="{height + 70}" font-family="sans-serif" '
+        f'font-size="13">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE")
@@ -157,7 +198,8 @@ def main():
     files = options.files or sorted(ROOT.glob("docs/*.md"))
     data = torch.frombuffer(bytearray(b"".join(one.read_bytes() for one in files)), dtype=torch.uint8)
     shares = torch.bincount(data, minlength=256) / len(data)
-    print(f"{len(data)} bytes; single bytes: {torch.special.entr(shares).sum() / torch.tensor(2.0).log():.2f} bits per byte")
+    plain = (torch.special.entr(shares).sum() / torch.tensor(2.0).log()).item()
+    print(f"{len(data)} bytes; single bytes: {plain:.2f} bits per byte")
     curves = {}
     for name in options.attention:
         try:
@@ -171,6 +213,7 @@ def main():
             options.save.mkdir(parents=True, exist_ok=True)
             torch.save(model.state_dict(), options.save / f"{name}.pt")
             (options.save / "losses.json").write_text(json.dumps(curves))
+            (options.save / "losses.svg").write_text(plot(curves, plain))
         text, halves = sample(model, "The ", options.sample, options.length)
         print(text)
         each = ", ".join(f"{2e6 * seconds / options.sample:.0f}" for seconds in halves)

@@ -1,8 +1,10 @@
 """The examples of examples/python, in a few steps each."""
 
+import json
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 from conftest import ROOT
@@ -40,3 +42,8 @@ def test_train_lm(tmp_path):
     first, last = map(float, re.search(r"^linear: us per byte of the sample's halves: (\d+), (\d+)", said, re.M).groups())
     assert last < 3 * first
     assert (tmp_path / "linear.pt").exists() and (tmp_path / "losses.json").exists()
+    plot = ElementTree.parse(tmp_path / "losses.svg").getroot()
+    curves = [one.get("points").split() for one in plot.findall("{*}polyline") if one.get("stroke-width")]
+    assert len(curves) == len(json.loads((tmp_path / "losses.json").read_text()))
+    heights = [float(point.split(",")[1]) for point in curves[0]]
+    assert heights[-1] > heights[0] + 10  # downwards
