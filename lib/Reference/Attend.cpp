@@ -215,7 +215,8 @@ void Evaluator::store(AttendOp op, int64_t batch, int64_t head, std::vector<Row>
   Array &output = tensors.computed[op.getOutput()];
   for (auto [i, row] : llvm::zip(selectedRows(op), computedRows)) {
     int64_t keys = keysBefore(op, batch) + row.count;
-    double factor = normalizingFactor(op.getNormalizer(), row.denominator, row.largest, keys);
+    double factor =
+        normalizingFactor(op.getNormalizer(), row.denominator, row.largest, keys, terms);
     if (op.getFactors()) {
       double slope = denominatorSlope(op.getNormalizer(), row.denominator, row.largest, keys);
       Array &factors = tensors.computed[op.getRowFactors()];

@@ -60,12 +60,14 @@ struct Row {
   }
 };
 
+template <typename Number> using RoundingOf = std::function<Number(Number)>;
+
 /// What a row's numerator is multiplied by, from the sum and the largest of its scores and the
 /// number of keys that it has seen; 0 where there are none, whatever the normalizer would divide
 /// by.
 template <typename Number>
 Number normalizingFactor(NormalizerAttr normalizer, const Number &sum, const Number &largest,
-                         int64_t keys);
+                         int64_t keys, const RoundingOf<Number> &rounding = {});
 
 /// What is added to a row's denominator for what is added to its scores: 0 where that is the floor
 /// (`min_denom`), or where there is none. Gradients are made of it (`factors` of an attend).

@@ -12,23 +12,32 @@ using namespace polyattn;
 using namespace polyattn::reference;
 
 /// The denominator of one row (NormalizerAttr) before its floor, from the sum and the largest of
-/// its scores.
+/// its scores. What is added to the sum may leave nothing of it, or cancel: each step is rounded.
 template <typename Number>
-static Number totalOf(NormalizerAttr normalizer, const Number &sum, const Number &largest) {
+static Number totalOf(NormalizerAttr normalizer, const Number &sum, const Number &largest,
+                      const RoundingOf<Number> &rounding = {}) {
   using std::fabs;
+  Number total = sum;
+  auto add = [&](const Number &term) {
+    total += term;
+    if (rounding)
+      total = rounding(total);
+  };
   Number eps = normalizer.getEps().convertToDouble();
   if (normalizer.needsRowMax())
     eps *= largest;
-  Number total = sum + normalizer.getBias().convertToDouble() + eps;
+  add(normalizer.getBias().convertToDouble());
+  add(eps);
   if (fabs(sum) <= normalizer.getGuardBelow().convertToDouble())
-    total += normalizer.getGuardAdd().convertToDouble();
+    add(normalizer.getGuardAdd().convertToDouble());
   return total;
 }
 
 template <typename Number>
-static Number denominatorOf(NormalizerAttr normalizer, const Number &sum, const Number &largest) {
+static Number denominatorOf(NormalizerAttr normalizer, const Number &sum, const Number &largest,
+                            const RoundingOf<Number> &rounding) {
   using std::fabs;
-  Number total = totalOf<Number>(normalizer, sum, largest);
+  Number total = totalOf<Number>(normalizer, sum, largest, rounding);
   double floor = normalizer.getMinDenom().convertToDouble();
   if (fabs(total) < floor)
     total = total < 0 ? -floor : floor;
@@ -37,13 +46,14 @@ static Number denominatorOf(NormalizerAttr normalizer, const Number &sum, const 
 
 template <typename Number>
 Number reference::normalizingFactor(NormalizerAttr normalizer, const Number &sum,
-                                    const Number &largest, int64_t keys) {
+                                    const Number &largest, int64_t keys,
+                                    const RoundingOf<Number> &rounding) {
   if (keys == 0)
     return 0;
   double unit = normalizer.isMean() ? 1.0 / double(keys) : 1;
   if (!normalizer.hasDenominator())
     return unit;
-  return unit / denominatorOf<Number>(normalizer, sum * unit, largest * unit);
+  return unit / denominatorOf<Number>(normalizer, sum * unit, largest * unit, rounding);
 }
 
 double reference::denominatorSlope(NormalizerAttr normalizer, double sum, double largest,
@@ -56,6 +66,6 @@ double reference::denominatorSlope(NormalizerAttr normalizer, double sum, double
 }
 
 template double reference::normalizingFactor(NormalizerAttr, const double &, const double &,
-                                             int64_t);
+                                             int64_t, const RoundingOf<double> &);
 template Variable reference::normalizingFactor(NormalizerAttr, const Variable &, const Variable &,
-                                               int64_t);
+                                               int64_t, const RoundingOf<Variable> &);
