@@ -74,7 +74,18 @@ typedef struct polyattn_compile_options {
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, 0, 0, 0}
+  {sizeof(polyattn_compile_options),                                                               \
+   nullptr,                                                                                        \
+   nullptr,                                                                                        \
+   nullptr,                                                                                        \
+   0,                                                                                              \
+   nullptr,                                                                                        \
+   0,                                                                                              \
+   nullptr,                                                                                        \
+   nullptr,                                                                                        \
+   0,                                                                                              \
+   0,                                                                                              \
+   0}
 #else
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
   {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0}

@@ -20,7 +20,7 @@ static Number totalOf(NormalizerAttr normalizer, const Number &sum, const Number
   Number total = sum;
   auto add = [&](const Number &term) {
     total += term;
-    if (rounding)
+    if (rounding && !(fabs(term) <= 0))
       total = rounding(total);
   };
   Number eps = normalizer.getEps().convertToDouble();
