@@ -29,8 +29,10 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
 
     A `tile.entry` says how the kernels of each attention are launched.
 
-    With `few-tokens` a kernel whose states live in arguments has two forms of its loops: calls of few
-    tokens, as a server's are, compute no rows that they do not have. Numeric contract: exact.
+    With `few-tokens` calls of few tokens that continue from states in arguments, as a server's are, compute
+    no rows that they do not have: `@name__step` has them as one block, and stores the state where it
+    lives. Where that kernel cannot be, the one for all calls has two forms of its loops. Numeric
+    contract: exact.
 
     In a module with the attribute `polyattn.invariant` no launch cuts anything: a head is computed by
     one program in one order.

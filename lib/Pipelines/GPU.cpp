@@ -17,6 +17,8 @@ using namespace polyattn;
 
 /// Larger clusters share more, but each CTA adds up what all others have.
 static constexpr int64_t kLargestCluster = 2;
+/// The rows of one product of tensor cores: calls that continue sequences have few tokens.
+static constexpr int64_t kFewTokens = 16;
 
 void polyattn::buildGPUPipeline(mlir::OpPassManager &passes, const GPUPipelineOptions &options) {
   buildTileKernels(passes, options);
@@ -44,6 +46,7 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   tileKernels.cutHeads = false;
   tileKernels.cutPositions = true;
   tileKernels.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
+  tileKernels.fewTokens = kFewTokens;
   tileKernels.sharedBytes = options.chip.sharedBytesPerBlock;
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   // What is one value folds as one, and what a loop computes in each iteration comes before it.

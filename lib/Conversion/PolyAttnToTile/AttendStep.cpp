@@ -155,8 +155,14 @@ Accumulators AttendProgram::stepBefore(TileBuilder &b, const StepVectors &rows,
 }
 
 void AttendProgram::store(TileBuilder &b, const FinalState &place) const {
-  state.store(b, {place.rows, place.normalizer ? ArrayRef(place.normalizer) : ArrayRef<Value>(),
-                  stateAt(place).at});
+  auto store = [&] {
+    state.store(b, {place.rows, place.normalizer ? ArrayRef(place.normalizer) : ArrayRef<Value>(),
+                    stateAt(place).at});
+  };
+  if (Value given = context.frame.hasState(b))
+    b.branch(given, store);
+  else
+    store();
 }
 
 void AttendProgram::clear(TileBuilder &b, const FinalState &place) {

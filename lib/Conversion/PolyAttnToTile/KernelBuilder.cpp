@@ -129,7 +129,7 @@ void KernelBuilder::buildKernels() {
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
   hasSegments = options.cutPositions && maxSplits == 1 && canCutPositions();
-  steppedTokens = options.steps && hasPlaces && canStep() ? mostSteppedTokens() : 0;
+  steppedTokens = hasPlaces && canStep() ? mostSteppedTokens() : 0;
   // What a launch cuts is not there for a cluster to share.
   set.tensors.cluster =
       maxSplits > 1 || !set.sums.empty() || !set.kept.empty() ? 1 : chooseClusterSize();

@@ -218,18 +218,21 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
     choice.setPrefixCostPercent(prefixCostPercent());
     choice.setSubsegments(options.subsegments);
   } else {
+    auto addStep = [&] { e.stage(name + "__step", set.tensors.gridOf(b, set.programs())); };
+    if (steppedTokens && !options.steps)
+      addStep();
     for (auto [i, tensor] : llvm::enumerate(placedStates())) {
       SmallVector<ExtentAttr> shape = {batch, stateHeads};
       llvm::append_range(shape, sizesOfPlaced(i));
       e.workspace(tensor, shape);
     }
-    if (steppedTokens) {
+    if (steppedTokens && options.steps) {
       for (const auto &[tensor, ofQueries] : stepTensors())
         e.workspace(tensor, {batch, ofQueries ? heads : e.dimension(set.tensors.keyTensor, 2),
                              e.number(tensor.type.getShape().back())});
       if (!stepTensors().empty())
         e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
-      e.stage(name + "__step", set.tensors.gridOf(b, set.programs()));
+      addStep();
     }
     writeUncut(e, sets);
     if (hasPlaces)

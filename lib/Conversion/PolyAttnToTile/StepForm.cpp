@@ -113,7 +113,7 @@ static bool sharesVectors(const AttendSet &set) {
 /// For each attend the fields of StepVectors, in their order.
 SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
   SmallVector<StepTensor> tensors;
-  if (!steppedTokens || !sharesVectors(set))
+  if (!steppedTokens || !options.steps || !sharesVectors(set))
     return tensors;
   for (auto [i, attend] : llvm::enumerate(set.attends)) {
     std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
@@ -140,7 +140,7 @@ KernelPrograms KernelBuilder::vectorPrograms() {
 int64_t KernelBuilder::mostSteppedTokens() {
   bool sharesPools = set.tensors.keptBlock && set.hasStatePerQuery();
   bool areBlock = options.fewTokens > 1 && options.fewTokens < set.block();
-  return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : 1;
+  return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : int64_t(options.steps);
 }
 
 void KernelBuilder::buildUnlessStep(TileBuilder::Branch blocks) {
@@ -148,7 +148,9 @@ void KernelBuilder::buildUnlessStep(TileBuilder::Branch blocks) {
 }
 
 void KernelBuilder::buildStepKernels() {
-  beginKernel(name + "__step", placedTensors(), set.programs());
+  // A step has what it needs of other kernels behind the workspaces of states.
+  beginKernel(name + "__step", options.steps ? placedTensors() : SmallVector<HiddenArgument>(),
+              set.programs());
   ProgramContext step = context(), few = context();
   step.block = 1;
   few.block = options.fewTokens;
@@ -161,8 +163,11 @@ void KernelBuilder::buildStepKernels() {
       b.branch(areAtMost(steppedTokens),
                [&] { KernelProgram(set, ScheduleForm::State, few).buildFewTokens(b); });
   };
-  b.branch(
-      areAtMost(1), [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); }, several);
+  if (options.steps)
+    b.branch(
+        areAtMost(1), [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); }, several);
+  else
+    several();
   if (!stepTensors().empty())
     buildVectorsKernel();
 }

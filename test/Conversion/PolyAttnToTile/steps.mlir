@@ -1,5 +1,15 @@
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false steps=true" | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false steps=true few-tokens=8" | FileCheck %s --check-prefix=FEW
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false few-tokens=8" | FileCheck %s --check-prefix=BLOCK
+
+// Without steps, few tokens are the block, one token too; nothing is stored for a batch without a slot, and there is no
+// workspace.
+// BLOCK-LABEL: tile.kernel @power__step {{.*}}arg_names = ["q", {{.*}}"final"]
+// BLOCK-NOT:     tile.recur
+// BLOCK:         tile.store %{{.*}}, %final[
+// BLOCK:       tile.entry @power
+// BLOCK-NEXT:    tile.stage @power__step programs [dim(0, 0), dim(0, 2)]{{$}}
+// BLOCK:         tile.workspace
 
 // Calls of one token of a power: query heads that share a state read it as it was, the first of them last, which
 // writes it. The own pair comes from its score.

@@ -16,6 +16,7 @@
 namespace polyattn::decoding {
 
 constexpr int64_t kQueryHeads = 4, kPool = 32, kRowsOfTables = 512;
+constexpr int64_t kBefore = 8; // slots in front of a pool that nobody may touch
 
 /// An entry that decodes as it stands, or whose decoding is derived where its name begins with
 /// `local_`.
@@ -63,7 +64,7 @@ public:
       }
       std::vector<float> &pool = pools.emplace_back();
       if (isPool(tensor) && !tensor.isResult) {
-        pool.resize(kPool * slotOf(tensor));
+        pool.resize((kBefore + kPool) * slotOf(tensor));
         for (float &x : pool)
           x = std::fabs(normal(random));
       }
@@ -87,7 +88,7 @@ public:
       if (isWeight(rule)) {
         data = tokens[i].data();
       } else if (isPool(rule)) {
-        data = pools[rule.isResult ? *rule.argument : int64_t(i)].data();
+        data = pools[rule.isResult ? *rule.argument : int64_t(i)].data() + offsetOf(rule, 0);
       } else if (isSequence(rule)) {
         int64_t width = rowOf(rule);
         memory[i].assign(rows.size() * length * width, std::nanf(""));
@@ -130,19 +131,19 @@ public:
     return all;
   }
 
-  /// What all pools have in a slot.
+  /// What all pools have in a slot, or lies before them where a slot below 0 would be.
   std::vector<float> stateOf(int64_t slot) const {
     std::vector<float> all;
     for (auto [rule, pool] : llvm::zip(kernel.getDescription().tensors, pools))
       if (!pool.empty())
-        all.insert(all.end(), pool.begin() + slot * slotOf(rule),
-                   pool.begin() + (slot + 1) * slotOf(rule));
+        all.insert(all.end(), pool.begin() + offsetOf(rule, slot),
+                   pool.begin() + offsetOf(rule, slot + 1));
     return all;
   }
   void poison(int64_t slot) {
     for (auto [rule, pool] : llvm::zip(kernel.getDescription().tensors, pools))
       if (!pool.empty())
-        std::fill_n(pool.begin() + slot * slotOf(rule), slotOf(rule), std::nanf(""));
+        std::fill_n(pool.begin() + offsetOf(rule, slot), slotOf(rule), std::nanf(""));
   }
 
   const CompiledKernel &kernel;
@@ -158,6 +159,10 @@ public:
   std::vector<float> &tokensOf(llvm::StringRef name) { return tokens[numberOf(name)]; }
 
 private:
+  /// Where a slot begins in a pool's memory.
+  static int64_t offsetOf(const TensorDescription &tensor, int64_t slot) {
+    return (kBefore + slot) * slotOf(tensor);
+  }
   static bool isPool(const TensorDescription &tensor) { return tensor.sizes[0] == kSlots; }
   static bool isSequence(const TensorDescription &tensor) {
     return tensor.sizes.size() > 1 && tensor.sizes[1] == kPositions;

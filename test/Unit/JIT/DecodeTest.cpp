@@ -16,10 +16,10 @@ TEST(Decode, PaddingRowsTouchNoSlot) {
                             "local_grouped", "local_gated", "local_turned"})
     for (const std::vector<int64_t> &slots :
          std::vector<std::vector<int64_t>>{{-1, 3, 0}, {5, 0, -1}, {-1, -1, -1}, {2, -1, -7}})
-      for (int64_t length : {1, 5}) {
-        Server server(entry, 3, 16), alone(entry, 3, 16);
+      for (int64_t length : {1, 5, 16}) {
+        Server server(entry, 3, 24), alone(entry, 3, 24);
         std::vector<std::vector<float>> before;
-        for (int64_t slot = 0; slot < kPool; ++slot)
+        for (int64_t slot = -kBefore; slot < kPool; ++slot)
           before.push_back(server.stateOf(slot));
         std::vector<Server::Row> rows;
         for (auto [sequence, slot] : llvm::enumerate(slots))
@@ -32,10 +32,12 @@ TEST(Decode, PaddingRowsTouchNoSlot) {
           else
             EXPECT_EQ(bits(own), bits(alone.call(row, length))) << entry;
         }
-        for (int64_t slot = 0; slot < kPool; ++slot)
+        for (int64_t slot = -kBefore; slot < kPool; ++slot) {
+          bool isGiven = slot >= 0 && llvm::is_contained(slots, slot);
           EXPECT_EQ(bits(server.stateOf(slot)),
-                    bits(llvm::is_contained(slots, slot) ? alone.stateOf(slot) : before[slot]))
+                    bits(isGiven ? alone.stateOf(slot) : before[kBefore + slot]))
               << entry << ", slot " << slot;
+        }
       }
 }
 
