@@ -144,6 +144,13 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const TileMemory &destinatio
 void KernelLowering::addColumnProduct(const TileMemory &lhs, const TileMemory &rhs, int64_t depth,
                                       std::optional<Offset> bound, Triangle triangle,
                                       const TileMemory &destination) {
+  if (depth > 1 && rhs.rowStride != 1) { // a column of a wider tile, whose elements lie apart
+    TileMemory column = allocate(depth, 1, rhs.element);
+    copy(rhs, column);
+    addColumnProduct(lhs, column, depth, bound, triangle, destination);
+    scratch.free(column.offset.constant * (rhs.element.getIntOrFloatBitWidth() / 8));
+    return;
+  }
   bool lower = triangle == Triangle::Lower, upper = triangle == Triangle::Upper;
   Value zero = e.zero(lhs.element);
   Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);

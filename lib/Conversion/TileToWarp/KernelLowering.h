@@ -355,6 +355,8 @@ private:
     int64_t rows;
     /// Called in one lane for each row.
     std::function<void(mlir::Value row, mlir::Value sum)> write;
+    /// Called in one lane for each row of padding, up to a multiple of 16, where it is not null.
+    std::function<void(mlir::Value row)> clear = {};
   };
   /// `reduceEach` on the tensor cores where the matrix can be read by ldmatrix; else false.
   bool reduceByProducts(const Reduction &reduction, WriteSum write);

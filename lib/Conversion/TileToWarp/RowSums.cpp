@@ -81,6 +81,11 @@ void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTi
     Value row = e.add(first, 16 * shares * (half / 2) + 8 * (half % 2));
     Value exists = rowSums.rows % 16 ? e.less(row, rowSums.rows) : Value();
     e.when(e.both(writes, exists), [&] { rowSums.write(row, sum); });
+    if (exists && rowSums.clear) {
+      Value isPadding =
+          e.both(e.less(e.i32(rowSums.rows - 1), row), e.less(row, roundUp(rowSums.rows, 16)));
+      e.when(e.both(writes, isPadding), [&] { rowSums.clear(row); });
+    }
   }
 }
 
@@ -177,15 +182,20 @@ KernelLowering::RowSums KernelLowering::rowSumsInto(Value result, Value vector, 
   TileMemory storage = allocateFor(result);
   computed.insert(result);
   bool isRow = tileType(result).getRows() == 1;
-  auto write = [this, storage, isRow, initial](Value i, Value sum) {
-    if (initial)
-      sum = arith::AddFOp::create(e, evaluateAt(initial, {}, i), sum);
+  auto storeAt = [this, storage, isRow](Value i, Value sum) {
     ThreadElements owned;
     (isRow ? owned.columns : owned.rows).base = i;
     recordWrite(storage, owned);
     storeElements(storage, owned, sum);
   };
-  return {vector, tileType(result).getRows() * tileType(result).getColumns(), write};
+  auto write = [this, storeAt, initial](Value i, Value sum) {
+    if (initial)
+      sum = arith::AddFOp::create(e, evaluateAt(initial, {}, i), sum);
+    storeAt(i, sum);
+  };
+  // What reads the tile reads its padding, too.
+  auto clear = [this, storeAt](Value i) { storeAt(i, e.f32(0)); };
+  return {vector, tileType(result).getRows() * tileType(result).getColumns(), write, clear};
 }
 
 KernelLowering::RowSums KernelLowering::rowSumsOf(DotOp product) {
