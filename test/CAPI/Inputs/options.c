@@ -1,6 +1,6 @@
 /* What version 2 of the C API adds: storage and invariance of a kernel, whose threads a call runs
- * on, and that programs of older versions are served as before. options SPEC.mlir   with the entries of
- * specs/linear.mlir */
+ * on, and that programs of older versions are served as before. options SPEC.mlir   with the
+ * entries of specs/linear.mlir */
 #include "polyattn-c/polyattn.h"
 
 #include <stdio.h>
