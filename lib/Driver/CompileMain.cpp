@@ -220,6 +220,10 @@ static llvm::Error compile(const Arguments &arguments) {
   llvm::Expected<SpecOptions> what = specOptionsOf(arguments);
   if (!what)
     return what.takeError();
+  bool isDirectory = *emit == Emit::Library || *emit == Emit::Kernels;
+  if (isDirectory && arguments.output == "-")
+    return llvm::createStringError("-o: expected a directory, as several files are written, got -; "
+                                   "--emit has kinds that are text");
   auto file = readSpecFileOrStandardInput(arguments.input);
   if (!file)
     return llvm::createStringError(arguments.input + ": " + llvm::toString(file.takeError()));
