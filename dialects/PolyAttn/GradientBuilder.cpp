@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/GradientBuilder.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/Sides.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -79,8 +80,43 @@ void GradientBuilder::visit(Operation *op) {
   if (llvm::none_of(op->getOperands(), [&](Value operand) { return wants(operand); }))
     return;
   setLocation(op->getLoc());
-  if (Value dy = gradientOf(op->getResult(0)))
-    cast<DifferentiableOpInterface>(op).buildGradient(*this, dy);
+  auto rule = cast<DifferentiableOpInterface>(op);
+  Value result = op->getResult(0);
+  if (hasPositions(result)) {
+    if (Value dy = gradientOf(result))
+      rule.buildGradient(*this, dy);
+    return;
+  }
+  SmallVector<Value> ofQueries, ofKeys;
+  for (Value term : terms.lookup(result))
+    (isOfKeys(term) ? ofKeys : ofQueries).push_back(term);
+  for (ArrayRef<Value> side : {ArrayRef(ofQueries), ArrayRef(ofKeys)})
+    if (!side.empty())
+      rule.buildGradient(*this, side.size() == 1 ? side.front() : add(side));
+}
+
+bool GradientBuilder::hasPositions(Value vector) {
+  // A program may be too deep for recursion.
+  SmallVector<Value> pending = {vector};
+  while (!pending.empty()) {
+    Value value = pending.back();
+    Operation *op = value.getDefiningOp();
+    auto read = dyn_cast_or_null<ReadOp>(op);
+    if (!op || read) {
+      positions[value] = !read || isa<FeatureType>(read.getType());
+      pending.pop_back();
+      continue;
+    }
+    size_t before = pending.size();
+    llvm::copy_if(op->getOperands(), std::back_inserter(pending),
+                  [&](Value operand) { return !positions.contains(operand); });
+    if (pending.size() > before)
+      continue;
+    positions[value] =
+        llvm::any_of(op->getOperands(), [&](Value operand) { return positions.lookup(operand); });
+    pending.pop_back();
+  }
+  return positions.lookup(vector);
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,7 +50,9 @@ public:
   Value gradientOf(Value vector);
   /// The gradient of a weight, a `weight_gradient`; null where it is zero.
   Value weightGradientOf(Value weight);
-  /// Applies an op's rule to the gradient of its result.
+  /// Applies an op's rule to the gradient of its result. What is computed from weights alone may be
+  /// used by queries and by keys, of which there may be different numbers: its gradient is a sum
+  /// over both, and the rule, which is linear in it, is applied to the terms of each side.
   void visit(mlir::Operation *op);
 
   //===--------------------------------------------------------------------===//
@@ -87,11 +89,15 @@ private:
     Value dy;
   };
 
+  /// Whether a vector differs from position to position.
+  bool hasPositions(Value vector);
+
   mlir::OpBuilder &builder;
   IsWanted wanted;
   std::optional<mlir::Location> location;
   llvm::DenseMap<Value, llvm::SmallVector<Value>> terms;
   llvm::DenseMap<Value, llvm::SmallVector<WeightTerm>> weightTerms;
+  llvm::DenseMap<Value, bool> positions; // by vectors asked about
   bool refused = false;
 };
 

@@ -66,6 +66,7 @@ struct ProgramContext {
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
   WeightSums *weightSums = nullptr; // to which blocks add; null without gradients of weights
   unsigned firstKept = 0;           // the workspace of the first value that the set keeps
+  unsigned firstPassed = 0;         // that of the first rows that it gives to others, or takes
   bool hasGroup = false;            // a program has all query heads that share its states
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {

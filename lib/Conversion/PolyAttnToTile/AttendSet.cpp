@@ -8,10 +8,10 @@
 #include "AttendSet.h"
 #include "Dependencies.h"
 #include "FeaturePlan.h"
+#include "PassedRows.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Schedule/ContractedState.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -35,18 +35,6 @@ static bool dependsOnAttend(Value vector) {
   return walkDependencies(vector, [](Value value) {
     return value.getDefiningOp<AttendOp>() ? WalkResult::interrupt() : WalkResult::advance();
   });
-}
-
-/// The attends that a value is computed from; not those that these are computed from.
-static llvm::SetVector<AttendOp> nearestAttends(Value vector) {
-  llvm::SetVector<AttendOp> attends;
-  walkDependencies(vector, [&](Value value) {
-    auto attend = value.getDefiningOp<AttendOp>();
-    if (attend)
-      attends.insert(attend);
-    return attend ? WalkResult::skip() : WalkResult::advance();
-  });
-  return attends;
 }
 
 /// The tensors that give positions and heads.
@@ -140,43 +128,22 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
   return success();
 }
 
-/// The set of the attends that vectors are computed from; the first where they are from no attend.
-/// Fails where they are from several.
-static FailureOr<AttendSet *> setOfVectors(ArrayRef<Value> vectors, std::vector<AttendSet> &sets) {
-  AttendSet *computing = nullptr;
-  for (Value vector : vectors)
-    for (AttendOp attend : nearestAttends(vector)) {
-      AttendSet *own =
-          &*llvm::find_if(sets, [&](const AttendSet &set) { return set.contains(attend); });
-      if (computing && computing != own)
-        return attend.emitError(
-            "a result is computed from attends of different masks or sides: the programs "
-            "of one have not computed it when those of the other end");
-      computing = own;
-    }
-  return computing ? computing : &sets[0];
-}
-
 static bool isSumTransposed(WeightGradientOp gradient) {
   return !gradient.getInputs().empty() && VectorProgram::isNatural(gradient.getInputs()[0]) &&
          !VectorProgram::isNatural(gradient.getGradients()[0]);
 }
 
 /// Each pair is added where its vectors are.
-static LogicalResult addSums(WeightGradientOp gradient, std::vector<AttendSet> &sets) {
+static void addSums(WeightGradientOp gradient, RowPassing &passing) {
   for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
     SmallVector<Value> vectors = {gradient.getGradients()[i]};
     if (!gradient.getInputs().empty())
       vectors.push_back(gradient.getInputs()[i]);
-    FailureOr<AttendSet *> found = setOfVectors(vectors, sets);
-    if (failed(found))
-      return failure();
-    AttendSet *set = *found;
-    if (set->sums.empty() || set->sums.back().gradient != gradient)
-      set->sums.push_back({gradient, {}, isSumTransposed(gradient)});
-    set->sums.back().terms.push_back(i);
+    AttendSet &set = passing.computing(vectors);
+    if (set.sums.empty() || set.sums.back().gradient != gradient)
+      set.sums.push_back({gradient, {}, isSumTransposed(gradient)});
+    set.sums.back().terms.push_back(i);
   }
-  return success();
 }
 
 /// What the gradients of decays take of the sets' attends.
@@ -218,17 +185,15 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   }
   if (sets.empty())
     return attention.emitError("there is no `attend` in this attention");
+  RowPassing passing(attention, sets);
   for (Value result : sets[0].returned()) {
-    auto gradient = result.getDefiningOp<WeightGradientOp>();
-    if (gradient && failed(addSums(gradient, sets)))
-      return failure();
-    FailureOr<AttendSet *> computing(&sets[0]);
-    if (!gradient && !result.getDefiningOp<DecayGradientOp>())
-      computing = setOfVectors(result, sets);
-    if (failed(computing))
-      return failure();
+    AttendSet *computing = &sets[0];
+    if (auto gradient = result.getDefiningOp<WeightGradientOp>())
+      addSums(gradient, passing);
+    else if (!result.getDefiningOp<DecayGradientOp>())
+      computing = &passing.computing(result);
     for (AttendSet &set : sets)
-      set.computes.push_back(&set == *computing);
+      set.computes.push_back(&set == computing);
   }
   keepForDecays(sets);
   if (sets.size() > 1 && attention.hasStatesInPlace())
@@ -249,7 +214,7 @@ OperandRange AttendSet::returned() const {
 }
 
 bool AttendSet::hasRows() const {
-  if (!sums.empty())
+  if (!sums.empty() || !given.empty())
     return true;
   for (auto [result, isOwn] : llvm::zip(returned(), computes))
     if (isOwn && isa<FeatureType>(result.getType()))

@@ -26,6 +26,15 @@ struct KeptValue {
   std::string name; // of the workspace
 };
 
+/// Rows of a vector that the kernels of one set leave in a workspace for those of a later one.
+struct PassedRows {
+  mlir::Value vector;
+  std::string name; // of the workspace
+
+  /// [B, T, H, width] in f32, whatever tensors hold.
+  HiddenArgument workspace(mlir::Builder &builder) const;
+};
+
 /// The attends of an attention that have one mask, and rows of one side: a program goes over the
 /// positions once, for all of them.
 struct AttendSet {
@@ -37,6 +46,8 @@ struct AttendSet {
   llvm::SmallVector<bool> computes;
   std::vector<WeightSum> sums;
   std::vector<KeptValue> kept;
+  /// What kernels of later sets need of these, and what these need of kernels of sets before them.
+  std::vector<PassedRows> given, taken;
 
   /// A set for each mask and side, in the order in which they come first. Fails with a diagnostic
   /// where tile kernels cannot compute this attention.

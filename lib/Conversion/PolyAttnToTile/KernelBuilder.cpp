@@ -35,7 +35,8 @@ ProgramContext KernelBuilder::context() {
           set.mask(),
           options.skipIdleState,
           weightSums ? &*weightSums : nullptr,
-          firstKept};
+          firstKept,
+          firstPassed};
 }
 
 /// Few tokens that go on with a state are one block, and the rows of a longer one would be padding.
@@ -191,8 +192,8 @@ void KernelBuilder::beginMain() {
   }
 }
 
-/// Opens a kernel of a set that is not cut, with the sums of its programs, and what it keeps,
-/// behind other workspaces.
+/// Opens a kernel of a set that is not cut, with the sums of its programs, what it keeps, and what
+/// passes between sets, behind other workspaces.
 void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
                                const KernelPrograms &programs, ArrayRef<KeptValue> kept) {
   unsigned first = workspaces.size();
@@ -201,6 +202,10 @@ void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> wor
   llvm::append_range(workspaces, own);
   firstKept = workspaces.size();
   llvm::append_range(workspaces, DecaySums::workspaces(b, kept));
+  firstPassed = workspaces.size();
+  for (const auto &passed : {set.given, set.taken})
+    for (const PassedRows &rows : passed)
+      workspaces.push_back(rows.workspace(b));
   beginKernel(kernel, workspaces, programs);
   if (!set.sums.empty())
     weightSums.emplace(b, set.sums, first);

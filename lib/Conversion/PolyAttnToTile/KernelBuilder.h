@@ -115,7 +115,7 @@ private:
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
   std::optional<WeightSums> weightSums;
-  unsigned firstKept = 0; // workspace
+  unsigned firstKept = 0, firstPassed = 0; // workspaces
 };
 
 } // namespace polyattn

@@ -83,12 +83,14 @@ void KernelProgram::storeFactors(TileBuilder &b, const RowFactors &factors, Valu
 
 void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                                  VectorProgram &queries, const BlockSpan &span) {
+  takeRows(b, queries, span);
   llvm::DenseMap<Value, RowFactors> factorsOf;
   for (auto [attend, program, sum] : llvm::zip(set.attends, programs, accumulators)) {
     Value factors = AttendOp(attend).getRowFactors();
     Value output = program.normalize(b, sum, span, factors ? &factorsOf[factors] : nullptr);
     queries.bind(AttendOp(attend).getOutput(), output);
   }
+  giveRows(b, queries, span);
   for (auto [i, result] : llvm::enumerate(set.returned())) {
     if (!set.computes[i] || !isa<FeatureType>(result.getType()))
       continue;
@@ -100,6 +102,27 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
   }
   if (context.weightSums)
     context.weightSums->add(b, queries, span.valid);
+}
+
+/// Binds what the results need of other sets.
+void KernelProgram::takeRows(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
+  const KernelFrame &frame = context.frame;
+  for (auto [i, taken] : llvm::enumerate(set.taken)) {
+    Value tensor = frame.workspace(context.firstPassed + set.given.size() + i);
+    int64_t width = cast<FeatureType>(taken.vector.getType()).getWidth();
+    rows.bind(taken.vector,
+              tile::LoadOp::create(
+                  b, b.tileType(context.block, width), tensor,
+                  ValueRange{frame.batch, frame.rowOf(b, span.position), frame.head, b.index(0)},
+                  span.valid, /*row_dim=*/1, /*col_dim=*/3, /*transposed=*/false));
+  }
+}
+
+/// Stores what other sets need of this one.
+void KernelProgram::giveRows(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
+  for (auto [i, given] : llvm::enumerate(set.given))
+    storeResult(b, rows, given.vector, context.frame.workspace(context.firstPassed + i), b.index(0),
+                span);
 }
 
 /// The workspace of a value that the set keeps; null for others.

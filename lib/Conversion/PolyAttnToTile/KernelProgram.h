@@ -85,6 +85,8 @@ private:
                     VectorProgram &queries, const BlockSpan &span);
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,
                    mlir::Value tensor, mlir::Value column, const BlockSpan &span);
+  void takeRows(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
+  void giveRows(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
   void storeFactors(TileBuilder &builder, const RowFactors &factors, mlir::Value tensor,
                     const BlockSpan &span);
   void storeGroupPart(TileBuilder &builder, TileBuilder::Branch results, TileBuilder::Branch part);

@@ -36,8 +36,11 @@ public:
     tile::WorkspaceOp::create(b, loc, b.getStringAttr(tensor.name),
                               TypeAttr::get(tensor.type.getElementType()), list(shape),
                               tile::WorkspaceFillAttr::get(context, fill));
-    uses.push_back(FlatSymbolRefAttr::get(context, tensor.name));
+    useAlso(tensor.name);
   }
+
+  /// The next stages take a workspace of a stage before them, too.
+  void useAlso(StringRef name) { uses.push_back(FlatSymbolRefAttr::get(context, name)); }
 
   using Uses = SmallVector<Attribute>;
   /// Says which workspaces the next stages take, and returns those that they took until now.
@@ -110,6 +113,22 @@ static void writeKept(EntryBuilder &e, OpBuilder &b, const AttendSet &set) {
   }
 }
 
+/// The workspaces of rows that a set gives, which its first kernel brings along, and of those that
+/// it takes.
+static void usePassed(EntryBuilder &e, OpBuilder &b, const AttendSet &set, bool isFirst) {
+  int64_t rows = set.tensors.queryTensor;
+  for (const PassedRows &given : set.given) {
+    HiddenArgument tensor = given.workspace(b);
+    if (isFirst)
+      e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(rows, 2),
+                           e.number(tensor.type.getShape().back())});
+    else
+      e.useAlso(tensor.name);
+  }
+  for (const PassedRows &taken : set.taken)
+    e.useAlso(taken.name);
+}
+
 /// The stages of a set that is not cut. Takes the workspaces of its sums from the first ones of
 /// `tensors`, and gives their names to `sums`.
 static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name,
@@ -131,6 +150,7 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     llvm::append_range(sums, own);
     if (keeps)
       writeKept(e, b, set);
+    usePassed(e, b, set, /*isFirst=*/keeps);
     llvm::append_range(all, own);
     llvm::append_range(all, e.use({}));
     e.use(all);

@@ -91,13 +91,14 @@ bool VectorProgram::isBlockable(Value vector) {
 Value VectorProgram::full(Value vector) {
   if (Value known = memo.lookup(vector))
     return known;
-  Value result = compute(vector.getDefiningOp(), Value(), widthOf(vector));
+  Value result = bound.contains(vector) ? b->transpose(rowMajor(vector))
+                                        : compute(vector.getDefiningOp(), Value(), widthOf(vector));
   memo[vector] = result;
   return result;
 }
 
 void VectorProgram::prepare(Value vector) {
-  if (!isBlockable(vector)) {
+  if (isWhole(vector) || !isBlockable(vector)) {
     full(vector);
     return;
   }
@@ -122,7 +123,7 @@ void VectorProgram::prepare(Value vector) {
 Value VectorProgram::rows(Value vector, Value first, int64_t count) {
   if (count == widthOf(vector))
     return full(vector);
-  if (memo.lookup(vector) || !isBlockable(vector))
+  if (isWhole(vector) || !isBlockable(vector))
     return b->slice(full(vector), first, count);
   // What is computed here stands where it can be used again for these rows only.
   llvm::DenseMap<Value, Value> outer;
@@ -133,7 +134,7 @@ Value VectorProgram::rows(Value vector, Value first, int64_t count) {
 }
 
 Value VectorProgram::rowsOfBlockable(Value vector, Value first, int64_t count) {
-  if (memo.lookup(vector))
+  if (isWhole(vector))
     return b->slice(full(vector), first, count);
   if (Value known = blockRows.lookup(vector))
     return known;
@@ -146,8 +147,6 @@ Value VectorProgram::rowsOfBlockable(Value vector, Value first, int64_t count) {
 Value VectorProgram::compute(Operation *op, Value first, int64_t count) {
   if (auto read = dyn_cast<ReadOp>(op))
     return load(read, /*transposed=*/true);
-  if (auto attend = dyn_cast<AttendOp>(op))
-    return b->transpose(rowMajor(attend.getOutput()));
   return dispatch<Value>(cast<FeatureOpInterface>(op), [&](auto feature) {
     using Op = decltype(feature);
     if constexpr (isElementwiseOp<Op>)
@@ -208,7 +207,7 @@ Value VectorProgram::rowMajor(Value vector) {
 }
 
 LhsTile VectorProgram::lhs(Value vector) {
-  if (!memo.lookup(vector) && isNatural(vector))
+  if (bound.contains(vector) || (!memo.contains(vector) && isNatural(vector)))
     return {rowMajor(vector), /*transposed=*/false};
   return {full(vector), /*transposed=*/true};
 }

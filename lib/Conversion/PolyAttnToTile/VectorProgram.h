@@ -52,8 +52,12 @@ public:
   static bool isBlockable(mlir::Value vector);
   /// Computes now what `rows` will need of other vectors; called before a loop over rows.
   void prepare(mlir::Value vector);
-  /// The row-major tile of an attend's output, which this program does not compute.
-  void bind(mlir::Value output, mlir::Value tile) { rowMajorTiles[output] = tile; }
+  /// The row-major tile of a vector that this program does not compute: of an attend's output, or
+  /// of what a kernel before this one has.
+  void bind(mlir::Value vector, mlir::Value tile) {
+    rowMajorTiles[vector] = tile;
+    bound.insert(vector);
+  }
   int64_t getColumns() const { return columns; }
 
   // What the emission of one op (VectorEmission.h) needs.
@@ -63,6 +67,8 @@ public:
   mlir::Value weight(mlir::Value value);
 
 private:
+  /// All rows of the vector are there, or no row is computed alone.
+  bool isWhole(mlir::Value vector) const { return memo.contains(vector) || bound.contains(vector); }
   mlir::Value compute(mlir::Operation *op, mlir::Value first, int64_t count);
   mlir::Value rowsOfBlockable(mlir::Value vector, mlir::Value first, int64_t count);
   mlir::Value load(ReadOp read, bool transposed);
@@ -77,6 +83,7 @@ private:
   BlockRows rowRange;
   int64_t columns;
   llvm::DenseMap<mlir::Value, mlir::Value> memo, rowMajorTiles;
+  llvm::DenseSet<mlir::Value> bound;
   /// Memo for the rows that `rows` is computing: a vector that is needed twice is computed once.
   llvm::DenseMap<mlir::Value, mlir::Value> blockRows;
 };

@@ -22,17 +22,6 @@ polyattn.attention @chained(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 
 // -----
 
-// CHECK: error: a result is computed from attends of different masks
-polyattn.attention @both_masks(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
-  %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  %x = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
-  %y = attend query %a key %a value %a anticausal normalize <none> : [4], [4], [4]
-  %o = add %x, %y : [4], [4]
-  return %o : [4]
-}
-
-// -----
-
 // CHECK: error: there is no `attend` in this attention
 polyattn.attention @empty(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
