@@ -163,6 +163,7 @@ public:
   explicit CUDATarget(std::string driver) : driver(std::move(driver)) {}
 
   std::optional<ElementType> arithmetic(ElementType storage) const override { return storage; }
+  bool usesTensorCores() const override { return true; }
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     auto device = CUDADevice::open(/*ordinal=*/-1, driver);

@@ -62,6 +62,9 @@ struct Oracle {
   AttentionOp attention;
   const Inputs &inputs;
   ElementType arithmetic;
+  /// Of the gradients that are asked for; null for results.
+  const Signature *backward = nullptr;
+  bool usesTensorCores = false; // Target::usesTensorCores
 };
 
 /// Holds each result as a whole to the tolerance. Rows that are further off and badly conditioned

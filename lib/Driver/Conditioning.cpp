@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Conditioning.h"
+#include "Gradients.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include <set>
 
@@ -17,6 +18,8 @@ namespace {
 
 /// A few samples find most of a row's spread.
 constexpr int kSamples = 4;
+/// The gradients of a short call may all hang on one number, the rest of what cancels.
+constexpr int kGradientSamples = 12;
 /// How many times its spread a row may be off: a kernel rounds in more steps than the definition
 /// has. Kernels with 16-bit products round few more numbers than the oracle changes, and rows were
 /// off by 0.7 of their spread at most.
@@ -144,6 +147,22 @@ static bool hasPlainFeatures(AttentionOp attention) {
   });
 }
 
+/// Takes the gradients a few times, with all numbers changed.
+static void sampleGradients(const Oracle &oracle, function_ref<void(ArrayRef<Array>)> show) {
+  double unit =
+      oracle.usesTensorCores ? Arithmetic::kSplitProduct : Arithmetic::of(oracle.arithmetic).unit;
+  Arithmetic arithmetic{unit, HUGE_VAL, 0};
+  for (int sample = 0; sample < kGradientSamples; ++sample) {
+    Disturbance disturbance(arithmetic, sample);
+    auto gradients = askGradients(oracle.attention, *oracle.backward, oracle.inputs.arguments,
+                                  oracle.inputs.sizes, std::ref(disturbance));
+    if (gradients)
+      show(*gradients);
+    else
+      llvm::consumeError(gradients.takeError());
+  }
+}
+
 void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation,
                             MutableArrayRef<DoubtfulRow> rows) {
   if (rows.empty())
@@ -166,6 +185,8 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
         row.spread = std::max(row.spread, far);
     }
   };
+  if (oracle.backward)
+    return sampleGradients(oracle, look);
   auto sample = [&](Reading reading) {
     sampleReading(oracle.attention, arguments, oracle.inputs.sizes, reading, selection, arithmetic,
                   kSamples, look);

@@ -31,6 +31,9 @@ struct Arithmetic {
   /// f32, whose numbers are multiplied as the sum of two of tf32. The second one of a small number
   /// is below the normal numbers.
   static Arithmetic ofSplitTF32();
+  /// What one product of such numbers is off by: each factor lacks half a unit of 2^-23, and the
+  /// product of their second ones is left out.
+  static constexpr double kSplitProduct = 0x1p-22;
 };
 
 /// An arithmetic that changes every number that it is given.

@@ -131,6 +131,7 @@ public:
   explicit EmulatorTarget(StringRef chip) : chip(chip) {}
 
   std::optional<ElementType> arithmetic(ElementType storage) const override { return storage; }
+  bool usesTensorCores() const override { return true; }
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     AttentionOp attention = source.attention;

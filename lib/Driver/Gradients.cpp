@@ -129,13 +129,15 @@ constexpr int64_t kMostDirections = 64, kFewestDirections = 2;
 llvm::Expected<std::vector<Array>> driver::askGradients(AttentionOp attention,
                                                         const Signature &backward,
                                                         ArrayRef<HostTensor> arguments,
-                                                        const CallSizes &sizes) {
+                                                        const CallSizes &sizes,
+                                                        const Rounding &rounding) {
   BackwardCall call(backward, arguments);
   std::vector<std::string> wrt;
   wrt.reserve(backward.results.size());
   for (const TensorSignature &result : backward.results)
     wrt.push_back(result.gradientOf);
-  auto gradients = evaluateGradients(attention, call.arguments, sizes, call.ofResults, wrt);
+  auto gradients =
+      evaluateGradients(attention, call.arguments, sizes, call.ofResults, wrt, rounding);
   if (failed(gradients))
     return llvm::make_error<ReportedError>();
   std::vector<Array> results;

@@ -15,7 +15,8 @@ namespace polyattn::driver {
 /// `backward`, the signature of the gradients of `attention`.
 llvm::Expected<std::vector<Array>> askGradients(AttentionOp attention, const Signature &backward,
                                                 llvm::ArrayRef<HostTensor> arguments,
-                                                const CallSizes &sizes);
+                                                const CallSizes &sizes,
+                                                const Rounding &rounding = {});
 
 /// Holds gradients against central differences of the oracle in f64: each element of a small one,
 /// random directions in a larger one, as many as there is time for.

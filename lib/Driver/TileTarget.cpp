@@ -182,6 +182,7 @@ public:
   std::optional<ElementType> arithmetic(ElementType storage) const override {
     return chip.empty() ? std::nullopt : std::optional(storage);
   }
+  bool usesTensorCores() const override { return !chip.empty(); }
 
   Expected<std::unique_ptr<Executable>> compile(const EntrySource &source) override {
     AttentionOp attention = source.attention;

@@ -19,9 +19,11 @@ namespace {
 /// Runs an attention and goes back through it: results, attends last to first, vectors of each.
 class GradientEvaluator {
 public:
-  GradientEvaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes)
-      : attention(attention), sizes(sizes),
-        forward(attention, arguments, sizes, Reading::Scores, {}, exact, exact) {}
+  GradientEvaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
+                    const Rounding &rounding)
+      : attention(attention), sizes(sizes), rounding(rounding),
+        forward(attention, arguments, sizes, Reading::Scores, {}, this->rounding, this->rounding),
+        tape(rounding) {}
 
   /// `ofResults` has an array for each result, an empty one where it is zero; the gradients are
   /// those of the arguments in `wrt`.
@@ -39,7 +41,7 @@ private:
 
   AttentionOp attention;
   CallSizes sizes;
-  const Rounding exact;
+  const Rounding rounding;
   Evaluator forward;
   Tape tape;
   /// Gradients of arguments that are asked for, and of the results of attends.
@@ -136,7 +138,7 @@ void GradientEvaluator::throughHead(AttendOp op, int64_t batch, int64_t head) {
   State initial;
   if (op.getInitialState())
     initial = forward.initialState(op, batch, stateHead);
-  HeadGradient gradient(op, vectors, op.getInitialState() ? &initial : nullptr);
+  HeadGradient gradient(op, vectors, op.getInitialState() ? &initial : nullptr, rounding);
 
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   for (int64_t i = 0; i < sizes.queries; ++i) {
@@ -271,9 +273,10 @@ FailureOr<BlockArgument> findArgument(AttentionOp attention, StringRef name) {
 /// The gradients in the arguments `wrt`; of packed sequences each sequence's alone.
 static FailureOr<std::vector<Array>> gradientsOf(AttentionOp attention, ArrayRef<Array> arguments,
                                                  const CallSizes &sizes, ArrayRef<Array> ofResults,
-                                                 ArrayRef<BlockArgument> wrt) {
+                                                 ArrayRef<BlockArgument> wrt,
+                                                 const Rounding &rounding) {
   if (!attention.getOffsetsArgument())
-    return GradientEvaluator(attention, arguments, sizes).run(ofResults, wrt);
+    return GradientEvaluator(attention, arguments, sizes, rounding).run(ofResults, wrt);
   llvm::Expected<Signature> signature = signatureOf(attention);
   if (!signature)
     return attention.emitError(llvm::toString(signature.takeError()));
@@ -285,7 +288,7 @@ static FailureOr<std::vector<Array>> gradientsOf(AttentionOp attention, ArrayRef
     std::vector<Array> own = call.parts(signature->arguments, arguments, n), slopes;
     for (auto [tensor, slope] : llvm::zip_equal(signature->results, ofResults))
       slopes.push_back(slope.data.empty() ? Array() : call.part(tensor, slope, n));
-    auto parts = GradientEvaluator(attention, own, call.sizesOf(n)).run(slopes, wrt);
+    auto parts = GradientEvaluator(attention, own, call.sizesOf(n), rounding).run(slopes, wrt);
     if (failed(parts))
       return failure();
     for (auto [argument, part, gradient] : llvm::zip_equal(wrt, *parts, gradients))
@@ -297,7 +300,8 @@ static FailureOr<std::vector<Array>> gradientsOf(AttentionOp attention, ArrayRef
 FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayRef<Array> arguments,
                                                    const CallSizes &sizes,
                                                    const NamedArrays &ofResults,
-                                                   ArrayRef<std::string> wrt) {
+                                                   ArrayRef<std::string> wrt,
+                                                   const Rounding &rounding) {
   if (failed(checkDifferentiable(attention)))
     return failure();
   SmallVector<BlockArgument> asked;
@@ -312,7 +316,7 @@ FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayR
     auto given = ofResults.find(name.str());
     slopes.push_back(given == ofResults.end() ? Array() : given->second);
   }
-  auto gradients = gradientsOf(attention, arguments, sizes, slopes, asked);
+  auto gradients = gradientsOf(attention, arguments, sizes, slopes, asked, rounding);
   if (failed(gradients))
     return failure();
   NamedArrays named;

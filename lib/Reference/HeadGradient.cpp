@@ -12,17 +12,17 @@ using namespace polyattn;
 using namespace polyattn::reference;
 
 void reference::addScoreSlopes(const FeatureValue<double> &a, const FeatureValue<double> &b,
-                               double slope, FeatureValue<double> &aSlopes,
+                               RoundedSlope slope, FeatureValue<double> &aSlopes,
                                FeatureValue<double> &bSlopes) {
-  slope *= a.factor * b.factor;
-  auto throughPart = [&](size_t i, double partSlope) {
+  slope = slope * (a.factor * b.factor);
+  auto throughPart = [&](size_t i, RoundedSlope partSlope) {
     addScoreSlopes(a.parts[i], b.parts[i], partSlope, aSlopes.parts[i], bSlopes.parts[i]);
   };
   switch (a.structure.kind()) {
   case Structure::Kind::Vector:
     for (size_t i = 0; i < a.numbers.size(); ++i) {
-      aSlopes.numbers[i] += slope * b.numbers[i];
-      bSlopes.numbers[i] += slope * a.numbers[i];
+      aSlopes.numbers[i] += slope.sample() * b.numbers[i];
+      bSlopes.numbers[i] += slope.sample() * a.numbers[i];
     }
     return;
   case Structure::Kind::TensorPower:
@@ -31,7 +31,7 @@ void reference::addScoreSlopes(const FeatureValue<double> &a, const FeatureValue
     for (int64_t i = 1; i < a.structure.degree(); ++i)
       power *= base;
     bool isReflected = a.absolute && power * base < 0;
-    return throughPart(0, (isReflected ? -slope : slope) * double(a.structure.degree()) * power);
+    return throughPart(0, slope * ((isReflected ? -power : power) * double(a.structure.degree())));
   }
   case Structure::Kind::TensorProduct:
     for (size_t i = 0; i < a.parts.size(); ++i) {
@@ -63,10 +63,12 @@ static std::vector<VectorSlopes> zeroLike(const std::vector<FeatureValue<double>
   return slopes;
 }
 
-HeadGradient::HeadGradient(AttendOp op, const HeadVectors &vectors, const State *initial)
+HeadGradient::HeadGradient(AttendOp op, const HeadVectors &vectors, const State *initial,
+                           const Rounding &rounding)
     : query(zeroLike(vectors.query)), key(zeroLike(vectors.key)),
       localQuery(zeroLike(vectors.localQuery)), localKey(zeroLike(vectors.localKey)),
-      gates(vectors.gates.size(), 0.0), op(op), vectors(vectors), initial(initial) {
+      gates(vectors.gates.size(), 0.0), op(op), vectors(vectors), initial(initial),
+      rounding(rounding) {
   for (const std::vector<double> &numbers : vectors.value)
     value.emplace_back(numbers.size(), 0.0);
   if (initial)
@@ -89,20 +91,30 @@ void HeadGradient::throughRow(int64_t i, const RowSlopes &row) {
   }
 }
 
+/// The slope of the weight of key j in a row.
+RoundedSlope HeadGradient::slopeOfPair(int64_t j, const RowSlopes &row) const {
+  double sum = row.denominator, squares = row.denominator * row.denominator;
+  for (size_t v = 0; v < row.numerator.size(); ++v) {
+    double term = row.numerator[v] * vectors.value[j][v];
+    sum += term;
+    squares += term * term;
+  }
+  return {sum, std::sqrt(squares), rounding};
+}
+
 /// Gives the slope of the logarithm of the pair's decay.
 double HeadGradient::throughPair(int64_t i, int64_t j, double decay, const RowSlopes &row) {
   bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
   const FeatureValue<double> &a = local ? vectors.localQuery[i] : vectors.query[i];
   const FeatureValue<double> &b = local ? vectors.localKey[j] : vectors.key[j];
   double factor = op.scoreScale() * decay;
-  double weight = factor * score(a, b), slope = row.denominator;
-  for (size_t v = 0; v < row.numerator.size(); ++v) {
-    slope += row.numerator[v] * vectors.value[j][v];
+  double weight = factor * score(a, b);
+  RoundedSlope slope = slopeOfPair(j, row);
+  for (size_t v = 0; v < row.numerator.size(); ++v)
     value[j][v] += row.numerator[v] * weight;
-  }
-  addScoreSlopes(a, b, factor * slope, (local ? localQuery : query)[i].numbers,
+  addScoreSlopes(a, b, slope * factor, (local ? localQuery : query)[i].numbers,
                  (local ? localKey : key)[j].numbers);
-  return weight * slope;
+  return weight * slope.sample();
 }
 
 /// The part factor phi^T (S, z), with factor = score_scale g_0 ... g_i; gives the slope of the

@@ -30,17 +30,39 @@ struct RowSlopes {
   double denominator = 0;
 };
 
+/// A slope that is a sum. Kernels form it once for each number that it is multiplied with, in
+/// products of their own, so that its rounding differs from number to number.
+struct RoundedSlope {
+  double value;
+  double size = 0; // the root of the sum of the terms' squares
+  const Rounding *rounding = nullptr;
+
+  RoundedSlope(double value) : value(value) {}
+  RoundedSlope(double value, double size, const Rounding &rounding)
+      : value(value), size(size), rounding(rounding ? &rounding : nullptr) {}
+  RoundedSlope operator*(double factor) const {
+    RoundedSlope product = *this;
+    product.value *= factor;
+    product.size *= factor;
+    return product;
+  }
+  double sample() const { return rounding ? value + size * ((*rounding)(1) - 1) : value; }
+};
+
 /// Adds what follows for the numbers of a and b from the slope of score(a, b).
-void addScoreSlopes(const FeatureValue<double> &a, const FeatureValue<double> &b, double slope,
-                    FeatureValue<double> &aSlopes, FeatureValue<double> &bSlopes);
+void addScoreSlopes(const FeatureValue<double> &a, const FeatureValue<double> &b,
+                    RoundedSlope slope, FeatureValue<double> &aSlopes,
+                    FeatureValue<double> &bSlopes);
 
 /// Goes back through the sums of one query head: row by row, then key by key through the state
 /// after the last one. Slopes of keys, values and gates are complete after that, those of a query
 /// after its row.
 class HeadGradient {
 public:
-  /// `initial` is null where nothing is read before the first key.
-  HeadGradient(AttendOp op, const HeadVectors &vectors, const State *initial);
+  /// `initial` is null where nothing is read before the first key. `rounding` says what the terms
+  /// of slopes become.
+  HeadGradient(AttendOp op, const HeadVectors &vectors, const State *initial,
+               const Rounding &rounding = {});
 
   void throughRow(int64_t i, const RowSlopes &row);
   /// The state after the last key, of which `state` has the slopes: first through what is left of
@@ -55,12 +77,14 @@ public:
   State initialState; // empty without one
 
 private:
+  RoundedSlope slopeOfPair(int64_t j, const RowSlopes &row) const;
   double throughPair(int64_t i, int64_t j, double decay, const RowSlopes &row);
   double throughInitialState(int64_t i, double decay, const RowSlopes &row);
 
   AttendOp op;
   const HeadVectors &vectors;
   const State *initial;
+  const Rounding rounding;
   double gatesSoFar = 0;
 };
 

@@ -25,6 +25,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <functional>
 #include <vector>
 
 namespace polyattn::reference {
@@ -43,6 +44,10 @@ struct Variable {
 
 class Tape {
 public:
+  Tape() = default;
+  /// Products of slopes are rounded where `rounding` says so, f64's own rounding where it is null.
+  explicit Tape(std::function<double(double)> rounding) : rounding(std::move(rounding)) {}
+
   /// A number that slopes are asked for.
   Variable variable(double value) { return record(value, {}); }
 
@@ -76,7 +81,7 @@ public:
         continue;
       for (const Edge &edge : steps[i].operands)
         if (edge.step != kNone)
-          slopes[edge.step] += slopes[i] * edge.slope;
+          slopes[edge.step] += rounded(slopes[i] * edge.slope);
     }
   }
   double slopeOf(const Variable &variable) const {
@@ -89,6 +94,8 @@ public:
   }
 
 private:
+  double rounded(double x) const { return rounding ? rounding(x) : x; }
+
   static constexpr size_t kNone = ~size_t(0);
   struct Edge {
     size_t step = kNone;
@@ -97,6 +104,7 @@ private:
   struct Step {
     Edge operands[2];
   };
+  std::function<double(double)> rounding;
   std::vector<Step> steps;
   std::vector<double> slopes;
 };

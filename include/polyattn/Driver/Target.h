@@ -94,6 +94,8 @@ public:
   /// What products of sequences that are stored in `storage` are computed in, which says how
   /// exact a badly conditioned row can be; none for f64, whose rows have no such excuse.
   virtual std::optional<ElementType> arithmetic(ElementType storage) const { return std::nullopt; }
+  /// Whether products are those of tensor cores, which multiply f32 as a sum of two of tf32.
+  virtual bool usesTensorCores() const { return false; }
   /// True for the readable interpreters in f64: their own other reading is what checks them.
   virtual bool isReference() const { return false; }
 };
