@@ -149,13 +149,15 @@ static bool hasPlainFeatures(AttentionOp attention) {
 
 /// Takes the gradients a few times, with all numbers changed.
 static void sampleGradients(const Oracle &oracle, function_ref<void(ArrayRef<Array>)> show) {
-  double unit =
-      oracle.usesTensorCores ? Arithmetic::kSplitProduct : Arithmetic::of(oracle.arithmetic).unit;
-  Arithmetic arithmetic{unit, HUGE_VAL, 0};
+  // What cancels in a gradient is kept in f32, whatever tensors hold and targets compute in.
+  double ofVectors = Arithmetic::of(oracle.arithmetic).unit;
+  double ofSums =
+      oracle.usesTensorCores ? Arithmetic::kSplitProduct : Arithmetic::of(ElementType::F32).unit;
   for (int sample = 0; sample < kGradientSamples; ++sample) {
-    Disturbance disturbance(arithmetic, sample);
+    Disturbance vectors({ofVectors, HUGE_VAL, 0}, sample),
+        sums({ofSums, HUGE_VAL, 0}, sample + 100);
     auto gradients = askGradients(oracle.attention, *oracle.backward, oracle.inputs.arguments,
-                                  oracle.inputs.sizes, std::ref(disturbance));
+                                  oracle.inputs.sizes, {std::ref(vectors), std::ref(sums)});
     if (gradients)
       show(*gradients);
     else

@@ -130,7 +130,7 @@ llvm::Expected<std::vector<Array>> driver::askGradients(AttentionOp attention,
                                                         const Signature &backward,
                                                         ArrayRef<HostTensor> arguments,
                                                         const CallSizes &sizes,
-                                                        const Rounding &rounding) {
+                                                        const GradientRounding &rounding) {
   BackwardCall call(backward, arguments);
   std::vector<std::string> wrt;
   wrt.reserve(backward.results.size());

@@ -8,6 +8,7 @@
 #define POLYATTN_LIB_DRIVER_GRADIENTS_H
 
 #include "Check.h"
+#include "polyattn/Reference/Gradient.h"
 
 namespace polyattn::driver {
 
@@ -16,7 +17,7 @@ namespace polyattn::driver {
 llvm::Expected<std::vector<Array>> askGradients(AttentionOp attention, const Signature &backward,
                                                 llvm::ArrayRef<HostTensor> arguments,
                                                 const CallSizes &sizes,
-                                                const Rounding &rounding = {});
+                                                const GradientRounding &rounding = {});
 
 /// Holds gradients against central differences of the oracle in f64: each element of a small one,
 /// random directions in a larger one, as many as there is time for.

@@ -103,6 +103,8 @@ Expected<CheckReport> checkResults(const Subject &subject, const Inputs &inputs,
   const Signature &signature = subject.getSignature();
   if (backward && (target.isReference() || options.check == CheckAgainst::Differences))
     return checkDifferences(attention, signature, inputs, results, options.tolerance, options.seed);
+  auto arithmetic = target.arithmetic(signature.storage());
+  Oracle oracle{attention, inputs, arithmetic.value_or(ElementType::F32)};
   if (backward) {
     auto gradients = askGradients(attention, signature, inputs.arguments, inputs.sizes);
     if (!gradients)
@@ -110,15 +112,13 @@ Expected<CheckReport> checkResults(const Subject &subject, const Inputs &inputs,
     Expectation expectation;
     expectation.results = std::move(*gradients);
     expectation.backward = true;
-    // What cancels in a gradient is kept in f32, whatever tensors hold and targets compute in.
-    Oracle oracle{attention, inputs, ElementType::F32, &signature, target.usesTensorCores()};
+    oracle.backward = &signature;
+    oracle.usesTensorCores = target.usesTensorCores();
     return compareResults(signature, expectation, results, options.tolerance, &oracle);
   }
   auto expected = askOracle(attention, inputs, options.seed, target.isReference());
   if (!expected)
     return expected.takeError();
-  auto arithmetic = target.arithmetic(signature.storage());
-  Oracle oracle{attention, inputs, arithmetic.value_or(ElementType::F32)};
   return compareResults(signature, *expected, results, options.tolerance,
                         arithmetic ? &oracle : nullptr);
 }

@@ -20,10 +20,11 @@ namespace {
 class GradientEvaluator {
 public:
   GradientEvaluator(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
-                    const Rounding &rounding)
+                    const GradientRounding &rounding)
       : attention(attention), sizes(sizes), rounding(rounding),
-        forward(attention, arguments, sizes, Reading::Scores, {}, this->rounding, this->rounding),
-        tape(rounding) {}
+        forward(attention, arguments, sizes, Reading::Scores, {}, this->rounding.vectors,
+                this->rounding.sums),
+        tape(rounding.sums) {}
 
   /// `ofResults` has an array for each result, an empty one where it is zero; the gradients are
   /// those of the arguments in `wrt`.
@@ -41,7 +42,7 @@ private:
 
   AttentionOp attention;
   CallSizes sizes;
-  const Rounding rounding;
+  const GradientRounding rounding;
   Evaluator forward;
   Tape tape;
   /// Gradients of arguments that are asked for, and of the results of attends.
@@ -138,7 +139,7 @@ void GradientEvaluator::throughHead(AttendOp op, int64_t batch, int64_t head) {
   State initial;
   if (op.getInitialState())
     initial = forward.initialState(op, batch, stateHead);
-  HeadGradient gradient(op, vectors, op.getInitialState() ? &initial : nullptr, rounding);
+  HeadGradient gradient(op, vectors, op.getInitialState() ? &initial : nullptr, rounding.sums);
 
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   for (int64_t i = 0; i < sizes.queries; ++i) {
@@ -274,7 +275,7 @@ FailureOr<BlockArgument> findArgument(AttentionOp attention, StringRef name) {
 static FailureOr<std::vector<Array>> gradientsOf(AttentionOp attention, ArrayRef<Array> arguments,
                                                  const CallSizes &sizes, ArrayRef<Array> ofResults,
                                                  ArrayRef<BlockArgument> wrt,
-                                                 const Rounding &rounding) {
+                                                 const GradientRounding &rounding) {
   if (!attention.getOffsetsArgument())
     return GradientEvaluator(attention, arguments, sizes, rounding).run(ofResults, wrt);
   llvm::Expected<Signature> signature = signatureOf(attention);
@@ -301,7 +302,7 @@ FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayR
                                                    const CallSizes &sizes,
                                                    const NamedArrays &ofResults,
                                                    ArrayRef<std::string> wrt,
-                                                   const Rounding &rounding) {
+                                                   const GradientRounding &rounding) {
   if (failed(checkDifferentiable(attention)))
     return failure();
   SmallVector<BlockArgument> asked;

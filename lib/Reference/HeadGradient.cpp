@@ -93,11 +93,10 @@ void HeadGradient::throughRow(int64_t i, const RowSlopes &row) {
 
 /// The slope of the weight of key j in a row.
 RoundedSlope HeadGradient::slopeOfPair(int64_t j, const RowSlopes &row) const {
-  double sum = row.denominator, squares = row.denominator * row.denominator;
+  double sum = row.denominator, squares = sum * sum;
   for (size_t v = 0; v < row.numerator.size(); ++v) {
-    double term = row.numerator[v] * vectors.value[j][v];
-    sum += term;
-    squares += term * term;
+    sum += row.numerator[v] * vectors.value[j][v];
+    squares += sum * sum;
   }
   return {sum, std::sqrt(squares), rounding};
 }

@@ -34,7 +34,8 @@ struct RowSlopes {
 /// products of their own, so that its rounding differs from number to number.
 struct RoundedSlope {
   double value;
-  double size = 0; // the root of the sum of the terms' squares
+  double size =
+      0; // the root of the sum of the squares of all partial sums, each of which is rounded
   const Rounding *rounding = nullptr;
 
   RoundedSlope(double value) : value(value) {}

@@ -22,18 +22,22 @@ namespace polyattn {
 /// Arrays by the names of arguments or of results.
 using NamedArrays = std::map<std::string, Array>;
 
+/// What numbers become on the way to a gradient, to learn how well it is determined: vectors, and
+/// terms of sums and of slopes; exact where they are null.
+struct GradientRounding {
+  Rounding vectors, sums;
+};
+
 /// The gradients of a loss in the arguments that `wrt` names, where `ofResults` has the loss's
 /// gradients in the results of the attention; one that is missing is zero. Each has the shape of
 /// its argument. In f64, from every score by its definition; beside its arguments and gradients it
 /// holds the vectors of one head. Fails with a diagnostic where there is no gradient: of the row's
-/// largest score (`eps_mode = row_max`), in whole numbers. `rounding` is asked what numbers of the
-/// forward call become, and products of slopes, as those of `evaluate` are: so a caller learns how
-/// well gradients are determined.
+/// largest score (`eps_mode = row_max`), in whole numbers.
 mlir::FailureOr<NamedArrays> evaluateGradients(AttentionOp attention,
                                                llvm::ArrayRef<Array> arguments,
                                                const CallSizes &sizes, const NamedArrays &ofResults,
                                                llvm::ArrayRef<std::string> wrt,
-                                               const Rounding &rounding = {});
+                                               const GradientRounding &rounding = {});
 
 /// A slope by differences, and about how far the last digits of f64 may have moved it.
 struct Difference {
