@@ -7,7 +7,7 @@
 //
 // MLIR keeps an attribute that an op does not declare, and nobody reads it: a misspelt option of an
 // op would mean nothing. Our ops have the attributes that they declare, and beside them those whose
-// name begins with another dialect, which passes attach (`polyattn.scratch_bytes` of a function).
+// name begins with another dialect, which passes attach (`tile.scratch_bytes` of a function).
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_DIALECTS_KNOWNATTRIBUTES_H

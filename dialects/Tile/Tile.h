@@ -44,6 +44,8 @@ namespace polyattn::tile {
 
 constexpr llvm::StringLiteral kNestAttrName = "tile.nest";
 constexpr llvm::StringLiteral kPrefetchedByAttrName = "tile.prefetched_by";
+/// Of a function that has been a kernel: the memory that a thread brings along, an i64 from 0 on.
+constexpr llvm::StringLiteral kScratchBytesAttrName = "tile.scratch_bytes";
 
 /// The nest that computes this op and fetches rows of tensors meanwhile, or null.
 NestAttr nestOf(mlir::Operation *op);

@@ -26,7 +26,8 @@ namespace {
 struct Annotations : polyattn::AnnotationNames {
   using AnnotationNames::AnnotationNames;
   ArrayRef<llvm::StringLiteral> getNames() const override {
-    static constexpr llvm::StringLiteral names[] = {kNestAttrName, kPrefetchedByAttrName};
+    static constexpr llvm::StringLiteral names[] = {kNestAttrName, kPrefetchedByAttrName,
+                                                    kScratchBytesAttrName};
     return names;
   }
 };

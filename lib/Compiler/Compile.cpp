@@ -221,7 +221,7 @@ llvm::Error polyattn::completeDescriptions(LoweredModule &module, const CompileO
       if (!function || function.isExternal())
         return llvm::createStringError("@" + kernel.entry +
                                        ": the CPU pipeline does not lower this entry yet");
-      auto scratch = function->getAttrOfType<mlir::IntegerAttr>("polyattn.scratch_bytes");
+      auto scratch = function->getAttrOfType<mlir::IntegerAttr>(tile::kScratchBytesAttrName);
       if (!hasKernelSignature(function) || (scratch && scratch.getInt() < 0))
         return llvm::createStringError("@" + kernel.entry + ": the lowered function @" +
                                        stage.function + " is not one that the runtime can call");

@@ -50,11 +50,10 @@ def ConvertTileToVector : Pass<"tile-to-vector", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func @name(%tensors: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
-      attributes {polyattn.instructions = "fma,round", polyattn.scratch_bytes = 4096 : i64}
+      attributes {tile.scratch_bytes = 4096 : i64}
     ```
 
-    that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the machine, and
-    `polyattn.instructions` passes on what it has (`--polyattn-legalize-math` asks). Nests fetch what `--tile-prefetch` dealt to them. A product is multiplied by
+    that runs the programs [begin, end) (`createTileToVectorPass`). The options describe the machine. Nests fetch what `--tile-prefetch` dealt to them. A product is multiplied by
     the micro-kernel that its precision, its operands and these instructions ask for; where there is
     none it is an error.
 

@@ -35,13 +35,16 @@ def LegalizeMath : Pass<"polyattn-legalize-math", "::mlir::func::FuncOp"> {
   let description = [{
     Of the math dialect `--polyattn-expand-math` leaves square roots, absolute values, signs, floors and fused
     multiply-adds. The last two are not instructions of every processor, and would be calls of libm,
-    one for each lane. `polyattn.instructions` of the function says what there is to use
-    (`--tile-to-vector`), nothing where it is left out; a name that is none is an error.
+    one for each lane.
 
     Numeric contract: exact; a fused multiply-add with `contract` may round twice.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"instructions", "instructions", "std::string", "\"fma,round\"",
+           "What instructions of vectors there are, as for --tile-to-vector">,
+  ];
 }
 
 #endif // POLYATTN_MATH_PASSES

@@ -48,7 +48,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createTileToVectorPass(options.machine));
   if (options.stopAfter == CPUPipelinePhase::Vector)
     return;
-  buildVectorToLLVMPipeline(passes);
+  buildVectorToLLVMPipeline(passes, toText(options.machine.instructions));
 }
 
 namespace {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelRunner.h"
+#include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -16,6 +17,7 @@
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
 #include "polyattn/Pipelines/Registration.h"
+#include "polyattn/Target/CPU.h"
 #include "runtime/generated_code.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -154,14 +156,14 @@ Kernel::Kernel(const std::string &text, const polyattn::MachineDescription &mach
   std::string name;
   module->walk([&](mlir::func::FuncOp function) {
     // Kernels have scratch memory, the functions they call do not.
-    auto bytes = function->getAttrOfType<mlir::IntegerAttr>("polyattn.scratch_bytes");
+    auto bytes = function->getAttrOfType<mlir::IntegerAttr>(polyattn::tile::kScratchBytesAttrName);
     if (!bytes)
       return;
     name = function.getSymName().str();
     scratch = bytes.getInt();
   });
   mlir::PassManager lowering(&context);
-  buildVectorToLLVMPipeline(lowering);
+  buildVectorToLLVMPipeline(lowering, polyattn::toText(machine.instructions));
   if (mlir::failed(lowering.run(*module)))
     return;
   auto llvmContext = std::make_unique<llvm::LLVMContext>();

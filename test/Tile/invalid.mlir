@@ -579,3 +579,23 @@ func.func @misspelt_nest(%a: !tile.tile<4x4xf32>) {
   %p = tile.dot %a, %a {tile.nests = #tile.nest<0>} : !tile.tile<4x4xf32>, !tile.tile<4x4xf32> -> !tile.tile<4x4xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{expected 'tile.scratch_bytes' to be an i64 from 0 on, got -1 : i64}}
+func.func @negative_scratch() attributes {tile.scratch_bytes = -1 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @below {{expected 'tile.scratch_bytes' to be an i64 from 0 on, got "64"}}
+llvm.func @scratch_in_words() attributes {tile.scratch_bytes = "64"} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @below {{has 'tile.scratch_bytes', which is for functions}}
+module attributes {tile.scratch_bytes = 64 : i64} {
+}

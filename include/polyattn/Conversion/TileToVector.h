@@ -19,11 +19,12 @@ namespace polyattn {
 ///
 /// that runs the programs [begin, end) of the kernel's grid, whose last axis is counted fastest.
 /// `tensors` points to one pointer for each tensor, each to a strided memref descriptor; `scratch`
-/// to 64-byte aligned memory of this thread, `polyattn.scratch_bytes` of it.
+/// to 64-byte aligned memory of this thread, `tile.scratch_bytes` of it.
 std::unique_ptr<mlir::Pass> createTileToVectorPass(const MachineDescription &machine = {});
 
-/// From the output of tile-to-vector to the LLVM dialect.
-void buildVectorToLLVMPipeline(mlir::OpPassManager &pm);
+/// From the output of tile-to-vector to the LLVM dialect, for a machine with `instructions` as
+/// `toText` (polyattn/Target/CPU.h) writes them.
+void buildVectorToLLVMPipeline(mlir::OpPassManager &pm, const std::string &instructions);
 
 /// Registers the pipeline --polyattn-vector-to-llvm-pipeline.
 void registerTileToVectorPasses();

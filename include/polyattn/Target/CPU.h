@@ -35,9 +35,10 @@ llvm::Expected<MachineDescription> findMachine(llvm::StringRef name);
 /// The instructions that come with features, as LLVM names them: "fma,+avx512f,-avx2". Features
 /// that bring none that a lowering asks for are passed over.
 Instructions instructionsOf(llvm::StringRef features);
-/// A set of instructions as text, "fma,round" or "none", and back; none where a name is unknown.
+/// A set of instructions as text, "fma,round" or "none", and back; an unknown name is an error that
+/// lists those known.
 std::string toText(Instructions instructions);
-std::optional<Instructions> parseInstructions(llvm::StringRef text);
+llvm::Expected<Instructions> parseInstructions(llvm::StringRef text);
 
 /// Whether code for `machine` can run in this process.
 bool isHostArchitecture(const MachineDescription &machine);

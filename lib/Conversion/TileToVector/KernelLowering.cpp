@@ -79,8 +79,8 @@ LogicalResult KernelLowering::run(ModuleOp into) {
       return failure();
   }
   func::ReturnOp::create(e);
-  function->setAttr("polyattn.instructions", e.getStringAttr(toText(e.machine.instructions)));
-  function->setAttr("polyattn.scratch_bytes", e.getI64IntegerAttr(scratch.bytes() + kSlackBytes));
+  function->setAttr(tile::kScratchBytesAttrName,
+                    e.getI64IntegerAttr(scratch.bytes() + kSlackBytes));
   return success();
 }
 

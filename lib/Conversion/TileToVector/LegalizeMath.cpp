@@ -23,19 +23,6 @@ using namespace polyattn;
 
 namespace {
 
-/// What the machine that a function is for has, none where the function does not say.
-FailureOr<Instructions> instructionsFor(func::FuncOp function) {
-  Attribute given = function->getAttr("polyattn.instructions");
-  if (!given)
-    return Instructions::None;
-  auto text = dyn_cast<StringAttr>(given);
-  if (std::optional<Instructions> known = text ? parseInstructions(text) : std::nullopt)
-    return *known;
-  return function.emitOpError("expected 'polyattn.instructions' of names that --tile-to-vector "
-                              "knows, got ")
-         << given;
-}
-
 /// A pattern for a machine.
 template <typename Op> struct MachinePattern : OpRewritePattern<Op> {
   MachinePattern(MLIRContext *context, Instructions instructions)
@@ -101,14 +88,24 @@ struct FloorAsArithmetic : MachinePattern<math::FloorOp> {
 };
 
 struct LegalizeMathPass : polyattn::impl::LegalizeMathBase<LegalizeMathPass> {
+  using LegalizeMathBase::LegalizeMathBase;
+
+  LogicalResult initialize(MLIRContext *context) final {
+    llvm::Expected<Instructions> known = parseInstructions(instructions);
+    if (!known)
+      return emitError(UnknownLoc::get(context), llvm::toString(known.takeError()));
+    has = *known;
+    return success();
+  }
+
   void runOnOperation() final {
-    FailureOr<Instructions> instructions = instructionsFor(getOperation());
-    if (failed(instructions))
-      return signalPassFailure();
     RewritePatternSet patterns(&getContext());
-    patterns.add<FloorAsArithmetic, FmaAsMultiplyAdd>(&getContext(), *instructions);
+    patterns.add<FloorAsArithmetic, FmaAsMultiplyAdd>(&getContext(), has);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
+
+private:
+  Instructions has = Instructions::None;
 };
 
 } // namespace

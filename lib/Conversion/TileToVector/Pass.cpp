@@ -29,11 +29,9 @@ struct TileToVectorPass : polyattn::impl::ConvertTileToVectorBase<TileToVectorPa
       return getOperation().emitError("vector-width must be a power of two from 4 to 64, and "
                                       "registers at least 8; got ")
              << int64_t(vectorWidth) << " and " << int64_t(registers);
-    std::optional<Instructions> known = parseInstructions(instructions);
+    llvm::Expected<Instructions> known = parseInstructions(instructions);
     if (!known)
-      return getOperation().emitError("instructions must be of fma, round, avx512, avx512bf16, amx "
-                                      "and amxbf16, or none; got '")
-             << instructions << "'";
+      return getOperation().emitError(llvm::toString(known.takeError()));
     return MachineDescription(vectorWidth, registers, l1Bytes, *known);
   }
 
@@ -59,8 +57,19 @@ std::unique_ptr<Pass> polyattn::createTileToVectorPass(const MachineDescription 
   return createConvertTileToVector(options);
 }
 
+namespace {
+struct VectorToLLVMOptions : PassPipelineOptions<VectorToLLVMOptions> {
+  Option<std::string> instructions{
+      *this, "instructions",
+      llvm::cl::desc("What instructions of vectors there are, as for --tile-to-vector"),
+      llvm::cl::init("fma,round")};
+};
+} // namespace
+
 void polyattn::registerTileToVectorPasses() {
-  PassPipelineRegistration<>("polyattn-vector-to-llvm-pipeline",
-                             "From the output of tile-to-vector to the LLVM dialect",
-                             buildVectorToLLVMPipeline);
+  PassPipelineRegistration<VectorToLLVMOptions>(
+      "polyattn-vector-to-llvm-pipeline", "From the output of tile-to-vector to the LLVM dialect",
+      [](OpPassManager &passes, const VectorToLLVMOptions &options) {
+        buildVectorToLLVMPipeline(passes, options.instructions);
+      });
 }

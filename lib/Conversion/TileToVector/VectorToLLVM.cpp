@@ -58,9 +58,9 @@ struct VectorToLLVMPass : polyattn::impl::VectorToLLVMBase<VectorToLLVMPass> {
 
 } // namespace
 
-void polyattn::buildVectorToLLVMPipeline(OpPassManager &pm) {
+void polyattn::buildVectorToLLVMPipeline(OpPassManager &pm, const std::string &instructions) {
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(polyattn::createExpandMath({/*hasExp2=*/false}));
-  functions.addPass(polyattn::createLegalizeMath());
+  functions.addPass(polyattn::createLegalizeMath({instructions}));
   pm.addPass(createVectorToLLVM());
 }

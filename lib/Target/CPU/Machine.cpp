@@ -77,15 +77,18 @@ std::string polyattn::toText(Instructions instructions) {
   return names.empty() ? "none" : llvm::join(names, ",");
 }
 
-std::optional<Instructions> polyattn::parseInstructions(llvm::StringRef text) {
+llvm::Expected<Instructions> polyattn::parseInstructions(llvm::StringRef text) {
   Instructions result = Instructions::None;
   if (text == "none")
     return result;
   for (llvm::StringRef name : llvm::split(text, ',')) {
     const auto *known = llvm::find_if(
         kInstructions, [&](const NamedInstruction &named) { return named.name == name; });
-    if (known == std::end(kInstructions))
-      return std::nullopt;
+    if (known == std::end(kInstructions)) {
+      auto names = llvm::map_range(kInstructions, [](const auto &named) { return named.name; });
+      return llvm::createStringError("instructions are of " + llvm::join(names, ", ") +
+                                     ", or none; got '" + text + "'");
+    }
     result = result | known->instruction;
   }
   return result;

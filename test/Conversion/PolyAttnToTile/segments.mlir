@@ -9,8 +9,8 @@
 
 // WHOLE-NOT: segment
 // How they are launched stays beside the functions for processors.
-// CPU: llvm.func @gated({{.*}}polyattn.scratch_bytes =
-// CPU: llvm.func @gated__prefix({{.*}}polyattn.scratch_bytes =
+// CPU: llvm.func @gated({{.*}}tile.scratch_bytes =
+// CPU: llvm.func @gated__prefix({{.*}}tile.scratch_bytes =
 // CPU: tile.entry @gated tensors
 // CPU: tile.stage @gated__prefix programs
 

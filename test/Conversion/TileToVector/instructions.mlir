@@ -1,23 +1,14 @@
-// RUN: polyattn-opt --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(func.func(polyattn-legalize-math))' %s
-// A function whose instructions cannot be read is no function of a machine without any.
+// Names of instructions that are none, of both passes that ask.
+// RUN: not polyattn-opt %s --pass-pipeline='builtin.module(func.func(polyattn-legalize-math{instructions=fma,rounds}))' 2>&1 | FileCheck %s
+// RUN: not polyattn-opt %s --tile-to-vector="instructions=fma,rounds" 2>&1 | FileCheck %s
+// RUN: not polyattn-opt %s --polyattn-vector-to-llvm-pipeline="instructions=fma,rounds" 2>&1 | FileCheck %s
+// RUN: polyattn-opt %s --pass-pipeline='builtin.module(func.func(polyattn-legalize-math{instructions=none}))' | FileCheck %s --check-prefix=NONE
+// RUN: polyattn-opt %s --pass-pipeline='builtin.module(func.func(polyattn-legalize-math))' | FileCheck %s --check-prefix=DEFAULT
 
-// expected-error @+1 {{expected 'polyattn.instructions' of names that --tile-to-vector knows, got "fma,rounds"}}
-func.func @misspelt(%x: f32) -> f32 attributes {polyattn.instructions = "fma,rounds"} {
-  %y = math.floor %x : f32
-  return %y : f32
-}
-
-// -----
-
-// expected-error @+1 {{expected 'polyattn.instructions' of names that --tile-to-vector knows, got 3 : i64}}
-func.func @number(%x: f32) -> f32 attributes {polyattn.instructions = 3 : i64} {
-  %y = math.floor %x : f32
-  return %y : f32
-}
-
-// -----
-
-func.func @none(%x: f32) -> f32 attributes {polyattn.instructions = "none"} {
+// CHECK: error: instructions are of fma, round, avx512, avx512bf16, amx, amxbf16, or none; got 'fma,rounds'
+// NONE-NOT: math.floor
+// DEFAULT: math.floor
+func.func @floor(%x: f32) -> f32 {
   %y = math.floor %x : f32
   return %y : f32
 }

@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: func.func @copy(
 // CHECK-SAME: %[[TENSORS:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr)
-// CHECK-SAME: polyattn.scratch_bytes = {{[0-9]+}} : i64
+// CHECK-SAME: tile.scratch_bytes = {{[0-9]+}} : i64
 // CHECK: scf.for %[[P:.*]] = %[[BEGIN]] to %[[END]]
 // CHECK: %[[H:.*]] = arith.maxsi
 // CHECK: arith.divui %[[P]], %[[H]]

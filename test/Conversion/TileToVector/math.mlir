@@ -1,5 +1,5 @@
 // RUN: polyattn-opt %s --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,AVX512
-// RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=16 instructions=none" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,PORTABLE
+// RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=16 instructions=none" --polyattn-vector-to-llvm-pipeline="instructions=none" | FileCheck %s --check-prefixes=CHECK,PORTABLE
 // RUN: polyattn-opt %s --tile-to-vector="vector-width=4 registers=32" --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefixes=CHECK,FOUR
 // Functions become polynomials: no call of libm, no intrinsic that turns into one.
 

@@ -16,7 +16,7 @@ namespace polyattn::test {
 /// o = q for tensors [B, T, H, 4], each program instance using its scratch.
 inline constexpr const char *kCopyModule = R"(
 llvm.func @copy(%tensors: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
-    attributes {polyattn.scratch_bytes = 64 : i64} {
+    attributes {tile.scratch_bytes = 64 : i64} {
   %c0 = llvm.mlir.constant(0 : i64) : i64
   %c1 = llvm.mlir.constant(1 : i64) : i64
   %c4 = llvm.mlir.constant(4 : i64) : i64

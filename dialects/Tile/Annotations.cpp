@@ -1,4 +1,4 @@
-//===- PrefetchAttrs.cpp - which nest fetches what ------------------------===//
+//===- Annotations.cpp - what passes attach to ops ------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -39,8 +39,20 @@ static LogicalResult verifyPrefetchedBy(Operation *access, NestAttr nest) {
   return success();
 }
 
+static LogicalResult verifyScratchBytes(Operation *function, Attribute value) {
+  if (!isa<FunctionOpInterface>(function))
+    return function->emitOpError("has '") << kScratchBytesAttrName << "', which is for functions";
+  auto bytes = dyn_cast<IntegerAttr>(value);
+  if (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0)
+    return function->emitOpError("expected '")
+           << kScratchBytesAttrName << "' to be an i64 from 0 on, got " << value;
+  return success();
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
+  if (name == kScratchBytesAttrName)
+    return verifyScratchBytes(op, attribute.getValue());
   bool isNest = name == kNestAttrName;
   if (!isNest && name != kPrefetchedByAttrName)
     return success(); // our own ops have no others (KnownAttributes)
