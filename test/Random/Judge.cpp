@@ -71,16 +71,24 @@ void Judge::addDirectedSample(ArrayRef<Array> sample) {
 }
 
 /// Shows the rows with all scores and terms rounded up, and with all rounded down, by twice what
-/// `arithmetic` may change. This moves a sum that lies at a threshold of the normalizer, or whose
-/// terms cancel, to either side of it.
+/// `arithmetic` may change; then with all numbers of vectors. The former moves a sum that lies at a
+/// threshold of the normalizer, or whose terms cancel, to either side of it. The latter does so
+/// within vectors: the mean that a norm subtracts is rounded once more than what it is subtracted
+/// from, so that elements which are all alike come to lie on either side of 0, where a few samples
+/// at random may find one side alone, which a relu takes for 0.
 static void sampleDirected(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
                            Arithmetic arithmetic, llvm::function_ref<void(ArrayRef<Array>)> show) {
   arithmetic.unit *= 2;
   for (auto way : {Disturbance::Way::Upwards, Disturbance::Way::Downwards}) {
-    Disturbance sums(arithmetic, /*seed=*/0, way);
-    auto results = evaluate(attention, arguments, sizes, Reading::Scores, {}, {}, std::ref(sums));
-    if (succeeded(results))
-      show(*results);
+    Disturbance numbers(arithmetic, /*seed=*/0, way);
+    Rounding directed = std::ref(numbers);
+    for (bool isOfVectors : {false, true}) {
+      auto results =
+          evaluate(attention, arguments, sizes, Reading::Scores, {},
+                   isOfVectors ? directed : Rounding(), isOfVectors ? Rounding() : directed);
+      if (succeeded(results))
+        show(*results);
+    }
   }
 }
 

@@ -33,7 +33,7 @@ public:
 
   /// Adds the rows as another arithmetic computes them.
   void addSample(llvm::ArrayRef<Array> sample);
-  /// Adds the rows with all sums moved one way, which rows may be off by.
+  /// Adds the rows with all sums, or all vectors, moved one way, which rows may be off by.
   void addDirectedSample(llvm::ArrayRef<Array> sample);
 
   struct Verdict {
