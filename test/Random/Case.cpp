@@ -17,13 +17,34 @@ using llvm::StringRef;
 static constexpr char kMark[] = "// case: ";
 
 std::string Case::format() const {
+  std::vector<std::string> numbers;
+  for (int64_t positions : calls)
+    numbers.push_back(std::to_string(positions));
   return llvm::formatv(
              "{0}B={1} T={2} Tk={3} H={4} Hkv={5} N={6} seed={7} inputs={8} padded={9} "
-             "threads={10} segments={11} invariant={12} tile={13} invalid={14} targets={15}\n{16}",
+             "threads={10} segments={11} invariant={12} direction={13} calls={14} tile={15} "
+             "invalid={16} targets={17}\n{18}",
              kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
              sizes.sequences, seed, inputs, int(padded), threads, segments, int(invariant),
-             int(isTile), int(isInvalid), llvm::join(targets, ","), text)
+             nameOf(direction), llvm::join(numbers, ","), int(isTile), int(isInvalid),
+             llvm::join(targets, ","), text)
       .str();
+}
+
+static llvm::SmallVector<StringRef> listOf(StringRef value) {
+  llvm::SmallVector<StringRef> parts;
+  value.split(parts, ',', -1, /*KeepEmpty=*/false);
+  return parts;
+}
+
+/// Those of a list that are numbers.
+static std::vector<int64_t> numbersOf(StringRef value) {
+  std::vector<int64_t> numbers;
+  int64_t number;
+  for (StringRef part : listOf(value))
+    if (!part.getAsInteger(10, number))
+      numbers.push_back(number);
+  return numbers;
 }
 
 llvm::Expected<Case> Case::parse(StringRef text) {
@@ -63,10 +84,13 @@ llvm::Expected<Case> Case::parse(StringRef text) {
       result.seed = uint64_t(number);
     } else if (name == "inputs") {
       result.inputs = value.str();
+    } else if (name == "direction" && parseDirection(value)) {
+      result.direction = *parseDirection(value);
+    } else if (name == "calls" && numbersOf(value).size() == listOf(value).size()) {
+      result.calls = numbersOf(value);
     } else if (name == "targets") {
-      llvm::SmallVector<StringRef> names;
-      value.split(names, ',', -1, /*KeepEmpty=*/false);
-      result.targets.assign(names.begin(), names.end());
+      for (StringRef target : listOf(value))
+        result.targets.push_back(target.str());
     } else {
       return llvm::createStringError("'" + field + "' says nothing of a case");
     }

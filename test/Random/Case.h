@@ -8,6 +8,7 @@
 #define POLYATTN_TEST_RANDOM_CASE_H
 
 #include "polyattn/Entry/CallSizes.h"
+#include "polyattn/Tensor/Role.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ struct Case {
   int64_t segments = 0;
   /// Numbers do not depend on how many threads there are.
   bool invariant = false;
+  /// What is computed of a spec.
+  CallDirection direction = CallDirection::Forward;
+  /// Where that is `decode`: the positions of each call but the last one, which has what is left.
+  std::vector<int64_t> calls;
   std::vector<std::string> targets;
   /// The program must be refused.
   bool isInvalid = false;
@@ -44,8 +49,14 @@ struct Case {
 
 class Choices;
 
-/// A random spec, now and then one that must be refused.
-Case makeSpec(Choices &choices);
+/// In how many of a hundred specs something is chosen.
+struct SpecWeights {
+  /// Of those that can be: calls of a decode entry.
+  int decode = 30;
+};
+
+/// A random spec.
+Case makeSpec(Choices &choices, const SpecWeights &weights);
 
 } // namespace polyattn::random
 

@@ -45,6 +45,8 @@ int main(int argc, char **argv) {
   cl::opt<unsigned> jobs("jobs", cl::desc("Cases at a time"), cl::init(1), cl::cat(category));
   cl::opt<int> tile("tile", cl::desc("Percent of cases that are tile programs"),
                     cl::init(options.tilePercent), cl::cat(category));
+  cl::opt<int> decode("decode", cl::desc("Percent of specs that are decoded, if they can be"),
+                      cl::init(options.weights.decode), cl::cat(category));
   cl::opt<int> tries("tries", cl::desc("Smaller cases that are tried for a failing one"),
                      cl::init(options.tries), cl::cat(category));
   cl::opt<int> keep("keep", cl::desc("Failures of a kind that are kept"), cl::init(options.keep),
@@ -67,6 +69,7 @@ int main(int argc, char **argv) {
   options.count = count;
   options.jobs = jobs;
   options.tilePercent = tile;
+  options.weights.decode = decode;
   options.tries = tries;
   options.keep = keep;
   options.folder = folder;

@@ -32,7 +32,7 @@ Session::Session(SessionOptions options, llvm::raw_ostream &out)
 
 Case Session::makeCase(size_t number, Choices &choices) const {
   bool isTile = int((number * 37) % 100) < options.tilePercent;
-  Case made = isTile ? makeTileProgram(choices) : makeSpec(choices);
+  Case made = isTile ? makeTileProgram(choices) : makeSpec(choices, options.weights);
   if (!isTile && choices.chance(6)) {
     made.isInvalid = true;
     made.text = spoil(choices, made.text);

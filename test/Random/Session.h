@@ -23,6 +23,7 @@ struct SessionOptions {
   unsigned jobs = 1;
   /// In how many of a hundred cases there is a kernel of the tile dialect instead of a spec.
   int tilePercent = 20;
+  SpecWeights weights;
   /// Failures of one kind that are shrunk, and tries for each.
   int keep = 2, tries = 500;
   double shrinkSeconds = 40;

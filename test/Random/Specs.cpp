@@ -26,6 +26,8 @@ class SpecWriter {
 public:
   SpecWriter(Choices &choices, Case &spec) : choices(choices), spec(spec) {}
   void write();
+  /// Makes the spec one that is decoded, if that is possible.
+  void chooseCalls();
 
 private:
   struct Tensor {
@@ -75,7 +77,7 @@ private:
   std::optional<Tensor> lastQuery, lastKey, lastValue;
   std::vector<int64_t> blocks;
   std::string mask = "causal";
-  bool interleaved = false;
+  bool interleaved = false, allCausal = true;
   bool isOrdered() const { return mask != "full"; }
   // Text of the attend that is being written.
   std::string operands, types, attributes;
@@ -257,6 +259,7 @@ void SpecWriter::attend() {
     mask = choices.chance(25) ? "full" : choices.chance(25) ? "anticausal" : "causal";
     interleaved = choices.chance(25);
   }
+  allCausal &= mask == "causal";
   auto width = [&] { return choices.oneOf({4, 1, 2, 3, 5, 7, 8, 16, 17, 33}); };
   // Sequences of its own, or those of the attend before it.
   bool again = lastKey && choices.chance(40);
@@ -407,6 +410,25 @@ void SpecWriter::chooseSizes() {
   spec.sizes.batch = choices.oneOf({1, 1, 1, 2, 3, 0});
 }
 
+void SpecWriter::chooseCalls() {
+  if (!allCausal)
+    return;
+  spec.direction = CallDirection::Decode;
+  // Sequences that have room for several calls, most often.
+  if (choices.chance(70)) {
+    spec.sizes.batch = choices.oneOf({2, 1, 3, 4});
+    spec.sizes.queries = choices.oneOf({5, 9, 18, 35, 66, 70, 130, 140});
+    if (llvm::any_of(blocks, [](int64_t block) { return block < 4; }))
+      spec.sizes.queries = std::min<int64_t>(spec.sizes.queries, 65);
+  }
+  if (!blocks.empty() && choices.chance(30))
+    spec.calls.push_back(blocks[choices.below(int64_t(blocks.size()))]);
+  for (int i = 0; i < 5 && choices.chance(80); ++i) {
+    Choices::Group group(choices);
+    spec.calls.push_back(choices.oneOf({1, 2, 0, 3, 5, 1, 15, 16, 17, 33, 64, 65}));
+  }
+}
+
 void SpecWriter::write() {
   spec.sizes.kvHeads = choices.oneOf({1, 1, 2, 3});
   spec.sizes.heads = spec.sizes.kvHeads * choices.oneOf({1, 1, 1, 2, 3});
@@ -422,14 +444,17 @@ void SpecWriter::write() {
 
 } // namespace
 
-Case polyattn::random::makeSpec(Choices &choices) {
+Case polyattn::random::makeSpec(Choices &choices, const SpecWeights &weights) {
   Case spec;
-  SpecWriter(choices, spec).write();
+  SpecWriter writer(choices, spec);
+  writer.write();
   spec.seed = uint64_t(choices.below(1000));
   spec.inputs = choices.oneOf({"normal", "normal", "normal", "mixed", "small", "resets", "empty"});
   spec.padded = choices.chance(30);
   spec.threads = choices.oneOf({1, 1, 2, 3});
   spec.segments = choices.chance(20) ? choices.between(1, 3) : 0;
   spec.invariant = choices.chance(10);
+  if (choices.chance(weights.decode))
+    writer.chooseCalls();
   return spec;
 }

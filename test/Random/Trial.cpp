@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Trial.h"
+#include "DecodedSequences.h"
 #include "Judge.h"
-#include "lib/Driver/Inputs.h"
+#include "lib/Driver/Subject.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
@@ -75,7 +76,11 @@ public:
   SpecTrial(const Case &trial, const TargetRegistry &targets, AttentionOp attention,
             std::string &diagnostics, TrialReport &report)
       : trial(trial), targets(targets), attention(attention), diagnostics(diagnostics),
-        report(report) {}
+        report(report) {
+    options.spec = "random.mlir";
+    options.direction = trial.direction;
+    options.invariant = trial.invariant;
+  }
 
   void run() {
     TrialReport::Entry &oracle = addEntry(report, "oracle");
@@ -136,6 +141,8 @@ private:
     for (const TensorSignature &result : signature.results)
       if (llvm::Error error = add(result, results))
         return error;
+    if (trial.direction == CallDirection::Decode)
+      DecodedSequences::clearStates(signature, sizes, arguments);
     return llvm::Error::success();
   }
 
@@ -163,29 +170,24 @@ private:
     auto target = targets.create(name);
     if (!target)
       return conclude(entry, Outcome::Wrong, messageOf(target.takeError()));
-    EntrySource source{attention, trial.text, "random.mlir", ""};
-    source.invariant = trial.invariant;
-    auto executable = (*target)->compile(source);
+    auto subject = driver::Subject::create(attention, trial.direction, options, **target);
+    if (!subject)
+      return refuse(entry, messageOf(subject.takeError()));
+    auto executable = subject->compile(**target, trial.text, options);
     if (!executable)
       return refuse(entry, messageOf(executable.takeError()));
-    Call call{arguments, results, sizes, int(trial.threads),
-              (*target)->hasSegments() ? trial.segments : 0};
     for (const HostTensor &result : results)
       result.poison();
-    llvm::Error error = (*executable)->run(call);
-    if (error && call.segments) { // of an entry whose positions are not cut
-      llvm::consumeError(std::move(error));
-      call.segments = 0;
-      error = (*executable)->run(call);
-    }
-    if (error)
-      return conclude(entry, Outcome::Wrong, messageOf(std::move(error)));
-    if (trial.invariant && !sameOnOtherThreads(**executable, call))
-      return conclude(entry, Outcome::Wrong, "an invariant kernel's numbers depend on its threads");
+    std::string failure = trial.direction == CallDirection::Decode
+                              ? decode(**executable, subject->getSignature())
+                              : call(**executable, (*target)->hasSegments());
+    if (!failure.empty())
+      return conclude(entry, Outcome::Wrong, failure);
     const Judge *judge = judgeFor(name.starts_with("emulator") || name.starts_with("tile-"));
     Judge::Verdict verdict;
     for (auto [i, tensor] : llvm::enumerate(signature.results))
-      judge->judge(i, tensor.name, tensor.type, toArray(results[i]), verdict);
+      if (isComputed(tensor))
+        judge->judge(i, tensor.name, tensor.type, toArray(results[i]), verdict);
     entry.worst = verdict.worst;
     entry.compared = verdict.compared;
     entry.undetermined = verdict.undetermined;
@@ -193,6 +195,35 @@ private:
         !llvm::all_of(results, [](const HostTensor &result) { return result.paddingIsPoison(); }))
       verdict.failure = "memory between rows of a result was written";
     conclude(entry, verdict.failure.empty() ? Outcome::Right : Outcome::Wrong, verdict.failure);
+  }
+
+  /// What is wrong with one call; empty where it has run.
+  std::string call(Executable &executable, bool hasSegments) {
+    Call call{arguments, results, sizes, int(trial.threads), hasSegments ? trial.segments : 0};
+    llvm::Error error = executable.run(call);
+    if (error && call.segments) { // of an entry whose positions are not cut
+      llvm::consumeError(std::move(error));
+      call.segments = 0;
+      error = executable.run(call);
+    }
+    if (error)
+      return messageOf(std::move(error));
+    bool isFixed = !trial.invariant || sameOnOtherThreads(executable, call);
+    return isFixed ? "" : "an invariant kernel's numbers depend on its threads";
+  }
+
+  std::string decode(Executable &executable, const Signature &entry) {
+    DecodedSequences sequences(trial, signature, sizes, arguments);
+    llvm::Error error = sequences.run(executable, entry, results);
+    return error ? messageOf(std::move(error)) : "";
+  }
+
+  /// States of decode entries do not have the keys of the last local block yet.
+  bool isComputed(const TensorSignature &result) {
+    bool isDecoded = trial.direction == CallDirection::Decode;
+    auto hasBlock = [](AttendOp attend) { return bool(attend.getLocalQuery()); };
+    return !isDecoded || result.role != Role::State ||
+           llvm::none_of(attention.getBody().getOps<AttendOp>(), hasBlock);
   }
 
   /// Bit for bit.
@@ -236,6 +267,7 @@ private:
   AttentionOp attention;
   std::string &diagnostics;
   TrialReport &report;
+  driver::RunOptions options;
   Signature signature;
   CallSizes sizes;
   std::vector<HostTensor> arguments, results;
