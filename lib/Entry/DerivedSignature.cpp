@@ -51,6 +51,9 @@ llvm::Expected<Signature> polyattn::derivedSignature(AttentionOp entry,
   result.sameHeads |= definition.sameHeads;
   result.fixedHeads = definition.fixedHeads;
   result.fixedKvHeads = definition.fixedKvHeads;
+  // Both are one where a state stands between them.
+  if (result.sameHeads && !result.fixedHeads)
+    result.fixedHeads = definition.fixedKvHeads;
   result.firstPosition = definition.firstPosition;
   result.slots = definition.slots;
   result.lengths = definition.lengths;

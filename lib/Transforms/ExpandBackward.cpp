@@ -116,9 +116,9 @@ public:
       replaceByScores({op.getLocalQuery(), op.getLocalKey(), op.getLocalQueryLeaves(),
                        op.getLocalKeyLeaves(), op.getLocalQueryLeafGradients(),
                        op.getLocalKeyLeafGradients(), /*isLocal=*/true});
-    replaceValueAndState({dN, op.getValue(), op.getInitialState(), op.getFinalGradient(),
-                          op.getInitialStateGradient()},
-                         op.getValueGradient());
+    replaceValueAndState(
+        {dN, value, op.getInitialState(), op.getFinalGradient(), op.getInitialStateGradient()},
+        op.getValueGradient());
     if (dZ && hasStates(op))
       replaceValueAndState({dZ, one, op.getInitialNormalizer(), op.getFinalNormalizerGradient(),
                             op.getInitialNormalizerGradient()},
@@ -136,9 +136,19 @@ private:
     dZ = dZ ? times(Value(), dZ, factor) : Value();
     op.removeScoreScaleAttr();
   }
+  /// The vector itself, or its features side by side: they become the key of gradients, which have
+  /// the structure of none.
+  Value plain(Value vector) {
+    auto type = cast<FeatureType>(vector.getType());
+    if (type.getStructure().kind() == Structure::Kind::Vector)
+      return vector;
+    return SelectOp::create(builder, op.getLoc(), vector,
+                            llvm::to_vector(llvm::seq<int64_t>(0, type.getWidth())));
+  }
   void appendDenominator() {
     rows = dN;
-    columns = op.getValue();
+    value = plain(op.getValue());
+    columns = value;
     if (!dZ)
       return;
     one = ConstantOp::create(builder, op.getLoc(), APFloat(1.0), /*width=*/1);
@@ -204,7 +214,7 @@ private:
     };
     if (!state && !normalizer)
       return attendOf(rows, columns, Value());
-    Value gradient = attendOf(dN, op.getValue(), state);
+    Value gradient = attendOf(dN, value, state);
     if (!dZ)
       return gradient;
     return AddOp::create(builder, op.getLoc(), ValueRange{gradient, attendOf(dZ, one, normalizer)});
@@ -320,6 +330,7 @@ private:
   OpBuilder builder;
   Value dN, dZ;        // of a row; dZ is null without a denominator
   Value one;           // what dZ meets
+  Value value;         // a plain vector
   Value rows, columns; // [dN, dZ] and [v, 1]
   /// Whether the gradient of the query's features, times these, gives what a decay takes of rows
   /// of queries: it has all of their pairs, and no more elements than the vectors that are there.
