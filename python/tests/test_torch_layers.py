@@ -89,6 +89,42 @@ def test_any_spec(rng):
     assert (layer(x) - exact).norm() <= 1e-4 * exact.norm()
 
 
+def pola_former(**options):
+    """With scales and exponents that were learned."""
+    layer = pn.PolaFormer(48, 6, **options)
+    for one in (layer.w, layer.scale):
+        torch.nn.init.normal_(one)
+    return layer
+
+
+@torch.no_grad()
+def test_pola_former(rng):
+    """By the paper's code: softplus of a scale, relu(x)^(1 + 4 sigmoid w) of either sign, both halves over their own sums, a gate."""
+    layer, x = pola_former(), torch.from_numpy(rng.standard_normal((2, 29, 48)).astype("f4"))
+    exact = copy.deepcopy(layer).double()
+    q, k, v = (one(x.double()).unflatten(-1, (6, 8)).transpose(1, 2) for one in (exact.q_proj, exact.k_proj, exact.v_proj))
+    factor, power = (one[:, None] for one in (torch.nn.functional.softplus(exact.scale), 1 + 4 * exact.w.sigmoid()))
+    (q_plus, q_minus), (k_plus, k_minus) = ([(s * one / factor).relu() ** power for s in (1, -1)] for one in (q, k))
+    key, halves = torch.cat([k_plus, k_minus], -1).transpose(-1, -2), []
+    for query, value in zip(([q_plus, q_minus], [q_minus, q_plus]), v.chunk(2, -1)):
+        scores = torch.cat(query, -1) @ key
+        halves.append(scores @ value / 29 / (scores.mean(-1, keepdim=True) + 1e-6))
+    o = torch.cat(halves, -1).transpose(1, 2).flatten(-2)
+    wanted = exact.o_proj(o * exact.g_proj(x.double()))
+    assert (layer(x) - wanted).norm() <= 1e-4 * wanted.norm()
+    assert (layer(x) - by_definition(layer, x)).norm() <= 1e-4 * wanted.norm()
+    packed = layer(x.flatten(0, 1)[None], cu_seqlens=torch.tensor([0, 29, 58]))
+    assert (packed.unflatten(1, (2, 29))[0] - layer(x)).norm() <= 1e-5 * wanted.norm()
+
+
+@torch.no_grad()
+def test_wrong_pola_formers():
+    with pytest.raises(polyattn.CallError, match="kv_heads: expected 6, as many as heads"):
+        pn.PolaFormer(48, 6, 2)
+    with pytest.raises(polyattn.SpecError, match="does not decode with this mask"):
+        pn.PolaFormer(48, 6).new_states(3)
+
+
 @pytest.mark.parametrize("kind", [pn.RetNet, pn.FastRoPE, pn.Lightning])
 @torch.no_grad()
 def test_first_position(kind, rng):
@@ -152,10 +188,10 @@ def test_wrong_layers():
         pn.Linear(48, 6)(torch.zeros(1, 1, 48), 3)
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", [*LAYERS, "PolaFormer"])
 def test_operators_of_all_families(name, rng):
     """PyTorch's own checks of an operator, and differences of the attention against its gradients. They are of f32, and coarse."""
-    layer = LAYERS[name]()
+    layer = pn.PolaFormer(48, 6) if name == "PolaFormer" else LAYERS[name]()
     attention, seen = layer.attention, []
 
     def watch(*tensors, **named):
