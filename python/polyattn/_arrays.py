@@ -98,6 +98,11 @@ def exporter_of(kind: type) -> Any:
     return export
 
 
+def is_immutable(array: Any) -> bool:
+    """Whether nothing may write the array, although its capsule may not say so: JAX's of jaxlib 0.10 do not."""
+    return _is_jax(array)
+
+
 def _is_torch(array: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
@@ -106,6 +111,11 @@ def _is_torch(array: Any) -> bool:
 def _is_cupy(array: Any) -> bool:
     cupy = sys.modules.get("cupy")
     return cupy is not None and isinstance(array, cupy.ndarray)
+
+
+def _is_jax(array: Any) -> bool:
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(array, jax.Array)
 
 
 def stream_of(array: Any, who: str, gpu: int) -> int:
@@ -167,7 +177,6 @@ def empty_like(array: Any, shape: tuple[int, ...], dtype: str, who: str) -> Any:
 
 def as_array_of(array: Any, result: Any) -> Any:
     """The result as an array of the library that `array` is of, where we know how."""
-    jax = sys.modules.get("jax")
-    if jax is not None and isinstance(array, jax.Array):
-        return jax.numpy.asarray(result)
+    if _is_jax(array):
+        return sys.modules["jax"].numpy.asarray(result)
     return result

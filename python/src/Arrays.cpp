@@ -40,7 +40,7 @@ static Imported numpyF16("numpy", "float16"), numpyF32("numpy", "float32"),
 static Imported alignedEmpty("polyattn._arrays", "aligned_empty");
 static Imported exporterOfType("polyattn._arrays", "exporter_of");
 static Imported reinterpret("polyattn._arrays", "reinterpret"),
-    refuse("polyattn._arrays", "refuse");
+    refuse("polyattn._arrays", "refuse"), isImmutable("polyattn._arrays", "is_immutable");
 
 bool polyattn::python::isNumpyArray(nb::handle object) {
   nb::handle type = numpyArray.get();
@@ -103,6 +103,9 @@ void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
   };
   bool isNumpy = isNumpyArray(object);
   nb::handle exporter = isNumpy ? nb::handle() : exporterOf(object);
+  bool isKnown = isNumpy || !exporter.is_none();
+  if (info.is_result && !isKnown && nb::cast<bool>(isImmutable(object)))
+    refuse(object, nameOf(info, entry), true, gpu);
   // A tensor whose gradients somebody wants would leave the graph silently.
   bool isDifferentiated = !isNumpy && nb::hasattr(object, "requires_grad") &&
                           PyObject_IsTrue(object.attr("requires_grad").ptr()) == 1;

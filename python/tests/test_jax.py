@@ -16,6 +16,17 @@ def test_arrays_in_and_out(linear, qkv):
     assert isinstance(found, jax.Array) and np.array_equal(np.asarray(found), expected)
     with pytest.raises(polyattn.CallError, match="result 'o': expected a writable array"):
         linear(*qkv, out=arrays[0])
+    assert np.array_equal(np.asarray(arrays[0]), qkv[0])
+
+
+def test_states_are_not_updated_in_place():
+    """They would be the caller's pool, which nothing may write."""
+    decode = polyattn.compile(SPECS / "linear.mlir", "linear", direction="decode")
+    q, state, z = np.ones((1, 1, 2, 64), "f4"), jax.numpy.zeros((1, 2, 64, 64)), np.zeros((1, 2, 64), "f4")
+    rest = np.zeros(1, "i4"), np.zeros(1, "i8"), np.ones(1, "i4")
+    with pytest.raises(polyattn.CallError, match="result 'final': expected a writable array"):
+        decode(q, q, q, state, z, *rest)
+    assert not np.asarray(state).any() and not z.any()
 
 
 def test_bf16(rng):
