@@ -142,10 +142,11 @@ llvm::Expected<HostTensor> DecodedSequences::argumentOf(const Signature &decode,
   const HostTensor *whole = findArgument(argument.name);
   bool isNumbers = argument.role == Role::Slots || argument.role == Role::First ||
                    argument.role == Role::Lengths || argument.role == Role::Offsets;
-  if (!isNumbers && !isSequence(argument))
+  llvm::SmallVector<int64_t, 4> shape = shapeOf(argument, callSizes);
+  if (!isNumbers && !isSequence(argument) && whole->sizes == shape)
     return *whole;
-  auto tensor = allocateTensor(argument.type, shapeOf(argument, callSizes),
-                               trial.padded ? Layout::Padded : Layout::Contiguous);
+  auto tensor =
+      allocateTensor(argument.type, shape, trial.padded ? Layout::Padded : Layout::Contiguous);
   if (!tensor)
     return tensor.takeError();
   // Rows behind a length are NaN, and nobody may look at them.
@@ -169,8 +170,8 @@ llvm::Expected<HostTensor> DecodedSequences::argumentOf(const Signature &decode,
       set(place, part.row);
       set(place + 1, part.row + part.length);
       break;
-    default:
-      for (int64_t row = 0; row < part.length; ++row)
+    default: // or what nothing reads any more, which is NaN
+      for (int64_t row = 0; isSequence(argument) && row < part.length; ++row)
         copyElements(partOf(*whole, {sequence.batch, sequence.row + sequence.done + row}),
                      partOf(*tensor, {part.batch, part.row + row}));
     }

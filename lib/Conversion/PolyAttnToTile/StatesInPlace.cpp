@@ -140,7 +140,12 @@ void KernelProgram::writeBackStates(TileBuilder &b) {
       (isState ? from.rows : from.normalizer) = tensorOfState(i);
       (isState ? to.rows : to.normalizer) = context.frame.result(i);
     }
-    program.writeBack(b, from, to);
+    auto write = [&, &program = program] { program.writeBack(b, from, to); };
+    bool isShared = set.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
+    if (isShared) // by query heads, of which each has a program here
+      b.branch(b.isEqual(context.frame.head, context.frame.firstHeadOfGroup(b)), write);
+    else
+      write();
   }
 }
 

@@ -65,6 +65,14 @@ static bool scoresNearPairs(const AttendSet &set) {
   });
 }
 
+/// Whether some states are those of a query head, which has a program, and others are shared, so
+/// that several programs would update them where they live.
+static bool hasStatesOfBothHeads(const AttendSet &set) {
+  return !set.tensors.sameHeads && set.hasStatePerQuery() &&
+         llvm::any_of(set.attends,
+                      [](AttendOp attend) { return attend.getGateHeads() != GateHeads::Q; });
+}
+
 bool KernelBuilder::canStep() {
   // Packed sequences have no rows that lie at one place of every batch.
   if (set.tensors.offsets || set.tensors.rowsOfKeys)
@@ -78,6 +86,8 @@ bool KernelBuilder::canStep() {
   auto hasRows = [](Value state) { // of elements that lie together
     return cast<RankedTensorType>(state.getType()).getRank() == 4;
   };
+  if (hasStatesOfBothHeads(set))
+    return false;
   bool hasPools = set.tensors.keptBlock != 0; // which are those of all attends
   return llvm::all_of(set.attends, [&](AttendOp attend) {
     return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
