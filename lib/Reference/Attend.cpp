@@ -239,7 +239,9 @@ void Evaluator::storeProducts(AttendOp op, const HeadVectors &vectors, int64_t b
       return std::inner_product(sums.begin(), sums.end(), x.begin(), 0.0);
     };
     double own = scaledScore(op, vectors, i, i, /*local=*/bool(op.getLocalQuery()));
-    products.at({batch, i, head, 0}) = with(row.numerator) - own * with(vectors.value[i]);
+    // Where the pair with itself is most of the row, nothing but roundings may be left.
+    products.at({batch, i, head, 0}) = reference::rounded(with(row.numerator), terms) -
+                                       reference::rounded(own * with(vectors.value[i]), terms);
   }
 }
 

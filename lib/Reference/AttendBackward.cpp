@@ -169,7 +169,9 @@ private:
   void addKey(Value leaf, int64_t j, const Numbers &gradient) {
     addLeaf(op.getKeyLeaves(), op.getKeyLeafGradients(), leaf, j, kvHead, gradient);
   }
+  double rounded(double x) const { return reference::rounded(x, evaluator.terms); }
   void addDecay(int64_t first, int64_t last, double share) {
+    share = rounded(share);
     decaySteps[first] += share;
     decaySteps[last + 1] -= share;
   }
@@ -184,11 +186,12 @@ void Evaluator::BackwardOfHead::pair(int64_t i, int64_t j, double decay) {
   bool local = op.getLocalQuery() && i / *op.getBlock() == j / *op.getBlock();
   const FeatureValue<double> &query = local ? vectors.localQuery[i] : vectors.query[i];
   const FeatureValue<double> &key = local ? vectors.localKey[j] : vectors.key[j];
-  double weight = op.scoreScale() * decay * score(query, key);
-  double gradient = dot(numerators[i], vectors.value[j]) + denominators[i];
+  double weight = rounded(op.scoreScale() * decay * score(query, key));
+  // Where a row is normalized its two parts may cancel.
+  double gradient = rounded(dot(numerators[i], vectors.value[j])) + rounded(denominators[i]);
   addTo(of(op.getValueGradient()), j, kvHead, times(weight, numerators[i]));
   addDecay(j + 1, i, weight * gradient);
-  double ofScore = op.scoreScale() * decay * gradient;
+  double ofScore = rounded(op.scoreScale() * decay * gradient);
   auto toQuery = [&](Value leaf, const Numbers &share) {
     if (local)
       addLeaf(op.getLocalQueryLeaves(), op.getLocalQueryLeafGradients(), leaf, i, head, share);
@@ -283,7 +286,7 @@ void Evaluator::BackwardOfHead::storeDecay() {
   double sum = 0;
   Array &result = of(op.getDecayGradient());
   for (int64_t t = 0; t < evaluator.sizes.keys; ++t) {
-    sum += decaySteps[t];
+    sum = rounded(sum + decaySteps[t]);
     (result.rank() == 1 ? result.at({gate}) : result.at({batch, t, gate})) += sum;
   }
 }

@@ -97,7 +97,7 @@ Array Evaluator::weightGradient(WeightGradientOp op, RankedTensorType type) {
     size_t next = perHead ? result.offset({site.head}) : 0;
     for (double a : x)
       for (double b : dy)
-        result.data[next++] += a * b;
+        result.data[next++] += reference::rounded(a * b, terms);
   };
   for (size_t term = 0; term < op.getGradients().size(); ++term)
     forSites(isTermOfKeys(op, term), [&](const Site &site) { addSite(term, site); });
@@ -121,19 +121,20 @@ Array Evaluator::decayGradient(DecayGradientOp op) {
       int64_t size = ShapedType::getNumElements(shape.drop_front(2));
       ArrayRef<double> x = tensors[state].row({tensors.slot(b), gate}, size);
       ArrayRef<double> dx = tensors[gradient].row({tensors.slot(b), gate}, size);
-      passing += std::inner_product(x.begin(), x.end(), dx.begin(), 0.0);
+      passing += reference::rounded(std::inner_product(x.begin(), x.end(), dx.begin(), 0.0), terms);
     }
     auto sumOf = [&, b = b, h = h](ValueRange products, int64_t t) {
       double sum = 0;
       for (Value product : products)
-        sum += tensors[product].at({b, t, h, 0});
+        sum += reference::rounded(tensors[product].at({b, t, h, 0}), terms);
       return sum;
     };
     for (int64_t t = 0; t < sizes.queries; ++t) {
       double gateNow = isOfHead ? decay.at({gate}) : decay.at({b, t, gate});
       if (gateNow != -INFINITY)
         gateOf(b, t, gate) += passing;
-      passing += sumOf(op.getKeys(), t) - sumOf(op.getQueries(), t);
+      passing =
+          reference::rounded(passing + sumOf(op.getKeys(), t) - sumOf(op.getQueries(), t), terms);
     }
   }
   addRunningSum(op.getPlus(), result);

@@ -33,6 +33,11 @@ public:
     SmallVector<Numbers> operands;
     for (Value operand : op->getOperands())
       operands.push_back(isa<WeightType>(operand.getType()) ? weight(operand) : of(operand));
+    // Code may have a term with all digits for one sum, and rounded for another one.
+    if constexpr (std::is_same_v<Op, AddOp>)
+      for (Numbers &numbers : operands)
+        for (Number &x : numbers)
+          x = rounded(x);
     size_t width = 1;
     for (const Numbers &numbers : operands)
       width = std::max(width, numbers.size());

@@ -53,6 +53,8 @@ class Choices;
 struct SpecWeights {
   /// Of those that can be: calls of a decode entry.
   int decode = 30;
+  /// Gradients.
+  int gradients = 15;
 };
 
 /// A random spec.

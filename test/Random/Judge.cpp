@@ -70,26 +70,48 @@ void Judge::addDirectedSample(ArrayRef<Array> sample) {
           [&](double far, double &spread) { spread = std::max(spread, far / timesSpread); });
 }
 
-/// Shows the rows with all scores and terms rounded up, and with all rounded down, by twice what
+void Judge::sample(Evaluation evaluation, Reading reading,
+                   const ArithmeticOfAttention &arithmetic) {
+  for (int number = 0; number < kSamples; ++number) {
+    Disturbance vectors(arithmetic.vectors, number), sums(arithmetic.sums, number + 100);
+    auto results = evaluation(reading, std::ref(vectors), std::ref(sums));
+    if (failed(results))
+      return;
+    addSample(*results);
+  }
+}
+
+/// Adds the rows with all scores and terms rounded up, and with all rounded down, by twice what
 /// `arithmetic` may change; then with all numbers of vectors. The former moves a sum that lies at a
 /// threshold of the normalizer, or whose terms cancel, to either side of it. The latter does so
 /// within vectors: the mean that a norm subtracts is rounded once more than what it is subtracted
 /// from, so that elements which are all alike come to lie on either side of 0, where a few samples
 /// at random may find one side alone, which a relu takes for 0.
-static void sampleDirected(AttentionOp attention, ArrayRef<Array> arguments, const CallSizes &sizes,
-                           Arithmetic arithmetic, llvm::function_ref<void(ArrayRef<Array>)> show) {
+void Judge::sampleDirected(Evaluation evaluation, Arithmetic arithmetic) {
   arithmetic.unit *= 2;
   for (auto way : {Disturbance::Way::Upwards, Disturbance::Way::Downwards}) {
     Disturbance numbers(arithmetic, /*seed=*/0, way);
     Rounding directed = std::ref(numbers);
     for (bool isOfVectors : {false, true}) {
-      auto results =
-          evaluate(attention, arguments, sizes, Reading::Scores, {},
-                   isOfVectors ? directed : Rounding(), isOfVectors ? Rounding() : directed);
+      auto results = evaluation(Reading::Scores, isOfVectors ? directed : Rounding(),
+                                isOfVectors ? Rounding() : directed);
       if (succeeded(results))
-        show(*results);
+        addDirectedSample(*results);
     }
   }
+}
+
+llvm::Expected<Judge> Judge::ask(Evaluation definition, Evaluation recurrent, int64_t terms,
+                                 const ArithmeticOfAttention &arithmetic) {
+  auto exact = definition(Reading::Scores, {}, {});
+  if (failed(exact))
+    return llvm::make_error<ReportedError>();
+  Judge judge = of(arithmetic.vectors, std::move(*exact), terms);
+  judge.sample(definition, Reading::Scores, arithmetic);
+  if (recurrent)
+    judge.sample(recurrent, Reading::Recurrent, arithmetic);
+  judge.sampleDirected(definition, arithmetic.vectors);
+  return judge;
 }
 
 /// Fewer features with the same scores, whose sums a state has, too. Null where that fails.
@@ -101,29 +123,46 @@ static OwningOpRef<ModuleOp> simplify(AttentionOp attention) {
   return succeeded(passes.run(*module)) ? std::move(module) : nullptr;
 }
 
+static std::vector<Array> toArrays(ArrayRef<HostTensor> tensors) {
+  std::vector<Array> arrays;
+  for (const HostTensor &tensor : tensors)
+    arrays.push_back(toArray(tensor));
+  return arrays;
+}
+
 llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> tensors,
                                  const CallSizes &sizes, const ArithmeticOfAttention &arithmetic) {
-  std::vector<Array> arguments;
-  for (const HostTensor &tensor : tensors)
-    arguments.push_back(toArray(tensor));
-  auto exact = evaluate(attention, arguments, sizes, Reading::Scores);
-  if (failed(exact))
-    return llvm::make_error<ReportedError>();
-  Judge judge = of(arithmetic.vectors, std::move(*exact), sizes.keys);
-  auto sample = [&](AttentionOp program, Reading reading) {
-    driver::sampleReading(program, arguments, sizes, reading, {}, arithmetic, kSamples,
-                          [&](ArrayRef<Array> sample) { judge.addSample(sample); });
+  std::vector<Array> arguments = toArrays(tensors);
+  auto evaluated = [&](AttentionOp program, Reading reading, const Rounding &vectors,
+                       const Rounding &terms) {
+    return evaluate(program, arguments, sizes, reading, {}, vectors, terms);
   };
-  sample(attention, Reading::Scores);
+  auto definition = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
+    return evaluated(attention, reading, vectors, terms);
+  };
   if (driver::hasQuickRecurrentReading(attention, sizes))
-    sample(attention, Reading::Recurrent);
-  else if (OwningOpRef<ModuleOp> simplified = simplify(attention))
+    return ask(definition, definition, sizes.keys, arithmetic);
+  if (OwningOpRef<ModuleOp> simplified = simplify(attention))
     for (AttentionOp program : simplified->getOps<AttentionOp>())
-      if (driver::hasQuickRecurrentReading(program, sizes))
-        sample(program, Reading::Recurrent);
-  sampleDirected(attention, arguments, sizes, arithmetic.vectors,
-                 [&](ArrayRef<Array> sample) { judge.addDirectedSample(sample); });
-  return judge;
+      if (driver::hasQuickRecurrentReading(program, sizes)) {
+        auto quick = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
+          return evaluated(program, reading, vectors, terms);
+        };
+        return ask(definition, quick, sizes.keys, arithmetic);
+      }
+  return ask(definition, nullptr, sizes.keys, arithmetic);
+}
+
+llvm::Expected<Judge> Judge::ask(const GradientPair &gradients, ArrayRef<HostTensor> tensors,
+                                 const CallSizes &sizes, const ArithmeticOfAttention &arithmetic) {
+  std::vector<Array> arguments = toArrays(tensors);
+  auto evaluated = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
+    return gradients.evaluate(arguments, sizes, reading, vectors, terms);
+  };
+  Evaluation recurrent = nullptr;
+  if (gradients.hasQuickRecurrentReading(sizes))
+    recurrent = evaluated;
+  return ask(evaluated, recurrent, std::max(sizes.queries, sizes.keys), arithmetic);
 }
 
 /// What rounding a row to the result's type may add.

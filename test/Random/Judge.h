@@ -12,6 +12,7 @@
 #ifndef POLYATTN_TEST_RANDOM_JUDGE_H
 #define POLYATTN_TEST_RANDOM_JUDGE_H
 
+#include "GradientPair.h"
 #include "lib/Driver/Conditioning.h"
 #include "polyattn/Entry/Signature.h"
 
@@ -30,11 +31,13 @@ public:
   /// diagnostic, where it refuses the program.
   static llvm::Expected<Judge> ask(AttentionOp attention, llvm::ArrayRef<HostTensor> arguments,
                                    const CallSizes &sizes, const ArithmeticOfAttention &arithmetic);
+  /// Asks it for gradients, by the entries that differentiation has made.
+  static llvm::Expected<Judge> ask(const GradientPair &gradients,
+                                   llvm::ArrayRef<HostTensor> arguments, const CallSizes &sizes,
+                                   const ArithmeticOfAttention &arithmetic);
 
   /// Adds the rows as another arithmetic computes them.
   void addSample(llvm::ArrayRef<Array> sample);
-  /// Adds the rows with all sums, or all vectors, moved one way, which rows may be off by.
-  void addDirectedSample(llvm::ArrayRef<Array> sample);
 
   struct Verdict {
     /// The first row that is wrong; empty where none is.
@@ -49,6 +52,16 @@ public:
              Verdict &verdict) const;
 
 private:
+  /// An evaluation by the oracle, as `evaluate` of polyattn/Reference/Evaluate.h.
+  using Evaluation = llvm::function_ref<mlir::FailureOr<std::vector<Array>>(
+      Reading reading, const Rounding &vectors, const Rounding &terms)>;
+  /// `recurrent` is null where a running state cannot be asked.
+  static llvm::Expected<Judge> ask(Evaluation definition, Evaluation recurrent, int64_t terms,
+                                   const ArithmeticOfAttention &arithmetic);
+  void sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic);
+  void sampleDirected(Evaluation evaluation, Arithmetic arithmetic);
+  /// Adds the rows with all sums, or all vectors, moved one way, which rows may be off by.
+  void addDirectedSample(llvm::ArrayRef<Array> sample);
   /// Calls `look` with each row's distance from the reference, and its spread.
   void forRows(llvm::ArrayRef<Array> sample,
                llvm::function_ref<void(double far, double &spread)> look);

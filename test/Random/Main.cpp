@@ -47,6 +47,8 @@ int main(int argc, char **argv) {
                     cl::init(options.tilePercent), cl::cat(category));
   cl::opt<int> decode("decode", cl::desc("Percent of specs that are decoded, if they can be"),
                       cl::init(options.weights.decode), cl::cat(category));
+  cl::opt<int> gradients("gradients", cl::desc("Percent of specs whose gradients are computed"),
+                         cl::init(options.weights.gradients), cl::cat(category));
   cl::opt<int> tries("tries", cl::desc("Smaller cases that are tried for a failing one"),
                      cl::init(options.tries), cl::cat(category));
   cl::opt<int> keep("keep", cl::desc("Failures of a kind that are kept"), cl::init(options.keep),
@@ -70,6 +72,7 @@ int main(int argc, char **argv) {
   options.jobs = jobs;
   options.tilePercent = tile;
   options.weights.decode = decode;
+  options.weights.gradients = gradients;
   options.tries = tries;
   options.keep = keep;
   options.folder = folder;

@@ -28,6 +28,8 @@ public:
   void write();
   /// Makes the spec one that is decoded, if that is possible.
   void chooseCalls();
+  /// Makes it one whose gradients are computed.
+  void chooseGradients();
 
 private:
   struct Tensor {
@@ -429,6 +431,13 @@ void SpecWriter::chooseCalls() {
   }
 }
 
+void SpecWriter::chooseGradients() {
+  spec.direction = CallDirection::Backward;
+  // The oracle's tape has several numbers for each of a head's pairs and dimensions.
+  for (int64_t *size : {&spec.sizes.queries, &spec.sizes.keys})
+    *size = std::min<int64_t>(*size, 131);
+}
+
 void SpecWriter::write() {
   spec.sizes.kvHeads = choices.oneOf({1, 1, 2, 3});
   spec.sizes.heads = spec.sizes.kvHeads * choices.oneOf({1, 1, 1, 2, 3});
@@ -454,7 +463,10 @@ Case polyattn::random::makeSpec(Choices &choices, const SpecWeights &weights) {
   spec.threads = choices.oneOf({1, 1, 2, 3});
   spec.segments = choices.chance(20) ? choices.between(1, 3) : 0;
   spec.invariant = choices.chance(10);
-  if (choices.chance(weights.decode))
+  int64_t direction = choices.below(100);
+  if (direction >= 100 - weights.decode)
     writer.chooseCalls();
+  else if (direction >= 100 - weights.decode - weights.gradients)
+    writer.chooseGradients();
   return spec;
 }

@@ -8,6 +8,7 @@
 #include "Trial.h"
 #include "DecodedSequences.h"
 #include "Judge.h"
+#include "lib/Driver/Gradients.h"
 #include "lib/Driver/Subject.h"
 #include "mlir/Parser/Parser.h"
 #include "polyattn/Schedule/Invariant.h"
@@ -85,10 +86,12 @@ public:
   void run() {
     TrialReport::Entry &oracle = addEntry(report, "oracle");
     if (llvm::Error error = prepare())
-      return conclude(oracle, Outcome::Refused, messageOf(std::move(error)));
+      return refuse(oracle, messageOf(std::move(error)));
     if (!judgeFor(/*gpu=*/false))
       return conclude(oracle, diagnostics.empty() ? Outcome::Wrong : Outcome::Refused, diagnostics);
     oracle.outcome = Outcome::Right;
+    if (gradients && !judgeOracle(oracle))
+      return;
     for (const std::string &target : trial.targets)
       runOn(target, addEntry(report, target));
   }
@@ -106,6 +109,13 @@ private:
     if (!made)
       return made.takeError();
     signature = std::move(*made);
+    if (trial.direction == CallDirection::Backward) {
+      auto pair = GradientPair::make(attention);
+      if (!pair)
+        return pair.takeError();
+      gradients = std::move(*pair);
+      signature = gradients->getSignature();
+    }
     sizes = trial.sizes;
     if (signature.samePositions)
       sizes.keys = sizes.queries;
@@ -155,7 +165,8 @@ private:
     if (!judge) {
       Arithmetic sums = split ? Arithmetic::ofSplitTF32() : Arithmetic::of(ElementType::F32);
       Arithmetic vectors = split ? sums : Arithmetic::of(type);
-      auto asked = Judge::ask(attention, arguments, sizes, {vectors, sums});
+      auto asked = gradients ? Judge::ask(*gradients, arguments, sizes, {vectors, sums})
+                             : Judge::ask(attention, arguments, sizes, {vectors, sums});
       if (!asked) {
         llvm::consumeError(asked.takeError());
         return nullptr;
@@ -176,11 +187,16 @@ private:
     auto executable = subject->compile(**target, trial.text, options);
     if (!executable)
       return refuse(entry, messageOf(executable.takeError()));
+    if (gradients)
+      if (llvm::Error error = save(*subject, **target))
+        return refuse(entry, messageOf(std::move(error)));
     for (const HostTensor &result : results)
       result.poison();
-    std::string failure = trial.direction == CallDirection::Decode
-                              ? decode(**executable, subject->getSignature())
-                              : call(**executable, (*target)->hasSegments());
+    std::string failure;
+    if (trial.direction == CallDirection::Decode)
+      failure = decode(**executable, subject->getSignature());
+    else
+      failure = call(**executable, (*target)->hasSegments());
     if (!failure.empty())
       return conclude(entry, Outcome::Wrong, failure);
     const Judge *judge = judgeFor(name.starts_with("emulator") || name.starts_with("tile-"));
@@ -188,13 +204,43 @@ private:
     for (auto [i, tensor] : llvm::enumerate(signature.results))
       if (isComputed(tensor))
         judge->judge(i, tensor.name, tensor.type, toArray(results[i]), verdict);
-    entry.worst = verdict.worst;
-    entry.compared = verdict.compared;
-    entry.undetermined = verdict.undetermined;
     if (verdict.failure.empty() &&
         !llvm::all_of(results, [](const HostTensor &result) { return result.paddingIsPoison(); }))
       verdict.failure = "memory between rows of a result was written";
+    concludeWith(verdict, entry);
+  }
+
+  static void concludeWith(const Judge::Verdict &verdict, TrialReport::Entry &entry) {
+    entry.worst = verdict.worst;
+    entry.compared = verdict.compared;
+    entry.undetermined = verdict.undetermined;
     conclude(entry, verdict.failure.empty() ? Outcome::Right : Outcome::Wrong, verdict.failure);
+  }
+
+  /// Whether gradients are those that the oracle takes of its own definitions, in f64.
+  bool judgeOracle(TrialReport::Entry &entry) {
+    Arithmetic exact{0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1022};
+    auto judge = Judge::ask(*gradients, arguments, sizes, {exact, exact});
+    auto own = driver::askGradients(attention, signature, arguments, sizes);
+    if (!judge || !own) {
+      conclude(entry, Outcome::Wrong, diagnostics);
+      llvm::consumeError(judge ? own.takeError() : judge.takeError());
+      return false;
+    }
+    Judge::Verdict verdict;
+    for (auto [i, tensor] : llvm::enumerate(signature.results))
+      judge->judge(i, tensor.name, ElementType::F32, (*own)[i], verdict);
+    concludeWith(verdict, entry);
+    return verdict.failure.empty();
+  }
+
+  /// Computes what gradients take of a forward call.
+  llvm::Error save(const driver::Subject &subject, Target &target) {
+    for (auto [tensor, argument] : llvm::zip_equal(arguments, signature.arguments))
+      if (argument.role == Role::Saved)
+        tensor.poison();
+    return driver::computeSaved(subject, target, trial.text, options, {arguments, sizes})
+        .takeError();
   }
 
   /// What is wrong with one call; empty where it has run.
@@ -248,8 +294,8 @@ private:
   void refuse(TrialReport::Entry &entry, StringRef message) {
     bool internal = message.trim().empty();
     for (StringRef words :
-         {"failed to legalize", "does not dominate", "unrealized_conversion", "operand #",
-          "op requires", "'tile.", "'warp.", "'llvm.", "'vector.", "'memref."})
+         {"failed to legalize", "C1:", "C2:", "C3:", "does not dominate", "unrealized_conversion",
+          "operand #", "op requires", "'tile.", "'warp.", "'llvm.", "'vector.", "'memref."})
       internal |= message.contains(words);
     conclude(entry, internal ? Outcome::Wrong : Outcome::Refused,
              internal ? ("an error that is not about the spec: " + message).str() : message.str());
@@ -271,6 +317,8 @@ private:
   Signature signature;
   CallSizes sizes;
   std::vector<HostTensor> arguments, results;
+  /// Where gradients are computed; the signature is theirs, then.
+  std::optional<GradientPair> gradients;
   std::optional<Judge> judges[4];
 };
 
