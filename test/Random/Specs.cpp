@@ -433,9 +433,14 @@ void SpecWriter::chooseCalls() {
 
 void SpecWriter::chooseGradients() {
   spec.direction = CallDirection::Backward;
-  // The oracle's tape has several numbers for each of a head's pairs and dimensions.
+  // The oracle's tape has several numbers for each of a head's pairs and dimensions, and all pairs
+  // are evaluated some twenty times.
+  constexpr int64_t mostPositions = 131, mostPairs = 2 * mostPositions * mostPositions;
+  int64_t most = mostPositions, heads = std::max<int64_t>(1, spec.sizes.batch * spec.sizes.heads);
+  while (heads * most * most > mostPairs)
+    --most;
   for (int64_t *size : {&spec.sizes.queries, &spec.sizes.keys})
-    *size = std::min<int64_t>(*size, 131);
+    *size = std::min(*size, most);
 }
 
 void SpecWriter::write() {
