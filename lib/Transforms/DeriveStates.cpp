@@ -106,50 +106,38 @@ AttendOp productOfDecays(AttendOp attend, Value before) {
                           /*of_keys=*/UnitAttr());
 }
 
-struct DeriveStates : polyattn::impl::DeriveStatesBase<DeriveStates> {
-  using DeriveStatesBase::DeriveStatesBase;
+void addStates(AttendOp attend, const ResultNames &names, EntryExtension &entry) {
+  for (auto [i, state] : llvm::enumerate(attend.getFinalStates()))
+    entry.addResult(state, state.getType(),
+                    names.nameOf(state, i == 0 ? "final" : "final_normalizer"));
+}
 
-  void runOnOperation() override {
-    for (auto attention : getOperation().getOps<AttentionOp>())
-      if (failed(derive(attention)))
-        return signalPassFailure();
-  }
+void addDecay(AttendOp attend, EntryExtension &entry) {
+  RankedTensorType type = stateType(attend.getContext(), {1});
+  AttendOp product = productOfDecays(attend, entry.addArgument("decay_before", type));
+  entry.addResult(product.getFinalStates()[0], type, "decay");
+}
 
-  LogicalResult derive(AttentionOp attention) {
-    FailureOr<SmallVector<AttendOp>> attends = composingAttends(attention);
-    if (failed(attends))
-      return failure();
-    attention.setSymName((attention.getSymName() + "__states").str());
-    SmallVector<AttendOp> withStates;
-    for (AttendOp attend : *attends)
-      withStates.push_back(withFinalState(attend));
-    ResultNames names(attention);
-    EntryExtension entry(attention);
-    entry.clearResults();
-    for (AttendOp attend : withStates) {
-      attend.getInitialStateMutable().clear();
-      attend.getInitialNormalizerMutable().clear();
-      attend.setInitialTransposed(false);
-      addStates(attend, names, entry);
-    }
-    for (AttendOp attend : withStates)
-      if (attend.hasDecay())
-        addDecay(attend, entry);
-    entry.finish();
-    return success();
+/// Turns an attention into the entry of its states.
+FailureOr<AttentionOp> deriveStates(AttentionOp attention, ArrayRef<AttendOp> attends) {
+  SmallVector<AttendOp> withStates;
+  for (AttendOp attend : attends)
+    withStates.push_back(withFinalState(attend));
+  ResultNames names(attention);
+  EntryExtension entry(attention);
+  entry.clearResults();
+  for (AttendOp attend : withStates) {
+    attend.getInitialStateMutable().clear();
+    attend.getInitialNormalizerMutable().clear();
+    attend.setInitialTransposed(false);
+    addStates(attend, names, entry);
   }
-
-  void addStates(AttendOp attend, const ResultNames &names, EntryExtension &entry) {
-    for (auto [i, state] : llvm::enumerate(attend.getFinalStates()))
-      entry.addResult(state, state.getType(),
-                      names.nameOf(state, i == 0 ? "final" : "final_normalizer"));
-  }
-  void addDecay(AttendOp attend, EntryExtension &entry) {
-    RankedTensorType type = stateType(attend.getContext(), {1});
-    AttendOp product = productOfDecays(attend, entry.addArgument("decay_before", type));
-    entry.addResult(product.getFinalStates()[0], type, "decay");
-  }
-};
+  for (AttendOp attend : withStates)
+    if (attend.hasDecay())
+      addDecay(attend, entry);
+  entry.finish();
+  return attention;
+}
 
 //===----------------------------------------------------------------------===//
 // Their gradients
@@ -172,38 +160,63 @@ void dropFinalStates(AttentionOp attention) {
   attention.setResultTypesAttr(ArrayAttr::get(attention.getContext(), types));
 }
 
+/// Replaces an attention by the entry of the gradients of its states.
+FailureOr<AttentionOp> deriveGradientStates(AttentionOp attention, ArrayRef<AttendOp> attends) {
+  // What forward entries keep has the names that it has in a pair.
+  SmallVector<Kept> kept = keptOf(attention);
+  dropFinalStates(attention);
+  EntryExtension entry(attention);
+  SmallVector<unsigned> wanted;
+  for (AttendOp attend : attends) {
+    addInitialState(attend, entry);
+    for (Value state : {attend.getInitialState(), attend.getInitialNormalizer()})
+      if (state)
+        wanted.push_back(cast<BlockArgument>(state).getArgNumber());
+  }
+  entry.finish();
+  FailureOr<AttentionOp> backward = buildBackward(attention, kept, wanted);
+  if (succeeded(backward))
+    attention.erase();
+  return backward;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// Derives an entry from every attention, whose segments compose, and calls it by the attention's
+/// name and `suffix`. `derive` erases the attention that it gives another entry for.
+LogicalResult
+deriveEntries(ModuleOp module, StringRef suffix,
+              function_ref<FailureOr<AttentionOp>(AttentionOp, ArrayRef<AttendOp>)> derive) {
+  for (AttentionOp attention : llvm::make_early_inc_range(module.getOps<AttentionOp>())) {
+    FailureOr<SmallVector<AttendOp>> attends = composingAttends(attention);
+    if (failed(attends))
+      return failure();
+    std::string name = (attention.getSymName() + suffix).str();
+    FailureOr<AttentionOp> entry = derive(attention, *attends);
+    if (failed(entry))
+      return failure();
+    entry->setSymName(name);
+  }
+  return success();
+}
+
+struct DeriveStates : polyattn::impl::DeriveStatesBase<DeriveStates> {
+  using DeriveStatesBase::DeriveStatesBase;
+
+  void runOnOperation() override {
+    if (failed(deriveEntries(getOperation(), "__states", deriveStates)))
+      signalPassFailure();
+  }
+};
+
 struct DeriveGradientStates : polyattn::impl::DeriveGradientStatesBase<DeriveGradientStates> {
   using DeriveGradientStatesBase::DeriveGradientStatesBase;
 
   void runOnOperation() override {
-    for (auto attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>()))
-      if (failed(derive(attention)))
-        return signalPassFailure();
-  }
-
-  LogicalResult derive(AttentionOp attention) {
-    FailureOr<SmallVector<AttendOp>> attends = composingAttends(attention);
-    if (failed(attends))
-      return failure();
-    // What forward entries keep has the names that it has in a pair.
-    SmallVector<Kept> kept = keptOf(attention);
-    dropFinalStates(attention);
-    EntryExtension entry(attention);
-    SmallVector<unsigned> wanted;
-    for (AttendOp attend : *attends) {
-      addInitialState(attend, entry);
-      for (Value state : {attend.getInitialState(), attend.getInitialNormalizer()})
-        if (state)
-          wanted.push_back(cast<BlockArgument>(state).getArgNumber());
-    }
-    entry.finish();
-    FailureOr<AttentionOp> backward = buildBackward(attention, kept, wanted);
-    if (failed(backward))
-      return failure();
-    std::string name = attention.getSymName().str();
-    attention.erase();
-    backward->setSymName(name + "__gradient_states");
-    return success();
+    if (failed(deriveEntries(getOperation(), "__gradient_states", deriveGradientStates)))
+      signalPassFailure();
   }
 };
 
