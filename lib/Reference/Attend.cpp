@@ -175,8 +175,8 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
   }
 }
 
-/// The same under the anticausal mask: from the last row to the first. `state` is what reaches row
-/// i from the keys after it.
+/// The rows of a head under the anticausal mask, from the last to the first. `state` is what
+/// reaches row i from the keys after it.
 void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, State state,
                              std::vector<Row> &rows) {
   rows.resize(sizes.queries);

@@ -205,8 +205,8 @@ namespace {
 struct StateSize {
   double numbers, perQuery, perKey;
 
-  /// Of a symmetric state each number once. A query contracts what it reads: two multiply-adds for
-  /// each pair.
+  /// A symmetric state has each of its numbers once. A query contracts what it reads: two
+  /// multiply-adds for each pair.
   static StateSize of(AttendOp attend, int64_t width) {
     StateSize size{double(width) * widthOf(attend.getValue()), expansionFlops(attend.getQuery()),
                    expansionFlops(attend.getKey())};

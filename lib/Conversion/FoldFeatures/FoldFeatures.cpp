@@ -91,7 +91,8 @@ static void fold(MonomialsOp features) {
   features.erase();
 }
 
-/// The same of rows times a column of weights.
+/// Replaces the product of a tile with a column of weights, one for each row, by the tile that has
+/// them in what it is concatenated from.
 static void fold(MapOp map) {
   if (map.getInputs().size() != 2)
     return;

@@ -174,8 +174,8 @@ void KernelProgram::finish(TileBuilder &b) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Of the query heads that share states the one at hand updates them, once the others have read
-/// what they hold.
+/// Computes a block. Where query heads share states, the head at hand updates them once the others
+/// have read what they hold.
 void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
   if (context.hasGroup) {
     BlockSpan reading = span;

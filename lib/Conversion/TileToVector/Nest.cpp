@@ -101,7 +101,7 @@ void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody bo
     });
 }
 
-// The same above the diagonal: whole tiles down to it, then those one vector wide.
+// Register tiles above the diagonal: whole ones down to it, then those one vector wide.
 void KernelLowering::forEachUpperTile(int64_t size, TileShape shape, TileBody body) {
   int64_t width = e.width();
   auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t above) {
