@@ -28,21 +28,17 @@ static RankedTensorType holding(RankedTensorType tensor, Type element) {
   return RankedTensorType::get(tensor.getShape(), element, tensor.getEncoding());
 }
 
-/// What an argument holds from here on.
+/// What an argument that holds `before` holds from here on, where `element` was chosen.
 static Type elementFor(const TensorSignature &argument, Type before, Type element) {
-  switch (argument.role) {
-  case Role::First:
-  case Role::Slots:
-  case Role::Lengths:
-  case Role::Offsets:
-  case Role::Decay:
-  case Role::State:
-    return before;
-  case Role::Frequencies:
-    return Float32Type::get(before.getContext());
-  default:
+  switch (storageOf(argument.role)) {
+  case RoleStorage::Chosen:
     return element;
+  case RoleStorage::F32:
+    return Float32Type::get(before.getContext());
+  case RoleStorage::Unchanged:
+    return before;
   }
+  llvm_unreachable("all kinds of storage are above");
 }
 
 /// What gradients take of a row: one over a sum, which f16 might not hold.

@@ -35,6 +35,14 @@ enum class Role {
 llvm::StringRef nameOf(Role role);
 std::optional<Role> parseRole(llvm::StringRef name);
 
+/// What the tensors of a role hold where an entry is stored in another type.
+enum class RoleStorage {
+  Chosen,    // that type
+  F32,       // f32, whose accuracy their use needs
+  Unchanged, // what they held: integers, or sums that f32 is for
+};
+RoleStorage storageOf(Role role);
+
 /// What a call computes of an attention @NAME.
 enum class CallDirection {
   Forward,        // its results: @NAME

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Tensor/ElementType.h"
+#include "polyattn/Tensor/Role.h"
 #include "polyattn/Tensor/SizeName.h"
 #include "gtest/gtest.h"
 
@@ -61,4 +62,18 @@ TEST(NamesTest, OtherSizesAreNumbers) {
   }
   for (const char *name : {"", "t", "K", "64"})
     EXPECT_EQ(parseSizeName(name), std::nullopt) << name;
+}
+
+TEST(NamesTest, EveryRoleHasANameAndAStorage) {
+  for (int i = 0; i <= static_cast<int>(Role::Saved); ++i) {
+    auto role = static_cast<Role>(i);
+    EXPECT_EQ(parseRole(nameOf(role)), role) << nameOf(role).str();
+  }
+  EXPECT_EQ(parseRole("values"), std::nullopt);
+  EXPECT_EQ(storageOf(Role::Query), RoleStorage::Chosen);
+  EXPECT_EQ(storageOf(Role::Saved), RoleStorage::Chosen);
+  EXPECT_EQ(storageOf(Role::Frequencies), RoleStorage::F32);
+  for (Role role :
+       {Role::Decay, Role::State, Role::First, Role::Slots, Role::Lengths, Role::Offsets})
+    EXPECT_EQ(storageOf(role), RoleStorage::Unchanged) << nameOf(role).str();
 }
