@@ -43,10 +43,11 @@ LogicalResult AttendSet::findSequences(AttentionOp attention) {
     Value tensor = sequenceTensor(vector);
     return tensor ? std::optional(cast<BlockArgument>(tensor).getArgNumber()) : std::nullopt;
   };
-  // A query that is read from no tensor has the positions and heads of the results.
+  // A query that is read from no tensor has the positions and heads of its results: others may be
+  // those of keys, or of queries where these are.
   std::optional<int64_t> query = number(first().getQuery()), key = number(first().getValue());
   for (auto [i, result] : llvm::enumerate(returned()))
-    if (!query && isa<FeatureType>(result.getType()))
+    if (!query && isa<FeatureType>(result.getType()) && nearestAttends(result).contains(first()))
       query = attention.getArgNames().size() + i;
   if (!key)
     key = number(first().getKey());
