@@ -239,6 +239,7 @@ def refuse_packed(rank, size, folder):
     with pytest.raises(CallError, match="'cu_seqlens': expected a spec of whole sequences"):
         context(packed, *tensors_of(linear, 20, 0, 2).values(), ends.int())
     dist.barrier()
+    dist.destroy_process_group()
 
 
 def test_what_packed_sequences_refuse(tmp_path):
@@ -347,6 +348,7 @@ def refuse(rank, size, folder):
         context(pt.load(library.linear(d=D)), *(tensors[x] for x in "qkv"))
     assert context(attention, **tensors)[0].shape == tensors["v"].shape
     dist.barrier()
+    dist.destroy_process_group()
 
 
 def test_what_one_rank_refuses_all_do(tmp_path):
