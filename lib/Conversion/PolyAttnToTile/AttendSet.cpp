@@ -37,6 +37,16 @@ static bool dependsOnAttend(Value vector) {
   });
 }
 
+/// Whether a value is computed from an attend, not only by way of another one.
+static bool isNextTo(Value vector, AttendOp attend) {
+  return walkDependencies(vector, [&](Value value) {
+    auto other = value.getDefiningOp<AttendOp>();
+    if (!other)
+      return WalkResult::advance();
+    return other == attend ? WalkResult::interrupt() : WalkResult::skip();
+  });
+}
+
 /// The tensors that give positions and heads.
 LogicalResult AttendSet::findSequences(AttentionOp attention) {
   auto number = [](Value vector) -> std::optional<int64_t> {
@@ -47,7 +57,7 @@ LogicalResult AttendSet::findSequences(AttentionOp attention) {
   // those of keys, or of queries where these are.
   std::optional<int64_t> query = number(first().getQuery()), key = number(first().getValue());
   for (auto [i, result] : llvm::enumerate(returned()))
-    if (!query && isa<FeatureType>(result.getType()) && nearestAttends(result).contains(first()))
+    if (!query && isa<FeatureType>(result.getType()) && isNextTo(result, first()))
       query = attention.getArgNames().size() + i;
   if (!key)
     key = number(first().getKey());
