@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CallChoices.h"
 #include "Case.h"
 #include "Program.h"
 #include <algorithm>
@@ -26,10 +27,8 @@ class SpecWriter {
 public:
   SpecWriter(Choices &choices, Case &spec) : choices(choices), spec(spec) {}
   void write();
-  /// Makes the spec one that is decoded, if that is possible.
-  void chooseCalls();
-  /// Makes it one whose gradients are computed.
-  void chooseGradients();
+  bool isCausal() const { return allCausal; }
+  const std::vector<int64_t> &getBlocks() const { return blocks; }
 
 private:
   struct Tensor {
@@ -68,7 +67,6 @@ private:
   std::string schedule();
   void initialStates(const Value &key, int64_t valueWidth, bool normalized);
   void finish();
-  void chooseSizes();
 
   Choices &choices;
   Case &spec;
@@ -393,56 +391,6 @@ void SpecWriter::finish() {
               ") " + clauses + "{\n" + body + "  return " + returned + " : " + types + "\n}\n";
 }
 
-void SpecWriter::chooseSizes() {
-  auto positions = [&]() -> int64_t {
-    if (!blocks.empty() && choices.chance(60)) {
-      int64_t block = blocks[choices.below(int64_t(blocks.size()))];
-      return std::min<int64_t>(300, std::max<int64_t>(0, choices.oneOf({0, 1, 2}) * block +
-                                                             choices.oneOf({1, 0, -1, 3})));
-    }
-    return choices.oneOf(
-        {3, 1, 2, 5, 8, 0, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 128, 129, 200, 257});
-  };
-  spec.sizes.queries = positions();
-  spec.sizes.keys = choices.chance(50) ? positions() : spec.sizes.queries;
-  // A block of one position takes an emulator as long as one of 16, and there may be T^2 of them.
-  if (llvm::any_of(blocks, [](int64_t block) { return block < 4; }))
-    for (int64_t *size : {&spec.sizes.queries, &spec.sizes.keys})
-      *size = std::min<int64_t>(*size, 65);
-  spec.sizes.batch = choices.oneOf({1, 1, 1, 2, 3, 0});
-}
-
-void SpecWriter::chooseCalls() {
-  if (!allCausal)
-    return;
-  spec.direction = CallDirection::Decode;
-  // Sequences that have room for several calls, most often.
-  if (choices.chance(70)) {
-    spec.sizes.batch = choices.oneOf({2, 1, 3, 4});
-    spec.sizes.queries = choices.oneOf({5, 9, 18, 35, 66, 70, 130, 140});
-    if (llvm::any_of(blocks, [](int64_t block) { return block < 4; }))
-      spec.sizes.queries = std::min<int64_t>(spec.sizes.queries, 65);
-  }
-  if (!blocks.empty() && choices.chance(30))
-    spec.calls.push_back(blocks[choices.below(int64_t(blocks.size()))]);
-  for (int i = 0; i < 5 && choices.chance(80); ++i) {
-    Choices::Group group(choices);
-    spec.calls.push_back(choices.oneOf({1, 2, 0, 3, 5, 1, 15, 16, 17, 33, 64, 65}));
-  }
-}
-
-void SpecWriter::chooseGradients() {
-  spec.direction = CallDirection::Backward;
-  // The oracle's tape has several numbers for each of a head's pairs and dimensions, and all pairs
-  // are evaluated some twenty times.
-  constexpr int64_t mostPositions = 131, mostPairs = 2 * mostPositions * mostPositions;
-  int64_t most = mostPositions, heads = std::max<int64_t>(1, spec.sizes.batch * spec.sizes.heads);
-  while (heads * most * most > mostPairs)
-    --most;
-  for (int64_t *size : {&spec.sizes.queries, &spec.sizes.keys})
-    *size = std::min(*size, most);
-}
-
 void SpecWriter::write() {
   spec.sizes.kvHeads = choices.oneOf({1, 1, 2, 3});
   spec.sizes.heads = spec.sizes.kvHeads * choices.oneOf({1, 1, 1, 2, 3});
@@ -453,7 +401,7 @@ void SpecWriter::write() {
   for (int i = 0; i < 2 && choices.chance(20); ++i)
     attend();
   finish();
-  chooseSizes();
+  chooseSizes(choices, blocks, spec);
 }
 
 } // namespace
@@ -469,9 +417,11 @@ Case polyattn::random::makeSpec(Choices &choices, const SpecWeights &weights) {
   spec.segments = choices.chance(20) ? choices.between(1, 3) : 0;
   spec.invariant = choices.chance(10);
   int64_t direction = choices.below(100);
-  if (direction >= 100 - weights.decode)
-    writer.chooseCalls();
-  else if (direction >= 100 - weights.decode - weights.gradients)
-    writer.chooseGradients();
+  if (direction >= 100 - weights.decode) {
+    if (writer.isCausal())
+      chooseCalls(choices, writer.getBlocks(), spec);
+  } else if (direction >= 100 - weights.decode - weights.gradients) {
+    chooseGradients(spec);
+  }
   return spec;
 }
