@@ -62,7 +62,7 @@ struct Oracle {
   AttentionOp attention;
   const Inputs &inputs;
   ElementType arithmetic;
-  /// Of the gradients that are asked for; null for results.
+  /// The signature of the gradients that are asked for; null where results are.
   const Signature *backward = nullptr;
   bool usesTensorCores = false; // Target::usesTensorCores
 };

@@ -176,7 +176,7 @@ private:
                             /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
                             flag(ofKeys && isGrouped()));
   }
-  /// Of some of the pairs: others have the score 0.
+  /// An attend of some of the pairs: others have the score 0.
   Value attend(const Pairs &pairs, Value query, Value key, Value value, Side side,
                const States &states = {}, Value products = {}) {
     if (!op.getLocalQuery()) {

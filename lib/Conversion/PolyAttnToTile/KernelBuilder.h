@@ -107,7 +107,7 @@ private:
   bool hasSegments = false;  // whether positions can be cut
   bool hasPlaces = false;    // whether final states live in arguments
   int64_t steppedTokens = 0; // calls of so many update them there; 0 for none
-  /// Of the gradients of weights, of all sets so far.
+  /// The workspaces of weights' gradients, those of all sets so far.
   llvm::SmallVector<HiddenArgument> sumTensors;
 
   // The kernel that is being built.

@@ -40,7 +40,7 @@
 // rows apart: 2 KiB have place for one stage, and 8 KiB for three CTAs with one each, but not with two.
 
 // ONE-LABEL: gpu.func @stages
-// ONE-NOT: "double buffer"
+// ONE-NOT: in double_buffer
 // ONE: scf.for
 // ONE-NOT: warp.wait_copies
 // ONE: warp.copy_async

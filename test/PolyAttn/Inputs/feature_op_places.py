@@ -21,7 +21,9 @@ norm_files = {"dialects/PolyAttn/NormOps.td", "dialects/PolyAttn/NormOps.cpp", "
               emission + "VectorEmission.h", emission + "NormEmission.cpp"}
 normalizer_files = {"dialects/PolyAttn/PolyAttnBase.td", "dialects/PolyAttn/PolyAttnDialect.cpp",
                     "lib/Reference/Normalizer.cpp", emission + "Normalizer.cpp"}
-normalizer = r"\b(NormalizerKind|EpsMode|Reduce)::|\bget(EpsMode|Reduce|GuardBelow|GuardAdd|MinDenom)\(\)"
+# Ops have an eps or a bias of their own: those of a normalizer are read by that name, or as numbers of its attribute.
+normalizer = (r"\b(NormalizerKind|EpsMode|Reduce)::|\bget(EpsMode|Reduce|GuardBelow|GuardAdd|MinDenom)\(\)|"
+              r"\b[nN]ormalizer(\(\))?\.get(Eps|Bias)\(\)")
 norms = ["SquaredNormOp", "MaxOp", "LayerNormOp", "L2NormOp", "L2RescaleOp", "SumNormOp", "SoftmaxOp"]
 
 texts = {}
