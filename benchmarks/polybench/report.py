@@ -242,6 +242,20 @@ def gradients_table(results):
                   "forward, of peak", "backward, of peak"], rows)
 
 
+def one_sweep_table(results):
+    """The times of a forward call that keeps states, and of gradients from these, round by round."""
+    rows = []
+    for entry, (every, aim) in gradients.STATE_EVERY.items():
+        measured = results.get("one_sweep", {}).get(entry, {})
+        pairs = [("forward", "keeping"), ("forward", "one"), ("forward", "two"), ("two", "one")]
+        columns = [ratios(measured.get(a), measured.get(b)) for a, b in pairs]
+        rows.append([f"`{entry}`", str(every), f"{aim}x",
+                     *(with_spread(column, "{:.2f}x") if column else MISSING for column in columns)])
+    return table(["entry", "L", "aim", "forward that keeps states, over forward",
+                  "one sweep, over forward", "two sweeps, over forward", "one sweep over two"],
+                 rows)
+
+
 def packed_table(results):
     """Tokens per second of packed sequences over those of one, round by round."""
     rows = [[f"`{entry}`", threads, str(row["sequences"]), f"{row['tokens']:,}",
@@ -276,7 +290,7 @@ def plots(results):
 TABLES = {"machine": machine_line, "speed": speed_table, "openblas": openblas_table,
           "bf16": bf16_table, "threads": threads_table, "compile": compile_table,
           "long": long_table, "forms": forms_table, "decode": decode_table,
-          "gradients": gradients_table, "packed": packed_table, "short": short_table, "plots": plots}
+          "gradients": gradients_table, "one_sweep": one_sweep_table, "packed": packed_table, "short": short_table, "plots": plots}
 
 
 def fill(text, results, tables=TABLES):

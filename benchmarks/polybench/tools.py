@@ -161,11 +161,13 @@ class Tools:
         return os.access(self.peers_program, os.X_OK)
 
     def ours(self, entry, tokens, heads=4, threads=1, seconds=None, cache=None,
-             spec=None, direction="forward"):
+             spec=None, direction="forward", state_every=None):
         """One process of polyattn-run. Without seconds it only compiles and runs once."""
         command = [self.runner, spec or SPEC, "--entry", entry, "--random",
                    f"B=1,T={tokens},H={heads}", "--threads", str(threads), "--target",
                    self.target, "--direction", direction, "--json"]
+        if state_every is not None:
+            command += ["--state-every", str(state_every)]
         if seconds is not None:
             command.append(f"--bench={seconds}")
         environment = {"POLYATTN_CACHE_DIR": cache or self.cache}

@@ -35,6 +35,7 @@ enum Segment {
   InitialNormalizer,
   FinalGradient,
   FinalNormalizerGradient,
+  KeptStates,
   kSegments
 };
 
@@ -63,7 +64,7 @@ struct OperandParser {
 /// query %q leaves (...) key %k leaves (...) value %v
 ///   (local_query %lq leaves (...) local_key %lk leaves (...))? gradient %dn (, %dz)?
 ///   (decay %g)? (initial %s)? (initial_normalizer %z)? (final_gradient %ds)?
-///   (final_normalizer_gradient %dz)? mask attr-dict `:` types
+///   (final_normalizer_gradient %dz)? (block_states %b)? mask attr-dict `:` types
 ParseResult AttendBackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   OperandParser operands{parser, {}};
   llvm::SMLoc loc = parser.getCurrentLocation();
@@ -82,7 +83,8 @@ ParseResult AttendBackwardOp::parse(OpAsmParser &parser, OperationState &result)
   if (operands.optional("decay", Decay) || operands.optional("initial", InitialState) ||
       operands.optional("initial_normalizer", InitialNormalizer) ||
       operands.optional("final_gradient", FinalGradient) ||
-      operands.optional("final_normalizer_gradient", FinalNormalizerGradient))
+      operands.optional("final_normalizer_gradient", FinalNormalizerGradient) ||
+      operands.optional("block_states", KeptStates))
     return failure();
   llvm::SMLoc maskLoc = parser.getCurrentLocation();
   StringRef maskWord;
@@ -127,6 +129,7 @@ void AttendBackwardOp::print(OpAsmPrinter &printer) {
   optional("initial_normalizer", getInitialNormalizer());
   optional("final_gradient", getFinalGradient());
   optional("final_normalizer_gradient", getFinalNormalizerGradient());
+  optional("block_states", getBlockStates());
   printer << " " << stringifyMask(getMask());
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getOperandSegmentSizesAttrName(), getMaskAttrName()});
@@ -144,7 +147,7 @@ static bool hasOneOfEach(ArrayRef<int32_t> sizes) {
     if (sizes[segment] != 1)
       return false;
   for (int segment : {LocalQuery, LocalKey, Denominator, Decay, InitialState, InitialNormalizer,
-                      FinalGradient, FinalNormalizerGradient})
+                      FinalGradient, FinalNormalizerGradient, KeptStates})
     if (sizes[segment] > 1)
       return false;
   return true;
@@ -211,6 +214,26 @@ bool AttendBackwardOp::isOfKeys(Value gradient) {
 // Verification
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyBlockStates(AttendBackwardOp op) {
+  if (!op.getBlockStates() && !op.getStateEvery())
+    return success();
+  auto every = int64_t(op.getStateEvery().value_or(0));
+  if (!op.getBlockStates() || every < 1 || every > BlockStates::kMaxLength ||
+      op.getMask() != Mask::Causal || op.getLocalQuery() || op.getInitialState())
+    return op.emitOpError(
+        "C8: `block_states` come with `state_every` of 1 to 1024 positions and the "
+        "causal mask, without local vectors or an initial state");
+  BlockStates states{op.getKey().getType().getWidth(), op.getValue().getType().getWidth(), every,
+                     bool(op.getDenominatorGradient())};
+  constexpr int64_t any = ShapedType::kDynamic;
+  auto expected =
+      RankedTensorType::get({any, any, any, states.width()}, Float32Type::get(op.getContext()));
+  if (op.getBlockStates().getType() != expected || !isa<BlockArgument>(op.getBlockStates()))
+    return op.emitOpError("C8: expected `block_states` to be an argument ")
+           << expected << ", got " << op.getBlockStates().getType();
+  return success();
+}
+
 LogicalResult AttendBackwardOp::verify() {
   if (!hasOneOfEach(getProperties().operandSegmentSizes))
     return emitOpError(kOneOfEach);
@@ -233,7 +256,7 @@ LogicalResult AttendBackwardOp::verify() {
   if (getLocalQuery() && (getLocalQuery().getType() != getLocalKey().getType() ||
                           getMask() != Mask::Causal || !getBlock() || int64_t(*getBlock()) < 1))
     return emitOpError("C3: local vectors have equal structures, the causal mask and a block");
-  if (failed(verifyDecay(*this, "C4", "C4")))
+  if (failed(verifyDecay(*this, "C4", "C4")) || failed(verifyBlockStates(*this)))
     return failure();
   bool hasStates = getInitialState() || getFinalGradient();
   if ((hasStates || getInitialNormalizer() || getFinalNormalizerGradient()) &&

@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/AttendRules.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
@@ -15,9 +16,10 @@ using namespace mlir;
 using namespace polyattn;
 
 /// query %q key %k value %v (local %lq, %lk)? (decay %g)? (initial %s)? (initial_normalizer %z)?
-///   (products %x)? (`causal` | `anticausal` | `full`) `normalize` `<...>` attr-dict `:` types
+///   (block_states %b)? (products %x)? (`causal` | `anticausal` | `full`) `normalize` `<...>`
+///   attr-dict `:` types
 ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
-  OperandSegments segments{{}, {1, 1, 1, 0, 0, 0, 0, 0, 0}, parser.getCurrentLocation()};
+  OperandSegments segments{{}, {1, 1, 1, 0, 0, 0, 0, 0, 0, 0}, parser.getCurrentLocation()};
   auto &operands = segments.operands;
   auto optional = [&](StringRef keyword, size_t segment, size_t count) -> ParseResult {
     if (failed(parser.parseOptionalKeyword(keyword)))
@@ -33,7 +35,8 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseKeyword("key") || parser.parseOperand(operands.emplace_back()) ||
       parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()) ||
       optional("local", 3, 2) || optional("decay", 5, 1) || optional("initial", 6, 1) ||
-      optional("initial_normalizer", 7, 1) || optional("products", 8, 1))
+      optional("initial_normalizer", 7, 1) || optional("block_states", 8, 1) ||
+      optional("products", 9, 1))
     return failure();
   llvm::SMLoc maskLoc = parser.getCurrentLocation();
   StringRef maskWord;
@@ -49,7 +52,7 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute("normalizer", normalizer);
   ArrayRef<int32_t> sizes = segments.sizes;
   auto isFeature = [&](int64_t i) {
-    return i < 3 + sizes[3] + sizes[4] || (sizes[8] && i + 1 == int64_t(operands.size()));
+    return i < 3 + sizes[3] + sizes[4] || (sizes[9] && i + 1 == int64_t(operands.size()));
   };
   if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
                          isFeature))
@@ -67,6 +70,8 @@ void AttendOp::print(OpAsmPrinter &printer) {
     printer << " initial " << getInitialState();
   if (getInitialNormalizer())
     printer << " initial_normalizer " << getInitialNormalizer();
+  if (getBlockStates())
+    printer << " block_states " << getBlockStates();
   if (getProducts())
     printer << " products " << getProducts();
   printer << " " << stringifyMask(getMask()) << " normalize ";
@@ -105,6 +110,16 @@ LogicalResult AttendOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
   }
   if (op.getFactors())
     results.push_back(FeatureType::vector(context, 2));
+  if (op.getStateEvery() && !op.getBlockStates()) {
+    int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
+    auto every = int64_t(*op.getStateEvery());
+    if (width > kMaxStateWidth || every < 1 || every > BlockStates::kMaxLength)
+      return emitOptionalError(loc, "C18: expected `state_every` of 1 to ", BlockStates::kMaxLength,
+                               " positions and at most ", kMaxStateWidth, " features, got ", every,
+                               " and ", width);
+    BlockStates states{width, valueWidth, every, op.getNormalizer().hasDenominator()};
+    results.push_back(FeatureType::vector(context, states.width()));
+  }
   if (op.getProducts())
     results.push_back(FeatureType::vector(context, 1));
   return success();
@@ -162,6 +177,59 @@ static LogicalResult verifyStates(AttendOp op) {
   return success();
 }
 
+/// Given states are of an attend whose features are the value here, and whose values are the key,
+/// followed by the 1 of its normalizer if the rows have elements for it.
+BlockStates AttendOp::getStatesLayout() {
+  auto every = int64_t(*getStateEvery());
+  int64_t keyWidth = getKey().getType().getWidth(), valueWidth = getValue().getType().getWidth();
+  if (!getBlockStates())
+    return {keyWidth, valueWidth, every, getNormalizer().hasDenominator()};
+  BlockStates bare{valueWidth, keyWidth, every, /*hasNormalizer=*/false};
+  BlockStates normalized{valueWidth, keyWidth - 1, every, /*hasNormalizer=*/true};
+  auto tensor = cast<RankedTensorType>(getBlockStates().getType());
+  bool isBare = keyWidth == 1 || tensor.getShape().back() == bare.width();
+  return isBare ? bare : normalized;
+}
+
+static LogicalResult verifyBlockStates(AttendOp op) {
+  if (!op.getStateEvery())
+    return op.getBlockStates()
+               ? op.emitOpError("C18: `block_states` need `state_every`, the positions of a block")
+               : success();
+  auto every = int64_t(*op.getStateEvery());
+  if (every < 1 || every > BlockStates::kMaxLength)
+    return op.emitOpError("C18: `state_every` has 1 to ")
+           << BlockStates::kMaxLength << " positions, got " << every;
+  if (op.getMask() != Mask::Causal || op.getLocalQuery() || !op.getNormalizer().allowsState())
+    return op.emitOpError("C18: states after blocks need the causal mask, no local vectors, and a "
+                          "normalizer that has a state");
+  auto attention = op->getParentOfType<AttentionOp>();
+  if (attention && (attention.getSlots() || attention.getLengths()))
+    return op.emitOpError("C18: states after blocks are for calls all of whose positions count, "
+                          "without slots or lengths");
+  if (op.keepsStates()) {
+    for (Operation *user : op.getKeptStates().getUsers())
+      if (!isa<ReturnOp>(user))
+        return op.emitOpError("C18: states after blocks are for a call's results, but ")
+               << user->getName() << " uses them";
+    return success();
+  }
+  bool divides = op.getNormalizer().hasDenominator() || op.getNormalizer().isMean();
+  bool isPlain = hasFeaturesOfLeaves(op.getKey().getType().getStructure());
+  if (divides || op.getInitialState() || op.getFinalState() || !isPlain)
+    return op.emitOpError("C18: `block_states` need `normalize <none>`, plain vectors as key and "
+                          "no initial or final state");
+  auto tensor = dyn_cast<RankedTensorType>(op.getBlockStates().getType());
+  int64_t width = op.getStatesLayout().width();
+  bool fits = tensor && tensor.getElementType().isF32() && tensor.getRank() == 4 &&
+              tensor.getShape().back() == width &&
+              llvm::all_of(tensor.getShape().drop_back(), ShapedType::isDynamic);
+  if (!fits || !isa<BlockArgument>(op.getBlockStates()))
+    return op.emitOpError("C18: expected `block_states` to be an argument tensor<?x?x?x")
+           << width << "xf32>, got " << op.getBlockStates().getType();
+  return success();
+}
+
 static LogicalResult verifyProducts(AttendOp op) {
   if (!op.getProducts())
     return success();
@@ -213,7 +281,8 @@ LogicalResult AttendOp::verify() {
                        "the row's largest score has more than two");
   if (getOfKeys() && (divides || getInitialState() || getFinalState()))
     return emitOpError("C16: a sum over query heads has `normalize <none>` and no states");
-  if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyProducts(*this)))
+  if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyProducts(*this)) ||
+      failed(verifyBlockStates(*this)))
     return failure();
   return verifyStates(*this);
 }
@@ -245,7 +314,7 @@ LogicalResult AttendOp::verifySymbolUses(SymbolTableCollection &) {
   if (getNormalizer().hasDenominator() && scoresSigned && !getSignedScores())
     return emitOpError("C5: the scores may be negative, so that the denominator may vanish; use a "
                        "non-negative map, or say `signed_scores` if that is meant");
-  bool hasState = getInitialState() || getFinalState();
+  bool hasState = getInitialState() || getFinalState() || getStateEvery();
   if (hasState && (hasAbsoluteScore(getQuery()) || hasAbsoluteScore(getKey())))
     return emitOpError("C9: an odd power of |score| has no features and so no state");
   return success();

@@ -62,6 +62,14 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     own pairs, that never decay, would only hide. With `of_keys` there is one for each query head: they are
     not summed up.
 
+    `state_every = L` asks for the state after each block of L positions, as a result of rows: row t of
+    block b holds row t - b L of the transposed state, in as many pieces as the value has L elements, and
+    its part of the normalizer (BlockStates.h has the layout; after the last block it is the state after
+    the last position). With `block_states %s` they are given, of an attend whose keys were this one's
+    values and whose value, followed by the 1 of its normalizer if it had one, is this one's key. They say
+    nothing that query, key and value do not: kernels read there what they had to sum up otherwise, so
+    that blocks may be computed in any order.
+
     C1: query and key have equal structures.
     C2: local vectors come as a pair of equal structures, with a block and without the full mask.
     C3: a block is positive.
@@ -87,6 +95,10 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C16: `of_keys` has `normalize <none>`, without a mean, and no states.
     C17: `products` are with a vector as wide as the value; they need the mask causal or anticausal and
         `normalize <none>`, without a mean, and only `decay_gradient` takes them.
+    C18: `state_every` is positive, with the causal mask, without local vectors and for what has a
+        state (C9, C13), in an attention without slots or lengths; only `return` takes the states.
+        `block_states` are an argument f32 [B, T, H, W], with `normalize
+        <none>`, without an initial or a final state, and plain vectors side by side as key.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -94,14 +106,15 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     PolyAttn_FeatureType:$query, PolyAttn_FeatureType:$key, PolyAttn_FeatureType:$value,
     Optional<PolyAttn_FeatureType>:$local_query, Optional<PolyAttn_FeatureType>:$local_key,
     Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
-    Optional<AnyRankedTensor>:$initial_normalizer, Optional<PolyAttn_FeatureType>:$products,
+    Optional<AnyRankedTensor>:$initial_normalizer, Optional<AnyRankedTensor>:$block_states,
+    Optional<PolyAttn_FeatureType>:$products,
     PolyAttn_MaskAttr:$mask, PolyAttn_NormalizerAttr:$normalizer,
     OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
     OptionalAttr<I64Attr>:$block, UnitAttr:$signed_scores, UnitAttr:$initial_transposed,
     UnitAttr:$final_state, UnitAttr:$factors, OptionalAttr<PolyAttn_ScheduleAttr>:$schedule,
-    UnitAttr:$of_keys);
+    UnitAttr:$of_keys, OptionalAttr<I64Attr>:$state_every);
   let results = (outs PolyAttn_FeatureType:$output,
                  Variadic<AnyTypeOf<[AnyRankedTensor, PolyAttn_FeatureType]>>:$others);
   let hasCustomAssemblyFormat = 1;
@@ -115,12 +128,21 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     ::llvm::SmallVector<int64_t, 2> initialStateSizes();
     /// The state and, with a normalizer, its part of it; none where they are not asked for.
     ::mlir::ResultRange getFinalStates() {
-      return getOthers().drop_back((getFactors() ? 1 : 0) + (getProducts() ? 1 : 0));
+      return getOthers().drop_back((getFactors() ? 1 : 0) + (keepsStates() ? 1 : 0) +
+                                   (getProducts() ? 1 : 0));
+    }
+    /// Whether `state_every` asks for states, and does not say where those are that are given.
+    bool keepsStates() { return getStateEvery() && !getBlockStates(); }
+    /// How the states after blocks lie in rows, asked for or given. With `state_every`.
+    BlockStates getStatesLayout();
+    /// The states after blocks, as rows; null where they are not asked for.
+    ::mlir::Value getKeptStates() {
+      return keepsStates() ? ::mlir::Value(getOthers().drop_back(getProducts() ? 1 : 0).back())
+                           : ::mlir::Value();
     }
     /// The result of `factors`, a vector of two numbers; null without.
     ::mlir::Value getRowFactors() {
-      return getFactors() ? ::mlir::Value(getOthers().drop_back(getProducts() ? 1 : 0).back())
-                          : ::mlir::Value();
+      return getFactors() ? ::mlir::Value(getOthers()[getFinalStates().size()]) : ::mlir::Value();
     }
     /// The result of `products`, a vector of one number; null without.
     ::mlir::Value getRowProducts() {

@@ -28,6 +28,7 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     positions and heads of queries, those of the key's leaves and of the value those of keys, summed up
     over the query heads that a key head serves. `final_gradient` and `final_normalizer_gradient` are those with
     regard to the final state and its normalizer. A decay's gradient is that of its logarithm, as it is given.
+    `block_states` are those that the attend has kept after each `state_every` positions.
 
     C1: query and key have equal structures, and the value is as wide as dN.
     C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
@@ -37,6 +38,8 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
         are given only where dZ is.
     C6: decays, states and their gradients are arguments of the attention.
     C7: the mask is `causal` or `full`.
+    C8: `block_states` and `state_every` come together, with the causal mask and without local vectors or
+        an initial state; they are an argument f32 [B, T, H, W], W as of `attend` (BlockStates.h).
 
     ```mlir
     polyattn.attention @linear_backward(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
@@ -66,12 +69,12 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     Optional<PolyAttn_FeatureType>:$denominator_gradient,
     Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
     Optional<AnyRankedTensor>:$initial_normalizer, Optional<AnyRankedTensor>:$final_gradient,
-    Optional<AnyRankedTensor>:$final_normalizer_gradient,
+    Optional<AnyRankedTensor>:$final_normalizer_gradient, Optional<AnyRankedTensor>:$block_states,
     PolyAttn_MaskAttr:$mask, OptionalAttr<F64Attr>:$score_scale,
     OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
     OptionalAttr<PolyAttn_GroupingAttr>:$grouping, OptionalAttr<I64Attr>:$block,
-    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule);
+    OptionalAttr<PolyAttn_ScheduleAttr>:$schedule, OptionalAttr<I64Attr>:$state_every);
   let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, AnyRankedTensor]>>:$gradients);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -11,6 +11,12 @@
 using namespace mlir;
 using namespace polyattn;
 
+bool polyattn::hasFeaturesOfLeaves(const Structure &structure) {
+  return structure.kind() == Structure::Kind::Vector ||
+         (structure.kind() == Structure::Kind::Concat &&
+          llvm::all_of(structure.parts(), hasFeaturesOfLeaves));
+}
+
 ValueRange polyattn::partsOf(Value vector) {
   bool isPlain =
       cast<FeatureType>(vector.getType()).getStructure().kind() == Structure::Kind::Vector;

@@ -15,6 +15,9 @@ namespace polyattn {
 /// `constant` gives is none. Maps are inlined.
 llvm::SmallVector<mlir::Value> leavesOf(mlir::Value vector);
 
+/// Whether the features are those that the leaves have: side by side, none a product.
+bool hasFeaturesOfLeaves(const Structure &structure);
+
 /// The operands through which a value's structure is built; empty for leaves and constants.
 mlir::ValueRange partsOf(mlir::Value vector);
 

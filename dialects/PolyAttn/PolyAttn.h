@@ -8,6 +8,7 @@
 #define POLYATTN_DIALECTS_POLYATTN_H
 
 #include "dialects/Attributes/KnownAttributes.h"
+#include "dialects/PolyAttn/BlockStates.h"
 #include "dialects/PolyAttn/FeatureOpInterface.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

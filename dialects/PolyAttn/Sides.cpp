@@ -22,6 +22,12 @@ bool polyattn::isOfKeys(WeightGradientOp gradient) {
                       [&](size_t term) { return isTermOfKeys(gradient, term); });
 }
 
+bool polyattn::hasRowsOfKeys(AttendOp attend, Value result) {
+  if (result == attend.getKeptStates())
+    return attend.getGateHeads() != GateHeads::Q;
+  return attend.getOfKeys();
+}
+
 bool polyattn::isOfKeys(Value vector) {
   bool ofKeys = false;
   SmallVector<Value> pending = {vector};
@@ -32,7 +38,7 @@ bool polyattn::isOfKeys(Value vector) {
     if (!op || !seen.insert(value).second)
       continue;
     if (auto attend = dyn_cast<AttendOp>(op)) {
-      if (!attend.getOfKeys())
+      if (!hasRowsOfKeys(attend, value))
         return false;
       ofKeys = true;
       continue;
@@ -57,9 +63,9 @@ Value polyattn::runningSumOf(Value value) {
 
 bool polyattn::givesStatesAlone(AttendOp attend) {
   return attend.getFinalState() &&
-         llvm::none_of(
-             ValueRange{attend.getOutput(), attend.getRowFactors(), attend.getRowProducts()},
-             [](Value rows) { return rows && !rows.use_empty(); });
+         llvm::none_of(ValueRange{attend.getOutput(), attend.getRowFactors(),
+                                  attend.getKeptStates(), attend.getRowProducts()},
+                       [](Value rows) { return rows && !rows.use_empty(); });
 }
 
 SmallVector<BlockArgument> polyattn::sequencesOf(ArrayRef<Value> vectors) {

@@ -15,6 +15,9 @@ namespace polyattn {
 /// keys do, of which an `attend_backward` or an `attend {of_keys}` is the root. All others are
 /// vectors of queries; so is the sum of both, whose sides share positions and heads.
 bool isOfKeys(mlir::Value vector);
+/// The same of a result of rows of an attend. States that it keeps have the heads of keys, or of
+/// their gates.
+bool hasRowsOfKeys(AttendOp attend, mlir::Value result);
 /// The sequences [B, T, H, d] that vectors are read from, in the order of their arguments. Vectors
 /// may be null.
 llvm::SmallVector<mlir::BlockArgument> sequencesOf(llvm::ArrayRef<mlir::Value> vectors);

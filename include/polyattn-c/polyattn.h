@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 8
+#define POLYATTN_API_VERSION 9
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -71,6 +71,10 @@ typedef struct polyattn_compile_options {
   /* Since version 8: */
   int32_t accumulate; /* 1: gradients of weights are added to what their results hold, arguments
                          sum_d_NAME in which these live */
+  int32_t unused_8;   /* where a struct of version 8 ends */
+  /* Since version 9: */
+  int64_t state_every; /* 1 to 1024: keep states after so many positions each, from which gradients
+                          take less time, and both entries of a pair say so; 0: keep none */
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
@@ -85,10 +89,12 @@ typedef struct polyattn_compile_options {
    nullptr,                                                                                        \
    0,                                                                                              \
    0,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
    0}
 #else
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0}
+  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0, 0, 0}
 #endif
 
 /* One compiled entry. */

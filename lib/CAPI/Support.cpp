@@ -84,6 +84,14 @@ llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *giv
     result.gradients.accumulate = given->accumulate != 0;
   if (result.gradients.accumulate && !isAboutGradients(result.direction))
     return llvm::createStringError("accumulate: expected direction training or backward with it");
+  if (has(offsetof(polyattn_compile_options, state_every) + sizeof(int64_t)))
+    result.gradients.stateEvery = given->state_every;
+  if (int64_t every = result.gradients.stateEvery; every < 0 || every > BlockStates::kMaxLength)
+    return llvm::createStringError("state_every: expected 1 to " +
+                                   llvm::Twine(BlockStates::kMaxLength) +
+                                   " positions, or 0 for none, got " + llvm::Twine(every));
+  if (result.gradients.stateEvery && !isAboutGradients(result.direction))
+    return llvm::createStringError("state_every: expected direction training or backward with it");
   return result;
 }
 

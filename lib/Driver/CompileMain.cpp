@@ -117,6 +117,11 @@ struct Arguments {
       llvm::cl::desc("Gradients of weights, and of decays of heads, are added to what their "
                      "results hold, arguments sum_d_NAME in which these live"),
       llvm::cl::cat(what)};
+  llvm::cl::opt<int64_t> stateEvery{
+      "state-every",
+      llvm::cl::desc("Keep states after each L positions, 1 to 1024, from which gradients take "
+                     "less time"),
+      llvm::cl::init(0), llvm::cl::value_desc("L"), llvm::cl::cat(what)};
   llvm::cl::opt<bool> packed{
       "packed",
       llvm::cl::desc("Sequences one after the other in one batch, between the offsets of one more "
@@ -154,18 +159,25 @@ static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
   if (!direction)
     return llvm::createStringError("unknown --direction '" + arguments.direction + "', expected " +
                                    kDirectionNames);
-  for (auto [flag, isGiven] :
-       {std::pair("--wrt", !arguments.wrt.empty()), {"--accumulate", bool(arguments.accumulate)}})
+  bool keepsStates = arguments.stateEvery.getNumOccurrences() != 0;
+  if (keepsStates && (arguments.stateEvery < 1 || arguments.stateEvery > BlockStates::kMaxLength))
+    return llvm::createStringError("--state-every: expected 1 to " +
+                                   llvm::Twine(BlockStates::kMaxLength) + " positions, got " +
+                                   llvm::Twine(int64_t(arguments.stateEvery)));
+  for (auto [flag, isGiven] : {std::pair("--wrt", !arguments.wrt.empty()),
+                               {"--accumulate", bool(arguments.accumulate)},
+                               {"--state-every", keepsStates}})
     if (isGiven && !isAboutGradients(*direction))
       return llvm::createStringError(llvm::Twine(flag) +
                                      ": expected --direction training or backward with it");
-  return SpecOptions{arguments.entry,
-                     arguments.storage,
-                     arguments.invariant,
-                     {*direction,
-                      /*pair=*/true,
-                      {{arguments.wrt.begin(), arguments.wrt.end()}, arguments.accumulate}},
-                     arguments.packed};
+  return SpecOptions{
+      arguments.entry,
+      arguments.storage,
+      arguments.invariant,
+      {*direction,
+       /*pair=*/true,
+       {{arguments.wrt.begin(), arguments.wrt.end()}, arguments.accumulate, arguments.stateEvery}},
+      arguments.packed};
 }
 
 static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &what,

@@ -88,6 +88,8 @@ struct CommandLine {
       {kWhat, "wrt", "NAME,...", "the arguments whose gradients are asked for (default: all)"},
       {kWhat, "accumulate", "",
        "gradients of weights are added to what their results hold, arguments sum_d_NAME"},
+      {kWhat, "state-every", "L",
+       "keep states after each L positions, from which gradients take less time"},
       {kWhat, "packed", "", "sequences one after the other, between the offsets cu_seqlens"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kWhat, "segments", "N",
@@ -182,8 +184,15 @@ static Error readDirection(CommandLine &line, RunOptions &options) {
   options.direction = *direction;
   std::optional<StringRef> wrt = line.value("wrt");
   options.gradients.accumulate = line.flag("accumulate");
-  for (auto [flag, isGiven] :
-       {std::pair("--wrt", wrt.has_value()), {"--accumulate", options.gradients.accumulate}})
+  if (std::optional<StringRef> every = line.value("state-every")) {
+    if (every->getAsInteger(10, options.gradients.stateEvery) || options.gradients.stateEvery < 1 ||
+        options.gradients.stateEvery > BlockStates::kMaxLength)
+      return createStringError("--state-every: expected 1 to " + Twine(BlockStates::kMaxLength) +
+                               " positions, got '" + *every + "'");
+  }
+  for (auto [flag, isGiven] : {std::pair("--wrt", wrt.has_value()),
+                               {"--accumulate", options.gradients.accumulate},
+                               {"--state-every", options.gradients.stateEvery != 0}})
     if (isGiven && !isAboutGradients(options.direction))
       return createStringError(Twine(flag) + ": expected --direction training or backward with it");
   SmallVector<StringRef> names;

@@ -77,6 +77,7 @@ void UseAnalysis::visitAttend(AttendOp attend) {
     (value == attend.getDecay() ? use.decay : use.state) = true;
     use.gateHeads |= perQueryHead;
   }
+  markSide(attend.getBlockStates(), perQueryHead ? Side::Query : Side::Value);
 }
 
 void UseAnalysis::visitBackward(AttendBackwardOp backward) {
@@ -98,6 +99,7 @@ void UseAnalysis::visitBackward(AttendBackwardOp backward) {
     (value == backward.getDecay() ? use.decay : use.state) = true;
     use.gateHeads |= perQueryHead;
   }
+  markSide(backward.getBlockStates(), perQueryHead ? Side::Query : Side::Value);
 }
 
 /// A pool has the heads of what it keeps the rows of.
@@ -155,7 +157,7 @@ void UseAnalysis::markSide(Value value, Side side) {
   }
   if (auto attend = dyn_cast<AttendOp>(op)) {
     // What an attend gives has the positions and heads of its rows.
-    bool wantsKeys = side != Side::Query, ofKeys = attend.getOfKeys();
+    bool wantsKeys = side != Side::Query, ofKeys = hasRowsOfKeys(attend, value);
     samePositions |= ofKeys != wantsKeys;
     sameHeads |= ofKeys != wantsKeys;
     return;

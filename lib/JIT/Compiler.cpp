@@ -20,7 +20,7 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
       << machine.vectorWidth << ' ' << machine.vectorRegisters << ' ' << machine.l1Bytes << ' '
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
       << options.codegen.optimizeIR << ' ' << options.invariant << ' ' << options.packed << ' '
-      << options.direction.gradients.accumulate;
+      << options.direction.gradients.accumulate << ' ' << options.direction.gradients.stateEvery;
   std::string instructions = toText(machine.instructions);
   llvm::SmallVector<llvm::StringRef> parts = {text,
                                               options.entry,

@@ -35,6 +35,7 @@ void polyattn::buildDirectionPipeline(mlir::OpPassManager &passes,
   }
   DifferentiateOptions differentiate;
   differentiate.wrt.assign(options.gradients.wrt.begin(), options.gradients.wrt.end());
+  differentiate.stateEvery = options.gradients.stateEvery;
   if (options.direction == CallDirection::Backward)
     differentiate.only = "backward";
   else if (!options.pair)
@@ -63,8 +64,12 @@ struct TextOptions : mlir::PassPipelineOptions<TextOptions> {
       *this, "accumulate",
       llvm::cl::desc("add gradients that are sums over positions to what their results hold")};
 
+  Option<int64_t> stateEvery{
+      *this, "state-every",
+      llvm::cl::desc("keep states after so many positions each, for gradients in one sweep")};
+
   DirectionOptions get() const {
-    return {direction, /*pair=*/true, {{wrt.begin(), wrt.end()}, accumulate}};
+    return {direction, /*pair=*/true, {{wrt.begin(), wrt.end()}, accumulate, stateEvery}};
   }
 };
 } // namespace

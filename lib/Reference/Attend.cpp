@@ -271,6 +271,36 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
       tensors.computed[op.getFinalStates()[1]].at({slot, head, int64_t(f)}) = x;
 }
 
+/// The state after each block of `state_every` positions, as BlockStates lays it out.
+void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
+                                int64_t head) {
+  Array &kept = tensors.computed[op.getKeptStates()];
+  BlockStates layout = op.getStatesLayout();
+  int64_t positions = sizes.keys, next = 0;
+  auto storeRow = [&](int64_t row, int64_t place) {
+    auto value = [&](int64_t element) -> double {
+      int64_t piece = element / layout.features, f = element % layout.features;
+      if (piece < layout.valuePieces())
+        return place < layout.valueRows(piece) ? state.sums[f][piece * layout.length + place] : 0;
+      piece = element - layout.normalizerColumn(0);
+      return place < layout.normalizerRows(piece) ? state.normalizer[piece * layout.length + place]
+                                                  : 0;
+    };
+    for (int64_t element = 0; element < layout.width(); ++element)
+      kept.at({batch, row, head, element}) = value(element);
+  };
+  for (int64_t begin = 0; begin < positions; begin += layout.length) {
+    int64_t end = std::min(begin + layout.length, positions);
+    for (; next < end; ++next) {
+      if (op.hasDecay())
+        state.decay(vectors.decay(next, next));
+      state.add(expand(vectors.key[next]), vectors.value[next], terms);
+    }
+    for (int64_t row = begin; row < end; ++row)
+      storeRow(row, row - begin);
+  }
+}
+
 LogicalResult Evaluator::attend(AttendOp op) {
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
   bool needsFeatures = reading == Reading::Recurrent || op.getInitialState();
@@ -290,6 +320,9 @@ LogicalResult Evaluator::attend(AttendOp op) {
       Array({sizes.batch, rowsOf(op), ofKeys ? sizes.kvHeads : sizes.heads, valueWidth});
   if (op.getFactors())
     tensors.computed[op.getRowFactors()] = Array({sizes.batch, sizes.queries, sizes.heads, 2});
+  if (op.keepsStates())
+    tensors.computed[op.getKeptStates()] =
+        Array({sizes.batch, sizes.keys, stateHeads, op.getStatesLayout().width()});
   if (op.getProducts())
     tensors.computed[op.getRowProducts()] = Array({sizes.batch, rowsOf(op), sizes.heads, 1});
   if (op.getFinalState()) {
@@ -309,7 +342,7 @@ LogicalResult Evaluator::attend(AttendOp op) {
     int64_t stateHead = gateHeadOf(op, h);
     HeadVectors vectors = gather(op, b, h);
     State initial;
-    if (needsFeatures || op.getFinalState())
+    if (needsFeatures || op.getFinalState() || op.keepsStates())
       initial = initialState(op, b, stateHead);
     std::vector<Row> results;
     if (reading == Reading::Recurrent && op.getMask() == Mask::Anticausal)
@@ -322,6 +355,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
     store(op, b, ofKeys ? kvHeadOf(op, h) : h, results);
     if (op.getProducts())
       storeProducts(op, vectors, b, h, results);
+    if (op.keepsStates())
+      storeKeptStates(op, vectors, initial, b, stateHead);
     if (op.getFinalState())
       storeFinalState(op, vectors, initial, b, stateHead);
   }

@@ -184,7 +184,7 @@ bool polyattn::canSelect(AttentionOp attention) {
   // Gradients are sums over all rows and heads.
   for (Operation &op : attention.getBody().front())
     if (auto attend = dyn_cast<AttendOp>(op);
-        (attend && (attend.getOfKeys() || attend.getProducts())) ||
+        (attend && (attend.getOfKeys() || attend.keepsStates() || attend.getProducts())) ||
         isa<AttendBackwardOp, WeightGradientOp>(op))
       return false;
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {

@@ -152,6 +152,8 @@ private:
   void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
   void storeProducts(AttendOp op, const HeadVectors &vectors, int64_t batch, int64_t head,
                      const std::vector<Row> &rows);
+  void storeKeptStates(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
+                       int64_t head);
   void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
                        int64_t head);
 

@@ -236,6 +236,8 @@ LogicalResult checkDifferentiable(AttentionOp attention) {
     if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp>(op))
       return op.emitError("gives gradients, and no second ones");
     auto attend = dyn_cast<AttendOp>(op);
+    if (attend && attend.getStateEvery())
+      return op.emitError("gives or takes states after blocks, and no gradient is taken in them");
     if (attend && attend.getFactors())
       return op.emitError("gives `factors` for gradients, and none is taken in them");
     if (attend && attend.getNormalizer().needsRowMax())

@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -20,7 +21,7 @@ namespace {
 
 class BackwardEntry {
 public:
-  BackwardEntry(AttentionOp attention, ArrayRef<Kept> kept, ArrayRef<unsigned> wanted)
+  BackwardEntry(AttentionOp attention, MutableArrayRef<Kept> kept, ArrayRef<unsigned> wanted)
       : entry(cloneAs(attention, "__backward")), body(entry.getBody().front()),
         builder(entry.getContext()), keptOfAttends(kept), wanted(wanted),
         gradients(builder, [this](Value value) { return active.contains(value); }) {}
@@ -63,13 +64,13 @@ private:
   AttentionOp entry;
   Block &body;
   OpBuilder builder;
-  ArrayRef<Kept> keptOfAttends;
+  MutableArrayRef<Kept> keptOfAttends;
   ArrayRef<unsigned> wanted;
   GradientBuilder gradients;
   llvm::DenseSet<Value> active;                    // what the wanted arguments reach
   llvm::DenseMap<Operation *, size_t> attendIndex; // in the order of the body
   llvm::DenseMap<Operation *, Value> outputs;      // by which an attend's output is known
-  llvm::DenseMap<Operation *, Value> factors;
+  llvm::DenseMap<Operation *, Value> factors, blockStates;
   llvm::DenseMap<Value, Value> finalGradients;   // of final states
   llvm::DenseMap<Value, Value> tensorGradients;  // of decays and initial states
   SmallVector<std::string> argumentNames, saved; // of new arguments
@@ -96,7 +97,7 @@ void BackwardEntry::mergeReads() {
 /// Takes what the forward kept in place of what an attend computes.
 void BackwardEntry::bindKept() {
   for (auto [index, attend] : llvm::enumerate(llvm::to_vector(body.getOps<AttendOp>()))) {
-    const Kept &kept = keptOfAttends[index];
+    Kept &kept = keptOfAttends[index];
     attendIndex[attend] = index;
     outputs[attend] = attend.getOutput();
     if (!kept.output.empty()) {
@@ -107,6 +108,14 @@ void BackwardEntry::bindKept() {
     if (!kept.factors.empty()) {
       factors[attend] = addVector(kept.factors, rowsType(entry.getContext(), 2));
       saved.push_back(kept.factors);
+    }
+    // Nothing else of an attend asks for them than the gradient of its query.
+    if (!active.contains(attend.getQuery()))
+      kept.states.clear();
+    if (!kept.states.empty()) {
+      blockStates[attend] =
+          addArgument(kept.states, rowsType(entry.getContext(), kept.statesLayout->width()));
+      saved.push_back(kept.states);
     }
   }
 }
@@ -187,9 +196,12 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
       attend.getQuery(), queryLeaves, attend.getKey(), keyLeaves, attend.getValue(),
       attend.getLocalQuery(), localQueryLeaves, attend.getLocalKey(), localKeyLeaves, dN, dZ,
       attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer(), ofState,
-      ofNormalizer, attend.getMaskAttr(), attend.getScoreScaleAttr(), attend.getDecayFactorsAttr(),
-      attend.getGateHeadsAttr(), attend.getGroupingAttr(), attend.getBlockAttr(),
-      attend.getScheduleAttr());
+      ofNormalizer, blockStates.lookup(attend), attend.getMaskAttr(), attend.getScoreScaleAttr(),
+      attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(), attend.getGroupingAttr(),
+      attend.getBlockAttr(), attend.getScheduleAttr(),
+      blockStates.contains(attend)
+          ? builder.getI64IntegerAttr(keptOfAttends[attendIndex[attend]].statesLayout->length)
+          : IntegerAttr());
   auto addLeaves = [&](ArrayRef<Value> leaves, ResultRange results) {
     for (auto [leaf, gradient] : llvm::zip(leaves, results))
       gradients.addTo(leaf, gradient);
@@ -271,8 +283,9 @@ FailureOr<AttentionOp> BackwardEntry::build() {
   for (Operation &op : body.without_terminator())
     program.push_back(&op);
   builder.setInsertionPoint(body.getTerminator());
-  bindKept();
   markActive();
+  bindKept();
+  markActive(); // with the outputs that are kept
   bindResultGradients();
   if (failed(visitAttends(program)) || failed(collectResults())) {
     entry.erase();
@@ -299,10 +312,39 @@ static LogicalResult cleanUp(AttentionOp entry) {
   return applyPatternsGreedily(entry.getBody(), std::move(patterns));
 }
 
-FailureOr<AttentionOp> polyattn::buildBackward(AttentionOp attention, ArrayRef<Kept> kept,
+/// Erases what was saved and is read by no gradient, so that no forward call keeps it.
+static void dropUnread(AttentionOp entry, MutableArrayRef<Kept> keptOfAttends) {
+  Block &body = entry.getBody().front();
+  auto names = llvm::to_vector(entry.getArgNames().getAsValueRange<StringAttr>());
+  llvm::BitVector unread(names.size());
+  auto drop = [&](std::string &name) {
+    auto it = llvm::find(names, StringRef(name));
+    if (name.empty() || it == names.end() || !body.getArgument(it - names.begin()).use_empty())
+      return;
+    unread.set(it - names.begin());
+    name.clear();
+  };
+  for (Kept &kept : keptOfAttends)
+    for (std::string *name : {&kept.output, &kept.factors, &kept.states})
+      drop(*name);
+  SmallVector<std::string> arguments, saved;
+  for (auto [i, name] : llvm::enumerate(names))
+    if (!unread.test(i))
+      arguments.push_back(name.str());
+  for (StringRef name : entry.getSavedAttr().getAsValueRange<StringAttr>())
+    if (llvm::is_contained(arguments, name))
+      saved.push_back(name.str());
+  Builder builder(entry.getContext());
+  entry.setArgNamesAttr(withStrings(builder.getArrayAttr({}), arguments));
+  entry.setSavedAttr(withStrings(builder.getArrayAttr({}), saved));
+  body.eraseArguments(unread);
+}
+
+FailureOr<AttentionOp> polyattn::buildBackward(AttentionOp attention, MutableArrayRef<Kept> kept,
                                                ArrayRef<unsigned> wanted) {
   FailureOr<AttentionOp> backward = BackwardEntry(attention, kept, wanted).build();
   if (failed(backward) || failed(cleanUp(*backward)))
     return failure();
+  dropUnread(*backward, kept);
   return backward;
 }

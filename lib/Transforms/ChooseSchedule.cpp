@@ -36,6 +36,15 @@ static void explain(AttendOp attend, const Schedule &schedule) {
       << remark::metric("cost_quadratic_per_position", costs.quadraticPerPosition);
 }
 
+/// States after blocks are those of a kernel's own blocks: all attends of an entry, which one
+/// kernel may compute, have these.
+static std::optional<int64_t> blockOfStates(AttentionOp attention) {
+  for (auto attend : attention.getBody().getOps<AttendOp>())
+    if (attend.getStateEvery())
+      return int64_t(*attend.getStateEvery());
+  return std::nullopt;
+}
+
 namespace {
 
 struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
@@ -46,6 +55,9 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
       if (attend.getSchedule())
         return WalkResult::advance();
       Schedule schedule = scheduleOf(attend, {l1Bytes, tensorCores, shortBlock});
+      auto attention = attend->getParentOfType<AttentionOp>();
+      if (std::optional<int64_t> own = attention ? blockOfStates(attention) : std::nullopt)
+        schedule.block = *own;
       if (block)
         schedule.block = block;
       if (featureBlock)

@@ -40,8 +40,8 @@ static LogicalResult checkOp(Operation &op) {
   if (width > AttendOp::kMaxStateWidth)
     return attend.emitOpError("does not decode: a state of ")
            << width << " features is too large to hold";
-  if (attend.getFactors())
-    return attend.emitOpError("keeps factors for a gradient, which does not decode");
+  if (attend.getFactors() || attend.getStateEvery())
+    return attend.emitOpError("keeps factors or states for a gradient, which does not decode");
   return success();
 }
 

@@ -41,7 +41,7 @@ static LogicalResult checkAttend(AttendOp attend) {
   int64_t width = attend.getKey().getType().getWidth();
   if (width > AttendOp::kMaxStateWidth)
     return attend.emitOpError(fails) << "one of " << width << " features is too large to hold";
-  if (attend.getFactors() || attend.getProducts())
+  if (attend.getFactors() || attend.getStateEvery() || attend.getProducts())
     return attend.emitOpError("gives what gradients are made of, which segments do not compose by");
   return success();
 }
@@ -96,14 +96,15 @@ AttendOp productOfDecays(AttendOp attend, Value before) {
   Value zero = ConstantOp::create(builder, loc, APFloat(0.0), /*width=*/1);
   return AttendOp::create(builder, loc, zero, zero, zero, /*local_query=*/Value(),
                           /*local_key=*/Value(), attend.getDecay(), before,
-                          /*initial_normalizer=*/Value(), /*products=*/Value(),
-                          attend.getMaskAttr(), NormalizerAttr::getNone(context),
+                          /*initial_normalizer=*/Value(), /*block_states=*/Value(),
+                          /*products=*/Value(), attend.getMaskAttr(),
+                          NormalizerAttr::getNone(context),
                           /*score_scale=*/FloatAttr(), attend.getDecayFactorsAttr(),
                           attend.getGateHeadsAttr(), attend.getGroupingAttr(),
                           /*block=*/IntegerAttr(), /*signed_scores=*/UnitAttr(),
                           /*initial_transposed=*/UnitAttr(), /*final_state=*/UnitAttr::get(context),
                           /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-                          /*of_keys=*/UnitAttr());
+                          /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr());
 }
 
 void addStates(AttendOp attend, const ResultNames &names, EntryExtension &entry) {
@@ -163,7 +164,7 @@ void dropFinalStates(AttentionOp attention) {
 /// Replaces an attention by the entry of the gradients of its states.
 FailureOr<AttentionOp> deriveGradientStates(AttentionOp attention, ArrayRef<AttendOp> attends) {
   // What forward entries keep has the names that it has in a pair.
-  SmallVector<Kept> kept = keptOf(attention);
+  SmallVector<Kept> kept = *keptOf(attention, /*stateEvery=*/0);
   dropFinalStates(attention);
   EntryExtension entry(attention);
   SmallVector<unsigned> wanted;

@@ -28,6 +28,9 @@ static LogicalResult checkOp(Operation &op) {
                                 "row is not known from its sums");
     if (attend.getFactors())
       return attend.emitOpError("keeps factors for a gradient already");
+    if (attend.getStateEvery())
+      return attend.emitOpError("has states after blocks, which gradients have or keep by "
+                                "themselves: second derivatives are not supported");
     if (attend.getOfKeys())
       return attend.emitOpError(
           "has rows of keys, which gradients have: second derivatives are not "
@@ -109,6 +112,11 @@ struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
           << "'" << only << "'";
       return signalPassFailure();
     }
+    if (stateEvery < 0 || stateEvery > BlockStates::kMaxLength) {
+      getOperation().emitError("polyattn-differentiate: expected state-every of 1 to ")
+          << BlockStates::kMaxLength << " positions, or 0 for none, got " << stateEvery;
+      return signalPassFailure();
+    }
     for (auto attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>()))
       if (failed(differentiate(attention)))
         return signalPassFailure();
@@ -124,13 +132,15 @@ struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
     FailureOr<SmallVector<unsigned>> wanted = wantedArguments(attention, wrt);
     if (failed(wanted))
       return failure();
-    SmallVector<Kept> kept = keptOf(attention);
+    FailureOr<SmallVector<Kept>> kept = keptOf(attention, stateEvery);
+    if (failed(kept))
+      return failure();
     // What has no gradient is refused in either direction: the forward entry serves the other.
-    FailureOr<AttentionOp> backward = buildBackward(attention, kept, *wanted);
+    FailureOr<AttentionOp> backward = buildBackward(attention, *kept, *wanted);
     if (failed(backward))
       return failure();
     if (only != "backward")
-      buildForward(attention, kept);
+      buildForward(attention, *kept);
     if (only == "forward")
       backward->erase();
     attention.erase();

@@ -13,18 +13,21 @@ namespace polyattn {
 
 /// What of an attend's rows the gradients need, by the names that both entries have for it.
 struct Kept {
-  std::string output, factors; // empty where they are not needed
+  std::string output, factors, states; // empty where they are not needed
   mlir::RankedTensorType outputType;
-  bool isResult = false; // the output is returned as it is anyway
+  std::optional<BlockStates> statesLayout = {}; // of the states after blocks
+  bool isResult = false;                        // the output is returned as it is anyway
 };
-/// Says what is kept of each attend, in the order of the body.
-llvm::SmallVector<Kept> keptOf(AttentionOp attention);
+/// Says what is kept of each attend, in the order of the body; with `stateEvery` not 0, the states
+/// after so many positions each, of the attends whose gradients are read from them. Fails with a
+/// diagnostic where there are none.
+mlir::FailureOr<llvm::SmallVector<Kept>> keptOf(AttentionOp attention, int64_t stateEvery);
 
 /// @NAME__forward after the attention: the same with what is kept as further results.
 AttentionOp buildForward(AttentionOp attention, llvm::ArrayRef<Kept> kept);
-/// @NAME__backward after the attention, by the arguments that are wanted. Fails with a diagnostic
-/// where a rule refuses.
-mlir::FailureOr<AttentionOp> buildBackward(AttentionOp attention, llvm::ArrayRef<Kept> kept,
+/// @NAME__backward after the attention, by the arguments that are wanted. Leaves in `kept` what
+/// it reads. Fails with a diagnostic where a rule refuses.
+mlir::FailureOr<AttentionOp> buildBackward(AttentionOp attention, llvm::MutableArrayRef<Kept> kept,
                                            llvm::ArrayRef<unsigned> wanted);
 
 /// Rows of f32 for every position and head, [B, T, H, width].

@@ -30,14 +30,14 @@ static void dropRows(AttendOp attend) {
   auto states = AttendOp::create(
       builder, attend.getLoc(), keepsQuery ? attend.getQuery() : attend.getKey(), attend.getKey(),
       attend.getValue(), /*local_query=*/Value(), /*local_key=*/Value(), attend.getDecay(),
-      attend.getInitialState(), attend.getInitialNormalizer(), /*products=*/Value(),
-      attend.getMaskAttr(),
+      attend.getInitialState(), attend.getInitialNormalizer(), /*block_states=*/Value(),
+      /*products=*/Value(), attend.getMaskAttr(),
       hasDenominator ? attend.getNormalizer() : NormalizerAttr::getNone(context),
       /*score_scale=*/FloatAttr(), attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(),
       keepsQuery ? attend.getGroupingAttr() : GroupingAttr(), /*block=*/IntegerAttr(),
       /*signed_scores=*/flag(hasDenominator), flag(attend.getInitialTransposed()),
       /*final_state=*/UnitAttr::get(context), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-      /*of_keys=*/UnitAttr());
+      /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr());
   for (auto [from, to] : llvm::zip(attend.getFinalStates(), states.getFinalStates()))
     from.replaceAllUsesWith(to);
   attend.erase();

@@ -19,13 +19,6 @@ namespace polyattn {
 #include "lib/Transforms/Passes.h.inc"
 } // namespace polyattn
 
-/// Whether the features are those that the leaves have: side by side, none a product.
-static bool hasFeaturesOfLeaves(const Structure &structure) {
-  return structure.kind() == Structure::Kind::Vector ||
-         (structure.kind() == Structure::Kind::Concat &&
-          llvm::all_of(structure.parts(), hasFeaturesOfLeaves));
-}
-
 /// The mask by which keys see their queries.
 static Mask reversed(Mask mask) { return mask == Mask::Causal ? Mask::Anticausal : mask; }
 
@@ -86,6 +79,7 @@ struct States {
   Value initial;
   bool isTransposed = false;
   bool wantsFinal = false;
+  Value afterBlocks = {}; // those that the forward call has kept
 };
 
 /// The attends in place of one op.
@@ -166,15 +160,16 @@ private:
     bool ofKeys = side == Side::Keys;
     Mask mask = ofKeys ? reversed(op.getMask()) : op.getMask();
     auto flag = [&](bool isSet) { return isSet ? UnitAttr::get(context) : UnitAttr(); };
-    return AttendOp::create(builder, op.getLoc(), query, key, value, localQuery, localKey,
-                            op.getDecay(), states.initial, /*initial_normalizer=*/Value(), products,
-                            MaskAttr::get(context, mask), NormalizerAttr::getNone(context),
-                            op.getScoreScaleAttr(), op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
-                            isGrouped() ? op.getGroupingAttr() : GroupingAttr(), op.getBlockAttr(),
-                            /*signed_scores=*/UnitAttr(),
-                            flag(states.initial && states.isTransposed), flag(states.wantsFinal),
-                            /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-                            flag(ofKeys && isGrouped()));
+    return AttendOp::create(
+        builder, op.getLoc(), query, key, value, localQuery, localKey, op.getDecay(),
+        states.initial, /*initial_normalizer=*/Value(), states.afterBlocks, products,
+        MaskAttr::get(context, mask), NormalizerAttr::getNone(context), op.getScoreScaleAttr(),
+        op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
+        isGrouped() ? op.getGroupingAttr() : GroupingAttr(), op.getBlockAttr(),
+        /*signed_scores=*/UnitAttr(), flag(states.initial && states.isTransposed),
+        flag(states.wantsFinal),
+        /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(), flag(ofKeys && isGrouped()),
+        states.afterBlocks ? op.getStateEveryAttr() : IntegerAttr());
   }
   /// An attend of some of the pairs: others have the score 0.
   Value attend(const Pairs &pairs, Value query, Value key, Value value, Side side,
@@ -209,6 +204,7 @@ private:
       States states{initial, /*isTransposed=*/true};
       if (!ofQuery)
         return attend(pairs, column, row, pairs.query, Side::Keys, states);
+      states.afterBlocks = op.getBlockStates();
       return attend(pairs, row, column, pairs.key, Side::Queries, states,
                     queryGradientsGiveProducts ? pairs.query : Value());
     };

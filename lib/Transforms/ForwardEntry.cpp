@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Directions.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Leaves.h"
 #include "mlir/IR/Builders.h"
+#include "polyattn/Schedule/Schedule.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -43,7 +46,43 @@ static std::string keepOutput(AttentionOp attention, AttendOp attend, std::strin
   return name;
 }
 
-SmallVector<Kept> polyattn::keptOf(AttentionOp attention) {
+/// Why the gradients of an attend's query are not read from states after blocks; empty where they
+/// are.
+static StringRef noBlockStates(AttendOp attend) {
+  if (attend.getMask() != Mask::Causal)
+    return "its mask is not causal";
+  if (attend.getLocalQuery())
+    return "it has local vectors";
+  if (attend.getInitialState())
+    return "it begins with a state";
+  if (!attend.getNormalizer().allowsState() || hasAbsoluteScore(attend.getKey()))
+    return "it has no state";
+  if (attend.getKey().getType().getWidth() > kMaxScheduledFeatures)
+    return "its state is too large to keep";
+  if (!hasFeaturesOfLeaves(attend.getKey().getType().getStructure()))
+    return "its features are products, whose gradients are contracted as they are formed";
+  return "";
+}
+
+/// The states that are kept; null where none can be.
+static std::optional<BlockStates> keptStatesOf(AttendOp attend, int64_t every) {
+  if (!every || !noBlockStates(attend).empty())
+    return std::nullopt;
+  return BlockStates{attend.getKey().getType().getWidth(), attend.getValue().getType().getWidth(),
+                     every, attend.getNormalizer().hasDenominator()};
+}
+
+/// An option that nothing follows is a mistake.
+static LogicalResult checkStateEvery(AttentionOp attention, ArrayRef<Kept> kept) {
+  if (llvm::any_of(kept, [](const Kept &one) { return one.statesLayout.has_value(); }))
+    return success();
+  for (auto attend : attention.getBody().getOps<AttendOp>())
+    return attend.emitOpError("keeps no states for its gradients, as `state_every` asks: ")
+           << noBlockStates(attend);
+  return success();
+}
+
+FailureOr<SmallVector<Kept>> polyattn::keptOf(AttentionOp attention, int64_t stateEvery) {
   SmallVector<Kept> result;
   for (auto attend : attention.getBody().getOps<AttendOp>()) {
     Kept kept;
@@ -52,8 +91,13 @@ SmallVector<Kept> polyattn::keptOf(AttentionOp attention) {
         keepOutput(attention, attend, "output" + std::to_string(result.size()), kept);
     if (normalizer.hasDenominator() || normalizer.isMean())
       kept.factors = name + "_factors";
+    kept.statesLayout = keptStatesOf(attend, stateEvery);
+    if (kept.statesLayout)
+      kept.states = name + "_states";
     result.push_back(kept);
   }
+  if (stateEvery && failed(checkStateEvery(attention, result)))
+    return failure();
   return result;
 }
 
@@ -64,17 +108,26 @@ ArrayAttr polyattn::withStrings(ArrayAttr names, ArrayRef<std::string> more) {
   return ArrayAttr::get(names.getContext(), all);
 }
 
-/// An attend that gives its factors, too.
-static AttendOp withFactors(AttendOp attend) {
+/// An attend that gives its factors and states, too.
+static AttendOp withKept(AttendOp attend, const Kept &kept) {
+  if (kept.factors.empty() && kept.states.empty())
+    return attend;
   OpBuilder builder(attend);
   OperationState state(attend.getLoc(), attend->getName());
   state.addOperands(attend->getOperands());
   state.addAttributes(attend->getAttrs());
-  state.addAttribute(attend.getFactorsAttrName(), builder.getUnitAttr());
   state.addTypes(attend->getResultTypes());
-  state.addTypes(FeatureType::vector(attend.getContext(), 2));
+  if (!kept.factors.empty()) {
+    state.addAttribute(attend.getFactorsAttrName(), builder.getUnitAttr());
+    state.addTypes(FeatureType::vector(attend.getContext(), 2));
+  }
+  if (!kept.states.empty()) {
+    state.addAttribute(attend.getStateEveryAttrName(),
+                       builder.getI64IntegerAttr(kept.statesLayout->length));
+    state.addTypes(FeatureType::vector(attend.getContext(), kept.statesLayout->width()));
+  }
   auto result = cast<AttendOp>(builder.create(state));
-  attend->replaceAllUsesWith(result->getResults().drop_back());
+  attend->replaceAllUsesWith(result->getResults().take_front(attend->getNumResults()));
   attend.erase();
   return result;
 }
@@ -101,11 +154,13 @@ AttentionOp polyattn::buildForward(AttentionOp attention, ArrayRef<Kept> keptOfA
   };
   auto attends = llvm::to_vector(body.getOps<AttendOp>());
   for (auto [attend, kept] : llvm::zip(attends, keptOfAttends)) {
-    AttendOp op = kept.factors.empty() ? attend : withFactors(attend);
+    AttendOp op = withKept(attend, kept);
     if (!kept.output.empty() && !kept.isResult)
       add(kept.output, op.getOutput(), kept.outputType);
     if (!kept.factors.empty())
       add(kept.factors, op.getRowFactors(), rowsType(op.getContext(), 2));
+    if (!kept.states.empty())
+      add(kept.states, op.getKeptStates(), rowsType(op.getContext(), kept.statesLayout->width()));
   }
   ret.getResultsMutable().append(values);
   forward.setResultNamesAttr(withStrings(forward.getResultNames(), names));

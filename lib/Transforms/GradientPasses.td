@@ -18,7 +18,9 @@ def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
 
     The forward entry gives, beside its results, the output of each attend that gradients need and that is
     no result anyway (`output0`, ...), and with a denominator or a mean the factors of its rows
-    (`o_factors`, after the output's name). Its results are the same.
+    (`o_factors`, after the output's name). Its results are the same. With `state-every=L` it also gives the
+    states after each L positions (`o_states`), of each attend whose mask is causal, whose features are no products, and
+    which has neither local vectors nor an initial state.
 
     The backward entry takes the arguments, what was kept, and the gradient `d_NAME` of each result. It
     gives `d_NAME` for each argument in `wrt`, without it for all that reach a result but frequencies,
@@ -60,6 +62,9 @@ def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
                "Names of the arguments whose gradients are computed, without it all that have one">,
     Option<"only", "only", "std::string", /*default=*/"",
            "forward or backward: the one entry that is wanted, without it both">,
+    Option<"stateEvery", "state-every", "int64_t", /*default=*/"0",
+           "Keep states after so many positions each, of which the backward entry reads what it would "
+           "have to sum up otherwise; 0 for none">,
   ];
 }
 

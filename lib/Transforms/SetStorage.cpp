@@ -41,10 +41,10 @@ static Type elementFor(const TensorSignature &argument, Type before, Type elemen
   llvm_unreachable("all kinds of storage are above");
 }
 
-/// What gradients take of a row: one over a sum, which f16 might not hold.
-static bool isRowFactors(Value value) {
+/// What gradients take of a row: one over a sum, which f16 might not hold, and states.
+static bool isKeptOfRow(Value value) {
   auto attend = value.getDefiningOp<AttendOp>();
-  return attend && value == attend.getRowFactors();
+  return attend && (value == attend.getRowFactors() || value == attend.getKeptStates());
 }
 
 /// Sums over positions are f32, and so is what they are added to.
@@ -71,7 +71,7 @@ static llvm::Error setStorage(AttentionOp attention, Type element) {
        llvm::zip(attention.getResultTypes().getAsValueRange<TypeAttr>(), returned)) {
     // A final state's type is that of the value.
     auto tensor = cast<RankedTensorType>(type);
-    bool isStored = isa<FeatureType>(value.getType()) && !isRowFactors(value);
+    bool isStored = isa<FeatureType>(value.getType()) && !isKeptOfRow(value);
     if (isStored && before.contains(tensor.getElementType()))
       tensor = holding(tensor, element);
     results.push_back(TypeAttr::get(tensor));

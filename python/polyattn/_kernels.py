@@ -109,6 +109,7 @@ def compile(
     *,
     wrt: Sequence[str] | None = None,
     accumulate: bool = False,
+    state_every: int | None = None,
     packed: bool = False,
     invariant: bool = False,
     cache: Union[str, "os.PathLike[str]", None] = None,
@@ -127,6 +128,8 @@ def compile(
     wrt: the arguments whose gradients are wanted; all that have one if None.
     accumulate: gradients of weights, and of decays of heads, are added to what one more argument for each holds,
         sum_d_NAME, and live there.
+    state_every: a training kernel keeps the states after so many positions each, as one more result, from which the
+        backward kernel of the same state_every computes all gradients in one sweep: less time for more memory.
     packed: sequences lie one after the other in one batch, between the offsets of one more argument, cu_seqlens.
     invariant: a sequence's bits depend neither on its batch nor on threads.
     cache: a folder for compiled code; the user's if None, none if "".
@@ -143,6 +146,7 @@ def compile(
                 direction=direction,
                 wrt=wrt,
                 accumulate=accumulate,
+                state_every=state_every,
                 packed=packed,
             )
         )

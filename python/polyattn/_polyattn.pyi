@@ -16,6 +16,7 @@ class Source:
         wrt: str | None = None,
         packed: bool = False,
         accumulate: bool = False,
+        state_every: int = 0,
     ) -> None: ...
     @property
     def text(self) -> str: ...

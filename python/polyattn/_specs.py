@@ -69,17 +69,30 @@ def storage_of(dtype: Any) -> str | None:
     return known
 
 
-def check_direction(direction: str, wrt: Sequence[str] | None, accumulate: bool) -> None:
+def check_direction(
+    direction: str, wrt: Sequence[str] | None, accumulate: bool, state_every: int | None
+) -> None:
     if direction not in ("forward", "training", "backward", "decode", "states", "gradient_states"):
         raise CallError(
             "direction: expected forward, training, backward, decode, states or gradient_states, "
             f"got {direction!r}"
         )
-    for name, is_given in (("wrt", wrt is not None), ("accumulate", accumulate)):
+    for name, is_given in (
+        ("wrt", wrt is not None),
+        ("accumulate", accumulate),
+        ("state_every", state_every is not None),
+    ):
         if is_given and direction not in ("training", "backward"):
             raise CallError(f"{name}: expected direction training or backward with it")
     if isinstance(wrt, str) or (wrt is not None and any("," in name for name in wrt)):
         raise CallError(f"wrt: expected a list of names, got {wrt!r}")
+    check_state_every(state_every)
+
+
+def check_state_every(state_every: int | None) -> None:
+    is_number = isinstance(state_every, int) and not isinstance(state_every, bool)
+    if state_every is not None and not (is_number and 1 <= state_every <= 1024):
+        raise CallError(f"state_every: expected 1 to 1024 positions, or None, got {state_every!r}")
 
 
 @contextlib.contextmanager
@@ -105,9 +118,10 @@ def source_of(
     direction: str = "forward",
     wrt: Sequence[str] | None = None,
     accumulate: bool = False,
+    state_every: int | None = None,
     packed: bool = False,
 ) -> Source:
-    check_direction(direction, wrt, accumulate)
+    check_direction(direction, wrt, accumulate, state_every)
     text, name = read_spec(spec)
     return Source(
         _plain(text),
@@ -121,4 +135,5 @@ def source_of(
         None if wrt is None else ",".join(wrt),
         packed,
         accumulate,
+        state_every or 0,
     )

@@ -59,13 +59,14 @@ static void makeSource(Source *place, std::string text, std::string name,
                        std::optional<std::string> entry, std::optional<std::string> target,
                        std::optional<std::string> cache, std::optional<std::string> storage,
                        bool invariant, std::optional<std::string> direction,
-                       std::optional<std::string> wrt, bool packed, bool accumulate) {
+                       std::optional<std::string> wrt, bool packed, bool accumulate,
+                       int64_t stateEvery) {
   new (place) Source{std::move(text),  std::move(name),
                      std::move(entry), std::move(target),
                      std::move(cache), std::move(storage),
                      invariant,        std::move(direction),
                      std::move(wrt),   packed,
-                     accumulate};
+                     accumulate,       stateEvery};
 }
 
 /// The same for another target.
@@ -81,7 +82,8 @@ NB_MODULE(_polyattn, module) {
   nb::class_<Source>(module, "Source")
       .def("__init__", &makeSource, "text"_a, "name"_a, "entry"_a.none(), "target"_a.none(),
            "cache"_a.none(), "storage"_a.none(), "invariant"_a, "direction"_a.none() = nb::none(),
-           "wrt"_a.none() = nb::none(), "packed"_a = false, "accumulate"_a = false)
+           "wrt"_a.none() = nb::none(), "packed"_a = false, "accumulate"_a = false,
+           "state_every"_a = 0)
       .def_ro("text", &Source::text)
       .def_ro("name", &Source::name)
       .def("for_target", &sourceFor, "target"_a);

@@ -34,6 +34,7 @@ polyattn_compile_options Source::options() const {
   options.wrt = text(wrt);
   options.packed = packed;
   options.accumulate = accumulate;
+  options.state_every = stateEvery;
   return options;
 }
 

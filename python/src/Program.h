@@ -23,6 +23,7 @@ struct Source {
   bool invariant = false;
   std::optional<std::string> direction = {}, wrt = {};
   bool packed = false, accumulate = false;
+  int64_t stateEvery = 0;
 
   /// Points into this.
   polyattn_compile_options options() const;

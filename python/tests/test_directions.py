@@ -90,6 +90,33 @@ def test_gradients_of_weights_are_added_up():
         polyattn.compile(spec, accumulate=True)
 
 
+def test_gradients_from_states_after_blocks():
+    random = np.random.default_rng(11)
+    spec = polyattn.library.linear(d=8, dv=8)
+    q, d_o = random.standard_normal((2, 1, 70, 4, 8)).astype("f4")
+    k, v = random.standard_normal((2, 1, 70, 2, 8)).astype("f4")
+    kernels = [
+        [polyattn.compile(spec, direction=direction, state_every=every) for direction in ("training", "backward")]
+        for every in (None, 16)
+    ]
+    gradients = []
+    for forward, backward in kernels:
+        kept = dict(zip((one.name for one in forward.signature.results), forward(q, k, v)))
+        given = {"q": q, "k": k, "v": v, "d_o": d_o, **kept}
+        gradients.append(backward(**_only(given, backward)))
+    assert [one.name for one in kernels[1][0].signature.results] == ["o", "o_factors", "o_states"]
+    assert kernels[1][0].signature.results[2].shape == ("B", "T", "Hkv", 9)
+    for two_sweeps, one_sweep in zip(*gradients):
+        assert np.linalg.norm(two_sweeps - one_sweep) < 1e-5 * np.linalg.norm(two_sweeps)
+    for wrong in (0, 1025, -1, 2**70, True, "64", 1.5):
+        with pytest.raises(CallError, match="state_every: expected 1 to 1024 positions, or None"):
+            polyattn.compile(spec, direction="training", state_every=wrong)
+    with pytest.raises(CallError, match="state_every: expected direction training or backward with it"):
+        polyattn.compile(spec, state_every=16)
+    with pytest.raises(polyattn.SpecError, match="its features are products"):
+        polyattn.compile(polyattn.library.power(d=8, dv=8, p=2), direction="training", state_every=16)
+
+
 def _tuple(results):
     return results if isinstance(results, tuple) else (results,)
 

@@ -171,6 +171,37 @@ def test_gradients_of_views(plainly):
     assert (buffer.grad - exact.grad).norm() <= 1e-5 * exact.grad.norm()
 
 
+@pytest.mark.parametrize("name", ["linear", "llops", "performer", "hedgehog"])
+def test_gradients_from_states_after_blocks(name, rng):
+    spec, definition = SYSTEMS[name]
+    inputs = inputs_of(spec, rng)
+    attention = pt.load(spec, state_every=16)
+    assert attention._handle != pt.load(spec)._handle
+    d_o = None
+    gradients = []
+    for call in (attention, torch.compile(attention, fullgraph=True), copy.deepcopy(attention), definition):
+        own = [one.detach().clone().requires_grad_() for one in inputs]
+        o = call(*own)
+        d_o = torch.randn_like(o) if d_o is None else d_o
+        gradients.append(torch.autograd.grad(o, own, d_o))
+    for one in gradients[:-1]:
+        for ours, theirs in zip(one, gradients[-1]):
+            assert (ours - theirs).norm() < 2e-5 * theirs.norm()
+    layer = pt.nn.Linear(32, heads=2, state_every=16)
+    layer(torch.randn(1, 40, 32)).sum().backward()
+    assert all(parameter.grad is not None for parameter in layer.parameters())
+
+
+def test_attentions_without_states_after_blocks_are_refused(rng):
+    attention = pt.load(library.power(d=8), state_every=16)
+    q = torch.randn(1, 20, 2, 8, requires_grad=True)
+    attention(q.detach(), q.detach(), q.detach())
+    with pytest.raises(polyattn.SpecError, match="its features are products"):
+        attention(q, q, q)
+    with pytest.raises(polyattn.CallError, match="state_every: expected 1 to 1024 positions"):
+        pt.load(library.power(d=8), state_every=0)
+
+
 def test_gradients_in_bf16(plainly):
     attention, inputs, definition = plainly
     small = [x.bfloat16() for x in inputs]

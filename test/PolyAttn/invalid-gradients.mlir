@@ -489,3 +489,104 @@ polyattn.attention @running_sum_elsewhere(%q: tensor<?x?x?x4xf32>, %s: tensor<4x
   %v = weight_gradient %x plus %s : [4] plus tensor<4xf32>
   return %w, %v : 4, 4
 }
+
+// -----
+
+polyattn.attention @states_of_all_keys(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x6xf32>) -> (o: tensor<?x?x?x6xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  // expected-error@+1 {{C18: states after blocks need the causal mask, no local vectors, and a normalizer that has a state}}
+  %o, %s = attend query %a key %a value %c full normalize <none> {state_every = 2} : [4], [4], [6]
+  return %o : [6]
+}
+
+// -----
+
+polyattn.attention @states_after_nothing(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x6xf32>) -> (o: tensor<?x?x?x6xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  // expected-error@+1 {{C18: expected `state_every` of 1 to 1024 positions and at most 16777216 features, got 0 and 4}}
+  %o, %s = attend query %a key %a value %c causal normalize <none> {state_every = 0} : [4], [4], [6]
+  return %o : [6]
+}
+
+// -----
+
+polyattn.attention @states_after_too_many(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x6xf32>) -> (o: tensor<?x?x?x6xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  // expected-error@+1 {{C18: expected `state_every` of 1 to 1024 positions and at most 16777216 features, got 1025 and 4}}
+  %o, %s = attend query %a key %a value %c causal normalize <none> {state_every = 1025} : [4], [4], [6]
+  return %o : [6]
+}
+
+// -----
+
+polyattn.attention @states_computed_with(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x6xf32>) -> (o: tensor<?x?x?x12xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  // expected-error@+1 {{C18: states after blocks are for a call's results, but polyattn.scale uses them}}
+  %o, %s = attend query %a key %a value %c causal normalize <none> {state_every = 2} : [4], [4], [6]
+  %t = scale %s {factor = 2.0} : [12]
+  return %t : [12]
+}
+
+// -----
+
+polyattn.attention @states_without_length(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x6xf32>, %s: tensor<?x?x?x12xf32>) -> (o: tensor<?x?x?x6xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  // expected-error@+1 {{C18: `block_states` need `state_every`, the positions of a block}}
+  %o = attend query %a key %a value %c block_states %s causal normalize <none> {signed_scores} : [4], [4], [6], tensor<?x?x?x12xf32>
+  return %o : [6]
+}
+
+// -----
+
+polyattn.attention @states_of_other_sizes(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x6xf32>, %s: tensor<?x?x?x14xf32>) -> (o: tensor<?x?x?x6xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  // expected-error@+1 {{C18: expected `block_states` to be an argument tensor<?x?x?x15xf32>, got}}
+  %o = attend query %a key %a value %c block_states %s causal normalize <none> {state_every = 2} : [4], [4], [6], tensor<?x?x?x14xf32>
+  return %o : [6]
+}
+
+// -----
+
+polyattn.attention @states_and_a_denominator(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x6xf32>, %s: tensor<?x?x?x12xf32>) -> (o: tensor<?x?x?x6xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x6xf32> -> [6]
+  // expected-error@+1 {{C18: `block_states` need `normalize <none>`, plain vectors as key and no initial or final state}}
+  %o = attend query %a key %a value %c block_states %s causal normalize <sum, eps = 1.0e-6> {state_every = 2, signed_scores} : [4], [4], [6], tensor<?x?x?x12xf32>
+  return %o : [6]
+}
+
+// -----
+
+polyattn.attention @states_of_gradients(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x?x9xf32>) -> (d_q: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: expected `block_states` to be an argument 'tensor<?x?x?x8xf32>', got 'tensor<?x?x?x9xf32>'}}
+  %da, %db, %dc = attend_backward query %a leaves (%a) key %a leaves (%a) value %a gradient %a block_states %s causal
+      {state_every = 2} : [4], [4], [4], [4], [4], [4], tensor<?x?x?x9xf32>
+  return %da : [4]
+}
+
+// -----
+
+polyattn.attention @states_of_full_gradients(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x?x8xf32>) -> (d_q: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C8: `block_states` come with `state_every` of 1 to 1024 positions and the causal mask, without local vectors or an initial state}}
+  %da, %db, %dc = attend_backward query %a leaves (%a) key %a leaves (%a) value %a gradient %a block_states %s full
+      {state_every = 2} : [4], [4], [4], [4], [4], [4], tensor<?x?x?x8xf32>
+  return %da : [4]
+}
+
+// -----
+
+polyattn.attention @states_of_lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>) -> (o: tensor<?x?x?x4xf32>)
+    lengths %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C18: states after blocks are for calls all of whose positions count, without slots or lengths}}
+  %o, %s = attend query %a key %a value %a causal normalize <none> {state_every = 2} : [4], [4], [4]
+  return %o : [4]
+}

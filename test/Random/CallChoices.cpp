@@ -47,8 +47,9 @@ void random::chooseCalls(Choices &choices, llvm::ArrayRef<int64_t> blocks, Case 
   }
 }
 
-void random::chooseGradients(Case &spec) {
+void random::chooseGradients(Choices &choices, Case &spec) {
   spec.direction = CallDirection::Backward;
+  spec.stateEvery = choices.chance(40) ? choices.oneOf({32, 64, 16, 8, 3, 100, 128}) : 0;
   // The oracle's tape has several numbers for each of a head's pairs and dimensions, and all pairs
   // are evaluated some twenty times.
   constexpr int64_t mostPositions = 131, mostPairs = 2 * mostPositions * mostPositions;

@@ -16,7 +16,7 @@ void chooseSizes(Choices &choices, llvm::ArrayRef<int64_t> blocks, Case &spec);
 /// Makes a spec whose attends are causal one that is decoded, in some calls.
 void chooseCalls(Choices &choices, llvm::ArrayRef<int64_t> blocks, Case &spec);
 /// Makes it one whose gradients are computed.
-void chooseGradients(Case &spec);
+void chooseGradients(Choices &choices, Case &spec);
 
 } // namespace polyattn::random
 

@@ -22,11 +22,11 @@ std::string Case::format() const {
     numbers.push_back(std::to_string(positions));
   return llvm::formatv(
              "{0}B={1} T={2} Tk={3} H={4} Hkv={5} N={6} seed={7} inputs={8} padded={9} "
-             "threads={10} segments={11} invariant={12} direction={13} calls={14} tile={15} "
-             "invalid={16} targets={17}\n{18}",
+             "threads={10} segments={11} invariant={12} direction={13} state_every={14} "
+             "calls={15} tile={16} invalid={17} targets={18}\n{19}",
              kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
              sizes.sequences, seed, inputs, int(padded), threads, segments, int(invariant),
-             nameOf(direction), llvm::join(numbers, ","), int(isTile), int(isInvalid),
+             nameOf(direction), stateEvery, llvm::join(numbers, ","), int(isTile), int(isInvalid),
              llvm::join(targets, ","), text)
       .str();
 }
@@ -68,6 +68,7 @@ llvm::Expected<Case> Case::parse(StringRef text) {
                         .Case("Hkv", &result.sizes.kvHeads)
                         .Case("N", &result.sizes.sequences)
                         .Case("threads", &result.threads)
+                        .Case("state_every", &result.stateEvery)
                         .Case("segments", &result.segments)
                         .Default(nullptr);
     bool *flag = llvm::StringSwitch<bool *>(name)

@@ -37,6 +37,9 @@ struct Case {
   bool invariant = false;
   /// What is computed of a spec.
   CallDirection direction = CallDirection::Forward;
+  /// Where that is `backward`: after how many positions each the forward half keeps states, if some
+  /// of its attends can; 0 for none.
+  int64_t stateEvery = 0;
   /// Where that is `decode`: the positions of each call but the last one, which has what is left.
   std::vector<int64_t> calls;
   std::vector<std::string> targets;

@@ -13,21 +13,23 @@ using namespace polyattn;
 using namespace polyattn::random;
 
 /// Makes the entry of a direction in a module of its own.
-static llvm::Expected<Entry> makeEntry(ModuleOp module, CallDirection direction) {
-  auto entries = makeEntries(module, {direction, /*pair=*/false});
+static llvm::Expected<Entry> makeEntry(ModuleOp module, CallDirection direction,
+                                       const GradientOptions &options) {
+  auto entries = makeEntries(module, {direction, /*pair=*/false, options});
   if (!entries)
     return entries.takeError();
   return std::move(entries->front());
 }
 
-llvm::Expected<GradientPair> GradientPair::make(AttentionOp definition) {
+llvm::Expected<GradientPair> GradientPair::make(AttentionOp definition,
+                                                const GradientOptions &options) {
   GradientPair pair;
   pair.forwardModule = cloneAlone(definition);
   pair.backwardModule = cloneAlone(definition);
-  auto forward = makeEntry(*pair.forwardModule, CallDirection::Training);
+  auto forward = makeEntry(*pair.forwardModule, CallDirection::Training, options);
   if (!forward)
     return forward.takeError();
-  auto backward = makeEntry(*pair.backwardModule, CallDirection::Backward);
+  auto backward = makeEntry(*pair.backwardModule, CallDirection::Backward, options);
   if (!backward)
     return backward.takeError();
   pair.forward = std::move(*forward);

@@ -19,7 +19,7 @@ namespace polyattn::random {
 /// these entries, say whether they are right (lib/Driver/Gradients.h).
 class GradientPair {
 public:
-  static llvm::Expected<GradientPair> make(AttentionOp definition);
+  static llvm::Expected<GradientPair> make(AttentionOp definition, const GradientOptions &options);
 
   /// That of the gradients. The definition's arguments are its first ones.
   const Signature &getSignature() const { return backward.signature; }

@@ -421,7 +421,7 @@ Case polyattn::random::makeSpec(Choices &choices, const SpecWeights &weights) {
     if (writer.isCausal())
       chooseCalls(choices, writer.getBlocks(), spec);
   } else if (direction >= 100 - weights.decode - weights.gradients) {
-    chooseGradients(spec);
+    chooseGradients(choices, spec);
   }
   return spec;
 }

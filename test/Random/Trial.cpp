@@ -81,6 +81,7 @@ public:
     options.spec = "random.mlir";
     options.direction = trial.direction;
     options.invariant = trial.invariant;
+    options.gradients.stateEvery = trial.stateEvery;
   }
 
   void run() {
@@ -110,7 +111,13 @@ private:
       return made.takeError();
     signature = std::move(*made);
     if (trial.direction == CallDirection::Backward) {
-      auto pair = GradientPair::make(attention);
+      auto pair = GradientPair::make(attention, options.gradients);
+      if (!pair && trial.stateEvery && StringRef(diagnostics).contains("keeps no states")) {
+        llvm::consumeError(pair.takeError());
+        diagnostics.clear();
+        options.gradients.stateEvery = 0;
+        pair = GradientPair::make(attention, options.gradients);
+      }
       if (!pair)
         return pair.takeError();
       gradients = std::move(*pair);

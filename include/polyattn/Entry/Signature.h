@@ -97,6 +97,9 @@ struct GradientOptions {
   /// Whether sums over positions, the gradients of weights and of decays [H], are added to what
   /// their results hold.
   bool accumulate = false;
+  /// After how many positions each the forward call of the pair keeps states, so that the backward
+  /// call computes all gradients in one sweep; 0 for none and two sweeps.
+  int64_t stateEvery = 0;
 };
 
 /// The signature of the gradients of an attention with the signature `forward`. Its arguments are

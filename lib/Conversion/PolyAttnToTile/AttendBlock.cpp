@@ -96,9 +96,13 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
       out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, triangle()));
     if (updates)
       state.update(b, phiK, values, /*weights=*/Value(), first, valid, decay);
+    if (op.keepsStates())
+      storeStateInRows(b, first, count, span);
     return out;
   };
   SmallVector<Value> results = state.forFeatureBlocks(b, carried, perBlock);
+  if (op.keepsStates() && normalized())
+    storeNormalizerInRows(b, span);
   if (hasDiagonal)
     diagonal = results.back();
 
@@ -273,8 +277,12 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const 
   Accumulators accumulators = zeroAccumulators(b);
   Value diagonal;
   if (usesState()) {
-    accumulators = contracted ? throughContractedState(b, queries, keys, span, blockDecay)
-                              : throughState(b, queries, keys, values, span, blockDecay, diagonal);
+    if (readsStates())
+      accumulators = throughStatesInRows(b, queries, span);
+    else if (contracted)
+      accumulators = throughContractedState(b, queries, keys, span, blockDecay);
+    else
+      accumulators = throughState(b, queries, keys, values, span, blockDecay, diagonal);
     if (blockDecay)
       decayState(b, accumulators, span, blockDecay);
   }

@@ -62,6 +62,9 @@ void AttendProgram::planState() {
     queryWeights.push_back(op.scoreScale() * q.weight * (movable ? k.weight : 1));
     (movable ? shape.weights : keyWeights).push_back(k.weight);
   }
+  assert((!readsStates() ||
+          llvm::all_of(keyPlan.monomials, [](const Monomial &k) { return k.weight == 1; })) &&
+         "elements of a plain vector have no weights");
   state = BlockState(std::move(shape), context.share);
 }
 
@@ -127,7 +130,7 @@ Value AttendProgram::isStateFilled(TileBuilder &b, const BlockSpan &span) const 
 }
 
 Value AttendProgram::isStateReadAfter(TileBuilder &b, Value first, Value end) const {
-  if (!context.skipsIdleState || !isOrdered() || op.getFinalState())
+  if (!context.skipsIdleState || !isOrdered() || op.getFinalState() || op.keepsStates())
     return {};
   Sweep own = context.sweep(b);
   Value isRead = isForwards() ? b.compare(arith::CmpIPredicate::slt, end, own.end)
@@ -137,7 +140,7 @@ Value AttendProgram::isStateReadAfter(TileBuilder &b, Value first, Value end) co
 }
 
 void AttendProgram::begin(TileBuilder &b) {
-  if (!usesState())
+  if (!usesState() || readsStates())
     return;
   state.makeBuffers(b);
   if (Value isFirst = context.share->isFirstLaunch(b))

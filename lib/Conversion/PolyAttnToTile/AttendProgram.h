@@ -65,6 +65,7 @@ struct ProgramContext {
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
   WeightSums *weightSums = nullptr; // to which blocks add; null without gradients of weights
+  WeightSums *guestSums = nullptr;  // those of the set's guest
   unsigned firstKept = 0;           // the workspace of the first value that the set keeps
   unsigned firstPassed = 0;         // that of the first rows that it gives to others, or takes
   bool hasGroup = false;            // a program has all query heads that share its states
@@ -175,12 +176,15 @@ private:
   /// A local kernel's block has several blocks of the program, or such of calls before.
   bool runsAreLong() const { return context.run > context.block || context.frame.kept; }
   bool usesState() const { return schedule.form != ScheduleForm::Quadratic; }
+  /// The states are those that a tensor has after each block, and none are summed up.
+  bool readsStates() const { return usesState() && op.getBlockStates(); }
   /// One tile has all features.
   bool formsAllFeatures() const {
     return context.share->isAll() && features() <= schedule.featureBlock;
   }
   bool featuresOnDiagonal() const {
-    return usesState() && schedule.diagonal == ScheduleDiagonal::Features && !isLocal();
+    return usesState() && !readsStates() && schedule.diagonal == ScheduleDiagonal::Features &&
+           !isLocal();
   }
   int64_t features() const { return keyPlan.monomials.size(); }
   int64_t blockOf(KeySource source) const {
@@ -207,6 +211,17 @@ private:
   mlir::Value isStateFilled(TileBuilder &builder, const BlockSpan &span) const;
   mlir::Value runDecay(TileBuilder &builder, const BlockSpan &span);
   void planState();
+  //===--- States after blocks, in rows (StatesInRows.cpp) -------------------===//
+  mlir::Value filledRows(TileBuilder &builder, const BlockSpan &span, int64_t rows) const;
+  mlir::Value loadNormalizerInRows(TileBuilder &builder, const BlockSpan &span,
+                                   mlir::Value first) const;
+  Accumulators throughStatesInRows(TileBuilder &builder, VectorProgram &queries,
+                                   const BlockSpan &span);
+  void storeStateInRows(TileBuilder &builder, mlir::Value first, int64_t count,
+                        const BlockSpan &span) const;
+  void storeNormalizerInRows(TileBuilder &builder, const BlockSpan &span) const;
+  void storePiece(TileBuilder &builder, mlir::Value tile, mlir::Value column,
+                  const BlockSpan &span) const;
   void planContractedState();
   StateColumns stateColumns(VectorProgram &keys) const;
   Accumulators throughContractedState(TileBuilder &builder, VectorProgram &queries,

@@ -57,7 +57,8 @@ LogicalResult AttendSet::findSequences(AttentionOp attention) {
   // those of keys, or of queries where these are.
   std::optional<int64_t> query = number(first().getQuery()), key = number(first().getValue());
   for (auto [i, result] : llvm::enumerate(returned()))
-    if (!query && isa<FeatureType>(result.getType()) && isNextTo(result, first()))
+    if (!query && isa<FeatureType>(result.getType()) && result != first().getKeptStates() &&
+        isNextTo(result, first()))
       query = attention.getArgNames().size() + i;
   if (!key)
     key = number(first().getKey());
@@ -90,6 +91,8 @@ LogicalResult AttendSet::add(AttendOp attend) {
   if (schedule.contracted && !ContractedState::of(attend))
     return attend.emitError("the schedule contracts the state, but the value is no factor of keys "
                             "that are products of two plain vectors");
+  if (schedule.contracted && attend.getStateEvery())
+    return attend.emitError("the schedule contracts the state, which is not that after blocks");
   AttentionShape shape = AttentionShape::of(attend, schedule);
   if (schedule.form != ScheduleForm::Quadratic) {
     if (!shape.hasFeatures)
@@ -136,6 +139,12 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
   for (AttendOp attend : attends)
     if (failed(add(attend)))
       return failure();
+  for (AttendOp attend : attends)
+    if (attend.getStateEvery() && int64_t(*attend.getStateEvery()) != block())
+      return attend.emitError("states after every ")
+             << int64_t(*attend.getStateEvery())
+             << " positions are those after blocks of as many, but the schedules' block has "
+             << block();
   return success();
 }
 
@@ -217,6 +226,7 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   for (AttendSet &set : sets)
     if (failed(set.complete(attention, signature->sameHeads)))
       return failure();
+  hostGuests(sets);
   return sets;
 }
 
@@ -239,6 +249,8 @@ bool AttendSet::hasStatePerQuery() const {
 }
 
 SmallVector<int64_t> AttendSet::shortBlocks() const {
+  if (guest || readsStates())
+    return {};
   SmallVector<int64_t> lengths(schedules[0].shortBlocks.begin(), schedules[0].shortBlocks.end());
   for (const Schedule &schedule : schedules)
     llvm::erase_if(

@@ -49,8 +49,13 @@ struct AttendSet {
   /// What kernels of later sets need of these, and what these need of kernels of sets before them.
   std::vector<PassedRows> given, taken;
 
-  /// A set for each mask and side, in the order in which they come first. Fails with a diagnostic
-  /// where tile kernels cannot compute this attention.
+  /// Attends that read states after blocks, whose blocks the program computes beside its own, where
+  /// it has the vectors of both (GuestSets.cpp); null where there are none.
+  std::shared_ptr<const AttendSet> guest;
+
+  /// A set for each mask and side, in the order in which they come first; attends that read states
+  /// after blocks are apart. Fails with a diagnostic where tile kernels cannot compute this
+  /// attention.
   static mlir::FailureOr<std::vector<AttendSet>> allOf(AttentionOp attention);
 
   /// Kernels that have rows of results: those of heads alone, and of groups of heads.
@@ -61,8 +66,13 @@ struct AttendSet {
   /// Rows are those of keys, and sums over groups of query heads (GroupSums.cpp).
   bool ofKeys() const { return first().getOfKeys(); }
   bool contains(AttendOp attend) const {
-    return attend.getMask() == mask() && attend.getOfKeys() == ofKeys();
+    return attend.getMask() == mask() && attend.getOfKeys() == ofKeys() &&
+           bool(attend.getBlockStates()) == readsStates();
   }
+  /// Whether its blocks may be computed in any order, from states that are given.
+  bool readsStates() const { return bool(first().getBlockStates()); }
+  /// The sums of weights' gradients that its main kernel has, its guest's last.
+  size_t countSums() const { return sums.size() + (guest ? guest->sums.size() : 0); }
   /// Whether anything is asked of rows, and not of states alone.
   bool hasRows() const;
   /// Some state belongs to a query head.
@@ -85,6 +95,9 @@ private:
   mlir::LogicalResult add(AttendOp attend);
   mlir::LogicalResult findSequences(AttentionOp attention);
 };
+
+/// Makes sets that read states guests of others that go over the same positions.
+void hostGuests(std::vector<AttendSet> &sets);
 
 } // namespace polyattn
 

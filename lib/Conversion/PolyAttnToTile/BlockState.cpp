@@ -229,18 +229,20 @@ void BlockState::storeBlocks(TileBuilder &b, const Destinations &destinations,
   });
 }
 
+Value BlockState::weightedRows(TileBuilder &b, Value first, int64_t count) const {
+  Value rows = readRows(b, rowOf(b, first), count);
+  return lacksWeights() ? timesWeights(b, rows, shape.weights, first) : rows;
+}
+
+Value BlockState::weightedNormalizer(TileBuilder &b, Value first, int64_t count) const {
+  Value column = readNormalizer(b, rowOf(b, first), count);
+  return lacksWeights() ? timesWeights(b, column, shape.weights, first) : column;
+}
+
 void BlockState::store(TileBuilder &b, const Destinations &destinations) const {
-  auto weighted = [&](Value tile, Value first) {
-    return lacksWeights() ? timesWeights(b, tile, shape.weights, first) : tile;
-  };
   storeBlocks(
-      b, destinations,
-      [&](Value first, int64_t count) {
-        return weighted(readRows(b, rowOf(b, first), count), first);
-      },
-      [&](Value first, int64_t count) {
-        return weighted(readNormalizer(b, rowOf(b, first), count), first);
-      });
+      b, destinations, [&](Value first, int64_t count) { return weightedRows(b, first, count); },
+      [&](Value first, int64_t count) { return weightedNormalizer(b, first, count); });
 }
 
 void BlockState::copy(TileBuilder &b, const StoredState &from, const Destinations &to) const {

@@ -99,6 +99,9 @@ public:
   mlir::Value rowOf(TileBuilder &builder, mlir::Value feature) const;
   mlir::Value readRows(TileBuilder &builder, mlir::Value row, int64_t count) const;
   mlir::Value readNormalizer(TileBuilder &builder, mlir::Value row, int64_t count) const;
+  /// The same of features from `first` on, with all weights, as tensors have them.
+  mlir::Value weightedRows(TileBuilder &builder, mlir::Value first, int64_t count) const;
+  mlir::Value weightedNormalizer(TileBuilder &builder, mlir::Value first, int64_t count) const;
   /// Runs `body` over the features that the program has.
   TileBuilder::Values forFeatureBlocks(TileBuilder &builder, mlir::ValueRange carried,
                                        FeatureShare::Body body) const {

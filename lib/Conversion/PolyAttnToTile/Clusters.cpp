@@ -22,7 +22,10 @@ using namespace polyattn;
 /// long as half of shared memory does not keep a program's share; one, where a block of sums that
 /// programs show each other would leave too little of it.
 int64_t KernelBuilder::chooseClusterSize() {
-  if (options.clusterSize == 1)
+  bool hasStates = llvm::any_of(
+      set.attends, [](AttendOp attend) { return attend.getStateEvery().has_value(); });
+  // States after blocks are those of all features.
+  if (options.clusterSize == 1 || hasStates || set.guest)
     return 1;
   int64_t bytes = 0, shown = 0, largest = options.clusterSize;
   for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {

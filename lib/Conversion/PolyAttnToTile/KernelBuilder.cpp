@@ -23,6 +23,7 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
     share = std::make_shared<AllFeatures>();
   segment.reset();
   weightSums.reset();
+  guestSums.reset();
 }
 
 ProgramContext KernelBuilder::context() {
@@ -35,6 +36,7 @@ ProgramContext KernelBuilder::context() {
           set.mask(),
           options.skipIdleState,
           weightSums ? &*weightSums : nullptr,
+          guestSums ? &*guestSums : nullptr,
           firstKept,
           firstPassed};
 }
@@ -108,6 +110,8 @@ void KernelBuilder::buildProgram(TileBuilder::Branch batch) {
     return batch();
   frame->forBatches(b, weightSums->countParts(b, *frame), batch);
   weightSums->store(b, *frame);
+  if (guestSums)
+    guestSums->store(b, *frame);
 }
 
 /// The kernel that adds up what the programs of all sets have stored.
@@ -163,9 +167,15 @@ LogicalResult KernelBuilder::build() {
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
   // as it is. Segments follow from the threads, which bits of gradients must not.
-  if (sets->size() > 1 || hasSums || keepsValues || hasPlaces || attention.getLengths() ||
-      attention.getPacked() || sets->front().ofKeys())
+  bool readsStates =
+      llvm::any_of(*sets, [](const AttendSet &set) { return set.guest || set.readsStates(); });
+  if (sets->size() > 1 || hasSums || keepsValues || readsStates || hasPlaces ||
+      attention.getLengths() || attention.getPacked() || sets->front().ofKeys())
     options.cutHeads = options.cutPositions = false;
+  // States are whole where they are kept.
+  if (llvm::any_of(attention.getBody().getOps<AttendOp>(),
+                   [](AttendOp attend) { return attend.getStateEvery().has_value(); }))
+    options.cutHeads = false;
   for (const AttendSet &attends : *sets) {
     set = attends;
     name = kernelNameOf(attends, *sets);
@@ -188,18 +198,23 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginUncut(name, set.ofKeys() ? groupTensors() : placedTensors(), mainPrograms(), set.kept);
+    beginUncut(name, set.ofKeys() ? groupTensors() : placedTensors(), mainPrograms(), set.kept,
+               set.guest.get());
   }
 }
 
 /// Opens a kernel of a set that is not cut, with the sums of its programs, what it keeps, and what
 /// passes between sets, behind other workspaces.
 void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
-                               const KernelPrograms &programs, ArrayRef<KeptValue> kept) {
-  unsigned first = workspaces.size();
-  SmallVector<HiddenArgument> own = WeightSums::workspaces(b, set.sums, sumTensors.size());
-  llvm::append_range(sumTensors, own);
-  llvm::append_range(workspaces, own);
+                               const KernelPrograms &programs, ArrayRef<KeptValue> kept,
+                               const AttendSet *guest) {
+  auto addSums = [&](const AttendSet &of) {
+    SmallVector<HiddenArgument> own = WeightSums::workspaces(b, of.sums, sumTensors.size());
+    llvm::append_range(sumTensors, own);
+    llvm::append_range(workspaces, own);
+    return workspaces.size() - own.size();
+  };
+  unsigned first = addSums(set), firstOfGuest = guest ? addSums(*guest) : 0;
   firstKept = workspaces.size();
   llvm::append_range(workspaces, DecaySums::workspaces(b, kept));
   firstPassed = workspaces.size();
@@ -209,4 +224,6 @@ void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> wor
   beginKernel(kernel, workspaces, programs);
   if (!set.sums.empty())
     weightSums.emplace(b, set.sums, first);
+  if (guest && !guest->sums.empty())
+    guestSums.emplace(b, guest->sums, firstOfGuest);
 }

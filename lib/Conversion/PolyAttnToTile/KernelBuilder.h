@@ -71,7 +71,8 @@ private:
 
   //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
   void beginUncut(llvm::StringRef kernel, llvm::SmallVector<HiddenArgument> workspaces,
-                  const KernelPrograms &programs, llvm::ArrayRef<KeptValue> kept = {});
+                  const KernelPrograms &programs, llvm::ArrayRef<KeptValue> kept = {},
+                  const AttendSet *guest = nullptr);
   void buildProgram(TileBuilder::Branch batch);
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
   void sumDecays(llvm::ArrayRef<AttendSet> sets);
@@ -114,7 +115,7 @@ private:
   std::optional<KernelFrame> frame;
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
-  std::optional<WeightSums> weightSums;
+  std::optional<WeightSums> weightSums, guestSums;
   unsigned firstKept = 0, firstPassed = 0; // workspaces
 };
 

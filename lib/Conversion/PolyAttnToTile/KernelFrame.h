@@ -95,6 +95,15 @@ public:
   mlir::Value result(unsigned i) const { return kernel.getTensor(numInputs + i); }
   mlir::Value workspace(unsigned i) const { return kernel.getTensor(firstWorkspace + i); }
 
+  /// The same program with the sides swapped: rows of what these rows see.
+  KernelFrame mirrored() const {
+    KernelFrame other = *this;
+    std::swap(other.head, other.kvHead);
+    std::swap(other.queries, other.keys);
+    other.rowsOfKeys = !rowsOfKeys;
+    return other;
+  }
+
   /// The row of the batch's state in a tensor.
   mlir::Value stateRow() const { return slot ? slot : sequence; }
   /// Whether the batch has a state at all; null where it has.

@@ -19,9 +19,35 @@ static SmallVector<Schedule> inForm(ArrayRef<Schedule> schedules, ScheduleForm f
   return chosen;
 }
 
+/// What computes the blocks of a set's guest: its rows are of the other side where those of the set
+/// are of keys.
+struct KernelProgram::Guest {
+  KernelFrame frame;
+  KernelProgram program;
+
+  Guest(const AttendSet &set, const AttendSet &host, const ProgramContext &context)
+      : frame(set.ofKeys() == host.ofKeys() ? context.frame : context.frame.mirrored()),
+        program(set, set.schedules, contextOf(set, context)) {}
+
+private:
+  ProgramContext contextOf(const AttendSet &set, const ProgramContext &host) {
+    return {frame,
+            host.share,
+            /*segment=*/std::nullopt,
+            host.block,
+            host.keptBlock,
+            set.run,
+            set.mask(),
+            host.skipsIdleState,
+            host.guestSums};
+  }
+};
+
 KernelProgram::KernelProgram(const AttendSet &set, ArrayRef<Schedule> schedules,
                              const ProgramContext &context)
     : set(set), context(context) {
+  if (set.guest)
+    guest = std::make_shared<Guest>(*set.guest, set, context);
   for (auto [attend, schedule] : llvm::zip(set.attends, schedules))
     programs.emplace_back(attend, schedule, this->context);
   if (context.segment)
@@ -81,6 +107,12 @@ void KernelProgram::storeFactors(TileBuilder &b, const RowFactors &factors, Valu
                           /*row_dim=*/1, /*col_dim=*/-1);
 }
 
+/// They are stored as they come (StatesInRows.cpp).
+static bool isKeptStates(Value result) {
+  auto attend = result.getDefiningOp<AttendOp>();
+  return attend && result == attend.getKeptStates();
+}
+
 void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                                  VectorProgram &queries, const BlockSpan &span) {
   takeRows(b, queries, span);
@@ -92,7 +124,7 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
   }
   giveRows(b, queries, span);
   for (auto [i, result] : llvm::enumerate(set.returned())) {
-    if (!set.computes[i] || !isa<FeatureType>(result.getType()))
+    if (!set.computes[i] || !isa<FeatureType>(result.getType()) || isKeptStates(result))
       continue;
     Value tensor = context.frame.result(i);
     if (auto factors = factorsOf.find(result); factors != factorsOf.end())
@@ -177,6 +209,8 @@ void KernelProgram::finish(TileBuilder &b) {
 /// Computes a block. Where query heads share states, the head at hand updates them once the others
 /// have read what they hold.
 void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
+  if (guest)
+    guest->program.block(b, span);
   if (context.hasGroup) {
     BlockSpan reading = span;
     reading.onlyReads = true;

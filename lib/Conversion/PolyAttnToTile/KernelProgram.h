@@ -100,6 +100,8 @@ private:
   const AttendSet &set;
   const ProgramContext context;
   std::vector<AttendProgram> programs;
+  struct Guest;
+  std::shared_ptr<Guest> guest; // of the set's guest; null without
 };
 
 } // namespace polyattn

@@ -90,7 +90,7 @@ std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<Atten
   std::string entry = attention.getSymName().str();
   if (sets[0].contains(attends.attends[0]))
     return entry;
-  StringRef side = attends.ofKeys() ? "_of_keys" : "";
+  StringRef side = attends.ofKeys() ? "_of_keys" : attends.readsStates() ? "_from_states" : "";
   return (entry + "__" + stringifyMask(attends.mask()) + side).str();
 }
 
@@ -138,14 +138,15 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
   auto stage = [&](const Twine &name, const KernelPrograms &programs, bool keeps) {
     EntryBuilder::Uses before = e.use({});
-    for (const HiddenArgument &tensor : tensors.take_front(set.sums.size())) {
+    size_t count = keeps ? set.countSums() : set.sums.size();
+    for (const HiddenArgument &tensor : tensors.take_front(count)) {
       SmallVector<ExtentAttr> shape = {e.choice(ExtentBase::Parts),
                                        e.dimension(kernel.tensorOf(programs), 2)};
       for (int64_t size : tensor.type.getShape().drop_front(2))
         shape.push_back(e.number(size));
       e.workspace(tensor, shape);
     }
-    tensors = tensors.drop_front(set.sums.size());
+    tensors = tensors.drop_front(count);
     EntryBuilder::Uses own = e.use({}), all = before;
     llvm::append_range(sums, own);
     if (keeps)
@@ -177,6 +178,8 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     writeStages(e, b, attends, kernelNameOf(attends, sets),
                 steppedTokens ? mainPrograms() : attends.programs(), tensors, sums);
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
+    if (attends.guest)
+      bytes += WeightSums::bytesOf(attends.guest->sums);
   }
   for (const DecaySums &decay : DecaySums::allOf(sets)) {
     EntryBuilder::Uses kept;

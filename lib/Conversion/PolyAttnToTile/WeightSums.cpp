@@ -119,8 +119,11 @@ WeightReduction::WeightReduction(ArrayRef<AttendSet> sets) : tensors(sets[0].ten
     }
   };
   for (const AttendSet &set : sets)
-    for (int64_t i = 0; i < set.countKernels(); ++i)
+    for (int64_t i = 0; i < set.countKernels(); ++i) {
       addKernel(set);
+      if (i == 0 && set.guest)
+        addKernel(*set.guest);
+    }
 }
 
 bool WeightReduction::headsMayDiffer() const {

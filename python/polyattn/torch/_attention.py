@@ -8,7 +8,7 @@ import torch
 
 from .._errors import CallError
 from .._kernels import Signature
-from .._specs import Spec, read_spec
+from .._specs import Spec, check_state_every, read_spec
 from . import _recipes
 from ._call import call
 from ._sequences import OFFSETS, call_packed
@@ -19,17 +19,19 @@ class Attention:
 
     The dtype of the first tensor chooses the kernel, which is compiled upon the first call. With `cu_seqlens`, N + 1 ascending
     numbers from 0 to T, the sequences are [1, T, H, d] and hold N sequences one behind the other; states and first positions are
-    those of each.
+    those of each. With `state_every=64` a call that gradients will be taken of keeps the states after so many positions each, from which
+    gradients take less time.
     """
 
-    def __init__(self, spec: Spec, entry: str | None = None) -> None:
+    def __init__(self, spec: Spec, entry: str | None = None, state_every: int | None = None) -> None:
+        check_state_every(state_every)
         text, _ = read_spec(spec)
-        self._source = (spec, entry)
-        recipe = _recipes.Recipe(spec, entry, text)
+        self._source = (spec, entry, state_every)
+        recipe = _recipes.Recipe(spec, entry, text, state_every=state_every)
         self.signature: Signature = recipe.signature()
         self._recipe = _recipes.register(recipe)
         self._handle = self._recipe.handle
-        self._packed = _recipes.register(_recipes.Recipe(spec, entry, text, is_packed=True)).handle
+        self._packed = _recipes.register(_recipes.Recipe(spec, entry, text, True, state_every)).handle
         self._entry = self.signature.name
         self._names = tuple(one.name for one in self.signature.arguments)
 
@@ -83,6 +85,9 @@ class Attention:
         return f"<polyattn.torch.Attention {self._entry}({', '.join(self._names)})>"
 
 
-def load(spec: Spec, entry: str | None = None) -> Attention:
-    """An attention from a spec: its text, a path, or what the builder or the library has made."""
-    return Attention(spec, entry)
+def load(spec: Spec, entry: str | None = None, *, state_every: int | None = None) -> Attention:
+    """An attention from a spec: its text, a path, or what the builder or the library has made.
+
+    state_every: gradients take less time and more memory: their forward call keeps the states after so many positions each.
+    """
+    return Attention(spec, entry, state_every)

@@ -60,15 +60,19 @@ def shapes_of(signature: Signature, inputs: list[Any]) -> list[tuple[list[Any], 
 class Recipe:
     """An attention by its text, for which the first tensor's dtype chooses the kernel.
 
-    With `is_packed` it is of packed sequences, and `cu_seqlens` is its last argument.
+    With `is_packed` it is of packed sequences, and `cu_seqlens` is its last argument. Gradients keep states after
+    `state_every` positions each, if it is not None.
     """
 
-    def __init__(self, spec: Spec, entry: str | None, identity: Any, is_packed: bool = False) -> None:
+    def __init__(
+        self, spec: Spec, entry: str | None, identity: Any, is_packed: bool = False, state_every: int | None = None
+    ) -> None:
         self._spec, self._entry, self._is_packed = spec, entry, is_packed
+        self._state_every = state_every
         self._kernels: dict[Any, Kernel] = {}
         self._signatures: dict[str, Signature] = {}
         self._lock = threading.Lock()
-        text = json.dumps([__version__, entry, identity, *["packed"] * is_packed])
+        text = json.dumps([__version__, entry, identity, *["packed"] * is_packed, *[state_every] * bool(state_every)])
         self.handle = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
     def signature(self, storage: str = "f32") -> Signature:
@@ -89,7 +93,9 @@ class Recipe:
         found = self._kernels.get(key)
         if found is None:
             names = [x.name for i, x in enumerate(self.signature().arguments) if wrt >> i & 1]
-            found = self._compile(key, dtype=storage, direction=direction, wrt=names)
+            found = self._compile(
+                key, dtype=storage, direction=direction, wrt=names, state_every=self._state_every
+            )
         return found
 
     def decoding(self, storage: str) -> Kernel:

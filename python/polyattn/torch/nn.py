@@ -31,15 +31,16 @@ class Attention(nn.Module):
 
     Its other arguments are parameters, or buffers where the papers do not learn them. Queries have `heads` heads, keys and values
     `kv_heads`, which divides it. `forward(x, first_position=None)` wants the position of the first row of x where the spec does;
-    with `cu_seqlens`, x [1, T, width] holds sequences one behind the other, and positions are those of each.
+    with `cu_seqlens`, x [1, T, width] holds sequences one behind the other, and positions are those of each. With `state_every`
+    gradients keep the states after so many positions each (`polyattn.torch.load`).
     """
 
     def __init__(
         self, spec: Spec, width: int, heads: int, kv_heads: int | None = None, *, entry: str | None = None,
-        bias: bool = False,
+        bias: bool = False, state_every: int | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.attention = _Operator(spec, entry)
+        self.attention = _Operator(spec, entry, state_every)
         self.heads, self.kv_heads = heads, kv_heads or heads
         if heads < 1 or self.kv_heads < 1 or heads % self.kv_heads:
             raise CallError(f"kv_heads: expected a divisor of {heads} heads, got {kv_heads}")
@@ -193,11 +194,11 @@ class _Family(Attention):
 
     def __init__(
         self, width: int, heads: int, kv_heads: int | None = None, *, head_dim: int | None = None,
-        value_dim: int | None = None, bias: bool = False, **options: Any,
+        value_dim: int | None = None, bias: bool = False, state_every: int | None = None, **options: Any,
     ) -> None:  # fmt: skip
         d = head_dim or width // heads
         spec = type(self).system(d=d, dv=value_dim or width // heads, **options)
-        super().__init__(spec, width, heads, kv_heads, bias=bias)
+        super().__init__(spec, width, heads, kv_heads, bias=bias, state_every=state_every)
 
 
 class Linear(_Family):

@@ -27,6 +27,16 @@ typedef struct options_5 {
   int32_t packed, padding;
 } options_5;
 
+typedef struct options_8 {
+  size_t struct_size;
+  const char *entry, *target, *cache_directory;
+  int32_t optimize_ir;
+  const char *storage;
+  int32_t invariant;
+  const char *direction, *wrt;
+  int32_t packed, unused, accumulate, padding;
+} options_8;
+
 static polyattn_error *error;
 
 static void tell(const char *what, int failed) {
@@ -81,6 +91,7 @@ int main(int argc, char **argv) {
   polyattn_compile_options options = POLYATTN_COMPILE_OPTIONS_INIT;
   options_1 old = {sizeof(options_1), "linear", NULL, "", 0, -1};
   options_5 older = {sizeof(options_5), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, -1};
+  options_8 last = {sizeof(options_8), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, 0, 0, -1};
   polyattn_kernel *kernel;
   int i;
   for (i = 0; i < COUNT; ++i)
@@ -98,7 +109,17 @@ int main(int argc, char **argv) {
            polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&old, &error));
   describe("version 5",
            polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&older, &error));
+  describe("version 8",
+           polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&last, &error));
   options.storage = NULL;
+  options.state_every = 64;
+  describe("state_every", polyattn_compile_file(argv[argc - 1], &options, &error));
+  options.direction = "training";
+  describe("kept", polyattn_compile_file(argv[argc - 1], &options, &error));
+  options.state_every = -1;
+  describe("range", polyattn_compile_file(argv[argc - 1], &options, &error));
+  options.direction = NULL;
+  options.state_every = 0;
   options.accumulate = 1;
   describe("accumulate", polyattn_compile_file(argv[argc - 1], &options, &error));
   options.accumulate = 0;
