@@ -12,9 +12,11 @@
  * workers. The model's unit of time is what a block takes in the main stage; workers run programs
  * in waves.
  *
- * Splits of features. Each program holds a part of the state for the whole sequence, and a second
- * stage adds the partial results. No product is computed twice, and the number follows from the
- * sizes and the machine, never from the caller's threads: results do not depend on those.
+ * Splits of features. Each program holds parts of the state for the whole sequence, and a second
+ * stage adds the partial results of all parts. No product is computed twice, and the number of
+ * parts follows from the sizes and the machine, never from the caller's threads: results do not
+ * depend on those. Into how many programs the threads take the parts is another number: a program
+ * forms once what all of its parts need.
  *
  * Parts of a sum over many programs, such as a gradient of a weight. Their number follows from the
  * sizes alone. */
@@ -183,6 +185,12 @@ static int64_t choose_splits(const polyattn_rt_plan *plan, const polyattn_rt_cho
   if (processors <= programs)
     return 1;
   return smaller(smaller(divide_up(processors, programs), rule->max), MAX_SPLITS);
+}
+
+int64_t polyattn_rt_count_turns(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch,
+                                int64_t threads) {
+  int64_t programs = launch->splits > 1 ? count_heads(plan, launch) : 0;
+  return programs < 1 ? 1 : smaller(launch->splits, divide_up(threads, programs));
 }
 
 /* The programs of one part, in the stage that has most of them: each has a sum of its own. */

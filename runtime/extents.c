@@ -48,13 +48,13 @@ int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
   return polyattn_rt_count_extents(stage->programs, stage->num_programs, launch);
 }
 
-int polyattn_rt_is_sliced(const polyattn_rt_workspace_rule *workspace) {
+int polyattn_rt_is_of_splits(const polyattn_rt_workspace_rule *workspace) {
   return workspace->rank > 0 && workspace->sizes[0].base == POLYATTN_RT_SPLITS;
 }
 
 int64_t polyattn_rt_workspace_bytes(const polyattn_rt_workspace_rule *workspace,
                                     const polyattn_rt_launch *launch) {
-  if (polyattn_rt_is_sliced(workspace) && launch->splits < 2)
+  if (polyattn_rt_is_of_splits(workspace) && launch->splits < 2)
     return 0;
   int64_t bytes = polyattn_rt_count_extents(workspace->sizes, workspace->rank, launch);
   int64_t width = polyattn_dtype_bytes((int32_t)workspace->dtype);

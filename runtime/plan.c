@@ -25,11 +25,11 @@
 /* Those of a dozen tensors and workspaces of a call that is not split. */
 #define DESCRIPTOR_BYTES_ON_STACK 4096
 
-/* The arguments of a kernel for one split. */
+/* The arguments of a kernel for the splits that one program computes. */
 typedef struct split_tensors {
   void **pointers;
   polyattn_rt_memref *workspaces;
-  int64_t launch[3];
+  int64_t launch[4];
 } split_tensors;
 
 typedef struct execution {
@@ -40,30 +40,31 @@ typedef struct execution {
   polyattn_rt_launch launch;       /* of a round's sizes */
   polyattn_rt_memref *tensors;     /* of a round */
   const int64_t **sizes;           /* of them */
-  split_tensors *splits;
-  char **data;   /* of each workspace, NULL where it has no elements */
-  char *scratch; /* of each program and split of stages that keep it */
+  int64_t num_turns;               /* how often stages of splits run */
+  split_tensors *splits;           /* of each turn */
+  char **data;                     /* of each workspace, NULL where it has no elements */
+  char *scratch;                   /* of each program and turn of stages that keep it */
 } execution;
 
 typedef struct stage_work {
   polyattn_rt_function function;
-  void **pointers; /* of all splits, one after another */
-  int64_t num_pointers, num_splits;
-  char *scratch; /* of each program and split, or NULL for the threads' own */
+  void **pointers; /* of all turns, one after another */
+  int64_t num_pointers, num_turns;
+  char *scratch; /* of each program and turn, or NULL for the threads' own */
   int64_t scratch_bytes;
 } stage_work;
 
 POLYATTN_CALLS_GENERATED_CODE
 static void run_range(void *context, int64_t begin, int64_t end, void *scratch) {
   const stage_work *work = context;
-  if (work->num_splits == 1) {
+  if (work->num_turns == 1 && !work->scratch) {
     work->function(work->pointers, begin, end, scratch);
     return;
   }
   for (int64_t i = begin; i < end; ++i) {
-    int64_t program = i / work->num_splits, split = i % work->num_splits;
+    int64_t program = i / work->num_turns, turn = i % work->num_turns;
     void *own = work->scratch ? work->scratch + i * work->scratch_bytes : scratch;
-    work->function(work->pointers + split * work->num_pointers, program, program + 1, own);
+    work->function(work->pointers + turn * work->num_pointers, program, program + 1, own);
   }
 }
 
@@ -71,7 +72,7 @@ static void run_range(void *context, int64_t begin, int64_t end, void *scratch) 
 static int run_programs(const polyattn_rt_kernel *kernel, const polyattn_rt_stage_rule *stage,
                         stage_work *work, int64_t count, const polyattn_rt_order *order,
                         const polyattn_rt_team *team, int64_t scratch_bytes) {
-  if (work->num_splits == 1 && polyattn_rt_has_order(order, kernel, stage))
+  if (work->num_turns == 1 && polyattn_rt_has_order(order, kernel, stage))
     return polyattn_rt_parallel_in_order(run_range, work, count, order, team, scratch_bytes);
   return polyattn_rt_parallel(run_range, work, count, team, scratch_bytes);
 }
@@ -86,43 +87,45 @@ static int is_idle(const polyattn_rt_stage_rule *stage, const polyattn_rt_launch
   return stage->kind == POLYATTN_RT_STAGE_COMBINES_SPLITS && launch->splits == 1;
 }
 
-/* A workspace as a stage sees it: whole, or the slice of a split. */
-static void describe_workspace(const execution *all, const polyattn_rt_stage_rule *stage,
-                               int64_t number, int64_t split, polyattn_rt_memref *memref) {
+static void describe_workspace(const execution *all, int64_t number, split_tensors *own,
+                               polyattn_rt_memref *memref) {
   const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[number];
-  int64_t sizes[POLYATTN_MAX_RANK], elements = 1;
-  int sliced = stage->kind == POLYATTN_RT_STAGE_PER_SPLIT && polyattn_rt_is_sliced(rule);
-  for (int64_t i = 0; i < rule->rank; ++i) {
+  int64_t sizes[POLYATTN_MAX_RANK];
+  for (int64_t i = 0; i < rule->rank; ++i)
     sizes[i] = polyattn_rt_extent_value(&rule->sizes[i], &all->launch);
-    if (i > 0)
-      elements *= sizes[i];
-  }
-  char *data = all->data[number];
-  if (rule->fill == POLYATTN_RT_FILL_LAUNCH)
-    data = (char *)all->splits[split].launch;
-  else if (sliced && data)
-    data += split * elements * polyattn_dtype_bytes((int32_t)rule->dtype);
-  polyattn_rt_describe_dense(data, rule->rank - sliced, sizes + sliced, memref);
+  char *data = rule->fill == POLYATTN_RT_FILL_LAUNCH ? (char *)own->launch : all->data[number];
+  polyattn_rt_describe_dense(data, rule->rank, sizes, memref);
+}
+
+/* The numbers of a launch: splits that follow each other, as many in each turn or one less; the
+ * programs that combine them take blocks in turn. */
+static void number_turn(const execution *all, const polyattn_rt_stage_rule *stage, int64_t turn) {
+  int64_t *launch = all->splits[turn].launch, splits = all->launch.splits, turns = all->num_turns;
+  int combines = stage->kind == POLYATTN_RT_STAGE_COMBINES_SPLITS;
+  launch[0] = combines ? turn : turn * splits / turns;
+  launch[1] = combines ? turns : (turn + 1) * splits / turns;
 }
 
 static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) {
-  int64_t num_tensors = all->kernel->num_tensors, splits = 1;
+  int64_t num_tensors = all->kernel->num_tensors, turns = 1;
   int64_t programs = polyattn_rt_count_programs(stage, &all->launch);
   if (is_idle(stage, &all->launch) || programs == 0)
     return 0;
   if (runs_for_splits(stage))
-    splits = all->launch.splits;
-  for (int64_t split = 0; split < splits; ++split)
+    turns = all->num_turns;
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    split_tensors *own = &all->splits[turn];
+    number_turn(all, stage, turn);
     for (int64_t i = 0; i < stage->num_workspaces; ++i) {
-      const split_tensors *own = &all->splits[split];
-      describe_workspace(all, stage, stage->workspaces[i], split, &own->workspaces[i]);
+      describe_workspace(all, stage->workspaces[i], own, &own->workspaces[i]);
       own->pointers[num_tensors + i] = &own->workspaces[i];
     }
-  int keeps = splits > 1 && stage->kind == POLYATTN_RT_STAGE_PER_SPLIT;
+  }
+  int keeps = all->launch.splits > 1 && stage->kind == POLYATTN_RT_STAGE_PER_SPLIT;
   stage_work work = {
       stage->function, all->splits[0].pointers,     num_tensors + all->kernel->plan.num_workspaces,
-      splits,          keeps ? all->scratch : NULL, polyattn_rt_round_up(stage->scratch_bytes)};
-  return run_programs(all->kernel, stage, &work, programs * splits, all->order, all->team,
+      turns,           keeps ? all->scratch : NULL, polyattn_rt_round_up(stage->scratch_bytes)};
+  return run_programs(all->kernel, stage, &work, programs * turns, all->order, all->team,
                       keeps ? 0 : stage->scratch_bytes);
 }
 
@@ -140,7 +143,7 @@ static void cut(execution *all, int64_t start, int64_t length) {
   }
 }
 
-/* What a workspace needs of memory; the numbers of a launch lie in its split's description. */
+/* What a workspace needs of memory; the numbers of a launch lie in its turn's description. */
 static int64_t stored_bytes(const execution *all, int64_t number) {
   const polyattn_rt_workspace_rule *rule = &all->kernel->plan.workspaces[number];
   return rule->fill == POLYATTN_RT_FILL_LAUNCH ? 0
@@ -167,7 +170,7 @@ static int64_t kept_scratch(const execution *all) {
     int64_t bytes = polyattn_rt_count_programs(stage, &all->launch);
     if (stage->kind != POLYATTN_RT_STAGE_PER_SPLIT)
       continue;
-    if (bytes < 0 || __builtin_mul_overflow(bytes, all->launch.splits, &bytes) ||
+    if (bytes < 0 || __builtin_mul_overflow(bytes, all->num_turns, &bytes) ||
         __builtin_mul_overflow(bytes, polyattn_rt_round_up(stage->scratch_bytes), &bytes))
       return -1;
     most = bytes > most ? bytes : most;
@@ -190,15 +193,15 @@ static int64_t choose_length(execution *all, int64_t positions) {
 /* The descriptors, whose number is known before a round's sizes are. `memory` is to be freed, NULL
  * where they fit `on_stack`. Returns whether there was memory. */
 static int place_descriptors(execution *all, char *on_stack, char **memory) {
-  int64_t num_tensors = all->kernel->num_tensors, splits = all->launch.splits;
+  int64_t num_tensors = all->kernel->num_tensors, turns = all->num_turns;
   int64_t num_workspaces = all->kernel->plan.num_workspaces;
   int64_t tensors = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(polyattn_rt_memref));
   int64_t sizes = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(void *));
-  int64_t own = polyattn_rt_round_up(splits * (int64_t)sizeof(split_tensors));
+  int64_t own = polyattn_rt_round_up(turns * (int64_t)sizeof(split_tensors));
   int64_t pointers =
-      polyattn_rt_round_up(splits * (num_tensors + num_workspaces) * (int64_t)sizeof(void *));
+      polyattn_rt_round_up(turns * (num_tensors + num_workspaces) * (int64_t)sizeof(void *));
   int64_t memrefs =
-      polyattn_rt_round_up(splits * num_workspaces * (int64_t)sizeof(polyattn_rt_memref));
+      polyattn_rt_round_up(turns * num_workspaces * (int64_t)sizeof(polyattn_rt_memref));
   int64_t data = polyattn_rt_round_up(num_workspaces * (int64_t)sizeof(char *));
   int64_t bytes = tensors + sizes + own + pointers + memrefs + data;
   *memory = bytes > DESCRIPTOR_BYTES_ON_STACK ? aligned_alloc(64, (size_t)bytes) : NULL;
@@ -213,12 +216,10 @@ static int place_descriptors(execution *all, char *on_stack, char **memory) {
   all->data = (char **)(next + memrefs);
   for (int64_t i = 0; i < num_tensors; ++i)
     all->sizes[i] = all->tensors[i].dimensions;
-  for (int64_t split = 0; split < splits; ++split) {
-    split_tensors *mine = &all->splits[split];
-    mine->pointers = all_pointers + split * (num_tensors + num_workspaces);
-    mine->workspaces = all_memrefs + split * num_workspaces;
-    mine->launch[0] = split;
-    mine->launch[1] = splits;
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    split_tensors *mine = &all->splits[turn];
+    mine->pointers = all_pointers + turn * (num_tensors + num_workspaces);
+    mine->workspaces = all_memrefs + turn * num_workspaces;
     for (int64_t i = 0; i < num_tensors; ++i)
       mine->pointers[i] = &all->tensors[i];
   }
@@ -248,11 +249,13 @@ static int allocate_data(execution *all, polyattn_rt_buffer *memory, int64_t *by
   return 1;
 }
 
-/* All stages of the positions from `start` on. */
-static int run_round(execution *all, int64_t start) {
+/* All stages of the positions from `start` on, after which `left` are left. */
+static int run_round(execution *all, int64_t start, int64_t left) {
   const polyattn_rt_plan *plan = &all->kernel->plan;
-  for (int64_t split = 0; split < all->launch.splits; ++split)
-    all->splits[split].launch[2] = start;
+  for (int64_t turn = 0; turn < all->num_turns; ++turn) {
+    all->splits[turn].launch[2] = start;
+    all->splits[turn].launch[3] = left;
+  }
   for (int64_t i = 0; i < plan->num_workspaces; ++i)
     if (plan->workspaces[i].fill == POLYATTN_RT_FILL_ZERO && all->data[i])
       memset(all->data[i], 0,
@@ -276,6 +279,7 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
                                char *error, size_t error_size) {
   execution all = {
       .kernel = kernel, .team = team, .order = order, .whole = descriptors, .launch = *launch};
+  all.num_turns = polyattn_rt_count_turns(&kernel->plan, launch, team->threads);
   _Alignas(64) char on_stack[DESCRIPTOR_BYTES_ON_STACK];
   char *memory;
   polyattn_rt_buffer data;
@@ -288,7 +292,7 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
   int status = allocate_data(&all, &data, &bytes) ? 0 : complain(kernel, bytes, error, error_size);
   /* Once even where there are no positions: the final state is then the initial one. */
   while (status == 0) {
-    status = run_round(&all, start);
+    status = run_round(&all, start, positions - start > length ? positions - start - length : 0);
     if (status != 0)
       complain(kernel, bytes, error, error_size);
     start += length;

@@ -37,7 +37,9 @@ typedef struct polyattn_rt_extent {
 enum {
   POLYATTN_RT_FILL_NONE,
   POLYATTN_RT_FILL_ZERO,
-  POLYATTN_RT_FILL_LAUNCH /* three int64: the split, how many there are, the first row's position */
+  /* Four int64: the first split and the one behind the last, or which program of a head combines
+   * splits and how many do; the first row's position, and how many rows come after the last. */
+  POLYATTN_RT_FILL_LAUNCH
 };
 
 /* A dense tensor that the launcher brings along. */
@@ -49,10 +51,10 @@ typedef struct polyattn_rt_workspace_rule {
 /* How the programs of a stage run. */
 enum {
   POLYATTN_RT_STAGE,
-  /* Once for each split, with its slice of workspaces whose first dimension is the splits. Where
-   * there are several, each program keeps its scratch from round to round. */
+  /* Several times, each time for some of the splits. Where there are several splits, each program
+   * keeps its scratch from round to round. */
   POLYATTN_RT_STAGE_PER_SPLIT,
-  POLYATTN_RT_STAGE_COMBINES_SPLITS, /* as often, with whole workspaces; not where there is one */
+  POLYATTN_RT_STAGE_COMBINES_SPLITS, /* as often; not where there is one split */
   POLYATTN_RT_STAGE_CHAINED          /* a program begins when those before it have begun */
 };
 
@@ -103,12 +105,12 @@ int64_t polyattn_rt_count_extents(const polyattn_rt_extent *extents, int64_t cou
                                   const polyattn_rt_launch *launch);
 int64_t polyattn_rt_count_programs(const polyattn_rt_stage_rule *stage,
                                    const polyattn_rt_launch *launch);
-/* The bytes of all elements, or -1 where they overflow. A workspace with a slice for each split has
- * bytes only where there are several splits. */
+/* The bytes of all elements, or -1 where they overflow. A workspace of splits has bytes only where
+ * there are several. */
 int64_t polyattn_rt_workspace_bytes(const polyattn_rt_workspace_rule *workspace,
                                     const polyattn_rt_launch *launch);
-/* Whether a workspace has a slice for each split. */
-int polyattn_rt_is_sliced(const polyattn_rt_workspace_rule *workspace);
+/* Whether a workspace is for several splits only: its first dimension is theirs. */
+int polyattn_rt_is_of_splits(const polyattn_rt_workspace_rule *workspace);
 
 /* Who runs programs, and what the model must know of them. A processor's thread runs one program
  * at a time, and takes long to do so: cutting is only for threads that would have none. On a GPU
@@ -133,6 +135,10 @@ void polyattn_rt_choose(const polyattn_rt_plan *plan, const polyattn_rt_workers 
                         polyattn_rt_launch *launch);
 /* How many parts a call of these sizes has; 1 where the plan has none. */
 int64_t polyattn_rt_choose_parts(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch);
+/* How often the stages of splits run: as many programs share a head's splits as there are threads
+ * for. What they compute is the same whatever their number. */
+int64_t polyattn_rt_count_turns(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch,
+                                int64_t threads);
 /* The choice of a kind, or NULL. */
 const polyattn_rt_choice_rule *polyattn_rt_find_choice(const polyattn_rt_plan *plan, int64_t kind);
 

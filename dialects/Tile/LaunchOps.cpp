@@ -90,9 +90,9 @@ LogicalResult WorkspaceOp::verify() {
     return emitOpError("C4: a workspace has at most 2^40 elements");
   auto extents = getShape().getAsRange<ExtentAttr>();
   bool isLaunch = element.isInteger(64) && getShape().size() == 1 &&
-                  (*extents.begin()).isNumber() && (*extents.begin()).getPlus() == 3;
+                  (*extents.begin()).isNumber() && (*extents.begin()).getPlus() == 4;
   if (getFill() == WorkspaceFill::Launch && !isLaunch)
-    return emitOpError("C4: the numbers of a launch are i64 [3]");
+    return emitOpError("C4: the numbers of a launch are i64 [4]");
   return success();
 }
 
@@ -212,9 +212,6 @@ static LogicalResult verifyWorkspace(StageOp stage, KernelOp kernel, WorkspaceOp
                                      unsigned number) {
   auto type = cast<MemRefType>(kernel.getTensor(number).getType());
   auto extents = llvm::to_vector(workspace.getShape().getAsRange<ExtentAttr>());
-  // A split sees its own slice.
-  if (stage.getPerSplit() && !extents.empty() && extents.front().getBase() == ExtentBase::Splits)
-    extents.erase(extents.begin());
   bool fits =
       type.getElementType() == workspace.getElement() && type.getRank() == int64_t(extents.size());
   for (auto [size, extent] : llvm::zip(type.getShape(), extents))

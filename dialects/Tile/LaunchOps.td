@@ -121,8 +121,10 @@ def Tile_WorkspaceOp : Tile_Op<"workspace", [HasParent<"EntryOp">]> {
   let description = [{
     A dense tensor that the stages have between them and no caller sees. Before the first stage it
     holds anything, or with `fill zero` zeros: flags by which programs of a stage wait for each other.
-    `fill launch` is three i64: the number of the split that a program is, how many there are, and
-    the position of the first row.
+    `fill launch` is four i64. In a stage `per_split` the first two are the first split that the
+    program computes and the one behind its last, where splits are combined which of the programs of
+    a head it is and how many there are. The others are the position of the first row, and how many
+    rows come after the last, in launches of the same call.
 
     ```mlir
     tile.workspace @flags : i32 [dim(0, 0), dim(0, 2)] fill zero
@@ -142,9 +144,9 @@ def Tile_StageOp : Tile_Op<"stage", [HasParent<"EntryOp">]> {
     The number of programs is the product of `programs`. The kernel takes the caller's tensors, then
     those that it uses. A stage begins when the one before has ended.
 
-    With `per_split` the programs run once for each split of the features, each time with the
-    split's slice of the workspaces whose first dimension is `splits`. A stage that
-    `combines_splits` runs as often, but only where there are several, and sees them whole.
+    With `per_split` the programs run as often as there are threads for the splits of the features,
+    each time for some splits that follow each other. A stage that `combines_splits` runs as often,
+    but only where there are several splits.
 
     Programs of a `chained` stage wait for those with lower numbers: a program begins when all of
     these have begun.

@@ -38,27 +38,15 @@ public:
     }
   }
 
-  /// A workspace as a stage sees it: whole, or the slice of a split.
-  Array take(int64_t number, int64_t split, bool slices) {
-    const polyattn_rt_workspace_rule &rule = runtime.get().workspaces[number];
-    Array &whole = arrays[number];
-    if (rule.fill == POLYATTN_RT_FILL_LAUNCH)
-      whole.data = {double(split), double(splits), 0};
-    if (!slices || !polyattn_rt_is_sliced(&rule))
-      return whole;
-    Array slice(ArrayRef(whole.shape).drop_front());
-    llvm::copy(llvm::ArrayRef(whole.data).slice(split * slice.data.size(), slice.data.size()),
-               slice.data.begin());
-    return slice;
+  /// A workspace for a stage that runs for one split, or where `combines` is true for the program
+  /// of that number among as many as there are splits.
+  Array take(int64_t number, int64_t split, bool combines) {
+    if (runtime.get().workspaces[number].fill == POLYATTN_RT_FILL_LAUNCH)
+      arrays[number].data = {double(split), double(combines ? splits : split + 1), 0, 0};
+    return std::move(arrays[number]);
   }
 
-  void giveBack(int64_t number, int64_t split, bool slices, Array array) {
-    Array &whole = arrays[number];
-    if (slices && polyattn_rt_is_sliced(&runtime.get().workspaces[number]))
-      llvm::copy(array.data, whole.data.begin() + split * array.data.size());
-    else
-      whole = std::move(array);
-  }
+  void giveBack(int64_t number, Array array) { arrays[number] = std::move(array); }
 
 private:
   RuntimePlan runtime;
@@ -146,9 +134,8 @@ private:
   LogicalResult runStage(tile::KernelOp kernel, const LaunchStage &stage,
                          std::vector<Array> &tensors, Workspaces &workspaces,
                          const polyattn_rt_launch &launch) {
-    bool slices = stage.kind == LaunchStage::PerSplit;
     bool combines = stage.kind == LaunchStage::CombinesSplits;
-    int64_t times = slices || combines ? launch.splits : 1;
+    int64_t times = combines || stage.kind == LaunchStage::PerSplit ? launch.splits : 1;
     if (combines && times == 1)
       return success();
     TileOptions options;
@@ -160,10 +147,10 @@ private:
     LogicalResult result = success();
     for (int64_t split = 0; split < times && succeeded(result); ++split) {
       for (int64_t number : stage.workspaces)
-        tensors.push_back(workspaces.take(number, split, slices));
+        tensors.push_back(workspaces.take(number, split, combines));
       result = evaluateTile(kernel, tensors, options);
       for (auto [i, number] : llvm::enumerate(stage.workspaces))
-        workspaces.giveBack(number, split, slices, std::move(tensors[visible + i]));
+        workspaces.giveBack(number, std::move(tensors[visible + i]));
       tensors.resize(visible, Array(ArrayRef<int64_t>()));
     }
     return result;

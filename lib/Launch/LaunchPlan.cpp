@@ -105,9 +105,9 @@ static Error verifyWorkspace(const LaunchPlan &plan, const LaunchWorkspace &work
   if (elements > kMostElements)
     return createStringError(where + " has more than 2^40 elements");
   bool isLaunch = workspace.dtype == ElementType::I64 && workspace.shape.size() == 1 &&
-                  workspace.shape[0].base == LaunchExtent::Number && workspace.shape[0].plus == 3;
+                  workspace.shape[0].base == LaunchExtent::Number && workspace.shape[0].plus == 4;
   if (workspace.fill == LaunchWorkspace::Launch && !isLaunch)
-    return createStringError(where + ": the numbers of a launch are i64 [3]");
+    return createStringError(where + ": the numbers of a launch are i64 [4]");
   return Error::success();
 }
 

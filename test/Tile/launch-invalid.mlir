@@ -146,7 +146,7 @@ tile.entry @rank tensors 2 inputs 1 {
 
 func.func private @k()
 tile.entry @numbers tensors 2 inputs 1 {
-  // expected-error @below {{C4: the numbers of a launch are i64 [3]}}
+  // expected-error @below {{C4: the numbers of a launch are i64 [4]}}
   tile.workspace @a : i64 [] fill launch
   tile.stage @k programs []
 }

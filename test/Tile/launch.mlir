@@ -18,12 +18,12 @@ tile.entry @segments tensors 2 inputs 1 {
 
 // CHECK-LABEL: tile.entry @splits
 // CHECK-NEXT: tile.workspace @partial : f32 [splits, dim(0, 0), 8]
-// CHECK-NEXT: tile.workspace @launch : i64 [3] fill launch
+// CHECK-NEXT: tile.workspace @launch : i64 [4] fill launch
 // CHECK-NEXT: tile.stage @main programs [dim(0, 0)] uses [@partial, @launch] per_split
 // CHECK-NEXT: tile.stage @sum programs [dim(0, 0)] uses [@partial, @launch] combines_splits
 tile.entry @splits tensors 2 inputs 1 {
   tile.workspace @partial : f32 [splits, dim(0, 0), 8]
-  tile.workspace @launch : i64 [3] fill launch
+  tile.workspace @launch : i64 [4] fill launch
   tile.stage @main programs [dim(0, 0)] uses [@partial, @launch] per_split
   tile.stage @sum programs [dim(0, 0)] uses [@partial, @launch] combines_splits
   tile.choose splits of dim(0, 1) {max = 8, min_positions = 0, multiple = 64}

@@ -55,17 +55,11 @@ Value AttendProgram::positionsForState(TileBuilder &b, const BlockSpan &span) co
 /// phi_q S and phi_q z; in the same pass over the features the block's own scores, where
 /// they come from features, and the update of the state, where nothing reads it in between.
 Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
-                                         VectorProgram &keys, Value values, const BlockSpan &span,
-                                         const BlockDecay &decay, Value &diagonal) {
-  FeatureBlocks queryBlocks(queryPlan, queryWeights), keyBlocks(keyPlan, keyWeights);
-  // Rows of queries as they lie in memory: nothing to transpose.
-  bool rowMajor = formsAllFeatures() && queryBlocks.areRowMajor();
-  if (!rowMajor)
-    queryBlocks.prepare(b, queries);
-  bool updates = isOrdered() && !updatesAfterRun() && !span.onlyReads;
-  bool hasDiagonal = isOrdered() && featuresOnDiagonal();
-  if (updates || hasDiagonal)
-    keyBlocks.prepare(b, keys);
+                                         BlockVectors &vectors, const BlockSpan &span,
+                                         Value &diagonal) {
+  FeatureBlocks &queryBlocks = vectors.queryFeatures, &keyBlocks = vectors.keyFeatures;
+  bool rowMajor = readsRowsOfQueries(queryBlocks);
+  bool updates = updatesWithBlock(span), hasDiagonal = isOrdered() && featuresOnDiagonal();
 
   SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
   if (normalized())
@@ -91,11 +85,11 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
     }
     if (!updates && !hasDiagonal)
       return out;
-    Value phiK = keyBlocks.block(b, keys, first, count);
+    Value phiK = keyBlocks.block(b, vectors.keys, first, count);
     if (hasDiagonal)
       out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, triangle()));
     if (updates)
-      state.update(b, phiK, values, /*weights=*/Value(), first, valid, decay);
+      state.update(b, phiK, vectors.values, /*weights=*/Value(), first, valid, vectors.decay);
     if (op.keepsStates())
       storeStateInRows(b, first, count, span);
     return out;
@@ -256,24 +250,42 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
     addPairs(b, accumulators, diagonal, values, triangle(), bound);
 }
 
-Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const BlockSpan &span) {
-  Value none;
+BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, const BlockSpan &span) {
+  BlockVectors vectors{keyProgram(b, span.position, span.valid), Value(), BlockDecay(),
+                       FeatureBlocks(queryPlan, queryWeights), FeatureBlocks(keyPlan, keyWeights)};
+  if (isOrdered()) {
+    vectors.values = vectors.keys.rowMajor(op.getValue());
+    vectors.decay = decay(b, span.position, span.valid);
+  }
+  if (usesState() && !contracted && !readsStates()) {
+    if (!readsRowsOfQueries(vectors.queryFeatures))
+      vectors.queryFeatures.prepare(b, queries);
+    if (updatesWithBlock(span) || (isOrdered() && featuresOnDiagonal()))
+      vectors.keyFeatures.prepare(b, vectors.keys);
+  }
+  if (scoresComeInTurns())
+    prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
+                  isLocal() ? op.getLocalKey() : op.getKey(), queries);
+  return vectors;
+}
+
+Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockVectors &vectors,
+                                  const BlockSpan &span) {
+  VectorProgram &keys = vectors.keys;
+  Value values = vectors.values, none;
+  const BlockDecay &blockDecay = vectors.decay;
   if (!isOrdered()) {
     Accumulators accumulators = zeroAccumulators(b);
-    VectorProgram keys = keyProgram(b, span.position, span.valid);
     if (contracted)
-      accumulators = throughContractedState(b, queries, keys, span, BlockDecay());
+      accumulators = throughContractedState(b, queries, keys, span, blockDecay);
     else if (usesState())
-      accumulators = throughState(b, queries, keys, Value(), span, BlockDecay(), none);
+      accumulators = throughState(b, queries, vectors, span, none);
     else
       addBlocks(b, queries, b.index(0), context.frame.keys, /*local=*/false, BlockDecay(), none,
                 accumulators);
     return accumulators;
   }
 
-  VectorProgram keys = keyProgram(b, span.position, span.valid);
-  Value values = keys.rowMajor(op.getValue());
-  BlockDecay blockDecay = decay(b, span.position, span.valid);
   Accumulators accumulators = zeroAccumulators(b);
   Value diagonal;
   if (usesState()) {
@@ -282,18 +294,16 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, const 
     else if (contracted)
       accumulators = throughContractedState(b, queries, keys, span, blockDecay);
     else
-      accumulators = throughState(b, queries, keys, values, span, blockDecay, diagonal);
+      accumulators = throughState(b, queries, vectors, span, diagonal);
     if (blockDecay)
       decayState(b, accumulators, span, blockDecay);
   }
-  if (context.share->isAll() || diagonal) {
+  if (!scoresComeInTurns()) {
     addNearPairs(b, queries, keys, values, diagonal, span, blockDecay, accumulators);
     return accumulators;
   }
-  // Scores do not come in parts: the programs of one head take turns, block by block. The
-  // loop runs once or not at all.
-  prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
-                isLocal() ? op.getLocalKey() : op.getKey(), queries);
+  // Scores do not come in parts: parts of one head take turns, block by block. The loop runs once
+  // or not at all.
   Value mine = context.share->computesScores(b, span.position, context.block);
   Value times = b.select(mine, b.index(1), b.index(0));
   SmallVector<Value> carried = {accumulators.numerator};

@@ -135,8 +135,8 @@ Value AttendProgram::isStateReadAfter(TileBuilder &b, Value first, Value end) co
   Sweep own = context.sweep(b);
   Value isRead = isForwards() ? b.compare(arith::CmpIPredicate::slt, end, own.end)
                               : b.compare(arith::CmpIPredicate::sgt, first, own.begin);
-  Value isShared = context.share->isShared(b);
-  return isShared ? arith::OrIOp::create(b, isRead, isShared) : isRead;
+  Value goesOn = context.share->goesOn(b);
+  return goesOn ? arith::OrIOp::create(b, isRead, goesOn) : isRead;
 }
 
 void AttendProgram::begin(TileBuilder &b) {

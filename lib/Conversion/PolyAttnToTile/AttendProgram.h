@@ -54,6 +54,14 @@ struct StateColumns {
   mlir::Value rows, normalizer;
 };
 
+/// The vectors of a block, formed as far as all blocks of features need them.
+struct BlockVectors {
+  VectorProgram keys;
+  mlir::Value values; // null under a full mask, where the state is there already
+  BlockDecay decay;
+  FeatureBlocks queryFeatures, keyFeatures;
+};
+
 /// What all attends of one program share.
 struct ProgramContext {
   KernelFrame &frame;
@@ -106,8 +114,11 @@ public:
   /// Called before the loops: makes buffers and fills them with the state of the positions before
   /// this program's, or with a full mask with the whole state.
   void begin(TileBuilder &builder);
-  /// The accumulators of one block of queries, or this program's share of them.
-  Accumulators block(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span);
+  /// What all parts of a block need; called before `block`.
+  BlockVectors vectors(TileBuilder &builder, VectorProgram &queries, const BlockSpan &span);
+  /// The accumulators of one block of queries, or of the part at hand.
+  Accumulators block(TileBuilder &builder, VectorProgram &queries, BlockVectors &vectors,
+                     const BlockSpan &span);
   /// o = N over the denominator, [C x dv]. Fills in `factors`, if it is not null.
   mlir::Value normalize(TileBuilder &builder, const Accumulators &accumulators,
                         const BlockSpan &span, RowFactors *factors);
@@ -186,6 +197,10 @@ private:
     return usesState() && !readsStates() && schedule.diagonal == ScheduleDiagonal::Features &&
            !isLocal();
   }
+  /// One part of the features has the scores of a block, of which others see none.
+  bool scoresComeInTurns() const {
+    return isOrdered() && !context.share->isAll() && (contracted || !featuresOnDiagonal());
+  }
   int64_t features() const { return keyPlan.monomials.size(); }
   int64_t blockOf(KeySource source) const {
     return source == KeySource::Kept ? context.keptBlock : context.block;
@@ -229,9 +244,16 @@ private:
                                       const BlockDecay &decay);
   /// How many of a block's positions the state takes in: none where nobody reads it any more.
   mlir::Value positionsForState(TileBuilder &builder, const BlockSpan &span) const;
-  Accumulators throughState(TileBuilder &builder, VectorProgram &queries, VectorProgram &keys,
-                            mlir::Value values, const BlockSpan &span, const BlockDecay &decay,
-                            mlir::Value &diagonal);
+  /// Rows of queries as they lie in memory are the left operand: nothing to transpose.
+  bool readsRowsOfQueries(const FeatureBlocks &queries) const {
+    return formsAllFeatures() && queries.areRowMajor();
+  }
+  /// Whether the block's keys come into the state with the pass that reads it.
+  bool updatesWithBlock(const BlockSpan &span) const {
+    return isOrdered() && !updatesAfterRun() && !span.onlyReads;
+  }
+  Accumulators throughState(TileBuilder &builder, VectorProgram &queries, BlockVectors &vectors,
+                            const BlockSpan &span, mlir::Value &diagonal);
   void decayState(TileBuilder &builder, Accumulators &accumulators, const BlockSpan &span,
                   const BlockDecay &decay);
   void addPairs(TileBuilder &builder, Accumulators &accumulators, mlir::Value scores,

@@ -29,27 +29,29 @@ void KernelBuilder::cutByFeatures() {
   }
 }
 
-/// What programs that share a head have between them: their accumulators, and the three numbers of
-/// a launch: a program's part, the number of parts and the position of the first row.
-SmallVector<HiddenArgument> KernelBuilder::partTensors(int64_t rank) {
-  SmallVector<int64_t> shape(rank, ShapedType::kDynamic);
+/// What programs that share a head have between them: the accumulators of all parts, and the four
+/// numbers of a launch: a program's first part, the one behind its last, the position of the first
+/// row, and how many rows come after the last.
+SmallVector<HiddenArgument> KernelBuilder::partTensors() {
+  SmallVector<int64_t> shape(5, ShapedType::kDynamic);
   return {{"partial", RankedTensorType::get(shape, b.getF32Type())},
-          {"launch", RankedTensorType::get({3}, b.getI64Type())}};
+          {"launch", RankedTensorType::get({4}, b.getI64Type())}};
 }
 
-/// The program's part of a launch.
+/// The program's parts of a launch.
 void KernelBuilder::bindPart() {
   auto number = [&](int64_t i) -> Value {
     Value value = memref::LoadOp::create(b, frame->workspace(1), b.index(i));
     return arith::IndexCastOp::create(b, b.getIndexType(), value);
   };
-  Value part = number(0), parts = number(1), base = number(2);
-  share = std::make_shared<LaunchedPart>(part, parts, base);
+  Value first = number(0), behind = number(1), base = number(2), left = number(3);
+  Value parts = memref::DimOp::create(b, frame->workspace(0), b.index(0));
+  share = std::make_shared<LaunchedParts>(first, behind, parts, base, left);
 }
 
 /// The kernel that adds the parts of a head, normalizes and writes the results.
 void KernelBuilder::combine() {
-  beginKernel(name + "__combine", partTensors(/*rank=*/5));
+  beginKernel(name + "__combine", partTensors());
   bindPart();
   KernelProgram(set, ScheduleForm::State, context()).buildCombination(b);
 }
@@ -58,18 +60,21 @@ void KernelBuilder::combine() {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// N of each attend and its Z beside it.
+/// N of each attend and its Z beside it, of a part or of a query head.
 void KernelProgram::storePart(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                               const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
-  Value head = frame.headOf(/*queries=*/true);
-  int64_t column = 0;
+  SmallVector<Value> indices = {frame.batch, frame.rowOf(b, span.position),
+                                frame.headOf(/*queries=*/true)};
+  if (Value part = context.share->part())
+    indices.insert(indices.begin(), part);
+  int64_t columnDim = indices.size(), column = 0;
   auto store = [&](Value tile) {
     int64_t width = b.typeOf(tile).getColumns();
-    tile::StoreOp::create(
-        b, tile, frame.workspace(0),
-        ValueRange{frame.batch, frame.rowOf(b, span.position), head, b.index(column)}, span.valid,
-        /*row_dim=*/1, /*col_dim=*/width == 1 ? -1 : 3);
+    SmallVector<Value> at = indices;
+    at.push_back(b.index(column));
+    tile::StoreOp::create(b, tile, frame.workspace(0), at, span.valid, /*row_dim=*/columnDim - 2,
+                          /*col_dim=*/width == 1 ? -1 : columnDim);
     column += width;
   };
   for (const Accumulators &sum : accumulators) {
@@ -117,17 +122,17 @@ KernelProgram::addParts(TileBuilder &b, Value count, const BlockSpan &span,
   return accumulators;
 }
 
-/// The programs take turns, block by block.
+/// The programs take turns, block by block: to them the numbers of a launch are which of them it is
+/// and how many there are.
 void KernelProgram::buildCombination(TileBuilder &b) {
-  const auto &own = static_cast<const LaunchedPart &>(*context.share);
-  Value parts = memref::DimOp::create(b, context.frame.workspace(0), b.index(0));
+  const auto &own = static_cast<const LaunchedParts &>(*context.share);
   Value queries = context.frame.queries, length = b.index(context.block);
-  Value first = b.mulIndex(own.part, length), stride = b.mulIndex(own.parts, length);
+  Value first = b.mulIndex(own.first, length), stride = b.mulIndex(own.behind, length);
   b.loop(first, queries, stride, [&](Value position) {
     Value valid = b.minIndex(b.subIndex(queries, position), length);
     BlockSpan span{position, valid, position, queries};
     const KernelFrame &frame = context.frame;
-    SmallVector<Accumulators> accumulators = addParts(b, parts, span, [&](Value part) {
+    SmallVector<Accumulators> accumulators = addParts(b, own.parts, span, [&](Value part) {
       return SmallVector<Value>{part, frame.batch, frame.rowOf(b, span.position), frame.head};
     });
     VectorProgram vectors = context.queryVectors(b, span);

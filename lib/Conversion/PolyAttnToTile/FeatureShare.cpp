@@ -46,42 +46,53 @@ Values AllFeatures::forBlocks(TileBuilder &b, const FeatureRange &range, ValueRa
 //===----------------------------------------------------------------------===//
 
 /// Part s of n takes the blocks from s N / n to (s + 1) N / n; the last one what is left.
-Values LaunchedPart::forBlocks(TileBuilder &b, const FeatureRange &range, ValueRange carried,
-                               Body body) const {
+Values LaunchedParts::forBlocks(TileBuilder &b, const FeatureRange &range, ValueRange carried,
+                                Body body) const {
   int64_t size = range.blockSize(), whole = range.whole();
   Value blocks = b.index(whole / size);
   auto bound = [&](Value part) -> Value {
     Value before = b.divIndex(b.mulIndex(part, blocks), parts);
     return b.mulIndex(before, b.index(size));
   };
-  Value next = b.addIndex(part, b.index(1));
-  Value from = bound(part), to = bound(next);
+  Value from = bound(begin), to = bound(end);
   Values results = loop(b, from, to, size, carried, body);
   if (whole < range.features) {
-    Value end = b.select(b.isEqual(next, parts), b.index(range.features), b.index(whole));
-    results = loop(b, b.index(whole), end, range.features - whole, results, body);
+    Value rest = b.select(b.isEqual(end, parts), b.index(range.features), b.index(whole));
+    results = loop(b, b.index(whole), rest, range.features - whole, results, body);
   }
   return results;
 }
 
-Value LaunchedPart::computesScores(TileBuilder &b, Value position, int64_t length) const {
-  return hasTurn(b, position, length, part, parts);
+Value LaunchedParts::computesScores(TileBuilder &b, Value position, int64_t length) const {
+  return hasTurn(b, position, length, part(), parts);
 }
 
-void LaunchedPart::finishBlock(TileBuilder &b, MutableArrayRef<Accumulators>,
-                               TileBuilder::Branch results, TileBuilder::Branch part) const {
+void LaunchedParts::finishBlock(TileBuilder &b, MutableArrayRef<Accumulators>,
+                                TileBuilder::Branch results, TileBuilder::Branch part) const {
   b.branch(b.isEqual(parts, b.index(1)), results, part);
 }
 
-Value LaunchedPart::rowOfCall(TileBuilder &b, Value row) const { return b.addIndex(row, base); }
-
-Value LaunchedPart::isFirstLaunch(TileBuilder &b) const { return b.isEqual(base, b.index(0)); }
-
-Value LaunchedPart::isShared(TileBuilder &b) const {
-  return b.compare(arith::CmpIPredicate::ne, parts, b.index(1));
+void LaunchedParts::forParts(TileBuilder &b, TileBuilder::Branch prepare,
+                             TileBuilder::Branch body) const {
+  prepare();
+  b.loop(first, behind, b.index(1), [&](Value part) {
+    begin = part;
+    end = b.addIndex(part, b.index(1));
+    body();
+  });
+  begin = first;
+  end = behind;
 }
 
-Value LaunchedPart::isAlone(TileBuilder &b) const {
+Value LaunchedParts::rowOfCall(TileBuilder &b, Value row) const { return b.addIndex(row, base); }
+
+Value LaunchedParts::isFirstLaunch(TileBuilder &b) const { return b.isEqual(base, b.index(0)); }
+
+Value LaunchedParts::goesOn(TileBuilder &b) const {
+  return b.compare(arith::CmpIPredicate::ne, left, b.index(0));
+}
+
+Value LaunchedParts::isAlone(TileBuilder &b) const {
   Value isFirst = isFirstLaunch(b), isWhole = b.isEqual(parts, b.index(1));
   return arith::AndIOp::create(b, isFirst, isWhole);
 }

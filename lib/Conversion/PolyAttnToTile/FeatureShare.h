@@ -52,6 +52,14 @@ public:
                                      int64_t length) const {
     return {};
   }
+  /// Runs `body`, which computes a block, for each of the program's parts in turn, whose sums are
+  /// apart. What `prepare` emits serves all of them; it is not called where nothing comes in parts.
+  virtual void forParts(TileBuilder &builder, TileBuilder::Branch prepare,
+                        TileBuilder::Branch body) const {
+    body();
+  }
+  /// index: the part at hand within `forParts`; null where nothing comes in parts.
+  virtual mlir::Value part() const { return {}; }
   /// What becomes of a block's accumulators: `results` makes results of them once they are those of
   /// all features, `part` stores the program's own for another kernel.
   virtual void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> accumulators,
@@ -68,8 +76,8 @@ public:
   virtual mlir::Value rowOfCall(TileBuilder &builder, mlir::Value row) const { return row; }
   /// Whether this is the call's first launch; null where it is the only one.
   virtual mlir::Value isFirstLaunch(TileBuilder &builder) const { return {}; }
-  /// Whether other programs share the head in this call; null where that is not asked at run time.
-  virtual mlir::Value isShared(TileBuilder &builder) const { return {}; }
+  /// Whether another launch of the call comes after this one; null where it is the only one.
+  virtual mlir::Value goesOn(TileBuilder &builder) const { return {}; }
   /// Whether the program has the whole head and the whole call; null where that is known.
   virtual mlir::Value isAlone(TileBuilder &builder) const { return {}; }
 };
@@ -82,13 +90,17 @@ public:
                    Body body) const override;
 };
 
-/// One of as many parts as a launch says. A long call is cut into several launches, between which
-/// the state stays in its buffers.
-class LaunchedPart final : public FeatureShare {
+/// As many parts in turn as a launch gives the program: sums are those of parts, so that results
+/// are the same whichever programs compute them. A long call is cut into several launches, between
+/// which the state stays in its buffers.
+class LaunchedParts final : public FeatureShare {
 public:
-  /// index: the program's part, the number of parts, and the call's row that the launch has as 0.
-  LaunchedPart(mlir::Value part, mlir::Value parts, mlir::Value base)
-      : part(part), parts(parts), base(base) {}
+  /// index: the program's first part and the one behind its last, the number of all parts, the
+  /// call's row that the launch has as 0, and how many rows come after the launch's.
+  LaunchedParts(mlir::Value first, mlir::Value behind, mlir::Value parts, mlir::Value base,
+                mlir::Value left)
+      : first(first), behind(behind), parts(parts), base(base), left(left), begin(first),
+        end(behind) {}
 
   Values forBlocks(TileBuilder &builder, const FeatureRange &range, mlir::ValueRange carried,
                    Body body) const override;
@@ -96,13 +108,20 @@ public:
                              int64_t length) const override;
   void finishBlock(TileBuilder &builder, llvm::MutableArrayRef<Accumulators> accumulators,
                    TileBuilder::Branch results, TileBuilder::Branch part) const override;
+  void forParts(TileBuilder &builder, TileBuilder::Branch prepare,
+                TileBuilder::Branch body) const override;
+  mlir::Value part() const override { return begin; }
   bool keepsState() const override { return true; }
   mlir::Value rowOfCall(TileBuilder &builder, mlir::Value row) const override;
   mlir::Value isFirstLaunch(TileBuilder &builder) const override;
-  mlir::Value isShared(TileBuilder &builder) const override;
+  mlir::Value goesOn(TileBuilder &builder) const override;
   mlir::Value isAlone(TileBuilder &builder) const override;
 
-  const mlir::Value part, parts, base;
+  const mlir::Value first, behind, parts, base, left;
+
+private:
+  /// The parts whose features `forBlocks` runs over: all of the program's, or the one at hand.
+  mutable mlir::Value begin, end;
 };
 
 /// Shares the features of a head among the programs of a cluster, as many whole blocks for each.

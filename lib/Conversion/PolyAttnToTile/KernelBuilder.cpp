@@ -192,7 +192,7 @@ LogicalResult KernelBuilder::build() {
 /// Opens the kernel that computes the results.
 void KernelBuilder::beginMain() {
   if (maxSplits > 1) {
-    beginKernel(name, partTensors(/*rank=*/4));
+    beginKernel(name, partTensors());
     bindPart();
   } else if (hasSegments) {
     beginKernel(name, segmentTensors(), mainPrograms());

@@ -44,7 +44,7 @@ private:
 
   //===--- Parts of the features (CutFeatures.cpp) --------------------------===//
   void cutByFeatures();
-  llvm::SmallVector<HiddenArgument> partTensors(int64_t rank);
+  llvm::SmallVector<HiddenArgument> partTensors();
   void bindPart();
   void combine();
 

@@ -221,14 +221,24 @@ void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
 
 void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
   VectorProgram queries = context.queryVectors(b, span);
-  SmallVector<Accumulators> accumulators;
-  for (AttendProgram &program : programs)
-    accumulators.push_back(program.block(b, queries, span));
-  storeProducts(b, accumulators, span);
-  auto results = [&] { storeResults(b, accumulators, queries, span); };
-  auto part = [&] { storePart(b, accumulators, span); };
-  auto rows = [&] { set.ofKeys() ? storeGroupPart(b, results, part) : results(); };
-  context.share->finishBlock(b, accumulators, rows, part);
+  std::vector<BlockVectors> vectors;
+  auto form = [&](size_t count) {
+    while (vectors.size() < count)
+      vectors.push_back(programs[vectors.size()].vectors(b, queries, span));
+  };
+  auto formAll = [&] { form(programs.size()); };
+  context.share->forParts(b, formAll, [&] {
+    SmallVector<Accumulators> accumulators;
+    for (auto [i, program] : llvm::enumerate(programs)) {
+      form(i + 1);
+      accumulators.push_back(program.block(b, queries, vectors[i], span));
+    }
+    storeProducts(b, accumulators, span);
+    auto results = [&] { storeResults(b, accumulators, queries, span); };
+    auto part = [&] { storePart(b, accumulators, span); };
+    auto rows = [&] { set.ofKeys() ? storeGroupPart(b, results, part) : results(); };
+    context.share->finishBlock(b, accumulators, rows, part);
+  });
 }
 
 /// The position at which updates with a run end: its start where nobody reads the state with it, or

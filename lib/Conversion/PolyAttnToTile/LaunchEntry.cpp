@@ -214,10 +214,10 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
   int64_t multiple = std::max(set.block(), set.run);
   ArrayAttr main = set.tensors.gridOf(b, mainPrograms());
   if (maxSplits > 1) {
-    SmallVector<HiddenArgument> hidden = partTensors(/*rank=*/5);
+    SmallVector<HiddenArgument> hidden = partTensors();
     ExtentAttr splits = e.choice(ExtentBase::Splits);
     e.workspace(hidden[0], {splits, batch, positions, heads, e.number(partialColumns)});
-    e.workspace(hidden[1], {e.number(3)}, tile::WorkspaceFill::Launch);
+    e.workspace(hidden[1], {e.number(4)}, tile::WorkspaceFill::Launch);
     e.stage(name, main).setPerSplit(true);
     e.stage(name + "__combine", main).setCombinesSplits(true);
     tile::ChooseOp choice = e.choose(ExtentBase::Splits, positions);

@@ -27,7 +27,7 @@ tile.entry @segments tensors 2 inputs 1 {
 }
 tile.entry @splits tensors 2 inputs 1 {
   tile.workspace @partial : f32 [splits, dim(0, 0), dim(0, 1), dim(0, 2), 65]
-  tile.workspace @launch : i64 [3] fill launch
+  tile.workspace @launch : i64 [4] fill launch
   tile.stage @main programs [dim(0, 0), dim(0, 2)] uses [@partial, @launch] per_split
   tile.stage @prefix programs [dim(0, 0), dim(0, 2)] uses [@partial, @launch] combines_splits
   tile.choose splits of dim(0, 1) {max = 8, min_positions = 96, multiple = 64}
@@ -174,7 +174,7 @@ TEST_F(Plans, RefuseWhatALauncherCouldNotTake) {
   spoil("segments", R"("stages":)", R"("steps":)", "a plan has no such 'stages'");
   spoil("segments", R"("dtype":"f32")", R"("dtype":"bf16")", "a workspace has no such 'dtype'");
   spoil("splits", R"("fill":"none")", R"("fill":"launch")",
-        "workspace 'partial': the numbers of a launch are i64 [3]");
+        "workspace 'partial': the numbers of a launch are i64 [4]");
   spoil("splits", R"("max":8)", R"("max":0)", "choice of splits: a number is out of range");
   spoil("splits", R"("of":{"dimension":1,"tensor":0})", R"("of":{"choice":"splits"})",
         "choice of splits: a choice depends on no other");

@@ -376,6 +376,7 @@ TEST(Plan, SaysThatWorkspacesAreTooLarge) {
 // Splits of a head's features: o[i] = i + 1 as the sum over them of what each has for it, in rounds
 // of positions over which each program keeps its scratch.
 static constexpr int64_t kColumns = 1 << 18;
+static int64_t allRows;
 static void splitSums(void *const *tensors, int64_t begin, int64_t end, void *scratch) {
   const int64_t *launch = dataOf<int64_t>(tensors, 2);
   auto *seen = static_cast<int64_t *>(scratch);
@@ -383,19 +384,22 @@ static void splitSums(void *const *tensors, int64_t begin, int64_t end, void *sc
   if (launch[2] == 0)
     *seen = 0;
   ASSERT_EQ(*seen, launch[2]); // the rows of the rounds before
-  int64_t rows = sizeOf(tensors, 0, 0);
-  ASSERT_EQ(sizeOf(tensors, 1, 0), rows);
-  for (int64_t i = 0; i < rows; ++i)
-    dataOf<float>(tensors, 1)[i * kColumns] =
-        launch[0] == 0 ? float(launch[2] + i + 1 - (launch[1] - 1)) : 1;
+  int64_t rows = sizeOf(tensors, 0, 0), splits = sizeOf(tensors, 1, 0);
+  ASSERT_EQ(sizeOf(tensors, 1, 1), rows);
+  ASSERT_LT(launch[0], launch[1]);
+  ASSERT_EQ(launch[2] + rows + launch[3], allRows);
+  for (int64_t split = launch[0]; split < launch[1]; ++split)
+    for (int64_t i = 0; i < rows; ++i)
+      dataOf<float>(tensors, 1)[(split * rows + i) * kColumns] =
+          split == 0 ? float(launch[2] + i + 1 - (splits - 1)) : 1;
   *seen += rows;
 }
 
 static void combineSplits(void *const *tensors, int64_t begin, int64_t end, void *) {
   const int64_t *launch = dataOf<int64_t>(tensors, 2);
   int64_t splits = sizeOf(tensors, 1, 0), rows = sizeOf(tensors, 0, 0);
-  ASSERT_EQ(splits, launch[1]);
-  for (int64_t i = launch[0]; i < rows; i += splits) {
+  ASSERT_LE(launch[1], splits);
+  for (int64_t i = launch[0]; i < rows; i += launch[1]) {
     float sum = 0;
     for (int64_t split = 0; split < splits; ++split)
       sum += dataOf<float>(tensors, 1)[(split * rows + i) * kColumns];
@@ -407,7 +411,7 @@ TEST(Plan, SplitsAreCombinedInRounds) {
   const polyattn_rt_extent splits = {POLYATTN_RT_SPLITS, 0, 0, 0, 1, 1};
   const polyattn_rt_workspace_rule spaces[] = {
       {POLYATTN_F32, POLYATTN_RT_FILL_NONE, 3, {splits, dim(0, 0), number(kColumns)}},
-      {POLYATTN_I64, POLYATTN_RT_FILL_LAUNCH, 1, {number(3)}}};
+      {POLYATTN_I64, POLYATTN_RT_FILL_LAUNCH, 1, {number(4)}}};
   const int64_t used[] = {0, 1};
   const polyattn_rt_stage_rule stages[] = {
       {splitSums, POLYATTN_RT_STAGE_PER_SPLIT, 64, 1, {}, 0, used, 2},
@@ -417,12 +421,32 @@ TEST(Plan, SplitsAreCombinedInRounds) {
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
     GTEST_SKIP() << "one processor has nothing to split for";
   for (int64_t rows : {8, 9, 33})
-    for (int threads : {1, 3}) {
+    for (int threads : {1, 2, 3, 7}) {
       std::vector<float> o(rows, NAN);
+      allRows = rows;
       ASSERT_EQ(runPlan(plan, o, threads), "");
       for (int64_t i = 0; i < rows; ++i)
         ASSERT_EQ(o[i], float(i + 1)) << rows << " rows, " << threads << " threads";
     }
+}
+
+TEST(Plan, FewThreadsTakeSeveralSplitsAtATime) {
+  const polyattn_rt_stage_rule stage = {
+      splitSums, POLYATTN_RT_STAGE_PER_SPLIT, 0, 1, {dim(0, 1)}, 1, nullptr, 0};
+  const polyattn_rt_plan plan = {nullptr, 0, &stage, 1, nullptr, 0};
+  auto count = [&](int64_t splits, int64_t heads, int64_t threads) {
+    const int64_t sizes[] = {1000, heads}, *shapes[] = {sizes};
+    const polyattn_rt_launch launch = {shapes, 1, splits, 1};
+    return polyattn_rt_count_turns(&plan, &launch, threads);
+  };
+  EXPECT_EQ(count(4, 1, 1), 1);
+  EXPECT_EQ(count(4, 1, 2), 2);
+  EXPECT_EQ(count(4, 1, 3), 3);
+  EXPECT_EQ(count(4, 1, 64), 4);
+  EXPECT_EQ(count(2, 3, 4), 2);
+  EXPECT_EQ(count(2, 3, 3), 1);
+  EXPECT_EQ(count(1, 1, 64), 1);
+  EXPECT_EQ(count(4, 0, 4), 1);
 }
 
 TEST(Plan, SplitsFollowFromProcessorsAndSizes) {

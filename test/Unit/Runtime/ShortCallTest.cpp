@@ -33,7 +33,7 @@ static int64_t countAllocations(int64_t columns, int64_t segments, int64_t other
        POLYATTN_RT_FILL_NONE,
        2,
        {{POLYATTN_RT_SEGMENTS, 0, 0, segments - 2, 1, 1}, {0, 0, 0, columns, 1, 1}}},
-      {POLYATTN_I64, POLYATTN_RT_FILL_LAUNCH, 1, {{0, 0, 0, 3, 1, 1}}}};
+      {POLYATTN_I64, POLYATTN_RT_FILL_LAUNCH, 1, {{0, 0, 0, 4, 1, 1}}}};
   const int64_t used[] = {0, 1};
   const polyattn_rt_stage_rule stage = {
       compute, POLYATTN_RT_STAGE, 0, 1, {{POLYATTN_RT_DIMENSION, 0, 0, 0, 1, 1}}, 1, used, 2};
