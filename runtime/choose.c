@@ -147,6 +147,8 @@ static int64_t choose_segments(const polyattn_rt_plan *plan, const polyattn_rt_c
   int64_t most = smaller(MAX_SEGMENTS, units / shortest);
   if (workers->one_program_each)
     most = smaller(most, workers->count / alone);
+  if (most < 2)
+    return 1;
   int64_t best = 1;
   double least = WORTHWHILE * time_of(plan, rule, units, &launch, workers);
   for (launch.segments = 2; launch.segments <= most; ++launch.segments) {
