@@ -90,13 +90,14 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
       out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, triangle()));
     if (updates)
       state.update(b, phiK, vectors.values, /*weights=*/Value(), first, valid, vectors.decay);
-    if (op.keepsStates())
-      storeStateInRows(b, first, count, span);
     return out;
   };
   SmallVector<Value> results = state.forFeatureBlocks(b, carried, perBlock);
-  if (op.keepsStates() && normalized())
-    storeNormalizerInRows(b, span);
+  if (op.keepsStates()) {
+    storeStateInRows(b, b.index(0), features(), span);
+    if (normalized())
+      storeNormalizerInRows(b, span);
+  }
   if (hasDiagonal)
     diagonal = results.back();
 

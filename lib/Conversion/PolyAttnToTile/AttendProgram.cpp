@@ -62,6 +62,8 @@ void AttendProgram::planState() {
     queryWeights.push_back(op.scoreScale() * q.weight * (movable ? k.weight : 1));
     (movable ? shape.weights : keyWeights).push_back(k.weight);
   }
+  if (llvm::all_of(shape.weights, [](double weight) { return weight == 1; }))
+    shape.weights.clear();
   assert((!readsStates() ||
           llvm::all_of(keyPlan.monomials, [](const Monomial &k) { return k.weight == 1; })) &&
          "elements of a plain vector have no weights");
