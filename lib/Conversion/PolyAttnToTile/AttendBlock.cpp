@@ -251,6 +251,26 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
     addPairs(b, accumulators, diagonal, values, triangle(), bound);
 }
 
+/// Prepares scores inside of a block, for what comes before they are computed.
+void AttendProgram::prepareScoresOf(VectorProgram &queries) {
+  prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
+                isLocal() ? op.getLocalKey() : op.getKey(), queries);
+}
+
+/// In a local kernel's first run, which may be all that there is of a call, no block of many reads
+/// a state, and its queries need no features.
+void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
+                                         FeatureBlocks &features, const BlockSpan &span) {
+  if (readsRowsOfQueries(features))
+    return;
+  Value filled = updatesAfterRun() ? isStateFilled(b, span) : Value();
+  if (!filled)
+    return features.prepare(b, queries);
+  // First what scores need as well: it is computed once for both.
+  prepareScoresOf(queries);
+  features.prepareIf(b, queries, filled);
+}
+
 BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, const BlockSpan &span) {
   BlockVectors vectors{keyProgram(b, span.position, span.valid), Value(), BlockDecay(),
                        FeatureBlocks(queryPlan, queryWeights), FeatureBlocks(keyPlan, keyWeights)};
@@ -259,14 +279,12 @@ BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, cons
     vectors.decay = decay(b, span.position, span.valid);
   }
   if (usesState() && !contracted && !readsStates()) {
-    if (!readsRowsOfQueries(vectors.queryFeatures))
-      vectors.queryFeatures.prepare(b, queries);
+    prepareQueryFeatures(b, queries, vectors.queryFeatures, span);
     if (updatesWithBlock(span) || (isOrdered() && featuresOnDiagonal()))
       vectors.keyFeatures.prepare(b, vectors.keys);
   }
   if (scoresComeInTurns())
-    prepareScores(isLocal() ? op.getLocalQuery() : op.getQuery(),
-                  isLocal() ? op.getLocalKey() : op.getKey(), queries);
+    prepareScoresOf(queries);
   return vectors;
 }
 

@@ -248,6 +248,9 @@ private:
   bool readsRowsOfQueries(const FeatureBlocks &queries) const {
     return formsAllFeatures() && queries.areRowMajor();
   }
+  void prepareQueryFeatures(TileBuilder &builder, VectorProgram &queries, FeatureBlocks &features,
+                            const BlockSpan &span);
+  void prepareScoresOf(VectorProgram &queries);
   /// Whether the block's keys come into the state with the pass that reads it.
   bool updatesWithBlock(const BlockSpan &span) const {
     return isOrdered() && !updatesAfterRun() && !span.onlyReads;

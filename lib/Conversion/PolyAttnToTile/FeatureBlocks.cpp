@@ -29,6 +29,19 @@ void FeatureBlocks::prepare(TileBuilder &b, VectorProgram &program) {
   stack = b.concat(tiles);
 }
 
+void FeatureBlocks::prepareIf(TileBuilder &b, VectorProgram &program, Value condition) {
+  if (plan.isDirect() && plan.leaves.size() == 1)
+    return prepare(b, program);
+  Value times = b.select(condition, b.index(1), b.index(0));
+  Value zeros = b.constant(plan.stackRows + plan.hasMixedDegrees(), program.getColumns(), 0);
+  stack = b.loop(b.index(0), times, b.index(1), zeros, [&](Value, ValueRange) {
+    // What is computed in the loop is known to nobody behind it.
+    VectorProgram inside = program;
+    prepare(b, inside);
+    return TileBuilder::Values{stack};
+  })[0];
+}
+
 bool FeatureBlocks::areRowMajor() const {
   return plan.isDirect() && plan.leaves.size() == 1 && (uniform || !isWeighted()) &&
          VectorProgram::isNatural(plan.leaves[0]);

@@ -20,6 +20,8 @@ public:
 
   /// Computes the leaves, before a loop over blocks; `block` may then be called.
   void prepare(TileBuilder &builder, VectorProgram &program);
+  /// The same where `condition`, i1, is true; otherwise features that nobody reads may be zeros.
+  void prepareIf(TileBuilder &builder, VectorProgram &program, mlir::Value condition);
   /// Whether all features, taken at once, are rows of a tensor as they lie in memory.
   bool areRowMajor() const;
   /// All features as the left operand of a product; no `prepare` is needed where they are

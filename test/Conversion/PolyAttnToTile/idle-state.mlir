@@ -46,3 +46,26 @@ polyattn.attention @asked(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x8xf32>, %s:
     : [16], [16], [8], tensor<?x?x16x8xf32>
   return %o#0, %o#1 : [8], tensor<?x?x16x8xf32>
 }
+
+// A call that a local kernel's run is long enough for reads no state at all: its blocks form no
+// features of queries, here of a projection. What scores need as well is there for both.
+// CHECK-LABEL: tile.kernel @local
+// CHECK:         scf.for %[[START:[a-z0-9]+]] = {{.*}} step %c32
+// CHECK:         %[[BEFORE:.*]] = arith.cmpi sgt, %[[START]], %c0
+// CHECK:         %[[TIMES:.*]] = arith.select %[[BEFORE]], %c1{{.*}}, %c0
+// CHECK:         scf.for {{.*}} to %[[TIMES]] step {{.*}} iter_args
+// CHECK:           tile.dot {{.*}} <16x4xf32>, <16x16xf32> -> <4x16xf32>
+// CHECK-NEXT:      scf.yield
+polyattn.attention @local(%q: tensor<?x?x?x16xf32>, %v: tensor<?x?x?x8xf32>, %w: tensor<16x4xf32>)
+    -> (o: tensor<?x?x?x8xf32>) {
+  %weight = read %w : tensor<16x4xf32> -> 16x4
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %p = project %x, %weight : [16], 16x4
+  %phi = power %p {degree = 2, symmetric} : [4]
+  %y = read %v : tensor<?x?x?x8xf32> -> [8]
+  %exact = power %x {degree = 2, symmetric} : [16]
+  %o = attend query %phi key %phi value %y local %exact, %exact causal normalize <none>
+      {block = 32, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 10, quadratic_below = 0>}
+    : sym 2 [4], sym 2 [4], [8], sym 2 [16], sym 2 [16]
+  return %o : [8]
+}
