@@ -11,7 +11,6 @@
 
 #include "Formula.h"
 #include "mlir/IR/Matchers.h"
-#include <limits>
 
 using namespace mlir;
 using namespace polyattn;
@@ -46,27 +45,34 @@ static Value scaledExponential(Formula &f, Value r, Value rounded) {
   return f.mul(sum, f.fromBits(f.shiftLeft(f.bits(rounded), 23)));
 }
 
-static constexpr double kInfinity = std::numeric_limits<float>::infinity();
-
-/// Whether x is c < y ? c : y for a constant c that is at most `limit`.
+/// Whether x is a minimum with a constant that is at most `limit`.
 static bool isAtMost(Value x, double limit) {
-  auto select = x.getDefiningOp<arith::SelectOp>();
-  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpFOp>() : arith::CmpFOp();
-  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OLT ||
-      compare.getLhs() != select.getTrueValue() || compare.getRhs() != select.getFalseValue())
+  auto minimum = x.getDefiningOp<arith::MinimumFOp>();
+  if (!minimum)
     return false;
-  Attribute constant;
-  if (!matchPattern(compare.getLhs(), m_Constant(&constant)))
-    return false;
-  if (auto splat = dyn_cast<SplatElementsAttr>(constant))
-    constant = splat.getSplatValue<Attribute>();
-  auto number = dyn_cast<FloatAttr>(constant);
-  return number && number.getValueAsDouble() <= limit;
+  auto isSmall = [&](Value operand) {
+    Attribute constant;
+    if (!matchPattern(operand, m_Constant(&constant)))
+      return false;
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant))
+      constant = splat.getSplatValue<Attribute>();
+    auto number = dyn_cast<FloatAttr>(constant);
+    return number && number.getValueAsDouble() <= limit;
+  };
+  return isSmall(minimum.getLhs()) || isSmall(minimum.getRhs());
 }
 
-/// e^x = 2^n e^r, n whole and |r| <= ln 2 / 2. What is below 2^-126 becomes 0, and what rounds n to
-/// -126. Errors stay below one unit in the last place.
+/// e^x = 2^n e^r, n whole and |r| <= ln 2 / 2. Where n is -126 the exponent's bits are 0, and so is
+/// the result: it takes the place of all that is smaller. Errors stay below one unit in the last
+/// place.
 static Value expByArithmetic(Formula &f, Value x, Value tail) {
+  // Of these n is -126 and 128. Two numbers that x is compared with first are instructions that
+  // replace a comparison and a choice of the result each, and x is needed no longer.
+  constexpr double least = -87.5, largest = 89;
+  bool isLimited = isAtMost(x, largest);
+  x = f.atLeast(x, least);
+  if (!isLimited)
+    x = f.atMost(x, largest);
   Value magic = f.constant(kMagic);
   Value rounded = f.multiplyAdd(x, f.constant(kLog2E), magic);
   Value n = f.sub(rounded, magic);
@@ -75,13 +81,7 @@ static Value expByArithmetic(Formula &f, Value x, Value tail) {
   r = f.multiplyAdd(n, f.constant(2.12194440054690583e-4), r);
   if (tail)
     r = f.add(r, tail);
-  // Comparisons with NaN are false: it stays.
-  Value result = scaledExponential(f, r, rounded);
-  result = f.select(f.less(x, f.constant(-87.3)), f.constant(0), result);
-  constexpr double largest = 89;
-  if (isAtMost(x, largest))
-    return result;
-  return f.select(f.less(f.constant(largest), x), f.constant(kInfinity), result);
+  return scaledExponential(f, r, rounded);
 }
 
 Value Formula::exp(Value x, Value tail) {
@@ -91,11 +91,10 @@ Value Formula::exp(Value x, Value tail) {
 
 /// As e^x; n and what is left of x are exact.
 static Value exp2ByArithmetic(Formula &f, Value x) {
+  x = f.clamp(x, -126, 128.5);
   Value magic = f.constant(kMagic), rounded = f.add(x, magic);
   Value r = f.mul(f.sub(x, f.sub(rounded, magic)), f.constant(kLn2));
-  Value result = scaledExponential(f, r, rounded);
-  result = f.select(f.less(x, f.constant(-126)), f.constant(0), result);
-  return f.select(f.less(f.constant(128.5), x), f.constant(kInfinity), result);
+  return scaledExponential(f, r, rounded);
 }
 
 Value Formula::exp2(Value x) {

@@ -51,10 +51,9 @@ public:
   Value abs(Value x) { return make<mlir::math::AbsFOp>(x); }
   Value withSign(Value x, Value sign) { return make<mlir::math::CopySignOp>(x, sign); }
   /// NaN stays NaN.
-  Value clamp(Value x, double low, double high) {
-    Value atLeast = make<mlir::arith::MaximumFOp>(x, constant(low));
-    return make<mlir::arith::MinimumFOp>(atLeast, constant(high));
-  }
+  Value atLeast(Value x, double low) { return make<mlir::arith::MaximumFOp>(x, constant(low)); }
+  Value atMost(Value x, double high) { return make<mlir::arith::MinimumFOp>(x, constant(high)); }
+  Value clamp(Value x, double low, double high) { return atMost(atLeast(x, low), high); }
   /// coefficients[0] + coefficients[1] x + ...
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) {
     Value sum = constant(coefficients.back());

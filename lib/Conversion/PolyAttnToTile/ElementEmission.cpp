@@ -28,12 +28,13 @@ static Value emit(ElementBuilder &e, AbsOp, ValueRange in) {
   return math::AbsFOp::create(e, in[0]);
 }
 
-/// exp(min(x, 0)) + max(x, 0), a comparison less; NaN goes through the first.
+/// exp(min(x, 0)) + max(x, 0), an instruction for each of these where the sign of a zero, which makes
+/// no difference here, may be either one.
 static Value emit(ElementBuilder &e, EluPlusOneOp, ValueRange in) {
   Value x = in[0], zero = e.constant(0);
-  Value positive = e.less(zero, x);
-  Value exponential = math::ExpOp::create(e, e.select(positive, zero, x));
-  return e.add(exponential, e.select(positive, x, zero));
+  auto anyZero = arith::FastMathFlags::nsz;
+  Value exponential = math::ExpOp::create(e, arith::MinimumFOp::create(e, x, zero, anyZero));
+  return e.add(exponential, arith::MaximumFOp::create(e, x, zero, anyZero));
 }
 
 static Value emit(ElementBuilder &e, ExpOp, ValueRange in) { return math::ExpOp::create(e, in[0]); }

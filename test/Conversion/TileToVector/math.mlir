@@ -34,9 +34,11 @@ tile.kernel @functions attributes {arg_names = ["a", "o"], num_inputs = 1} {
 // What is known to be small has no upper limit to check, only the one below which exp is 0; and the
 // functions of all vectors of a row are computed together.
 // CHECK-LABEL: llvm.func @small
-// AVX512-COUNT-2: llvm.fcmp "olt" {{.*}} : vector<64xf32>
-// AVX512-NOT: llvm.fcmp
-// PORTABLE-NOT: llvm.fcmp "ogt"
+// CHECK-NOT: llvm.fcmp
+// AVX512: %[[SMALL:.*]] = llvm.intr.minimum({{.*}}nsz{{.*}} (vector<64xf32>, vector<64xf32>)
+// AVX512: llvm.intr.maximum(%[[SMALL]], {{.*}} (vector<64xf32>, vector<64xf32>)
+// CHECK-NOT: llvm.fcmp
+// AVX512-NOT: llvm.intr.minimum
 // CHECK: llvm.return
 tile.kernel @small attributes {arg_names = ["a", "o"], num_inputs = 1} {
 ^bb0(%a: memref<?x?xf32, #m>, %o: memref<?x?xf32, #m>):
@@ -45,8 +47,7 @@ tile.kernel @small attributes {arg_names = ["a", "o"], num_inputs = 1} {
   %at = tile.load %a[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<?x?xf32, #m> -> !tile.tile<8x64xf32>
   %r = tile.map %at : !tile.tile<8x64xf32> -> !tile.tile<8x64xf32> {
   ^bb0(%x: f32):
-    %positive = arith.cmpf olt, %zero, %x : f32
-    %least = arith.select %positive, %zero, %x : f32
+    %least = arith.minimumf %x, %zero fastmath<nsz> : f32
     %0 = math.exp %least : f32
     tile.yield %0 : f32
   }
