@@ -20,14 +20,13 @@ std::string Case::format() const {
   std::vector<std::string> numbers;
   for (int64_t positions : calls)
     numbers.push_back(std::to_string(positions));
-  return llvm::formatv(
-             "{0}B={1} T={2} Tk={3} H={4} Hkv={5} N={6} seed={7} inputs={8} padded={9} "
-             "threads={10} segments={11} invariant={12} direction={13} state_every={14} "
-             "calls={15} tile={16} invalid={17} targets={18}\n{19}",
-             kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
-             sizes.sequences, seed, inputs, int(padded), threads, segments, int(invariant),
-             nameOf(direction), stateEvery, llvm::join(numbers, ","), int(isTile), int(isInvalid),
-             llvm::join(targets, ","), text)
+  return llvm::formatv("{0}B={1} T={2} Tk={3} H={4} Hkv={5} N={6} seed={7} inputs={8} padded={9} "
+                       "threads={10} segments={11} invariant={12} direction={13} state_every={14} "
+                       "calls={15} tile={16} invalid={17} targets={18}\n{19}",
+                       kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
+                       sizes.sequences, seed, inputs, int(padded), threads, segments,
+                       int(invariant), nameOf(direction), stateEvery, llvm::join(numbers, ","),
+                       int(isTile), int(isInvalid), llvm::join(targets, ","), text)
       .str();
 }
 

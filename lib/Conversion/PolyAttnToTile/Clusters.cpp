@@ -22,8 +22,8 @@ using namespace polyattn;
 /// long as half of shared memory does not keep a program's share; one, where a block of sums that
 /// programs show each other would leave too little of it.
 int64_t KernelBuilder::chooseClusterSize() {
-  bool hasStates = llvm::any_of(
-      set.attends, [](AttendOp attend) { return attend.getStateEvery().has_value(); });
+  bool hasStates =
+      llvm::any_of(set.attends, [](AttendOp attend) { return attend.getStateEvery().has_value(); });
   // States after blocks are those of all features.
   if (options.clusterSize == 1 || hasStates || set.guest)
     return 1;

@@ -28,8 +28,8 @@ static Value emit(ElementBuilder &e, AbsOp, ValueRange in) {
   return math::AbsFOp::create(e, in[0]);
 }
 
-/// exp(min(x, 0)) + max(x, 0), an instruction for each of these where the sign of a zero, which makes
-/// no difference here, may be either one.
+/// exp(min(x, 0)) + max(x, 0), an instruction for each of these where the sign of a zero, which
+/// makes no difference here, may be either one.
 static Value emit(ElementBuilder &e, EluPlusOneOp, ValueRange in) {
   Value x = in[0], zero = e.constant(0);
   auto anyZero = arith::FastMathFlags::nsz;
