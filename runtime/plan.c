@@ -22,7 +22,7 @@
 /* The most bytes that the workspaces of one round may take. */
 #define MAX_ROUND_BYTES ((int64_t)8 << 20)
 
-/* Those of a dozen tensors and workspaces of a call that is not split. */
+/* Those of a hundred tensors and a dozen workspaces of a call that is not split. */
 #define DESCRIPTOR_BYTES_ON_STACK 4096
 
 /* The arguments of a kernel for the splits that one program computes. */
@@ -38,9 +38,10 @@ typedef struct execution {
   const polyattn_rt_order *order;  /* of packed sequences */
   const polyattn_rt_memref *whole; /* the caller's tensors */
   polyattn_rt_launch launch;       /* of a round's sizes */
-  polyattn_rt_memref *tensors;     /* of a round */
+  polyattn_rt_memref *tensors;     /* of a round, NULL where there is one for all positions */
   const int64_t **sizes;           /* of them */
   int64_t num_turns;               /* how often stages of splits run */
+  int has_next_round;              /* whether the positions are more than one round's */
   split_tensors *splits;           /* of each turn */
   char **data;                     /* of each workspace, NULL where it has no elements */
   char *scratch;                   /* of each program and turn of stages that keep it */
@@ -77,6 +78,9 @@ static int run_programs(const polyattn_rt_kernel *kernel, const polyattn_rt_stag
   return polyattn_rt_parallel(run_range, work, count, team, scratch_bytes);
 }
 
+/* Whether the positions are those of one round after another. */
+static int runs_in_rounds(const execution *all) { return all->launch.splits > 1; }
+
 static int runs_for_splits(const polyattn_rt_stage_rule *stage) {
   return stage->kind == POLYATTN_RT_STAGE_PER_SPLIT ||
          stage->kind == POLYATTN_RT_STAGE_COMBINES_SPLITS;
@@ -108,8 +112,9 @@ static void number_turn(const execution *all, const polyattn_rt_stage_rule *stag
 
 static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) {
   int64_t num_tensors = all->kernel->num_tensors, turns = 1;
-  int64_t programs = polyattn_rt_count_programs(stage, &all->launch);
-  if (is_idle(stage, &all->launch) || programs == 0)
+  int64_t programs =
+      is_idle(stage, &all->launch) ? 0 : polyattn_rt_count_programs(stage, &all->launch);
+  if (programs == 0)
     return 0;
   if (runs_for_splits(stage))
     turns = all->num_turns;
@@ -121,7 +126,7 @@ static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) 
       own->pointers[num_tensors + i] = &own->workspaces[i];
     }
   }
-  int keeps = all->launch.splits > 1 && stage->kind == POLYATTN_RT_STAGE_PER_SPLIT;
+  int keeps = all->has_next_round && stage->kind == POLYATTN_RT_STAGE_PER_SPLIT;
   stage_work work = {
       stage->function, all->splits[0].pointers,     num_tensors + all->kernel->plan.num_workspaces,
       turns,           keeps ? all->scratch : NULL, polyattn_rt_round_up(stage->scratch_bytes)};
@@ -129,12 +134,12 @@ static int run_stage(const execution *all, const polyattn_rt_stage_rule *stage) 
                       keeps ? 0 : stage->scratch_bytes);
 }
 
-/* The positions [start, start + length) of all tensors that have positions. */
+/* The positions [start, start + length) of all tensors that have positions, as a round. */
 static void cut(execution *all, int64_t start, int64_t length) {
   for (int64_t i = 0; i < all->kernel->num_tensors; ++i) {
     const polyattn_rt_tensor_rule *rule = &all->kernel->tensors[i];
     all->tensors[i] = all->whole[i];
-    for (int64_t d = 0; d < rule->rank && length >= 0; ++d) {
+    for (int64_t d = 0; d < rule->rank; ++d) {
       if (rule->sizes[d] != POLYATTN_SIZE_T && rule->sizes[d] != POLYATTN_SIZE_TK)
         continue;
       all->tensors[i].dimensions[d] = length;
@@ -165,7 +170,7 @@ static int64_t workspace_bytes(const execution *all) {
  * overflow. */
 static int64_t kept_scratch(const execution *all) {
   int64_t most = 0;
-  for (int64_t i = 0; i < all->kernel->plan.num_stages && all->launch.splits > 1; ++i) {
+  for (int64_t i = 0; i < all->kernel->plan.num_stages && all->has_next_round; ++i) {
     const polyattn_rt_stage_rule *stage = &all->kernel->plan.stages[i];
     int64_t bytes = polyattn_rt_count_programs(stage, &all->launch);
     if (stage->kind != POLYATTN_RT_STAGE_PER_SPLIT)
@@ -180,7 +185,7 @@ static int64_t kept_scratch(const execution *all) {
 
 /* Positions of one round: as many as fit the memory for workspaces, in multiples of the rule's. */
 static int64_t choose_length(execution *all, int64_t positions) {
-  if (all->launch.splits == 1)
+  if (!runs_in_rounds(all))
     return positions;
   int64_t multiple = polyattn_rt_find_choice(&all->kernel->plan, POLYATTN_RT_SPLITS)->multiple;
   cut(all, 0, multiple);
@@ -195,7 +200,8 @@ static int64_t choose_length(execution *all, int64_t positions) {
 static int place_descriptors(execution *all, char *on_stack, char **memory) {
   int64_t num_tensors = all->kernel->num_tensors, turns = all->num_turns;
   int64_t num_workspaces = all->kernel->plan.num_workspaces;
-  int64_t tensors = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(polyattn_rt_memref));
+  int64_t cut_tensors = runs_in_rounds(all) ? num_tensors : 0;
+  int64_t tensors = polyattn_rt_round_up(cut_tensors * (int64_t)sizeof(polyattn_rt_memref));
   int64_t sizes = polyattn_rt_round_up(num_tensors * (int64_t)sizeof(void *));
   int64_t own = polyattn_rt_round_up(turns * (int64_t)sizeof(split_tensors));
   int64_t pointers =
@@ -208,20 +214,21 @@ static int place_descriptors(execution *all, char *on_stack, char **memory) {
   char *next = *memory ? *memory : on_stack;
   if (!*memory && bytes > DESCRIPTOR_BYTES_ON_STACK)
     return 0;
-  all->tensors = (polyattn_rt_memref *)next;
+  all->tensors = cut_tensors ? (polyattn_rt_memref *)next : NULL;
+  const polyattn_rt_memref *seen = cut_tensors ? all->tensors : all->whole;
   all->sizes = (const int64_t **)(next += tensors);
   all->splits = (split_tensors *)(next += sizes);
   void **all_pointers = (void **)(next += own);
   polyattn_rt_memref *all_memrefs = (polyattn_rt_memref *)(next += pointers);
   all->data = (char **)(next + memrefs);
   for (int64_t i = 0; i < num_tensors; ++i)
-    all->sizes[i] = all->tensors[i].dimensions;
+    all->sizes[i] = seen[i].dimensions;
   for (int64_t turn = 0; turn < turns; ++turn) {
     split_tensors *mine = &all->splits[turn];
     mine->pointers = all_pointers + turn * (num_tensors + num_workspaces);
     mine->workspaces = all_memrefs + turn * num_workspaces;
     for (int64_t i = 0; i < num_tensors; ++i)
-      mine->pointers[i] = &all->tensors[i];
+      mine->pointers[i] = (void *)&seen[i];
   }
   all->launch.sizes = all->sizes;
   return 1;
@@ -236,6 +243,11 @@ static int allocate_data(execution *all, polyattn_rt_buffer *memory, int64_t *by
   if (scratch < 0 || total < 0 || __builtin_add_overflow(total, scratch, &total))
     return 0;
   *bytes = total;
+  if (total == 0) {
+    for (int64_t i = 0; i < all->kernel->plan.num_workspaces; ++i)
+      all->data[i] = NULL;
+    return 1;
+  }
   if (polyattn_rt_workspaces_acquire(total, memory) != 0)
     return 0;
   char *next = memory->data;
@@ -287,8 +299,10 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
     return complain(kernel, 0, error, error_size);
   int64_t length = choose_length(&all, positions), start = 0, bytes;
   /* Without splits the tensors stay as they are, whatever has positions. */
-  int in_rounds = all.launch.splits > 1;
-  cut(&all, 0, in_rounds ? length : -1);
+  int in_rounds = runs_in_rounds(&all);
+  all.has_next_round = in_rounds && length < positions;
+  if (in_rounds)
+    cut(&all, 0, length);
   int status = allocate_data(&all, &data, &bytes) ? 0 : complain(kernel, bytes, error, error_size);
   /* Once even where there are no positions: the final state is then the initial one. */
   while (status == 0) {

@@ -51,8 +51,8 @@ typedef struct polyattn_rt_workspace_rule {
 /* How the programs of a stage run. */
 enum {
   POLYATTN_RT_STAGE,
-  /* Several times, each time for some of the splits. Where there are several splits, each program
-   * keeps its scratch from round to round. */
+  /* Several times, each time for some of the splits. Of several rounds each program keeps its
+   * scratch from one to the next. */
   POLYATTN_RT_STAGE_PER_SPLIT,
   POLYATTN_RT_STAGE_COMBINES_SPLITS, /* as often; not where there is one split */
   POLYATTN_RT_STAGE_CHAINED          /* a program begins when those before it have begun */

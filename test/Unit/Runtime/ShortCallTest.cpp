@@ -78,9 +78,10 @@ static std::pair<int64_t, int64_t> countOfThread(int64_t columns, int64_t segmen
 
 TEST(ShortCall, AllocatesWhatHasBytesOnce) {
   EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/2, /*others=*/4), std::pair(1L, 0L));
+  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/1, /*others=*/60), std::pair(0L, 0L));
   // More descriptors than are put on the stack, which are not kept.
-  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/1, /*others=*/60), std::pair(1L, 1L));
-  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/2, /*others=*/60), std::pair(2L, 1L));
+  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/1, /*others=*/300), std::pair(1L, 1L));
+  EXPECT_EQ(countOfThread(/*columns=*/64, /*segments=*/2, /*others=*/300), std::pair(2L, 1L));
 }
 
 TEST(ShortCall, KeepsNoLargeWorkspace) {
