@@ -24,8 +24,15 @@ def PolyAttn_Dialect : Dialect {
     entry point: it names its tensors, applies feature maps to queries and keys and
     states in one `polyattn.attend` what is computed from them. The dialect says what
     is meant, never how it is computed.
+
+    A module with the attribute `polyattn.invariant` asks for kernels whose bits depend on a sequence alone: each head is
+    computed by one program in one order.
   }];
   let hasCanonicalizer = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral kInvariantAttrName = "polyattn.invariant";
+  }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -32,6 +32,18 @@ using namespace polyattn;
 #define GET_OP_CLASSES
 #include "dialects/PolyAttn/PolyAttnOps.cpp.inc"
 
+LogicalResult PolyAttnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kInvariantAttrName)
+    return op->emitOpError("has '")
+           << attribute.getName().getValue() << "', which is no attribute of this dialect";
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError("has '") << kInvariantAttrName << "', which is for modules";
+  if (!isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError("expected '")
+           << kInvariantAttrName << "' without a value, got " << attribute.getValue();
+  return success();
+}
+
 void PolyAttnDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST

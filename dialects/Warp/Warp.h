@@ -41,6 +41,8 @@ constexpr llvm::StringLiteral kWorkspaceAttrName = "warp.workspace";
 constexpr llvm::StringLiteral kProfileAttrName = "warp.profile";
 /// Says how many iterations of a loop are computed at once.
 constexpr llvm::StringLiteral kUnrollAttrName = "warp.unroll";
+/// On the function that an emulator runs: where each of its ops is in the kernel.
+constexpr llvm::StringLiteral kSitesAttrName = "warp.sites";
 
 /// Whether a kernel may have this attribute of the dialect, and with this value.
 mlir::LogicalResult verifyKernelAttribute(mlir::Operation *op, mlir::NamedAttribute attribute);

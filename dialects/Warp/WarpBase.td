@@ -58,6 +58,9 @@ def Warp_Dialect : Dialect {
     **Loops.** A thread computes loops iteration by iteration, and no tool behind this dialect changes that,
     but for loops with `warp.unroll = N`: N of their iterations are computed at once, with all that
     these load on the way. The number of iterations must be known, and a multiple of N.
+
+    **Emulation.** Of the function that a kernel becomes for the emulator, `warp.sites = [loc("warp.barrier"("k.mlir":7:3)), ...]` has the
+    name and the place of each op that may be reported, by the op's number.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

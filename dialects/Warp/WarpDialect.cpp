@@ -8,6 +8,7 @@
 #include "dialects/Warp/Warp.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -40,7 +41,19 @@ static LogicalResult verifyUnrolling(Operation *op, Attribute iterations) {
   return success();
 }
 
+static LogicalResult verifySites(Operation *function, Attribute value) {
+  if (!isa<FunctionOpInterface>(function))
+    return function->emitOpError("has '") << kSitesAttrName << "', which is for functions";
+  auto sites = dyn_cast<ArrayAttr>(value);
+  if (!sites || !llvm::all_of(sites, llvm::IsaPred<NameLoc>))
+    return function->emitOpError("expected '")
+           << kSitesAttrName << "' to be a list of named locations, got " << value;
+  return success();
+}
+
 LogicalResult WarpDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() == kSitesAttrName)
+    return verifySites(op, attribute.getValue());
   if (attribute.getName() == kUnrollAttrName)
     return verifyUnrolling(op, attribute.getValue());
   return verifyKernelAttribute(op, attribute);

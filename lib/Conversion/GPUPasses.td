@@ -116,12 +116,12 @@ def ConvertWarpToEmulator : Pass<"warp-to-emulator", "::mlir::ModuleOp"> {
     Every kernel of every `gpu.module` becomes a function of the module in the LLVM dialect,
 
     ```mlir
-    llvm.func @name(%parameters: !llvm.ptr) attributes {polyattn.sites = [loc("warp.barrier"("k.mlir":7:3))]}
+    llvm.func @name(%parameters: !llvm.ptr) attributes {warp.sites = [loc("warp.barrier"("k.mlir":7:3))]}
     ```
 
     which is the program of one thread. `parameters` points to the kernel's parameters, 8 bytes each.
     An op of the warp dialect becomes a call of `polyattn_emu_` and its name (runtime/emulator/Calls.h),
-    whose first argument is the op's number in `polyattn.sites`, if it can be reported.
+    whose first argument is the op's number in `warp.sites`, if it can be reported.
 
     Numeric contract: exact. Products are summed in f32, one after another.
   }];

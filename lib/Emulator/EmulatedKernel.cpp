@@ -7,6 +7,7 @@
 
 #include "polyattn/Emulator/EmulatedKernel.h"
 #include "Messages.h"
+#include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
@@ -84,7 +85,7 @@ static std::string placeOf(FileLineColLoc line) {
 
 static std::vector<EmulatedSite> readSites(LLVM::LLVMFuncOp function) {
   std::vector<EmulatedSite> sites;
-  for (auto site : function->getAttrOfType<ArrayAttr>("polyattn.sites").getAsRange<NameLoc>()) {
+  for (auto site : function->getAttrOfType<ArrayAttr>(warp::kSitesAttrName).getAsRange<NameLoc>()) {
     auto line = dyn_cast<FileLineColLoc>(site.getChildLoc());
     sites.push_back({site.getName().str(), line ? placeOf(line) : "unknown"});
   }

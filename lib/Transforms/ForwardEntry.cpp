@@ -48,7 +48,7 @@ static std::string keepOutput(AttentionOp attention, AttendOp attend, std::strin
 
 /// Why the gradients of an attend's query are not read from states after blocks; empty where they
 /// are.
-static StringRef noBlockStates(AttendOp attend) {
+static StringRef noBlockStates(AttendOp attend, int64_t every) {
   if (attend.getMask() != Mask::Causal)
     return "its mask is not causal";
   if (attend.getLocalQuery())
@@ -57,6 +57,9 @@ static StringRef noBlockStates(AttendOp attend) {
     return "it begins with a state";
   if (!attend.getNormalizer().allowsState() || hasAbsoluteScore(attend.getKey()))
     return "it has no state";
+  if (ScheduleAttr schedule = attend.getScheduleAttr())
+    if (schedule.getForm() != ScheduleForm::State || schedule.getBlock() != every)
+      return "its schedule has no state, or blocks of another length";
   if (attend.getKey().getType().getWidth() > kMaxScheduledFeatures)
     return "its state is too large to keep";
   if (!hasFeaturesOfLeaves(attend.getKey().getType().getStructure()))
@@ -66,19 +69,19 @@ static StringRef noBlockStates(AttendOp attend) {
 
 /// The states that are kept; null where none can be.
 static std::optional<BlockStates> keptStatesOf(AttendOp attend, int64_t every) {
-  if (!every || !noBlockStates(attend).empty())
+  if (!every || !noBlockStates(attend, every).empty())
     return std::nullopt;
   return BlockStates{attend.getKey().getType().getWidth(), attend.getValue().getType().getWidth(),
                      every, attend.getNormalizer().hasDenominator()};
 }
 
 /// An option that nothing follows is a mistake.
-static LogicalResult checkStateEvery(AttentionOp attention, ArrayRef<Kept> kept) {
+static LogicalResult checkStateEvery(AttentionOp attention, ArrayRef<Kept> kept, int64_t every) {
   if (llvm::any_of(kept, [](const Kept &one) { return one.statesLayout.has_value(); }))
     return success();
   for (auto attend : attention.getBody().getOps<AttendOp>())
     return attend.emitOpError("keeps no states for its gradients, as `state_every` asks: ")
-           << noBlockStates(attend);
+           << noBlockStates(attend, every);
   return success();
 }
 
@@ -96,7 +99,7 @@ FailureOr<SmallVector<Kept>> polyattn::keptOf(AttentionOp attention, int64_t sta
       kept.states = name + "_states";
     result.push_back(kept);
   }
-  if (stateEvery && failed(checkStateEvery(attention, result)))
+  if (stateEvery && failed(checkStateEvery(attention, result, stateEvery)))
     return failure();
   return result;
 }

@@ -1185,3 +1185,20 @@ polyattn.attention @plain_beside_kept(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x
     : [4], [4], [4], tensor<?x?x4x4xf32>
   return %o#0, %o#1, %k, %w : [4], tensor<?x?x4x4xf32>, tensor<?x?x16x4xf32>, tensor<?x?x16x4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{expected 'polyattn.invariant' without a value, got true}}
+module attributes {polyattn.invariant = true} {
+}
+
+// -----
+
+// expected-error@+1 {{has 'polyattn.invariant', which is for modules}}
+func.func private @f() attributes {polyattn.invariant}
+
+// -----
+
+// expected-error@+1 {{has 'polyattn.invariance', which is no attribute of this dialect}}
+module attributes {polyattn.invariance} {
+}

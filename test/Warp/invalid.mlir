@@ -313,3 +313,15 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{has 'warp.sites', which is for functions}}
+  warp.barrier {warp.sites = []}
+}
+
+// -----
+
+// expected-error @+1 {{expected 'warp.sites' to be a list of named locations, got [7]}}
+func.func private @f() attributes {warp.sites = [7]}

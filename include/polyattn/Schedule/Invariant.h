@@ -7,20 +7,20 @@
 #ifndef POLYATTN_SCHEDULE_INVARIANT_H
 #define POLYATTN_SCHEDULE_INVARIANT_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "dialects/PolyAttn/PolyAttn.h"
 
 namespace polyattn {
 
 /// On a module: a head is computed by one program in one order. Its features are not cut into parts
 /// nor its positions into segments, so a sequence's bits do not depend on its batch, on threads, on
 /// the number of processors, or on where a prefill is cut at multiples of a block.
-inline constexpr llvm::StringLiteral kInvariant = "polyattn.invariant";
-
 inline void setInvariant(mlir::ModuleOp module) {
-  module->setAttr(kInvariant, mlir::UnitAttr::get(module.getContext()));
+  module->setAttr(PolyAttnDialect::kInvariantAttrName, mlir::UnitAttr::get(module.getContext()));
 }
 
-inline bool isInvariant(mlir::ModuleOp module) { return module->hasAttr(kInvariant); }
+inline bool isInvariant(mlir::ModuleOp module) {
+  return module->hasAttr(PolyAttnDialect::kInvariantAttrName);
+}
 
 } // namespace polyattn
 

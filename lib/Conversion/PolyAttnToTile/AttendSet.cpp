@@ -206,12 +206,15 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   if (sets.empty())
     return attention.emitError("there is no `attend` in this attention");
   RowPassing passing(attention, sets);
+  llvm::DenseSet<Operation *> summed; // equal gradients are one op, and several results
   for (Value result : sets[0].returned()) {
     AttendSet *computing = &sets[0];
-    if (auto gradient = result.getDefiningOp<WeightGradientOp>())
-      addSums(gradient, passing);
-    else if (!result.getDefiningOp<DecayGradientOp>())
+    if (auto gradient = result.getDefiningOp<WeightGradientOp>()) {
+      if (summed.insert(gradient).second)
+        addSums(gradient, passing);
+    } else if (!result.getDefiningOp<DecayGradientOp>()) {
       computing = &passing.computing(result);
+    }
     for (AttendSet &set : sets)
       set.computes.push_back(&set == computing);
   }

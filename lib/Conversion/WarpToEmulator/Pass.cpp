@@ -110,7 +110,7 @@ struct ConvertWarpToEmulator : polyattn::impl::ConvertWarpToEmulatorBase<Convert
         func::FuncOp function = createFunction(kernel, builder);
         CallEmitter emitter(module, function);
         emitter.run();
-        function->setAttr("polyattn.sites", emitter.getSites());
+        function->setAttr(warp::kSitesAttrName, emitter.getSites());
       }
       kernels.erase();
     }

@@ -3,7 +3,7 @@
 // Every op becomes a call, and what can be reported knows its line.
 
 // CHECK-NOT: gpu.module
-// CHECK-LABEL: llvm.func @ops(%arg0: !llvm.ptr) attributes {polyattn.sites =
+// CHECK-LABEL: llvm.func @ops(%arg0: !llvm.ptr) attributes {warp.sites =
 // CHECK-SAME: loc("warp.load_global"("{{.*}}calls.mlir":[[# @LINE + 31]]:10))
 // CHECK-SAME: loc("warp.shuffle"(
 // IR-LABEL: define void @ops(ptr %0)
