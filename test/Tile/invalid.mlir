@@ -408,7 +408,7 @@ tile.kernel @unknown attributes {arg_names = ["x"], num_inputs = 1, program = []
 
 // -----
 
-tile.kernel @unknown_in_op attributes {arg_names = ["x"], num_inputs = 1, polyattn.note = []} {
+tile.kernel @unknown_in_op attributes {arg_names = ["x"], num_inputs = 1, scf.note = []} {
 ^bb0(%x: memref<4x4xf32>):
   %i = arith.constant 0 : index
   // expected-error @below {{'tile.load' op has no attribute 'transpose'; did you mean 'transposed'?}}
