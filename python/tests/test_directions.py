@@ -37,13 +37,18 @@ def test_a_pair_gives_the_gradients():
 
 
 def test_a_kernel_says_what_its_tensors_are():
-    backward = polyattn.compile(SPEC, direction="backward", wrt=["k"])
-    about = backward.describe()
-    assert about["direction"] == "backward"
-    tensors = {tensor["name"]: tensor for tensor in about["arguments"] + about["results"]}
+    def tensors_of(wrt):
+        about = polyattn.compile(SPEC, direction="backward", wrt=wrt).describe()
+        assert about["direction"] == "backward"
+        return {tensor["name"]: tensor for tensor in about["arguments"] + about["results"]}
+
+    tensors = tensors_of(["q"])
     assert tensors["output0"]["saved_from"] == "output0" and tensors["output0"]["role"] == "saved"
     assert tensors["d_gated_o"]["gradient_of"] == "gated_o"
-    assert tensors["d_k"]["gradient_of"] == "k" and "d_q" not in tensors
+    assert tensors["d_q"]["gradient_of"] == "q" and "d_k" not in tensors
+    # The query gates the output, so only its gradient reads the output before the gate.
+    tensors = tensors_of(["k"])
+    assert tensors["d_k"]["gradient_of"] == "k" and "output0" not in tensors
 
 
 def test_a_pair_is_saved_as_one_library(tmp_path):
