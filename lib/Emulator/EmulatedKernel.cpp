@@ -17,6 +17,7 @@
 #include "polyattn/Target/CPU.h"
 #include "runtime/emulator/Calls.h"
 #include "runtime/emulator/Emulator.h"
+#include "runtime/emulator/Fiber.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/AlignOf.h"
@@ -54,13 +55,16 @@ static gpu::GPUFuncOp findKernel(ModuleOp module, StringRef name) {
 }
 
 /// Machine code of a module in the LLVM dialect. As fast to compile as can be: the time of a run
-/// goes to the emulator.
+/// goes to the emulator, and that of most to the compiler. Without optimizations each value has a
+/// place in the frame.
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> generateObject(ModuleOp module) {
   auto machine = findMachine("native");
   if (!machine)
     return machine.takeError();
   CodegenOptions options;
-  options.optimizationLevel = 1;
+  options.optimizationLevel = 0;
+  // The other half is for the emulator's own functions.
+  options.frameBytes = emulator::Fiber::kStackBytes / 2;
   auto target = createTargetMachine(*machine, options);
   if (!target)
     return target.takeError();

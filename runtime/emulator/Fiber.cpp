@@ -25,7 +25,6 @@
 using namespace polyattn::emulator;
 
 static constexpr size_t kGuardBytes = 4096;
-static constexpr size_t kStackBytes = 256 << 10;
 
 /// The fiber that is being started on this thread of the host.
 static thread_local Fiber *starting;
@@ -59,7 +58,7 @@ extern "C" void polyattn_emu_switch(void **save, void *load);
 #endif
 
 static char *allocateStack() {
-  void *memory = mmap(nullptr, kGuardBytes + kStackBytes, PROT_READ | PROT_WRITE,
+  void *memory = mmap(nullptr, kGuardBytes + Fiber::kStackBytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED || mprotect(memory, kGuardBytes, PROT_NONE) != 0) {
     std::perror("polyattn: no memory for the stacks of emulated threads");

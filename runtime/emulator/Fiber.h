@@ -18,6 +18,9 @@ namespace polyattn::emulator {
 /// forgotten then, so nothing on it may own anything.
 class Fiber {
 public:
+  /// Of the stack. Behind its end lies one page that nobody may touch.
+  static constexpr size_t kStackBytes = 256 << 10;
+
   Fiber() = default;
   ~Fiber();
   Fiber(const Fiber &) = delete;

@@ -48,6 +48,7 @@ bool isHostArchitecture(const MachineDescription &machine);
 struct CodegenOptions {
   unsigned optimizationLevel = 2; // 0 to 3, of the code generator
   bool optimizeIR = false;
+  unsigned frameBytes = 0; // of a function, more is an error; 0 is no limit
 };
 
 /// A code generator for `machine`: position-independent code, small code model.

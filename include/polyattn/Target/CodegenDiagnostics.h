@@ -36,7 +36,8 @@ private:
   struct Handler : llvm::DiagnosticHandler {
     explicit Handler(std::string &text) : text(text) {}
     bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-      if (info.getSeverity() != llvm::DS_Error)
+      // LLVM only warns of the frames of functions that were given a limit.
+      if (info.getSeverity() != llvm::DS_Error && info.getKind() != llvm::DK_StackSize)
         return true;
       llvm::raw_string_ostream stream(text);
       stream << (text.empty() ? "" : "\n") << "code generation: ";

@@ -149,8 +149,8 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
 }
 
 static bool isSumTransposed(WeightGradientOp gradient) {
-  return !gradient.getInputs().empty() && VectorProgram::isNatural(gradient.getInputs()[0]) &&
-         !VectorProgram::isNatural(gradient.getGradients()[0]);
+  return !gradient.getInputs().empty() && VectorProgram::isRowMajor(gradient.getInputs()[0]) &&
+         !VectorProgram::isRowMajor(gradient.getGradients()[0]);
 }
 
 /// Each pair is added where its vectors are.

@@ -44,7 +44,7 @@ void FeatureBlocks::prepareIf(TileBuilder &b, VectorProgram &program, Value cond
 
 bool FeatureBlocks::areRowMajor() const {
   return plan.isDirect() && plan.leaves.size() == 1 && (uniform || !isWeighted()) &&
-         VectorProgram::isNatural(plan.leaves[0]);
+         VectorProgram::isRowMajor(plan.leaves[0]);
 }
 
 LhsTile FeatureBlocks::rowMajor(TileBuilder &b, VectorProgram &program) {

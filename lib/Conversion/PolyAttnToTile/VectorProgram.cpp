@@ -63,9 +63,10 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
 // Rows of vectors
 //===----------------------------------------------------------------------===//
 
-bool VectorProgram::isNatural(Value vector) {
+bool VectorProgram::isRowMajor(Value vector) {
+  int64_t width = widthOf(vector);
   return !walkDependencies(vector, [&](Value value) {
-    if (!isa<FeatureType>(value.getType()) || widthOf(value) != widthOf(vector))
+    if (!isa<FeatureType>(value.getType()) || widthOf(value) != width)
       return WalkResult::interrupt();
     Operation *op = value.getDefiningOp();
     if (isa<ReadOp>(op))
@@ -189,25 +190,33 @@ Value VectorProgram::elementwise(ElementwiseOpInterface op, Value first, int64_t
 Value VectorProgram::rowMajor(Value vector) {
   if (Value known = rowMajorTiles.lookup(vector))
     return known;
+  if (vector.getDefiningOp<ReadOp>() || isRowMajor(vector))
+    return rowsAsStored(vector);
+  return b->transpose(full(vector));
+}
+
+/// Of a vector that is row-major, as all are then that it is computed from: asked once, for a chain
+/// of functions may be long.
+Value VectorProgram::rowsAsStored(Value vector) {
+  if (Value known = rowMajorTiles.lookup(vector))
+    return known;
   Operation *op = vector.getDefiningOp();
   Value result;
   if (auto read = dyn_cast<ReadOp>(op)) {
     result = load(read, /*transposed=*/false);
-  } else if (isNatural(vector)) {
+  } else {
     SmallVector<Value> inputs;
     auto elements = cast<ElementwiseOpInterface>(op);
     for (Value operand : op->getOperands())
-      inputs.push_back(rowMajor(operand));
+      inputs.push_back(rowsAsStored(operand));
     result = b->map(inputs,
                     [&](ElementBuilder &e, ValueRange in) { return emitElement(e, elements, in); });
-  } else {
-    return b->transpose(full(vector));
   }
   return rowMajorTiles[vector] = result;
 }
 
 LhsTile VectorProgram::lhs(Value vector) {
-  if (bound.contains(vector) || (!memo.contains(vector) && isNatural(vector)))
+  if (bound.contains(vector) || (!memo.contains(vector) && isRowMajor(vector)))
     return {rowMajor(vector), /*transposed=*/false};
   return {full(vector), /*transposed=*/true};
 }

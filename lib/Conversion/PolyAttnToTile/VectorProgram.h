@@ -45,7 +45,7 @@ public:
   /// All of a vector in row-major orientation, [columns] x [width].
   mlir::Value rowMajor(mlir::Value vector);
   /// True where `rowMajor` computes the vector from rows of tensors as they lie in memory.
-  static bool isNatural(mlir::Value vector);
+  static bool isRowMajor(mlir::Value vector);
   /// All of a vector, in the orientation that it has already or that takes no transposition.
   LhsTile lhs(mlir::Value vector);
   /// True where `rows` does not compute the other rows as well.
@@ -76,6 +76,7 @@ private:
   mlir::Value weightRows(mlir::Value value, mlir::Value first, int64_t count);
   mlir::Value project(ProjectOp op, mlir::Value first, int64_t count);
   mlir::Value elementwise(ElementwiseOpInterface op, mlir::Value first, int64_t count);
+  mlir::Value rowsAsStored(mlir::Value vector);
 
   TileBuilder *b;
   WeightTiles &weights;

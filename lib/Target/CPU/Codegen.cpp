@@ -134,6 +134,10 @@ llvm::Expected<llvm::SmallVector<char, 0>> polyattn::generateCode(llvm::Module &
                                                                   const CodegenOptions &options) {
   if (llvm::Error error = checkNoAssembly(module))
     return std::move(error);
+  if (options.frameBytes)
+    for (llvm::Function &function : module)
+      if (!function.isDeclaration())
+        function.addFnAttr("warn-stack-size", std::to_string(options.frameBytes));
   if (options.optimizeIR)
     runDefaultPipeline(module, target, llvm::OptimizationLevel::O2);
   llvm::SmallVector<char, 0> bytes;
