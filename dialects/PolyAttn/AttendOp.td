@@ -54,7 +54,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     `of_keys` swaps the sides: `query` is then a vector of keys, with their positions and heads, `key` and
     `value` are vectors of queries, and the row of a key head is the sum over the query heads that it serves.
     So gradients of keys are said where the numbers of heads differ. The head of a decay is that of the
-    pair, whatever its sides are called.
+    pair, whatever its sides are called, and so is that of a state: one of a head of keys is a sum over these
+    query heads, of which the initial state is a part once.
 
     `products %x`, with a vector x of a row as wide as the value, asks for a last result, one number for
     each row: the sum over its pairs but that with itself of the pair's weight times <value_j, x_i>. What
@@ -92,7 +93,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         other op takes them, nor a value or a result.
     C15: `factors` are asked for only where a row is divided by something, and not with
         `eps_mode = row_max`.
-    C16: `of_keys` has `normalize <none>`, without a mean, and no states.
+    C16: `of_keys` has `normalize <none>`, without a mean.
     C17: `products` are with a vector as wide as the value; they need the mask causal or anticausal and
         `normalize <none>`, without a mean, and only `decay_gradient` takes them.
     C18: `state_every` is positive, with the causal mask, without local vectors and for what has a

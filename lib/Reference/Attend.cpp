@@ -23,6 +23,17 @@ template <typename Op> int64_t Evaluator::gateHeadOf(Op op, int64_t head) const 
   return op.getGateHeads() == GateHeads::Q ? head : kvHeadOf(op, head);
 }
 
+/// The first of the query heads that a key head serves.
+int64_t Evaluator::firstHeadOf(AttendOp op, int64_t kvHead) const {
+  return op.getGrouping() == Grouping::Interleaved ? kvHead
+                                                   : kvHead * (sizes.heads / sizes.kvHeads);
+}
+
+/// Whether a state, which belongs to a key head, is the sum over the query heads that it serves.
+static bool isSumOfHeads(AttendOp op) {
+  return op.getOfKeys() && op.getGateHeads() != GateHeads::Q;
+}
+
 static bool hasRowsOfKeys(AttendOp op) { return op.getOfKeys(); }
 static bool hasRowsOfKeys(AttendBackwardOp) { return false; }
 
@@ -264,8 +275,11 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
       state.decay(vectors.decay(j, j));
   }
   for (auto [f, row] : llvm::enumerate(state.sums))
-    for (auto [v, x] : llvm::enumerate(row))
-      tensors.computed[op.getFinalStates()[0]].at({slot, head, int64_t(f), int64_t(v)}) = x;
+    for (auto [v, x] : llvm::enumerate(row)) {
+      double &result =
+          tensors.computed[op.getFinalStates()[0]].at({slot, head, int64_t(f), int64_t(v)});
+      result = isSumOfHeads(op) ? result + x : x;
+    }
   if (op.getFinalStates().size() > 1)
     for (auto [f, x] : llvm::enumerate(state.normalizer))
       tensors.computed[op.getFinalStates()[1]].at({slot, head, int64_t(f)}) = x;
@@ -333,17 +347,20 @@ LogicalResult Evaluator::attend(AttendOp op) {
         shape.push_back(valueWidth);
       Array &array = tensors.computed[state] =
           tensors.attention.getSlots() ? tensors[initial[i]] : Array(shape);
-      for (int64_t b = 0; b < sizes.batch; ++b) // what no selected head gives
+      // What no selected head gives; sums of heads begin with zeros.
+      for (int64_t b = 0; b < sizes.batch; ++b)
         if (int64_t slot = tensors.slot(b); slot >= 0)
-          llvm::fill(array.slice(slot), std::nan(""));
+          llvm::fill(array.slice(slot), isSumOfHeads(op) ? 0 : std::nan(""));
     }
   }
   for (auto [b, h] : heads) {
     int64_t stateHead = gateHeadOf(op, h);
     HeadVectors vectors = gather(op, b, h);
     State initial;
+    // A sum has the initial state once.
+    bool begins = !isSumOfHeads(op) || h == firstHeadOf(op, stateHead);
     if (needsFeatures || op.getFinalState() || op.keepsStates())
-      initial = initialState(op, b, stateHead);
+      initial = begins ? initialState(op, b, stateHead) : State::zero(width, valueWidth);
     std::vector<Row> results;
     if (reading == Reading::Recurrent && op.getMask() == Mask::Anticausal)
       reversedRows(op, vectors, initial, results);

@@ -19,12 +19,14 @@ namespace polyattn {
 #include "lib/Transforms/Passes.h.inc"
 } // namespace polyattn
 
-/// The same states without queries: any vector of the key's structure will do in their place. With
-/// gates of query heads it is the query that says how many heads there are.
+/// The same states without queries: any vector of the key's structure will do in their place. Where
+/// a state belongs to the query's heads, and these may be others than the key's, it is the query
+/// that says how many there are.
 static void dropRows(AttendOp attend) {
   OpBuilder builder(attend);
   MLIRContext *context = attend.getContext();
-  bool keepsQuery = attend.getGateHeads() == GateHeads::Q && attend.getGrouping();
+  bool ofQueryHeads = (attend.getGateHeads() == GateHeads::Q) != attend.getOfKeys();
+  bool keepsQuery = ofQueryHeads && attend.getGrouping();
   bool hasDenominator = attend.getNormalizer().hasDenominator();
   auto flag = [&](bool isSet) { return isSet ? UnitAttr::get(context) : UnitAttr(); };
   auto states = AttendOp::create(
@@ -37,7 +39,7 @@ static void dropRows(AttendOp attend) {
       keepsQuery ? attend.getGroupingAttr() : GroupingAttr(), /*block=*/IntegerAttr(),
       /*signed_scores=*/flag(hasDenominator), flag(attend.getInitialTransposed()),
       /*final_state=*/UnitAttr::get(context), /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(),
-      /*of_keys=*/UnitAttr(), /*state_every=*/IntegerAttr());
+      /*of_keys=*/flag(keepsQuery && attend.getOfKeys()), /*state_every=*/IntegerAttr());
   for (auto [from, to] : llvm::zip(attend.getFinalStates(), states.getFinalStates()))
     from.replaceAllUsesWith(to);
   attend.erase();

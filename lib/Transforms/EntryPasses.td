@@ -106,8 +106,8 @@ def DropRows : Pass<"polyattn-drop-rows", "::mlir::ModuleOp"> {
   let description = [{
     Where nobody uses the rows of an attend, its key stands for its query, local vectors are gone, and
     nothing is known of the scores. Ops and arguments that nobody uses then go, but for those of clauses
-    (`first_position`, `packed`). Where gates are those of query heads, which keys may share, queries stay:
-    they say how many heads there are.
+    (`first_position`, `packed`). Where states belong to the heads of queries, which may be others than those of keys
+    (gates of query heads, or sums over these with `of_keys`), queries stay: they say how many heads there are.
 
     Numeric contract: exact.
 

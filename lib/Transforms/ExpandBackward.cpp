@@ -150,8 +150,8 @@ private:
     columns = ConcatOp::create(builder, op.getLoc(), ValueRange{columns, one});
   }
 
-  /// Whether keys may have fewer heads than queries. A state belongs to one head of both.
-  bool isGrouped() { return op.getGrouping() && !hasStates(op); }
+  /// Whether keys may have fewer heads than queries.
+  bool isGrouped() { return bool(op.getGrouping()); }
 
   /// `products`, if it is not null, is what the sums of rows are multiplied by.
   AttendOp attend(Value query, Value key, Value localQuery, Value localKey, Value value, Side side,

@@ -128,7 +128,7 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
     there once more, and its rows are multiplied by dN~.
 
     Where a grouping lets query heads share those of keys, the attends that give gradients of keys
-    have rows of keys (`of_keys`), sums over these query heads. With states, or without a grouping, an
+    have rows of keys (`of_keys`), sums over these query heads, and so are the states that they leave. Without a grouping an
     expanded entry has as many heads and positions of keys as of queries, whatever its grouping
     allowed: vectors of either side are queries and keys in it.
 

@@ -176,7 +176,12 @@ void AttendProgram::fillState(TileBuilder &b) {
   std::optional<SegmentsBehind> behind;
   if (context.segment)
     behind.emplace(SegmentsBehind{*segmentStates, context.segment->statesBehind});
-  state.fill(b, op.getInitialState() ? &given : nullptr, behind ? &*behind : nullptr);
+  auto fill = [&](bool isGiven) {
+    state.fill(b, isGiven ? &given : nullptr, behind ? &*behind : nullptr);
+  };
+  if (!op.getInitialState() || !hasPartOfState())
+    return fill(bool(op.getInitialState()));
+  b.branch(isFirstOfGroup(b), [&] { fill(/*isGiven=*/true); }, [&] { fill(/*isGiven=*/false); });
 }
 
 Value AttendProgram::update(TileBuilder &b, const BlockSpan &span, KeySource source) {
@@ -193,20 +198,26 @@ Value AttendProgram::update(TileBuilder &b, const BlockSpan &span, KeySource sou
   return blockDecay ? blockDecay.total(b) : Value();
 }
 
+/// Writes the state after the last position.
+void AttendProgram::storeState(TileBuilder &b, const BlockState::Destinations &results) {
+  if (!op.getInitialState() || !state.lacksWeights())
+    return state.store(b, results);
+  // Divided by the weights and multiplied again a state would not be what it was.
+  Value isUnchanged = b.isEqual(context.frame.keys, b.index(0));
+  if (hasPartOfState())
+    isUnchanged = arith::AndIOp::create(b, isUnchanged, isFirstOfGroup(b));
+  b.branch(
+      isUnchanged, [&] { state.copy(b, initialState(), results); },
+      [&] { state.store(b, results); });
+}
+
 void AttendProgram::finish(TileBuilder &b, ArrayRef<Value> states, ArrayRef<Value> normalizers) {
   if (states.empty() && normalizers.empty())
     return;
   const KernelFrame &frame = context.frame;
   BlockState::Destinations results{states, normalizers, {frame.sequence, stateHead()}};
-  auto storeAll = [&] {
-    if (!op.getInitialState() || !state.lacksWeights())
-      return state.store(b, results);
-    // Divided by the weights and multiplied again a state would not be what it was.
-    b.branch(
-        b.isEqual(frame.keys, b.index(0)), [&] { state.copy(b, initialState(), results); },
-        [&] { state.store(b, results); });
-  };
-  if (op.getGateHeads() == GateHeads::Q)
+  auto storeAll = [&] { storeState(b, results); };
+  if (op.getGateHeads() == GateHeads::Q || op.getOfKeys())
     return storeAll();
   // Query heads of one group hold the same state: the first of them writes it.
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), storeAll);

@@ -14,6 +14,7 @@
 #ifndef POLYATTN_CONVERSION_ATTENDPROGRAM_H
 #define POLYATTN_CONVERSION_ATTENDPROGRAM_H
 
+#include "AttendSet.h"
 #include "BlockState.h"
 #include "FeatureBlocks.h"
 #include "KernelFrame.h"
@@ -72,11 +73,12 @@ struct ProgramContext {
   int64_t run;                           // blocks of a local kernel, 0 without
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
-  WeightSums *weightSums = nullptr; // to which blocks add; null without gradients of weights
-  WeightSums *guestSums = nullptr;  // those of the set's guest
-  unsigned firstKept = 0;           // the workspace of the first value that the set keeps
-  unsigned firstPassed = 0;         // that of the first rows that it gives to others, or takes
-  bool hasGroup = false;            // a program has all query heads that share its states
+  WeightSums *weightSums = nullptr;    // to which blocks add; null without gradients of weights
+  WeightSums *guestSums = nullptr;     // those of the set's guest
+  unsigned firstKept = 0;              // the workspace of the first value of `kept`
+  llvm::ArrayRef<KeptValue> kept = {}; // what the kernel keeps
+  unsigned firstPassed = 0;            // that of the first rows that it gives to others, or takes
+  bool hasGroup = false;               // a program has all query heads that share its states
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     return {frame.rowOf(builder, position), share->rowOfCall(builder, position),
@@ -140,6 +142,14 @@ public:
   /// or several for each.
   void finish(TileBuilder &builder, llvm::ArrayRef<mlir::Value> states,
               llvm::ArrayRef<mlir::Value> normalizers);
+
+  //===--- Groups of query heads (GroupSums.cpp) -----------------------------===//
+  /// Whether the state is a sum over programs: rows are of keys, whose head the state is of.
+  bool hasPartOfState() const;
+  /// Called instead of `finish`: writes what this program has of the final state.
+  void storePartOfState(TileBuilder &builder, mlir::Value parts);
+  /// Writes the sum of the parts of a group's heads to `states`.
+  void sumPartsOfState(TileBuilder &builder, mlir::Value parts, llvm::ArrayRef<mlir::Value> states);
 
   //===--- One token (AttendStep.cpp) ----------------------------------------===//
   /// Stores the features of queries, or of keys and their values, for rows of batches.
@@ -223,6 +233,8 @@ private:
                          bool before) const;
   StoredState stateAt(const FinalState &place) const;
   StoredState initialState() const;
+  void storeState(TileBuilder &builder, const BlockState::Destinations &results);
+  mlir::Value isFirstOfGroup(TileBuilder &builder) const;
   mlir::Value isStateFilled(TileBuilder &builder, const BlockSpan &span) const;
   mlir::Value runDecay(TileBuilder &builder, const BlockSpan &span);
   void planState();

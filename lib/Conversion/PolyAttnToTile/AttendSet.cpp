@@ -170,7 +170,9 @@ static void addSums(WeightGradientOp gradient, RowPassing &passing) {
 static void keepForDecays(std::vector<AttendSet> &sets) {
   size_t next = 0;
   auto keep = [&](AttendSet &set, Value value) {
-    set.kept.push_back({value, "kept" + std::to_string(next++)});
+    bool isSum = isa<RankedTensorType>(value.getType()) &&
+                 llvm::is_contained(set.groupAttends(), value.getDefiningOp<AttendOp>());
+    (isSum ? set.keptSums : set.kept).push_back({value, "kept" + std::to_string(next++)});
   };
   for (AttendSet &set : sets)
     for (AttendOp attend : set.attends) {

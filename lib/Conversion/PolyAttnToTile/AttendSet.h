@@ -46,6 +46,8 @@ struct AttendSet {
   llvm::SmallVector<bool> computes;
   std::vector<WeightSum> sums;
   std::vector<KeptValue> kept;
+  /// Those that are sums over groups of query heads, which the kernel of groups leaves.
+  std::vector<KeptValue> keptSums;
   /// What kernels of later sets need of these, and what these need of kernels of sets before them.
   std::vector<PassedRows> given, taken;
 
@@ -83,9 +85,14 @@ struct AttendSet {
   int64_t block() const;
   /// The least number of positions for which all have their state; 0 where they always have.
   int64_t quadraticBelow() const;
-  /// The workspace of programs that share rows of keys, and its numbers for each row.
-  std::string groupWorkspace() const;
-  int64_t groupColumns() const;
+  /// The workspaces of programs that share rows of keys: of the rows, if any are asked for, and of
+  /// the final states of `groupAttends`.
+  llvm::SmallVector<HiddenArgument> groupTensors(mlir::Builder &builder) const;
+  /// The attends whose final states are sums over groups of query heads.
+  llvm::SmallVector<AttendOp> groupAttends() const;
+  /// Whether a kernel after this set's reads an attend's final state.
+  bool keepsSum(AttendOp attend) const;
+  bool keepsValues() const { return !kept.empty() || !keptSums.empty(); }
   /// What the attention returns.
   mlir::OperandRange returned() const;
 

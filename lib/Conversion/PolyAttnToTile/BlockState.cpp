@@ -245,6 +245,27 @@ void BlockState::store(TileBuilder &b, const Destinations &destinations) const {
       [&](Value first, int64_t count) { return weightedNormalizer(b, first, count); });
 }
 
+void BlockState::storeSum(TileBuilder &b, const Destinations &destinations, Value count,
+                          function_ref<StoredState(Value)> part) const {
+  auto sumOf = [&](Value zeros, function_ref<Value(const StoredState &)> load) -> Value {
+    return b.loop(b.index(0), count, b.index(1), zeros, [&](Value i, ValueRange in) {
+      return TileBuilder::Values{b.add(in[0], load(part(i)))};
+    })[0];
+  };
+  storeBlocks(
+      b, destinations,
+      [&](Value first, int64_t rows) {
+        return sumOf(b.constant(rows, shape.width, 0), [&](const StoredState &stored) {
+          return stored.loadRows(b, first, rows, shape.width);
+        });
+      },
+      [&](Value first, int64_t rows) {
+        return sumOf(b.constant(rows, 1, 0), [&](const StoredState &stored) {
+          return stored.loadNormalizer(b, first, rows);
+        });
+      });
+}
+
 void BlockState::copy(TileBuilder &b, const StoredState &from, const Destinations &to) const {
   storeBlocks(
       b, to,

@@ -115,6 +115,9 @@ public:
     llvm::SmallVector<mlir::Value, 4> at;
   };
   void store(TileBuilder &builder, const Destinations &destinations) const;
+  /// Writes the sum of `count` states in tensors, the i-th of which is `part(i)`.
+  void storeSum(TileBuilder &builder, const Destinations &destinations, mlir::Value count,
+                llvm::function_ref<StoredState(mlir::Value i)> part) const;
   /// Copies a state from tensors to `to`, bit by bit.
   void copy(TileBuilder &builder, const StoredState &from, const Destinations &to) const;
   /// Writes the state of a segment, as `fill` reads it.

@@ -31,9 +31,10 @@ struct DecaySums::Gates {
 DecaySums::DecaySums(DecayGradientOp op, unsigned result, ArrayRef<AttendSet> sets)
     : op(op), result(result), tensors(sets[0].tensors) {
   for (const AttendSet &set : sets)
-    for (const KeptValue &value : set.kept)
-      if (llvm::is_contained(op->getOperands(), value.value))
-        kept.push_back(value);
+    for (ArrayRef<KeptValue> values : {ArrayRef(set.kept), ArrayRef(set.keptSums)})
+      for (const KeptValue &value : values)
+        if (llvm::is_contained(op->getOperands(), value.value))
+          kept.push_back(value);
   // Whatever has the decay's positions and heads: the programs are those of its gates.
   tensors.queryTensor = tensors.keyTensor = tensors.inputs + result;
   tensors.rowsOfKeys = false;

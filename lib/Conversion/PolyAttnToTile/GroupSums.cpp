@@ -11,6 +11,10 @@
 // workspace with heads of queries, but leave processors idle where there are few heads of keys. A
 // group of one head has nothing to add: its program writes the results.
 //
+// A state that belongs to the head of keys is such a sum, too: the part of the first head of a
+// group begins with the initial state, those of the others with zeros, and the final state is the
+// sum of all.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
@@ -23,28 +27,46 @@ using namespace polyattn;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// What programs have of their rows: [B, T, H, columns].
-SmallVector<HiddenArgument> KernelBuilder::groupTensors() {
-  constexpr int64_t any = ShapedType::kDynamic;
-  return {{set.groupWorkspace(), RankedTensorType::get({any, any, any, any}, b.getF32Type())}};
-}
-
 /// The kernel that adds the heads of a group and writes the results.
 void KernelBuilder::buildGroupKernel() {
   set.tensors.cluster = 1; // it has no features to share
   KernelPrograms programs = set.programs();
   programs.keyHeads = false;
-  beginUncut(name + "__groups", groupTensors(), programs);
+  beginUncut(name + "__groups", set.groupTensors(b), programs, set.keptSums);
   buildProgram([&] { KernelProgram(set, ScheduleForm::State, context()).buildGroupSums(b); });
 }
 
-std::string AttendSet::groupWorkspace() const { return "heads_" + stringifyMask(mask()).str(); }
+static bool isSumOfHeads(AttendOp attend) {
+  return attend.getOfKeys() && attend.getGateHeads() != GateHeads::Q;
+}
 
-int64_t AttendSet::groupColumns() const {
-  int64_t columns = 0;
-  for (AttendOp attend : attends)
-    columns += cast<FeatureType>(attend.getValue().getType()).getWidth();
-  return columns;
+SmallVector<AttendOp> AttendSet::groupAttends() const {
+  SmallVector<AttendOp> found;
+  llvm::copy_if(attends, std::back_inserter(found),
+                [&](AttendOp attend) { return isSumOfHeads(attend) && attend.getFinalState(); });
+  return found;
+}
+
+bool AttendSet::keepsSum(AttendOp attend) const {
+  return llvm::any_of(keptSums,
+                      [&](const KeptValue &kept) { return kept.value.getDefiningOp() == attend; });
+}
+
+/// Rows are [B, T, H, columns], states [B, H, D, dv] of each query head.
+SmallVector<HiddenArgument> AttendSet::groupTensors(Builder &b) const {
+  constexpr int64_t any = ShapedType::kDynamic;
+  std::string name = "heads_" + stringifyMask(mask()).str();
+  SmallVector<HiddenArgument> tensors;
+  if (hasRows()) {
+    int64_t columns = 0;
+    for (AttendOp attend : attends)
+      columns += cast<FeatureType>(attend.getValue().getType()).getWidth();
+    tensors.push_back({name, RankedTensorType::get({any, any, any, columns}, b.getF32Type())});
+  }
+  for (auto [i, attend] : llvm::enumerate(groupAttends()))
+    tensors.push_back({(name + "_state" + Twine(i)).str(),
+                       cast<RankedTensorType>(attend.getFinalStates()[0].getType())});
+  return tensors;
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,6 +82,35 @@ void KernelProgram::storeGroupPart(TileBuilder &b, TileBuilder::Branch results,
   b.branch(isOneHead(b, context.frame), results, part);
 }
 
+/// The workspace of an attend's parts of its final state; null where that is no sum of heads.
+Value KernelProgram::partsOfState(AttendOp attend) const {
+  SmallVector<AttendOp> summed = set.groupAttends();
+  auto it = llvm::find(summed, attend);
+  if (it == summed.end())
+    return {};
+  return context.frame.workspace((set.hasRows() ? 1 : 0) + (it - summed.begin()));
+}
+
+bool AttendProgram::hasPartOfState() const { return isSumOfHeads(op); }
+
+/// Whether the program's query head is the one whose part begins with the initial state.
+Value AttendProgram::isFirstOfGroup(TileBuilder &b) const {
+  const KernelFrame &frame = context.frame;
+  return b.isEqual(frame.kvHead, frame.headOfGroup(b, b.index(0)));
+}
+
+void AttendProgram::storePartOfState(TileBuilder &b, Value parts) {
+  storeState(b, {parts, {}, {context.frame.sequence, context.frame.kvHead}});
+}
+
+void AttendProgram::sumPartsOfState(TileBuilder &b, Value parts, ArrayRef<Value> states) {
+  const KernelFrame &frame = context.frame;
+  state.storeSum(b, {states, {}, {frame.sequence, frame.head}}, frame.headsOfGroup(b),
+                 [&](Value i) -> StoredState {
+                   return {parts, {}, {frame.sequence, frame.headOfGroup(b, i)}};
+                 });
+}
+
 void KernelProgram::buildGroupSums(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   Value heads = frame.headsOfGroup(b);
@@ -71,6 +122,16 @@ void KernelProgram::buildGroupSums(TileBuilder &b) {
     VectorProgram vectors = context.queryVectors(b, span);
     storeResults(b, accumulators, vectors, span);
   };
+  auto addStates = [&](bool areKept) {
+    for (auto [attend, program] : llvm::zip(set.attends, programs))
+      if (Value parts = partsOfState(attend); parts && set.keepsSum(attend) == areKept)
+        program.sumPartsOfState(b, parts, tensorsOf(attend, FinalPart::State));
+  };
   Value isShared = b.compare(arith::CmpIPredicate::ne, heads, b.index(1));
-  b.branch(isShared, [&] { context.sweep(b).forBlocks(b, addHeads); });
+  b.branch(isShared, [&] {
+    if (set.hasRows())
+      context.sweep(b).forBlocks(b, addHeads);
+    addStates(/*areKept=*/false);
+  });
+  addStates(/*areKept=*/true);
 }

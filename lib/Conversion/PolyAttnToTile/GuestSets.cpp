@@ -21,7 +21,7 @@ using namespace polyattn;
 /// there for a whole kernel or not at all.
 static bool canHost(const AttendSet &host, const AttendSet &set) {
   return host.mask() == Mask::Anticausal && !host.guest && host.block() == set.block() &&
-         set.given.empty() && set.taken.empty() && set.kept.empty() &&
+         set.given.empty() && set.taken.empty() && !set.keepsValues() &&
          host.sums.empty() == set.sums.empty();
 }
 

@@ -38,6 +38,7 @@ ProgramContext KernelBuilder::context() {
           weightSums ? &*weightSums : nullptr,
           guestSums ? &*guestSums : nullptr,
           firstKept,
+          keptHere,
           firstPassed};
 }
 
@@ -137,7 +138,7 @@ void KernelBuilder::buildKernels() {
   steppedTokens = hasPlaces && canStep() ? mostSteppedTokens() : 0;
   // What a launch cuts is not there for a cluster to share.
   set.tensors.cluster =
-      maxSplits > 1 || !set.sums.empty() || !set.kept.empty() ? 1 : chooseClusterSize();
+      maxSplits > 1 || !set.sums.empty() || set.keepsValues() ? 1 : chooseClusterSize();
   if (maxSplits > 1)
     combine();
   beginMain();
@@ -163,7 +164,7 @@ LogicalResult KernelBuilder::build() {
     b.keepOperands();
   hasPlaces = attention.hasStatesInPlace();
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
-  bool keepsValues = llvm::any_of(*sets, [](const AttendSet &set) { return !set.kept.empty(); });
+  bool keepsValues = llvm::any_of(*sets, [](const AttendSet &set) { return set.keepsValues(); });
   // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
   // as it is. Segments follow from the threads, which bits of gradients must not.
@@ -198,7 +199,7 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginUncut(name, set.ofKeys() ? groupTensors() : placedTensors(), mainPrograms(), set.kept,
+    beginUncut(name, set.ofKeys() ? set.groupTensors(b) : placedTensors(), mainPrograms(), set.kept,
                set.guest.get());
   }
 }
@@ -216,6 +217,7 @@ void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> wor
   };
   unsigned first = addSums(set), firstOfGuest = guest ? addSums(*guest) : 0;
   firstKept = workspaces.size();
+  keptHere = kept;
   llvm::append_range(workspaces, DecaySums::workspaces(b, kept));
   firstPassed = workspaces.size();
   for (const auto &passed : {set.given, set.taken})

@@ -66,7 +66,6 @@ private:
   KernelPrograms statePrograms();
 
   //===--- Sums over groups of heads (GroupSums.cpp) ------------------------===//
-  llvm::SmallVector<HiddenArgument> groupTensors();
   void buildGroupKernel();
 
   //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
@@ -117,6 +116,7 @@ private:
   std::optional<SegmentContext> segment;
   std::optional<WeightSums> weightSums, guestSums;
   unsigned firstKept = 0, firstPassed = 0; // workspaces
+  llvm::ArrayRef<KeptValue> keptHere;      // of the kernel at hand
 };
 
 } // namespace polyattn

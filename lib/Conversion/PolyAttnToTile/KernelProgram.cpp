@@ -157,9 +157,9 @@ void KernelProgram::giveRows(TileBuilder &b, VectorProgram &rows, const BlockSpa
                 span);
 }
 
-/// The workspace of a value that the set keeps; null for others.
+/// The workspace of a value that the kernel keeps; null for others.
 Value KernelProgram::workspaceOf(Value value) const {
-  for (auto [i, kept] : llvm::enumerate(set.kept))
+  for (auto [i, kept] : llvm::enumerate(context.kept))
     if (kept.value == value)
       return context.frame.workspace(context.firstKept + i);
   return {};
@@ -177,20 +177,37 @@ void KernelProgram::storeProducts(TileBuilder &b, ArrayRef<Accumulators> accumul
           span.valid, /*row_dim=*/1, /*col_dim=*/-1);
 }
 
+/// The tensors that take an attend's final state, or its normalizer.
+SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) const {
+  SmallVector<Value> tensors;
+  ResultRange finals = attend.getFinalStates();
+  unsigned number = part == FinalPart::State ? 0 : 1;
+  if (finals.size() <= number)
+    return tensors;
+  for (auto [i, result] : llvm::enumerate(set.returned()))
+    if (result == finals[number])
+      tensors.push_back(tensorOfState(i));
+  if (Value tensor = workspaceOf(finals[number]))
+    tensors.push_back(tensor);
+  return tensors;
+}
+
 void KernelProgram::storeFinalStates(TileBuilder &b) {
-  for (auto [attend, program] : llvm::zip(set.attends, programs)) {
-    SmallVector<Value> states, normalizers;
-    for (auto [i, result] : llvm::enumerate(set.returned())) {
-      AttendOp op = attend;
-      if (result.getDefiningOp() != op || isa<FeatureType>(result.getType()))
-        continue;
-      bool isState = result == op.getFinalStates().front();
-      (isState ? states : normalizers).push_back(tensorOfState(i));
-    }
-    for (auto [i, state] : llvm::enumerate(AttendOp(attend).getFinalStates()))
-      if (Value tensor = workspaceOf(state))
-        (i == 0 ? states : normalizers).push_back(tensor);
-    program.finish(b, states, normalizers);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    AttendProgram &program = programs[i];
+    AttendOp attend = set.attends[i];
+    auto store = [&] {
+      program.finish(b, tensorsOf(attend, FinalPart::State),
+                     tensorsOf(attend, FinalPart::Normalizer));
+    };
+    Value parts = partsOfState(attend);
+    auto storePart = [&] { program.storePartOfState(b, parts); };
+    if (!parts)
+      store();
+    else if (set.keepsSum(attend))
+      storePart(); // the kernel of groups writes what is kept, whatever their size
+    else
+      storeGroupPart(b, store, storePart);
   }
 }
 

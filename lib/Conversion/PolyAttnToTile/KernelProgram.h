@@ -63,6 +63,9 @@ private:
                      const BlockSpan &span);
   mlir::Value workspaceOf(mlir::Value kept) const;
   mlir::Value tensorOfState(unsigned result) const;
+  enum class FinalPart { State, Normalizer };
+  llvm::SmallVector<mlir::Value> tensorsOf(AttendOp attend, FinalPart part) const;
+  mlir::Value partsOfState(AttendOp attend) const;
   FinalState placeOf(AttendOp attend) const;
   StepVectors stepVectors(unsigned attend) const;
   /// Where a step has the features of its token from.

@@ -95,10 +95,11 @@ std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<Atten
 }
 
 /// The workspaces of what a set keeps: products of each row and query head, and states.
-static void writeKept(EntryBuilder &e, OpBuilder &b, const AttendSet &set) {
+static void writeKept(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
+                      ArrayRef<KeptValue> kept) {
   const KernelTensors &kernel = set.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
-  for (const HiddenArgument &tensor : DecaySums::workspaces(b, set.kept)) {
+  for (const HiddenArgument &tensor : DecaySums::workspaces(b, kept)) {
     ArrayRef<int64_t> sizes = tensor.type.getShape();
     SmallVector<ExtentAttr> shape;
     if (sizes.size() == 3)
@@ -106,7 +107,7 @@ static void writeKept(EntryBuilder &e, OpBuilder &b, const AttendSet &set) {
                e.dimension(set.ofKeys() ? others : rows, 2)};
     else
       shape = {kernel.batches(b.getContext(), rows),
-               e.dimension(set.hasStatePerQuery() ? rows : others, 2)};
+               e.dimension(set.hasStatePerQuery() == set.ofKeys() ? others : rows, 2)};
     for (int64_t size : sizes.drop_front(shape.size()))
       shape.push_back(e.number(size));
     e.workspace(tensor, shape);
@@ -149,8 +150,7 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     tensors = tensors.drop_front(count);
     EntryBuilder::Uses own = e.use({}), all = before;
     llvm::append_range(sums, own);
-    if (keeps)
-      writeKept(e, b, set);
+    writeKept(e, b, set, keeps ? set.kept : set.keptSums);
     usePassed(e, b, set, /*isFirst=*/keeps);
     llvm::append_range(all, own);
     llvm::append_range(all, e.use({}));
@@ -160,9 +160,17 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
   };
   if (!set.ofKeys())
     return stage(name, programs, /*keeps=*/true);
-  e.workspace({set.groupWorkspace(), RankedTensorType::get({0, 0, 0, 0}, b.getF32Type())},
-              {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(others, 2),
-               e.number(set.groupColumns())});
+  bool isOfRows = set.hasRows(); // the first one; the others are of states
+  for (const HiddenArgument &tensor : set.groupTensors(b)) {
+    ExtentAttr heads = e.dimension(others, 2);
+    SmallVector<ExtentAttr> shape = {kernel.batches(b.getContext(), rows), heads};
+    if (isOfRows)
+      shape = {e.dimension(rows, 0), e.dimension(rows, 1), heads};
+    for (int64_t size : tensor.type.getShape().drop_front(shape.size()))
+      shape.push_back(e.number(size));
+    e.workspace(tensor, shape);
+    isOfRows = false;
+  }
   stage(name, programs, /*keeps=*/true);
   programs.keyHeads = false;
   stage(name + "__groups", programs, /*keeps=*/false);
