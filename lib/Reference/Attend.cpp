@@ -24,10 +24,11 @@ template <typename Op> int64_t Evaluator::gateHeadOf(Op op, int64_t head) const 
 }
 
 /// The first of the query heads that a key head serves.
-int64_t Evaluator::firstHeadOf(AttendOp op, int64_t kvHead) const {
+template <typename Op> int64_t Evaluator::firstHeadOf(Op op, int64_t kvHead) const {
   return op.getGrouping() == Grouping::Interleaved ? kvHead
                                                    : kvHead * (sizes.heads / sizes.kvHeads);
 }
+template int64_t Evaluator::firstHeadOf(DecayGradientOp op, int64_t kvHead) const;
 
 /// Whether a state, which belongs to a key head, is the sum over the query heads that it serves.
 static bool isSumOfHeads(AttendOp op) {

@@ -116,7 +116,11 @@ Array Evaluator::decayGradient(DecayGradientOp op) {
   for (auto [b, h] : heads) {
     int64_t gate = gateHeadOf(op, h);
     double passing = 0;
+    // What a group of query heads has of one state stands in its gradient together.
+    bool begins = op.getGateHeads() == GateHeads::Q || h == firstHeadOf(op, gate);
     for (auto [state, gradient] : llvm::zip(op.getStates(), op.getStateGradients())) {
+      if (!begins)
+        break;
       ArrayRef<int64_t> shape = cast<RankedTensorType>(gradient.getType()).getShape();
       int64_t size = ShapedType::getNumElements(shape.drop_front(2));
       ArrayRef<double> x = tensors[state].row({tensors.slot(b), gate}, size);

@@ -138,7 +138,7 @@ public:
   template <typename Op> int64_t rowsOf(Op op) const;
   template <typename Op> int64_t columnsOf(Op op) const;
   template <typename Op> std::vector<int64_t> selectedRows(Op op) const;
-  int64_t firstHeadOf(AttendOp op, int64_t kvHead) const;
+  template <typename Op> int64_t firstHeadOf(Op op, int64_t kvHead) const;
   State initialState(AttendOp op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
   /// The keys before a causal call's first one, which count in a mean.
