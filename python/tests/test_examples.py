@@ -55,7 +55,7 @@ def beside(*options, **environment):
     """The benchmark beside PyTorch, JAX and FLA: what it says of cells without a figure."""
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks/peers/python/run", "--threads", "1", "--rounds", "1", *options],
-        capture_output=True, text=True, timeout=600, env=os.environ | environment,
+        capture_output=True, text=True, timeout=1200, env=os.environ | environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stderr

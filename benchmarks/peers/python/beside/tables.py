@@ -52,20 +52,15 @@ def rows_of(results, direction):
     return sorted(rows, key=lambda row: (order.index(row["system"]), row["threads"], row["T"]))
 
 
-def peers_cells(row, unit, columns):
-    best = best_peer(row)
-    return [
-        *(number(row[one] and row[one] * unit) for one in columns), times(best and ratio(row, best)),
-        NAMES[best] if best else "", times(aim_of(row)), row["forms"].get("eager", ""), row["forms"].get("jax", ""),
-    ]  # fmt: skip
-
-
 def speed_table(results, direction):
-    rows = [
-        [row["system"], f"{row['T']:,}", str(row["threads"]), *peers_cells(row, 1, COLUMNS)]
-        for row in rows_of(results, direction)
-    ]  # fmt: skip
-    return table(["system", "T", "threads", *(f"{NAMES[one]}, ms" for one in COLUMNS), "best peer / ours", "which", "aim",
+    rows = []
+    for row in rows_of(results, direction):
+        best = best_peer(row)
+        rows.append([
+            row["system"], f"{row['T']:,}", str(row["threads"]), *(number(row[one]) for one in COLUMNS),
+            times(best and ratio(row, best)), times(aim_of(row)), NAMES.get(best, ""), *forms_of(row),
+        ])  # fmt: skip
+    return table(["system", "T", "threads", *(f"{NAMES[one]}, ms" for one in COLUMNS), "best peer / ours", "aim", "best peer",
                   "form of eager", "of JAX"], rows)  # fmt: skip
 
 
@@ -73,11 +68,17 @@ def decode_table(results):
     columns = [one for one in COLUMNS if one != "softmax"]
     rows = []
     for row in rows_of(results, "decode"):
-        cells = peers_cells(row, 1000, columns)
-        cells.insert(len(columns), times(ratio(row, "eager")))
-        rows.append([row["system"], str(row["B"] * row["H"]), str(row["threads"]), *cells])
-    return table(["system", "B H", "threads", *(f"{NAMES[one]}, us" for one in columns), "eager / ours", "best peer / ours",
-                  "which", "aim, of eager", "form of eager", "of JAX"], rows)  # fmt: skip
+        best = best_peer(row)
+        rows.append([
+            row["system"], str(row["B"] * row["H"]), str(row["threads"]), *(number(row[one] and row[one] * 1e3) for one in columns),
+            times(ratio(row, "eager")), times(aim_of(row)), times(best and ratio(row, best)), NAMES.get(best, ""), *forms_of(row),
+        ])  # fmt: skip
+    return table(["system", "B H", "threads", *(f"{NAMES[one]}, us" for one in columns), "eager / ours", "aim", "best peer / ours",
+                  "best peer", "form of eager", "of JAX"], rows)  # fmt: skip
+
+
+def forms_of(row):
+    return [row["forms"].get(one, "") for one in ("eager", "jax")]
 
 
 def least_ratio(results, name, direction, threads):
