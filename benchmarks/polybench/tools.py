@@ -41,6 +41,23 @@ class Progress:
             sys.stderr.write("\r")
 
 
+def load_json(path):
+    """What a file of results holds, {} where there is none."""
+    try:
+        with open(path) as file:
+            return json.load(file)
+    except OSError:
+        return {}
+
+
+def save_json(path, results):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path + ".new", "w") as file:
+        json.dump(results, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".new", path)
+
+
 def cpu_flags():
     try:
         with open("/proc/cpuinfo") as lines:

@@ -1,11 +1,14 @@
 """The examples of examples/python, in a few steps each."""
 
+import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from conftest import ROOT
 
@@ -48,12 +51,68 @@ def test_train_lm(tmp_path):
     assert heights[-1] > heights[0] + 10  # downwards
 
 
+def beside(*options, **environment):
+    """The benchmark beside PyTorch, JAX and FLA: what it says of cells without a figure."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks/peers/python/run", "--threads", "1", "--rounds", "1", *options],
+        capture_output=True, text=True, timeout=1200, env=os.environ | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
 def test_benchmark_beside_pytorch(tmp_path):
-    """The command runs to its end: every system agrees with PyTorch's forms, and has a row of times for each direction."""
-    run("../../benchmarks/peers/python/run", "--lengths", "256", "--threads", "1", "--rounds", "1", "--only", "linear,llops64",
-        "--json", str(tmp_path / "rows.json"))  # fmt: skip
-    rows = json.loads((tmp_path / "rows.json").read_text())
+    """The command runs to its end: every system agrees with all peers' forms, and has times for each direction, in tables."""
+    said = beside("--lengths", "256", "--only", "linear,llops64", "--json", str(tmp_path / "rows.json"),
+                  "--docs", str(tmp_path / "Peers.md"))  # fmt: skip
+    results = json.loads((tmp_path / "rows.json").read_text())
+    rows = results["rows"]
     assert [(row["system"], row["direction"]) for row in rows] == [
-        (system, direction) for system in ("linear", "llops64") for direction in ("forward", "both")
+        (system, direction) for system in ("linear", "llops64") for direction in ("forward", "both", "decode")
     ]
-    assert all(row[one] > 0 for row in rows for one in ("polyattn", "eager", "compiled", "softmax"))
+    assert all(row[one] > 0 for row in rows for one in ("polyattn", "eager", "compiled"))
+    assert all((row["softmax"] or 0) > 0 for row in rows if row["direction"] != "decode")
+    # Elsewhere, or without a C compiler, nothing is forced.
+    assert all(row["eager_stock"] > 0 for row in rows) or "eager_stock" in results["absent"]
+    for column, module, words in (("jax", "jax", "JAX"), ("fla", "fla", "FLA")):
+        is_there = importlib.util.find_spec(module) is not None
+        assert [bool(row[column]) for row in rows] == [is_there] * len(rows), said
+        assert is_there or f"- {words}: No module named '{module}'" in said
+
+    page = (tmp_path / "Peers.md").read_text()
+    tables = dict(re.findall(r"<!-- begin (\w+) -->\n(.*?)<!-- end -->", page, re.S))
+    assert {name for name, text in tables.items() if "Not yet measured" in text} <= {"plots"}
+    for direction in ("forward", "both"):
+        for system in ("linear", "llops64"):
+            assert re.search(rf"^\| {system} \| 256 \| 1 \| [\d.]+ \|", tables[direction], re.M)
+            assert re.search(rf"^\| {system} \| 64 \| 1 \| [\d.]+ \|.*x \| 4.00x \|", tables["decode"], re.M)
+    assert "softmax: has no state of fixed size (linear, decode; llops64, decode)" in tables["missing"]
+
+    # The page again, without measuring; a row measured again takes the old one's place.
+    beside("--tables", "--json", str(tmp_path / "rows.json"), "--docs", str(tmp_path / "again.md"))
+    assert (tmp_path / "again.md").read_text() == page
+
+
+def test_benchmark_without_some_peers(tmp_path):
+    """A peer that is not there, or that ends its process, has dashes and a line; the others have figures."""
+    (tmp_path / "jax.py").write_text("raise ImportError('no such thing')")
+    (tmp_path / "fla.py").write_text("import os\nos.abort()")
+    said = beside("--lengths", "64", "--only", "power", "--directions", "forward", "--json", str(tmp_path / "rows.json"),
+                  PYTHONPATH=str(tmp_path))  # fmt: skip
+    (row,) = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert all(row[one] > 0 for one in ("polyattn", "eager", "compiled", "softmax"))
+    assert row["jax"] is None and row["fla"] is None
+    assert "- JAX: no such thing" in said and re.search(r"^- FLA: ended by SIGABRT.*\(power, forward, T = 64\)$", said, re.M)
+
+
+def test_benchmark_wants_equal_results(tmp_path, monkeypatch):
+    """A form that computes something else has no time."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks/peers/python")
+    from beside import timing
+
+    results = timing.Results(str(tmp_path / "expected.npz"), 1e-3)
+    exact, failed = np.ones(10, "f4"), {}
+    forms = {"first": exact, "same": exact * 1.0001, "other": exact * 1.01, "nothing": exact * np.nan}
+    times = timing.fastest({name: timing.Call(lambda one=one: [one]) for name, one in forms.items()}, results, failed)
+    assert set(times) == {"first", "same"}
+    assert failed == {"other": "results differ by 1.0e-02", "nothing": "results differ by nan"}
