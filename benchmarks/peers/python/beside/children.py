@@ -107,8 +107,11 @@ class Child:
         except ProcessLookupError:
             pass
         self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
+        for pipe in (self.process.stdin, self.process.stdout):
+            try:
+                pipe.close()
+            except OSError:
+                pass  # what it was not there to read
         self.log.close()
         self.process = None
 
@@ -152,16 +155,21 @@ class Children:
         return seconds, forms, failed
 
     def persist(self, child, request, failed):
-        """Asks again without what ended the child, so that one column takes no other along."""
-        skip = []
+        """Asks again without what ended the child, so that one column takes no other along; once if nothing was tried yet."""
+        skip, patience = [], 1
         while True:
             try:
                 return child.ask(what="prepare", skip=skip, **request)
             except Gone as gone:
-                if child.trying is None or child.trying in skip:
+                if child.absent or child.trying in skip:
                     raise
-                skip.append(child.trying)
-                failed[child.columns[child.trying]] = str(gone)
+                if child.trying is not None:
+                    skip.append(child.trying)
+                    failed[child.columns[child.trying]] = str(gone)
+                elif patience == 0:
+                    raise
+                else:
+                    patience -= 1
 
     def round(self, seconds, failed):
         """Adds what each column took to its list in `seconds`; children take turns. One that ends meanwhile has no figures."""

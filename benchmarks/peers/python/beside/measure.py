@@ -8,7 +8,7 @@ from . import cases
 from .children import Children, build_preload
 
 COLUMNS = ("polyattn", "eager_stock", "eager", "compiled", "softmax", "fla", "jax")
-SECONDS = 5.0  # of all rounds of a case, beyond the fewest
+SECONDS = 3.0  # of all rounds of a case, beyond the fewest
 FEWEST = 3
 
 

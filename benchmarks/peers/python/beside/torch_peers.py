@@ -204,6 +204,8 @@ class Tokens:
             step.__name__: self.call(torch.compile(step, fullgraph=True, dynamic=False), self.maps, step.__name__)
             for step in torch_systems.STEPS
         }  # fmt: skip
+        for call in forms.values():
+            call.compiles = True
         return forms[next(iter(best_of(forms, self.results, {})))]
 
     def softmax(self):
