@@ -116,3 +116,19 @@ def test_benchmark_wants_equal_results(tmp_path, monkeypatch):
     times = timing.fastest({name: timing.Call(lambda one=one: [one]) for name, one in forms.items()}, results, failed)
     assert set(times) == {"first", "same"}
     assert failed == {"other": "results differ by 1.0e-02", "nothing": "results differ by nan"}
+
+
+def test_benchmark_tries_fewer_forms(monkeypatch):
+    """What was far from the best of its kind is not tried at longer lengths; all scores at once are no measure for chunks."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks/peers/python")
+    from beside.timing import Shortlist
+
+    shortlist = Shortlist()
+    names = ["direct", "looped 64", "looped 128", "chunked 64", "chunked 128"]
+    times = {"direct": 0.1, "looped 64": 1.0, "looped 128": 1.9, "chunked 64": 3.0, "chunked 128": 4.0}
+    shortlist.learn("power", 512, times)
+    assert shortlist.of("power", names) == names
+    shortlist.learn("power", 2048, times, ["direct", "chunked 64", "chunked 128"])
+    assert shortlist.of("power", names) == names[:4]
+    assert shortlist.of("power", names[1:]) == names[1:4]
+    assert shortlist.of("based", names) == names

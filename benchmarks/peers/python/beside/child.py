@@ -6,33 +6,49 @@ A request `prepare` makes inputs, finds forms, checks them and calls each; a req
 parent asks between them are other children's rounds, so that all take turns.
 """
 
-import gc
 import importlib
 import json
 import os
 import resource
 import sys
 
-from .timing import reason_of
+from .timing import give_back, reason_of
 
 
-def confine(options):
-    """To as many processors as threads, and to some memory: an allocation beyond it is an error that a form can have."""
-    allowed = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, allowed[: options["threads"]])
-    resource.setrlimit(resource.RLIMIT_DATA, (options["memory"], options["memory"]))
+def confine(threads):
+    """To as many processors as threads."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-def serve(answer, peers):
+class Memory:
+    """So many bytes beyond what the process has: an allocation that wants more is an error that a form can have.
+
+    While forms are tried they may have some less, so that what has been chosen fits after all others have left their traces.
+    """
+
+    def __init__(self, more):
+        with open("/proc/self/status") as file:
+            now = next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData"))
+        self.all, self.tried = now + more, now + more * 17 // 20
+        self.limit(self.all)
+
+    def limit(self, size):
+        resource.setrlimit(resource.RLIMIT_DATA, (size, self.all))
+
+
+def serve(answer, peers, memory):
     calls = {}
     for line in sys.stdin:
         request = json.loads(line)
         if request["what"] == "round":
-            reply = {name: call.seconds() for name, call in calls.items()}
+            reply = {name: call.turn() for name, call in calls.items()}
         else:
             calls.clear()
-            gc.collect()
+            give_back()
+            memory.limit(memory.tried)
             calls, failed = peers.prepare(request, lambda column: answer({"trying": column}))
+            memory.limit(memory.all)
+            give_back()
             seconds = {}
             for name, call in list(calls.items()):
                 answer({"trying": name})
@@ -41,7 +57,7 @@ def serve(answer, peers):
                 except Exception as error:
                     failed[name] = reason_of(error)
                     del calls[name]
-            gc.collect()
+            give_back()
             forms = {name: call.form for name, call in calls.items() if call.form}
             reply = {"seconds": seconds, "failed": failed, "forms": forms}
         answer(reply)
@@ -56,15 +72,16 @@ def main():
     def answer(reply):
         print(json.dumps(reply), file=answers, flush=True)
 
-    confine(options)
+    confine(options["threads"])
     try:
         peers = importlib.import_module(f".{kind}_peers", __package__).Peers(options)
         hello = peers.hello()
+        memory = Memory(options["memory"])
     except Exception as error:
         answer({"error": reason_of(error)})
         return
     answer(hello)
-    serve(answer, peers)
+    serve(answer, peers, memory)
 
 
 if __name__ == "__main__":

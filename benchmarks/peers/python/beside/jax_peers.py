@@ -15,8 +15,6 @@ def arrays(found):
 
 def best_of(forms, results):
     failed = {}
-    for call in forms.values():
-        call.compiles = True
     times = fastest(forms, results, failed)
     if not times:
         raise RuntimeError(next(iter(failed.values()), "no form for this length"))
@@ -48,7 +46,8 @@ def sequences(request, shortlist):
     for i, maps in enumerate(ways):
         way = ", other features" * (i > 0)
         for chunk in (one for one in cases.CHUNKS if one < length and length % one == 0):
-            for form in (jax_systems.chunked, jax_systems.scanned):
+            again = [jax_systems.checkpointed] if direction == "both" else []
+            for form in (jax_systems.chunked, jax_systems.scanned, *again):
                 forms[f"{form.__name__} {chunk}{way}"] = (form, maps, chunk)
         if length <= cases.LONGEST_DIRECT[direction] and (i == 0 or maps.score is None):
             forms[f"direct{way}"] = (jax_systems.direct, maps)

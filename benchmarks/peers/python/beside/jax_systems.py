@@ -44,7 +44,7 @@ def chunked(maps, eps, length, q, k, v, w):
     return by_heads(o.reshape(*o.shape[:2], -1, o.shape[-1]))
 
 
-def scanned(maps, eps, length, q, k, v, w):
+def scanned(maps, eps, length, q, k, v, w, wrap=lambda chunk: chunk):
     """One chunk after another, by lax.scan."""
     if eps is not None:
         v = jnp.concatenate([v, jnp.ones_like(v[..., :1])], -1)
@@ -57,10 +57,15 @@ def scanned(maps, eps, length, q, k, v, w):
 
     width = jax.eval_shape(lambda x: maps.features(x, "k", w), parts[1][0]).shape[-1]
     state = jnp.zeros((*parts[0].shape[1:3], width, v.shape[-1]), v.dtype)
-    _, o = jax.lax.scan(chunk, state, tuple(parts))
+    _, o = jax.lax.scan(wrap(chunk), state, tuple(parts))
     o = jnp.moveaxis(o, 0, 2)
     o = by_heads(o.reshape(*o.shape[:2], -1, o.shape[-1]))
     return o if eps is None else o[..., :-1] / (o[..., -1:] + eps)
+
+
+def checkpointed(*arguments):
+    """Scanned, and what gradients need of a chunk is computed again."""
+    return scanned(*arguments, wrap=jax.checkpoint)
 
 
 def direct(maps, eps, q, k, v, w):

@@ -1,5 +1,7 @@
 """What is timed in a child: functions that were checked before, and the fastest of several forms of one thing."""
 
+import ctypes
+import gc
 import math
 import os
 import time
@@ -38,8 +40,6 @@ class Results:
 class Call:
     """`run` is timed and waits for its end; `results` gives arrays to be compared with others' before that."""
 
-    compiles = False  # the first call does, so that its time is no call's
-
     def __init__(self, run, results=None, form=""):
         self.run, self.form = run, form
         self.results = results or run
@@ -51,6 +51,13 @@ class Call:
         for _ in range(self.count):
             self.run()
         return (time.perf_counter() - begin) / self.count
+
+    def turn(self):
+        """The same in a round. A long call is called before: memory that went back to the system while others had their turns
+        would be fetched again within its time, as it is not where a program calls it again and again."""
+        if self.count == 1:
+            self.run()
+        return self.seconds()
 
     def ready(self):
         """Decides how often a round calls it. Returns the seconds of one call."""
@@ -70,18 +77,22 @@ def reason_of(error):
     return text[:160]
 
 
+def give_back():
+    """Memory of what was tried before: a process may have only so much, and others wait beside it."""
+    gc.collect()
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
+
+
 def fastest(forms, results, failed):
     """Names and seconds of forms, the fastest first, each checked. Why forms failed goes into `failed`."""
     times = {}
     for name, call in forms.items():
         try:
-            begin = time.perf_counter()
-            found = call.results()
-            first = time.perf_counter() - begin
-            results.check(found)
-            times[name] = first if first > ENOUGH and not call.compiles else call.seconds()
+            results.check(call.results())
+            times[name] = call.seconds()
         except Exception as error:
             failed[name] = reason_of(error)
+            give_back()
     for name in sorted(times, key=times.get):
         if times[name] <= 1.5 * min(times.values()) and times[name] < ENOUGH:
             times[name] = min(times[name], *(forms[name].seconds() for _ in range(2)))
@@ -89,19 +100,23 @@ def fastest(forms, results, failed):
 
 
 class Shortlist:
-    """Forms that were not far from the best at a shorter length: others are not tried at longer ones."""
+    """Forms that were not far from the best at a shorter length: others are not tried at longer ones.
 
-    SHORTEST, MOST, WITHIN = 2048, 4, 1.5
+    All scores at once, whose time grows otherwise, say nothing of chunks, nor these of them.
+    """
+
+    SHORTEST, MOST, WITHIN = 2048, 5, 2.0
 
     def __init__(self):
         self.kept = {}
 
     def of(self, key, names):
         kept = self.kept.get(key)
-        return [one for one in names if kept is None or one in kept] or list(names)
+        return [one for one in names if kept is None or one in kept or one.startswith("direct")] or list(names)
 
     def learn(self, key, length, times, always=()):
         """`times` begin with the best; the first of `always` in them is kept, too. A failure of all leaves what was kept."""
+        times = {one: x for one, x in times.items() if not one.startswith("direct")}
         if length >= self.SHORTEST and times:
             best = min(times.values())
             kept = [one for one in times if times[one] <= self.WITHIN * best][: self.MOST]

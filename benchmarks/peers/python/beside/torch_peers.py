@@ -77,6 +77,8 @@ class Sequences:
                 if self.length % length == 0:
                     self.functions[f"chunked {length}{way}"] = self.bind(torch_systems.chunked, maps, length)
                 loops[f"looped {length}{way}"] = self.bind(torch_systems.looped, maps, length)
+                if self.direction == "both":
+                    loops[f"checkpointed {length}{way}"] = self.bind(torch_systems.checkpointed, maps, length)
             if self.length <= cases.LONGEST_DIRECT[self.direction] and (i == 0 or self.maps.score is None):
                 self.functions[f"direct{way}"] = self.bind(torch_systems.direct, maps)
         self.batched = list(self.functions)
@@ -86,22 +88,10 @@ class Sequences:
         self.make_functions()
         key, names = (self.name, self.direction), list(self.functions)
         names = [self.wanted["eager"]] if "eager" in self.wanted else self.shortlist.of(key, names)
-        failed = {}
-        try:
-            self.times = best_of({one: self.call(self.function(one)) for one in names}, self.results, failed)
-        except RuntimeError:
-            if self.direction != "both" or "eager" in self.wanted:
-                raise
-            names = [f"checkpointed {length}" for length in cases.CHUNKS]
-            self.times = best_of({one: self.call(self.function(one)) for one in names}, self.results, {})
+        self.times = best_of({one: self.call(self.functions[one]) for one in names}, self.results, {})
         self.shortlist.learn(key, self.length, self.times, self.batched)
         best = next(iter(self.times))
-        return self.call(self.function(best), best)
-
-    def function(self, name):
-        if name.startswith("checkpointed"):
-            return self.bind(torch_systems.checkpointed, self.maps, int(name.split()[1]))
-        return self.functions[name]
+        return self.call(self.functions[best], best)
 
     def compiled(self):
         """torch.compile of the fastest eager form that is no loop of Python, for just these sizes."""
@@ -204,8 +194,6 @@ class Tokens:
             step.__name__: self.call(torch.compile(step, fullgraph=True, dynamic=False), self.maps, step.__name__)
             for step in torch_systems.STEPS
         }  # fmt: skip
-        for call in forms.values():
-            call.compiles = True
         return forms[next(iter(best_of(forms, self.results, {})))]
 
     def softmax(self):

@@ -59,7 +59,7 @@ def looped(maps, eps, length, q, k, v, w, run=one_chunk):
 
 
 def checkpointed(maps, eps, length, q, k, v, w):
-    """Looped, and what gradients need of a chunk is computed again: for what does not fit otherwise."""
+    """Looped, and what gradients need of a chunk is computed again: less memory, which may be faster, too."""
 
     def run(*arguments):
         return checkpoint(one_chunk, *arguments, use_reentrant=False, preserve_rng_state=False)
