@@ -1,6 +1,6 @@
 """What is compared: systems of polyattn.library, their sizes and inputs. Knows no framework, so that every child can read it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import numpy as np
@@ -26,24 +26,6 @@ class System:
     weights: dict[str, tuple[int, ...]] = field(default_factory=dict)
     eps: float | None = None
     aim: float | None = None
-
-
-def identity(x, side, w):
-    return x
-
-
-@dataclass(frozen=True)
-class Maps:
-    """A system in a framework: `features` of queries and keys, functions of (x, "q" or "k", weights); `score` of an inner product
-    of `inner` vectors, where that is less work; `others`, more ways to features, for the fastest to be found."""
-
-    features: Callable[..., Any]
-    inner: Callable[..., Any] = identity
-    score: Callable[[Any], Any] | None = None
-    others: tuple[Callable[..., Any], ...] = ()
-
-    def ways(self):
-        return [self, *(replace(self, features=one) for one in self.others)]
 
 
 def llops(d, m, aim):

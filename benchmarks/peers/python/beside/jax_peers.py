@@ -5,7 +5,7 @@ import functools
 import jax
 import numpy as np
 
-from . import cases, jax_systems
+from . import cases, jax_systems, systems
 from .timing import TOLERANCE, Call, Results, Shortlist, fastest, reason_of
 
 
@@ -23,7 +23,7 @@ def best_of(forms, results):
 
 def sequences(request, shortlist):
     name, length, direction = request["system"], request["T"], request["direction"]
-    system, ways = cases.SYSTEMS[name], jax_systems.MAPS[name]().ways()
+    system, ways = cases.SYSTEMS[name], systems.MAPS[name](jax_systems.JAX).ways()
     inputs = [jax.numpy.asarray(x) for x in cases.draw(name, 1, length)]
     factors = jax.numpy.asarray(cases.draw_factors(name, 1, length)) if direction == "both" else None
 
@@ -47,10 +47,10 @@ def sequences(request, shortlist):
         way = ", other features" * (i > 0)
         for chunk in (one for one in cases.CHUNKS if one < length and length % one == 0):
             again = [jax_systems.checkpointed] if direction == "both" else []
-            for form in (jax_systems.chunked, jax_systems.scanned, *again):
+            for form in (systems.chunked, jax_systems.scanned, *again):
                 forms[f"{form.__name__} {chunk}{way}"] = (form, maps, chunk)
         if length <= cases.LONGEST_DIRECT[direction] and (i == 0 or maps.score is None):
-            forms[f"direct{way}"] = (jax_systems.direct, maps)
+            forms[f"direct{way}"] = (systems.direct, maps)
     calls = {one: call(*forms[one]) for one in shortlist.of((name, direction), list(forms))}
     times = best_of(calls, Results(request["expected"], TOLERANCE[direction == "both"]))
     shortlist.learn((name, direction), length, times)
@@ -87,7 +87,7 @@ def tokens(request, shortlist):
         return Call(lambda: go_on(second), results, form)
 
     forms = {}
-    for i, maps in enumerate(jax_systems.MAPS[name]().ways()):
+    for i, maps in enumerate(systems.MAPS[name](jax_systems.JAX).ways()):
         for step in jax_systems.STEPS:
             form = step.__name__ + ", other features" * (i > 0)
             forms[form] = call(step, maps, form)

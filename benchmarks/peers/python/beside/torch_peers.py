@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from . import cases, torch_systems
+from . import cases, systems, torch_systems
 from .timing import TOLERANCE, Call, Results, Shortlist, fastest, reason_of
 
 LONGEST_SOFTMAX = 8192
@@ -43,7 +43,7 @@ class Sequences:
     def __init__(self, request, shortlist):
         self.name, self.length, self.direction = request["system"], request["T"], request["direction"]
         self.shortlist, self.wanted = shortlist, request.get("forms", {})
-        self.system, self.maps = cases.SYSTEMS[self.name], torch_systems.MAPS[self.name]()
+        self.system, self.maps = cases.SYSTEMS[self.name], systems.MAPS[self.name](torch_systems.TORCH)
         self.inputs = [torch.from_numpy(x) for x in cases.draw(self.name, 1, self.length)]
         self.factors = None
         if self.direction == "both":
@@ -75,12 +75,12 @@ class Sequences:
             way = ", other features" * (i > 0)
             for length in (one for one in cases.CHUNKS if one < self.length):
                 if self.length % length == 0:
-                    self.functions[f"chunked {length}{way}"] = self.bind(torch_systems.chunked, maps, length)
+                    self.functions[f"chunked {length}{way}"] = self.bind(systems.chunked, maps, length)
                 loops[f"looped {length}{way}"] = self.bind(torch_systems.looped, maps, length)
                 if self.direction == "both":
                     loops[f"checkpointed {length}{way}"] = self.bind(torch_systems.checkpointed, maps, length)
             if self.length <= cases.LONGEST_DIRECT[self.direction] and (i == 0 or self.maps.score is None):
-                self.functions[f"direct{way}"] = self.bind(torch_systems.direct, maps)
+                self.functions[f"direct{way}"] = self.bind(systems.direct, maps)
         self.batched = list(self.functions)
         self.functions |= loops
 
@@ -128,7 +128,7 @@ class Tokens:
 
     def __init__(self, request, shortlist):
         self.name, self.wanted = request["system"], request.get("forms", {})
-        self.system, self.maps = cases.SYSTEMS[self.name], torch_systems.MAPS[self.name]()
+        self.system, self.maps = cases.SYSTEMS[self.name], systems.MAPS[self.name](torch_systems.TORCH)
         self.first, self.second = ([torch.from_numpy(x) for x in one] for one in cases.draw_tokens(self.name))
         self.results = Results(request["expected"], TOLERANCE[0])
         self.way = 0
