@@ -7,6 +7,8 @@
 
 #include "Arrays.h"
 #include "Imported.h"
+#include <algorithm>
+#include <unordered_map>
 
 namespace nb = nanobind;
 using namespace polyattn::python;
@@ -63,37 +65,67 @@ nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<in
   return (count < large ? numpyEmpty : alignedEmpty)(sizes, element.get());
 }
 
-template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array, int gpu) {
-  if (!nb::try_cast<Array>(object, array) || array.ndim() > POLYATTN_MAX_RANK)
-    return false;
+/// False where the memory is another device's, or no tensor has such elements.
+bool ArrayView::describe(const ExchangedTensor &array, int gpu) {
   bool isThere = gpu < 0
-                     ? array.device_type() == nb::device::cpu::value
-                     : array.device_type() == nb::device::cuda::value && array.device_id() == gpu;
-  if (!isThere)
+                     ? array.device.type == nb::device::cpu::value
+                     : array.device.type == nb::device::cuda::value && array.device.number == gpu;
+  int32_t dtype = dtypeOf(array.dtype);
+  if (!isThere || !dtype || array.rank > POLYATTN_MAX_RANK)
     return false;
-  int32_t dtype = dtypeOf(array.dtype());
-  if (!dtype)
-    return false;
-  tensor.data = const_cast<void *>(static_cast<const void *>(array.data()));
+  tensor.data = static_cast<char *>(array.data) + array.byteOffset;
   tensor.dtype = dtype;
-  tensor.rank = int32_t(array.ndim());
-  for (size_t i = 0; i < array.ndim(); ++i) {
-    tensor.sizes[i] = int64_t(array.shape(i));
-    tensor.strides[i] = array.stride(i);
-  }
+  tensor.rank = array.rank;
+  std::copy_n(array.sizes, array.rank, tensor.sizes);
+  std::copy_n(array.strides, array.rank, tensor.strides);
   return true;
 }
 
-/// What makes a capsule of an array of this type faster than its __dlpack__ does, or None.
-static nb::handle exporterOf(nb::handle object) {
-  static const nb::dict &exporters = *new nb::dict();
+template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &array, int gpu) {
+  if (!nb::try_cast<Array>(object, array))
+    return false;
+  return describe({const_cast<void *>(static_cast<const void *>(array.data())),
+                   {array.device_type(), array.device_id()},
+                   int32_t(array.ndim()),
+                   array.dtype(),
+                   const_cast<int64_t *>(array.shape_ptr()),
+                   const_cast<int64_t *>(array.stride_ptr()),
+                   /*byteOffset=*/0},
+                  gpu);
+}
+
+namespace {
+/// What makes arrays of a type faster to read than their __dlpack__ does.
+struct ArrayType {
+  nb::handle exporter;              // makes a capsule; None for most
+  DescribeArray describe = nullptr; // needs no capsule; of types that have an exporter
+};
+} // namespace
+
+static ArrayType arrayTypeOf(nb::handle object) {
+  static auto &known = *new std::unordered_map<PyObject *, ArrayType>();
   nb::handle type = object.type();
-  PyObject *known = PyDict_GetItem(exporters.ptr(), type.ptr());
-  if (known)
-    return known;
-  nb::object found = exporterOfType(type);
-  PyDict_SetItem(exporters.ptr(), type.ptr(), found.ptr());
-  return found; // the dictionary keeps it
+  if (auto place = known.find(type.ptr()); place != known.end())
+    return place->second;
+  ArrayType found;
+  found.exporter = exporterOfType(type).release();
+  if (!found.exporter.is_none())
+    found.describe = describeFunctionOf(type);
+  type.inc_ref(); // another type at its address would be taken for it
+  return known[type.ptr()] = found;
+}
+
+/// Whether a tensor of PyTorch stands for its negated memory.
+static bool isNegated(nb::handle tensor) { return nb::cast<bool>(tensor.attr("is_neg")()); }
+
+bool ArrayView::tryDescribe(nb::handle object, DescribeArray function, int gpu) {
+  ExchangedTensor array;
+  if (isNegated(object))
+    return false;
+  if (function(object.ptr(), &array) == 0)
+    return describe(array, gpu);
+  PyErr_Clear();
+  return false;
 }
 
 void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
@@ -102,13 +134,16 @@ void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
     return info.is_result ? tryImport(array, writable, gpu) : tryImport(array, readable, gpu);
   };
   bool isNumpy = isNumpyArray(object);
-  nb::handle exporter = isNumpy ? nb::handle() : exporterOf(object);
+  ArrayType type = isNumpy ? ArrayType() : arrayTypeOf(object);
+  nb::handle exporter = type.exporter;
   bool isKnown = isNumpy || !exporter.is_none();
   if (info.is_result && !isKnown && nb::cast<bool>(isImmutable(object)))
     refuse(object, nameOf(info, entry), true, gpu);
   // A tensor whose gradients somebody wants would leave the graph silently.
   bool isDifferentiated = !isNumpy && nb::hasattr(object, "requires_grad") &&
                           PyObject_IsTrue(object.attr("requires_grad").ptr()) == 1;
+  if (type.describe && !isDifferentiated && tryDescribe(object, type.describe, gpu))
+    return;
   // An exporter that gives None knows a reason why nothing may read the array's memory.
   bool hasExporter = exporter && !exporter.is_none();
   nb::object capsule = hasExporter && !isDifferentiated ? exporter(object) : nb::none();

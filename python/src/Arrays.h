@@ -7,6 +7,7 @@
 #ifndef POLYATTN_PYTHON_SRC_ARRAYS_H
 #define POLYATTN_PYTHON_SRC_ARRAYS_H
 
+#include "Exchange.h"
 #include "polyattn-c/polyattn.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -29,6 +30,8 @@ private:
   using Readable = nanobind::ndarray<nanobind::ro>;
   using Writable = nanobind::ndarray<>;
 
+  bool describe(const ExchangedTensor &array, int gpu);
+  bool tryDescribe(nanobind::handle object, DescribeArray function, int gpu);
   template <typename Array> bool tryImport(nanobind::handle object, Array &array, int gpu);
   polyattn_tensor tensor = {};
   // One of these: what an object exports may live as long as the export only.

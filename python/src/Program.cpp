@@ -8,6 +8,7 @@
 #include "Program.h"
 #include "Errors.h"
 #include "Imported.h"
+#include "polyattn/Entry/LargePages.h"
 #include <algorithm>
 #include <array>
 
@@ -168,6 +169,13 @@ nb::object Program::emptyResult(const polyattn_tensor_info &info, const std::vec
                    nameOf(info, entry));
 }
 
+static size_t bytesOf(const polyattn_tensor &tensor) {
+  size_t bytes = polyattn_dtype_bytes(tensor.dtype);
+  for (int i = 0; i < tensor.rank; ++i)
+    bytes *= size_t(tensor.sizes[i]);
+  return bytes;
+}
+
 /// The tensors of all arrays, which `views` hold. Results that are not given are made.
 std::vector<polyattn_tensor> Program::importArrays(const Arrays &arguments, Arrays &results,
                                                    std::vector<ArrayView> &views) const {
@@ -185,9 +193,12 @@ std::vector<polyattn_tensor> Program::importArrays(const Arrays &arguments, Arra
   const nb::object *first = arguments.empty() ? nullptr : &arguments.front();
   for (size_t i = 0; i < results.size(); ++i) {
     const polyattn_tensor_info &info = infos[numArguments + i];
-    if (!results[i].is_valid())
+    bool isNew = !results[i].is_valid();
+    if (isNew)
       results[i] = emptyResult(info, sizes.shapeOf(info), first);
     import(results[i]);
+    if (isNew && gpu() < 0)
+      adviseLargePages(tensors.back().data, bytesOf(tensors.back()));
   }
   return tensors;
 }

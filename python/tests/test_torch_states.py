@@ -140,6 +140,19 @@ def test_pools_that_would_be_copied_are_refused():
         layer.step(torch.zeros(2, 1, 48), states)
 
 
+def test_autograd_sees_that_pools_change():
+    """Gradients of what was computed from a pool before would be those of other numbers."""
+    layer = pn.Linear(48, 6)
+    states = layer.new_states(2)
+    layer.prefill(torch.zeros(2, 3, 48), states)
+    factor = torch.ones((), requires_grad=True)
+    with torch.enable_grad():
+        loss = sum((factor * pool).sum() for pool in states.pools.values())
+    layer.step(torch.zeros(2, 1, 48), states)
+    with torch.enable_grad(), pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
 def test_an_attention_without_a_state_is_refused():
     layer = pn.Attention(library.linear(d=8, mask="full"), 48, 6)
     with pytest.raises(polyattn.SpecError):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 
 from .._errors import CallError
-from .._kernels import Signature
+from .._kernels import Kernel, Signature
 from . import _recipes
 from ._call import _check_derivatives
-from ._operators import below_autocast, call_kernel, cast, check_device, implement, library, readable, refuse_vmap, storage_of_autocast
+from ._gradients import are_plain
+from ._operators import (
+    below_autocast, call_kernel, cast, check_device, has_stride_one, implement, library, refuse_vmap, storage_of_autocast,
+)  # fmt: skip
 
 library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Tensor")
 _decode_op = torch.ops.polyattn.decode.default
@@ -28,14 +32,18 @@ def signature_of(attention: int, storage: str = "f32") -> Signature:
 def _decode(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
     kernel = _recipes.find(attention).decoding(_recipes.storage_of(inputs))
     for one in pools:
-        if readable(one).data_ptr() != one.data_ptr():
+        if not has_stride_one(one):
             raise CallError(
                 "polyattn: pools of states are updated where they lie: expected the innermost stride 1, got strides "
                 f"{one.stride()}"
             )
     others, places = iter(inputs), iter(pools)
-    tensors = [next(places if is_pool(one) else others) for one in kernel.signature.arguments]
-    return call_kernel(kernel, tensors)[0]
+    return call_kernel(kernel, [next(places if pool else others) for pool in _which_are_pools(kernel)])[0]
+
+
+@functools.lru_cache
+def _which_are_pools(kernel: Kernel) -> list[bool]:
+    return [is_pool(one) for one in kernel.signature.arguments]
 
 
 def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
@@ -65,5 +73,11 @@ def decode(attention: int, inputs: list[Any], pools: list[Any]) -> torch.Tensor:
             "polyattn: calls with pools of states have no gradients; expected torch.no_grad() or "
             "torch.inference_mode() around them"
         )
-    o: torch.Tensor = _decode_op(attention, inputs, pools)
+    o: torch.Tensor
+    if not torch.is_autocast_enabled(inputs[0].device.type) and are_plain([*inputs, *pools]):
+        o = _decode(attention, inputs, pools)
+        for one in pools:
+            torch.autograd.graph.increment_version(one)
+    else:
+        o = _decode_op(attention, inputs, pools)
     return o

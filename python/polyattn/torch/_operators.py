@@ -32,11 +32,16 @@ def refuser(words: str) -> Callable[..., Any]:
 refuse_vmap = refuser(NO_TRANSFORM)
 
 
+def has_stride_one(tensor: Any) -> bool:
+    """Whether the innermost dimension is as kernels want it."""
+    return tensor.is_contiguous() or tensor.stride()[-1:] in ((1,), ())
+
+
 def readable(tensor: Any) -> Any:
     """What a kernel can read: no gradients, and an innermost stride of 1. A copy, where it is not so."""
     if tensor.requires_grad:
         tensor = tensor.detach()
-    return tensor if tensor.stride()[-1:] in ((1,), ()) else tensor.contiguous()
+    return tensor if has_stride_one(tensor) else tensor.contiguous()
 
 
 def check_device(tensors: list[Any]) -> None:
