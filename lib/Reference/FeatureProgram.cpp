@@ -277,12 +277,21 @@ private:
     return total;
   }
 
+  static double valueOf(double x) { return x; }
+  static double valueOf(const Variable &x) { return x.value; }
+
+  /// Of numbers in units of a power of two: squares of those that only f64 holds leave its range.
   static Number norm(const Numbers &numbers) {
     using std::sqrt;
+    double largest = 0;
+    for (const Number &x : numbers)
+      largest = std::fmax(largest, std::fabs(valueOf(x)));
+    bool hasUnit = largest > 0 && std::isfinite(largest);
+    double unit = hasUnit ? std::exp2(std::ilogb(largest)) : 1;
     Number total = 0;
     for (const Number &x : numbers)
-      total += x * x;
-    return sqrt(total);
+      total += (x / unit) * (x / unit);
+    return sqrt(total) * unit;
   }
 
   Environment<Number> &environment;

@@ -22,7 +22,7 @@ static constexpr double kTimesSpread = 24;
 static constexpr double kTimesUnit = 24;
 /// Sums of 16-bit products are f32, whose roundings do not count beside those of the products; all
 /// else is rounded in more steps.
-static constexpr double kTimesF32 = 2;
+static constexpr double kTimesWide = 2;
 
 namespace {
 
@@ -41,7 +41,7 @@ Judge Judge::of(const Arithmetic &arithmetic, std::vector<Array> reference, int6
   Judge judge;
   judge.arithmetic = arithmetic;
   // Samples disturb the terms of a sum; its partial sums, which code rounds, grow with their root.
-  double times = arithmetic.unit == Arithmetic::of(ElementType::F32).unit ? kTimesF32 : 1;
+  double times = arithmetic.unit <= Arithmetic::of(ElementType::F32).unit ? kTimesWide : 1;
   judge.timesSpread = times * kTimesSpread * std::max(1.0, std::sqrt(double(terms)) / 4);
   judge.leastError = times * kTimesUnit * arithmetic.unit;
   judge.reference = std::move(reference);

@@ -226,7 +226,8 @@ private:
 
   /// Whether gradients are those that the oracle takes of its own definitions, in f64.
   bool judgeOracle(TrialReport::Entry &entry) {
-    Arithmetic exact{0x1p-53, 0x1.fffffffffffffp1023, 0x1p-1022};
+    // A change by a unit of f64 would be rounded away again.
+    Arithmetic exact{0x1p-51, 0x1.fffffffffffffp1023, 0x1p-1022};
     auto judge = Judge::ask(*gradients, arguments, sizes, {exact, exact});
     auto own = driver::askGradients(attention, signature, arguments, sizes);
     if (!judge || !own) {
