@@ -6,14 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/Tile.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "lib/Conversion/ToLLVM/ConvertToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,7 +18,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Conversion/TileToVector.h"
 
@@ -45,13 +41,9 @@ struct VectorToLLVMPass : polyattn::impl::VectorToLLVMBase<VectorToLLVMPass> {
     target.markOpRecursivelyLegal<polyattn::tile::EntryOp>();
     LLVMTypeConverter converter(context);
     RewritePatternSet patterns(context);
-    populateSCFToControlFlowConversionPatterns(patterns);
-    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-    arith::populateArithToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns);
-    populateVectorToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+    if (failed(polyattn::convertToLLVM(getOperation(), target, converter, std::move(patterns))))
       signalPassFailure();
   }
 };

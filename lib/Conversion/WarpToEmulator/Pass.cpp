@@ -6,20 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "CallEmitter.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "lib/Conversion/ToLLVM/ConvertToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "polyattn/Conversion/Passes.h"
 
 namespace polyattn {
@@ -71,23 +67,19 @@ static func::FuncOp createFunction(gpu::GPUFuncOp kernel, OpBuilder &builder) {
   return function;
 }
 
-static LogicalResult convertToLLVM(ModuleOp module) {
+static LogicalResult convertFunctions(ModuleOp module) {
   MLIRContext *context = module.getContext();
   LLVMConversionTarget target(*context);
   target.addLegalOp<ModuleOp>();
   LLVMTypeConverter converter(context);
   RewritePatternSet patterns(context);
-  populateSCFToControlFlowConversionPatterns(patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  arith::populateArithToLLVMConversionPatterns(converter, patterns);
   // Functions of libm only where LLVM has no intrinsic.
   populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false,
                                        /*benefit=*/2);
   populateMathToLibmConversionPatterns(patterns);
-  populateVectorToLLVMConversionPatterns(converter, patterns);
   populateFuncToLLVMConversionPatterns(converter, patterns);
   ub::populateUBToLLVMConversionPatterns(converter, patterns);
-  return applyFullConversion(module, target, std::move(patterns));
+  return convertToLLVM(module, target, converter, std::move(patterns));
 }
 
 namespace {
@@ -114,7 +106,7 @@ struct ConvertWarpToEmulator : polyattn::impl::ConvertWarpToEmulatorBase<Convert
       }
       kernels.erase();
     }
-    if (failed(convertToLLVM(module)))
+    if (failed(convertFunctions(module)))
       signalPassFailure();
   }
 };

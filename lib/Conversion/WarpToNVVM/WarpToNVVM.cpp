@@ -6,15 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "lib/Conversion/ToLLVM/ConvertToLLVM.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Transforms/DialectConversion.h"
 #include "polyattn/Conversion/Passes.h"
 #include "polyattn/Target/GPUDescription.h"
 
@@ -97,12 +93,8 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
     populateMemoryPatterns(converter, patterns, tables);
     populateFragmentPatterns(converter, patterns);
     populateFunctionPatterns(converter, patterns);
-    populateSCFToControlFlowConversionPatterns(patterns);
-    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-    arith::populateArithToLLVMConversionPatterns(converter, patterns);
     index::populateIndexToLLVMConversionPatterns(converter, patterns);
-    populateVectorToLLVMConversionPatterns(converter, patterns);
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+    if (failed(convertToLLVM(getOperation(), target, converter, std::move(patterns))))
       signalPassFailure();
   }
 
