@@ -61,7 +61,7 @@ def speed_table(results, direction):
             times(best and ratio(row, best)), times(aim_of(row)), NAMES.get(best, ""), *forms_of(row),
         ])  # fmt: skip
     return table(["system", "T", "threads", *(f"{NAMES[one]}, ms" for one in COLUMNS), "best peer / ours", "aim", "best peer",
-                  "form of eager", "of JAX"], rows)  # fmt: skip
+                  "form of ours", "of eager", "of JAX"], rows)  # fmt: skip
 
 
 def decode_table(results):
@@ -74,11 +74,11 @@ def decode_table(results):
             times(ratio(row, "eager")), times(aim_of(row)), times(best and ratio(row, best)), NAMES.get(best, ""), *forms_of(row),
         ])  # fmt: skip
     return table(["system", "B H", "threads", *(f"{NAMES[one]}, us" for one in columns), "eager / ours", "aim", "best peer / ours",
-                  "best peer", "form of eager", "of JAX"], rows)  # fmt: skip
+                  "best peer", "form of ours", "of eager", "of JAX"], rows)  # fmt: skip
 
 
 def forms_of(row):
-    return [row["forms"].get(one, "") for one in ("eager", "jax")]
+    return [row["forms"].get(one, "") for one in ("polyattn", "eager", "jax")]
 
 
 def least_ratio(results, name, direction, threads):
