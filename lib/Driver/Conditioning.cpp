@@ -105,13 +105,21 @@ double DoubtfulRow::condition(ElementType arithmetic) const {
   return size > 0 ? spread / size / Arithmetic::of(arithmetic).unit : 0;
 }
 
+/// The most terms of a sum: over keys, or over what a key or a value has.
+static int64_t longestSum(const Oracle &oracle) {
+  int64_t terms = oracle.inputs.sizes.keys;
+  AttentionOp attention = oracle.attention;
+  for (AttendOp attend : attention.getBody().getOps<AttendOp>())
+    terms = std::max({terms, widthOf(attend.getKey()), widthOf(attend.getValue())});
+  return terms;
+}
+
 bool DoubtfulRow::isExplained(const Oracle &oracle) const {
   // Samples disturb the terms of a sum; its partial sums, which code rounds, grow with their root.
   // Sums of 16-bit products are f32, whose roundings do not count beside those of the products.
-  double allowed =
-      oracle.arithmetic == ElementType::F32
-          ? kTimesSpread * std::max(1.0, std::sqrt(double(oracle.inputs.sizes.keys)) / 4)
-          : kTimesNarrowSpread;
+  double allowed = oracle.arithmetic == ElementType::F32
+                       ? kTimesSpread * std::max(1.0, std::sqrt(double(longestSum(oracle))) / 4)
+                       : kTimesNarrowSpread;
   return condition(oracle.arithmetic) >= kLeastCondition && difference <= allowed * spread;
 }
 
