@@ -50,7 +50,7 @@ LAYERS = {
 
 def by_definition(layer, x):
     """The layer without its kernel: the oracle between the same projections."""
-    spec, entry = layer.attention._source
+    spec, entry, _ = layer.attention._source
     reference = polyattn.reference(spec, entry)
     exact = copy.deepcopy(layer)
 

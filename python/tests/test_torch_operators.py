@@ -112,6 +112,18 @@ def test_export(linear16, rng, tmp_path):
     assert torch.equal(loaded(longer), layer(longer))
 
 
+def test_traces_and_profiles_have_the_operator(linear16, rng):
+    """Calls go past the dispatcher only where nobody looks: a trace would take what a call gives for a constant."""
+    q, k, v = inputs_of(linear16, rng, T=9)
+    traced = torch.jit.trace(lambda q, k, v: linear16(q, k, v), (q, k, v))
+    assert torch.equal(traced(k, q, v), linear16(k, q, v))
+    for operator in ("polyattn::forward", "polyattn::training"):
+        with torch.profiler.profile() as profile:
+            linear16(q, k, v)
+        assert operator in [one.key for one in profile.key_averages()]
+        q.requires_grad_()
+
+
 def test_numbers_of_attentions_are_the_same_in_every_process():
     """Graphs on disk have nothing but the number."""
     program = (

@@ -17,13 +17,11 @@ def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
         _check_derivatives(inputs)
     if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
         return training(attention, inputs)[:count]
-    results: list[Any]
-    # Below autocast is the dispatcher once more.
-    if inputs and torch.is_autocast_enabled(inputs[0].device.type) and are_plain(inputs):
-        results = _forward(attention, cast_by_roles(attention, inputs))
-    else:
-        results = _forward_op(attention, inputs)
-    return results
+    if not inputs or not are_plain(inputs):
+        results: list[Any] = _forward_op(attention, inputs)
+        return results
+    is_cast = torch.is_autocast_enabled(inputs[0].device.type)
+    return _forward(attention, cast_by_roles(attention, inputs) if is_cast else inputs)
 
 
 def _check_derivatives(inputs: list[Any]) -> None:

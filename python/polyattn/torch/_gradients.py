@@ -104,13 +104,20 @@ def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]
 
 
 def are_plain(tensors: Sequence[Any]) -> bool:
-    """Whether nothing but the kernel wants to see a call of an operator with them: no graph, mode, subclass or device of shapes alone."""
-    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
+    """Whether nothing but the kernel wants to see a call of an operator with them: no graph, mode, trace, profile, subclass or device
+    of shapes alone."""
+    if torch.compiler.is_compiling() or _is_watched():
         return False
     return all(
         type(one) in _PLAIN and (one.is_cpu or one.is_cuda) and one.layout is torch.strided and not one.is_neg()
         for one in tensors
     )
+
+
+def _is_watched() -> bool:
+    c = torch._C
+    has_mode = c._len_torch_dispatch_stack() or c._len_torch_function_stack()
+    return bool(has_mode) or c._get_tracing_state() is not None or c._autograd._profiler_enabled()
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
