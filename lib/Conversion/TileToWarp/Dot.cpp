@@ -61,15 +61,15 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   SmallVector<std::optional<FeatureRuns>> runs;
   int64_t iteration = step;
   for (const Product &product : products) {
-    runs.push_back(product.lhsTransposed && !product.lhsIsLower ? runsToForm(product.lhs)
-                                                                : std::nullopt);
+    bool hasRuns = product.lhsTransposed && product.lhsTriangle == Triangle::None;
+    runs.push_back(hasRuns ? runsToForm(product.lhs) : std::nullopt);
     if (runs.back())
       iteration = std::max(iteration, runs.back()->features());
   }
   auto leftFragments = [&](int64_t p, Value term) {
     return loadFragments(products[p], /*isLhs=*/true, warpTile, term, 0, warpTile.rowTiles);
   };
-  auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values accumulators, int64_t firstRows,
+  auto terms = [&](Value term, ArrayRef<Fragments> lhs, Values accumulators, RowTiles rows,
                    Value *badTerms) {
     // Two columns of fragments at a time: one ldmatrix brings both, and few registers wait.
     for (int64_t tile = 0; tile < warpTile.columnTiles; tile += 2) {
@@ -92,7 +92,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
           accumulators[indexOf(p, i, j, r)] = fragment[r];
       };
       for (int64_t p = 0; p < int64_t(products.size()); ++p)
-        for (int64_t i = firstRows; i < warpTile.rowTiles; ++i)
+        for (int64_t i = rows.first; i < rows.end; ++i)
           for (int64_t j = tile; j < tile + count; ++j)
             multiplyAt(p, i, j);
     }
@@ -121,21 +121,23 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
       for (size_t p = 0; p < products.size(); ++p)
         lhs.push_back(masked(products[p], /*isLhs=*/true, term,
                              factors[p] ? formTerms(*factors[p], offset) : leftFragments(p, term)));
-      accumulators = terms(term, lhs, std::move(accumulators), 0, nullptr);
+      accumulators = terms(term, lhs, std::move(accumulators), {0, warpTile.rowTiles}, nullptr);
     }
     return accumulators;
   };
-  auto termsOfTriangle = [&](Value term, ValueRange carried, int64_t firstRows, Value *badTerms) {
+  auto termsOfTriangle = [&](Value term, ValueRange carried, RowTiles rows, Value *badTerms) {
     SmallVector<Fragments> lhs;
-    int64_t from = rowSums ? 0 : firstRows; // above are zeros
+    // Elsewhere are zeros, which sums of rows may have.
+    RowTiles loaded = rowSums ? RowTiles{0, warpTile.rowTiles} : rows;
     for (const Product &product : products) {
-      Fragments &own = lhs.emplace_back(masked(
-          product, /*isLhs=*/true, term,
-          loadFragments(product, /*isLhs=*/true, warpTile, term, from, warpTile.rowTiles - from)));
+      Fragments &own =
+          lhs.emplace_back(masked(product, /*isLhs=*/true, term,
+                                  loadFragments(product, /*isLhs=*/true, warpTile, term,
+                                                loaded.first, loaded.end - loaded.first)));
       for (auto *set : {&own.high, &own.low})
-        set->insert(set->begin(), from, Values());
+        set->insert(set->begin(), loaded.first, Values());
     }
-    return terms(term, lhs, Values(carried), firstRows, badTerms);
+    return terms(term, lhs, Values(carried), rows, badTerms);
   };
   Values accumulators;
   for (const Values &own : initial)
@@ -143,7 +145,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   if (rowSums)
     accumulators.append(4 * (warpTile.rowTiles / warpTile.shares()), e.f32(0));
   int64_t end = roundUp(first.terms, 16);
-  if (first.lhsIsLower) {
+  if (first.lhsTriangle != Triangle::None) {
     accumulators = multiplyTriangle(products, warpTile, accumulators, termsOfTriangle);
   } else if (end == iteration) {
     accumulators = termsOfIteration(e.i32(0), accumulators);
@@ -167,7 +169,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
 
 KernelLowering::Product KernelLowering::productOf(DotOp dot) {
   Product product = productOf(dot.getLhs(), dot.getRhs(), dot.getBound(), dot.getLhsTransposed());
-  product.lhsIsLower = dot.getLowerLhs();
+  product.lhsTriangle = dot.getLhsTriangle();
   return product;
 }
 
@@ -211,7 +213,7 @@ void KernelLowering::collectProducts(Value value, SmallVectorImpl<DotOp> &produc
 static SmallVector<SmallVector<DotOp>> groupSiblings(ArrayRef<DotOp> dots) {
   auto areSiblings = [](DotOp a, DotOp b) {
     return a.getRhs() == b.getRhs() && a.getBound() == b.getBound() &&
-           a.getLhsTransposed() == b.getLhsTransposed() && a.getLowerLhs() == b.getLowerLhs();
+           a.getLhsTransposed() == b.getLhsTransposed() && a.getLhsTriangle() == b.getLhsTriangle();
   };
   SmallVector<SmallVector<DotOp>> groups;
   for (DotOp dot : dots) {

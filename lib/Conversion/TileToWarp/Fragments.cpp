@@ -163,7 +163,7 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
   Fragments fragments;
   if (loadMatrices(product, isLhs, warpTile, term, first, count, fragments))
     return fragments;
-  if (isLhs && !product.lhsTransposed && !product.lhsIsLower)
+  if (isLhs && !product.lhsTransposed && product.lhsTriangle == tile::Triangle::None)
     if (std::optional<FeatureRuns> runs = runsToForm(product.lhs))
       return formRows(product, *runs, warpTile, term);
   bool wide = residency.operandKind() == warp::OperandKind::TF32;

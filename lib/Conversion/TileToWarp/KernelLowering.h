@@ -235,7 +235,8 @@ private:
     bool lhsTransposed;
     int64_t terms;
     bool lhsIsZeroPastBound = false, rhsIsZeroPastBound = false;
-    bool lhsIsLower = false; // row i sums its first i + 1 terms
+    /// Lower: row i sums its first i + 1 terms. Upper: it sums the others, and that of its number.
+    tile::Triangle lhsTriangle = tile::Triangle::None;
   };
   Product productOf(mlir::Value lhs, mlir::Value rhs, mlir::Value bound, bool lhsTransposed);
   Product productOf(tile::DotOp dot);
@@ -271,11 +272,15 @@ private:
   void lowerAccumulate(tile::AccumulateOp op, tile::ReduceOp fused = {});
 
   //===--- Products with a triangle (Triangle.cpp) --------------------------===//
-  /// Adds a step's terms from `term` on to the rows of a warp's tile from the 16 `firstRows`-th on.
-  /// With `badTerms`, those that are NaN or infinite are left out and noted there.
-  using AddTerms = llvm::function_ref<Values(mlir::Value term, mlir::ValueRange sums,
-                                             int64_t firstRows, mlir::Value *badTerms)>;
-  /// The sums with what products add whose row i has i + 1 terms.
+  /// Row tiles of a warp's tile, from `first` to before `end`.
+  struct RowTiles {
+    int64_t first, end;
+  };
+  /// Adds a step's terms from `term` on to the rows of some tiles. With `badTerms`, those that are
+  /// NaN or infinite are left out and noted there.
+  using AddTerms = llvm::function_ref<Values(mlir::Value term, mlir::ValueRange sums, RowTiles rows,
+                                             mlir::Value *badTerms)>;
+  /// The sums with what products add whose left factor is a triangle.
   Values multiplyTriangle(llvm::ArrayRef<Product> products, const WarpTile &warpTile,
                           Values accumulators, AddTerms addTerms);
   /// Makes parts of a right factor that are NaN or infinite zero, and sets bits of `seen`.

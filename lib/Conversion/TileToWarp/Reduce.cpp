@@ -222,13 +222,13 @@ void KernelLowering::lowerVectorProduct(DotOp dot) {
             : productReduction(dot.getLhs(), dot.getLhsTransposed(), dot.getRhs(), bound);
   if (dot.multipliesIn() == Precision::F32) // not on tensor cores
     reduction.matrix = Value();
-  if (dot.getLowerLhs()) {
-    // Tensor cores would add what is above the diagonal: zero times NaN is NaN.
+  if (Triangle triangle = dot.getLhsTriangle(); triangle != Triangle::None) {
+    // Tensor cores would add what is outside of it: zero times NaN is NaN.
     reduction.matrix = Value();
-    reduction.terms = [this, all = reduction.terms](Value i, const Coordinates &k) {
+    reduction.terms = [this, triangle, all = reduction.terms](Value i, const Coordinates &k) {
       Values terms = all(i, k);
       for (auto [offset, term] : llvm::zip(k.offsets, terms))
-        term = e.select(e.less(i, e.orZero(e.add(k.base, offset))), e.f32(0), term);
+        term = outside(triangle, i, e.orZero(e.add(k.base, offset)), e.f32(0), term);
       return terms;
     };
   }

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Row i of such a product sums its first i + 1 terms. Tensor cores sum all terms of a fragment,
-// those above the diagonal times zero, which is NaN where a term is NaN or infinite: a bad value
-// would reach the rows before its own. So fragments that are wholly above the diagonal are not
-// multiplied, and from those at the diagonal bad terms are left out, which costs a few bit
-// operations on registers that are there anyway. Where a warp has seen one, it adds it to the rows
-// from its own on, element by element. Rows before it have the bits that they have without it.
+// Row i of a lower one sums its first i + 1 terms, of an upper one those from i on. Tensor cores
+// sum all terms of a fragment, those outside of the triangle times zero, which is NaN where a term
+// is NaN or infinite: a bad value would reach rows that do not have it. So fragments that are
+// wholly outside are not multiplied, and from those at the diagonal bad terms are left out, which
+// costs a few bit operations on registers that are there anyway. Where a warp has seen one, it adds
+// it to the rows that have it, element by element. The others have the bits that they have without
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,23 +33,44 @@ Values KernelLowering::multiplyTriangle(ArrayRef<Product> products, const WarpTi
                                         Values accumulators, AddTerms addTerms) {
   int64_t step = residency.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
   int64_t rows = 16 * warpTile.rowTiles;
-  // What all rows of the warp see: the terms before its first row, whose number is a multiple of
-  // that of its rows.
+  RowTiles allTiles{0, warpTile.rowTiles};
+  // The number of the warp's first row is a multiple of that of its rows.
   Value row = e.orZero(warpTile.row);
-  if (!isConstantIntValue(row, 0)) {
-    auto loop = scf::ForOp::create(e, e.i32(0), row, e.i32(rows), accumulators);
+  // Adds `count` terms in each iteration.
+  auto addInLoop = [&](Value begin, Value end, int64_t count, Value *badTerms) {
+    Values carried = accumulators;
+    if (badTerms)
+      carried.push_back(*badTerms);
+    auto loop = scf::ForOp::create(e, begin, end, e.i32(count), carried);
     OpBuilder::InsertionGuard guard(e);
     e.setInsertionPointToStart(loop.getBody());
     Value term = warp::OpaqueOp::create(e, loop.getInductionVar());
-    Values seen(loop.getRegionIterArgs());
-    for (int64_t offset = 0; offset < rows; offset += step)
-      seen = addTerms(e.add(term, offset), seen, 0, nullptr);
-    scf::YieldOp::create(e, seen);
+    Values sums(loop.getRegionIterArgs());
+    Value seen = badTerms ? sums.pop_back_val() : Value();
+    for (int64_t offset = 0; offset < count; offset += step)
+      sums = addTerms(e.add(term, offset), sums, allTiles, badTerms ? &seen : nullptr);
+    if (badTerms)
+      sums.push_back(seen);
+    scf::YieldOp::create(e, sums);
     accumulators = Values(loop.getResults());
-  }
+    if (badTerms)
+      *badTerms = accumulators.pop_back_val();
+  };
   Value badTerms = e.i32(0);
-  for (int64_t offset = 0; offset < rows; offset += step)
-    accumulators = addTerms(e.add(row, offset), accumulators, offset / 16, &badTerms);
+  if (products.front().lhsTriangle == Triangle::Lower) {
+    if (!isConstantIntValue(row, 0))
+      addInLoop(e.i32(0), row, rows, nullptr); // what all rows of the warp have
+    for (int64_t offset = 0; offset < rows; offset += step)
+      accumulators =
+          addTerms(e.add(row, offset), accumulators, {offset / 16, warpTile.rowTiles}, &badTerms);
+  } else {
+    // Kernels of gradients have no registers for a diagonal that is not a loop.
+    int64_t all = roundUp(products.front().terms, 16);
+    Value end = e.add(row, rows);
+    if (all > rows)
+      addInLoop(end, e.i32(all), step, nullptr);
+    addInLoop(row, end, step, &badTerms);
+  }
   return Values(e.when(hasBadTerms(badTerms), accumulators,
                        [&] { return addBadTerms(products, warpTile, accumulators); }));
 }
@@ -114,9 +136,12 @@ Values KernelLowering::addBadTerms(ArrayRef<Product> products, const WarpTile &w
     (product.lhsTransposed ? left.rows : left.columns).base = term;
     weights.push_back(evaluate(product.lhs, left));
   }
-  Values isAbove;
-  for (int64_t offset : owned.rows.offsets)
-    isAbove.push_back(e.less(e.add(owned.rows.base, offset), term));
+  Values isOutside;
+  for (int64_t offset : owned.rows.offsets) {
+    Value row = e.add(owned.rows.base, offset);
+    isOutside.push_back(first.lhsTriangle == Triangle::Lower ? e.less(row, term)
+                                                             : e.less(term, row));
+  }
   Values added(loop.getRegionIterArgs());
   // One column after another: few registers wait.
   int64_t columns = owned.columns.size();
@@ -130,7 +155,7 @@ Values KernelLowering::addBadTerms(ArrayRef<Product> products, const WarpTile &w
         Value &sum = added[(p * owned.rows.size() + row) * columns + column];
         Value more = arith::MulFOp::create(e, weights[p][row], value);
         more = arith::AddFOp::create(e, sum, more);
-        sum = e.select(isBad, e.select(isAbove[row], sum, more), sum);
+        sum = e.select(isBad, e.select(isOutside[row], sum, more), sum);
       }
   }
   scf::YieldOp::create(e, added);
