@@ -159,7 +159,7 @@ def empty_like(array: Any, shape: tuple[int, ...], dtype: str, who: str) -> Any:
     """A new array for a result beside `array`: a tensor beside torch's, else NumPy's."""
     if _is_torch(array):
         wanted = getattr(sys.modules["torch"], _FLOATS[dtype])
-        # A dtype that is named takes a quarter of the time.
+        # Without a dtype PyTorch parses the call sooner.
         return array.new_empty(shape) if array.dtype is wanted else array.new_empty(shape, dtype=wanted)
     if _is_cupy(array):
         if dtype == "bf16":

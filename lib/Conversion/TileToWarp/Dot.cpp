@@ -127,7 +127,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
   };
   auto termsOfTriangle = [&](Value term, ValueRange carried, RowTiles rows, Value *badTerms) {
     SmallVector<Fragments> lhs;
-    // Elsewhere are zeros, which sums of rows may have.
+    // Sums of rows are of all row tiles: in the others the left factor is zero.
     RowTiles loaded = rowSums ? RowTiles{0, warpTile.rowTiles} : rows;
     for (const Product &product : products) {
       Fragments &own =

@@ -136,10 +136,13 @@ Values KernelLowering::evaluateMask(CausalMaskOp mask, const ThreadElements &own
   return values;
 }
 
+Value KernelLowering::isOutside(Triangle triangle, Value row, Value column) {
+  return triangle == Triangle::Lower ? e.less(row, column) : e.less(column, row);
+}
+
 Value KernelLowering::outside(Triangle triangle, Value row, Value column, Value value,
                               Value otherwise) {
-  Value isOutside = triangle == Triangle::Lower ? e.less(row, column) : e.less(column, row);
-  return e.select(isOutside, value, otherwise);
+  return e.select(isOutside(triangle, row, column), value, otherwise);
 }
 
 Values KernelLowering::evaluateIota(IotaOp iota, const ThreadElements &owned) {

@@ -178,6 +178,8 @@ private:
   Values evaluateMap(tile::MapOp map, const ThreadElements &owned);
   llvm::SmallVector<unsigned> orderOfInputs(tile::MapOp map, const ThreadElements &owned);
   Values evaluateMask(tile::CausalMaskOp mask, const ThreadElements &owned);
+  /// Whether an element is outside of a triangle: i1.
+  mlir::Value isOutside(tile::Triangle triangle, mlir::Value row, mlir::Value column);
   /// `value` outside of a triangle, `otherwise` in it.
   mlir::Value outside(tile::Triangle triangle, mlir::Value row, mlir::Value column,
                       mlir::Value value, mlir::Value otherwise);
@@ -235,7 +237,7 @@ private:
     bool lhsTransposed;
     int64_t terms;
     bool lhsIsZeroPastBound = false, rhsIsZeroPastBound = false;
-    /// Lower: row i sums its first i + 1 terms. Upper: it sums the others, and that of its number.
+    /// With a lower one row i sums its first i + 1 terms, with an upper one those from i on.
     tile::Triangle lhsTriangle = tile::Triangle::None;
   };
   Product productOf(mlir::Value lhs, mlir::Value rhs, mlir::Value bound, bool lhsTransposed);

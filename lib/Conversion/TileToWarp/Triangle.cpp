@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Row i of a lower one sums its first i + 1 terms, of an upper one those from i on. Tensor cores
-// sum all terms of a fragment, those outside of the triangle times zero, which is NaN where a term
-// is NaN or infinite: a bad value would reach rows that do not have it. So fragments that are
-// wholly outside are not multiplied, and from those at the diagonal bad terms are left out, which
-// costs a few bit operations on registers that are there anyway. Where a warp has seen one, it adds
-// it to the rows that have it, element by element. The others have the bits that they have without
-// it.
+// Row i of a product with a lower triangle sums its first i + 1 terms, with an upper one those from
+// i on. Tensor cores sum all terms of a fragment, those outside of the triangle times zero, which
+// is NaN where a term is NaN or infinite: a bad value would reach rows that do not sum it. So terms
+// that no row of a warp sums are not multiplied, and of those that only some of its rows sum bad
+// ones are left out, which costs a few bit operations on registers that are there anyway. Where a
+// warp has seen one, it adds it to the rows that sum it, element by element. The other rows have
+// the bits that they have without it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ Values KernelLowering::multiplyTriangle(ArrayRef<Product> products, const WarpTi
       accumulators =
           addTerms(e.add(row, offset), accumulators, {offset / 16, warpTile.rowTiles}, &badTerms);
   } else {
-    // Kernels of gradients have no registers for a diagonal that is not a loop.
+    // Unrolled, as above, the diagonal makes kernels of gradients spill registers.
     int64_t all = roundUp(products.front().terms, 16);
     Value end = e.add(row, rows);
     if (all > rows)
@@ -136,12 +136,9 @@ Values KernelLowering::addBadTerms(ArrayRef<Product> products, const WarpTile &w
     (product.lhsTransposed ? left.rows : left.columns).base = term;
     weights.push_back(evaluate(product.lhs, left));
   }
-  Values isOutside;
-  for (int64_t offset : owned.rows.offsets) {
-    Value row = e.add(owned.rows.base, offset);
-    isOutside.push_back(first.lhsTriangle == Triangle::Lower ? e.less(row, term)
-                                                             : e.less(term, row));
-  }
+  Values isLeftOut;
+  for (int64_t offset : owned.rows.offsets)
+    isLeftOut.push_back(isOutside(first.lhsTriangle, e.add(owned.rows.base, offset), term));
   Values added(loop.getRegionIterArgs());
   // One column after another: few registers wait.
   int64_t columns = owned.columns.size();
@@ -155,7 +152,7 @@ Values KernelLowering::addBadTerms(ArrayRef<Product> products, const WarpTile &w
         Value &sum = added[(p * owned.rows.size() + row) * columns + column];
         Value more = arith::MulFOp::create(e, weights[p][row], value);
         more = arith::AddFOp::create(e, sum, more);
-        sum = e.select(isBad, e.select(isOutside[row], sum, more), sum);
+        sum = e.select(isBad, e.select(isLeftOut[row], sum, more), sum);
       }
   }
   scf::YieldOp::create(e, added);

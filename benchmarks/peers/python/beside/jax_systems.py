@@ -3,7 +3,7 @@
 import jax
 from jax import numpy as jnp
 
-from .systems import Framework, by_heads, in_chunks, joined, scores_of
+from .systems import Framework, by_heads, in_chunks, out_of_chunks, scores_of
 
 
 def layer_norm(x, weight, bias, eps):
@@ -28,7 +28,7 @@ def scanned(maps, eps, length, q, k, v, w, wrap=lambda chunk: chunk):
     width = jax.eval_shape(lambda x: maps.features(x, "k", w), parts[1][0]).shape[-1]
     state = jnp.zeros((*parts[0].shape[1:3], width, v.shape[-1]), v.dtype)
     _, o = jax.lax.scan(wrap(chunk), state, tuple(parts))
-    o = joined(jnp.moveaxis(o, 0, 2))
+    o = out_of_chunks(jnp.moveaxis(o, 0, 2))
     return o if eps is None else o[..., :-1] / (o[..., -1:] + eps)
 
 

@@ -151,7 +151,7 @@ def in_chunks(x, length):
     return x.reshape(*x.shape[:2], -1, length, x.shape[-1])
 
 
-def joined(o):
+def out_of_chunks(o):
     """[B, T, H, d] from [B, H, T / length, length, d]."""
     return by_heads(o.reshape(*o.shape[:2], -1, o.shape[-1]))
 
@@ -171,7 +171,7 @@ def chunked(maps, eps, length, q, k, v, w):
     if eps is not None:
         total = scores.sum(-1, keepdims=True) + query @ before(key.sum(-2))[..., None]
         o = o / (total + eps)
-    return joined(o)
+    return out_of_chunks(o)
 
 
 def direct(maps, eps, q, k, v, w):

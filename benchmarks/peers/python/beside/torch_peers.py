@@ -66,11 +66,11 @@ class Sequences:
         from polyattn import library
 
         spec = self.system.spec(library)
-        forms = {"two sweeps" if self.direction == "both" else "": self.call(pt.load(spec))}
-        for call in forms.values():
-            self.results.check(call.results())
-        if self.direction == "both":
-            forms[f"states every {STATE_EVERY}"] = self.call(pt.load(spec, state_every=STATE_EVERY))
+        call = self.call(pt.load(spec))
+        self.results.check(call.results())
+        if self.direction != "both":
+            return call
+        forms = {"two sweeps": call, f"states every {STATE_EVERY}": self.call(pt.load(spec, state_every=STATE_EVERY))}
         best = next(iter(best_of(forms, self.results, {})))
         forms[best].form = best
         return forms[best]
