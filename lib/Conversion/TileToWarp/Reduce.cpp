@@ -225,10 +225,12 @@ void KernelLowering::lowerVectorProduct(DotOp dot) {
   if (Triangle triangle = dot.getLhsTriangle(); triangle != Triangle::None) {
     // Tensor cores would add what is outside of it: zero times NaN is NaN.
     reduction.matrix = Value();
-    reduction.terms = [this, triangle, all = reduction.terms](Value i, const Coordinates &k) {
+    reduction.terms = [this, isRow, triangle, all = reduction.terms](Value i,
+                                                                     const Coordinates &k) {
       Values terms = all(i, k);
+      Value row = isRow ? e.i32(0) : i; // a row's sums are its columns
       for (auto [offset, term] : llvm::zip(k.offsets, terms))
-        term = outside(triangle, i, e.orZero(e.add(k.base, offset)), e.f32(0), term);
+        term = outside(triangle, row, e.orZero(e.add(k.base, offset)), e.f32(0), term);
       return terms;
     };
   }
