@@ -248,7 +248,16 @@ public:
   FeatureValue<Number> toValue(FeatureValue<Number> value) const { return value; }
 
 private:
-  Numbers of(Value value) const { return expand(structured(value)); }
+  /// The elements that an op looks at. Those of a structure, which nothing has rounded, are numbers
+  /// that are computed for it.
+  Numbers of(Value value) const {
+    const FeatureValue<Number> &elements = structured(value);
+    Numbers numbers = expand(elements);
+    if (!elements.parts.empty() || elements.factor != 1)
+      for (Number &x : numbers)
+        x = rounded(x);
+    return numbers;
+  }
   const FeatureValue<Number> &structured(Value value) const {
     return environment.features.find(value)->second;
   }
