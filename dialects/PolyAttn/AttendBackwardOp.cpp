@@ -92,7 +92,7 @@ ParseResult AttendBackwardOp::parse(OpAsmParser &parser, OperationState &result)
     return failure();
   std::optional<Mask> mask = symbolizeMask(maskWord);
   if (!mask)
-    return parser.emitError(maskLoc) << "expected the mask, `causal` or `full`";
+    return parser.emitError(maskLoc) << "expected the mask, `causal`, `anticausal` or `full`";
   result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
   OperandSegments segments{{}, {}, loc};
   for (ArrayRef<Operand> group : operands.groups) {
@@ -221,7 +221,7 @@ static LogicalResult verifyBlockStates(AttendBackwardOp op) {
   if (!op.getBlockStates() || every < 1 || every > BlockStates::kMaxLength ||
       op.getMask() != Mask::Causal || op.getLocalQuery() || op.getInitialState())
     return op.emitOpError(
-        "C8: `block_states` come with `state_every` of 1 to 1024 positions and the "
+        "C7: `block_states` come with `state_every` of 1 to 1024 positions and the "
         "causal mask, without local vectors or an initial state");
   BlockStates states{op.getKey().getType().getWidth(), op.getValue().getType().getWidth(), every,
                      bool(op.getDenominatorGradient())};
@@ -229,7 +229,7 @@ static LogicalResult verifyBlockStates(AttendBackwardOp op) {
   auto expected =
       RankedTensorType::get({any, any, any, states.width()}, Float32Type::get(op.getContext()));
   if (op.getBlockStates().getType() != expected || !isa<BlockArgument>(op.getBlockStates()))
-    return op.emitOpError("C8: expected `block_states` to be an argument ")
+    return op.emitOpError("C7: expected `block_states` to be an argument ")
            << expected << ", got " << op.getBlockStates().getType();
   return success();
 }
@@ -251,17 +251,16 @@ LogicalResult AttendBackwardOp::verify() {
            << getDenominatorGradient().getType();
   if (bool(getLocalQuery()) != bool(getLocalKey()))
     return emitOpError("C3: local vectors come as a pair");
-  if (getMask() != Mask::Causal && getMask() != Mask::Full)
-    return emitOpError("C7: the mask is `causal` or `full`");
   if (getLocalQuery() && (getLocalQuery().getType() != getLocalKey().getType() ||
-                          getMask() != Mask::Causal || !getBlock() || int64_t(*getBlock()) < 1))
-    return emitOpError("C3: local vectors have equal structures, the causal mask and a block");
+                          getMask() == Mask::Full || !getBlock() || int64_t(*getBlock()) < 1))
+    return emitOpError("C3: local vectors have equal structures, the mask causal or anticausal and "
+                       "a block");
   if (failed(verifyDecay(*this, "C4", "C4")) || failed(verifyBlockStates(*this)))
     return failure();
   bool hasStates = getInitialState() || getFinalGradient();
   if ((hasStates || getInitialNormalizer() || getFinalNormalizerGradient()) &&
-      getMask() != Mask::Causal)
-    return emitOpError("C5: states need the causal mask");
+      getMask() == Mask::Full)
+    return emitOpError("C5: states need the mask causal or anticausal");
   for (auto [state, normalizer] : {std::pair{getInitialState(), getInitialNormalizer()},
                                    {getFinalGradient(), getFinalNormalizerGradient()}}) {
     bool fits = !state || isStateTensor(state, {width, valueWidth});

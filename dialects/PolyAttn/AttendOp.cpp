@@ -207,6 +207,9 @@ static LogicalResult verifyBlockStates(AttendOp op) {
   if (attention && (attention.getSlots() || attention.getLengths()))
     return op.emitOpError("C18: states after blocks are for calls all of whose positions count, "
                           "without slots or lengths");
+  if (attention && !attention.hasLocalBlocksOf(every))
+    return op.emitOpError("C18: the local blocks of attends beside this one are multiples of "
+                          "`state_every`, whose blocks they would cut");
   if (op.keepsStates()) {
     for (Operation *user : op.getKeptStates().getUsers())
       if (!isa<ReturnOp>(user))

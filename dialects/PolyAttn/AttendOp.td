@@ -97,7 +97,8 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     C17: `products` are with a vector as wide as the value; they need the mask causal or anticausal and
         `normalize <none>`, without a mean, and only `decay_gradient` takes them.
     C18: `state_every` is positive, with the causal mask, without local vectors and for what has a
-        state (C9, C13), in an attention without slots or lengths; only `return` takes the states.
+        state (C9, C13), in an attention without slots or lengths, all of whose local blocks are multiples
+        of it; only `return` takes the states.
         `block_states` are an argument f32 [B, T, H, W], with `normalize
         <none>`, without an initial or a final state, and plain vectors side by side as key.
 

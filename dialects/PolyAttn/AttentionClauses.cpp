@@ -146,6 +146,12 @@ bool AttentionOp::hasStatesInPlace() {
   });
 }
 
+bool AttentionOp::hasLocalBlocksOf(int64_t positions) {
+  return llvm::all_of(getBody().getOps<AttendOp>(), [&](AttendOp attend) {
+    return !attend.getLocalQuery() || int64_t(attend.getBlock().value_or(0)) % positions == 0;
+  });
+}
+
 /// What slots and lengths ask of the attends.
 LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
   if (!op.getSlots() && !op.getLengths())

@@ -162,6 +162,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     ::mlir::BlockArgument getArgumentOfResult(unsigned result);
     /// Whether states, or rows that are kept, live in arguments: what one call leaves there for the next.
     bool hasStatesInPlace();
+    /// Whether the local blocks of all attends are multiples of so many positions.
+    bool hasLocalBlocksOf(int64_t positions);
   }];
 }
 

@@ -72,7 +72,8 @@ def PolyAttn_GeluOp : PolyAttn_FunctionOp<"gelu", "gelu(a), by tanh or by erf", 
   let arguments = (ins PolyAttn_FeatureType:$input, PolyAttn_GeluFormAttr:$form);
 }
 
-// a s with the sigmoid s of u = c (a + 0.044715 a^3) has the slope s + a s (1 - s) u'.
+// a s with the sigmoid s of u = c (a + 0.044715 a^3) has the slope s + a s (1 - s) u'. Its terms, each
+// of which is rounded, cancel about a = -0.75.
 def PolyAttn_GeluSlopeOp : PolyAttn_FunctionOp<"gelu_slope", "the derivative of gelu(a)", "a", [{
         g.refuse(*this, "has no derivative: second derivatives are not supported")}]> {
   let description = [{
@@ -82,10 +83,11 @@ def PolyAttn_GeluSlopeOp : PolyAttn_FunctionOp<"gelu_slope", "the derivative of 
   let element = [{
     const Number &a = operands[0];
     if (getForm() == GeluForm::Erf)
-      return 0.5 * erfc(-a / sqrt(2.0)) + a * exp(-a * a / 2) / sqrt(2 * M_PI);
+      return rounded(0.5 * erfc(rounded(-a / sqrt(2.0)))) +
+             rounded(a * exp(rounded(-a * a / 2)) / sqrt(2 * M_PI));
     double c = 2 * sqrt(2 / M_PI);
-    Number s = 1 / (1 + exp(-c * (a + 0.044715 * a * a * a)));
-    return s + a * s * (1 - s) * c * (1 + 3 * 0.044715 * a * a);
+    Number s = rounded(1 / (1 + exp(rounded(-c * (a + 0.044715 * a * a * a)))));
+    return s + rounded(a * s * (1 - s) * c * (1 + 3 * 0.044715 * a * a));
   }];
 }
 

@@ -32,13 +32,12 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
 
     C1: query and key have equal structures, and the value is as wide as dN.
     C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
-    C3: local vectors come as a pair of equal structures, with the causal mask and a block.
-    C4: a decay needs the causal mask; it is a tensor or a list, not both.
-    C5: states need the causal mask; they are f32 of shape [B, H, D, dv], normalizers [B, H, D], and these
-        are given only where dZ is.
+    C3: local vectors come as a pair of equal structures, with the mask causal or anticausal and a block.
+    C4: a decay needs the mask causal or anticausal; it is a tensor or a list, not both.
+    C5: states need the mask causal or anticausal; they are f32 of shape [B, H, D, dv], normalizers
+        [B, H, D], and these are given only where dZ is.
     C6: decays, states and their gradients are arguments of the attention.
-    C7: the mask is `causal` or `full`.
-    C8: `block_states` and `state_every` come together, with the causal mask and without local vectors or
+    C7: `block_states` and `state_every` come together, with the causal mask and without local vectors or
         an initial state; they are an argument f32 [B, T, H, W], W as of `attend` (BlockStates.h).
 
     ```mlir

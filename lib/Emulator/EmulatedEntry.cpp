@@ -34,15 +34,15 @@ public:
     tensor.storage.assign(count * tensor.bytes + kAlignment, std::byte(isZero ? 0 : 0xff));
   }
 
-  /// Appends the workspaces of a stage. The first stage that has one writes it, those after it only
-  /// read.
-  void appendTo(std::vector<EmulatedTensor> &list, const LaunchStage &stage) {
+  /// Appends the workspaces of a stage. What its kernel has no store to is from a stage before it.
+  void appendTo(std::vector<EmulatedTensor> &list, const LaunchStage &stage,
+                const EmulatedKernel &kernel) {
     for (int64_t number : stage.workspaces) {
       Tensor &tensor = tensors[number];
       auto first = llvm::alignTo(reinterpret_cast<uint64_t>(tensor.storage.data()), kAlignment);
       list.push_back({{reinterpret_cast<void *>(first), tensor.sizes, tensor.strides},
                       tensor.bytes,
-                      /*isResult=*/!std::exchange(tensor.isWritten, true)});
+                      /*isResult=*/kernel.writes(list.size())});
     }
   }
 
@@ -52,7 +52,6 @@ private:
     std::vector<int64_t> sizes, strides;
     int64_t bytes = 0;
     std::vector<std::byte> storage;
-    bool isWritten = false;
   };
   std::deque<Tensor> tensors; // its elements stay where they are
 };
@@ -116,7 +115,7 @@ Expected<EmulatedEntry::Report> EmulatedEntry::run(ArrayRef<EmulatedTensor> tens
       kernels[i] = std::move(*compiled);
     }
     std::vector<EmulatedTensor> all = tensors.vec();
-    memory.appendTo(all, stage);
+    memory.appendTo(all, stage, *kernels[i]);
     Expected<EmulatorReport> done = kernels[i]->run(all, own);
     if (!done)
       return done.takeError();

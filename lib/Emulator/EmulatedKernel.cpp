@@ -35,12 +35,27 @@ struct EmulatedKernel::Code {
   std::vector<EmulatedSite> sites;
   std::unique_ptr<LinkedObject> object;
   emulator::Kernel function = nullptr;
+  llvm::DenseSet<int64_t> written; // numbers of tensors
 };
 
 EmulatedKernel::EmulatedKernel(std::unique_ptr<Code> code) : code(std::move(code)) {}
 EmulatedKernel::~EmulatedKernel() = default;
 
 const LaunchDescription &EmulatedKernel::getLaunch() const { return code->launch; }
+
+bool EmulatedKernel::writes(size_t tensor) const { return code->written.contains(tensor); }
+
+static llvm::DenseSet<int64_t> writtenTensors(gpu::GPUFuncOp kernel) {
+  llvm::DenseSet<int64_t> written;
+  kernel.walk([&](warp::StoreGlobalOp store) {
+    auto pointer = dyn_cast<BlockArgument>(store.getBase());
+    if (pointer && pointer.getOwner()->isEntryBlock())
+      if (auto tensor = kernel.getArgAttrOfType<IntegerAttr>(pointer.getArgNumber(),
+                                                             warp::kPointerAttrName))
+        written.insert(tensor.getInt());
+  });
+  return written;
+}
 
 void EmulatorError::log(llvm::raw_ostream &stream) const {
   llvm::interleave(
@@ -116,6 +131,7 @@ Expected<std::unique_ptr<EmulatedKernel>> EmulatedKernel::compile(ModuleOp modul
     return llvm::createStringError("kernel @" + name + ": the emulator cannot run it");
   auto code = std::make_unique<Code>();
   code->launch = std::move(*launch);
+  code->written = writtenTensors(kernel);
   code->sites = readSites(lowered->lookupSymbol<LLVM::LLVMFuncOp>(name));
   auto object = generateObject(*lowered);
   if (!object)

@@ -175,6 +175,7 @@ private:
     decaySteps[first] += share;
     decaySteps[last + 1] -= share;
   }
+  bool isAnticausal() { return op.getMask() == Mask::Anticausal; }
   void pair(int64_t i, int64_t j, double decay);
   void initialToQuery(int64_t i);
   void keyToFinal(int64_t j);
@@ -190,7 +191,7 @@ void Evaluator::BackwardOfHead::pair(int64_t i, int64_t j, double decay) {
   // Where a row is normalized its two parts may cancel.
   double gradient = rounded(dot(numerators[i], vectors.value[j])) + rounded(denominators[i]);
   addTo(of(op.getValueGradient()), j, kvHead, times(weight, numerators[i]));
-  addDecay(j + 1, i, weight * gradient);
+  addDecay(std::min(i, j) + 1, std::max(i, j), weight * gradient);
   double ofScore = rounded(op.scoreScale() * decay * gradient);
   auto toQuery = [&](Value leaf, const Numbers &share) {
     if (local)
@@ -208,9 +209,11 @@ void Evaluator::BackwardOfHead::pair(int64_t i, int64_t j, double decay) {
   addScoreGradient(local ? op.getLocalKey() : op.getKey(), key, query, ofScore, toKey);
 }
 
-/// N_i and Z_i have the initial state's share phi_i^T S g_0 ... g_i.
+/// N_i and Z_i have the initial state's share phi_i^T S g_0 ... g_i, with the anticausal mask
+/// phi_i^T S g_{i+1} ... g_T.
 void Evaluator::BackwardOfHead::initialToQuery(int64_t i) {
-  double factor = op.scoreScale() * vectors.decay(0, i);
+  int64_t first = isAnticausal() ? i + 1 : 0, last = isAnticausal() ? evaluator.sizes.keys - 1 : i;
+  double factor = op.scoreScale() * vectors.decay(first, last);
   Numbers phi = expand(vectors.query[i]), ofPhi(phi.size());
   for (int64_t f = 0; f < int64_t(phi.size()); ++f) {
     ArrayRef<double> row =
@@ -225,15 +228,16 @@ void Evaluator::BackwardOfHead::initialToQuery(int64_t i) {
           factor * phi[f] * denominators[i];
     }
   }
-  addDecay(0, i, factor * dot(phi, ofPhi));
+  addDecay(first, last, factor * dot(phi, ofPhi));
   addFeatureGradient(op.getQuery(), vectors.query[i], times(factor, ofPhi),
                      [&](Value leaf, const Numbers &share) { addQuery(leaf, i, share); });
 }
 
-/// The final state has the key's share phi_j v_j^T g_{j+1} ... g_T.
+/// The final state has the key's share phi_j v_j^T g_{j+1} ... g_T, with the anticausal mask
+/// phi_j v_j^T g_0 ... g_j.
 void Evaluator::BackwardOfHead::keyToFinal(int64_t j) {
-  int64_t last = evaluator.sizes.keys - 1;
-  double factor = vectors.decay(j + 1, last);
+  int64_t first = isAnticausal() ? 0 : j + 1, last = isAnticausal() ? j : evaluator.sizes.keys - 1;
+  double factor = vectors.decay(first, last);
   const Array *states = argument(op.getFinalGradient());
   const Array *normalizers = argument(op.getFinalNormalizerGradient());
   Numbers phi = expand(vectors.key[j]), ofPhi(phi.size(), 0.0);
@@ -247,7 +251,7 @@ void Evaluator::BackwardOfHead::keyToFinal(int64_t j) {
     if (normalizers)
       ofPhi[f] += normalizers->at({batch, stateHead(), f});
   }
-  addDecay(j + 1, last, factor * dot(phi, ofPhi));
+  addDecay(first, last, factor * dot(phi, ofPhi));
   addFeatureGradient(op.getKey(), vectors.key[j], times(factor, ofPhi),
                      [&](Value leaf, const Numbers &share) { addKey(leaf, j, share); });
 }
@@ -293,7 +297,6 @@ void Evaluator::BackwardOfHead::storeDecay() {
 
 void Evaluator::BackwardOfHead::run() {
   const CallSizes &sizes = evaluator.sizes;
-  bool causal = op.getMask() == Mask::Causal;
   decaySteps.assign(sizes.keys + 1, 0.0);
   for (int64_t i = 0; i < sizes.queries; ++i) {
     Site site{batch, i, head};
@@ -303,9 +306,10 @@ void Evaluator::BackwardOfHead::run() {
                                : 0.0);
   }
   for (int64_t i = 0; i < sizes.queries; ++i) {
-    int64_t visible = causal ? i + 1 : sizes.keys;
-    Numbers decays = vectors.decaysTo(visible - 1);
-    for (int64_t j = 0; j < visible; ++j)
+    int64_t first = isAnticausal() ? i : 0;
+    int64_t last = op.getMask() == Mask::Causal ? i : sizes.keys - 1;
+    Numbers decays = isAnticausal() ? vectors.decaysFrom(i) : vectors.decaysTo(last);
+    for (int64_t j = first; j <= last; ++j)
       pair(i, j, decays[j]);
     if (op.getInitialState())
       initialToQuery(i);

@@ -162,7 +162,9 @@ void GradientEvaluator::throughHead(AttendOp op, int64_t batch, int64_t head) {
     state = finalSlopes(op, batch, stateHead);
     gradient.throughInitialPart(state);
   }
-  for (int64_t j = 0; j < sizes.keys; ++j) {
+  bool anticausal = op.getMask() == Mask::Anticausal;
+  for (int64_t n = 0; n < sizes.keys; ++n) {
+    int64_t j = anticausal ? sizes.keys - 1 - n : n;
     if (givesState)
       gradient.throughKeyPart(j, state);
     throughVector(op.getKey(), {batch, j, kvHead}, gradient.key[j]);
@@ -247,9 +249,6 @@ LogicalResult checkDifferentiable(AttentionOp attention) {
       return op.emitError(
           "an attend of keys has no gradient: it is what gradients are made of, and "
           "there are no second derivatives");
-    if (attend && attend.getMask() == Mask::Anticausal)
-      return op.emitError("an anticausal attend has no gradient: it is what gradients are made of, "
-                          "and there are no second derivatives");
   }
   return success();
 }

@@ -77,10 +77,13 @@ HeadGradient::HeadGradient(AttendOp op, const HeadVectors &vectors, const State 
 
 // Numerator and denominator of a row are the sum of weight (v_j, 1) over the keys that it sees,
 // with weight = score_scale kappa(i, j) g_{j+1} ... g_i; the initial state is a key before the
-// first.
+// first. Under the anticausal mask i and j change places in the decay, and the initial state is a
+// key after the last.
 
 void HeadGradient::throughRow(int64_t i, const RowSlopes &row) {
   int64_t keys = vectors.key.size();
+  if (op.getMask() == Mask::Anticausal)
+    return throughLaterKeys(i, row);
   int64_t visible = op.getMask() == Mask::Causal ? i + 1 : keys;
   std::vector<double> decays = vectors.decaysTo(visible - 1);
   // A gate multiplies what every key before it has added.
@@ -88,6 +91,18 @@ void HeadGradient::throughRow(int64_t i, const RowSlopes &row) {
   for (int64_t j = 0; j < visible; ++j) {
     gates[j] += earlier;
     earlier += throughPair(i, j, decays[j], row);
+  }
+}
+
+void HeadGradient::throughLaterKeys(int64_t i, const RowSlopes &row) {
+  int64_t last = int64_t(vectors.key.size()) - 1;
+  std::vector<double> decays = vectors.decaysFrom(i);
+  // A gate multiplies what its own key and every later one have added, where it stands behind i.
+  double later = initial ? throughInitialState(i, vectors.decay(i + 1, last), row) : 0;
+  for (int64_t j = last; j >= i; --j) {
+    later += throughPair(i, j, decays[j], row);
+    if (j > i)
+      gates[j] += later;
   }
 }
 
@@ -116,8 +131,8 @@ double HeadGradient::throughPair(int64_t i, int64_t j, double decay, const RowSl
   return weight * slope.sample();
 }
 
-/// The part factor phi^T (S, z), with factor = score_scale g_0 ... g_i; gives the slope of the
-/// logarithm of that decay.
+/// The part factor phi^T (S, z), with factor = score_scale times the decay between the state and
+/// row i; gives the slope of the logarithm of that decay.
 double HeadGradient::throughInitialState(int64_t i, double decay, const RowSlopes &row) {
   double factor = op.scoreScale() * decay, total = 0;
   std::vector<double> features = expand(vectors.query[i]);
@@ -135,7 +150,8 @@ double HeadGradient::throughInitialState(int64_t i, double decay, const RowSlope
 }
 
 // The state after the last key is g_0 ... g_T-1 (S, z) of the initial one, and for each key
-// g_{j+1} ... g_T-1 phi_j (v_j, 1).
+// g_{j+1} ... g_T-1 phi_j (v_j, 1). Under the anticausal mask it is the one before the first key,
+// to which a key adds g_0 ... g_j phi_j (v_j, 1).
 
 void HeadGradient::throughInitialPart(const State &state) {
   gatesSoFar = 0;
@@ -153,8 +169,11 @@ void HeadGradient::throughInitialPart(const State &state) {
 }
 
 void HeadGradient::throughKeyPart(int64_t j, const State &state) {
-  gates[j] += gatesSoFar;
-  double decay = vectors.decay(j + 1, int64_t(vectors.key.size()) - 1);
+  bool anticausal = op.getMask() == Mask::Anticausal;
+  if (!anticausal)
+    gates[j] += gatesSoFar;
+  double decay = anticausal ? vectors.decay(0, j)
+                            : vectors.decay(j + 1, int64_t(vectors.key.size()) - 1);
   std::vector<double> features = expand(vectors.key[j]);
   for (size_t f = 0; f < features.size(); ++f) {
     double slope = state.normalizer[f];
@@ -165,4 +184,6 @@ void HeadGradient::throughKeyPart(int64_t j, const State &state) {
     key[j].features.push_back(decay * slope);
     gatesSoFar += decay * slope * features[f];
   }
+  if (anticausal)
+    gates[j] += gatesSoFar;
 }

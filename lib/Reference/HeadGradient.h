@@ -55,9 +55,9 @@ void addScoreSlopes(const FeatureValue<double> &a, const FeatureValue<double> &b
                     RoundedSlope slope, FeatureValue<double> &aSlopes,
                     FeatureValue<double> &bSlopes);
 
-/// Goes back through the sums of one query head: row by row, then key by key through the state
-/// after the last one. Slopes of keys, values and gates are complete after that, those of a query
-/// after its row.
+/// Goes back through the sums of one query head: row by row, then key by key, in the mask's order,
+/// through the state after the last one. Slopes of keys, values and gates are complete after that,
+/// those of a query after its row.
 class HeadGradient {
 public:
   /// `initial` is null where nothing is read before the first key. `rounding` says what the terms
@@ -78,6 +78,7 @@ public:
   State initialState; // empty without one
 
 private:
+  void throughLaterKeys(int64_t i, const RowSlopes &row);
   RoundedSlope slopeOfPair(int64_t j, const RowSlopes &row) const;
   double throughPair(int64_t i, int64_t j, double decay, const RowSlopes &row);
   double throughInitialState(int64_t i, double decay, const RowSlopes &row);

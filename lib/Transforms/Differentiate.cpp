@@ -35,9 +35,6 @@ static LogicalResult checkOp(Operation &op) {
       return attend.emitOpError(
           "has rows of keys, which gradients have: second derivatives are not "
           "supported");
-    if (attend.getMask() != Mask::Causal && attend.getMask() != Mask::Full)
-      return attend.emitOpError("has no gradient with this mask: second derivatives are not "
-                                "supported");
     return success();
   }
   if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp>(op))

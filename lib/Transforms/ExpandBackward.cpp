@@ -20,7 +20,17 @@ namespace polyattn {
 } // namespace polyattn
 
 /// The mask by which keys see their queries.
-static Mask reversed(Mask mask) { return mask == Mask::Causal ? Mask::Anticausal : mask; }
+static Mask reversed(Mask mask) {
+  switch (mask) {
+  case Mask::Causal:
+    return Mask::Anticausal;
+  case Mask::Anticausal:
+    return Mask::Causal;
+  case Mask::Full:
+    return Mask::Full;
+  }
+  llvm_unreachable("a mask without a reverse");
+}
 
 static bool isUsed(ResultRange gradients) {
   return llvm::any_of(gradients, [](Value gradient) { return !gradient.use_empty(); });
@@ -89,7 +99,7 @@ public:
       : op(op), builder(op), dN(op.getNumeratorGradient()), dZ(op.getDenominatorGradient()) {}
 
   void run() {
-    queryGradientsGiveProducts = wantsDecay(op) && !op.getLocalQuery() &&
+    queryGradientsGiveProducts = wantsDecay(op) && !op.getLocalQuery() && !needsFinalState() &&
                                  isUsed(op.getQueryLeafGradients()) &&
                                  hasFeaturesOfLeaves(op.getQuery().getType().getStructure());
     if (hasStates(op))
@@ -123,6 +133,14 @@ public:
   }
 
 private:
+  bool isAnticausal() { return op.getMask() == Mask::Anticausal; }
+  /// Whether the decay's gradient is made of the state that the forward attend ends with: under the
+  /// anticausal mask that one is before the first position.
+  bool needsFinalState() {
+    return wantsDecay(op) && isAnticausal() &&
+           (op.getFinalGradient() || op.getFinalNormalizerGradient());
+  }
+
   /// States are not scaled, scores are: dN and dZ take the factor in place of the scores.
   void moveScaleToRows() {
     double factor = op.scoreScale();
@@ -226,8 +244,8 @@ private:
     bool hasProducts = wantsDecay(op), isWhole = hasProducts && !hasStates(op);
     if (!wantsValue && !wantsState && !hasProducts)
       return;
-    States states{sums.finalGradient, /*isTransposed=*/false,
-                  wantsState || (hasProducts && sums.initial)};
+    bool startsFromInitial = hasProducts && sums.initial && !isAnticausal();
+    States states{sums.finalGradient, /*isTransposed=*/false, wantsState || startsFromInitial};
     Value row = isWhole ? rows : sums.row, column = isWhole ? columns : sums.column;
     AttendOp attended = attend(op.getKey(), op.getQuery(), op.getLocalKey(), op.getLocalQuery(),
                                row, Side::Keys, states, hasProducts ? column : Value());
@@ -239,11 +257,14 @@ private:
       return;
     keyProducts.push_back(attended.getRowProducts());
     if (!queryGradientsGiveProducts)
-      addQueryProducts(row, column, sums.initial);
-    if (!sums.initial)
-      return;
-    initialStates.push_back(sums.initial);
-    initialGradients.push_back(attended.getFinalStates()[0]);
+      addQueryProducts(row, column, sums);
+    if (startsFromInitial)
+      addStateBefore(sums.initial, attended);
+  }
+  /// The pairs that pass the first gate: of a state before it, and what an attend ends with there.
+  void addStateBefore(Value state, AttendOp attended) {
+    statesBefore.push_back(state);
+    statesOfSweep.push_back(attended.getFinalStates()[0]);
   }
   /// The elements of a vector that stand where those of `like` do.
   Value firstOf(Value vector, Value like) {
@@ -255,16 +276,23 @@ private:
   }
 
   /// The sums that the forward attend has, times their gradients.
-  void addQueryProducts(Value row, Value column, Value initial) {
-    AttendOp attended = attend(op.getQuery(), op.getKey(), op.getLocalQuery(), op.getLocalKey(),
-                               column, Side::Queries, {initial}, /*products=*/row);
+  void addQueryProducts(Value row, Value column, const Sums &sums) {
+    bool endsBefore = isAnticausal() && sums.finalGradient;
+    AttendOp attended =
+        attend(op.getQuery(), op.getKey(), op.getLocalQuery(), op.getLocalKey(), column,
+               Side::Queries, {sums.initial, /*isTransposed=*/false, endsBefore}, /*products=*/row);
     queryProducts.push_back(attended.getRowProducts());
+    if (endsBefore)
+      addStateBefore(sums.finalGradient, attended);
   }
 
-  /// The gradient of the decay, from the products of the attends before.
+  /// The gradient of the decay, from the products of the attends before. A gate stands between the
+  /// keys before it and the queries after it, with the anticausal mask the other way round.
   void replaceDecay() {
+    if (isAnticausal())
+      std::swap(queryProducts, keyProducts);
     auto gradient = DecayGradientOp::create(builder, op.getLoc(), op.getDecay(), queryProducts,
-                                            keyProducts, initialStates, initialGradients,
+                                            keyProducts, statesBefore, statesOfSweep,
                                             /*plus=*/Value(), op.getGateHeadsAttr(),
                                             isGrouped() ? op.getGroupingAttr() : GroupingAttr());
     op.getDecayGradient().replaceAllUsesWith(gradient.getResult());
@@ -332,7 +360,7 @@ private:
   /// of queries: it has all of their pairs, and no more elements than the vectors that are there.
   bool queryGradientsGiveProducts = false;
   // What the decay's gradient is made of.
-  SmallVector<Value> queryProducts, keyProducts, initialStates, initialGradients;
+  SmallVector<Value> queryProducts, keyProducts, statesBefore, statesOfSweep;
 };
 
 struct ExpandBackward : polyattn::impl::ExpandBackwardBase<ExpandBackward> {

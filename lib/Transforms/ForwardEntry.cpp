@@ -53,6 +53,8 @@ static StringRef noBlockStates(AttendOp attend, int64_t every) {
     return "its mask is not causal";
   if (attend.getLocalQuery())
     return "it has local vectors";
+  if (!attend->getParentOfType<AttentionOp>().hasLocalBlocksOf(every))
+    return "the local blocks of an attend beside it are no multiples of that";
   if (attend.getInitialState())
     return "it begins with a state";
   if (!attend.getNormalizer().allowsState() || hasAbsoluteScore(attend.getKey()))

@@ -38,13 +38,16 @@ template <typename Op> static bool bothAre(Value query, Value key) {
 }
 
 bool polyattn::needsScoresOnly(AttendOp op) {
-  if (op.getInitialState() || op.getFinalState())
+  // `state_every` goes with states that are kept or given after blocks.
+  auto hasStates = [](AttendOp attend) {
+    return attend.getInitialState() || attend.getFinalState() || attend.getStateEvery();
+  };
+  if (hasStates(op))
     return false;
   auto isUsedByAttends = [&](Value vector) {
     return llvm::all_of(vector.getUses(), [&](OpOperand &use) {
       auto user = dyn_cast<AttendOp>(use.getOwner());
-      return user && use.get() != user.getValue() && !user.getInitialState() &&
-             !user.getFinalState();
+      return user && use.get() != user.getValue() && !hasStates(user);
     });
   };
   return isUsedByAttends(op.getQuery()) && isUsedByAttends(op.getKey()) &&

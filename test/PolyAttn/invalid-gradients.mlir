@@ -84,7 +84,7 @@ polyattn.attention @attend_backward_c3(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?
   %n = sum %c : [2]
   %xx = power %x {degree = 2, symmetric} : [4]
   %t = power %x {degree = 2} : [4]
-  // expected-error@+1 {{C3: local vectors have equal structures, the causal mask and a block}}
+  // expected-error@+1 {{C3: local vectors have equal structures, the mask causal or anticausal and a block}}
   %r:5 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c
       local_query %x leaves (%x) local_key %x leaves (%x) gradient %c causal
     : [4], [4], [4], [4], [2], [4], [4], [4], [4], [2]
@@ -130,7 +130,7 @@ polyattn.attention @attend_backward_c5_mask(%q: tensor<?x?x?x4xf32>, %v: tensor<
   %n = sum %c : [2]
   %xx = power %x {degree = 2, symmetric} : [4]
   %t = power %x {degree = 2} : [4]
-  // expected-error@+1 {{C5: states need the causal mask}}
+  // expected-error@+1 {{C5: states need the mask causal or anticausal}}
   %r:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %c gradient %c initial %s full
     : [4], [4], [4], [4], [2], [2], tensor<?x?x4x2xf32>
   return %x : [4]
@@ -556,7 +556,7 @@ polyattn.attention @states_and_a_denominator(%q: tensor<?x?x?x4xf32>, %v: tensor
 
 polyattn.attention @states_of_gradients(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x?x9xf32>) -> (d_q: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C8: expected `block_states` to be an argument 'tensor<?x?x?x8xf32>', got 'tensor<?x?x?x9xf32>'}}
+  // expected-error@+1 {{C7: expected `block_states` to be an argument 'tensor<?x?x?x8xf32>', got 'tensor<?x?x?x9xf32>'}}
   %da, %db, %dc = attend_backward query %a leaves (%a) key %a leaves (%a) value %a gradient %a block_states %s causal
       {state_every = 2} : [4], [4], [4], [4], [4], [4], tensor<?x?x?x9xf32>
   return %da : [4]
@@ -566,7 +566,7 @@ polyattn.attention @states_of_gradients(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x
 
 polyattn.attention @states_of_full_gradients(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x?x8xf32>) -> (d_q: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  // expected-error@+1 {{C8: `block_states` come with `state_every` of 1 to 1024 positions and the causal mask, without local vectors or an initial state}}
+  // expected-error@+1 {{C7: `block_states` come with `state_every` of 1 to 1024 positions and the causal mask, without local vectors or an initial state}}
   %da, %db, %dc = attend_backward query %a leaves (%a) key %a leaves (%a) value %a gradient %a block_states %s full
       {state_every = 2} : [4], [4], [4], [4], [4], [4], tensor<?x?x?x8xf32>
   return %da : [4]
@@ -580,4 +580,14 @@ polyattn.attention @states_of_lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>
   // expected-error@+1 {{C18: states after blocks are for calls all of whose positions count, without slots or lengths}}
   %o, %s = attend query %a key %a value %a causal normalize <none> {state_every = 2} : [4], [4], [4]
   return %o : [4]
+}
+
+// -----
+
+polyattn.attention @states_in_local_blocks(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %p = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 5} : [4], [4], [4], [4], [4]
+  // expected-error@+1 {{C18: the local blocks of attends beside this one are multiples of `state_every`, whose blocks they would cut}}
+  %o, %s = attend query %a key %a value %a causal normalize <none> {state_every = 2} : [4], [4], [4]
+  return %o, %p : [4], [4]
 }

@@ -96,6 +96,8 @@ public:
   ~EmulatedKernel();
 
   const LaunchDescription &getLaunch() const;
+  /// Whether the kernel has a store to a tensor or workspace, by its place in `run`.
+  bool writes(size_t tensor) const;
 
   /// Runs all programs on these tensors, arguments and then results, then workspaces. An error is
   /// an EmulatorError, or says what about the launch cannot be.

@@ -52,10 +52,10 @@ void AttendProgram::planState() {
   // One side carries the weights of both: the stored features are bare products and the
   // state is divided by their weights where it is given and multiplied where it is asked for.
   // Where states live in arguments these hold them as they are read: what is left and found again
-  // has the same bits.
+  // has the same bits. So do the states after blocks that a forward call has kept.
   bool isPlaced = cast<AttentionOp>(op->getParentOp()).hasStatesInPlace();
-  bool movable =
-      !isPlaced && !context.frame.slot && canMoveWeights(queryPlan, keyPlan, op.scoreScale());
+  bool movable = !isPlaced && !context.frame.slot && !readsStates() &&
+                 canMoveWeights(queryPlan, keyPlan, op.scoreScale());
   BlockState::Shape shape = stateShape(op, schedule);
   shape.direction = context.direction();
   for (auto [q, k] : llvm::zip(queryPlan.monomials, keyPlan.monomials)) {
@@ -64,9 +64,6 @@ void AttendProgram::planState() {
   }
   if (llvm::all_of(shape.weights, [](double weight) { return weight == 1; }))
     shape.weights.clear();
-  assert((!readsStates() ||
-          llvm::all_of(keyPlan.monomials, [](const Monomial &k) { return k.weight == 1; })) &&
-         "elements of a plain vector have no weights");
   state = BlockState(std::move(shape), context.share);
 }
 

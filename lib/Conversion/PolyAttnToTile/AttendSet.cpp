@@ -153,17 +153,26 @@ static bool isSumTransposed(WeightGradientOp gradient) {
          !VectorProgram::isRowMajor(gradient.getGradients()[0]);
 }
 
+static LogicalResult hasNoRowsOfQueries(Operation *op) {
+  return op->emitError(
+      "is computed from rows of queries, of which no attend of this entry has any: "
+      "those that are left have rows of keys; ask for the gradient of a query, too");
+}
+
 /// Each pair is added where its vectors are.
-static void addSums(WeightGradientOp gradient, RowPassing &passing) {
+static LogicalResult addSums(WeightGradientOp gradient, RowPassing &passing) {
   for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
     SmallVector<Value> vectors = {gradient.getGradients()[i]};
     if (!gradient.getInputs().empty())
       vectors.push_back(gradient.getInputs()[i]);
-    AttendSet &set = passing.computing(vectors);
-    if (set.sums.empty() || set.sums.back().gradient != gradient)
-      set.sums.push_back({gradient, {}, isSumTransposed(gradient)});
-    set.sums.back().terms.push_back(i);
+    AttendSet *set = passing.computing(vectors);
+    if (!set)
+      return hasNoRowsOfQueries(gradient);
+    if (set->sums.empty() || set->sums.back().gradient != gradient)
+      set->sums.push_back({gradient, {}, isSumTransposed(gradient)});
+    set->sums.back().terms.push_back(i);
   }
+  return success();
 }
 
 /// What the gradients of decays take of the sets' attends.
@@ -207,15 +216,17 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   }
   if (sets.empty())
     return attention.emitError("there is no `attend` in this attention");
-  RowPassing passing(attention, sets);
+  RowPassing passing(attention, sets, signature->sameHeads);
   llvm::DenseSet<Operation *> summed; // equal gradients are one op, and several results
   for (Value result : sets[0].returned()) {
     AttendSet *computing = &sets[0];
     if (auto gradient = result.getDefiningOp<WeightGradientOp>()) {
-      if (summed.insert(gradient).second)
-        addSums(gradient, passing);
+      if (summed.insert(gradient).second && failed(addSums(gradient, passing)))
+        return failure();
     } else if (!result.getDefiningOp<DecayGradientOp>()) {
-      computing = &passing.computing(result);
+      computing = passing.computing(result);
+      if (!computing)
+        return hasNoRowsOfQueries(result.getDefiningOp());
     }
     for (AttendSet &set : sets)
       set.computes.push_back(&set == computing);

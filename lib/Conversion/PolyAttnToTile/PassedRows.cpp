@@ -18,7 +18,8 @@ HiddenArgument PassedRows::workspace(Builder &b) const {
   return {name, RankedTensorType::get({any, any, any, width}, b.getF32Type())};
 }
 
-RowPassing::RowPassing(AttentionOp attention, std::vector<AttendSet> &sets) : sets(sets) {
+RowPassing::RowPassing(AttentionOp attention, std::vector<AttendSet> &sets, bool sameHeads)
+    : sets(sets), sameHeads(sameHeads) {
   assert(sets.size() <= 32 && "a mask and a side each");
   for (Operation &op : attention.getBody().front()) {
     uint32_t own = 0;
@@ -39,12 +40,16 @@ static bool isPlainVector(Value value) {
   return type && type.getStructure().kind() == Structure::Kind::Vector;
 }
 
-AttendSet &RowPassing::computing(ArrayRef<Value> vectors) {
+AttendSet *RowPassing::computing(ArrayRef<Value> vectors) {
   uint32_t all = 0;
   for (Value vector : vectors)
     all |= setsOf.lookup(vector);
-  if (!all)
-    return sets.front();
+  if (!all) {
+    auto own = llvm::find_if(sets, [&](const AttendSet &set) {
+      return !set.ofKeys() || (sameHeads && set.mask() != Mask::Full);
+    });
+    return own == sets.end() ? nullptr : &*own;
+  }
   size_t last = llvm::Log2_32(all);
   AttendSet &to = sets[last];
   for (Value root : vectors)
@@ -57,7 +62,7 @@ AttendSet &RowPassing::computing(ArrayRef<Value> vectors) {
       pass(value, sets[llvm::Log2_32(others)], to);
       return WalkResult::skip();
     });
-  return to;
+  return &to;
 }
 
 void RowPassing::pass(Value vector, AttendSet &from, AttendSet &to) {

@@ -21,17 +21,19 @@ namespace polyattn {
 /// Says which sets compute what. Sets must not be added any more.
 class RowPassing {
 public:
-  RowPassing(AttentionOp attention, std::vector<AttendSet> &sets);
+  /// `sameHeads` says that keys have the heads of queries.
+  RowPassing(AttentionOp attention, std::vector<AttendSet> &sets, bool sameHeads);
 
   /// The set whose programs compute from all of `vectors`: the last one that has an attend which
-  /// one of them is computed from, the first one where there is none. Passes rows of the sets
-  /// before it to it.
-  AttendSet &computing(llvm::ArrayRef<mlir::Value> vectors);
+  /// one of them is computed from. Passes rows of the sets before it to it. Where there is no such
+  /// attend, the first set that has rows of queries; null where none has.
+  AttendSet *computing(llvm::ArrayRef<mlir::Value> vectors);
 
 private:
   void pass(mlir::Value vector, AttendSet &from, AttendSet &to);
 
   std::vector<AttendSet> &sets;
+  bool sameHeads;
   /// A bit for each set that has one of the attends next to a value.
   llvm::DenseMap<mlir::Value, uint32_t> setsOf;
   size_t numPassed = 0;
