@@ -50,8 +50,8 @@ static llvm::DenseSet<int64_t> writtenTensors(gpu::GPUFuncOp kernel) {
   kernel.walk([&](warp::StoreGlobalOp store) {
     auto pointer = dyn_cast<BlockArgument>(store.getBase());
     if (pointer && pointer.getOwner()->isEntryBlock())
-      if (auto tensor = kernel.getArgAttrOfType<IntegerAttr>(pointer.getArgNumber(),
-                                                             warp::kPointerAttrName))
+      if (auto tensor =
+              kernel.getArgAttrOfType<IntegerAttr>(pointer.getArgNumber(), warp::kPointerAttrName))
         written.insert(tensor.getInt());
   });
   return written;

@@ -172,8 +172,8 @@ void HeadGradient::throughKeyPart(int64_t j, const State &state) {
   bool anticausal = op.getMask() == Mask::Anticausal;
   if (!anticausal)
     gates[j] += gatesSoFar;
-  double decay = anticausal ? vectors.decay(0, j)
-                            : vectors.decay(j + 1, int64_t(vectors.key.size()) - 1);
+  double decay =
+      anticausal ? vectors.decay(0, j) : vectors.decay(j + 1, int64_t(vectors.key.size()) - 1);
   std::vector<double> features = expand(vectors.key[j]);
   for (size_t f = 0; f < features.size(); ++f) {
     double slope = state.normalizer[f];
