@@ -123,6 +123,8 @@ struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
     if (attention.getSlots() || attention.getLengths() || attention.getResultIn())
       return attention.emitOpError("has no gradient: its states live in its arguments, or its "
                                    "batches have lengths");
+    if (attention.getGradientOf())
+      return attention.emitOpError("computes gradients: second derivatives are not supported");
     for (Operation &op : attention.getBody().front())
       if (failed(checkOp(op)))
         return failure();
