@@ -106,9 +106,9 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
         dphi_k = attend(query v~, key dN~, value phi_q)      anticausal
         dv     = attend(query phi_k, key phi_q, value dN)    anticausal
 
-    with the anticausal mask each the other way round, and with the full mask all full. So it is where the features are those of the leaves, and the
-    rules of the ops between hand their gradients on. Where there are products among the features,
-    the gradient of a leaf a that meets b comes from scores: the slope of the score in <a, b> is the
+    with the anticausal mask each the other way round, and with the full mask all full. So it is where
+    the features are those of the leaves, and the rules of the ops between hand their gradients on.
+    Where there are products among the features, the gradient of a leaf a that meets b comes from scores: the slope of the score in <a, b> is the
     score of vectors s_q and s_k made of the leaves, that of <a, b>^3 is 3 <a, b>^2, and
 
         da = attend(query s_q (x) dN~, key s_k (x) v~, value b)    causal

@@ -62,10 +62,10 @@ LogicalResult AttendSet::findSequences(AttentionOp attention) {
       query = attention.getArgNames().size() + i;
   if (!key)
     key = number(first().getKey());
-  bool hasEqualSides = tensors.sameHeads && mask() != Mask::Full;
-  if (hasEqualSides && !key)
+  bool areEqual = hasEqualSides(tensors.sameHeads);
+  if (areEqual && !key)
     key = query;
-  if (hasEqualSides && !query)
+  if (areEqual && !query)
     query = key;
   if (!query)
     return first().emitError("no tensor [B, T, H, d], read for the query or returned, says how "
@@ -153,8 +153,9 @@ static bool isSumTransposed(WeightGradientOp gradient) {
          !VectorProgram::isRowMajor(gradient.getGradients()[0]);
 }
 
-static LogicalResult hasNoRowsOfQueries(Operation *op) {
-  return op->emitError(
+/// A gradient that no kernel of the sets computes: they have other rows.
+static LogicalResult reportNoRowsOfQueries(Operation *op) {
+  return op->emitOpError(
       "is computed from rows of queries, of which no attend of this entry has any: "
       "those that are left have rows of keys; ask for the gradient of a query, too");
 }
@@ -167,7 +168,7 @@ static LogicalResult addSums(WeightGradientOp gradient, RowPassing &passing) {
       vectors.push_back(gradient.getInputs()[i]);
     AttendSet *set = passing.computing(vectors);
     if (!set)
-      return hasNoRowsOfQueries(gradient);
+      return reportNoRowsOfQueries(gradient);
     if (set->sums.empty() || set->sums.back().gradient != gradient)
       set->sums.push_back({gradient, {}, isSumTransposed(gradient)});
     set->sums.back().terms.push_back(i);
@@ -226,7 +227,7 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     } else if (!result.getDefiningOp<DecayGradientOp>()) {
       computing = passing.computing(result);
       if (!computing)
-        return hasNoRowsOfQueries(result.getDefiningOp());
+        return reportNoRowsOfQueries(result.getDefiningOp());
     }
     for (AttendSet &set : sets)
       set.computes.push_back(&set == computing);

@@ -67,6 +67,8 @@ struct AttendSet {
   Mask mask() const { return first().getMask(); }
   /// Rows are those of keys, and sums over groups of query heads (GroupSums.cpp).
   bool ofKeys() const { return first().getOfKeys(); }
+  /// Whether keys have the positions and heads of queries. `sameHeads` is the entry's.
+  bool hasEqualSides(bool sameHeads) const { return sameHeads && mask() != Mask::Full; }
   bool contains(AttendOp attend) const {
     return attend.getMask() == mask() && attend.getOfKeys() == ofKeys() &&
            bool(attend.getBlockStates()) == readsStates();

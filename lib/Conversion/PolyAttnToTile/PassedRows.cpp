@@ -45,9 +45,8 @@ AttendSet *RowPassing::computing(ArrayRef<Value> vectors) {
   for (Value vector : vectors)
     all |= setsOf.lookup(vector);
   if (!all) {
-    auto own = llvm::find_if(sets, [&](const AttendSet &set) {
-      return !set.ofKeys() || (sameHeads && set.mask() != Mask::Full);
-    });
+    auto own = llvm::find_if(
+        sets, [&](const AttendSet &set) { return !set.ofKeys() || set.hasEqualSides(sameHeads); });
     return own == sets.end() ? nullptr : &*own;
   }
   size_t last = llvm::Log2_32(all);
