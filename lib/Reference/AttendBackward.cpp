@@ -297,7 +297,8 @@ void Evaluator::BackwardOfHead::storeDecay() {
 
 void Evaluator::BackwardOfHead::run() {
   const CallSizes &sizes = evaluator.sizes;
-  decaySteps.assign(sizes.keys + 1, 0.0);
+  // Pairs of the full mask, which has no decay, may lie behind the last key.
+  decaySteps.assign(std::max(sizes.queries, sizes.keys) + 1, 0.0);
   for (int64_t i = 0; i < sizes.queries; ++i) {
     Site site{batch, i, head};
     numerators.push_back(expand(evaluator.at(op.getNumeratorGradient(), site)));
