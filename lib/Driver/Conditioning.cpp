@@ -70,12 +70,13 @@ double Disturbance::operator()(double x) {
 
 static int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
 
-bool driver::hasQuickRecurrentReading(AttentionOp attention, const CallSizes &sizes) {
+bool driver::hasRecurrentReadingWithin(AttentionOp attention, const CallSizes &sizes,
+                                       Patience patience) {
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [&](AttendOp attend) {
     double width = double(widthOf(attend.getKey()));
     double work = double(sizes.batch * sizes.heads * (sizes.queries + sizes.keys)) * width *
                   double(widthOf(attend.getValue()) + 4);
-    return width < 1e5 && work < 2e7 && !hasAbsoluteScore(attend.getQuery()) &&
+    return width < 1e5 && work < double(patience) && !hasAbsoluteScore(attend.getQuery()) &&
            !hasAbsoluteScore(attend.getKey()) && attend.getNormalizer().allowsState();
   });
 }
@@ -204,6 +205,6 @@ void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation
   sample(expectation.reading);
   // A denominator that is summed over features may cancel where a score does not.
   if (expectation.reading != Reading::Recurrent && hasPlainFeatures(oracle.attention) &&
-      hasQuickRecurrentReading(oracle.attention, oracle.inputs.sizes))
+      hasRecurrentReadingWithin(oracle.attention, oracle.inputs.sizes))
     sample(Reading::Recurrent);
 }

@@ -52,8 +52,13 @@ private:
   std::mt19937_64 engine;
 };
 
-/// Whether a running state of features can be asked, and soon.
-bool hasQuickRecurrentReading(AttentionOp attention, const CallSizes &sizes);
+/// How many multiply-adds an evaluation may take: as many as are over soon, or some seconds' worth
+/// where a result is about to be called wrong.
+enum class Patience : int64_t { Short = 20'000'000, Long = 1'000'000'000 };
+
+/// Whether a running state of features can be asked, with that patience.
+bool hasRecurrentReadingWithin(AttentionOp attention, const CallSizes &sizes,
+                               Patience patience = Patience::Short);
 
 /// What vectors are computed in, and what scores and sums are.
 struct ArithmeticOfAttention {

@@ -37,9 +37,10 @@ llvm::Expected<GradientPair> GradientPair::make(AttentionOp definition,
   return std::move(pair);
 }
 
-bool GradientPair::hasQuickRecurrentReading(const CallSizes &sizes) const {
-  return driver::hasQuickRecurrentReading(forward.attention, sizes) &&
-         driver::hasQuickRecurrentReading(backward.attention, sizes);
+bool GradientPair::hasRecurrentReadingWithin(const CallSizes &sizes,
+                                             driver::Patience patience) const {
+  return driver::hasRecurrentReadingWithin(forward.attention, sizes, patience) &&
+         driver::hasRecurrentReadingWithin(backward.attention, sizes, patience);
 }
 
 FailureOr<std::vector<Array>> GradientPair::evaluate(std::vector<Array> arguments,

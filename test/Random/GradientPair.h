@@ -7,6 +7,7 @@
 #ifndef POLYATTN_TEST_RANDOM_GRADIENTPAIR_H
 #define POLYATTN_TEST_RANDOM_GRADIENTPAIR_H
 
+#include "lib/Driver/Conditioning.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Reference/Evaluate.h"
@@ -24,8 +25,8 @@ public:
   /// That of the gradients. The definition's arguments are its first ones.
   const Signature &getSignature() const { return backward.signature; }
 
-  /// Whether running states of features can be asked, and soon.
-  bool hasQuickRecurrentReading(const CallSizes &sizes) const;
+  /// Whether running states of features can be asked, with that patience.
+  bool hasRecurrentReadingWithin(const CallSizes &sizes, driver::Patience patience) const;
 
   /// All gradients, for the arguments of the backward entry. What is saved is computed, and not
   /// looked at in `arguments`.

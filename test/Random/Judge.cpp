@@ -131,7 +131,8 @@ static std::vector<Array> toArrays(ArrayRef<HostTensor> tensors) {
 }
 
 llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> tensors,
-                                 const CallSizes &sizes, const ArithmeticOfAttention &arithmetic) {
+                                 const CallSizes &sizes, const ArithmeticOfAttention &arithmetic,
+                                 driver::Patience patience) {
   std::vector<Array> arguments = toArrays(tensors);
   auto evaluated = [&](AttentionOp program, Reading reading, const Rounding &vectors,
                        const Rounding &terms) {
@@ -140,27 +141,28 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
   auto definition = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
     return evaluated(attention, reading, vectors, terms);
   };
-  if (driver::hasQuickRecurrentReading(attention, sizes))
+  if (driver::hasRecurrentReadingWithin(attention, sizes, patience))
     return ask(definition, definition, sizes.keys, arithmetic);
   if (OwningOpRef<ModuleOp> simplified = simplify(attention))
     for (AttentionOp program : simplified->getOps<AttentionOp>())
-      if (driver::hasQuickRecurrentReading(program, sizes)) {
-        auto quick = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
+      if (driver::hasRecurrentReadingWithin(program, sizes, patience)) {
+        auto running = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
           return evaluated(program, reading, vectors, terms);
         };
-        return ask(definition, quick, sizes.keys, arithmetic);
+        return ask(definition, running, sizes.keys, arithmetic);
       }
   return ask(definition, nullptr, sizes.keys, arithmetic);
 }
 
 llvm::Expected<Judge> Judge::ask(const GradientPair &gradients, ArrayRef<HostTensor> tensors,
-                                 const CallSizes &sizes, const ArithmeticOfAttention &arithmetic) {
+                                 const CallSizes &sizes, const ArithmeticOfAttention &arithmetic,
+                                 driver::Patience patience) {
   std::vector<Array> arguments = toArrays(tensors);
   auto evaluated = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
     return gradients.evaluate(arguments, sizes, reading, vectors, terms);
   };
   Evaluation recurrent = nullptr;
-  if (gradients.hasQuickRecurrentReading(sizes))
+  if (gradients.hasRecurrentReadingWithin(sizes, patience))
     recurrent = evaluated;
   return ask(evaluated, recurrent, std::max(sizes.queries, sizes.keys), arithmetic);
 }

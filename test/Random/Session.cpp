@@ -10,6 +10,7 @@
 #include "TilePrograms.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
 
@@ -18,7 +19,7 @@ using namespace polyattn::random;
 using test::ProcessEnd;
 
 /// Far more than a case takes.
-static constexpr test::ProcessLimits kLimits = {/*seconds=*/30, /*bytes=*/size_t(3) << 30};
+static constexpr test::ProcessLimits kLimits = {/*seconds=*/120, /*bytes=*/size_t(3) << 30};
 
 static double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -135,6 +136,7 @@ void Session::keepFailure(size_t number, const Failure &failure) {
   llvm::SmallString<128> path(options.folder);
   llvm::sys::path::append(path, "random-" + std::to_string(options.seed) + "-" +
                                     std::to_string(number) + "-" + failure.target + ".mlir");
+  llvm::sys::fs::create_directories(options.folder);
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
   std::string message = failure.message;
@@ -146,9 +148,12 @@ void Session::keepFailure(size_t number, const Failure &failure) {
   llvm::StringRef(message).split(lines, '\n');
   for (llvm::StringRef line : lines)
     comment += ("// " + line + "\n").str();
-  file << "// " << failure.key() << "\n"
-       << comment << "// polyattn-random --replay " << path << "\n"
-       << smallest.format();
+  if (code)
+    out << "'" << path << "': " << code.message() << "\n";
+  else
+    file << "// " << failure.key() << "\n"
+         << comment << "// polyattn-random --replay " << path << "\n"
+         << smallest.format();
   out << "case " << number << ", " << failure.key() << ": " << message << "\n  "
       << "polyattn-random --replay " << path << "\n";
 }

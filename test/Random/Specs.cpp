@@ -64,7 +64,7 @@ private:
   void attend();
   void decay();
   std::string normalizer(bool isSigned, bool hasStates);
-  std::string schedule();
+  std::string schedule(int64_t features);
   void initialStates(const Value &key, int64_t valueWidth, bool normalized);
   void finish();
 
@@ -221,10 +221,15 @@ std::string SpecWriter::normalizer(bool isSigned, bool hasStates) {
   return text;
 }
 
-std::string SpecWriter::schedule() {
+std::string SpecWriter::schedule(int64_t features) {
+  // What an interpreter has the time for: it takes as long for a block of one feature as for one of
+  // many.
+  constexpr int64_t mostFeatures = 5000, mostBlocks = 512;
   int64_t block = choices.oneOf({16, 8, 32, 33, 64, 100, 128, 1});
   blocks.push_back(block);
   const char *form = choices.oneOf({"state", "quadratic", "both"});
+  if (features > mostFeatures)
+    form = "quadratic";
   int64_t below = form == std::string("both") ? choices.oneOf({0, 5, 40, 129}) : 0;
   std::string shortBlocks;
   if (isOrdered() && choices.chance(40)) {
@@ -234,8 +239,9 @@ std::string SpecWriter::schedule() {
   }
   return std::string("schedule = #polyattn.schedule<form = ") + form +
          ", diagonal = " + choices.oneOf({"scores", "features"}) +
-         ", block = " + std::to_string(block) +
-         ", feature_block = " + std::to_string(choices.oneOf({16, 4, 7, 8, 12, 64, 1, 33})) +
+         ", block = " + std::to_string(block) + ", feature_block = " +
+         std::to_string(std::max(choices.oneOf<int64_t>({16, 4, 7, 8, 12, 64, 1, 33}),
+                                 features / mostBlocks)) +
          ", quadratic_below = " + std::to_string(below) + shortBlocks + ">, ";
 }
 
@@ -316,7 +322,7 @@ void SpecWriter::attend() {
   if (final)
     attributes += "final_state, ";
   if (choices.chance(20))
-    attributes += schedule();
+    attributes += schedule(features);
   attributes +=
       std::string("grouping = #polyattn.grouping<") + (interleaved ? "interleaved" : "block") + ">";
 
