@@ -31,7 +31,7 @@ Value Emitter::value(Offset offset) {
     return constant(getI64IntegerAttr(offset.constant));
   if (!offset.constant)
     return offset.dynamic;
-  return arith::AddIOp::create(*this, offset.dynamic, constant(getI64IntegerAttr(offset.constant)));
+  return once<arith::AddIOp>(offset.dynamic, constant(getI64IntegerAttr(offset.constant)));
 }
 
 Offset Emitter::toOffset(Value index) {
@@ -53,14 +53,14 @@ Offset Emitter::add(Offset a, Offset b) {
   int64_t sum = a.constant + b.constant;
   if (!a.dynamic || !b.dynamic)
     return Offset(a.dynamic ? a.dynamic : b.dynamic, sum);
-  return Offset(arith::AddIOp::create(*this, a.dynamic, b.dynamic), sum);
+  return Offset(once<arith::AddIOp>(a.dynamic, b.dynamic), sum);
 }
 
 Offset Emitter::sub(Offset a, Offset b) {
   if (!b.dynamic)
     return Offset(a.dynamic, a.constant - b.constant);
   Value left = a.dynamic ? a.dynamic : value(0);
-  return Offset(arith::SubIOp::create(*this, left, b.dynamic), a.constant - b.constant);
+  return Offset(once<arith::SubIOp>(left, b.dynamic), a.constant - b.constant);
 }
 
 Offset Emitter::mul(Offset a, int64_t factor) {
@@ -68,7 +68,7 @@ Offset Emitter::mul(Offset a, int64_t factor) {
     return Offset(a.dynamic, a.constant * factor);
   if (factor == 0)
     return 0;
-  return Offset(arith::MulIOp::create(*this, a.dynamic, value(factor)), a.constant * factor);
+  return Offset(once<arith::MulIOp>(a.dynamic, value(factor)), a.constant * factor);
 }
 
 Offset Emitter::mul(Offset a, Offset b) {
@@ -76,25 +76,25 @@ Offset Emitter::mul(Offset a, Offset b) {
     return mul(a, b.constant);
   if (a.isStatic())
     return mul(b, a.constant);
-  return Offset(arith::MulIOp::create(*this, value(a), value(b)));
+  return Offset(once<arith::MulIOp>(value(a), value(b)));
 }
 
 Offset Emitter::div(Offset a, int64_t divisor) {
   if (!a.dynamic)
     return a.constant / divisor;
-  return Offset(arith::DivUIOp::create(*this, value(a), value(divisor)));
+  return Offset(once<arith::DivUIOp>(value(a), value(divisor)));
 }
 
 Offset Emitter::min(Offset a, Offset b) {
   if (!a.dynamic && !b.dynamic)
     return std::min(a.constant, b.constant);
-  return Offset(arith::MinSIOp::create(*this, value(a), value(b)));
+  return Offset(once<arith::MinSIOp>(value(a), value(b)));
 }
 
 Offset Emitter::max(Offset a, Offset b) {
   if (!a.dynamic && !b.dynamic)
     return std::max(a.constant, b.constant);
-  return Offset(arith::MaxSIOp::create(*this, value(a), value(b)));
+  return Offset(once<arith::MaxSIOp>(value(a), value(b)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -145,8 +145,14 @@ Value Emitter::pointer(Value base, Offset offset, Type element) {
   element = storageType(element);
   auto type = LLVM::LLVMPointerType::get(getContext());
   if (offset.dynamic) {
-    base = LLVM::GEPOp::create(*this, type, element, base, ArrayRef<LLVM::GEPArg>{offset.dynamic});
-    base = LLVM::LaunderInvariantGroupOp::create(*this, base);
+    Value &known = expressions[{getInsertionBlock(), TypeID::get<LLVM::GEPOp>(), base,
+                                offset.dynamic, element}];
+    if (!known) {
+      Value place =
+          LLVM::GEPOp::create(*this, type, element, base, ArrayRef<LLVM::GEPArg>{offset.dynamic});
+      known = LLVM::LaunderInvariantGroupOp::create(*this, place);
+    }
+    base = known;
   }
   if (offset.constant)
     base = LLVM::GEPOp::create(*this, type, element, base,

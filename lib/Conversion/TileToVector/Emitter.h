@@ -100,8 +100,19 @@ public:
   mlir::Type storageType(mlir::Type element);
 
 private:
+  /// What is computed in a block, by op, operands and type.
+  using Expression = std::tuple<mlir::Block *, mlir::TypeID, mlir::Value, mlir::Value, mlir::Type>;
+  /// `a Op b`, computed once in a block, where code is only ever appended.
+  template <typename Op> mlir::Value once(mlir::Value a, mlir::Value b) {
+    mlir::Value &known = expressions[{getInsertionBlock(), mlir::TypeID::get<Op>(), a, b, {}}];
+    if (!known)
+      known = Op::create(*this, a, b);
+    return known;
+  }
+
   mlir::Block *entry = nullptr;
   llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  llvm::DenseMap<Expression, mlir::Value> expressions;
 };
 
 } // namespace polyattn::tile_to_vector

@@ -21,8 +21,20 @@ static bool sameMemory(const TileMemory &a, const TileMemory &b) {
          a.offset.constant == b.offset.constant && a.rowStride == b.rowStride;
 }
 
+/// As many steps in an iteration that the loop's own instructions take few issue slots from
+/// products, up to four. Large register tiles have enough of them in one; more would take time to
+/// compile and none off a call.
+static int64_t chooseUnroll(int64_t multiplyAddsPerStep) {
+  constexpr int64_t enough = 16, most = 4;
+  int64_t steps = 1;
+  while (steps < most && steps * multiplyAddsPerStep < enough)
+    steps *= 2;
+  return steps;
+}
+
 ProductLoop::ProductLoop(Emitter &e, ArrayRef<Product> products, const RegisterTile &tile)
-    : e(e), products(products), tile(tile), kernel(*products.front().kernel) {
+    : e(e), products(products), tile(tile), kernel(*products.front().kernel),
+      unroll(chooseUnroll(int64_t(products.size()) * tile.rows * tile.vectors)) {
   // An upper triangle begins on the diagonal.
   Offset term = first().lhsTriangle == Triangle::Upper ? tile.row : Offset(0);
   for (auto [i, p] : llvm::enumerate(products)) {
@@ -82,9 +94,9 @@ Vectors ProductLoop::advance(Vectors accumulators, ValueRange at, int64_t steps)
 
 Vectors ProductLoop::iteration(ValueRange carried) {
   Vectors next = accumulatorsOf(carried);
-  for (int64_t i = 0; i < kUnroll; ++i)
+  for (int64_t i = 0; i < unroll; ++i)
     next = step(pointersOf(carried), i, next, 0, tile.rows);
-  next = advance(next, pointersOf(carried), kUnroll);
+  next = advance(next, pointersOf(carried), unroll);
   for (auto [stream, line] : llvm::zip(streams, carried.take_back(streams.size()))) {
     e.prefetch(line, stream.written);
     next.push_back(e.pointer(line, stream.stride, stream.element));
@@ -101,14 +113,14 @@ Vectors ProductLoop::turnOfOne(ValueRange carried) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The next `to` terms, several steps at a time.
+/// The next `to` terms, an iteration at a time, then those that are left.
 void ProductLoop::addTerms(Offset to, bool isMultiple) {
   for (const FetchStream &stream : streams)
     carried.push_back(stream.pointer);
   Offset whole = to;
   if (to.isStatic())
     whole = to.constant / iterationTerms() * iterationTerms();
-  else if (!isMultiple)
+  else if (!isMultiple && unroll > 1)
     whole = Offset(arith::AndIOp::create(e, e.value(to), e.value(-iterationTerms())));
   carried = e.loop(0, whole, iterationTerms(), carried,
                    [&](Offset, ValueRange carried) { return iteration(carried); });

@@ -24,9 +24,6 @@ struct FetchStream {
 /// those of what is fetched meanwhile.
 class ProductLoop {
 public:
-  /// Steps of one iteration: the loop's own instructions would take issue slots from products.
-  static constexpr int64_t kUnroll = 4;
-
   ProductLoop(Emitter &e, llvm::ArrayRef<Product> products, const RegisterTile &tile);
   /// The iterations of the loop over all terms.
   int64_t iterations() const { return first().depth / iterationTerms(); }
@@ -43,7 +40,7 @@ private:
   };
 
   const Product &first() const { return products.front(); }
-  int64_t iterationTerms() const { return kUnroll * kernel.termsPerStep(); }
+  int64_t iterationTerms() const { return unroll * kernel.termsPerStep(); }
   Operand begin(const TileMemory &storage, Offset start, OperandWalk walk);
   Vectors accumulatorsOf(mlir::ValueRange carried) const {
     return Vectors(carried.take_front(numAccumulators));
@@ -66,6 +63,7 @@ private:
   llvm::ArrayRef<Product> products;
   const RegisterTile &tile;
   const MicroKernel &kernel;
+  int64_t unroll;                      ///< steps of one iteration
   llvm::SmallVector<Operand> lhs, rhs; ///< of each product
   Vectors pointers;                    ///< where they begin
   llvm::SmallVector<int64_t> strides;
