@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: func.func @blocks
 // CHECK: scf.for {{.*}} -> (vector<16xf32>,
-// CHECK-COUNT-64: vector.fma
+// CHECK-COUNT-16: vector.fma
 // CHECK: "llvm.intr.prefetch"(%[[RESULT:.*]]) <{{.*}}hint = 2 : i32, rw = 1
 // CHECK-NEXT: %[[BELOW:.*]] = llvm.getelementptr %[[RESULT]][%{{.*}}]
 // CHECK-NEXT: %[[NEXT:.*]] = llvm.intr.launder.invariant.group %[[BELOW]]
@@ -38,7 +38,7 @@ tile.kernel @blocks programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["a"
 // CHECK: %[[BEHIND:.*]] = arith.subi %[[END]], %[[OFFSET]]
 // CHECK: arith.subi %[[BEHIND]], %c64
 // CHECK: arith.muli %{{.*}}, %[[BEFORE]]
-// CHECK-COUNT-64: vector.fma
+// CHECK-COUNT-16: vector.fma
 // CHECK: "llvm.intr.prefetch"
 tile.kernel @backwards programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["a", "b", "o"], num_inputs = 2} {
 ^bb0(%a: memref<?x?x?x64xf32, #m>, %b: memref<?x?x?x64xf32, #m>, %o: memref<?x?x?x64xf32, #m>):
