@@ -75,6 +75,8 @@ static int run_programs(const polyattn_rt_kernel *kernel, const polyattn_rt_stag
                         const polyattn_rt_team *team, int64_t scratch_bytes) {
   if (work->num_turns == 1 && polyattn_rt_has_order(order, kernel, stage))
     return polyattn_rt_parallel_in_order(run_range, work, count, order, team, scratch_bytes);
+  if (stage->kind == POLYATTN_RT_STAGE_CHAINED)
+    return polyattn_rt_parallel_in_sequence(run_range, work, count, team, scratch_bytes);
   return polyattn_rt_parallel(run_range, work, count, team, scratch_bytes);
 }
 

@@ -10,7 +10,11 @@
  * and a child process after fork, which has no workers, still computes.
  *
  * An application's own threads join in the same way: each task of its parallel loop takes
- * chunks until none is left, so a task that starts late finds less to do, or nothing. */
+ * chunks until none is left, so a task that starts late finds less to do, or nothing.
+ *
+ * Each thread begins with a share of the programs that is its own, the same one in every call, and
+ * then helps with those of others: what a program has left in a core's caches, a state that is
+ * decoded in place for one, is found there again by the next call. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -18,6 +22,13 @@
 #include <stdbool.h>
 
 #define MAX_WORKERS 1023
+#define MAX_SHARES 32
+
+/* Programs that one thread takes first. */
+typedef struct share {
+  _Alignas(64) _Atomic int64_t next; /* the first program that nobody has taken */
+  int64_t end;
+} share;
 
 typedef struct job {
   polyattn_rt_range function;
@@ -25,9 +36,10 @@ typedef struct job {
   int64_t count;
   int64_t threads;
   int64_t scratch_bytes;
-  _Atomic int64_t next; /* the first program that nobody has taken */
-  _Atomic int working;  /* workers that have joined and not yet left */
-  int wanted;           /* workers that may still join; under the mutex */
+  share *shares;
+  int64_t num_shares;
+  _Atomic int working; /* workers that have joined and not yet left */
+  int wanted;          /* workers that may still join; under the mutex */
   pthread_t caller;
   void *scratch;         /* the caller's */
   struct job *following; /* under the mutex */
@@ -47,14 +59,14 @@ static int num_workers;
 static bool stopping;
 static pthread_t workers[MAX_WORKERS];
 
-/* Takes the next chunk: half of an equal share of what is left, so that chunks are few and
- * the last ones are small. */
-static bool take(job *work, int64_t *begin, int64_t *end) {
-  int64_t next = atomic_load_explicit(&work->next, memory_order_relaxed);
-  while (next < work->count) {
-    int64_t piece = (work->count - next) / (2 * work->threads);
+/* Takes a share's next chunk: half of an equal part of what is left for the threads whose share it
+ * is, so that chunks are few and the last ones are small. */
+static bool take_of(share *from, int64_t threads, int64_t *begin, int64_t *end) {
+  int64_t next = atomic_load_explicit(&from->next, memory_order_relaxed);
+  while (next < from->end) {
+    int64_t piece = (from->end - next) / (2 * threads);
     *end = next + (piece > 1 ? piece : 1);
-    if (atomic_compare_exchange_weak_explicit(&work->next, &next, *end, memory_order_relaxed,
+    if (atomic_compare_exchange_weak_explicit(&from->next, &next, *end, memory_order_relaxed,
                                               memory_order_relaxed)) {
       *begin = next;
       return true;
@@ -63,13 +75,39 @@ static bool take(job *work, int64_t *begin, int64_t *end) {
   return false;
 }
 
-/* Runs chunks until none is left. */
-static int work_on(job *work) {
+/* Takes the next chunk for thread `thread`: of its own share, then of those after it. */
+static bool take(job *work, int64_t thread, int64_t *begin, int64_t *end) {
+  int64_t threads = (work->threads + work->num_shares - 1) / work->num_shares;
+  for (int64_t i = 0; i < work->num_shares; ++i)
+    if (take_of(&work->shares[(thread + i) % work->num_shares], threads, begin, end))
+      return true;
+  return false;
+}
+
+static bool has_programs(job *work) {
+  for (int64_t i = 0; i < work->num_shares; ++i)
+    if (atomic_load_explicit(&work->shares[i].next, memory_order_relaxed) < work->shares[i].end)
+      return true;
+  return false;
+}
+
+/* As equal shares as there are. */
+static void divide(job *work, int64_t num_shares) {
+  work->num_shares = num_shares;
+  int64_t each = work->count / work->num_shares, more = work->count % work->num_shares, next = 0;
+  for (int64_t i = 0; i < work->num_shares; ++i) {
+    atomic_init(&work->shares[i].next, next);
+    work->shares[i].end = next += each + (i < more);
+  }
+}
+
+/* Runs chunks until none is left, as thread `thread` of the job. */
+static int work_on(job *work, int64_t thread) {
   polyattn_rt_buffer scratch;
   if (polyattn_rt_scratch_acquire(work->scratch_bytes, &scratch) != 0)
     return 1;
   int64_t begin, end;
-  while (take(work, &begin, &end))
+  while (take(work, thread, &begin, &end))
     work->function(work->context, begin, end, scratch.data);
   polyattn_rt_scratch_release(scratch);
   return 0;
@@ -78,7 +116,7 @@ static int work_on(job *work) {
 /* A job that wants a worker and has programs left; called with the mutex held. */
 static job *join_job(void) {
   for (job *work = jobs; work; work = work->following) {
-    if (work->wanted == 0 || atomic_load_explicit(&work->next, memory_order_relaxed) >= work->count)
+    if (work->wanted == 0 || !has_programs(work))
       continue;
     --work->wanted;
     atomic_fetch_add_explicit(&work->working, 1, memory_order_relaxed);
@@ -110,8 +148,8 @@ static void wait_for_job(void) {
   }
 }
 
-static void *worker_main(void *unused) {
-  (void)unused;
+/* The worker's number counts from 1: the caller is thread 0 of its job. */
+static void *worker_main(void *number) {
   pthread_mutex_lock(&mutex);
   while (!stopping) {
     job *work = join_job();
@@ -121,7 +159,7 @@ static void *worker_main(void *unused) {
     }
     pthread_mutex_unlock(&mutex);
     /* Without memory for scratch this worker leaves; the caller does the work. */
-    (void)work_on(work);
+    (void)work_on(work, (int64_t)(intptr_t)number);
     /* The job may be gone after this: it lies on the caller's stack. */
     bool last = atomic_fetch_sub_explicit(&work->working, 1, memory_order_acq_rel) == 1;
     atomic_store_explicit(&processors, polyattn_rt_processors(), memory_order_relaxed);
@@ -152,7 +190,8 @@ static void install_fork_handler(void) {
 /* Starts workers up to `wanted`; where the system refuses, fewer must do. Mutex held. */
 static void grow(int wanted) {
   while (num_workers < wanted && num_workers < MAX_WORKERS && !stopping) {
-    if (pthread_create(&workers[num_workers], NULL, worker_main, NULL) != 0)
+    if (pthread_create(&workers[num_workers], NULL, worker_main,
+                       (void *)(intptr_t)(num_workers + 1)) != 0)
       return;
     ++num_workers;
   }
@@ -215,58 +254,70 @@ static void wait_for_workers(job *work) {
 }
 
 /* Runs chunks on the calling thread, with the scratch that it has. */
-static void work_as_caller(job *work) {
+static void work_as_caller(job *work, int64_t thread) {
   int64_t begin, end;
-  while (take(work, &begin, &end))
+  while (take(work, thread, &begin, &end))
     work->function(work->context, begin, end, work->scratch);
 }
 
 /* One of the tasks that an application's parallel loop runs. */
 static void run_task(void *context, int64_t index) {
   job *work = context;
-  (void)index;
   if (pthread_equal(pthread_self(), work->caller))
-    work_as_caller(work);
+    work_as_caller(work, index);
   else
-    (void)work_on(work);
+    (void)work_on(work, index);
 }
 
 static void run_on_workers(job *work) {
   work->wanted = (int)work->threads - 1;
   post(work);
-  work_as_caller(work);
+  work_as_caller(work, 0);
   withdraw(work);
   wait_for_workers(work);
 }
 
-int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
-                         const polyattn_rt_team *team, int64_t scratch_bytes) {
+static int run(polyattn_rt_range function, void *context, int64_t count,
+               const polyattn_rt_team *team, int64_t scratch_bytes, int64_t max_shares) {
   if (count <= 0)
     return 0;
   int64_t threads = team->threads < 1                 ? 1
                     : team->threads > MAX_WORKERS + 1 ? MAX_WORKERS + 1
                                                       : team->threads;
+  share shares[MAX_SHARES];
   job work = {.function = function,
               .context = context,
               .count = count,
               .threads = threads < count ? threads : count,
               .scratch_bytes = scratch_bytes,
+              .shares = shares,
               .caller = pthread_self()};
   /* The caller's own memory first: a job that has been posted must be finished. */
   polyattn_rt_buffer scratch;
   if (polyattn_rt_scratch_acquire(scratch_bytes, &scratch) != 0)
     return 1;
   work.scratch = scratch.data;
+  divide(&work, work.threads < max_shares ? work.threads : max_shares);
   if (work.threads == 1) {
     /* One chunk: compiled code may prepare something per call. */
     function(context, 0, count, scratch.data);
   } else if (team->parallel_for) {
     team->parallel_for(team->user, work.threads, run_task, &work);
     /* The chunks that tasks without memory for scratch have not taken. */
-    work_as_caller(&work);
+    work_as_caller(&work, 0);
   } else {
     run_on_workers(&work);
   }
   polyattn_rt_scratch_release(scratch);
   return 0;
+}
+
+int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
+                         const polyattn_rt_team *team, int64_t scratch_bytes) {
+  return run(function, context, count, team, scratch_bytes, MAX_SHARES);
+}
+
+int polyattn_rt_parallel_in_sequence(polyattn_rt_range function, void *context, int64_t count,
+                                     const polyattn_rt_team *team, int64_t scratch_bytes) {
+  return run(function, context, count, team, scratch_bytes, 1);
 }

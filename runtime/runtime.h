@@ -147,14 +147,18 @@ int polyattn_rt_run_with(const polyattn_rt_kernel *kernel, const polyattn_tensor
 int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                     int64_t num_tensors, int threads, char *error, size_t error_size);
 
-/* Runs [0, count) on the team, in chunks that get smaller towards the end, so that programs of
- * unequal length balance. The calling thread takes part and makes progress even when no other
+/* Runs [0, count) on the team. Each thread begins with an equal share, the same one in every call
+ * of as many programs, in chunks that get smaller, and then takes some of others, so that programs
+ * of unequal length balance. The calling thread takes part and makes progress even when no other
  * thread is free: calls may come from many threads and from within `function`. Every thread that
  * takes part has `scratch_bytes` of its own, 64-byte aligned. Returns 0, or 1 where there is no
  * memory for the caller's scratch; nothing has run then. */
 typedef void (*polyattn_rt_range)(void *context, int64_t begin, int64_t end, void *scratch);
 int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
                          const polyattn_rt_team *team, int64_t scratch_bytes);
+/* The same, but none begins before all with lower numbers have begun: all have one share. */
+int polyattn_rt_parallel_in_sequence(polyattn_rt_range function, void *context, int64_t count,
+                                     const polyattn_rt_team *team, int64_t scratch_bytes);
 
 /* Waits for something that other threads do, for about 200 us at most and without sleeping.
  * Returns whether it has happened. */

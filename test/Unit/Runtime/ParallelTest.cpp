@@ -202,6 +202,35 @@ TEST(CallersThreads, RunEveryProgramOnce) {
       }
 }
 
+/// Where the chunks of 100 programs begin, in the order in which the tasks of two threads take
+/// them, of which the second one runs first.
+template <typename Parallel> static std::vector<int64_t> beginningsOf(Parallel run) {
+  Loop loop{Loop::Reversed};
+  polyattn_rt_team team = {2, runLoop, &loop};
+  std::vector<int64_t> beginnings;
+  auto body = [](void *context, int64_t begin, int64_t, void *) {
+    static_cast<std::vector<int64_t> *>(context)->push_back(begin);
+  };
+  run(body, &beginnings, 100, &team, 0);
+  return beginnings;
+}
+
+TEST(CallersThreads, BeginWithTheirShares) {
+  std::vector<int64_t> beginnings = beginningsOf(polyattn_rt_parallel);
+  ASSERT_FALSE(beginnings.empty());
+  EXPECT_EQ(beginnings.front(), 50);
+  auto second = std::find(beginnings.begin(), beginnings.end(), 0);
+  EXPECT_TRUE(std::is_sorted(beginnings.begin(), second));
+  EXPECT_TRUE(std::is_sorted(second, beginnings.end()));
+}
+
+TEST(CallersThreads, RunChainsInSequence) {
+  std::vector<int64_t> beginnings = beginningsOf(polyattn_rt_parallel_in_sequence);
+  ASSERT_FALSE(beginnings.empty());
+  EXPECT_EQ(beginnings.front(), 0);
+  EXPECT_TRUE(std::is_sorted(beginnings.begin(), beginnings.end()));
+}
+
 TEST(CallersThreads, AreTheOnlyOnes) {
   Loop loop{Loop::OneAfterAnother};
   polyattn_rt_team team = {4, runLoop, &loop};
