@@ -282,7 +282,7 @@ void SpecWriter::attend() {
     lastValue = addSequence("v", width());
   if (!ofOutput && choices.chance(5))
     lastKey = lastQuery; // one tensor on both sides
-  int64_t maxFeatures = choices.oneOf({64, 20, 300, 1000, 1 << 20});
+  int64_t maxFeatures = choices.oneOf({64, 20, 300, 1000, 20000});
   Value from = ofOutput ? outputs.back() : Value{"", Structure::vector(1)};
   auto sides = [&](int64_t most) {
     return bothSides(ofOutput ? nullptr : &*lastQuery, ofOutput ? &from : nullptr, *lastKey,

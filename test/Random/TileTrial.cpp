@@ -91,7 +91,11 @@ private:
         for (double &x : arrays[i].data)
           x = disturbance(x);
       TileOptions options;
-      options.round = sample % 2;
+      options.round = sample != 0;
+      // The nearest number may be the exact one: one of the others is off by half a unit.
+      if (sample > 1)
+        options.rounding =
+            sample == 2 ? llvm::RoundingMode::TowardPositive : llvm::RoundingMode::TowardNegative;
       if (succeeded(evaluateTile(kernel, arrays, options)))
         judge.addSample(arrays);
     }

@@ -21,6 +21,7 @@
 
 #include "dialects/Tile/Tile.h"
 #include "polyattn/Reference/Array.h"
+#include "llvm/ADT/FloatingPointMode.h"
 
 namespace polyattn {
 
@@ -28,6 +29,8 @@ struct TileOptions {
   /// Round each op's result to its element type, stores to the tensor's type, and operands of
   /// products as their precision says (`#tile.precision`). Sums inside one op are still f64.
   bool round = false;
+  /// Which way results and stores are rounded then.
+  llvm::RoundingMode rounding = llvm::RoundingMode::NearestTiesToEven;
   /// What a launch chooses: how many segments, splits and parts there are.
   int64_t segments = 1, splits = 1, parts = 1;
   /// Called before each program, where given.

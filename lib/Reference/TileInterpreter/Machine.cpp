@@ -12,15 +12,14 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::reference;
 
-double reference::roundTo(Type type, double value) {
+double reference::roundTo(Type type, double value, llvm::RoundingMode mode) {
   if (type.isF64())
     return value;
-  if (type.isF32())
+  if (type.isF32() && mode == llvm::RoundingMode::NearestTiesToEven)
     return static_cast<float>(value);
   llvm::APFloat number(value);
   bool losesInfo;
-  number.convert(cast<FloatType>(type).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                 &losesInfo);
+  number.convert(cast<FloatType>(type).getFloatSemantics(), mode, &losesInfo);
   return number.convertToDouble();
 }
 

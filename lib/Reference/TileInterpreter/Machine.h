@@ -51,7 +51,8 @@ struct Tile {
 using Content = std::variant<int64_t, double, std::shared_ptr<const Tile>, std::shared_ptr<Buffer>>;
 
 /// The value in the precision of the type.
-double roundTo(mlir::Type type, double value);
+double roundTo(mlir::Type type, double value,
+               llvm::RoundingMode mode = llvm::RoundingMode::NearestTiesToEven);
 
 class Machine {
 public:
@@ -84,7 +85,7 @@ public:
   int64_t coordinate(int64_t axis) const { return coordinates[axis]; }
   bool rounds() const { return options.round; }
   double rounded(mlir::Type type, double value) const {
-    return options.round ? roundTo(type, value) : value;
+    return options.round ? roundTo(type, value, options.rounding) : value;
   }
 
 private:
