@@ -75,11 +75,13 @@ static bool take_of(share *from, int64_t threads, int64_t *begin, int64_t *end) 
   return false;
 }
 
-/* Takes the next chunk for thread `thread`: of its own share, then of those after it. */
+/* Takes the next chunk for thread `thread`: of its own share, then of those after it. Any number
+ * will do, an application's loop may give its tasks what it likes. */
 static bool take(job *work, int64_t thread, int64_t *begin, int64_t *end) {
   int64_t threads = (work->threads + work->num_shares - 1) / work->num_shares;
+  int64_t own = (int64_t)((uint64_t)thread % (uint64_t)work->num_shares);
   for (int64_t i = 0; i < work->num_shares; ++i)
-    if (take_of(&work->shares[(thread + i) % work->num_shares], threads, begin, end))
+    if (take_of(&work->shares[(own + i) % work->num_shares], threads, begin, end))
       return true;
   return false;
 }

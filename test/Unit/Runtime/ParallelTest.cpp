@@ -251,6 +251,17 @@ TEST(CallersThreads, ThatDoNothingAreNoHarm) {
   EXPECT_TRUE(counters.allOnce());
 }
 
+TEST(CallersThreads, MayHaveAnyNumbers) {
+  auto odd = [](void *, int64_t, polyattn_task task, void *context) {
+    for (int64_t index : {int64_t(-5), INT64_MIN, INT64_MAX, int64_t(1) << 40})
+      task(context, index);
+  };
+  polyattn_rt_team team = {3, odd, nullptr};
+  Counters counters(100);
+  EXPECT_EQ(polyattn_rt_parallel(count, &counters, 100, &team, 64), 0);
+  EXPECT_TRUE(counters.allOnce());
+}
+
 TEST(CallersThreads, MayCallFromInside) {
   struct Outer {
     Loop loop{Loop::Threads};
