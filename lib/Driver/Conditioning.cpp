@@ -71,12 +71,12 @@ double Disturbance::operator()(double x) {
 static int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
 
 bool driver::hasRecurrentReadingWithin(AttentionOp attention, const CallSizes &sizes,
-                                       Patience patience) {
+                                       EvaluationBudget budget) {
   return llvm::all_of(attention.getBody().getOps<AttendOp>(), [&](AttendOp attend) {
     double width = double(widthOf(attend.getKey()));
     double work = double(sizes.batch * sizes.heads * (sizes.queries + sizes.keys)) * width *
                   double(widthOf(attend.getValue()) + 4);
-    return width < 1e5 && work < double(patience) && !hasAbsoluteScore(attend.getQuery()) &&
+    return width < 1e5 && work < double(budget) && !hasAbsoluteScore(attend.getQuery()) &&
            !hasAbsoluteScore(attend.getKey()) && attend.getNormalizer().allowsState();
   });
 }

@@ -54,11 +54,11 @@ private:
 
 /// How many multiply-adds an evaluation may take: as many as are over soon, or some seconds' worth
 /// where a result is about to be called wrong.
-enum class Patience : int64_t { Short = 20'000'000, Long = 1'000'000'000 };
+enum class EvaluationBudget : int64_t { Small = 20'000'000, Large = 1'000'000'000 };
 
-/// Whether a running state of features can be asked, with that patience.
+/// Whether a running state of features can be asked, within that budget.
 bool hasRecurrentReadingWithin(AttentionOp attention, const CallSizes &sizes,
-                               Patience patience = Patience::Short);
+                               EvaluationBudget budget = EvaluationBudget::Small);
 
 /// What vectors are computed in, and what scores and sums are.
 struct ArithmeticOfAttention {

@@ -38,9 +38,9 @@ llvm::Expected<GradientPair> GradientPair::make(AttentionOp definition,
 }
 
 bool GradientPair::hasRecurrentReadingWithin(const CallSizes &sizes,
-                                             driver::Patience patience) const {
-  return driver::hasRecurrentReadingWithin(forward.attention, sizes, patience) &&
-         driver::hasRecurrentReadingWithin(backward.attention, sizes, patience);
+                                             driver::EvaluationBudget budget) const {
+  return driver::hasRecurrentReadingWithin(forward.attention, sizes, budget) &&
+         driver::hasRecurrentReadingWithin(backward.attention, sizes, budget);
 }
 
 FailureOr<std::vector<Array>> GradientPair::evaluate(std::vector<Array> arguments,

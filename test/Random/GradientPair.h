@@ -25,8 +25,8 @@ public:
   /// That of the gradients. The definition's arguments are its first ones.
   const Signature &getSignature() const { return backward.signature; }
 
-  /// Whether running states of features can be asked, with that patience.
-  bool hasRecurrentReadingWithin(const CallSizes &sizes, driver::Patience patience) const;
+  /// Whether running states of features can be asked, within that budget.
+  bool hasRecurrentReadingWithin(const CallSizes &sizes, driver::EvaluationBudget budget) const;
 
   /// All gradients, for the arguments of the backward entry. What is saved is computed, and not
   /// looked at in `arguments`.

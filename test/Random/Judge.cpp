@@ -132,7 +132,7 @@ static std::vector<Array> toArrays(ArrayRef<HostTensor> tensors) {
 
 llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> tensors,
                                  const CallSizes &sizes, const ArithmeticOfAttention &arithmetic,
-                                 driver::Patience patience) {
+                                 driver::EvaluationBudget budget) {
   std::vector<Array> arguments = toArrays(tensors);
   auto evaluated = [&](AttentionOp program, Reading reading, const Rounding &vectors,
                        const Rounding &terms) {
@@ -141,11 +141,11 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
   auto definition = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
     return evaluated(attention, reading, vectors, terms);
   };
-  if (driver::hasRecurrentReadingWithin(attention, sizes, patience))
+  if (driver::hasRecurrentReadingWithin(attention, sizes, budget))
     return ask(definition, definition, sizes.keys, arithmetic);
   if (OwningOpRef<ModuleOp> simplified = simplify(attention))
     for (AttentionOp program : simplified->getOps<AttentionOp>())
-      if (driver::hasRecurrentReadingWithin(program, sizes, patience)) {
+      if (driver::hasRecurrentReadingWithin(program, sizes, budget)) {
         auto running = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
           return evaluated(program, reading, vectors, terms);
         };
@@ -156,13 +156,13 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
 
 llvm::Expected<Judge> Judge::ask(const GradientPair &gradients, ArrayRef<HostTensor> tensors,
                                  const CallSizes &sizes, const ArithmeticOfAttention &arithmetic,
-                                 driver::Patience patience) {
+                                 driver::EvaluationBudget budget) {
   std::vector<Array> arguments = toArrays(tensors);
   auto evaluated = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
     return gradients.evaluate(arguments, sizes, reading, vectors, terms);
   };
   Evaluation recurrent = nullptr;
-  if (gradients.hasRecurrentReadingWithin(sizes, patience))
+  if (gradients.hasRecurrentReadingWithin(sizes, budget))
     recurrent = evaluated;
   return ask(evaluated, recurrent, std::max(sizes.queries, sizes.keys), arithmetic);
 }

@@ -27,15 +27,15 @@ public:
   /// Rows are sums over `terms` keys, each step of which is rounded.
   static Judge of(const Arithmetic &arithmetic, std::vector<Array> reference, int64_t terms);
   /// Asks the oracle for the rows and how well they are determined, by a running state, too, where
-  /// `patience` allows. Fails, with the context's diagnostic, where it refuses the program.
+  /// `budget` allows. Fails, with the context's diagnostic, where it refuses the program.
   static llvm::Expected<Judge> ask(AttentionOp attention, llvm::ArrayRef<HostTensor> arguments,
                                    const CallSizes &sizes, const ArithmeticOfAttention &arithmetic,
-                                   driver::Patience patience);
+                                   driver::EvaluationBudget budget);
   /// Asks it for gradients, by the entries that differentiation has made.
   static llvm::Expected<Judge> ask(const GradientPair &gradients,
                                    llvm::ArrayRef<HostTensor> arguments, const CallSizes &sizes,
                                    const ArithmeticOfAttention &arithmetic,
-                                   driver::Patience patience);
+                                   driver::EvaluationBudget budget);
 
   /// Adds the rows as another arithmetic computes them.
   void addSample(llvm::ArrayRef<Array> sample);

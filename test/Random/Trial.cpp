@@ -165,16 +165,17 @@ private:
 
   /// Numbers in products of a GPU have the type that tensors hold, f32 as two of tf32; elsewhere
   /// all are f32.
-  const Judge *judgeFor(bool gpu, driver::Patience patience = driver::Patience::Short) {
+  const Judge *judgeFor(bool gpu,
+                        driver::EvaluationBudget budget = driver::EvaluationBudget::Small) {
     ElementType type = gpu ? storageType() : ElementType::F32;
     bool split = gpu && type == ElementType::F32;
-    auto &ofPatience = patience == driver::Patience::Short ? judges : patientJudges;
-    std::optional<Judge> &judge = ofPatience[split ? 3 : static_cast<int>(type)];
+    auto &ofBudget = budget == driver::EvaluationBudget::Small ? judges : judgesOfLargeBudget;
+    std::optional<Judge> &judge = ofBudget[split ? 3 : static_cast<int>(type)];
     if (!judge) {
       Arithmetic sums = split ? Arithmetic::ofSplitTF32() : Arithmetic::of(ElementType::F32);
       Arithmetic vectors = split ? sums : Arithmetic::of(type);
-      auto asked = gradients ? Judge::ask(*gradients, arguments, sizes, {vectors, sums}, patience)
-                             : Judge::ask(attention, arguments, sizes, {vectors, sums}, patience);
+      auto asked = gradients ? Judge::ask(*gradients, arguments, sizes, {vectors, sums}, budget)
+                             : Judge::ask(attention, arguments, sizes, {vectors, sums}, budget);
       if (!asked) {
         llvm::consumeError(asked.takeError());
         return nullptr;
@@ -212,8 +213,8 @@ private:
     // Rows that come out of a state are rounded where its features are summed, which may take long
     // to ask for.
     if (!verdict.failure.empty())
-      if (const Judge *patient = judgeFor(isGPU, driver::Patience::Long))
-        verdict = verdictOf(*patient);
+      if (const Judge *thorough = judgeFor(isGPU, driver::EvaluationBudget::Large))
+        verdict = verdictOf(*thorough);
     if (verdict.failure.empty() &&
         !llvm::all_of(results, [](const HostTensor &result) { return result.paddingIsPoison(); }))
       verdict.failure = "memory between rows of a result was written";
@@ -239,7 +240,8 @@ private:
   bool judgeOracle(TrialReport::Entry &entry) {
     // A change by a unit of f64 would be rounded away again.
     Arithmetic exact{0x1p-51, 0x1.fffffffffffffp1023, 0x1p-1022};
-    auto judge = Judge::ask(*gradients, arguments, sizes, {exact, exact}, driver::Patience::Short);
+    auto judge =
+        Judge::ask(*gradients, arguments, sizes, {exact, exact}, driver::EvaluationBudget::Small);
     auto own = driver::askGradients(attention, signature, arguments, sizes);
     if (!judge || !own) {
       conclude(entry, Outcome::Wrong, diagnostics);
@@ -338,7 +340,7 @@ private:
   std::vector<HostTensor> arguments, results;
   /// Where gradients are computed; the signature is theirs, then.
   std::optional<GradientPair> gradients;
-  std::optional<Judge> judges[4], patientJudges[4];
+  std::optional<Judge> judges[4], judgesOfLargeBudget[4];
 };
 
 } // namespace

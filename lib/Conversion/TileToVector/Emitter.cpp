@@ -144,16 +144,12 @@ void Emitter::ifLess(Offset a, Offset b, function_ref<void()> body) {
 Value Emitter::pointer(Value base, Offset offset, Type element) {
   element = storageType(element);
   auto type = LLVM::LLVMPointerType::get(getContext());
-  if (offset.dynamic) {
-    Value &known = expressions[{getInsertionBlock(), TypeID::get<LLVM::GEPOp>(), base,
-                                offset.dynamic, element}];
-    if (!known) {
-      Value place =
+  if (offset.dynamic)
+    base = once<LLVM::GEPOp>(base, offset.dynamic, element, [&]() -> Value {
+      Value address =
           LLVM::GEPOp::create(*this, type, element, base, ArrayRef<LLVM::GEPArg>{offset.dynamic});
-      known = LLVM::LaunderInvariantGroupOp::create(*this, place);
-    }
-    base = known;
-  }
+      return LLVM::LaunderInvariantGroupOp::create(*this, address);
+    });
   if (offset.constant)
     base = LLVM::GEPOp::create(*this, type, element, base,
                                ArrayRef<LLVM::GEPArg>{int32_t(offset.constant)});

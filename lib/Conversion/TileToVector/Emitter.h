@@ -102,12 +102,19 @@ public:
 private:
   /// What is computed in a block, by op, operands and type.
   using Expression = std::tuple<mlir::Block *, mlir::TypeID, mlir::Value, mlir::Value, mlir::Type>;
-  /// `a Op b`, computed once in a block, where code is only ever appended.
-  template <typename Op> mlir::Value once(mlir::Value a, mlir::Value b) {
-    mlir::Value &known = expressions[{getInsertionBlock(), mlir::TypeID::get<Op>(), a, b, {}}];
+  /// What `build` gives for the operands of an `Op`, built once in a block, where code is only ever
+  /// appended.
+  template <typename Op>
+  mlir::Value once(mlir::Value a, mlir::Value b, mlir::Type type,
+                   llvm::function_ref<mlir::Value()> build) {
+    Expression expression = {getInsertionBlock(), mlir::TypeID::get<Op>(), a, b, type};
+    mlir::Value &known = expressions[expression];
     if (!known)
-      known = Op::create(*this, a, b);
+      known = build();
     return known;
+  }
+  template <typename Op> mlir::Value once(mlir::Value a, mlir::Value b) {
+    return once<Op>(a, b, {}, [&]() -> mlir::Value { return Op::create(*this, a, b); });
   }
 
   mlir::Block *entry = nullptr;
