@@ -47,21 +47,42 @@ static bool isNextTo(Value vector, AttendOp attend) {
   });
 }
 
+/// The number of that tensor among an attention's arguments.
+static std::optional<int64_t> sequenceNumber(Value vector) {
+  Value tensor = sequenceTensor(vector);
+  return tensor ? std::optional(cast<BlockArgument>(tensor).getArgNumber()) : std::nullopt;
+}
+
+/// The tensor that gives positions and heads where there is no attend: that of a result, or one
+/// that a sum is over.
+LogicalResult AttendSet::findRowsAlone() {
+  std::optional<int64_t> rows;
+  for (auto [i, result] : llvm::enumerate(returned()))
+    if (!rows && computes[i] && isa<FeatureType>(result.getType()))
+      rows = tensors.inputs + i;
+  for (const WeightSum &sum : sums)
+    for (Value vector : sum.gradient->getOperands())
+      if (!rows && isa<FeatureType>(vector.getType()))
+        rows = sequenceNumber(vector);
+  if (!rows)
+    return attention.emitError("no tensor [B, T, H, d], read or returned, says how many positions "
+                               "and heads there are");
+  tensors.queryTensor = tensors.keyTensor = *rows;
+  return success();
+}
+
 /// The tensors that give positions and heads.
-LogicalResult AttendSet::findSequences(AttentionOp attention) {
-  auto number = [](Value vector) -> std::optional<int64_t> {
-    Value tensor = sequenceTensor(vector);
-    return tensor ? std::optional(cast<BlockArgument>(tensor).getArgNumber()) : std::nullopt;
-  };
+LogicalResult AttendSet::findSequences() {
   // A query that is read from no tensor has the positions and heads of its results: others may be
   // those of keys, or of queries where these are.
-  std::optional<int64_t> query = number(first().getQuery()), key = number(first().getValue());
+  std::optional<int64_t> query = sequenceNumber(first().getQuery()),
+                         key = sequenceNumber(first().getValue());
   for (auto [i, result] : llvm::enumerate(returned()))
     if (!query && isa<FeatureType>(result.getType()) && result != first().getKeptStates() &&
         isNextTo(result, first()))
-      query = attention.getArgNames().size() + i;
+      query = tensors.inputs + i;
   if (!key)
-    key = number(first().getKey());
+    key = sequenceNumber(first().getKey());
   bool areEqual = hasEqualSides(tensors.sameHeads);
   if (areEqual && !key)
     key = query;
@@ -114,15 +135,15 @@ LogicalResult AttendSet::add(AttendOp attend) {
 }
 
 /// What the attends have in common, and whether they can be computed together.
-LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
+LogicalResult AttendSet::complete(bool sameHeads) {
   llvm::append_range(tensors.names, attention.getArgNames());
   llvm::append_range(tensors.names, attention.getResultNames());
   llvm::append_range(tensors.types, attention.getBody().getArgumentTypes());
   tensors.inputs = tensors.types.size();
   for (auto type : attention.getResultTypes().getAsValueRange<TypeAttr>())
     tensors.types.push_back(type);
-  tensors.interleaved = first().getGrouping() == Grouping::Interleaved;
-  tensors.sameHeads = sameHeads;
+  tensors.interleaved = !isRowsAlone() && first().getGrouping() == Grouping::Interleaved;
+  tensors.sameHeads = sameHeads || isRowsAlone();
   tensors.rowsOfKeys = ofKeys();
   if (BlockArgument position = attention.getFirstPositionArgument())
     tensors.firstPosition = position.getArgNumber();
@@ -134,7 +155,7 @@ LogicalResult AttendSet::complete(AttentionOp attention, bool sameHeads) {
     tensors.keptBlock = keep.getBlock();
   if (BlockArgument offsets = attention.getOffsetsArgument())
     tensors.offsets = offsets.getArgNumber();
-  if (failed(findSequences(attention)))
+  if (failed(isRowsAlone() ? findRowsAlone() : findSequences()))
     return failure();
   for (AttendOp attend : attends)
     if (failed(add(attend)))
@@ -153,27 +174,17 @@ static bool isSumTransposed(WeightGradientOp gradient) {
          !VectorProgram::isRowMajor(gradient.getGradients()[0]);
 }
 
-/// A gradient that no kernel of the sets computes: they have other rows.
-static LogicalResult reportNoRowsOfQueries(Operation *op) {
-  return op->emitOpError(
-      "is computed from rows of queries, of which no attend of this entry has any: "
-      "those that are left have rows of keys; ask for the gradient of a query, too");
-}
-
 /// Each pair is added where its vectors are.
-static LogicalResult addSums(WeightGradientOp gradient, RowPassing &passing) {
+static void addSums(WeightGradientOp gradient, RowPassing &passing) {
   for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
     SmallVector<Value> vectors = {gradient.getGradients()[i]};
     if (!gradient.getInputs().empty())
       vectors.push_back(gradient.getInputs()[i]);
-    AttendSet *set = passing.computing(vectors);
-    if (!set)
-      return reportNoRowsOfQueries(gradient);
-    if (set->sums.empty() || set->sums.back().gradient != gradient)
-      set->sums.push_back({gradient, {}, isSumTransposed(gradient)});
-    set->sums.back().terms.push_back(i);
+    AttendSet &set = passing.computing(vectors);
+    if (set.sums.empty() || set.sums.back().gradient != gradient)
+      set.sums.push_back({gradient, {}, isSumTransposed(gradient)});
+    set.sums.back().terms.push_back(i);
   }
-  return success();
 }
 
 /// What the gradients of decays take of the sets' attends.
@@ -200,8 +211,9 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     return attention.emitError(llvm::toString(signature.takeError()));
   std::vector<AttendSet> sets;
   auto setOf = [&](AttendOp attend) -> AttendSet & {
-    auto found = llvm::find_if(sets, [&](const AttendSet &set) { return set.contains(attend); });
-    return found == sets.end() ? sets.emplace_back() : *found;
+    AttendKind kind = AttendKind::of(attend);
+    auto found = llvm::find_if(sets, [&](const AttendSet &set) { return set.kind == kind; });
+    return found == sets.end() ? sets.emplace_back(AttendSet(attention, kind)) : *found;
   };
   for (Operation &op : attention.getBody().front()) {
     if (isa<AttendBackwardOp>(op))
@@ -215,23 +227,26 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
       setOf(attend).attends.push_back(attend);
     }
   }
-  if (sets.empty())
-    return attention.emitError("there is no `attend` in this attention");
+  auto hasRowsOfQueries = [&](const AttendSet &set) {
+    return set.hasRowsOfQueries(signature->sameHeads);
+  };
+  if (llvm::none_of(sets, hasRowsOfQueries))
+    sets.emplace_back(attention);
   RowPassing passing(attention, sets, signature->sameHeads);
   llvm::DenseSet<Operation *> summed; // equal gradients are one op, and several results
   for (Value result : sets[0].returned()) {
     AttendSet *computing = &sets[0];
     if (auto gradient = result.getDefiningOp<WeightGradientOp>()) {
-      if (summed.insert(gradient).second && failed(addSums(gradient, passing)))
-        return failure();
+      if (summed.insert(gradient).second)
+        addSums(gradient, passing);
     } else if (!result.getDefiningOp<DecayGradientOp>()) {
-      computing = passing.computing(result);
-      if (!computing)
-        return reportNoRowsOfQueries(result.getDefiningOp());
+      computing = &passing.computing(result);
     }
     for (AttendSet &set : sets)
       set.computes.push_back(&set == computing);
   }
+  if (sets.size() > 1 && sets.back().isRowsAlone() && !sets.back().hasRows())
+    sets.pop_back();
   keepForDecays(sets);
   if (sets.size() > 1 && attention.hasStatesInPlace())
     return attention.emitError("states that live in arguments have no tile kernels where attends "
@@ -241,14 +256,14 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
       return attention.emitError("states that live in arguments have no tile kernels beside "
                                  "gradients of weights");
   for (AttendSet &set : sets)
-    if (failed(set.complete(attention, signature->sameHeads)))
+    if (failed(set.complete(signature->sameHeads)))
       return failure();
   hostGuests(sets);
   return sets;
 }
 
 OperandRange AttendSet::returned() const {
-  return cast<ReturnOp>(first()->getBlock()->getTerminator()).getResults();
+  return cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
 }
 
 bool AttendSet::hasRows() const {
@@ -266,7 +281,7 @@ bool AttendSet::hasStatePerQuery() const {
 }
 
 SmallVector<int64_t> AttendSet::shortBlocks() const {
-  if (guest || readsStates())
+  if (guest || readsStates() || isRowsAlone())
     return {};
   SmallVector<int64_t> lengths(schedules[0].shortBlocks.begin(), schedules[0].shortBlocks.end());
   for (const Schedule &schedule : schedules)
@@ -276,6 +291,8 @@ SmallVector<int64_t> AttendSet::shortBlocks() const {
 }
 
 int64_t AttendSet::block() const {
+  if (isRowsAlone())
+    return Schedule().block;
   int64_t length = run ? run : INT64_MAX;
   for (const Schedule &schedule : schedules)
     length = std::min(length, schedule.block);

@@ -35,9 +35,32 @@ struct PassedRows {
   HiddenArgument workspace(mlir::Builder &builder) const;
 };
 
+/// What attends have in common that one program computes.
+struct AttendKind {
+  Mask mask = Mask::Causal;
+  /// Rows are those of keys, and sums over groups of query heads (GroupSums.cpp).
+  bool ofKeys = false;
+  /// Blocks may be computed in any order, from states that are given.
+  bool readsStates = false;
+
+  static AttendKind of(AttendOp attend) {
+    return {attend.getMask(), attend.getOfKeys(), bool(attend.getBlockStates())};
+  }
+  bool operator==(const AttendKind &other) const {
+    return std::tie(mask, ofKeys, readsStates) ==
+           std::tie(other.mask, other.ofKeys, other.readsStates);
+  }
+};
+
 /// The attends of an attention that have one mask, and rows of one side: a program goes over the
-/// positions once, for all of them.
+/// positions once, for all of them. There are none of them in a set of rows alone, which computes
+/// what depends on no attend where the programs of no other set have rows of queries.
 struct AttendSet {
+  explicit AttendSet(AttentionOp attention = {}, AttendKind kind = {})
+      : attention(attention), kind(kind) {}
+
+  mutable AttentionOp attention; // its accessors are not const
+  AttendKind kind;
   llvm::SmallVector<AttendOp> attends;
   llvm::SmallVector<Schedule> schedules; // one for each
   KernelTensors tensors;
@@ -55,26 +78,23 @@ struct AttendSet {
   /// it has the vectors of both (GuestSets.cpp); null where there are none.
   std::shared_ptr<const AttendSet> guest;
 
-  /// A set for each mask and side, in the order in which they come first; attends that read states
-  /// after blocks are apart. Fails with a diagnostic where tile kernels cannot compute this
-  /// attention.
+  /// A set for each kind of attends, in the order in which they come first, and one of rows alone
+  /// behind them if something needs it. Fails with a diagnostic where tile kernels cannot compute
+  /// this attention.
   static mlir::FailureOr<std::vector<AttendSet>> allOf(AttentionOp attention);
 
   /// Kernels that have rows of results: those of heads alone, and of groups of heads.
   int64_t countKernels() const { return ofKeys() ? 2 : 1; }
   /// The programs of a kernel that computes all of a head.
   KernelPrograms programs() const { return {{}, /*keyHeads=*/ofKeys(), /*inParts=*/!sums.empty()}; }
-  Mask mask() const { return first().getMask(); }
-  /// Rows are those of keys, and sums over groups of query heads (GroupSums.cpp).
-  bool ofKeys() const { return first().getOfKeys(); }
+  Mask mask() const { return kind.mask; }
+  bool ofKeys() const { return kind.ofKeys; }
+  bool readsStates() const { return kind.readsStates; }
+  bool isRowsAlone() const { return attends.empty(); }
   /// Whether keys have the positions and heads of queries. `sameHeads` is the entry's.
   bool hasEqualSides(bool sameHeads) const { return sameHeads && mask() != Mask::Full; }
-  bool contains(AttendOp attend) const {
-    return attend.getMask() == mask() && attend.getOfKeys() == ofKeys() &&
-           bool(attend.getBlockStates()) == readsStates();
-  }
-  /// Whether its blocks may be computed in any order, from states that are given.
-  bool readsStates() const { return bool(first().getBlockStates()); }
+  /// Whether its programs have rows with the positions and heads of queries.
+  bool hasRowsOfQueries(bool sameHeads) const { return !ofKeys() || hasEqualSides(sameHeads); }
   /// The sums of weights' gradients that its main kernel has, its guest's last.
   size_t countSums() const { return sums.size() + (guest ? guest->sums.size() : 0); }
   /// Whether anything is asked of rows, and not of states alone.
@@ -100,9 +120,10 @@ struct AttendSet {
 
 private:
   AttendOp first() const { return attends[0]; }
-  mlir::LogicalResult complete(AttentionOp attention, bool sameHeads);
+  mlir::LogicalResult complete(bool sameHeads);
   mlir::LogicalResult add(AttendOp attend);
-  mlir::LogicalResult findSequences(AttentionOp attention);
+  mlir::LogicalResult findSequences();
+  mlir::LogicalResult findRowsAlone();
 };
 
 /// Makes sets that read states guests of others that go over the same positions.

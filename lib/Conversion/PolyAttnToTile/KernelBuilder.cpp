@@ -165,13 +165,15 @@ LogicalResult KernelBuilder::build() {
   hasPlaces = attention.hasStatesInPlace();
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
   bool keepsValues = llvm::any_of(*sets, [](const AttendSet &set) { return set.keepsValues(); });
-  // A launch finds one number of parts, which would have to fit all kernels; and it knows of no
+  // Rows alone have no features or states. A launch finds one number of parts, which would have to
+  // fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
   // as it is. Segments follow from the threads, which bits of gradients must not.
   bool readsStates =
       llvm::any_of(*sets, [](const AttendSet &set) { return set.guest || set.readsStates(); });
   if (sets->size() > 1 || hasSums || keepsValues || readsStates || hasPlaces ||
-      attention.getLengths() || attention.getPacked() || sets->front().ofKeys())
+      attention.getLengths() || attention.getPacked() || sets->front().ofKeys() ||
+      sets->front().isRowsAlone())
     options.cutHeads = options.cutPositions = false;
   // States are whole where they are kept.
   if (llvm::any_of(attention.getBody().getOps<AttendOp>(),

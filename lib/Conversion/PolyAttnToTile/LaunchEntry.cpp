@@ -88,8 +88,10 @@ int64_t KernelBuilder::prefixCostPercent() {
 
 std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<AttendSet> sets) {
   std::string entry = attention.getSymName().str();
-  if (sets[0].contains(attends.attends[0]))
+  if (sets[0].kind == attends.kind)
     return entry;
+  if (attends.isRowsAlone())
+    return entry + "__rows";
   StringRef side = attends.ofKeys() ? "_of_keys" : attends.readsStates() ? "_from_states" : "";
   return (entry + "__" + stringifyMask(attends.mask()) + side).str();
 }

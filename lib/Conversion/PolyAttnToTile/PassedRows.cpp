@@ -24,7 +24,8 @@ RowPassing::RowPassing(AttentionOp attention, std::vector<AttendSet> &sets, bool
   for (Operation &op : attention.getBody().front()) {
     uint32_t own = 0;
     if (auto attend = dyn_cast<AttendOp>(op)) {
-      auto it = llvm::find_if(sets, [&](const AttendSet &set) { return set.contains(attend); });
+      auto it = llvm::find_if(
+          sets, [&](const AttendSet &set) { return set.kind == AttendKind::of(attend); });
       own = 1u << (it - sets.begin());
     } else {
       for (Value operand : op.getOperands())
@@ -40,15 +41,13 @@ static bool isPlainVector(Value value) {
   return type && type.getStructure().kind() == Structure::Kind::Vector;
 }
 
-AttendSet *RowPassing::computing(ArrayRef<Value> vectors) {
+AttendSet &RowPassing::computing(ArrayRef<Value> vectors) {
   uint32_t all = 0;
   for (Value vector : vectors)
     all |= setsOf.lookup(vector);
-  if (!all) {
-    auto own = llvm::find_if(
-        sets, [&](const AttendSet &set) { return !set.ofKeys() || set.hasEqualSides(sameHeads); });
-    return own == sets.end() ? nullptr : &*own;
-  }
+  if (!all)
+    return *llvm::find_if(sets,
+                          [&](const AttendSet &set) { return set.hasRowsOfQueries(sameHeads); });
   size_t last = llvm::Log2_32(all);
   AttendSet &to = sets[last];
   for (Value root : vectors)
@@ -61,7 +60,7 @@ AttendSet *RowPassing::computing(ArrayRef<Value> vectors) {
       pass(value, sets[llvm::Log2_32(others)], to);
       return WalkResult::skip();
     });
-  return &to;
+  return to;
 }
 
 void RowPassing::pass(Value vector, AttendSet &from, AttendSet &to) {

@@ -26,8 +26,8 @@ public:
 
   /// The set whose programs compute from all of `vectors`: the last one that has an attend which
   /// one of them is computed from. Passes rows of the sets before it to it. Where there is no such
-  /// attend, the first set that has rows of queries; null where none has them.
-  AttendSet *computing(llvm::ArrayRef<mlir::Value> vectors);
+  /// attend, the first set that has rows of queries, of which there must be one.
+  AttendSet &computing(llvm::ArrayRef<mlir::Value> vectors);
 
 private:
   void pass(mlir::Value vector, AttendSet &from, AttendSet &to);

@@ -24,11 +24,10 @@ static bool isPlaced(AttentionOp attention, size_t result, Value value) {
 
 /// The workspace of each final state that lives in an argument, in the results' order.
 static SmallVector<std::optional<unsigned>> workspacesOf(const AttendSet &set) {
-  auto attention = cast<AttentionOp>(AttendOp(set.attends[0])->getParentOp());
   SmallVector<std::optional<unsigned>> numbers;
   unsigned next = 0;
   for (auto [i, value] : llvm::enumerate(set.returned()))
-    numbers.push_back(isPlaced(attention, i, value) ? std::optional(next++) : std::nullopt);
+    numbers.push_back(isPlaced(set.attention, i, value) ? std::optional(next++) : std::nullopt);
   return numbers;
 }
 

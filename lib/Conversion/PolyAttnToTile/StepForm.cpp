@@ -200,9 +200,8 @@ void KernelBuilder::buildVectorsKernel() {
 
 StepVectors KernelProgram::stepVectors(unsigned attend) const {
   unsigned next = 0;
-  auto attention = cast<AttentionOp>(AttendOp(set.attends[0])->getParentOp());
   for (size_t i = 0; i < set.returned().size(); ++i)
-    next += bool(attention.getArgumentOfResult(i));
+    next += bool(set.attention.getArgumentOfResult(i));
   next += 3 * attend;
   const KernelFrame &frame = context.frame;
   return {frame.workspace(next), frame.workspace(next + 1), frame.workspace(next + 2)};

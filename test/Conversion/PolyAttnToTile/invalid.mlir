@@ -22,14 +22,6 @@ polyattn.attention @chained(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
 
 // -----
 
-// CHECK: error: there is no `attend` in this attention
-polyattn.attention @empty(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
-  %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  return %a : [4]
-}
-
-// -----
-
 // CHECK: error: short blocks are for causal and anticausal attends
 polyattn.attention @short_full(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
