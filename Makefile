@@ -4,12 +4,13 @@ PRESET ?= release
 BUILD := build
 FUZZ_BUILD := build-fuzz
 SANITIZE_BUILD := build-sanitize
+THREADS_BUILD := build-threads
 # How long `make fuzz` and `make random` run; an hour before a release.
 SECONDS := 60
 # Which random programs `make random` begins with.
 SEED := 0
 
-.PHONY: wheel build check lint test ci test-long bench demo deps clean fuzz fuzzer mutants random
+.PHONY: wheel build check lint test ci sanitized-runtime test-long bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -35,12 +36,19 @@ lint: deps-lint $(BUILD)/build.ninja
 test: build fuzzer
 	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
 
-# What .ci/run runs: what takes seconds of `make lint`, and all tests.
-ci: deps-lint build fuzzer
-	@scripts/run-tests $(BUILD):format $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
+# What .ci/run runs: what takes seconds of `make lint`, the runtime with sanitizers, and all tests.
+ci: deps-lint build fuzzer sanitized-runtime
+	@scripts/run-tests $(BUILD):format $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
 
 $(SANITIZE_BUILD)/build.ninja: | deps
 	cmake --preset sanitize
+
+$(THREADS_BUILD)/build.ninja: | deps
+	cmake --preset threads
+
+sanitized-runtime: $(SANITIZE_BUILD)/build.ninja $(THREADS_BUILD)/build.ninja
+	cmake --build $(SANITIZE_BUILD) --target polyattn-runtime-tests
+	cmake --build $(THREADS_BUILD) --target polyattn-runtime-tests
 
 # What does not fit into that: clang-tidy over all sources, tests in a build with assertions, the verifier after every
 # pass and sanitizers, and an hour each of random programs and fuzzing.

@@ -13,6 +13,9 @@ const char *__asan_default_options(void) {
   return "allow_user_poisoning=0:detect_container_overflow=0:allocator_may_return_null=1";
 }
 
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "allocator_may_return_null=1"; }
+
 /// With the stack one sees who called what is undefined.
 const char *__ubsan_default_options(void);
 const char *__ubsan_default_options(void) { return "print_stacktrace=1"; }

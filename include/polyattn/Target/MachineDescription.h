@@ -42,6 +42,8 @@ struct MachineDescription {
   /// Lanes of f32 in a vector register.
   int64_t vectorWidth = 4;
   int64_t vectorRegisters = 16;
+  /// Vector instructions of an iteration beside which the loop's own take few issue slots.
+  int64_t hidingInstructions = 16;
   /// Caches of one core, in bytes.
   int64_t l1Bytes = 32 * 1024;
   int64_t l2Bytes = 256 * 1024;

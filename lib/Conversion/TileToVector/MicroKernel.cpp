@@ -39,3 +39,12 @@ const MicroKernel *tile_to_vector::findMicroKernel(Precision precision, Type lhs
       return &row.kernel();
   return nullptr;
 }
+
+int64_t tile_to_vector::stepsPerIteration(const MachineDescription &machine, int64_t products,
+                                          int64_t rows, int64_t vectors) {
+  constexpr int64_t most = 4;
+  int64_t steps = 1;
+  while (steps < most && steps * products * rows * vectors < machine.hidingInstructions)
+    steps *= 2;
+  return steps;
+}

@@ -21,20 +21,9 @@ static bool sameMemory(const TileMemory &a, const TileMemory &b) {
          a.offset.constant == b.offset.constant && a.rowStride == b.rowStride;
 }
 
-/// As many steps in an iteration that the loop's own instructions take few issue slots from
-/// products, up to four. Large register tiles have enough of them in one; more would take time to
-/// compile and none off a call.
-static int64_t chooseUnroll(int64_t multiplyAddsPerStep) {
-  constexpr int64_t enough = 16, most = 4;
-  int64_t steps = 1;
-  while (steps < most && steps * multiplyAddsPerStep < enough)
-    steps *= 2;
-  return steps;
-}
-
 ProductLoop::ProductLoop(Emitter &e, ArrayRef<Product> products, const RegisterTile &tile)
     : e(e), products(products), tile(tile), kernel(*products.front().kernel),
-      unroll(chooseUnroll(int64_t(products.size()) * tile.rows * tile.vectors)) {
+      unroll(stepsPerIteration(e.machine, products.size(), tile.rows, tile.vectors)) {
   // An upper triangle begins on the diagonal.
   Offset term = first().lhsTriangle == Triangle::Upper ? tile.row : Offset(0);
   for (auto [i, p] : llvm::enumerate(products)) {

@@ -56,6 +56,17 @@ TEST_F(MicroKernels, RegisterTilesFitTheRegisters) {
   EXPECT_EQ(panelVectors(small, 64), 2);
 }
 
+// Large register tiles hide a loop's instructions in one step; small ones have up to four.
+TEST_F(MicroKernels, SmallTilesTakeSeveralStepsInAnIteration) {
+  EXPECT_EQ(stepsPerIteration(large, 1, 8, 2), 1);
+  EXPECT_EQ(stepsPerIteration(large, 2, 4, 2), 1);
+  EXPECT_EQ(stepsPerIteration(large, 1, 4, 2), 2);
+  EXPECT_EQ(stepsPerIteration(large, 1, 2, 2), 4);
+  EXPECT_EQ(stepsPerIteration(large, 1, 1, 1), 4);
+  large.hidingInstructions = 4;
+  EXPECT_EQ(stepsPerIteration(large, 1, 2, 2), 1);
+}
+
 TEST_F(MicroKernels, FmaWalksRowsColumnsAndPanels) {
   Product product{&fmaKernel(), {}, {}};
   product.lhs.rowStride = 48;
