@@ -97,7 +97,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
         Value scaled = arith::MulFOp::create(e, loadElement(buffer, row, 0), factor);
         e.store(scaled, buffer.base, address(buffer, row, 0));
       });
-    addColumnProduct(storageOf(op.getLhs()), p.rhs, p.depth, p.bound, Triangle::None, buffer);
+    addColumnProduct(storageOf(op.getLhs()), p.rhs, p.depth, p.bound, Triangle::None, buffer, rows);
     return success();
   }
   if (factor)
@@ -109,7 +109,7 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   shape.rowsOutside = fitsL1(rhsType);
   takeWindows(op, shape, rows, columns);
   auto update = [&](Offset firstRow, int64_t count) {
-    forEachTile(count, columns, shape, partialLastVector, [&](RegisterTile tile) {
+    forEachTile({count, columns}, shape, partialLastVector, [&](RegisterTile tile) {
       RegisterTile shifted = tile;
       shifted.row = e.add(firstRow, tile.row);
       beginFetch(shifted);
@@ -131,8 +131,9 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   p.lhs = allocate(strip, lhsType.getColumns(), lhsType.getElementType());
   SmallVector<DotOp> dots = fusion.productsOf(op.getLhs());
   TileShape production = chooseShape(dots, strip, e.vectors(lhsType.getColumns()));
+  TileExtent stripExtent{strip, lhsType.getColumns(), strip, extentOf(op.getLhs()).endColumn};
   e.loop(0, rows, strip, [&](Offset row) {
-    forEachTile(strip, lhsType.getColumns(), production, /*partialLastVector=*/false,
+    forEachTile(stripExtent, production, /*partialLastVector=*/false,
                 [&](RegisterTile tile) {
                   RegisterTile source = tile;
                   source.row = e.add(row, tile.row);

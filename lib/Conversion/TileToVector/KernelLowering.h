@@ -12,6 +12,7 @@
 #include "ProductLoop.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/Conversion/Analysis/FirstFit.h"
+#include "lib/Conversion/Analysis/NeededPart.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -30,13 +31,24 @@ struct Source {
   Offset start;
   Offset rowStride, columnStride; ///< 0 for a dimension that is not there
   Offset validRows, validColumns; ///< what lies past them reads as zero
+  bool needsZeros = true;         ///< whether something reads these
+};
+
+/// The elements of a tile, and those of its rows and columns that are computed: the others are not
+/// read.
+struct TileExtent {
+  int64_t rows, columns;
+  Offset endRow = rows, endColumn = columns;
+
+  /// Of a column that is computed as a row.
+  TileExtent transposed() const { return {columns, rows, endColumn, endRow}; }
 };
 
 class KernelLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const MachineDescription &machine)
       : kernel(kernel), e(kernel.getLoc(), kernel.getContext(), machine), fusion(kernel),
-        scratch(64) {}
+        needed(kernel), scratch(64) {}
 
   /// Adds the function to `module` or reports what is not supported.
   mlir::LogicalResult run(mlir::ModuleOp module);
@@ -77,12 +89,13 @@ private:
   TileShape chooseShape(llvm::ArrayRef<tile::DotOp> dots, int64_t rows, int64_t vectors);
   bool fitsL1(tile::TileType rhs);
   using TileBody = llvm::function_ref<void(RegisterTile)>;
-  void forEachTile(int64_t rows, int64_t columns, TileShape shape, bool partialLastVector,
+  TileExtent extentOf(mlir::Value value);
+  void forEachTile(const TileExtent &extent, TileShape shape, bool partialLastVector,
                    TileBody body);
   TileShape triangleShape(const TileShape &shape);
-  void forEachLowerTile(int64_t size, TileShape shape, TileBody body);
-  void forEachUpperTile(int64_t size, TileShape shape, TileBody body);
-  void forEachRow(Offset from, int64_t to, int64_t step,
+  void forEachLowerTile(const TileExtent &extent, TileShape shape, TileBody body);
+  void forEachUpperTile(const TileExtent &extent, TileShape shape, TileBody body);
+  void forEachRow(Offset from, int64_t to, Offset end, int64_t step,
                   llvm::function_ref<void(Offset, int64_t)> body);
   void forEachTileOf(mlir::Value value, bool partialLastVector, TileBody body);
   void compute(mlir::Value value, const TileMemory &destination);
@@ -194,7 +207,7 @@ private:
   mlir::Value combineLanes(tile::ReduceKind kind, const Vectors &rows);
   void addColumnProduct(const TileMemory &lhs, const TileMemory &rhs, int64_t depth,
                         std::optional<Offset> bound, tile::Triangle triangle,
-                        const TileMemory &destination);
+                        const TileMemory &destination, Offset endRow);
   Vectors inputTile(mlir::Value value, const RegisterTile &tile);
   void lowerCumulativeSum(tile::CumulativeSumOp sum);
   void lowerSelectRows(tile::SelectRowsOp select);
@@ -204,6 +217,7 @@ private:
   tile::KernelOp kernel;
   Emitter e;
   Fusion fusion;
+  NeededParts needed;
   FirstFit scratch;
   mlir::Value scratchPointer;
   llvm::SmallVector<mlir::Value> programIds;        ///< one for each axis of the grid

@@ -112,6 +112,8 @@ void KernelLowering::loadRows(const Source &source, const TileMemory &destinatio
       for (; column + lanes <= columns; column += lanes)
         copy(row, column, 1, lanes);
   });
+  if (!source.needsZeros)
+    return;
   Value zero = e.zero(destination.element);
   if (map)
     zero = applyMap(map, {{zero}}, 1, 1).front();
@@ -154,7 +156,8 @@ void KernelLowering::loadElements(const Source &source, Offset firstColumn,
     });
   };
   bool isRagged =
-      !source.validColumns.isStatic() || source.validColumns.constant < destination.columns;
+      source.needsZeros &&
+      (!source.validColumns.isStatic() || source.validColumns.constant < destination.columns);
   e.loop(0, source.validRows, 1, [&](Offset row) {
     if (isRagged)
       clear(row);
@@ -163,7 +166,8 @@ void KernelLowering::loadElements(const Source &source, Offset firstColumn,
               address(destination, row, column));
     });
   });
-  e.loop(source.validRows, destination.rows, 1, [&](Offset row) { clear(row); });
+  if (source.needsZeros)
+    e.loop(source.validRows, destination.rows, 1, [&](Offset row) { clear(row); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,14 +209,23 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
   bool wholeColumns = !limited || validIsRows, wholeRows = !limited || !validIsRows;
   bool byRows = colDim == last && wholeColumns && !isColumnVector(type);
   MapOp map = byRows ? mapOfRows(load) : MapOp();
-  TileMemory destination = allocateFor(map ? map.getResult() : load.getResult());
+  Value loaded = map ? map.getResult() : load.getResult();
+  TilePart part = needed.of(loaded);
+  bool isLimited = limited && (validIsRows ? part.rows : part.columns) == load.getValid();
+  source.needsZeros = !isLimited || hoisted.contains(load);
+  TileMemory destination = allocateFor(loaded);
   if (isColumnVector(type)) {
     // Contiguous like a row, and read like one.
     TileMemory row = destination;
     std::swap(row.rows, row.columns);
     row.rowStride = e.padded(row.columns);
-    Source columnAsRow{tensor,           source.start,        source.columnStride,
-                       source.rowStride, source.validColumns, source.validRows};
+    Source columnAsRow{tensor,
+                       source.start,
+                       source.columnStride,
+                       source.rowStride,
+                       source.validColumns,
+                       source.validRows,
+                       source.needsZeros};
     if (rowDim == last && wholeRows)
       loadRows(columnAsRow, row);
     else

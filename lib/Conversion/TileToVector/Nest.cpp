@@ -20,12 +20,28 @@ bool KernelLowering::fitsL1(TileType rhs) {
   return bytes <= e.machine.l1Bytes / 2;
 }
 
-/// Rows [from, to) by `step`, what is left by smaller powers of two. `from` is a multiple of
-/// `step`.
-void KernelLowering::forEachRow(Offset from, int64_t to, int64_t step,
+/// All of what is computed before the programs: they need different parts of it.
+TileExtent KernelLowering::extentOf(Value value) {
+  auto type = cast<TileType>(value.getType());
+  TileExtent extent{type.getRows(), type.getColumns()};
+  if (hoisted.contains(value.getDefiningOp()))
+    return extent;
+  TilePart part = needed.of(value);
+  auto limit = [&](Offset &end, Value index) {
+    if (index)
+      end = e.min(e.max(scalar(index), 0), end);
+  };
+  limit(extent.endRow, part.rows);
+  limit(extent.endColumn, part.columns);
+  return extent;
+}
+
+/// Rows [from, to) by `step` as long as they begin before `end`, what is left by smaller powers of
+/// two. `from` is a multiple of `step`.
+void KernelLowering::forEachRow(Offset from, int64_t to, Offset end, int64_t step,
                                 function_ref<void(Offset, int64_t)> body) {
   int64_t whole = to / step * step;
-  e.loop(from, whole, step, [&](Offset row) { body(row, step); });
+  e.loop(from, e.min(whole, end), step, [&](Offset row) { body(row, step); });
   // Where `from` is beyond the whole steps it is known to be.
   int64_t row = from.isStatic() ? std::max(whole, from.constant) : whole;
   for (int64_t rows = step / 2; rows >= 1; rows /= 2) {
@@ -36,15 +52,16 @@ void KernelLowering::forEachRow(Offset from, int64_t to, int64_t step,
   }
 }
 
-void KernelLowering::forEachTile(int64_t rows, int64_t columns, TileShape shape,
-                                 bool partialLastVector, TileBody body) {
+void KernelLowering::forEachTile(const TileExtent &extent, TileShape shape, bool partialLastVector,
+                                 TileBody body) {
+  int64_t columns = extent.columns;
   int64_t vectors = partialLastVector ? columns / e.width() : e.vectors(columns);
   int64_t whole = vectors / shape.vectors * shape.vectors;
   auto forEachRowOfTiles = [&](function_ref<void(Offset, int64_t)> inner) {
-    forEachRow(0, rows, shape.rows, inner);
+    forEachRow(0, extent.rows, extent.endRow, shape.rows, inner);
   };
   auto forEachColumnOfTiles = [&](function_ref<void(Offset, int64_t, int64_t)> inner) {
-    e.loop(0, whole * e.width(), shape.vectors * e.width(),
+    e.loop(0, e.min(whole * e.width(), extent.endColumn), shape.vectors * e.width(),
            [&](Offset column) { inner(column, shape.vectors, 0); });
     if (vectors > whole)
       inner(whole * e.width(), vectors - whole, 0);
@@ -74,56 +91,57 @@ TileShape KernelLowering::triangleShape(const TileShape &shape) {
 }
 
 // Tiles one vector wide on the diagonal, whole tiles below it, nothing above.
-void KernelLowering::forEachLowerTile(int64_t size, TileShape shape, TileBody body) {
-  int64_t width = e.width();
+void KernelLowering::forEachLowerTile(const TileExtent &extent, TileShape shape, TileBody body) {
+  int64_t width = e.width(), size = extent.rows;
+  // Rows before the end have no columns behind it.
+  Offset end = extent.endRow;
   auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t below) {
     body({row, column, rows, vectors, /*columnAsRow=*/false, /*lastLanes=*/0, below});
   };
   if (shape.rows == 1) { // Nothing to share between rows.
-    e.loop(0, size, 1, [&](Offset row) {
-      Offset end = e.add(row, 1);
-      e.loop(0, end, width, [&](Offset column) { emit(row, column, 1, 1, 0); });
+    e.loop(0, end, 1, [&](Offset row) {
+      e.loop(0, e.add(row, 1), width, [&](Offset column) { emit(row, column, 1, 1, 0); });
     });
     return;
   }
   int64_t vectors = shape.vectors, rows = shape.rows, block = vectors * width;
   int64_t diagonalRows = std::min(rows * vectors, width);
   int64_t whole = size / block * block;
-  e.loop(0, whole, block, [&](Offset column) {
+  e.loop(0, e.min(whole, end), block, [&](Offset column) {
     Offset below = e.add(column, width);
     e.loop(column, below, diagonalRows, [&](Offset row) { emit(row, column, diagonalRows, 1, 0); });
-    forEachRow(below, size, rows,
+    forEachRow(below, size, end, rows,
                [&](Offset row, int64_t height) { emit(row, column, height, vectors, 1); });
   });
   if (size > whole)
-    forEachRow(whole, size, rows, [&](Offset row, int64_t height) {
+    forEachRow(whole, size, end, rows, [&](Offset row, int64_t height) {
       emit(row, whole, height, e.vectors(size - whole), 0);
     });
 }
 
 // Register tiles above the diagonal: whole ones down to it, then those one vector wide.
-void KernelLowering::forEachUpperTile(int64_t size, TileShape shape, TileBody body) {
-  int64_t width = e.width();
+void KernelLowering::forEachUpperTile(const TileExtent &extent, TileShape shape, TileBody body) {
+  int64_t width = e.width(), size = extent.rows;
   auto emit = [&](Offset row, Offset column, int64_t rows, int64_t vectors, int64_t above) {
     body({row, column, rows, vectors, /*columnAsRow=*/false, /*lastLanes=*/0, /*below=*/0, above});
   };
   if (shape.rows == 1) { // Nothing to share between rows.
-    e.loop(0, size, 1, [&](Offset row) {
+    e.loop(0, extent.endRow, 1, [&](Offset row) {
       Offset first = e.mul(e.div(row, width), width);
-      e.loop(first, size, width, [&](Offset column) { emit(row, column, 1, 1, 0); });
+      e.loop(first, extent.endColumn, width, [&](Offset column) { emit(row, column, 1, 1, 0); });
     });
     return;
   }
   int64_t vectors = shape.vectors, rows = shape.rows, block = vectors * width;
   int64_t diagonalRows = std::min(rows * vectors, width);
   int64_t whole = size / block * block;
-  e.loop(0, whole, block, [&](Offset column) {
+  e.loop(0, e.min(whole, extent.endColumn), block, [&](Offset column) {
     Offset last = e.add(column, block - width), end = e.add(column, block);
     e.loop(0, last, rows, [&](Offset row) { emit(row, column, rows, vectors, 1); });
     e.loop(last, end, diagonalRows, [&](Offset row) { emit(row, last, diagonalRows, 1, 0); });
   });
   if (size > whole)
-    forEachRow(0, size, rows, [&](Offset row, int64_t height) {
+    forEachRow(0, size, extent.endRow, rows, [&](Offset row, int64_t height) {
       emit(row, whole, height, e.vectors(size - whole), 0);
     });
 }
@@ -140,10 +158,11 @@ TileShape KernelLowering::chooseShape(ArrayRef<DotOp> dots, int64_t rows, int64_
 
 void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody body) {
   auto type = cast<TileType>(value.getType());
+  TileExtent extent = extentOf(value);
   SmallVector<DotOp> dots = fusion.productsOf(value);
   if (isColumnVector(type)) {
     TileShape shape = chooseShape(dots, 1, e.vectors(type.getRows()));
-    forEachTile(1, type.getRows(), shape, /*partialLastVector=*/true, [&](RegisterTile tile) {
+    forEachTile(extent.transposed(), shape, /*partialLastVector=*/true, [&](RegisterTile tile) {
       tile.columnAsRow = true;
       body(tile);
     });
@@ -157,11 +176,11 @@ void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody
     // Without products there is nothing to share between rows.
     if (!dots.empty())
       shape = triangleShape(shape);
-    return triangle == Triangle::Lower ? forEachLowerTile(type.getRows(), shape, body)
-                                       : forEachUpperTile(type.getRows(), shape, body);
+    return triangle == Triangle::Lower ? forEachLowerTile(extent, shape, body)
+                                       : forEachUpperTile(extent, shape, body);
   }
   takeWindows(value.getDefiningOp(), shape, type.getRows(), type.getColumns());
-  forEachTile(type.getRows(), type.getColumns(), shape, partialLastVector, [&](RegisterTile tile) {
+  forEachTile(extent, shape, partialLastVector, [&](RegisterTile tile) {
     beginFetch(tile);
     body(tile);
   });
@@ -194,7 +213,7 @@ void KernelLowering::computeHere(Value value, const TileMemory &destination) {
         e.store(e.constant(e.getF32FloatAttr(0)), destination.base, address(destination, row, 0));
       });
     return addColumnProduct(storageOf(dot.getLhs()), storageOf(dot.getRhs()), lhs.getColumns(),
-                            bound, dot.getLhsTriangle(), destination);
+                            bound, dot.getLhsTriangle(), destination, extentOf(value).endRow);
   }
   // A single element may be stored to a column, among others.
   auto type = cast<TileType>(value.getType());
@@ -216,7 +235,7 @@ void KernelLowering::compute(Value value, const TileMemory &destination) {
 void KernelLowering::copy(const TileMemory &source, const TileMemory &destination) {
   if (destination.columns == 1 && destination.rows > 1) {
     if (source.rowStride == 1 && destination.rowStride == 1) {
-      forEachTile(1, source.rows, {1, 1}, /*partialLastVector=*/true, [&](RegisterTile tile) {
+      forEachTile({1, source.rows}, {1, 1}, /*partialLastVector=*/true, [&](RegisterTile tile) {
         tile.columnAsRow = true;
         storeTile(destination, tile,
                   {e.loadVector(source.element, source.base, address(source, tile.column, 0))});
@@ -230,7 +249,7 @@ void KernelLowering::copy(const TileMemory &source, const TileMemory &destinatio
   }
   // A single element may stand in a column, among others.
   bool partialLastVector = destination.rows == 1 && destination.columns == 1;
-  forEachTile(source.rows, source.columns, {1, partialLastVector ? 1 : 4}, partialLastVector,
+  forEachTile({source.rows, source.columns}, {1, partialLastVector ? 1 : 4}, partialLastVector,
               [&](RegisterTile tile) {
                 Vectors values;
                 for (int64_t v = 0; v < tile.vectors; ++v)

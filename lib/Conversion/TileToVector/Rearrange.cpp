@@ -19,8 +19,9 @@ void KernelLowering::lowerTranspose(TransposeOp transpose) {
   TileMemory destination = allocateFor(transpose.getResult());
   int64_t width = e.width();
   int64_t rows = source.rows / width * width, columns = source.columns / width * width;
-  e.loop(0, rows, width, [&](Offset row) {
-    e.loop(0, columns, width, [&](Offset column) {
+  TileExtent extent = extentOf(transpose.getResult()).transposed();
+  e.loop(0, e.min(rows, extent.endRow), width, [&](Offset row) {
+    e.loop(0, e.min(columns, extent.endColumn), width, [&](Offset column) {
       transposeSquare(
           e.pointer(source.base, address(source, row, column), source.element), source.rowStride,
           source.element,
@@ -52,13 +53,14 @@ void KernelLowering::lowerSelectRows(SelectRowsOp select) {
       constantTable(DenseElementsAttr::get(RankedTensorType::get({rows}, e.getI32Type()),
                                            ArrayRef<int32_t>(numbers)),
                     rows, 1);
+  Offset endColumn = extentOf(select.getResult()).endColumn;
   e.loop(0, rows, 1, [&](Offset row) {
     Value number = arith::ExtSIOp::create(e, e.getI64Type(), loadElement(table, row, 0));
     if (destination.columns == 1) {
       e.store(loadElement(source, number, 0), destination.base, address(destination, row, 0));
       return;
     }
-    e.loop(0, destination.columns, e.width(), [&](Offset column) {
+    e.loop(0, endColumn, e.width(), [&](Offset column) {
       e.store(e.loadVector(source.element, source.base, address(source, number, column)),
               destination.base, address(destination, row, column));
     });

@@ -39,7 +39,7 @@ void KernelLowering::reduceRows(ReduceOp reduce, const TileMemory &destination) 
     end = e.max(e.min(scalar(reduce.getBound()), end), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
   TileShape shape{1, std::min<int64_t>(4, e.vectors(type.getColumns()))};
-  forEachTile(1, type.getColumns(), shape, /*partialLastVector=*/false, [&](RegisterTile tile) {
+  forEachTile(extentOf(reduce.getResult()), shape, /*partialLastVector=*/false, [&](RegisterTile tile) {
     Vectors init(tile.vectors, start);
     Vectors sums = e.loop(0, end, 1, init, [&](Offset row, ValueRange carried) {
       RegisterTile at = tile;
@@ -86,12 +86,12 @@ Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
   return sums;
 }
 
-/// Elements of a column, four at a time where they lie side by side, then what is left.
-static void forEachElement(Emitter &e, const TileMemory &column, int64_t rows,
+/// Elements of a column before the end, four at a time where they lie side by side, then what is left.
+static void forEachElement(Emitter &e, const TileMemory &column, int64_t rows, Offset end,
                            function_ref<void(Offset, int64_t)> body) {
   int64_t whole = column.rowStride == 1 ? rows / 4 * 4 : 0;
-  e.loop(0, whole, 4, [&](Offset row) { body(row, 4); });
-  e.loop(whole, rows, 1, [&](Offset row) { body(row, 1); });
+  e.loop(0, e.min(whole, end), 4, [&](Offset row) { body(row, 4); });
+  e.loop(whole, whole ? Offset(rows) : e.min(rows, end), 1, [&](Offset row) { body(row, 1); });
 }
 
 void KernelLowering::reduceColumns(ReduceOp reduce, const TileMemory &destination) {
@@ -105,7 +105,8 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const TileMemory &destinatio
     limit = e.max(e.min(scalar(reduce.getBound()), limit), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
   bool lower = reduce.getLower() && !columnAsRow, upper = reduce.getUpper() && !columnAsRow;
-  forEachElement(e, destination, rows, [&](Offset row, int64_t together) {
+  Offset endRow = extentOf(reduce.getResult()).endRow;
+  forEachElement(e, destination, rows, endRow, [&](Offset row, int64_t together) {
     auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
     auto add = [&](Offset column, bool cut, ValueRange sums) {
       RegisterTile at;
@@ -143,18 +144,18 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const TileMemory &destinatio
 // A matrix times a column: rows of the matrix are contiguous, and so are the column's elements.
 void KernelLowering::addColumnProduct(const TileMemory &lhs, const TileMemory &rhs, int64_t depth,
                                       std::optional<Offset> bound, Triangle triangle,
-                                      const TileMemory &destination) {
+                                      const TileMemory &destination, Offset endRow) {
   if (depth > 1 && rhs.rowStride != 1) { // a column of a wider tile, whose elements lie apart
     TileMemory column = allocate(depth, 1, rhs.element);
     copy(rhs, column);
-    addColumnProduct(lhs, column, depth, bound, triangle, destination);
+    addColumnProduct(lhs, column, depth, bound, triangle, destination, endRow);
     scratch.free(column.offset.constant * (rhs.element.getIntOrFloatBitWidth() / 8));
     return;
   }
   bool lower = triangle == Triangle::Lower, upper = triangle == Triangle::Upper;
   Value zero = e.zero(lhs.element);
   Offset limit = bound ? e.max(e.min(*bound, depth), 0) : Offset(depth);
-  forEachElement(e, destination, destination.rows, [&](Offset row, int64_t together) {
+  forEachElement(e, destination, destination.rows, endRow, [&](Offset row, int64_t together) {
     auto end = [&](int64_t r) { return lower ? e.min(limit, e.add(row, r + 1)) : limit; };
     Offset begin = upper ? e.mul(e.div(row, e.width()), e.width()) : Offset(0);
     Offset last = end(together - 1);

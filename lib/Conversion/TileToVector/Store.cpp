@@ -63,7 +63,8 @@ LogicalResult KernelLowering::lowerStore(StoreOp store) {
     if (fusion.isDeferred(value))
       forEachTileOf(value, /*partialLastVector=*/true, storeRows);
     else
-      forEachTile(type.getRows(), type.getColumns(), {1, 4}, /*partialLastVector=*/true, storeRows);
+      forEachTile({type.getRows(), type.getColumns(), rows, columns}, {1, 4},
+                  /*partialLastVector=*/true, storeRows);
     return success();
   }
 
