@@ -148,9 +148,10 @@ std::optional<double> L2NormOp::getConstantElement(ArrayRef<double> vectors) {
   return vectors[0] / std::fmax(length, getEps().convertToDouble());
 }
 FeatureCost L2NormOp::getCost() { return costOfFlops(3.0 * widthOf(getInput())); }
-/// (dy - y <y, dy>) / |a|, or dy / eps where the floor holds.
+/// (dy - y <y, dy>) / |a|, or dy / eps where the floor holds. The length is <y, a>, which has no
+/// squares that leave the range, and is below eps where the floor holds.
 void L2NormOp::buildGradient(GradientBuilder &g, Value dy) {
-  Value length = g.power(g.create<SquaredNormOp>(getInput()), 0.5);
+  Value length = g.dot(getResult(), getInput());
   Value inverse = g.power(g.create<ClampMinOp>(length, getEps()), -1);
   Value isFree = g.create<IsAboveOp>(length, getEps());
   Value along = g.mul({getResult(), g.dot(getResult(), dy), isFree});
@@ -168,21 +169,20 @@ FeatureCost L2RescaleOp::getCost() {
   return costOfFlops(5.0 * std::max(widthOf(getInput()), widthOf(getReference())));
 }
 /// With u = a / |a|: da = |r| / |a| (dy - u <u, dy>), dr = <u, dy> r / |r|; both are 0 where their
-/// vector is.
+/// vector is: 0 is a factor before those that may be too large for a product. Lengths are <u, a>.
 void L2RescaleOp::buildGradient(GradientBuilder &g, Value dy) {
   APFloat tiny = smallestNormal();
   Value unit = g.create<L2NormOp>(getInput(), tiny);
-  Value along = g.dot(unit, dy);
+  Value along = g.dot(unit, dy), direction = g.create<L2NormOp>(getReference(), tiny);
   if (g.wants(getInput())) {
-    Value length = g.power(g.create<SquaredNormOp>(getInput()), 0.5);
+    Value length = g.dot(unit, getInput()), target = g.dot(direction, getReference());
     Value inverse = g.power(g.create<ClampMinOp>(length, tiny), -1);
     Value isFree = g.create<IsAboveOp>(length, tiny);
-    Value target = g.power(g.create<SquaredNormOp>(getReference()), 0.5);
-    Value ratio = g.mul({target, inverse, isFree});
+    Value ratio = g.mul({isFree, target, inverse});
     g.addTo(getInput(), g.mul({g.sub(dy, g.mul({unit, along})), ratio}));
   }
   if (g.wants(getReference()))
-    g.addTo(getReference(), g.mul({g.create<L2NormOp>(getReference(), tiny), along}));
+    g.addTo(getReference(), g.mul({direction, along}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -118,12 +118,15 @@ State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   return state;
 }
 
-/// score_scale times the score of a pair, from the local vectors or the others.
+/// score_scale times the score of a pair, from the local vectors or the others. The score is a
+/// number of its own, which may leave the range where the product does not.
 double Evaluator::scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j,
                               bool local) {
   double kappa = local ? score(vectors.localQuery[i], vectors.localKey[j])
                        : score(vectors.query[i], vectors.key[j]);
-  return reference::rounded(op.scoreScale() * kappa, terms);
+  if (op.scoreScale() != 1)
+    kappa = op.scoreScale() * reference::rounded(kappa, terms);
+  return reference::rounded(kappa, terms);
 }
 
 /// Row i by its definition: a sum over the keys that the mask leaves.

@@ -115,9 +115,8 @@ void NeededParts::visit(Operation *op) {
         read(sum.getInput(), of(sum.getLow()));
       })
       // Columns are those of the source; which rows depends on a table.
-      .Case<MonomialsOp, SelectRowsOp>([&](auto rows) {
-        read(rows.getSource(), {Value(), of(rows.getResult()).columns});
-      })
+      .Case<MonomialsOp, SelectRowsOp>(
+          [&](auto rows) { read(rows.getSource(), {Value(), of(rows.getResult()).columns}); })
       .Case([&](ContractOp contract) {
         Value columns = of(contract.getResult()).columns;
         for (Value tile : {contract.getGradient(), contract.getSource(), contract.getAcc()})

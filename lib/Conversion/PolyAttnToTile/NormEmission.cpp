@@ -25,18 +25,25 @@ struct ScaledNorm {
 };
 } // namespace
 
+static Value magnitudesOf(TileBuilder &b, Value tile) {
+  return b.map(tile, [](ElementBuilder &e, ValueRange in) -> Value {
+    return math::AbsFOp::create(e, in[0]);
+  });
+}
+
+/// From which sum of magnitudes on elements are scaled, and by what: up to the largest number, sums
+/// of their squares stay within the range.
+static constexpr double kLargeSum = 0x1p50, kScaleOfLarge = 0x1p-70;
+
 /// Powers of two that bring the largest element between 2^-60 and 2^50: nothing is rounded, and
 /// what a smaller one's square loses below 2^-126 is nothing beside it. The sum of magnitudes says
 /// as well as their maximum how large that is, and an addition is quicker; infinite it may be.
 static ScaledNorm scaledNorm(TileBuilder &b, Value tile) {
-  Value magnitudes = b.map(tile, [](ElementBuilder &e, ValueRange in) -> Value {
-    return math::AbsFOp::create(e, in[0]);
-  });
-  Value scale = b.map(b.reduceRows(magnitudes), [](ElementBuilder &e, ValueRange in) {
+  Value scale = b.map(b.reduceRows(magnitudesOf(b, tile)), [](ElementBuilder &e, ValueRange in) {
     auto power = [&](int exponent) { return e.constant(std::ldexp(1.0, exponent)); };
     Value small = e.select(e.less(in[0], power(-100)), power(120), power(75));
     Value scale = e.select(e.less(in[0], power(-50)), small, power(0));
-    return e.select(e.less(power(50), in[0]), power(-90), scale);
+    return e.select(e.less(e.constant(kLargeSum), in[0]), e.constant(kScaleOfLarge), scale);
   });
   return {scale, squaredNorm(b, b.mul(tile, scale))};
 }
@@ -98,8 +105,11 @@ Value polyattn::emit(VectorProgram &program, L2RescaleOp op) {
     Value isZero = arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, in[0], zero);
     return e.select(isZero, zero, e.div(e.constant(1), math::SqrtOp::create(e, in[0])));
   });
-  Value length = b.map({target, targetScale}, [](ElementBuilder &e, ValueRange in) {
-    return e.div(math::SqrtOp::create(e, in[0]), in[1]);
+  // A vector without a direction is zero, whatever the length.
+  Value length = b.map({target, targetScale, squares}, [](ElementBuilder &e, ValueRange in) {
+    Value zero = e.constant(0), length = e.div(math::SqrtOp::create(e, in[0]), in[1]);
+    Value isZero = arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, in[2], zero);
+    return e.select(isZero, zero, length);
   });
   return b.map({x, scale, inverse, length}, [](ElementBuilder &e, ValueRange in) {
     return e.mul(e.mul(e.mul(in[0], in[1]), in[2]), in[3]);
@@ -119,19 +129,33 @@ Value polyattn::emit(VectorProgram &program, LayerNormOp op) {
   Value x = program.full(op.getInput());
   double n = widthOf(op.getInput()), eps = op.getEps().convertToDouble();
   bool inside = op.getEpsPlace() == EpsPlace::Inside;
+  // Squares of deviations must not leave the range. Neither must eps, which is scaled alike, so
+  // that elements that are all equal have a deviation to be divided by.
+  double scaledEps = eps * (inside ? kScaleOfLarge * kScaleOfLarge : kScaleOfLarge);
+  if (eps > 0)
+    scaledEps = std::max(scaledEps, 0x1p-120);
+  Value magnitude = b.reduceRows(magnitudesOf(b, x));
+  auto scaled = [&](double of, double ofLarge) {
+    return b.map(magnitude, [&](ElementBuilder &e, ValueRange in) {
+      return e.select(e.less(e.constant(kLargeSum), in[0]), e.constant(ofLarge), e.constant(of));
+    });
+  };
+  x = b.mul(x, scaled(1, kScaleOfLarge));
   Value mean = b.map(b.reduceRows(x), [&](ElementBuilder &e, ValueRange in) {
     return e.mul(in[0], e.constant(1 / n));
   });
   Value centered = b.sub(x, mean);
-  Value inverse = b.map(squaredNorm(b, centered), [&](ElementBuilder &e, ValueRange in) -> Value {
+  Value squares = squaredNorm(b, centered);
+  auto divide = [&](ElementBuilder &e, ValueRange in) -> Value {
     Value variance = e.mul(in[0], e.constant(1 / n));
     if (inside)
-      variance = e.add(variance, e.constant(eps));
+      variance = e.add(variance, in[1]);
     Value divisor = math::SqrtOp::create(e, variance);
     if (!inside)
-      divisor = e.add(divisor, e.constant(eps));
+      divisor = e.add(divisor, in[1]);
     return e.div(e.constant(1), divisor);
-  });
+  };
+  Value inverse = b.map({squares, scaled(eps, scaledEps)}, divide);
   SmallVector<Value> inputs = {centered, inverse};
   for (Value affine : op.getAffine())
     inputs.push_back(program.weight(affine));

@@ -88,22 +88,24 @@ LogicalResult KernelLowering::lowerContract(ContractOp op) {
 void KernelLowering::contractRun(const Contraction &c, const ContractedRun &run) {
   constexpr int64_t most = 4; // vectors at a time
   int64_t vectors = e.vectors(c.destination.columns);
+  // The rows of a column lie side by side.
+  int64_t lanes = c.destination.columns == 1 ? 1 : e.width();
   for (int64_t first = 0; first < vectors; first += most) {
     int64_t count = std::min(most, vectors - first);
     auto at = [&](const TileMemory &tile, Offset row, int64_t v) {
       return address(tile, row, (first + v) * e.width());
     };
     auto load = [&](const TileMemory &tile, Offset row, int64_t v) {
-      return e.loadVector(tile.element, tile.base, at(tile, row, v));
+      return e.loadVector(tile.element, tile.base, at(tile, row, v), lanes);
     };
     Vectors shared;
     for (int64_t v = 0; v < count; ++v)
       shared.push_back(load(c.source, run.shared, v));
-    Vectors zeros(count, e.zero(c.destination.element));
+    Vectors zeros(count, e.splat(e.getFloatAttr(c.destination.element, 0), lanes));
     Vectors sums = e.loop(run.begin, run.end, 1, zeros, [&](Offset row, ValueRange in) {
       Offset other = e.add(run.other, e.sub(row, run.begin));
       Value weight =
-          c.weights ? e.broadcast(loadElement(*c.weights, e.add(c.first, row), 0)) : Value();
+          c.weights ? e.broadcast(loadElement(*c.weights, e.add(c.first, row), 0), lanes) : Value();
       Vectors next;
       for (int64_t v = 0; v < count; ++v) {
         Value gradient = load(c.gradient, row, v);

@@ -133,12 +133,11 @@ LogicalResult KernelLowering::lowerAccumulate(AccumulateOp op) {
   TileShape production = chooseShape(dots, strip, e.vectors(lhsType.getColumns()));
   TileExtent stripExtent{strip, lhsType.getColumns(), strip, extentOf(op.getLhs()).endColumn};
   e.loop(0, rows, strip, [&](Offset row) {
-    forEachTile(stripExtent, production, /*partialLastVector=*/false,
-                [&](RegisterTile tile) {
-                  RegisterTile source = tile;
-                  source.row = e.add(row, tile.row);
-                  storeTile(p.lhs, tile, evaluateTile(op.getLhs(), source));
-                });
+    forEachTile(stripExtent, production, /*partialLastVector=*/false, [&](RegisterTile tile) {
+      RegisterTile source = tile;
+      source.row = e.add(row, tile.row);
+      storeTile(p.lhs, tile, evaluateTile(op.getLhs(), source));
+    });
     update(row, strip);
   });
   scratch.free(p.lhs.offset.constant * (lhsType.getElementType().getIntOrFloatBitWidth() / 8));

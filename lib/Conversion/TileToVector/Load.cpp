@@ -155,9 +155,8 @@ void KernelLowering::loadElements(const Source &source, Offset firstColumn,
       e.store(zero, destination.base, address(destination, row, column));
     });
   };
-  bool isRagged =
-      source.needsZeros &&
-      (!source.validColumns.isStatic() || source.validColumns.constant < destination.columns);
+  bool isRagged = source.needsZeros && (!source.validColumns.isStatic() ||
+                                        source.validColumns.constant < destination.columns);
   e.loop(0, source.validRows, 1, [&](Offset row) {
     if (isRagged)
       clear(row);
@@ -219,12 +218,8 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
     TileMemory row = destination;
     std::swap(row.rows, row.columns);
     row.rowStride = e.padded(row.columns);
-    Source columnAsRow{tensor,
-                       source.start,
-                       source.columnStride,
-                       source.rowStride,
-                       source.validColumns,
-                       source.validRows,
+    Source columnAsRow{tensor,           source.start,        source.columnStride,
+                       source.rowStride, source.validColumns, source.validRows,
                        source.needsZeros};
     if (rowDim == last && wholeRows)
       loadRows(columnAsRow, row);

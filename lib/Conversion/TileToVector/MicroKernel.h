@@ -54,9 +54,9 @@ const MicroKernel *findMicroKernel(tile::Precision precision, mlir::Type lhs, ml
 /// Multiply-adds of vectors as wide as the registers, in f32 or f64 (Fma.cpp).
 const MicroKernel &fmaKernel();
 
-/// The steps of an iteration over the terms of a register tile of so many rows and vectors, one, two
-/// or four: as many as hide the loop's own instructions. More would take time to compile and none
-/// off a call.
+/// The steps of an iteration over the terms of a register tile of so many rows and vectors, one,
+/// two or four: as many as hide the loop's own instructions. More would take time to compile and
+/// none off a call.
 int64_t stepsPerIteration(const MachineDescription &machine, int64_t products, int64_t rows,
                           int64_t vectors);
 

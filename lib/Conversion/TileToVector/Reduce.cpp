@@ -39,22 +39,23 @@ void KernelLowering::reduceRows(ReduceOp reduce, const TileMemory &destination) 
     end = e.max(e.min(scalar(reduce.getBound()), end), 0);
   Value start = neutral(e, reduce.getKind(), type.getElementType());
   TileShape shape{1, std::min<int64_t>(4, e.vectors(type.getColumns()))};
-  forEachTile(extentOf(reduce.getResult()), shape, /*partialLastVector=*/false, [&](RegisterTile tile) {
-    Vectors init(tile.vectors, start);
-    Vectors sums = e.loop(0, end, 1, init, [&](Offset row, ValueRange carried) {
-      RegisterTile at = tile;
-      at.row = row;
-      Vectors values = inputTile(reduce.getInput(), at), next;
-      for (int64_t v = 0; v < tile.vectors; ++v) {
-        if (reduce.getTriangle() != Triangle::None)
-          values[v] = inTriangle(reduce.getTriangle(), row, e.add(tile.column, v * e.width()),
-                                 values[v], start);
-        next.push_back(combine(reduce.getKind(), carried[v], values[v]));
-      }
-      return next;
-    });
-    storeTile(destination, tile, sums);
-  });
+  forEachTile(extentOf(reduce.getResult()), shape, /*partialLastVector=*/false,
+              [&](RegisterTile tile) {
+                Vectors init(tile.vectors, start);
+                Vectors sums = e.loop(0, end, 1, init, [&](Offset row, ValueRange carried) {
+                  RegisterTile at = tile;
+                  at.row = row;
+                  Vectors values = inputTile(reduce.getInput(), at), next;
+                  for (int64_t v = 0; v < tile.vectors; ++v) {
+                    if (reduce.getTriangle() != Triangle::None)
+                      values[v] = inTriangle(reduce.getTriangle(), row,
+                                             e.add(tile.column, v * e.width()), values[v], start);
+                    next.push_back(combine(reduce.getKind(), carried[v], values[v]));
+                  }
+                  return next;
+                });
+                storeTile(destination, tile, sums);
+              });
 }
 
 /// The lanes of each vector combined: a number for one vector, four lanes for four.
@@ -86,7 +87,8 @@ Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
   return sums;
 }
 
-/// Elements of a column before the end, four at a time where they lie side by side, then what is left.
+/// Elements of a column before the end, four at a time where they lie side by side, then what is
+/// left.
 static void forEachElement(Emitter &e, const TileMemory &column, int64_t rows, Offset end,
                            function_ref<void(Offset, int64_t)> body) {
   int64_t whole = column.rowStride == 1 ? rows / 4 * 4 : 0;

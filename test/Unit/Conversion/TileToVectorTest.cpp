@@ -664,10 +664,11 @@ TEST_P(TileToVector, Expand) {
     }
 }
 
-// Runs of a table that a block begins and ends within, and columns that fill no vector.
+// Runs of a table that a block begins and ends within, and columns that fill no vector, or that are
+// one, whose rows lie side by side.
 TEST_P(TileToVector, Contract) {
   constexpr int64_t width = 7, features = width * (width + 1) / 2, count = 12, first = 5;
-  for (int64_t n : {3, 16, 64, 130})
+  for (int64_t n : {1, 3, 16, 64, 130})
     for (bool weighted : {false, true}) {
       TestTensor g({count, n}), x({width, n}), out({width, n});
       g.fill(randomNumbers);

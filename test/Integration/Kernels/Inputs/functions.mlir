@@ -75,6 +75,18 @@ polyattn.attention @unit(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
   %o = attend query %a key %b value %c causal normalize <none> : [8], [8], [8]
   return %o : [8]
 }
+// Deviations from the mean, of rows that are zero, too.
+polyattn.attention @layer(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
+    %v: tensor<?x?x?x8xf32>) -> (o: tensor<?x?x?x8xf32>) {
+  %x = read %q : tensor<?x?x?x8xf32> -> [8]
+  %inside = layer_norm %x {eps = 1.0e-5, eps_place = #polyattn.eps_place<inside>} : [8]
+  %outside = layer_norm %x {eps = 1.0e-5, eps_place = #polyattn.eps_place<outside>} : [8]
+  %a = hadamard %inside, %outside : [8], [8]
+  %b = read %k : tensor<?x?x?x8xf32> -> [8]
+  %c = read %v : tensor<?x?x?x8xf32> -> [8]
+  %o = attend query %a key %b value %c causal normalize <none> : [8], [8], [8]
+  return %o : [8]
+}
 // A direction of any length with the length of another, and the other way round.
 polyattn.attention @rescaled(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>,
     %v: tensor<?x?x?x8xf32>) -> (o: tensor<?x?x?x8xf32>) {

@@ -25,7 +25,7 @@ def main():
     names = [argument["name"] for argument in described["entries"][0]["arguments"]]
     rng = random.Random(11)
     shape, count = (1, LENGTH, 1, WIDTH), LENGTH * WIDTH
-    zeros = {5, 64} if entry in ("powers", "unit", "sine", "cosine", "gelu_erf", "gelu_tanh") else set()
+    zeros = {5, 64} if entry in ("powers", "unit", "layer", "sine", "cosine", "gelu_erf", "gelu_tanh") else set()
 
     def query(i):
         if i // WIDTH in zeros:
