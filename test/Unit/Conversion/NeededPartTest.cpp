@@ -102,8 +102,9 @@ TEST_F(NeededPart, TrianglesHaveAsManyColumnsAsRows) {
 TEST_F(NeededPart, ReductionsHaveABound) {
   std::string store = "  tile.store %r, %out[%c0, %c0] valid %m {row_dim = 0, col_dim = -1} : "
                       "!tile.tile<8x1xf32>, memref<?x8xf32>\n";
-  EXPECT_EQ(ofA("  %r = tile.reduce <add> <columns> %a bound %n : $T -> !tile.tile<8x1xf32>\n" + store),
-            "m n");
+  EXPECT_EQ(
+      ofA("  %r = tile.reduce <add> <columns> %a bound %n : $T -> !tile.tile<8x1xf32>\n" + store),
+      "m n");
 }
 
 TEST_F(NeededPart, TransposesSwap) {
