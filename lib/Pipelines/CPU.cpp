@@ -15,8 +15,11 @@
 
 using namespace polyattn;
 
-/// One vector of the widest machines: shorter blocks take as long.
-static constexpr int64_t kShortBlock = 16;
+/// Up to one block of most schedules, all pairs take less time than a state.
+static constexpr int64_t kShortBlock = 64;
+/// One vector of the widest machines: shorter blocks of tokens that go on with a state take as
+/// long.
+static constexpr int64_t kFewTokens = 16;
 
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
@@ -32,7 +35,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   tileKernels.subsegments = 2;
   tileKernels.skipIdleState = true;
   tileKernels.steps = true;
-  tileKernels.fewTokens = kShortBlock;
+  tileKernels.fewTokens = kFewTokens;
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

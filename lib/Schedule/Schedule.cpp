@@ -244,21 +244,22 @@ StringRef polyattn::noShortBlock(const AttentionShape &shape, int64_t length) {
   return "";
 }
 
-/// The lengths of blocks for calls that have one: what a block costs it costs empty as well as
-/// full. A second length halves what is computed for nothing. A third one is for calls that would
-/// otherwise have a state: by itself 1.1 to 2.1 times as fast at 64 positions, where all pairs in
-/// blocks of 64 are as fast as most short blocks. Gradients have none: sequences to train on are
-/// seldom that short, and the lengths double the time to compile a pair.
-static SmallVector<int64_t, 3> shortBlocksFor(const AttentionShape &shape, ScheduleForm form,
+/// Shorter blocks are not worth code of their own.
+static constexpr int64_t kLeastShortBlock = 16;
+
+/// The length of calls that are one block: neither loops over blocks nor a state. One is enough, as
+/// what a short call has no positions for is not computed. Gradients have none: sequences to train
+/// on are seldom that short, and it takes time to compile.
+static SmallVector<int64_t, 2> shortBlocksFor(const AttentionShape &shape,
                                               const ScheduleMachine &machine) {
-  SmallVector<int64_t, 3> lengths;
-  if (!machine.shortBlock || shape.givesGradients)
-    return lengths;
-  int64_t count = form == ScheduleForm::State ? 3 : 2, length = machine.shortBlock;
-  for (int64_t i = 0; i < count; ++i, length *= 2)
-    if (noShortBlock(shape, length).empty())
-      lengths.push_back(length);
-  return lengths;
+  int64_t length = machine.shortBlock;
+  if (!length || shape.givesGradients)
+    return {};
+  if (shape.localBlock && shape.localBlock < length)
+    length = shape.localBlock >= kLeastShortBlock ? shape.localBlock : 0;
+  if (!length || !noShortBlock(shape, length).empty())
+    return {};
+  return {length};
 }
 
 /// How many times as long as the state scores may take where the state would be inaccurate: what
@@ -346,7 +347,7 @@ Schedule polyattn::chooseSchedule(const AttentionShape &given, const ScheduleMac
   }
   if (!machine.tensorCores && schedule.form == ScheduleForm::State && !shape.localBlock)
     schedule.block = cheaperBlock(shape, schedule);
-  schedule.shortBlocks = shortBlocksFor(shape, schedule.form, machine);
+  schedule.shortBlocks = shortBlocksFor(shape, machine);
   return schedule;
 }
 

@@ -42,8 +42,8 @@ def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Gives every `attend` without a schedule one that a cost model chooses from its sizes: the
     form with a state or the quadratic one (both where T decides), how pairs inside a block are
-    scored, the block and the feature block. With `short-block = N` calls of at most N positions, or
-    of at most 2N, are one block of that length where the attend allows it. Maps must be inlined.
+    scored, the block and the feature block. With `short-block = N` calls of at most N positions are
+    one block where the attend allows it. Maps must be inlined.
 
     The analysis remark `Schedule` (`--remarks-filter=polyattn.*`) names the choice and its costs.
 
@@ -58,7 +58,7 @@ def ChooseSchedule : Pass<"polyattn-choose-schedule", "::mlir::ModuleOp"> {
     Option<"tensorCores", "tensor-cores", "bool", "false",
            "Blocks as tensor cores want them, whose products cost by whole fragments">,
     Option<"shortBlock", "short-block", "int64_t", "0",
-           "The shortest block that takes less time than a longer one, 0 for no short blocks">,
+           "The positions of the longest call that is one block without a state, 0 for no short blocks">,
   ];
 }
 

@@ -1,6 +1,6 @@
-// RUN: polyattn-opt %s --polyattn-choose-schedule=short-block=16 | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-choose-schedule=short-block=64 | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-choose-schedule | FileCheck %s --check-prefix=NONE
-// RUN: not polyattn-opt %s --polyattn-choose-schedule=short-block=1000 2>&1 | FileCheck %s --check-prefix=LONG
+// RUN: not polyattn-opt %s --polyattn-choose-schedule=short-block=2000 2>&1 | FileCheck %s --check-prefix=LONG
 // RUN: not polyattn-opt %s --polyattn-choose-schedule=short-block=-16 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
 // Calls that one block is long enough for have one, where the attend allows it and the machine gains.
@@ -11,14 +11,14 @@
 // NEGATIVE: :[[#]]:8: error: a short block has 1 to 1024 positions, not -16
 
 // CHECK-LABEL: @causal
-// CHECK: quadratic_below = 0, short_blocks = [16, 32, 64]>
+// CHECK: quadratic_below = 0, short_blocks = [64]>
 polyattn.attention @causal(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %o = attend query %x key %x value %x causal normalize <none> : [16], [16], [16]
   return %o : [16]
 }
 
-// Sequences to train on are seldom short, and each length is code to compile.
+// Sequences to train on are seldom short, and the block is code to compile.
 // CHECK-LABEL: @gradients
 // CHECK-NOT: short_blocks
 polyattn.attention @gradients(%k: tensor<?x?x?x16xf32>, %d_o: tensor<?x?x?x16xf32>) -> (d_q: tensor<?x?x?x16xf32>)
@@ -46,9 +46,9 @@ polyattn.attention @asked(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>,
   return %o#0, %o#1 : [16], tensor<?x?x16x16xf32>
 }
 
-// Positions of two local blocks would see each other in one of 32.
+// Positions of two local blocks would see each other in one of 64.
 // CHECK-LABEL: @local
-// CHECK: short_blocks = [16]>
+// CHECK: short_blocks = [24]>
 polyattn.attention @local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 24}
@@ -66,12 +66,21 @@ polyattn.attention @hand(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
   return %o : [16]
 }
 
-// All pairs of a call that is too short for a state come in blocks of 64 anyhow: a third length is not worth its code.
 // CHECK-LABEL: @both_forms
-// CHECK: form = both, {{.*}}short_blocks = [16, 32]>
+// CHECK: form = both, {{.*}}short_blocks = [64]>
 polyattn.attention @both_forms(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
   %x = read %q : tensor<?x?x?x16xf32> -> [16]
   %p = power %x {degree = 3, symmetric} : [16]
   %o = attend query %p key %p value %x causal normalize <none> : sym 3 [16], sym 3 [16], [16]
+  return %o : [16]
+}
+
+// A local block that is shorter than a vector has none.
+// CHECK-LABEL: @short_local
+// CHECK-NOT: short_blocks
+polyattn.attention @short_local(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) {
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %o = attend query %x key %x value %x local %x, %x causal normalize <none> {block = 8}
+    : [16], [16], [16], [16], [16]
   return %o : [16]
 }

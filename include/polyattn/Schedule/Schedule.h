@@ -116,8 +116,8 @@ struct ScheduleMachine {
   /// Products cost by whole fragments: a block has 64 or 128 positions unless a local kernel's
   /// block says otherwise, and blocks of features are multiples of 64.
   bool tensorCores = false;
-  /// The shortest block that takes less time than a longer one; 0 where short calls have blocks
-  /// like any other.
+  /// The positions of the longest call that is one block, without a state; 0 where short calls have
+  /// blocks like any other.
   int64_t shortBlock = 0;
 };
 

@@ -39,6 +39,9 @@ struct Source {
 struct TileExtent {
   int64_t rows, columns;
   Offset endRow = rows, endColumn = columns;
+  /// Whether the last column is the same in all iterations of the loops around, as in a call of one
+  /// block. Otherwise only the last one of them has fewer columns than others.
+  bool isShort = false;
 
   /// Of a column that is computed as a row.
   TileExtent transposed() const { return {columns, rows, endColumn, endRow}; }

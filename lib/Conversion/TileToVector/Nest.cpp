@@ -33,6 +33,8 @@ TileExtent KernelLowering::extentOf(Value value) {
   };
   limit(extent.endRow, part.rows);
   limit(extent.endColumn, part.columns);
+  if (part.columns)
+    extent.isShort = !isa<scf::ForOp>(part.columns.getParentRegion()->getParentOp());
   return extent;
 }
 
@@ -61,8 +63,13 @@ void KernelLowering::forEachTile(const TileExtent &extent, TileShape shape, bool
     forEachRow(0, extent.rows, extent.endRow, shape.rows, inner);
   };
   auto forEachColumnOfTiles = [&](function_ref<void(Offset, int64_t, int64_t)> inner) {
-    e.loop(0, e.min(whole * e.width(), extent.endColumn), shape.vectors * e.width(),
-           [&](Offset column) { inner(column, shape.vectors, 0); });
+    int64_t block = shape.vectors * e.width();
+    Offset end = e.min(whole * e.width(), extent.endColumn), narrow = end;
+    // Vectors one by one where the end is within a tile.
+    if (extent.isShort && shape.vectors > 1)
+      narrow = e.mul(e.div(end, block), block);
+    e.loop(0, narrow, block, [&](Offset column) { inner(column, shape.vectors, 0); });
+    e.loop(narrow, end, e.width(), [&](Offset column) { inner(column, 1, 0); });
     if (vectors > whole)
       inner(whole * e.width(), vectors - whole, 0);
     if (int64_t rest = partialLastVector ? columns % e.width() : 0)
