@@ -43,7 +43,8 @@ TileExtent KernelLowering::extentOf(Value value) {
 void KernelLowering::forEachRow(Offset from, int64_t to, Offset end, int64_t step,
                                 function_ref<void(Offset, int64_t)> body) {
   int64_t whole = to / step * step;
-  e.loop(from, e.min(whole, end), step, [&](Offset row) { body(row, step); });
+  if (whole)
+    e.loop(from, e.min(whole, end), step, [&](Offset row) { body(row, step); });
   // Where `from` is beyond the whole steps it is known to be.
   int64_t row = from.isStatic() ? std::max(whole, from.constant) : whole;
   for (int64_t rows = step / 2; rows >= 1; rows /= 2) {
@@ -68,8 +69,10 @@ void KernelLowering::forEachTile(const TileExtent &extent, TileShape shape, bool
     // Vectors one by one where the end is within a tile.
     if (extent.isShort && shape.vectors > 1)
       narrow = e.mul(e.div(end, block), block);
-    e.loop(0, narrow, block, [&](Offset column) { inner(column, shape.vectors, 0); });
-    e.loop(narrow, end, e.width(), [&](Offset column) { inner(column, 1, 0); });
+    if (whole) {
+      e.loop(0, narrow, block, [&](Offset column) { inner(column, shape.vectors, 0); });
+      e.loop(narrow, end, e.width(), [&](Offset column) { inner(column, 1, 0); });
+    }
     if (vectors > whole)
       inner(whole * e.width(), vectors - whole, 0);
     if (int64_t rest = partialLastVector ? columns % e.width() : 0)

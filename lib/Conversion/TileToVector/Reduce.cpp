@@ -92,7 +92,8 @@ Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
 static void forEachElement(Emitter &e, const TileMemory &column, int64_t rows, Offset end,
                            function_ref<void(Offset, int64_t)> body) {
   int64_t whole = column.rowStride == 1 ? rows / 4 * 4 : 0;
-  e.loop(0, e.min(whole, end), 4, [&](Offset row) { body(row, 4); });
+  if (whole)
+    e.loop(0, e.min(whole, end), 4, [&](Offset row) { body(row, 4); });
   e.loop(whole, whole ? Offset(rows) : e.min(rows, end), 1, [&](Offset row) { body(row, 1); });
 }
 
