@@ -163,6 +163,39 @@ def ShareStates : Pass<"tile-share-states"> {
   }];
 }
 
+def SinkLoads : Pass<"tile-sink-loads"> {
+  let summary = "what one branch reads is loaded there";
+  let description = [{
+    A load whose uses are all in branches of `scf.if` beside it is done in each of these that has some:
+
+    ```mlir
+    %w = tile.load %weights[%head, %c0, %c0] ...
+    scf.if %isAlone {
+      %y = tile.dot %w, %x ...
+    } else {
+      ... // reads y from a workspace
+    }
+    ```
+
+    becomes
+
+    ```mlir
+    scf.if %isAlone {
+      %w = tile.load %weights[%head, %c0, %c0] ...
+      %y = tile.dot %w, %x ...
+    } else {
+      ...
+    }
+    ```
+
+    and so on inside of the branch. Weights of heads are loaded where a program begins, so that its loops share them; a program
+    that takes a branch without them need not wait for their memory. A load that all programs do alike stays, as it is done once
+    for all, and so does one that would go past a write to its tensor.
+
+    Numeric contract: exact.
+  }];
+}
+
 def FoldFeatures : Pass<"tile-fold-features"> {
   let summary = "features of degree one are the rows that they are made of";
   let description = [{

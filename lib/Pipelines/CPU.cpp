@@ -44,6 +44,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createReuseWindows());
   passes.addPass(createShareStates());
   passes.addPass(mlir::createCSEPass());
+  passes.addPass(createSinkLoads());
   passes.addPass(createSetPrecision());
   if (options.stopAfter == CPUPipelinePhase::Tile)
     return;

@@ -62,7 +62,7 @@ Vectors KernelLowering::loadTile(const TileMemory &storage, TileType type, TileT
         continue;
       }
       Offset first = e.add(tile.column, v * e.width());
-      if (storage.rowStride == 1) {
+      if (isDenseColumn(storage)) {
         values.push_back(e.loadVector(storage.element, storage.base, address(storage, first, 0)));
         continue;
       }

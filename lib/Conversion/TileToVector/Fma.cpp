@@ -41,10 +41,10 @@ public:
     int64_t panel = lhs.panelWidth;
     OperandWalk walk{1, {}};
     if (product.lhsTransposed)
-      walk.stride = panel ? panel : lhs.rowStride;
+      walk.stride = panel ? Offset(panel) : lhs.rowStride;
     for (int64_t r = 0; r < rows; ++r) {
       if (!product.lhsTransposed)
-        walk.displacements.push_back(r * lhs.rowStride);
+        walk.displacements.push_back(r * lhs.rowStride.constant);
       else if (panel && rows > panel) // Such tiles start at whole panels.
         walk.displacements.push_back(r / panel * panel * lhs.panelRows + r % panel);
       else

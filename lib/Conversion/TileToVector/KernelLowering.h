@@ -190,6 +190,7 @@ private:
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   mlir::LogicalResult lowerStore(tile::StoreOp store);
   int64_t panelWidth(tile::LoadOp load);
+  bool isReadInPlace(tile::LoadOp load, const Tensor &tensor);
   tile::MapOp mapOfRows(tile::LoadOp load);
   void loadRows(const Source &source, const TileMemory &destination, tile::MapOp map = {});
   void loadPanels(const Source &source, const TileMemory &destination);

@@ -7,6 +7,7 @@
 
 #include "KernelLowering.h"
 #include "lib/Conversion/Analysis/Divisibility.h"
+#include "lib/Conversion/Analysis/TensorWrites.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -49,6 +50,34 @@ void KernelLowering::loadPanels(const Source &source, const TileMemory &destinat
       e.store(lanes, destination.base, address(destination, row, column));
     });
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors in place
+//===----------------------------------------------------------------------===//
+
+/// Whether a product takes each row of its operand once, for a result of one row or column.
+static bool readsEachRowOnce(OpOperand &use) {
+  auto dot = dyn_cast<DotOp>(use.getOwner());
+  if (!dot || dot.getLhsTriangle() != Triangle::None)
+    return false;
+  TileType result = dot.getResult().getType();
+  return use.getOperandNumber() == 0 ? dot.getLhsTransposed() && isColumnVector(result)
+                                     : use.getOperandNumber() == 1 && result.getRows() == 1;
+}
+
+// Weights of heads, of which a step with one position reads each row once: to copy them would take
+// as long as to multiply by them.
+bool KernelLowering::isReadInPlace(LoadOp load, const Tensor &tensor) {
+  Value loaded = load.getResult();
+  TileType type = load.getResult().getType();
+  bool wholeRows =
+      load.getColDim() == int64_t(tensor.strides.size()) - 1 && type.getColumns() % e.width() == 0;
+  if (hoisted.contains(load) || load.getTransposed() || load.getValid() || !wholeRows ||
+      tensor.element != type.getElementType() || !llvm::all_of(loaded.getUses(), readsEachRowOnce))
+    return false;
+  Operation *last = fusion.lastUse(loaded);
+  return !mayWriteBetween(load, last, load.getMemref()) && !mayWrite(last, load.getMemref());
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,6 +232,13 @@ LogicalResult KernelLowering::lowerLoad(LoadOp load) {
     source.rowStride = tensor.strides[rowDim];
   if (colDim != -1)
     source.columnStride = tensor.strides[colDim];
+
+  if (isReadInPlace(load, tensor)) {
+    TileMemory &rows = storages[load.getResult()];
+    rows = {tensor.base, source.start, type.getRows(), type.getColumns(), source.rowStride};
+    rows.element = tensor.element;
+    return success();
+  }
 
   bool limited = load.getValid() != nullptr;
   bool wholeColumns = !limited || validIsRows, wholeRows = !limited || !validIsRows;

@@ -296,8 +296,8 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
           return success();
         allocations[buffer.getResult()] = offsetOf(storage);
         Value zero = e.zero(e.getF32Type());
-        int64_t size =
-            storage.rowStride == 1 ? e.padded(storage.rows) : storage.rows * storage.rowStride;
+        int64_t size = isDenseColumn(storage) ? e.padded(storage.rows)
+                                              : storage.rows * storage.rowStride.constant;
         e.loop(0, size, e.width(),
                [&](Offset i) { e.store(zero, storage.base, e.add(storage.offset, i)); });
         return success();

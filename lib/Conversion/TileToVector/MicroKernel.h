@@ -14,7 +14,7 @@ namespace polyattn::tile_to_vector {
 /// How one operand lies along the terms: elements at fixed displacements from a pointer, which each
 /// step moves by a fixed stride.
 struct OperandWalk {
-  int64_t stride;
+  Offset stride;
   /// Displacements of the tile's rows in A, or of its vectors in B.
   llvm::SmallVector<int64_t> displacements;
 };

@@ -244,7 +244,7 @@ void KernelLowering::compute(Value value, const TileMemory &destination) {
 
 void KernelLowering::copy(const TileMemory &source, const TileMemory &destination) {
   if (destination.columns == 1 && destination.rows > 1) {
-    if (source.rowStride == 1 && destination.rowStride == 1) {
+    if (isDenseColumn(source) && isDenseColumn(destination)) {
       forEachTile({1, source.rows}, {1, 1}, /*partialLastVector=*/true, [&](RegisterTile tile) {
         tile.columnAsRow = true;
         storeTile(destination, tile,

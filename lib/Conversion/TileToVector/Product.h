@@ -15,17 +15,23 @@ namespace polyattn::tile_to_vector {
 
 class MicroKernel;
 
-/// Where a tile lies in memory, and how. Rows are `rowStride` elements apart; or, for the left
-/// operand of transposed products, columns are cut into panels of `panelWidth`, each contiguous.
+/// Where a tile lies in memory, and how. Rows are `rowStride` elements apart, which is a number but
+/// in a tensor; or, for the left operand of transposed products, columns are cut into panels of
+/// `panelWidth`, each contiguous.
 struct TileMemory {
   mlir::Value base;
   Offset offset;
   int64_t rows = 0, columns = 0;
-  int64_t rowStride = 0;
+  Offset rowStride;
   int64_t panelWidth = 0;
   int64_t panelRows = 0;
   mlir::Type element;
 };
+
+/// Whether the elements of a column lie side by side.
+inline bool isDenseColumn(const TileMemory &column) {
+  return column.rowStride.isStatic() && column.rowStride.constant == 1;
+}
 
 /// Whether both begin at one place that is known.
 inline bool isSameMemory(const TileMemory &a, const TileMemory &b) {

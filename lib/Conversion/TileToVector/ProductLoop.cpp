@@ -16,9 +16,10 @@ using polyattn::tile::Triangle;
 // Operands
 //===----------------------------------------------------------------------===//
 
+static bool same(Offset a, Offset b) { return a.dynamic == b.dynamic && a.constant == b.constant; }
+
 static bool sameMemory(const TileMemory &a, const TileMemory &b) {
-  return a.base == b.base && a.offset.dynamic == b.offset.dynamic &&
-         a.offset.constant == b.offset.constant && a.rowStride == b.rowStride;
+  return a.base == b.base && same(a.offset, b.offset) && same(a.rowStride, b.rowStride);
 }
 
 ProductLoop::ProductLoop(Emitter &e, ArrayRef<Product> products, const RegisterTile &tile)
@@ -59,13 +60,14 @@ Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors accumulators, i
     if (b.empty())
       for (int64_t displacement : operand.walk.displacements)
         b.push_back(kernel.loadRhs(e, operand.element, at[operand.pointer],
-                                   number * operand.walk.stride + displacement));
+                                   e.add(e.mul(operand.walk.stride, number), displacement)));
   }
   for (int64_t r = firstRow; r < endRow; ++r)
     for (size_t p = 0; p < products.size(); ++p) {
       const Operand &operand = lhs[p];
-      Value a = kernel.loadLhs(e, operand.element, at[operand.pointer],
-                               number * operand.walk.stride + operand.walk.displacements[r]);
+      Value a =
+          kernel.loadLhs(e, operand.element, at[operand.pointer],
+                         e.add(e.mul(operand.walk.stride, number), operand.walk.displacements[r]));
       for (int64_t v = 0; v < tile.vectors; ++v) {
         Value &sum = accumulators[(p * tile.rows + r) * tile.vectors + v];
         sum = kernel.multiplyAdd(e, a, loaded[rhs[p].pointer][v], sum);
@@ -77,7 +79,7 @@ Vectors ProductLoop::step(ValueRange at, int64_t number, Vectors accumulators, i
 /// The sums, and the pointers `steps` further on.
 Vectors ProductLoop::advance(Vectors accumulators, ValueRange at, int64_t steps) {
   for (auto [pointer, stride, element] : llvm::zip(at, strides, elements))
-    accumulators.push_back(e.pointer(pointer, steps * stride, element));
+    accumulators.push_back(e.pointer(pointer, e.mul(stride, steps), element));
   return accumulators;
 }
 

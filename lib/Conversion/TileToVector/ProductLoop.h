@@ -66,7 +66,7 @@ private:
   int64_t unroll;                      ///< steps of one iteration
   llvm::SmallVector<Operand> lhs, rhs; ///< of each product
   Vectors pointers;                    ///< where they begin
-  llvm::SmallVector<int64_t> strides;
+  llvm::SmallVector<Offset> strides;
   llvm::SmallVector<mlir::Type> elements;
   llvm::SmallVector<FetchStream> streams;
   Vectors carried;

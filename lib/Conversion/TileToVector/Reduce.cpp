@@ -91,7 +91,7 @@ Value KernelLowering::combineLanes(ReduceKind kind, const Vectors &rows) {
 /// left.
 static void forEachElement(Emitter &e, const TileMemory &column, int64_t rows, Offset end,
                            function_ref<void(Offset, int64_t)> body) {
-  int64_t whole = column.rowStride == 1 ? rows / 4 * 4 : 0;
+  int64_t whole = isDenseColumn(column) ? rows / 4 * 4 : 0;
   if (whole)
     e.loop(0, e.min(whole, end), 4, [&](Offset row) { body(row, 4); });
   e.loop(whole, whole ? Offset(rows) : e.min(rows, end), 1, [&](Offset row) { body(row, 1); });
@@ -148,7 +148,7 @@ void KernelLowering::reduceColumns(ReduceOp reduce, const TileMemory &destinatio
 void KernelLowering::addColumnProduct(const TileMemory &lhs, const TileMemory &rhs, int64_t depth,
                                       std::optional<Offset> bound, Triangle triangle,
                                       const TileMemory &destination, Offset endRow) {
-  if (depth > 1 && rhs.rowStride != 1) { // a column of a wider tile, whose elements lie apart
+  if (depth > 1 && !isDenseColumn(rhs)) { // a column of a wider tile, whose elements lie apart
     TileMemory column = allocate(depth, 1, rhs.element);
     copy(rhs, column);
     addColumnProduct(lhs, column, depth, bound, triangle, destination, endRow);

@@ -72,19 +72,19 @@ TEST_F(MicroKernels, FmaWalksRowsColumnsAndPanels) {
   product.lhs.rowStride = 48;
   product.rhs.rowStride = 80;
   OperandWalk rows = fmaKernel().walkLhs(product, 2);
-  EXPECT_EQ(rows.stride, 1);
+  EXPECT_EQ(rows.stride.constant, 1);
   EXPECT_EQ(rows.displacements, SmallVector<int64_t>({0, 48}));
   product.lhsTransposed = true;
   OperandWalk columns = fmaKernel().walkLhs(product, 2);
-  EXPECT_EQ(columns.stride, 48);
+  EXPECT_EQ(columns.stride.constant, 48);
   EXPECT_EQ(columns.displacements, SmallVector<int64_t>({0, 1}));
   product.lhs.panelWidth = 2;
   product.lhs.panelRows = 10;
   OperandWalk panels = fmaKernel().walkLhs(product, 4);
-  EXPECT_EQ(panels.stride, 2);
+  EXPECT_EQ(panels.stride.constant, 2);
   EXPECT_EQ(panels.displacements, SmallVector<int64_t>({0, 1, 20, 21}));
   OperandWalk right = fmaKernel().walkRhs(product, 2, 16);
-  EXPECT_EQ(right.stride, 80);
+  EXPECT_EQ(right.stride.constant, 80);
   EXPECT_EQ(right.displacements, SmallVector<int64_t>({0, 16}));
 }
 
