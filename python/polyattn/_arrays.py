@@ -85,7 +85,7 @@ def exporter_of(kind: type) -> Any:
     PyTorch's is in Python and takes 5 us, the function that it calls 0.3 us. It does not look at what __dlpack__ looks
     at: gradients, which are looked at before, and a negation that is not done yet."""
     torch = sys.modules.get("torch")
-    if torch is None or kind is not torch.Tensor:
+    if torch is None or kind not in (torch.Tensor, torch.nn.Parameter):
         return None
     to_dlpack = torch.utils.dlpack.to_dlpack
 

@@ -66,7 +66,7 @@ nb::object polyattn::python::emptyNumpyArray(int32_t dtype, const std::vector<in
 }
 
 /// False where the memory is another device's, or no tensor has such elements.
-bool ArrayView::describe(const ExchangedTensor &array, int gpu) {
+static bool describe(const ExchangedTensor &array, int gpu, polyattn_tensor &tensor) {
   bool isThere = gpu < 0
                      ? array.device.type == nb::device::cpu::value
                      : array.device.type == nb::device::cuda::value && array.device.number == gpu;
@@ -91,7 +91,7 @@ template <typename Array> bool ArrayView::tryImport(nb::handle object, Array &ar
                    const_cast<int64_t *>(array.shape_ptr()),
                    const_cast<int64_t *>(array.stride_ptr()),
                    /*byteOffset=*/0},
-                  gpu);
+                  gpu, tensor);
 }
 
 namespace {
@@ -116,16 +116,39 @@ static ArrayType arrayTypeOf(nb::handle object) {
 }
 
 /// Whether a tensor of PyTorch stands for its negated memory.
-static bool isNegated(nb::handle tensor) { return nb::cast<bool>(tensor.attr("is_neg")()); }
+static bool isNegated(nb::handle tensor) {
+  static PyObject *const name = PyUnicode_InternFromString("is_neg");
+  nb::object answer = nb::steal(PyObject_CallMethodObjArgs(tensor.ptr(), name, nullptr));
+  if (!answer.is_valid())
+    nb::raise_python_error();
+  return answer.ptr() != Py_False;
+}
 
-bool ArrayView::tryDescribe(nb::handle object, DescribeArray function, int gpu) {
+/// A tensor of PyTorch whose function is known.
+static bool tryDescribe(nb::handle object, DescribeArray function, int gpu,
+                        polyattn_tensor &tensor) {
   ExchangedTensor array;
   if (isNegated(object))
     return false;
   if (function(object.ptr(), &array) == 0)
-    return describe(array, gpu);
+    return describe(array, gpu, tensor);
   PyErr_Clear();
   return false;
+}
+
+bool polyattn::python::describePlainTensor(nb::handle object, polyattn_tensor &tensor) {
+  DescribeArray function = isNumpyArray(object) ? nullptr : arrayTypeOf(object).describe;
+  if (!function || !tryDescribe(object, function, /*gpu=*/-1, tensor))
+    return false;
+  return tensor.rank == 0 || tensor.strides[tensor.rank - 1] == 1;
+}
+
+/// Whether it is a tensor whose gradients somebody wants, who would lose them without a word.
+static bool requiresGradient(nb::handle object) {
+  static PyObject *const name = PyUnicode_InternFromString("requires_grad");
+  nb::object answer = nb::steal(PyObject_GetAttr(object.ptr(), name));
+  PyErr_Clear();
+  return answer.is_valid() && PyObject_IsTrue(answer.ptr()) == 1;
 }
 
 void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
@@ -139,10 +162,8 @@ void ArrayView::import(nb::handle object, const polyattn_tensor_info &info,
   bool isKnown = isNumpy || !exporter.is_none();
   if (info.is_result && !isKnown && nb::cast<bool>(isImmutable(object)))
     refuse(object, nameOf(info, entry), true, gpu);
-  // A tensor whose gradients somebody wants would leave the graph silently.
-  bool isDifferentiated = !isNumpy && nb::hasattr(object, "requires_grad") &&
-                          PyObject_IsTrue(object.attr("requires_grad").ptr()) == 1;
-  if (type.describe && !isDifferentiated && tryDescribe(object, type.describe, gpu))
+  bool isDifferentiated = !isNumpy && requiresGradient(object);
+  if (type.describe && !isDifferentiated && tryDescribe(object, type.describe, gpu, tensor))
     return;
   // An exporter that gives None knows a reason why nothing may read the array's memory.
   bool hasExporter = exporter && !exporter.is_none();

@@ -30,8 +30,6 @@ private:
   using Readable = nanobind::ndarray<nanobind::ro>;
   using Writable = nanobind::ndarray<>;
 
-  bool describe(const ExchangedTensor &array, int gpu);
-  bool tryDescribe(nanobind::handle object, DescribeArray function, int gpu);
   template <typename Array> bool tryImport(nanobind::handle object, Array &array, int gpu);
   polyattn_tensor tensor = {};
   // One of these: what an object exports may live as long as the export only.
@@ -41,6 +39,12 @@ private:
 
 /// "linear: argument 'q'"
 std::string nameOf(const polyattn_tensor_info &info, const std::string &entry);
+
+/// The tensor over the memory of a tensor of PyTorch, where that is all there is to it: of no
+/// subclass, its numbers in the processor's memory as a kernel reads them. Nobody is asked whether
+/// gradients are wanted, or which transforms are on. False, and no exception, where it is anything
+/// else.
+bool describePlainTensor(nanobind::handle object, polyattn_tensor &tensor);
 
 /// Whether the object is an array of NumPy's.
 bool isNumpyArray(nanobind::handle object);

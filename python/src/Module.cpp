@@ -91,6 +91,7 @@ NB_MODULE(_polyattn, module) {
   nb::class_<Program>(module, "Program")
       .def("__call__", &Program::call, "arrays"_a, "out"_a = nb::none(), "threads"_a = nb::none(),
            "named"_a)
+      .def("_call_plain", &Program::callPlain, "tensors"_a, "threads"_a)
       .def_ro("entry", &Program::entry)
       .def_rw("threads", &Program::threads)
       .def_rw("_team", &Program::team, "team"_a.none())

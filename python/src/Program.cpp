@@ -234,6 +234,18 @@ static nb::object asTuple(const std::vector<nb::object> &results) {
   return nb::tuple(list);
 }
 
+void Program::runOrRaise(const std::vector<polyattn_tensor> &tensors,
+                         const Resources &resources) const {
+  polyattn_error *error = nullptr;
+  int status;
+  {
+    nb::gil_scoped_release release;
+    status = run(tensors, resources, &error);
+  }
+  if (status)
+    raise(error);
+}
+
 nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> chosenThreads,
                          nb::kwargs named) const {
   Arrays arguments = gatherArguments(infos, numArguments, arrays, named, entry);
@@ -249,19 +261,40 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
   std::vector<ArrayView> views(infos.size());
   std::vector<polyattn_tensor> tensors = importArrays(arguments, results, views);
   nb::object workspace = takeWorkspace(arguments, tensors, resources);
-  polyattn_error *error = nullptr;
-  int status;
-  {
-    nb::gil_scoped_release release;
-    status = run(tensors, resources, &error);
-  }
-  if (status)
-    raise(error);
+  runOrRaise(tensors, resources);
 
   if (makesResults && out.is_none() && !arguments.empty() && !isNumpyArray(arguments.front()))
     for (nb::object &result : results)
       result = asArrayOf(arguments.front(), result);
   return asTuple(results);
+}
+
+nb::object Program::callPlain(nb::list arguments, int chosenThreads) const {
+  if (gpu() >= 0 || numArguments == 0 || nb::len(arguments) != numArguments)
+    return nb::none();
+  std::vector<polyattn_tensor> tensors(infos.size());
+  Sizes sizes;
+  for (size_t i = 0; i < numArguments; ++i) {
+    if (!describePlainTensor(arguments[i], tensors[i]))
+      return nb::none();
+    sizes.bind(infos[i], tensors[i]);
+  }
+  nb::object first = arguments[0];
+  nb::list results;
+  for (size_t i = numArguments; i < infos.size(); ++i) {
+    int64_t place = placeOf(i);
+    nb::object result = place >= 0 ? nb::object(arguments[size_t(place)])
+                                   : emptyResult(infos[i], sizes.shapeOf(infos[i]), &first);
+    if (!describePlainTensor(result, tensors[i]))
+      return nb::none();
+    if (place < 0)
+      adviseLargePages(tensors[i].data, bytesOf(tensors[i]));
+    results.append(result);
+  }
+  Resources resources;
+  resources.threads = chosenThreads;
+  runOrRaise(tensors, resources);
+  return results;
 }
 
 nb::list Program::tensors() const {

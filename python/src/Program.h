@@ -46,6 +46,12 @@ public:
   nanobind::object call(nanobind::args arrays, nanobind::object out, std::optional<int> threads,
                         nanobind::kwargs named) const;
 
+  /// The same for tensors of PyTorch on the processor that are nothing but memory
+  /// (describePlainTensor), of which the first is asked for new ones: a list of results, in a
+  /// fraction of the time. None where one is anything else, or where they are not as many as the
+  /// arguments: what there is to say of that, `call` says.
+  nanobind::object callPlain(nanobind::list tensors, int threads) const;
+
   /// (name, is_result, dtype, sizes) of every tensor; negative sizes are the call's.
   nanobind::list tensors() const;
 
@@ -79,6 +85,7 @@ private:
   std::vector<polyattn_tensor> importArrays(const Arrays &arguments, Arrays &results,
                                             std::vector<ArrayView> &views) const;
   void *currentStream(const Arrays &arguments) const;
+  void runOrRaise(const std::vector<polyattn_tensor> &tensors, const Resources &resources) const;
   nanobind::object takeWorkspace(const Arrays &arguments,
                                  const std::vector<polyattn_tensor> &tensors,
                                  Resources &resources) const;

@@ -14,7 +14,7 @@ from polyattn import library
 
 torch = pytest.importorskip("torch")
 import polyattn.torch as pt  # noqa: E402
-from polyattn.torch import _recipes  # noqa: E402
+from polyattn.torch import _plain, _recipes  # noqa: E402
 
 SYSTEMS = {
     "linear": library.linear(d=16, dv=8),
@@ -156,6 +156,47 @@ def test_views(linear16, rng):
     row = q[:1].expand(2, -1, -1, -1)
     assert torch.equal(*linear16(row, row, row))
     assert linear16(*(x[:, :0] for x in (q, k, v))).shape == (2, 0, 3, 16)
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+PLAIN = {
+    "as it is": (lambda x: x, True),
+    "a parameter": (lambda x: torch.nn.Parameter(x, requires_grad=False), True),
+    "rows apart": (lambda x: x.repeat_interleave(2, 2)[:, :, ::2], True),
+    "columns apart": (lambda x: x.repeat_interleave(2, -1)[..., ::2], False),
+    "negated": (lambda x: torch._neg_view(-x), False),
+    "a subclass": (lambda x: x.as_subclass(Subclass), False),
+    "wants gradients": (lambda x: x.clone().requires_grad_(), False),
+}
+
+
+@pytest.mark.parametrize("way", PLAIN)
+@pytest.mark.parametrize("place", [0, 2])
+def test_what_is_more_than_memory_takes_the_long_way(linear16, rng, way, place):
+    """Tensors that are memory alone go to the kernel at once, others by the operator, with the same numbers."""
+    inputs = inputs_of(linear16, rng)
+    expected = linear16(*inputs)
+    change, is_plain = PLAIN[way]
+    inputs[place] = change(inputs[place])
+    kernel = _recipes.find(linear16._handle).kernel("f32")
+    found = _plain.call_plain(kernel, inputs)
+    assert is_plain == (found is not None)
+    assert torch.equal(linear16(*inputs).detach().as_subclass(torch.Tensor), expected)
+    assert not is_plain or torch.equal(found[0], expected)
+    assert _plain.call_plain(kernel, inputs[:-1]) is None and _plain.call_plain(kernel, [*inputs, inputs[0]]) is None
+
+
+def test_what_a_transform_has_left_behind_is_refused(linear16, rng):
+    """A wrapper without memory of its own, after the transform has ended."""
+    inputs, kept = inputs_of(linear16, rng), []
+    torch.func.vmap(lambda x: kept.append(x) or x)(torch.stack([inputs[0], inputs[0]]))
+    torch.func.grad(lambda x: kept.append(x) or x.sum())(inputs[0])
+    for one in kept:
+        with pytest.raises(polyattn.CallError, match="transforms"):
+            linear16(one, *inputs[1:])
 
 
 @pytest.mark.parametrize("name", ["linear_states", "llops", "retnet"])

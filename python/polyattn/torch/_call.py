@@ -7,12 +7,17 @@ from typing import Any
 import torch
 
 from .._errors import CallError
-from ._gradients import are_plain, training
-from ._operators import NO_TRANSFORM, _forward, _forward_op, cast_by_roles
+from ._gradients import training
+from ._operators import NO_TRANSFORM, _forward, _forward_op, cast_by_roles, kernel_of
+from ._plain import are_plain, call_plain, is_alone
 
 
 def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
     """The `count` results, with gradients where an input requires them."""
+    if inputs and is_alone(inputs[0]):
+        found = call_plain(kernel_of(attention, inputs), inputs)
+        if found is not None:
+            return found
     if not torch.compiler.is_compiling():
         _check_derivatives(inputs)
     if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):

@@ -11,10 +11,10 @@ from .._errors import CallError
 from .._kernels import Kernel, Signature
 from . import _recipes
 from ._call import _check_derivatives
-from ._gradients import are_plain
 from ._operators import (
     below_autocast, call_kernel, cast, check_device, has_stride_one, implement, library, refuse_vmap, storage_of_autocast,
 )  # fmt: skip
+from ._plain import are_plain, call_plain, is_alone
 
 library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Tensor")
 _decode_op = torch.ops.polyattn.decode.default
@@ -37,8 +37,12 @@ def _decode(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
                 "polyattn: pools of states are updated where they lie: expected the innermost stride 1, got strides "
                 f"{one.stride()}"
             )
+    return call_kernel(kernel, _in_order(kernel, inputs, pools))[0]
+
+
+def _in_order(kernel: Kernel, inputs: list[Any], pools: list[Any]) -> list[Any]:
     others, places = iter(inputs), iter(pools)
-    return call_kernel(kernel, [next(places if pool else others) for pool in _which_are_pools(kernel)])[0]
+    return [next(places if pool else others) for pool in _which_are_pools(kernel)]
 
 
 @functools.lru_cache
@@ -66,6 +70,14 @@ torch.library.register_vmap("polyattn::decode", refuse_vmap, lib=library)
 
 def decode(attention: int, inputs: list[Any], pools: list[Any]) -> torch.Tensor:
     """The output, and pools that have gone on. Nothing is kept for gradients, which would be lost here without a word."""
+    o: torch.Tensor
+    if is_alone(inputs[0]):
+        kernel = _recipes.find(attention).decoding(_recipes.storage_of(inputs))
+        found = call_plain(kernel, _in_order(kernel, inputs, pools))
+        if found is not None:
+            o = found[0]
+            torch.autograd.graph.increment_version(pools)
+            return o
     if not torch.compiler.is_compiling():
         _check_derivatives(inputs)
     if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
@@ -73,7 +85,6 @@ def decode(attention: int, inputs: list[Any], pools: list[Any]) -> torch.Tensor:
             "polyattn: calls with pools of states have no gradients; expected torch.no_grad() or "
             "torch.inference_mode() around them"
         )
-    o: torch.Tensor
     if not torch.is_autocast_enabled(inputs[0].device.type) and are_plain([*inputs, *pools]):
         o = _decode(attention, inputs, pools)
         for one in pools:

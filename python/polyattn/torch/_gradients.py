@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ import torch
 from .._errors import CallError
 from . import _recipes
 from ._operators import below_autocast, call_kernel, cast_by_roles, check_device, implement, library, refuse_vmap, refuser
+from ._plain import are_plain
 
 library.define("training(int attention, int wrt, Tensor[] inputs) -> Tensor[]")
 library.define(
@@ -101,26 +101,6 @@ def _gradients_of(ctx: Any, gradients: Any) -> list[Any]:
 
 def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]:
     return None, None, _gradients_of(ctx, gradients)
-
-
-def are_plain(tensors: Sequence[Any]) -> bool:
-    """Whether nothing but the kernel wants to see a call of an operator with them: no graph, mode, trace, profile, subclass or device
-    of shapes alone."""
-    if torch.compiler.is_compiling() or _is_watched():
-        return False
-    return all(
-        type(one) in _PLAIN and (one.is_cpu or one.is_cuda) and one.layout is torch.strided and not one.is_neg()
-        for one in tensors
-    )
-
-
-def _is_watched() -> bool:
-    c = torch._C
-    has_mode = c._len_torch_dispatch_stack() or c._len_torch_function_stack()
-    return bool(has_mode) or c._get_tracing_state() is not None or c._autograd._profiler_enabled()
-
-
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class _Training(torch.autograd.Function):

@@ -10,6 +10,7 @@ from typing import Any, Callable
 import torch
 
 from .._errors import CallError
+from .._kernels import Kernel
 from . import _recipes
 
 library = torch.library.Library("polyattn", "DEF")
@@ -94,10 +95,14 @@ def below_autocast(call: Callable[[list[Any]], Any], inputs: list[Any]) -> Any:
         return call(inputs)
 
 
-def _forward(attention: int, inputs: list[Any]) -> list[Any]:
+def kernel_of(attention: int, inputs: list[Any]) -> Kernel:
     recipe = _recipes.find(attention)
     storage = _recipes.storage_of(inputs)
-    return call_kernel(recipe.of(inputs).kernel(storage), inputs)
+    return recipe.of(inputs).kernel(storage)
+
+
+def _forward(attention: int, inputs: list[Any]) -> list[Any]:
+    return call_kernel(kernel_of(attention, inputs), inputs)
 
 
 def _forward_fake(attention: int, inputs: list[Any]) -> list[Any]:
