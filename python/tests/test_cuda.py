@@ -204,6 +204,9 @@ class Tensor(Array):
     def stride(self):
         return tuple(x // self.array.itemsize for x in self.array.strides)
 
+    def is_contiguous(self):
+        return self.array.flags.c_contiguous
+
 recipe = _recipes.find(pt.load(polyattn.library.linear(d=64))._handle)
 q, k, v = (Tensor(np.ones((1, 70, 2, 64), "f4")) for _ in range(3))
 for times in (1, 2):

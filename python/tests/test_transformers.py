@@ -46,6 +46,18 @@ class Model(PreTrainedModel, hf.GenerationMixin):
         return CausalLMOutputWithPast(logits=self.head(x), past_key_values=past_key_values)
 
 
+class ModelWithCache(Model):
+    """By the argument's other name, which is transformers' own in some versions."""
+
+    def forward(self, input_ids=None, attention_mask=None, cache=None, use_cache=True, **others):
+        return super().forward(input_ids, attention_mask, cache, use_cache)
+
+
+class ModelWithout(Model):
+    def forward(self, input_ids=None, attention_mask=None, **others):
+        return super().forward(input_ids, attention_mask)
+
+
 @pytest.fixture(params=LAYERS)
 def model(request, rng):
     torch.manual_seed(int(rng.integers(2**31)))
@@ -74,6 +86,18 @@ def test_generate(model, options):
     found = model.generate(words, **options)
     assert model.widths == [9] + [1] * 7
     assert torch.equal(found, model.generate(words, use_cache=False, **options))
+
+
+@torch.no_grad()
+def test_names_of_the_cache(model):
+    words, mask = prompts(9, 9)
+    options = dict(attention_mask=mask, max_new_tokens=8, do_sample=False)
+    expected = model.generate(words, **options)
+    other = ModelWithCache(model.config).eval()
+    other.load_state_dict(model.state_dict())
+    assert torch.equal(other.generate(words, **options), expected) and other.widths == [9] + [1] * 7
+    with pytest.raises(polyattn.CallError, match="forward takes past_key_values or cache"):
+        ModelWithout(model.config).generate(words, **options)
 
 
 @torch.no_grad()

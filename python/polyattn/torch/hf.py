@@ -14,6 +14,8 @@ Needs transformers 5; `import polyattn.torch` does not.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from typing import Any
 
 import torch
@@ -24,6 +26,10 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 from .._errors import CallError
 from ._states import States
 from .nn import Attention
+
+# What a model's forward calls the cache. transformers 5.24 says the second, earlier ones the first.
+_NAMES = ("past_key_values", "cache")
+_NAME = _NAMES["cache" in inspect.signature(transformers.GenerationMixin.prepare_inputs_for_generation).parameters]
 
 __all__ = ["CachedAttention", "GenerationMixin", "StateCache"]
 
@@ -116,8 +122,10 @@ class CachedAttention(nn.Module):
         self.layer, self.index = layer, index
 
     def forward(
-        self, hidden_states: torch.Tensor, attention_mask: Any = None, past_key_values: Any = None, **others: Any
-    ) -> tuple[torch.Tensor, None]:
+        self, hidden_states: torch.Tensor, attention_mask: Any = None, past_key_values: Any = None,
+        cache: Any = None, **others: Any,
+    ) -> tuple[torch.Tensor, None]:  # fmt: skip
+        past_key_values = cache if past_key_values is None else past_key_values
         padding = _padding(attention_mask, hidden_states.shape[1])
         x = hidden_states if padding is None else _rotated(hidden_states, padding[0])
         if past_key_values is None:
@@ -151,6 +159,18 @@ class GenerationMixin(transformers.GenerationMixin):  # type: ignore[misc, unuse
     def _prepare_cache_for_generation(
         self, generation_config: Any, model_kwargs: dict[str, Any], *others: Any, **named: Any
     ) -> None:
-        if generation_config.use_cache and model_kwargs.get("past_key_values") is None:
+        if generation_config.use_cache and model_kwargs.get(_NAME) is None:
             layers = [one for one in self.modules() if isinstance(one, CachedAttention)]  # type: ignore[attr-defined, unused-ignore]
-            model_kwargs["past_key_values"] = StateCache(1 + max(one.index for one in layers))
+            model_kwargs[_NAME] = StateCache(1 + max(one.index for one in layers))
+
+    @functools.wraps(transformers.GenerationMixin.prepare_inputs_for_generation)  # whose parameters `generate` looks at
+    def prepare_inputs_for_generation(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+        """transformers' own, with the cache under the name that the model's forward has for it. One that went into `**others`
+        would be lost without a word, and each word come from the last one alone."""
+        inputs: dict[str, Any] = super().prepare_inputs_for_generation(*arguments, **named)
+        if _NAME in inputs:
+            expected = [one for one in _NAMES if one in inspect.signature(self.forward).parameters]  # type: ignore[attr-defined, unused-ignore]
+            if not expected:
+                raise CallError(f"forward: expected a model whose forward takes {' or '.join(_NAMES)}")
+            inputs[expected[0]] = inputs.pop(_NAME)
+        return inputs
