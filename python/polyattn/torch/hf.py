@@ -57,6 +57,8 @@ class _StateLayer(CacheLayerMixin):  # type: ignore[misc, unused-ignore]
     def get_max_length(self) -> int:
         return -1
 
+    get_max_cache_shape = get_max_length  # its name in earlier versions, 5.12 for one
+
     def reset(self) -> None:
         self.states, self.seen = None, 0
 
