@@ -136,7 +136,8 @@ void Session::keepFailure(size_t number, const Failure &failure) {
   llvm::SmallString<128> path(options.folder);
   llvm::sys::path::append(path, "random-" + std::to_string(options.seed) + "-" +
                                     std::to_string(number) + "-" + failure.target + ".mlir");
-  llvm::sys::fs::create_directories(options.folder);
+  // A folder that cannot be made leaves a file that cannot be opened, of which is said why.
+  (void)llvm::sys::fs::create_directories(options.folder);
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
   std::string message = failure.message;
