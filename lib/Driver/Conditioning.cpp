@@ -8,6 +8,8 @@
 #include "Conditioning.h"
 #include "Gradients.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Compiler/ChosenEntry.h"
+#include "polyattn/Transforms/RowFactors.h"
 #include <set>
 
 using namespace mlir;
@@ -95,6 +97,11 @@ void driver::sampleReading(AttentionOp attention, ArrayRef<Array> arguments, con
   }
 }
 
+double driver::denominatorMove(double factor, double movedFactor) {
+  double move = factor != 0 ? std::fabs(factor / movedFactor - 1) : 0;
+  return std::isnan(move) ? HUGE_VAL : move;
+}
+
 double driver::distance(ArrayRef<double> a, ArrayRef<double> b) {
   double sum = 0;
   for (auto [x, y] : llvm::zip_equal(a, b))
@@ -121,6 +128,8 @@ bool DoubtfulRow::isExplained(const Oracle &oracle) const {
   double allowed = oracle.arithmetic == ElementType::F32
                        ? kTimesSpread * std::max(1.0, std::sqrt(double(longestSum(oracle))) / 4)
                        : kTimesNarrowSpread;
+  if (allowed * denominatorMove >= 1) // the denominator may be zero
+    return std::isfinite(difference);
   return condition(oracle.arithmetic) >= kLeastCondition && difference <= allowed * spread;
 }
 
@@ -174,37 +183,95 @@ static void sampleGradients(const Oracle &oracle, function_ref<void(ArrayRef<Arr
   }
 }
 
-void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation,
-                            MutableArrayRef<DoubtfulRow> rows) {
-  if (rows.empty())
-    return;
+namespace {
+
+/// Samples of a call's results, with the denominators of its rows.
+class SpreadSamples {
+public:
+  SpreadSamples(const Oracle &oracle, const Expectation &expectation,
+                MutableArrayRef<DoubtfulRow> rows)
+      : oracle(oracle), expectation(expectation), rows(rows),
+        selection(selectionOf(oracle, expectation, rows)) {}
+
+  void take();
+  void noteSpread(ArrayRef<Array> moved);
+
+private:
+  void noteDenominators(ArrayRef<Array> factors, ArrayRef<Array> movedFactors);
+  /// The factors among all results of an evaluation.
+  ArrayRef<Array> factorsOf(ArrayRef<Array> results) const {
+    return results.drop_front(expectation.results.size());
+  }
+
+  const Oracle &oracle;
+  const Expectation &expectation;
+  MutableArrayRef<DoubtfulRow> rows;
+  Selection selection;
+};
+
+void SpreadSamples::noteSpread(ArrayRef<Array> moved) {
+  for (DoubtfulRow &row : rows) {
+    const Array &exact = expectation.results[row.result];
+    int64_t width = exact.shape.back();
+    double far = distance(ArrayRef(exact.data).slice(row.row * width, width),
+                          ArrayRef(moved[row.result].data).slice(row.row * width, width));
+    if (std::isfinite(far))
+      row.spread = std::max(row.spread, far);
+  }
+}
+
+void SpreadSamples::noteDenominators(ArrayRef<Array> factors, ArrayRef<Array> movedFactors) {
+  for (DoubtfulRow &row : rows)
+    for (auto [exact, moved] : llvm::zip_equal(factors, movedFactors))
+      // States have rows of their own.
+      if (ArrayRef(expectation.results[row.result].shape).drop_back() ==
+          ArrayRef(exact.shape).drop_back())
+        row.denominatorMove = std::max(
+            row.denominatorMove, driver::denominatorMove(exact.data[row.row * exact.shape.back()],
+                                                         moved.data[row.row * exact.shape.back()]));
+}
+
+void SpreadSamples::take() {
   std::vector<Array> arguments;
   arguments.reserve(oracle.inputs.arguments.size());
   for (const HostTensor &tensor : oracle.inputs.arguments)
     arguments.push_back(toArray(tensor));
-  Selection selection = selectionOf(oracle, expectation, rows);
+  OwningOpRef<ModuleOp> module = cloneAlone(oracle.attention);
+  AttentionOp attention = *module->getOps<AttentionOp>().begin();
+  returnRowFactors(attention);
+  auto exact = evaluate(attention, arguments, oracle.inputs.sizes, expectation.reading, selection);
+  if (failed(exact))
+    return;
   // What leaves the range of the type is no matter of condition.
   ArithmeticOfAttention arithmetic{{Arithmetic::of(oracle.arithmetic).unit, HUGE_VAL, 0},
                                    Arithmetic::of(ElementType::F32)};
-  auto look = [&](ArrayRef<Array> moved) {
-    for (DoubtfulRow &row : rows) {
-      const Array &exact = expectation.results[row.result];
-      int64_t width = exact.shape.back();
-      double far = distance(ArrayRef(exact.data).slice(row.row * width, width),
-                            ArrayRef(moved[row.result].data).slice(row.row * width, width));
-      if (std::isfinite(far))
-        row.spread = std::max(row.spread, far);
-    }
+  auto sample = [&](Reading reading, bool ofSpread) {
+    sampleReading(attention, arguments, oracle.inputs.sizes, reading, selection, arithmetic,
+                  kSamples, [&](ArrayRef<Array> moved) {
+                    if (ofSpread)
+                      noteSpread(moved);
+                    noteDenominators(factorsOf(*exact), factorsOf(moved));
+                  });
   };
+  sample(expectation.reading, /*ofSpread=*/true);
+  // A denominator that is summed over features may cancel where a score does not; features of 16
+  // bits are summed whatever the schedule.
+  bool hasPlain = hasPlainFeatures(attention);
+  if (expectation.reading != Reading::Recurrent &&
+      (hasPlain || oracle.arithmetic != ElementType::F32) &&
+      hasRecurrentReadingWithin(attention, oracle.inputs.sizes))
+    sample(Reading::Recurrent, hasPlain);
+}
+
+} // namespace
+
+void driver::estimateSpread(const Oracle &oracle, const Expectation &expectation,
+                            MutableArrayRef<DoubtfulRow> rows) {
+  if (rows.empty())
+    return;
+  SpreadSamples samples(oracle, expectation, rows);
   if (oracle.backward)
-    return sampleGradients(oracle, look);
-  auto sample = [&](Reading reading) {
-    sampleReading(oracle.attention, arguments, oracle.inputs.sizes, reading, selection, arithmetic,
-                  kSamples, look);
-  };
-  sample(expectation.reading);
-  // A denominator that is summed over features may cancel where a score does not.
-  if (expectation.reading != Reading::Recurrent && hasPlainFeatures(oracle.attention) &&
-      hasRecurrentReadingWithin(oracle.attention, oracle.inputs.sizes))
-    sample(Reading::Recurrent);
+    sampleGradients(oracle, [&](ArrayRef<Array> moved) { samples.noteSpread(moved); });
+  else
+    samples.take();
 }

@@ -72,6 +72,12 @@ void sampleReading(AttentionOp attention, llvm::ArrayRef<Array> arguments, const
                    const ArithmeticOfAttention &arithmetic, int count,
                    llvm::function_ref<void(llvm::ArrayRef<Array>)> show);
 
+/// The part of itself that a denominator moves by, from one over it before and after. Where a few
+/// times as much takes it to zero, the row that is divided by it may go anywhere, although samples
+/// that miss the zero leave it where it is: beside a bias that is smaller than what a sum is off by,
+/// the quotient is 1 on both sides of it. A row without keys has no denominator: its factor is 0.
+double denominatorMove(double factor, double movedFactor);
+
 /// The distance in the 2-norm; infinite where an element is NaN.
 double distance(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b);
 
@@ -84,13 +90,15 @@ struct DoubtfulRow {
   double difference, size;
   /// The furthest that the oracle's row moved.
   double spread = 0;
+  /// The largest part of itself that a denominator of the row moved by.
+  double denominatorMove = 0;
 
   double condition(ElementType arithmetic) const;
   /// Whether the row is badly determined, and not further off than that explains.
   bool isExplained(const Oracle &oracle) const;
 };
 
-/// Sets the rows' spread.
+/// Sets the rows' spread, and how far their denominators moved.
 void estimateSpread(const Oracle &oracle, const Expectation &expectation,
                     llvm::MutableArrayRef<DoubtfulRow> rows);
 

@@ -10,6 +10,7 @@
 #include "dialects/PolyAttn/Leaves.h"
 #include "mlir/IR/Builders.h"
 #include "polyattn/Schedule/Schedule.h"
+#include "polyattn/Transforms/RowFactors.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -145,13 +146,14 @@ AttentionOp polyattn::cloneAs(AttentionOp attention, StringRef suffix) {
   return clone;
 }
 
-AttentionOp polyattn::buildForward(AttentionOp attention, ArrayRef<Kept> keptOfAttends) {
-  AttentionOp forward = cloneAs(attention, "__forward");
-  Block &body = forward.getBody().front();
+/// Lets an attention return what is kept of its attends, after its other results.
+static void returnKept(AttentionOp attention, ArrayRef<Kept> keptOfAttends) {
+  Block &body = attention.getBody().front();
   auto ret = cast<ReturnOp>(body.getTerminator());
   SmallVector<std::string> names;
   SmallVector<Value> values;
-  SmallVector<Attribute> types(forward.getResultTypes().begin(), forward.getResultTypes().end());
+  SmallVector<Attribute> types(attention.getResultTypes().begin(),
+                               attention.getResultTypes().end());
   auto add = [&](StringRef name, Value value, Type type) {
     names.push_back(name.str());
     values.push_back(value);
@@ -168,7 +170,23 @@ AttentionOp polyattn::buildForward(AttentionOp attention, ArrayRef<Kept> keptOfA
       add(kept.states, op.getKeptStates(), rowsType(op.getContext(), kept.statesLayout->width()));
   }
   ret.getResultsMutable().append(values);
-  forward.setResultNamesAttr(withStrings(forward.getResultNames(), names));
-  forward.setResultTypesAttr(ArrayAttr::get(forward.getContext(), types));
+  attention.setResultNamesAttr(withStrings(attention.getResultNames(), names));
+  attention.setResultTypesAttr(ArrayAttr::get(attention.getContext(), types));
+}
+
+AttentionOp polyattn::buildForward(AttentionOp attention, ArrayRef<Kept> keptOfAttends) {
+  AttentionOp forward = cloneAs(attention, "__forward");
+  returnKept(forward, keptOfAttends);
   return forward;
+}
+
+void polyattn::returnRowFactors(AttentionOp attention) {
+  SmallVector<Kept> kept;
+  for (auto attend : attention.getBody().getOps<AttendOp>()) {
+    NormalizerAttr normalizer = attend.getNormalizer();
+    Kept &one = kept.emplace_back();
+    if (normalizer.hasDenominator() && !normalizer.needsRowMax() && !attend.getFactors())
+      one.factors = "factors" + std::to_string(kept.size());
+  }
+  returnKept(attention, kept);
 }

@@ -7,8 +7,10 @@
 
 #include "Judge.h"
 #include "mlir/Pass/PassManager.h"
+#include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Driver/Target.h"
 #include "polyattn/Transforms/Passes.h"
+#include "polyattn/Transforms/RowFactors.h"
 #include <cmath>
 
 using namespace mlir;
@@ -65,6 +67,22 @@ void Judge::addSample(ArrayRef<Array> sample) {
   forRows(sample, [](double far, double &spread) { spread = std::max(spread, far); });
 }
 
+void Judge::noteDenominators(ArrayRef<Array> movedFactors) {
+  for (auto [exact, moved] : llvm::zip_equal(factors, movedFactors)) {
+    for (auto [array, rows] : llvm::zip_equal(reference, spread)) {
+      // States have rows of their own.
+      if (ArrayRef(array.shape).drop_back() != ArrayRef(exact.shape).drop_back())
+        continue;
+      for (size_t row = 0; row < rows.size(); ++row) {
+        size_t first = row * widthOf(exact);
+        double move = driver::denominatorMove(exact.data[first], moved.data[first]);
+        if (timesSpread * move >= 1)
+          rows[row] = HUGE_VAL;
+      }
+    }
+  }
+}
+
 void Judge::addDirectedSample(ArrayRef<Array> sample) {
   forRows(sample,
           [&](double far, double &spread) { spread = std::max(spread, far / timesSpread); });
@@ -78,6 +96,7 @@ void Judge::sample(Evaluation evaluation, Reading reading,
     if (failed(results))
       return;
     addSample(*results);
+    noteDenominators(ArrayRef(*results).drop_front(reference.size()));
   }
 }
 
@@ -101,12 +120,15 @@ void Judge::sampleDirected(Evaluation evaluation, Arithmetic arithmetic) {
   }
 }
 
-llvm::Expected<Judge> Judge::ask(Evaluation definition, Evaluation recurrent, int64_t terms,
-                                 const ArithmeticOfAttention &arithmetic) {
+llvm::Expected<Judge> Judge::ask(Evaluation definition, Evaluation recurrent, size_t results,
+                                 int64_t terms, const ArithmeticOfAttention &arithmetic) {
   auto exact = definition(Reading::Scores, {}, {});
   if (failed(exact))
     return llvm::make_error<ReportedError>();
+  std::vector<Array> factors(exact->begin() + results, exact->end());
+  exact->resize(results);
   Judge judge = of(arithmetic.vectors, std::move(*exact), terms);
+  judge.factors = std::move(factors);
   judge.sample(definition, Reading::Scores, arithmetic);
   if (recurrent)
     judge.sample(recurrent, Reading::Recurrent, arithmetic);
@@ -114,9 +136,11 @@ llvm::Expected<Judge> Judge::ask(Evaluation definition, Evaluation recurrent, in
   return judge;
 }
 
+static AttentionOp firstOf(ModuleOp module) { return *module.getOps<AttentionOp>().begin(); }
+
 /// Fewer features with the same scores, whose sums a state has, too. Null where that fails.
-static OwningOpRef<ModuleOp> simplify(AttentionOp attention) {
-  OwningOpRef<ModuleOp> module = attention->getParentOfType<ModuleOp>().clone();
+static OwningOpRef<ModuleOp> simplify(ModuleOp definition) {
+  OwningOpRef<ModuleOp> module = definition.clone();
   PassManager passes(module->getContext());
   passes.addPass(createInlineMaps());
   passes.addPass(createSimplifyFeatures());
@@ -134,24 +158,22 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
                                  const CallSizes &sizes, const ArithmeticOfAttention &arithmetic,
                                  driver::EvaluationBudget budget) {
   std::vector<Array> arguments = toArrays(tensors);
-  auto evaluated = [&](AttentionOp program, Reading reading, const Rounding &vectors,
-                       const Rounding &terms) {
-    return evaluate(program, arguments, sizes, reading, {}, vectors, terms);
+  OwningOpRef<ModuleOp> module = cloneAlone(attention);
+  AttentionOp program = firstOf(*module);
+  returnRowFactors(program);
+  auto evaluationOf = [&](AttentionOp program) {
+    return [&, program](Reading reading, const Rounding &vectors, const Rounding &terms) {
+      return evaluate(program, arguments, sizes, reading, {}, vectors, terms);
+    };
   };
-  auto definition = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
-    return evaluated(attention, reading, vectors, terms);
-  };
-  if (driver::hasRecurrentReadingWithin(attention, sizes, budget))
-    return ask(definition, definition, sizes.keys, arithmetic);
-  if (OwningOpRef<ModuleOp> simplified = simplify(attention))
-    for (AttentionOp program : simplified->getOps<AttentionOp>())
-      if (driver::hasRecurrentReadingWithin(program, sizes, budget)) {
-        auto running = [&](Reading reading, const Rounding &vectors, const Rounding &terms) {
-          return evaluated(program, reading, vectors, terms);
-        };
-        return ask(definition, running, sizes.keys, arithmetic);
-      }
-  return ask(definition, nullptr, sizes.keys, arithmetic);
+  auto definition = evaluationOf(program);
+  size_t results = attention.getResultNames().size();
+  if (driver::hasRecurrentReadingWithin(program, sizes, budget))
+    return ask(definition, definition, results, sizes.keys, arithmetic);
+  OwningOpRef<ModuleOp> simplified = simplify(*module);
+  if (simplified && driver::hasRecurrentReadingWithin(firstOf(*simplified), sizes, budget))
+    return ask(definition, evaluationOf(firstOf(*simplified)), results, sizes.keys, arithmetic);
+  return ask(definition, nullptr, results, sizes.keys, arithmetic);
 }
 
 llvm::Expected<Judge> Judge::ask(const GradientPair &gradients, ArrayRef<HostTensor> tensors,
@@ -164,7 +186,8 @@ llvm::Expected<Judge> Judge::ask(const GradientPair &gradients, ArrayRef<HostTen
   Evaluation recurrent = nullptr;
   if (gradients.hasRecurrentReadingWithin(sizes, budget))
     recurrent = evaluated;
-  return ask(evaluated, recurrent, std::max(sizes.queries, sizes.keys), arithmetic);
+  size_t results = gradients.getSignature().results.size();
+  return ask(evaluated, recurrent, results, std::max(sizes.queries, sizes.keys), arithmetic);
 }
 
 /// What rounding a row to the result's type may add.

@@ -57,8 +57,10 @@ private:
   using Evaluation = llvm::function_ref<mlir::FailureOr<std::vector<Array>>(
       Reading reading, const Rounding &vectors, const Rounding &terms)>;
   /// `recurrent` is null where a running state cannot be asked.
-  static llvm::Expected<Judge> ask(Evaluation definition, Evaluation recurrent, int64_t terms,
-                                   const ArithmeticOfAttention &arithmetic);
+  /// The first `results` arrays are judged; those after them are factors of rows
+  /// (`returnRowFactors`).
+  static llvm::Expected<Judge> ask(Evaluation definition, Evaluation recurrent, size_t results,
+                                   int64_t terms, const ArithmeticOfAttention &arithmetic);
   void sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic);
   void sampleDirected(Evaluation evaluation, Arithmetic arithmetic);
   /// Adds the rows with all sums, or all vectors, moved one way, which rows may be off by.
@@ -66,6 +68,8 @@ private:
   /// Calls `look` with each row's distance from the reference, and its spread.
   void forRows(llvm::ArrayRef<Array> sample,
                llvm::function_ref<void(double far, double &spread)> look);
+  /// Marks rows whose denominators may be zero in the arithmetic.
+  void noteDenominators(llvm::ArrayRef<Array> movedFactors);
   void judgeRow(size_t number, size_t row, llvm::StringRef name, ElementType type,
                 const Array &result, Verdict &verdict) const;
 
@@ -73,7 +77,7 @@ private:
   double timesSpread = 0;
   /// Relative to a row, what it may be off in any case.
   double leastError = 0;
-  std::vector<Array> reference;
+  std::vector<Array> reference, factors;
   /// The largest difference of a sample's row, for each result and row; infinite where a sample is.
   std::vector<std::vector<double>> spread;
 };

@@ -59,11 +59,12 @@ protected:
   }
 
   /// Results whose row `row` is off by the factor.
-  CheckReport check(int row, double factor, bool askAgain = true) {
+  CheckReport check(int row, double factor, bool askAgain = true,
+                    ElementType arithmetic = ElementType::F32) {
     std::vector<double> numbers = right;
     for (int i = 0; i < 2; ++i)
       numbers[2 * row + i] *= factor;
-    Oracle oracle{attention, inputs, ElementType::F32};
+    Oracle oracle{attention, inputs, arithmetic};
     return compareResults(*signature, expectation, {tensorOf(numbers)}, std::nullopt,
                           askAgain ? &oracle : nullptr);
   }
@@ -104,6 +105,20 @@ TEST_F(CheckedRows, HoldsWellConditionedRowsToTheTolerance) {
   EXPECT_EQ(report.doubtfulRows, 1);
   EXPECT_EQ(report.illConditionedRows, 0);
   EXPECT_LT(report.condition, 4);
+}
+
+TEST_F(CheckedRows, AcceptsAnyNumberOverADenominatorThatMayBeZero) {
+  // Both keys have one value: a row is that value whatever its sum is, unless the sum is zero.
+  inputs.arguments[2] = tensorOf({1, 2, 1, 2});
+  expectation = llvm::cantFail(askOracle(attention, inputs, /*seed=*/0, /*reference=*/false));
+  right = expectation.results[0].data;
+  auto check16 = [&](int row) {
+    return check(row, /*factor=*/3, /*askAgain=*/true, ElementType::BF16);
+  };
+  EXPECT_EQ(check16(0).failure, "");
+  EXPECT_EQ(check16(0).illConditionedRows, 1);
+  EXPECT_NE(check16(1).failure, "");
+  EXPECT_NE(check(/*row=*/0, /*factor=*/3).failure, "");
 }
 
 TEST_F(CheckedRows, AsksNobodyAboutRowsWithinTheTolerance) {
