@@ -74,8 +74,9 @@ void sampleReading(AttentionOp attention, llvm::ArrayRef<Array> arguments, const
 
 /// The part of itself that a denominator moves by, from one over it before and after. Where a few
 /// times as much takes it to zero, the row that is divided by it may go anywhere, although samples
-/// that miss the zero leave it where it is: beside a bias that is smaller than what a sum is off by,
-/// the quotient is 1 on both sides of it. A row without keys has no denominator: its factor is 0.
+/// that miss the zero leave it where it is: beside a bias that is smaller than what a sum is off
+/// by, the quotient is 1 on both sides of it. A row without keys has no denominator: its factor is
+/// 0.
 double denominatorMove(double factor, double movedFactor);
 
 /// The distance in the 2-norm; infinite where an element is NaN.
