@@ -179,7 +179,8 @@ void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody
     return;
   }
   TileShape shape = chooseShape(dots, type.getRows(), e.vectors(type.getColumns()));
-  // Where the end is within a tile, loops of one vector are half the code, and elements share nothing.
+  // Where the end is within a tile, loops of one vector are half the code, and elements share
+  // nothing.
   if (extent.isShort && dots.empty())
     shape = {1, 1};
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
