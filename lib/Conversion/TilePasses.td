@@ -163,6 +163,40 @@ def ShareStates : Pass<"tile-share-states"> {
   }];
 }
 
+def FoldStates : Pass<"tile-fold-states"> {
+  let summary = "states that are parts of others are read there";
+  let description = [{
+    A buffer whose rows are rows of another one, or its columns, which is updated in one place and read as
+    often:
+
+    ```mlir
+    %a = tile.concat %x, %y : !tile.tile<64x32xf32>, !tile.tile<1x32xf32> -> !tile.tile<65x32xf32>
+    %b = tile.concat %u, %w : !tile.tile<64x32xf32>, !tile.tile<1x32xf32> -> !tile.tile<65x32xf32>
+    %r = tile.read %s[%c0] : <65x128> -> <65x128xf32>
+    %o = tile.dot %b, %r {lhs_transposed} : <65x32xf32>, <65x128xf32> -> <32x128xf32>
+    tile.accumulate %a, %phi_t, %s[%c0] : <65x32xf32>, <32x128xf32>, <65x128>
+    tile.accumulate %phi, %x_t, %t[%c0] : <128x32xf32>, <32x64xf32>, <128x64>
+    ```
+
+    where `%phi_t` and `%x_t` are `%phi` and `%x` transposed, becomes
+
+    ```mlir
+    %r = tile.read %t[%c0] : <128x64> -> <128x64xf32>
+    %p = tile.dot %r, %u : <128x64xf32>, <64x32xf32> -> <128x32xf32>
+    %n = tile.read %rest[%c0] : <1x128> -> <1x128xf32>
+    %q = tile.dot %w, %n {lhs_transposed} : <1x32xf32>, <1x128xf32> -> <32x128xf32>
+    // %o is %q and the transpose of %p, added
+    tile.accumulate %y, %phi_t, %rest[%c0] : <1x32xf32>, <32x128xf32>, <1x128>
+    tile.accumulate %phi, %x_t, %t[%c0] : <128x32xf32>, <32x64xf32>, <128x64>
+    ```
+
+    An update of a loop over blocks of rows counts as one of them all. Gradients of keys read the state of
+    those of values so.
+
+    Numeric contract: the terms of a sum are added in another order.
+  }];
+}
+
 def SinkLoads : Pass<"tile-sink-loads"> {
   let summary = "what one branch reads is loaded there";
   let description = [{

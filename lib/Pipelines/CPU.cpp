@@ -43,6 +43,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createFoldTransposes());
   passes.addPass(createReuseWindows());
   passes.addPass(createShareStates());
+  passes.addPass(createFoldStates());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createSinkLoads());
   passes.addPass(createSetPrecision());

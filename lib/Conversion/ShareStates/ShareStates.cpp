@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Tile/Inputs.h"
+#include "lib/Conversion/Analysis/SameValues.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -82,37 +82,13 @@ static bool isGathered(BufferOp buffer) {
          llvm::all_of(buffer->getUsers(), llvm::IsaPred<ReadOp, AccumulateOp>);
 }
 
-/// Whether an op gives the same wherever it stands among ops that it does not use.
-static bool isMovable(Operation *op) {
-  auto load = dyn_cast<LoadOp>(op);
-  return load ? isInput(load.getMemref()) : isPure(op);
-}
-
 /// Whether both values are the same in all iterations of loops that are joined.
 bool SharedState::areEqual(Value a, Value b) const {
-  if (a == b)
-    return true;
-  if (!a || !b || a.getType() != b.getType())
-    return false;
-  Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
-  if (!x || !y) {
-    auto own = dyn_cast<BlockArgument>(a), other = dyn_cast<BlockArgument>(b);
-    return own && other && own.getArgNumber() == 0 && other.getArgNumber() == 0 &&
-           llvm::any_of(loops, [&](LoopPair pair) {
-             return pair.first.getInductionVar() == a && pair.second.getInductionVar() == b;
-           });
-  }
-  if (x->getName() != y->getName() || !isMovable(x) || x->getNumResults() != 1 ||
-      x->getDiscardableAttrDictionary() != y->getDiscardableAttrDictionary() ||
-      x->getPropertiesAsAttribute() != y->getPropertiesAsAttribute() ||
-      x->getNumOperands() != y->getNumOperands())
-    return false;
-  for (auto [own, other] : llvm::zip(x->getRegions(), y->getRegions()))
-    if (!OperationEquivalence::isRegionEquivalentTo(&own, &other,
-                                                    OperationEquivalence::IgnoreLocations))
-      return false;
-  return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()),
-                      [&](auto pair) { return areEqual(std::get<0>(pair), std::get<1>(pair)); });
+  return polyattn::areEqual(a, b, [&](BlockArgument own, BlockArgument other) {
+    return llvm::any_of(loops, [&](LoopPair pair) {
+      return pair.first.getInductionVar() == own && pair.second.getInductionVar() == other;
+    });
+  });
 }
 
 bool SharedState::matchUpdate(AccumulateOp a, AccumulateOp b) {

@@ -89,12 +89,14 @@ public:
   }
 
 private:
-  /// Whether the nest of this product has a register tile for each few rows of a block, and all of
-  /// them take equally long, long enough to wait for memory meanwhile.
+  /// Whether the nest of this product has a register tile for each few rows of a block, or of a
+  /// state whose columns these are, and all of them take equally long, long enough to wait for
+  /// memory meanwhile.
   bool isTall(DotOp dot) const {
     TileType type = dot.getResult().getType();
+    int64_t positions = dot.getLhs().getDefiningOp<ReadOp>() ? type.getColumns() : type.getRows();
     return dot.getTriangle() == Triangle::None && dot.getLhsTriangle() == Triangle::None &&
-           dot.getRhs().getType().getRows() >= fewestTerms && type.getRows() == rows &&
+           dot.getRhs().getType().getRows() >= fewestTerms && positions == rows &&
            type.getColumns() > 1;
   }
   /// Whether a nest over all elements computes `root`, with such a product in it.
