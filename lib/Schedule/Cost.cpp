@@ -226,22 +226,47 @@ static Value withoutScales(Value vector) {
   return vector;
 }
 
-/// Whether another attend keeps the same state: one that is symmetric, of squares of what this
-/// one's features are squares of, and with its values in the rows. Gradients of keys and of values.
-static bool hasStateOfAnother(AttendOp attend) {
-  auto power = withoutScales(attend.getKey()).getDefiningOp<PowerOp>();
-  if (!power || power.getDegree() != 2 || attend.getNormalizer().hasDenominator())
-    return false;
-  return llvm::any_of(attend->getBlock()->getOps<AttendOp>(), [&](AttendOp other) {
-    std::optional<ContractedState> state = ContractedState::of(other);
-    if (!state || other.getMask() != attend.getMask() || other.getDecay() != attend.getDecay() ||
+/// The vectors that a concatenation stacks, or the vector itself.
+static SmallVector<Value> partsOf(Value vector) {
+  if (auto concat = vector.getDefiningOp<ConcatOp>())
+    return llvm::to_vector(concat.getInputs());
+  return {vector};
+}
+
+/// The features of `square` where `other` keeps their sums: in a state that is symmetric, of
+/// squares of what these are squares of, and with the attend's values in the rows.
+static double squaresKeptBy(AttendOp attend, Value square, AttendOp other) {
+  auto power = withoutScales(square).getDefiningOp<PowerOp>();
+  std::optional<ContractedState> state = ContractedState::of(other);
+  return power && power.getDegree() == 2 && state &&
+                 state->keyFactor == withoutScales(power.getInput()) &&
+                 withoutScales(attend.getValue()) == withoutScales(partsOf(state->column)[0])
+             ? double(cheapestWidth(square))
+             : 0;
+}
+
+/// How many of an attend's features another one sums over the same values: squares, of which a
+/// symmetric state has each number once, or the first ones, which are the values of a later attend
+/// whose features are this one's values. Gradients of keys and of values.
+static double featuresKeptByAnother(AttendOp attend) {
+  if (attend.getNormalizer().hasDenominator())
+    return 0;
+  double most = 0;
+  SmallVector<Value> parts = partsOf(attend.getKey());
+  for (auto other : attend->getBlock()->getOps<AttendOp>()) {
+    if (other == attend || other.getMask() != attend.getMask() ||
+        other.getDecay() != attend.getDecay() ||
         other.getDecayFactors() != attend.getDecayFactors())
-      return false;
-    auto concat = state->column.getDefiningOp<ConcatOp>();
-    Value row = concat ? concat.getInputs()[0] : state->column;
-    return state->keyFactor == withoutScales(power.getInput()) &&
-           withoutScales(attend.getValue()) == withoutScales(row);
-  });
+      continue;
+    double kept = 0;
+    for (Value part : parts)
+      kept += squaresKeptBy(attend, part, other);
+    bool isTransposed = attend->isBeforeInBlock(other) &&
+                        withoutScales(other.getKey()) == withoutScales(attend.getValue()) &&
+                        withoutScales(other.getValue()) == withoutScales(parts[0]);
+    most = std::max(most, isTransposed ? double(widthOf(parts[0])) : kept);
+  }
+  return most;
 }
 
 /// Pairs, expansion and state of one attend.
@@ -273,16 +298,17 @@ static ForwardCost attendCost(AttendOp attend, const CallSizes &sizes, int64_t b
   double readers = !hasRows                                 ? 0
                    : !isOrdered || attend.getInitialState() ? queries
                                                             : std::max(0.0, queries - block);
-  // A state that another attend has anyway is updated once.
-  double writers = hasStateOfAnother(attend)              ? 0
-                   : !isOrdered || attend.getFinalState() ? keys
-                   : blocks > 0                           ? (blocks - 1) * block
-                                                          : 0;
+  double writers = !isOrdered || attend.getFinalState() ? keys
+                   : blocks > 0                         ? (blocks - 1) * block
+                                                        : 0;
   ForwardCost state;
   state.pairs = queryHeads * localPairs * localPair;
   StateSize size = StateSize::of(attend, width);
-  state.expansion = queryHeads * readers * size.perQuery + stateHeads * writers * size.perKey;
-  state.state = 2.0 * size.numbers * (queryHeads * readers + stateHeads * writers);
+  // What another attend has anyway is formed and added up once.
+  double kept = featuresKeptByAnother(attend), own = std::max(0.0, 1 - kept / double(width));
+  state.expansion =
+      queryHeads * readers * size.perQuery + stateHeads * writers * (kept > 0 ? 0 : size.perKey);
+  state.state = 2.0 * size.numbers * (queryHeads * readers + stateHeads * writers * own);
   return stateAsked || state.total() <= quadratic.total() ? state : quadratic;
 }
 

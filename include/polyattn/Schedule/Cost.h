@@ -24,7 +24,7 @@
 //              state and each key that enters it.
 //              A state that is symmetric in the value and a factor of the key (ContractedState.h)
 //              is counted as kept: its features once, 4 for each to contract what a query reads.
-//              Where another attend keeps the same state, it is updated once.
+//              What another attend keeps too, in whatever shape, is updated once.
 //   state      read 2 D dv per query beyond the first block, update 2 D dv per key before
 //              the last (all of them where a state comes in or goes out).
 //

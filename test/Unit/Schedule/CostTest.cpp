@@ -99,6 +99,29 @@ TEST_F(CostTest, StatesAloneReadNoQueries) {
   EXPECT_EQ(cost.state, 8.0 * 1000 * 2 * 16 * 16);
 }
 
+TEST_F(CostTest, WhatAnotherAttendSumsUpIsUpdatedOnce) {
+  // 17 features over 8 values, and 8 features over 16 values, which are the first 16 the other way.
+  std::string wide = "tensor<?x?x?x16xf32>", narrow = "tensor<?x?x?x8xf32>";
+  auto stateOf = [&](const std::string &secondValue) {
+    module = parseSourceString<ModuleOp>(
+        "polyattn.attention @a(%k: " + wide + ", %q: " + narrow + ") -> (o: " + narrow +
+            ", p: " + wide + ") {\n%x = read %k : " + wide + " -> [16]\n%y = read %q : " + narrow +
+            " -> [8]\n%one = constant {value = 1.0, width = 1}\n"
+            "%z = concat %x, %one : [16], [1]\n%u = relu %x : [16]\n"
+            "%o = attend query %z key %z value %y causal normalize <none> : [16] + [1], [16] + "
+            "[1], [8]\n%p = attend query %y key %y value " +
+            secondValue +
+            " causal normalize <none> : [8], [8], [16]\n"
+            "return %o, %p : [8], [16]\n}\n",
+        &context);
+    return module ? forwardCost(*module->getOps<AttentionOp>().begin(), {1, 1088, 1088, 1, 1}).state
+                  : 0;
+  };
+  double reads = 1024 * 2 * (17 * 8 + 8 * 16);
+  EXPECT_EQ(stateOf("%x"), reads + 1024 * 2 * (1 * 8 + 8 * 16));
+  EXPECT_EQ(stateOf("%u"), 2 * reads);
+}
+
 TEST_F(CostTest, ProjectionOfProjectionIsOne) {
   auto programs = [&](int width) {
     std::string r = std::to_string(width);
