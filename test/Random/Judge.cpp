@@ -20,6 +20,8 @@ using namespace polyattn::random;
 /// A few samples find most of a row's spread; a kernel has more steps than the definition.
 static constexpr int kSamples = 3;
 static constexpr double kTimesSpread = 24;
+/// Of this the part for samples that round as much as a kernel with 16-bit products does.
+static constexpr double kPartOfStates = 1.0 / 4;
 /// Units that a row may be off in any case: functions are approximated to a few.
 static constexpr double kTimesUnit = 24;
 /// Sums of 16-bit products are f32, whose roundings do not count beside those of the products; all
@@ -63,11 +65,11 @@ void Judge::forRows(ArrayRef<Array> sample,
     }
 }
 
-void Judge::addSample(ArrayRef<Array> sample) {
-  forRows(sample, [](double far, double &spread) { spread = std::max(spread, far); });
+void Judge::addSample(ArrayRef<Array> sample, double part) {
+  forRows(sample, [&](double far, double &spread) { spread = std::max(spread, part * far); });
 }
 
-void Judge::noteDenominators(ArrayRef<Array> movedFactors) {
+void Judge::noteDenominators(ArrayRef<Array> movedFactors, double part) {
   for (auto [exact, moved] : llvm::zip_equal(factors, movedFactors)) {
     for (auto [array, rows] : llvm::zip_equal(reference, spread)) {
       // States have rows of their own.
@@ -76,7 +78,7 @@ void Judge::noteDenominators(ArrayRef<Array> movedFactors) {
       for (size_t row = 0; row < rows.size(); ++row) {
         size_t first = row * widthOf(exact);
         double move = driver::denominatorMove(exact.data[first], moved.data[first]);
-        if (timesSpread * move >= 1)
+        if (timesSpread * part * move >= 1)
           rows[row] = HUGE_VAL;
       }
     }
@@ -88,15 +90,15 @@ void Judge::addDirectedSample(ArrayRef<Array> sample) {
           [&](double far, double &spread) { spread = std::max(spread, far / timesSpread); });
 }
 
-void Judge::sample(Evaluation evaluation, Reading reading,
-                   const ArithmeticOfAttention &arithmetic) {
+void Judge::sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic,
+                   double part) {
   for (int number = 0; number < kSamples; ++number) {
     Disturbance vectors(arithmetic.vectors, number), sums(arithmetic.sums, number + 100);
     auto results = evaluation(reading, std::ref(vectors), std::ref(sums));
     if (failed(results))
       return;
-    addSample(*results);
-    noteDenominators(ArrayRef(*results).drop_front(reference.size()));
+    addSample(*results, part);
+    noteDenominators(ArrayRef(*results).drop_front(reference.size()), part);
   }
 }
 
@@ -132,6 +134,11 @@ llvm::Expected<Judge> Judge::ask(Evaluation definition, Evaluation recurrent, si
   judge.sample(definition, Reading::Scores, arithmetic);
   if (recurrent)
     judge.sample(recurrent, Reading::Recurrent, arithmetic);
+  // Products of 16 bits round each feature of a state that is a product of others, and each number
+  // of the state, once for what is divided and once for what it is divided by.
+  if (recurrent && arithmetic.vectors.unit > arithmetic.sums.unit)
+    judge.sample(recurrent, Reading::Recurrent, {arithmetic.vectors, arithmetic.vectors},
+                 kPartOfStates);
   judge.sampleDirected(definition, arithmetic.vectors);
   return judge;
 }

@@ -37,8 +37,8 @@ public:
                                    const ArithmeticOfAttention &arithmetic,
                                    driver::EvaluationBudget budget);
 
-  /// Adds the rows as another arithmetic computes them.
-  void addSample(llvm::ArrayRef<Array> sample);
+  /// Adds the rows as another arithmetic computes them; `part` of what they are off by counts.
+  void addSample(llvm::ArrayRef<Array> sample, double part = 1);
 
   struct Verdict {
     /// The first row that is wrong; empty where none is.
@@ -61,7 +61,8 @@ private:
   /// (`returnRowFactors`).
   static llvm::Expected<Judge> ask(Evaluation definition, Evaluation recurrent, size_t results,
                                    int64_t terms, const ArithmeticOfAttention &arithmetic);
-  void sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic);
+  void sample(Evaluation evaluation, Reading reading, const ArithmeticOfAttention &arithmetic,
+              double part = 1);
   void sampleDirected(Evaluation evaluation, Arithmetic arithmetic);
   /// Adds the rows with all sums, or all vectors, moved one way, which rows may be off by.
   void addDirectedSample(llvm::ArrayRef<Array> sample);
@@ -69,7 +70,7 @@ private:
   void forRows(llvm::ArrayRef<Array> sample,
                llvm::function_ref<void(double far, double &spread)> look);
   /// Marks rows whose denominators may be zero in the arithmetic.
-  void noteDenominators(llvm::ArrayRef<Array> movedFactors);
+  void noteDenominators(llvm::ArrayRef<Array> movedFactors, double part);
   void judgeRow(size_t number, size_t row, llvm::StringRef name, ElementType type,
                 const Array &result, Verdict &verdict) const;
 
