@@ -97,8 +97,13 @@ void driver::sampleReading(AttentionOp attention, ArrayRef<Array> arguments, con
   }
 }
 
-double driver::denominatorMove(double factor, double movedFactor) {
-  double move = factor != 0 ? std::fabs(factor / movedFactor - 1) : 0;
+double driver::denominatorMove(const Array &result, int64_t row, const Array &factors,
+                               const Array &movedFactors) {
+  if (ArrayRef(result.shape).drop_back() != ArrayRef(factors.shape).drop_back())
+    return 0;
+  int64_t first = row * factors.shape.back();
+  double factor = factors.data[first];
+  double move = factor != 0 ? std::fabs(factor / movedFactors.data[first] - 1) : 0;
   return std::isnan(move) ? HUGE_VAL : move;
 }
 
@@ -223,12 +228,9 @@ void SpreadSamples::noteSpread(ArrayRef<Array> moved) {
 void SpreadSamples::noteDenominators(ArrayRef<Array> factors, ArrayRef<Array> movedFactors) {
   for (DoubtfulRow &row : rows)
     for (auto [exact, moved] : llvm::zip_equal(factors, movedFactors))
-      // States have rows of their own.
-      if (ArrayRef(expectation.results[row.result].shape).drop_back() ==
-          ArrayRef(exact.shape).drop_back())
-        row.denominatorMove = std::max(
-            row.denominatorMove, driver::denominatorMove(exact.data[row.row * exact.shape.back()],
-                                                         moved.data[row.row * exact.shape.back()]));
+      row.denominatorMove =
+          std::max(row.denominatorMove,
+                   driver::denominatorMove(expectation.results[row.result], row.row, exact, moved));
 }
 
 void SpreadSamples::take() {

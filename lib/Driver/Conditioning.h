@@ -72,12 +72,14 @@ void sampleReading(AttentionOp attention, llvm::ArrayRef<Array> arguments, const
                    const ArithmeticOfAttention &arithmetic, int count,
                    llvm::function_ref<void(llvm::ArrayRef<Array>)> show);
 
-/// The part of itself that a denominator moves by, from one over it before and after. Where a few
-/// times as much takes it to zero, the row that is divided by it may go anywhere, although samples
-/// that miss the zero leave it where it is: beside a bias that is smaller than what a sum is off
-/// by, the quotient is 1 on both sides of it. A row without keys has no denominator: its factor is
-/// 0.
-double denominatorMove(double factor, double movedFactor);
+/// The part of itself that the denominator of a result's row moves by, from factors before and
+/// after
+/// (`returnRowFactors`). Where a few times as much takes it to zero, the row may go anywhere,
+/// although samples that miss the zero leave it where it is: beside a bias that is smaller than
+/// what a sum is off by, the quotient is 1 on both sides of it. 0 for a row without keys, whose
+/// factor is 0, and for results that have other rows than the factors, as states have.
+double denominatorMove(const Array &result, int64_t row, const Array &factors,
+                       const Array &movedFactors);
 
 /// The distance in the 2-norm; infinite where an element is NaN.
 double distance(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b);

@@ -70,19 +70,11 @@ void Judge::addSample(ArrayRef<Array> sample, double part) {
 }
 
 void Judge::noteDenominators(ArrayRef<Array> movedFactors, double part) {
-  for (auto [exact, moved] : llvm::zip_equal(factors, movedFactors)) {
-    for (auto [array, rows] : llvm::zip_equal(reference, spread)) {
-      // States have rows of their own.
-      if (ArrayRef(array.shape).drop_back() != ArrayRef(exact.shape).drop_back())
-        continue;
-      for (size_t row = 0; row < rows.size(); ++row) {
-        size_t first = row * widthOf(exact);
-        double move = driver::denominatorMove(exact.data[first], moved.data[first]);
-        if (timesSpread * part * move >= 1)
+  for (auto [exact, moved] : llvm::zip_equal(factors, movedFactors))
+    for (auto [array, rows] : llvm::zip_equal(reference, spread))
+      for (size_t row = 0; row < rows.size(); ++row)
+        if (timesSpread * part * driver::denominatorMove(array, row, exact, moved) >= 1)
           rows[row] = HUGE_VAL;
-      }
-    }
-  }
 }
 
 void Judge::addDirectedSample(ArrayRef<Array> sample) {
@@ -168,9 +160,9 @@ llvm::Expected<Judge> Judge::ask(AttentionOp attention, ArrayRef<HostTensor> ten
   OwningOpRef<ModuleOp> module = cloneAlone(attention);
   AttentionOp program = firstOf(*module);
   returnRowFactors(program);
-  auto evaluationOf = [&](AttentionOp program) {
-    return [&, program](Reading reading, const Rounding &vectors, const Rounding &terms) {
-      return evaluate(program, arguments, sizes, reading, {}, vectors, terms);
+  auto evaluationOf = [&](AttentionOp evaluated) {
+    return [&, evaluated](Reading reading, const Rounding &vectors, const Rounding &terms) {
+      return evaluate(evaluated, arguments, sizes, reading, {}, vectors, terms);
     };
   };
   auto definition = evaluationOf(program);

@@ -20,7 +20,7 @@ bool polyattn::isMovable(Operation *op) {
   return load ? isInput(load.getMemref()) : isPure(op);
 }
 
-static bool haveSameRegions(Operation *a, Operation *b) {
+bool polyattn::haveSameRegions(Operation *a, Operation *b) {
   return llvm::all_of(llvm::zip(a->getRegions(), b->getRegions()), [](auto pair) {
     return OperationEquivalence::isRegionEquivalentTo(&std::get<0>(pair), &std::get<1>(pair),
                                                       OperationEquivalence::IgnoreLocations);
@@ -66,9 +66,7 @@ static bool areTransposed(LoadOp a, LoadOp b) {
 }
 
 bool polyattn::areTransposed(Value a, Value b) {
-  TileType own = tileType(a), other = tileType(b);
-  if (own.getRows() != other.getColumns() || own.getColumns() != other.getRows() ||
-      own.getElementType() != other.getElementType())
+  if (a.getType() != transposedType(b))
     return false;
   if (isTransposeOf(a, b) || isTransposeOf(b, a))
     return true;

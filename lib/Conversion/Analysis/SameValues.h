@@ -19,6 +19,9 @@ namespace polyattn {
 /// Whether an op gives the same wherever it stands among ops that it does not use.
 bool isMovable(mlir::Operation *op);
 
+/// Whether two ops of one kind compute the same from the same, as element-wise functions do.
+bool haveSameRegions(mlir::Operation *a, mlir::Operation *b);
+
 /// Whether two arguments of blocks are the same.
 using SameArguments = llvm::function_ref<bool(mlir::BlockArgument, mlir::BlockArgument)>;
 
@@ -26,7 +29,7 @@ using SameArguments = llvm::function_ref<bool(mlir::BlockArgument, mlir::BlockAr
 /// and where `areSame` says so.
 bool areEqual(mlir::Value a, mlir::Value b, SameArguments areSame = {});
 
-/// Whether the columns of `a` are the rows of `b`.
+/// Whether `a` is the transpose of `b`.
 bool areTransposed(mlir::Value a, mlir::Value b);
 
 /// The row of `whole` with which `part` begins, where the rows of `part` are rows of `whole` that

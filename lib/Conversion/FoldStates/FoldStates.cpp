@@ -46,21 +46,21 @@ struct State {
   int64_t columns() { return buffer.getResult().getType().getColumns(); }
 };
 
-/// A state that another one has, as rows or the other way.
+/// A state that another one has, as some of its rows or transposed.
 class FoldedState {
 public:
   FoldedState(const State &part, const State &whole) : part(part), whole(whole) {}
 
   /// Nothing is changed.
   bool match();
-  /// Whether nothing has to be turned that is not turned anyway.
-  bool isFree();
+  /// Whether all that is read of it transposed is wanted transposed.
+  bool needsNoTranspose();
   void apply();
 
 private:
   bool sumTheSameRows();
-  bool canWait() const;
-  bool isReadAlike(Operation *op) const;
+  bool canSinkUpdate() const;
+  bool seesSameUpdates(Operation *op) const;
   bool isTransposed();
   bool isReadByProduct(ReadOp read);
   /// Rows that the other state lacks.
@@ -68,14 +68,14 @@ private:
   void readRows();
   void readTransposed();
   void replace(DotOp product, ReadOp read, Value restBuffer);
-  static void addTo(DotOp product, Value acc, Value turned);
+  static void addTo(DotOp product, Value acc, Value transposed);
   void keepRest(Value restBuffer);
 
   State part, whole;
   /// The first row of the other state that is one of this one; none where it has columns of it.
   std::optional<int64_t> firstRow;
-  /// Whether the other state is updated where this one was.
-  bool waits = false;
+  /// Whether the other state's update moves down to where this one's is.
+  bool sinksUpdate = false;
 };
 
 } // namespace
@@ -139,9 +139,9 @@ bool FoldedState::sumTheSameRows() {
          areEqual(a.getFactor(), b.getFactor()) && a.multipliesIn() == b.multipliesIn();
 }
 
-/// Whether the other state's update comes first, and can as well be where this one's is: nothing
-/// reads that state between both.
-bool FoldedState::canWait() const {
+/// Whether the other state's update comes first, and can sink to this one's: nothing reads that
+/// state between both.
+bool FoldedState::canSinkUpdate() const {
   if (whole.step != whole.update || !whole.step->isBeforeInBlock(part.step))
     return false;
   return llvm::none_of(whole.buffer->getUsers(), [&](Operation *user) {
@@ -150,11 +150,11 @@ bool FoldedState::canWait() const {
   });
 }
 
-/// Whether an op sees both states before their updates, or both behind them.
-bool FoldedState::isReadAlike(Operation *op) const {
+/// Whether an op comes before both updates, or behind both.
+bool FoldedState::seesSameUpdates(Operation *op) const {
   Operation *near = part.step->getBlock()->findAncestorOpInBlock(*op);
   return near && near != whole.step &&
-         (waits || near->isBeforeInBlock(part.step) == near->isBeforeInBlock(whole.step));
+         (sinksUpdate || near->isBeforeInBlock(part.step) == near->isBeforeInBlock(whole.step));
 }
 
 /// The first of what is stacked, where it has so many rows.
@@ -177,7 +177,7 @@ bool FoldedState::isTransposed() {
 }
 
 /// Whether a read of all rows is multiplied by what has the other state's columns as its rows, or
-/// can be turned so for nothing.
+/// is loaded, and can be loaded so.
 bool FoldedState::isReadByProduct(ReadOp read) {
   return isZero(read.getRow()) && read.getType().getRows() == part.rows() &&
          llvm::all_of(read->getUses(), [&](OpOperand &use) {
@@ -204,7 +204,7 @@ static Value sumFrom(DotOp product) {
   return sum;
 }
 
-bool FoldedState::isFree() {
+bool FoldedState::needsNoTranspose() {
   return firstRow || llvm::all_of(part.buffer->getUsers(), [](Operation *user) {
            return !isa<ReadOp>(user) || llvm::all_of(user->getUsers(), [](Operation *product) {
              return llvm::any_of(sumFrom(cast<DotOp>(product)).getUsers(),
@@ -216,13 +216,13 @@ bool FoldedState::isFree() {
 bool FoldedState::match() {
   if (!sumTheSameRows())
     return false;
-  waits = canWait();
-  bool isAlike = llvm::all_of(part.buffer->getUsers(), [&](Operation *user) {
+  sinksUpdate = canSinkUpdate();
+  bool seeSameUpdates = llvm::all_of(part.buffer->getUsers(), [&](Operation *user) {
     return user == part.update ||
-           (isReadAlike(user) &&
-            llvm::all_of(user->getUsers(), [&](auto *op) { return isReadAlike(op); }));
+           (seesSameUpdates(user) &&
+            llvm::all_of(user->getUsers(), [&](auto *op) { return seesSameUpdates(op); }));
   });
-  if (!isAlike)
+  if (!seeSameUpdates)
     return false;
   if (part.columns() == whole.columns() && areEqual(part.update.getRhs(), whole.update.getRhs()))
     firstRow = findRows(part.lhs, whole.lhs);
@@ -246,7 +246,7 @@ static Value index(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-static Value rows(OpBuilder &builder, Value value, int64_t first, int64_t count) {
+static Value sliceRows(OpBuilder &builder, Value value, int64_t first, int64_t count) {
   TileType type = tileType(value);
   Location loc = value.getLoc();
   return SliceOp::create(builder, loc,
@@ -265,8 +265,8 @@ static Value add(OpBuilder &builder, Value a, Value b) {
   return map;
 }
 
-static DotOp dot(OpBuilder &builder, DotOp like, Value lhs, Value rhs, Value acc, Value bound,
-                 bool lhsTransposed) {
+static DotOp createDot(OpBuilder &builder, DotOp like, Value lhs, Value rhs, Value acc, Value bound,
+                       bool lhsTransposed) {
   TileType left = tileType(lhs), right = tileType(rhs);
   return DotOp::create(builder, like.getLoc(),
                        typeOf(builder, lhsTransposed ? left.getColumns() : left.getRows(),
@@ -282,6 +282,19 @@ static bool isZeroTile(Value acc) {
   return !acc || (constant && constant.getValue().isZero());
 }
 
+/// A of a product A^T S, or of A S, whose A is loaded: its first rows.
+static Value columnsOf(OpBuilder &builder, DotOp product, int64_t terms) {
+  Value lhs = product.getLhs();
+  if (product.getLhsTransposed()) {
+    Value first = firstRows(lhs, terms);
+    return first ? first : sliceRows(builder, lhs, 0, terms);
+  }
+  auto load = cast<LoadOp>(builder.clone(*lhs.getDefiningOp()));
+  load.setTransposed(!load.getTransposed());
+  load.getResult().setType(transposedType(lhs));
+  return load;
+}
+
 /// (A^T S)^T = S^T A, of the rows that the other state has, and what there is of the rest.
 void FoldedState::replace(DotOp product, ReadOp read, Value restBuffer) {
   OpBuilder builder(product);
@@ -292,18 +305,7 @@ void FoldedState::replace(DotOp product, ReadOp read, Value restBuffer) {
   Value state = ReadOp::create(builder, loc, typeOf(builder, part.columns(), terms, element),
                                whole.buffer, index(builder, loc, 0));
   builder.setInsertionPoint(product);
-  Value lhs = product.getLhs();
-  Value columns;
-  if (product.getLhsTransposed()) {
-    columns = firstRows(lhs, terms);
-    if (!columns)
-      columns = ::rows(builder, lhs, 0, terms);
-  } else {
-    auto load = cast<LoadOp>(builder.clone(*lhs.getDefiningOp()));
-    load.setTransposed(!load.getTransposed());
-    load.getResult().setType(typeOf(builder, terms, tileType(lhs).getRows(), element));
-    columns = load;
-  }
+  Value lhs = product.getLhs(), columns = columnsOf(builder, product, terms);
   Value bound = product.getBound(), boundOfRest;
   if (bound && restBuffer) {
     Value most = index(builder, loc, terms);
@@ -311,22 +313,24 @@ void FoldedState::replace(DotOp product, ReadOp read, Value restBuffer) {
         builder, loc, arith::SubIOp::create(builder, loc, bound, most), index(builder, loc, 0));
     bound = arith::MinSIOp::create(builder, loc, bound, most);
   }
-  DotOp turned = dot(builder, product, state, columns, Value(), bound, /*lhsTransposed=*/false);
+  DotOp transposed =
+      createDot(builder, product, state, columns, Value(), bound, /*lhsTransposed=*/false);
   Value acc = product.getAcc();
   if (restBuffer) {
-    Value state = ReadOp::create(builder, loc, typeOf(builder, rest(), part.columns(), element),
-                                 restBuffer, index(builder, loc, 0));
-    acc = dot(builder, product, ::rows(builder, lhs, terms, rest()), state, acc, boundOfRest,
-              /*lhsTransposed=*/true);
+    Value lacking = ReadOp::create(builder, loc, typeOf(builder, rest(), part.columns(), element),
+                                   restBuffer, index(builder, loc, 0));
+    acc = createDot(builder, product, sliceRows(builder, lhs, terms, rest()), lacking, acc,
+                    boundOfRest,
+                    /*lhsTransposed=*/true);
   }
   if (!acc)
     acc = ConstantOp::create(builder, loc, product.getType(), builder.getF64FloatAttr(0));
-  addTo(product, acc, turned);
+  addTo(product, acc, transposed);
 }
 
 /// Lets the product's sum begin with `acc`, and adds what the state gives in its stead where the
 /// sum is used.
-void FoldedState::addTo(DotOp product, Value acc, Value turned) {
+void FoldedState::addTo(DotOp product, Value acc, Value transposed) {
   Value sum = sumFrom(product);
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : sum.getUses())
@@ -338,20 +342,18 @@ void FoldedState::addTo(DotOp product, Value acc, Value turned) {
   for (OpOperand *use : uses) {
     Operation *user = use->getOwner();
     OpBuilder builder(user);
-    auto turn = [&](Value value) -> Value {
-      TileType type = tileType(value);
-      return TransposeOp::create(
-          builder, user->getLoc(),
-          typeOf(builder, type.getColumns(), type.getRows(), type.getElementType()), value);
+    auto transpose = [&](Value value) -> Value {
+      return TransposeOp::create(builder, user->getLoc(), transposedType(value), value);
     };
-    auto transpose = dyn_cast<TransposeOp>(user);
-    if (!transpose) {
-      Value part = turn(turned);
-      use->set(isZeroTile(sum) ? part : add(builder, sum, part));
+    auto transposeOp = dyn_cast<TransposeOp>(user);
+    if (!transposeOp) {
+      Value ofState = transpose(transposed);
+      use->set(isZeroTile(sum) ? ofState : add(builder, sum, ofState));
       continue;
     }
-    transpose.replaceAllUsesWith(isZeroTile(sum) ? turned : add(builder, turn(sum), turned));
-    transpose.erase();
+    transposeOp.replaceAllUsesWith(isZeroTile(sum) ? transposed
+                                                   : add(builder, transpose(sum), transposed));
+    transposeOp.erase();
   }
 }
 
@@ -359,9 +361,10 @@ void FoldedState::addTo(DotOp product, Value acc, Value turned) {
 void FoldedState::keepRest(Value restBuffer) {
   AccumulateOp update = part.update;
   OpBuilder builder(update);
-  AccumulateOp::create(builder, update.getLoc(), ::rows(builder, part.lhs, whole.columns(), rest()),
-                       update.getRhs(), restBuffer, index(builder, update.getLoc(), 0),
-                       update.getBound(), update.getFactor(), update.getPrecisionAttr());
+  AccumulateOp::create(builder, update.getLoc(),
+                       sliceRows(builder, part.lhs, whole.columns(), rest()), update.getRhs(),
+                       restBuffer, index(builder, update.getLoc(), 0), update.getBound(),
+                       update.getFactor(), update.getPrecisionAttr());
 }
 
 void FoldedState::readTransposed() {
@@ -398,7 +401,7 @@ void FoldedState::readRows() {
 
 void FoldedState::apply() {
   whole.buffer->moveBefore(part.buffer);
-  if (waits)
+  if (sinksUpdate)
     whole.update->moveBefore(part.update);
   firstRow ? readRows() : readTransposed();
   part.update.erase();
@@ -410,23 +413,23 @@ struct FoldStatesPass : polyattn::impl::FoldStatesBase<FoldStatesPass> {
   using FoldStatesBase::FoldStatesBase;
 
   /// The buffer is no more where another one has what it gathers.
-  static void fold(BufferOp buffer, bool isFree) {
+  static void fold(BufferOp buffer, bool needsNoTranspose) {
     std::optional<State> part = State::of(buffer);
     for (BufferOp other : llvm::to_vector(buffer->getBlock()->getOps<BufferOp>())) {
       std::optional<State> whole = State::of(other);
       if (!part || !whole || other == buffer)
         continue;
       FoldedState folded(*part, *whole);
-      if (folded.match() && (!isFree || folded.isFree()))
+      if (folded.match() && (!needsNoTranspose || folded.needsNoTranspose()))
         return folded.apply();
     }
   }
 
   void runOnOperation() final {
-    for (bool isFree : {true, false})
+    for (bool needsNoTranspose : {true, false})
       getOperation()->walk([&](Block *block) {
         for (BufferOp buffer : llvm::to_vector(block->getOps<BufferOp>()))
-          fold(buffer, isFree);
+          fold(buffer, needsNoTranspose);
       });
   }
 };

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/Inputs.h"
+#include "lib/Conversion/Analysis/SameValues.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -27,11 +28,6 @@ namespace polyattn {
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile;
-
-static TileType transposed(Value value) {
-  TileType type = tileType(value);
-  return TileType::get(type.getContext(), type.getColumns(), type.getRows(), type.getElementType());
-}
 
 //===----------------------------------------------------------------------===//
 // What values are computed from
@@ -88,7 +84,7 @@ static LoadOp findTwin(LoadOp load, Operation *before) {
     if (twin && twin->getBlock() == before->getBlock() && twin->isBeforeInBlock(before) &&
         twin.getTransposed() != load.getTransposed() && twin.getIndices() == load.getIndices() &&
         twin.getValid() == load.getValid() && twin.getRowDim() == load.getRowDim() &&
-        twin.getColDim() == load.getColDim() && twin.getType() == transposed(load.getResult()))
+        twin.getColDim() == load.getColDim() && twin.getType() == transposedType(load.getResult()))
       return twin;
   }
   return {};
@@ -108,10 +104,10 @@ static Value transpose(OpBuilder &builder, Value value) {
   if (auto outer = value.getDefiningOp<TransposeOp>())
     return outer.getSource();
   if (isVector(value) && !value.getDefiningOp<ConstantOp>())
-    return TransposeOp::create(builder, value.getLoc(), transposed(value), value);
+    return TransposeOp::create(builder, value.getLoc(), transposedType(value), value);
   builder.setInsertionPointAfterValue(value);
   Operation *turned = builder.clone(*value.getDefiningOp());
-  turned->getResult(0).setType(transposed(value));
+  turned->getResult(0).setType(transposedType(value));
   if (auto load = dyn_cast<LoadOp>(turned))
     load.setTransposed(!load.getTransposed());
   return turned->getResult(0);
@@ -129,7 +125,7 @@ static Value transpose(const MapTree &tree, Operation *user) {
   }
   builder.setInsertionPoint(user);
   for (MapOp map : tree.maps)
-    builder.clone(*map, mapping)->getResult(0).setType(transposed(map.getResult()));
+    builder.clone(*map, mapping)->getResult(0).setType(transposedType(map.getResult()));
   MapOp last = tree.maps.back();
   return mapping.lookup(Value(last.getResult()));
 }
@@ -170,7 +166,7 @@ static void sumByRows(ReduceOp reduce) {
     return;
   Value rows = transpose(tree, reduce);
   OpBuilder builder(reduce);
-  Value sums = ReduceOp::create(builder, reduce.getLoc(), transposed(reduce.getResult()), rows,
+  Value sums = ReduceOp::create(builder, reduce.getLoc(), transposedType(reduce.getResult()), rows,
                                 /*bound=*/Value(), reduce.getKind(), Axis::Columns,
                                 /*lower=*/false, /*upper=*/false);
   Value row = TransposeOp::create(builder, reduce.getLoc(), reduce.getType(), sums);
@@ -191,8 +187,7 @@ static void computeOnce(MapOp map) {
   for (Operation *user : twin->getUsers()) {
     auto other = dyn_cast<MapOp>(user);
     if (!other || other->getBlock() != map->getBlock() || !other->isBeforeInBlock(map) ||
-        !OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &map.getBody(),
-                                                    OperationEquivalence::IgnoreLocations))
+        !haveSameRegions(other, map))
       continue;
     OpBuilder builder(map);
     Value turned = TransposeOp::create(builder, map.getLoc(), map.getType(), other.getResult());

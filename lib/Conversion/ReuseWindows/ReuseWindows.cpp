@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Conversion/Analysis/SameValues.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
@@ -117,7 +118,7 @@ private:
       return {};
     for (Operation *user : wholes.front().getUsers()) {
       auto whole = dyn_cast<MapOp>(user);
-      if (whole && llvm::equal(whole.getInputs(), wholes) && sameBody(whole, map) &&
+      if (whole && llvm::equal(whole.getInputs(), wholes) && haveSameRegions(whole, map) &&
           whole.getType().getRows() != map.getType().getRows() && isThereBefore(whole))
         return {whole.getResult(), row};
     }
@@ -128,11 +129,6 @@ private:
   static bool isPlain(DotOp dot) {
     return !dot.getAcc() && !dot.getBound() && dot.getTriangle() == Triangle::None &&
            dot.getLhsTriangle() == Triangle::None;
-  }
-
-  static bool sameBody(MapOp a, MapOp b) {
-    return OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
-                                                      OperationEquivalence::IgnoreLocations);
   }
 
   /// Whether `op` is computed before the loop, or as often and can be: then it is moved there.

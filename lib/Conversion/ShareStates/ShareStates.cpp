@@ -11,9 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "lib/Conversion/Analysis/SameValues.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "polyattn/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"

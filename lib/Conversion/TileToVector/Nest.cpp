@@ -178,11 +178,10 @@ void KernelLowering::forEachTileOf(Value value, bool partialLastVector, TileBody
     });
     return;
   }
-  TileShape shape = chooseShape(dots, type.getRows(), e.vectors(type.getColumns()));
-  // Where the end is within a tile, loops of one vector are half the code, and elements share
-  // nothing.
-  if (extent.isShort && dots.empty())
-    shape = {1, 1};
+  // Element-wise nests share nothing between vectors, so that where the end is within a tile one
+  // loop over single vectors serves: a second one over tiles of them would be most of the code.
+  int64_t vectors = extent.isShort && dots.empty() ? 1 : e.vectors(type.getColumns());
+  TileShape shape = chooseShape(dots, type.getRows(), vectors);
   shape.rowsOutside = llvm::all_of(dots, [&](DotOp dot) { return fitsL1(dot.getRhs().getType()); });
   bool square = type.getRows() == type.getColumns() && type.getRows() > 1;
   Triangle triangle = partialLastVector || !square ? Triangle::None : fusion.triangleOf(value);
