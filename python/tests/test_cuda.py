@@ -134,6 +134,19 @@ assert state is given[names.index("state")]
 """)
 
 
+def test_few_tokens_are_launches_of_the_steps(run):
+    """Though the stage that writes states back, which comes last, has no programs then."""
+    run("""
+kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda", direction="decode")
+sizes = {"B": 2, "T": 1, "H": 2, "Hkv": 2, "P": 4}
+def array(tensor):
+    shape = [sizes.get(n, n) for n in tensor.shape]
+    return Array(np.zeros(shape, {"f32": "f4", "i32": "i4", "i64": "i8"}[tensor.dtype]))
+kernel(*[array(t) for t in kernel.signature.arguments])
+assert [launch["function"] for launch in launches()] == ["linear__decode__step"], launches()
+""")
+
+
 def test_what_a_kernel_says_of_itself(run):
     run("""
 kernel = polyattn.compile(SPECS + "/linear.mlir", "linear", target="cuda")

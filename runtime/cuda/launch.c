@@ -142,7 +142,7 @@ static int place_all(arguments *all, int64_t segments, char *memory, int64_t *by
   if (check_plan(all, error, error_size))
     return 1;
   /* Parts follow from the sizes alone. */
-  polyattn_rt_workers nobody = polyattn_rt_multiprocessors(0);
+  polyattn_rt_workers nobody = polyattn_rt_multiprocessors(0, 1);
   all->launch.sizes = all->shapes;
   polyattn_rt_choose(plan, &nobody, &all->launch);
   all->launch.segments = segments;
@@ -229,6 +229,7 @@ int polyattn_cuda_launch(const polyattn_cuda_kernel *kernel, const polyattn_tens
                          int64_t workspace_bytes, polyattn_cu_stream stream, char *error,
                          size_t error_size) {
   int64_t wanted, ctas, stages = kernel->rule->plan->num_stages;
+  int is_empty = 1;
   arguments all;
   all.rule = kernel->rule;
   all.tensors = tensors;
@@ -239,11 +240,13 @@ int polyattn_cuda_launch(const polyattn_cuda_kernel *kernel, const polyattn_tens
   for (int64_t i = 0; i < stages; ++i)
     if (check_parameters(&all, i, error, error_size))
       return 1;
-  /* The last stage computes the results. */
-  if (count_ctas(&all, stages - 1, &ctas, error, error_size))
-    return 1;
+  for (int64_t i = 0; i < stages; ++i) {
+    if (count_ctas(&all, i, &ctas, error, error_size))
+      return 1;
+    is_empty &= ctas == 0;
+  }
   int pushed, failed = 0;
-  if (ctas == 0)
+  if (is_empty)
     return 0;
   if (polyattn_cuda_enter(kernel->device, &pushed, error, error_size))
     return 1;

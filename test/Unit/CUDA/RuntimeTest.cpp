@@ -280,6 +280,20 @@ TEST_F(CUDARuntime, LaunchesNothingForAnEmptyTensor) {
   EXPECT_TRUE(fake.launches.empty());
 }
 
+// As decoding has them for few tokens: what writes states back from a workspace comes last.
+TEST_F(CUDARuntime, LaunchesStagesBeforeOneWithoutPrograms) {
+  const polyattn_rt_stage_rule stages[] = {kStages[1], kStages[0]};
+  const polyattn_rt_plan plan = {kWorkspaces, 2, stages, 2, &kChoice, 1};
+  const polyattn_cuda_launch_rule launches[] = {kLaunches[1], kLaunches[0]};
+  const polyattn_cuda_entry_rule own = {"kernel", &plan, launches};
+  rule = &own;
+  ptx = kSegmentPTX;
+  ASSERT_EQ(runAll(), 0) << error;
+  ASSERT_EQ(fake.launches.size(), 1u);
+  EXPECT_EQ(fake.launches[0].function, "kernel");
+  EXPECT_EQ(toVector(fake.launches[0].grid), (std::vector<unsigned>{3, 1, 1}));
+}
+
 TEST_F(CUDARuntime, NamesTheLibraryThatIsMissing) {
   polyattn_cuda_driver driver;
   EXPECT_EQ(polyattn_cuda_load_driver("/nowhere/libcuda.so.1", &driver, error, sizeof error), 1);
