@@ -58,6 +58,15 @@ inline uint16_t f16OfFloat(float value) {
   return sign | (magnitude + 0xfff + (magnitude >> 13 & 1) - 0x38000000) >> 13;
 }
 
+/// Toward zero; what is beyond the largest float is infinite.
+inline float truncateToFloat(double value) {
+  float nearest = float(value);
+  uint32_t bits = bitsOfFloat(nearest);
+  bool isFinite = (bits & 0x7f800000) != 0x7f800000;
+  bool isBeyond = (value < 0 ? -double(nearest) : double(nearest)) > (value < 0 ? -value : value);
+  return floatOfBits(bits - uint32_t(isFinite & isBeyond));
+}
+
 /// What tensor cores see of an f32.
 inline float truncateToTF32(float value) { return floatOfBits(bitsOfFloat(value) & ~0x1fffu); }
 

@@ -58,18 +58,18 @@ void polyattn::emulator::multiply(OperandKind kind, const uint32_t *const operan
     unpackTF32(operands, factors);
     break;
   }
-  float result[16][8];
+  double result[16][8];
   auto visitAccumulators = [&](auto visit) {
     for (int lane = 0; lane < 32; ++lane)
       for (int i = 0; i < 4; ++i)
         visit(accumulators[lane][i], result[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]);
   };
-  visitAccumulators([](float &sum, float &element) { element = sum; });
+  visitAccumulators([](float sum, double &element) { element = sum; });
   for (int row = 0; row < 16; ++row)
     for (int k = 0; k < factors.depth; ++k)
       for (int column = 0; column < 8; ++column)
-        result[row][column] += factors.a[row][k] * factors.b[k][column];
-  visitAccumulators([](float &sum, float &element) { sum = element; });
+        result[row][column] += double(factors.a[row][k]) * factors.b[k][column];
+  visitAccumulators([](float &sum, double element) { sum = truncateToFloat(element); });
 }
 
 void polyattn::emulator::distribute(const uint16_t matrix[8][8], bool transposed,

@@ -151,7 +151,8 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
       (isCarriedState(value) ? states : live) += accumulators.size();
     int64_t free = std::min(GPUDescription::maxAccumulatorsPerThread,
                             GPUDescription::maxAccumulatorsWithStates - states) -
-                   live - products.otherRegisters;
+                   live - products.otherRegisters -
+                   (residency.splitsOperands() ? GPUDescription::sumsOfSplitFactors : 0);
     int64_t fragments = free / 4 / std::max<int64_t>(products.all, 1);
     std::tie(rowTiles, columnTiles) = partOf(warps, fragments, products.together);
   }

@@ -30,15 +30,22 @@ using namespace polyattn::tile_to_warp;
 /// memory in part.
 static constexpr int64_t kMostIterations = 4;
 
-/// Registers that the loads of an iteration bring, and none for an iteration that waits for other
-/// threads or has a loop in it.
+/// Whether a product begins a sum, which then waits in registers of its own.
+static bool beginsSum(Operation &op) {
+  auto product = dyn_cast<warp::MmaSyncOp>(op);
+  return product && matchPattern(product->getOperands().back(), m_AnyZeroFloat());
+}
+
+/// Registers that an iteration fills without waiting for the one before: by loads and by sums that
+/// it begins. None for an iteration that waits for other threads or has a loop in it.
 static std::optional<int64_t> loadedRegisters(Block &iteration) {
   int64_t registers = 0;
   for (Operation &op : iteration) {
     if (isa<scf::ForOp, warp::BarrierOp, warp::ClusterBarrierOp>(op))
       return std::nullopt;
     if (isa<warp::LoadSharedOp, warp::LoadGlobalOp, warp::LoadClusterOp, warp::LdmatrixOp,
-            warp::LookupOp>(op))
+            warp::LookupOp>(op) ||
+        beginsSum(op))
       for (Type type : op.getResultTypes())
         registers += RegisterPressure::registersOf(type);
     // One branch is taken.

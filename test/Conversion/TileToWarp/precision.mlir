@@ -34,6 +34,26 @@ tile.kernel @tf32_of_bf16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names 
 
 // -----
 
+// Products of split factors are added to what there is by a rounding addition: tensor cores cut their sums off.
+
+// CHECK-LABEL: gpu.func @split_tf32(
+// CHECK: scf.for
+// CHECK: %[[A0:.*]], %[[A1:.*]], %[[A2:.*]], %[[A3:.*]] = warp.mma_sync <tf32>{{.*}} (%[[ZERO:cst[_0-9]*]], %[[ZERO]], %[[ZERO]], %[[ZERO]])
+// CHECK-NEXT: %[[B0:.*]], %[[B1:.*]], %[[B2:.*]], %[[B3:.*]] = warp.mma_sync <tf32>{{.*}} (%[[A0]], %[[A1]], %[[A2]], %[[A3]])
+// CHECK-NEXT: %[[C0:.*]], %{{.*}}, %{{.*}}, %{{.*}} = warp.mma_sync <tf32>{{.*}} (%[[B0]], %[[B1]], %[[B2]], %[[B3]])
+// CHECK-NEXT: arith.addf %{{.*}}, %[[C0]] : f32
+tile.kernel @split_tf32 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x64xf32>, %o: memref<?x?x?x64xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xf32> -> !tile.tile<64x64xf32>
+  %y = tile.dot %x, %x precision <split_tf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
+  tile.store %y, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+}
+
+// -----
+
 tile.kernel @no_precision programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
 ^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>):
   %batch = tile.program_id 0 : index

@@ -120,6 +120,31 @@ TEST(EmulatorLayouts, ProductOfF16) {
       }
 }
 
+// One and a half times the half unit in the last place: to nearest, the sum would go up.
+TEST(EmulatorLayouts, SumsOfTensorCoresAreCutOff) {
+  for (float sign : {1.0f, -1.0f}) {
+    uint32_t registers[32][6] = {};
+    float sums[32][4];
+    registers[0][0] = f16OfFloat(sign * 1.5f * 0x1p-12f);
+    registers[0][4] = f16OfFloat(0x1p-12f);
+    const uint32_t *operands[32];
+    float *pointers[32];
+    for (int lane = 0; lane < 32; ++lane) {
+      operands[lane] = registers[lane];
+      pointers[lane] = sums[lane];
+      std::fill(sums[lane], sums[lane] + 4, sign);
+    }
+    multiply(OperandKind::F16, operands, pointers);
+    EXPECT_EQ(sums[0][0], sign);
+  }
+  EXPECT_EQ(truncateToFloat(1 + 0x1.8p-23), 1 + 0x1p-23f);
+  EXPECT_EQ(truncateToFloat(-1 - 0x1.fp-24), -1.0f);
+  EXPECT_EQ(truncateToFloat(0x1.8p-126), 0x1.8p-126f);
+  EXPECT_EQ(truncateToFloat(-0x1.cp-149), -0x1p-149f);
+  EXPECT_EQ(truncateToFloat(1e300), INFINITY);
+  EXPECT_TRUE(std::isnan(truncateToFloat(NAN)));
+}
+
 /// Lane l accesses `bytes` at l * stride.
 int wavefronts(uint64_t stride, uint32_t bytes, uint32_t lanes = ~0u) {
   uint64_t addresses[32];
