@@ -15,6 +15,9 @@ using namespace polyattn;
 using llvm::Error;
 using llvm::Expected;
 
+static_assert(kMaxLaunchParameters == POLYATTN_CUDA_MAX_PARAMETERS,
+              "what the compiler accepts is what the runtime launches");
+
 namespace {
 
 polyattn_cuda_parameter ruleOf(const LaunchParameter &parameter) {
@@ -144,7 +147,8 @@ int64_t GPUKernel::chooseSegments(llvm::ArrayRef<polyattn_tensor> tensors) const
       }))
     return 1;
   LaunchCall call(code->rule.getPlan(), std::move(shapes));
-  call.choose(polyattn_rt_multiprocessors(code->device->getDescription().multiprocessors));
+  call.choose(polyattn_rt_multiprocessors(code->device->getDescription().multiprocessors,
+                                          code->kernel.ctas_at_once));
   return call.getSegments();
 }
 

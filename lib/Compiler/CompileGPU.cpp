@@ -92,6 +92,8 @@ static llvm::Error checkLimits(const LaunchDescription &launch, const GPUDescrip
     return tooMuch("threads in a CTA", launch.threads, gpu.maxThreadsPerBlock);
   if (launch.sharedBytes > gpu.sharedBytesPerBlock)
     return tooMuch("bytes of shared memory", launch.sharedBytes, gpu.sharedBytesPerBlock);
+  if (int64_t(launch.parameters.size()) > kMaxLaunchParameters)
+    return tooMuch("parameters", launch.parameters.size(), kMaxLaunchParameters);
   if (launch.cluster > gpu.maxBlocksPerCluster)
     return tooMuch("CTAs in a cluster", launch.cluster, gpu.maxBlocksPerCluster);
   return llvm::Error::success();

@@ -37,6 +37,9 @@ struct LaunchParameter {
   int64_t tensor = 0, dimension = 0;
 };
 
+/// How many parameters a kernel has at most, of 8 bytes each: drivers before CUDA 12.1 take 4 KiB.
+inline constexpr int64_t kMaxLaunchParameters = 512;
+
 struct LaunchDescription {
   std::string function;
   /// Threads of a CTA.

@@ -23,7 +23,22 @@ KernelLowering::KernelLowering(KernelOp kernel, const TileToWarpOptions &options
       shared(kAlignment, options.sharedBytes, plan.sharedOffsets),
       workspace(kAlignment, kWorkspaceCapacity) {}
 
+/// The tensors that the kernel or the numbers of its programs depend on, of all that its entry has.
+static SmallVector<unsigned> findUsedTensors(tile::KernelOp kernel) {
+  auto countsPrograms = [&](unsigned tensor) {
+    return llvm::any_of(kernel.getAxes(), [&](ExtentAttr axis) {
+      return axis.isDimension() && axis.getTensor() == tensor;
+    });
+  };
+  SmallVector<unsigned> used;
+  for (unsigned i = 0; i < kernel.getNumTensors(); ++i)
+    if (!kernel.getTensor(i).use_empty() || countsPrograms(i))
+      used.push_back(i);
+  return used;
+}
+
 LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
+  usedTensors = findUsedTensors(kernel);
   createFunction(module);
   bindProgram();
   Operation *function = e.getInsertionBlock()->getParentOp();
@@ -55,7 +70,7 @@ void KernelLowering::createFunction(gpu::GPUModuleOp module) {
   auto reference = [&](int64_t tensor, int64_t dimension) {
     return e.getI64ArrayAttr({tensor, dimension});
   };
-  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+  for (unsigned i : usedTensors) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
     parameter(pointer, warp::kPointerAttrName, e.getI64IntegerAttr(i));
     for (int64_t d = 0; d < type.getRank(); ++d)
@@ -76,7 +91,7 @@ void KernelLowering::createFunction(gpu::GPUModuleOp module) {
   e.setInsertionPointToStart(&entry);
 
   unsigned next = 0;
-  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+  for (unsigned i : usedTensors) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
     Tensor &tensor = tensors[kernel.getTensor(i)];
     tensor.element = type.getElementType();
@@ -102,7 +117,7 @@ void KernelLowering::testAlignment() {
     return type.getRank() && !type.isDynamicDim(type.getRank() - 1) &&
            type.getShape().back() * type.getElementTypeBitWidth() % 128 == 0;
   };
-  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+  for (unsigned i : usedTensors) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
     const Tensor &tensor = tensors[kernel.getTensor(i)];
     if (!hasWholeRows(type))
@@ -118,7 +133,7 @@ void KernelLowering::testAlignment() {
     Value rest = arith::AndIOp::create(e, bits[i], e.i64(15));
     aligned[i] = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, rest, e.i64(0));
   }
-  for (unsigned i = 0; i < kernel.getNumTensors(); ++i) {
+  for (unsigned i : usedTensors) {
     auto type = cast<MemRefType>(kernel.getTensor(i).getType());
     if (hasWholeRows(type))
       tensors[kernel.getTensor(i)].aligned = aligned[isWeight(type)];

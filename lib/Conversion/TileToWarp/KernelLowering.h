@@ -396,6 +396,7 @@ private:
   Emitter e;
   Barriers barriers;
   FirstFit shared, workspace;
+  llvm::SmallVector<unsigned> usedTensors; // which have parameters
   llvm::DenseMap<mlir::Value, Tensor> tensors;
   mlir::IRMapping mapping; // scalars
   llvm::DenseMap<mlir::Value, TileMemory> storages;
