@@ -29,6 +29,9 @@ struct MemoryPlan {
   int64_t weightBytes = 0;
   /// Whether loops copy the next block while they compute on this one.
   bool doubleBuffersLoads = false;
+  /// Whether what a map alone reads is copied, too. Without, its elements are loaded where they are
+  /// needed, and every load is waited for.
+  bool copiesMappedLoads = false;
   /// Where tiles, buffers and stages are in shared memory, in the order in which the lowering asks;
   /// empty where each takes the lowest free place.
   std::vector<int64_t> sharedOffsets;

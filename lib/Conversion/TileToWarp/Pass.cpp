@@ -81,14 +81,25 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     if (failed(one))
       return failure();
     if (options.pipelineCopies) {
-      plan.doubleBuffersLoads = true;
-      FailureOr<PackedMemory> both = tryPlan(kernel, options, plan, kernels);
-      if (failed(both))
-        return failure();
-      plan.doubleBuffersLoads = both->bytes <= plan.sharedCapacity &&
-                                countCTAs(options, both->bytes) >= countCTAs(options, one->bytes);
-      if (plan.doubleBuffersLoads)
+      int64_t most = countCTAs(options, one->bytes), taken = 0;
+      for (bool copiesMappedLoads : {false, true}) {
+        MemoryPlan ahead = plan;
+        ahead.doubleBuffersLoads = true;
+        ahead.copiesMappedLoads = copiesMappedLoads;
+        FailureOr<PackedMemory> both = tryPlan(kernel, options, ahead, kernels);
+        if (failed(both))
+          return failure();
+        // With all that is read on its way ahead, two CTAs wait less than more that load what they
+        // need.
+        bool copiesMore = copiesMappedLoads && both->bytes > taken;
+        int64_t wanted = copiesMore ? std::min<int64_t>(most, 2) : most;
+        taken = both->bytes;
+        if (copiesMappedLoads != copiesMore || taken > plan.sharedCapacity ||
+            countCTAs(options, taken) < wanted)
+          continue;
+        plan = ahead;
         one = both;
+      }
     }
     // Where it does not fit, tiles that find no place are in the workspace.
     if (one->bytes <= options.sharedBytes)
@@ -125,7 +136,8 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return plan.sharedCapacity == other.sharedCapacity && !plan.sharedOffsets.empty() &&
            plan.workspaceStates.size() == other.workspaceStates.size() &&
            plan.bf16Copies.size() == other.bf16Copies.size() &&
-           plan.doubleBuffersLoads == other.doubleBuffersLoads;
+           plan.doubleBuffersLoads == other.doubleBuffersLoads &&
+           plan.copiesMappedLoads == other.copiesMappedLoads;
   }
 
   /// Stages the weights that find room in the loop and nothing else loses its own for.

@@ -96,6 +96,13 @@ Residency ResidencyAnalysis::decideCarried(scf::ForOp loop, unsigned i) const {
   return registers ? Residency::Registers : Residency::Memory;
 }
 
+/// Whether a loop's iterations load matrices that are kept as the tensor has them.
+bool ResidencyAnalysis::canBeCopied(LoadOp load) const {
+  Type element = cast<MemRefType>(load.getMemref().getType()).getElementType();
+  return isa<scf::ForOp>(load->getParentOp()) && !isVector(load.getResult()) &&
+         elementType(load.getResult()) == element;
+}
+
 Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
   if (uncachedWeights.contains(load))
     return Residency::Deferred;
@@ -103,6 +110,8 @@ Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
   if (!value.hasOneUse())
     return Residency::Memory;
   OpOperand &use = *value.use_begin();
+  if (plan.copiesMappedLoads && isa<MapOp>(use.getOwner()) && canBeCopied(load))
+    return Residency::Memory;
   bool near = use.getOwner()->getBlock() == load->getBlock();
   bool deferred = near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
                   accepts(use, value);

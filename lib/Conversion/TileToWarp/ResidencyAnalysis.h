@@ -77,6 +77,7 @@ public:
 private:
   void chooseDistantWeights(tile::KernelOp kernel);
   Residency decide(mlir::Value value) const;
+  bool canBeCopied(tile::LoadOp load) const;
   Residency decideLoad(tile::LoadOp load) const;
   Residency decideCarried(mlir::scf::ForOp loop, unsigned i) const;
   bool isCheapAgain(mlir::Value value) const;

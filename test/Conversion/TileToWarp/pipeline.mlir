@@ -68,6 +68,45 @@ tile.kernel @stages programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k"
 
 // -----
 
+// What a map alone reads is copied ahead, too, where two CTAs have place for it; else its elements are loaded where
+// products need them.
+
+// CHECK-LABEL: gpu.func @mapped
+// CHECK-SAME: #warp.resident<"block of k" : vector<16x16xbf16> in double_buffer>, #warp.resident<"block of v" : vector<16x16xbf16> in double_buffer>
+// CHECK: scf.for
+// CHECK-NEXT: warp.wait_copies 0
+// CHECK-NEXT: warp.barrier
+// CHECK: math.exp
+// ONE-LABEL: gpu.func @mapped
+// ONE-NOT: in double_buffer
+// ONE: scf.for
+// ONE: warp.load_global
+// ONE: math.exp
+tile.kernel @mapped programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["k", "v", "o"], num_inputs = 2} {
+^bb0(%k: memref<?x?x?x16xbf16>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xbf16>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %k, %c1 : memref<?x?x?x16xbf16>
+  scf.for %t = %c0 to %n step %c16 {
+    %left = arith.subi %n, %t : index
+    %valid = arith.minsi %left, %c16 : index
+    %keys = tile.load %k[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %features = tile.map %keys : !tile.tile<16x16xf32> -> !tile.tile<16x16xf32> {
+    ^bb0(%x: f32):
+      %y = math.exp %x : f32
+      tile.yield %y : f32
+    }
+    %values = tile.load %v[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+    %sums = tile.dot %features, %values : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+    tile.store %sums, %o[%batch, %t, %head, %c0] valid %valid {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xbf16>
+  }
+}
+
+// -----
+
 // What stays for all iterations, what the kernel writes, and what an iteration decides for the next one.
 
 // CHECK-LABEL: gpu.func @not_ahead
