@@ -34,6 +34,10 @@
 /* Segments are chosen where the model promises less than this share of the time: it knows neither
  * memory bandwidth nor synchronization. */
 #define WORTHWHILE 0.9
+/* By how much of its own time each further instance makes those longer that a worker runs with it.
+ * On an H200 it was 0.1 to 0.5 for kernels that wait for memory or for each other, and 1 for one
+ * that the second-level cache bounds. */
+#define SHARING 0.5
 /* How many programs may share the features of one head. */
 #define MAX_SPLITS 16
 /* The most bytes of workspace that the partial results of all parts may take. */
@@ -45,14 +49,15 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 polyattn_rt_workers polyattn_rt_threads(int64_t count) {
   polyattn_rt_workers workers = {
-      .count = count, .one_program_each = 1, .max_bytes = (int64_t)32 << 20};
+      .count = count, .at_once = 1, .one_program_each = 1, .max_bytes = (int64_t)32 << 20};
   return workers;
 }
 
 /* `max_bytes` is what a caller with a large state would still expect; the costs of a prefix and of
  * a launch are estimates. */
-polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count) {
+polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count, int64_t ctas_at_once) {
   polyattn_rt_workers workers = {.count = count,
+                                 .at_once = ctas_at_once > 1 ? ctas_at_once : 1,
                                  .max_bytes = (int64_t)1 << 30,
                                  .counts_scratch = 1,
                                  .blocks_of_prefix = 0.5,
@@ -108,6 +113,15 @@ static int fits(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch,
   return bytes <= workers->max_bytes;
 }
 
+/* The time of a stage whose programs take `length` alone: the busiest worker's. */
+static double time_of_stage(int64_t instances, double length, const polyattn_rt_workers *workers) {
+  int64_t used = workers->one_program_each ? instances : workers->count;
+  int64_t each = divide_up(instances, used), together = workers->at_once;
+  double wave = 1 + (double)(together - 1) * SHARING;
+  double last = each % together ? 1 + (double)(each % together - 1) * SHARING : 0;
+  return ((double)(each / together) * wave + last) * length;
+}
+
 /* The time of a launch in blocks, or -1 where there are too many programs. */
 static double time_of(const polyattn_rt_plan *plan, const polyattn_rt_choice_rule *rule,
                       int64_t units, const polyattn_rt_launch *launch,
@@ -118,8 +132,7 @@ static double time_of(const polyattn_rt_plan *plan, const polyattn_rt_choice_rul
   int64_t instances = count_instances(main, launch);
   if (instances < 0)
     return -1;
-  int64_t used = workers->one_program_each ? instances : workers->count;
-  double time = (double)divide_up(instances, used) * length;
+  double time = time_of_stage(instances, length, workers);
   if (launch->segments == 1)
     return time;
   double prefix = length * (double)rule->prefix_cost_percent / (double)(100 * rule->subsegments);
@@ -129,7 +142,7 @@ static double time_of(const polyattn_rt_plan *plan, const polyattn_rt_choice_rul
     instances = count_instances(stage, launch);
     if (instances < 0)
       return -1;
-    time += (double)divide_up(instances, used) * prefix + workers->blocks_of_launch;
+    time += time_of_stage(instances, prefix, workers) + workers->blocks_of_launch;
   }
   return time + (double)(launch->segments - 1) * workers->blocks_of_prefix;
 }

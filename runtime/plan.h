@@ -114,9 +114,10 @@ int polyattn_rt_is_of_splits(const polyattn_rt_workspace_rule *workspace);
 
 /* Who runs programs, and what the model must know of them. A processor's thread runs one program
  * at a time, and takes long to do so: cutting is only for threads that would have none. On a GPU
- * any number of programs run in waves, one CTA on each multiprocessor. */
+ * any number of programs run in waves, one or a few CTAs on each multiprocessor. */
 typedef struct polyattn_rt_workers {
   int64_t count;
+  int64_t at_once;         /* program instances that a worker runs at a time, which share it */
   int one_program_each;    /* never more program instances than workers */
   int64_t processors;      /* for splits; 0 to ask the system when it matters */
   int64_t max_bytes;       /* of workspaces, and of scratch where that counts */
@@ -127,7 +128,7 @@ typedef struct polyattn_rt_workers {
 
 /* The threads of a processor, and the multiprocessors of a GPU. */
 polyattn_rt_workers polyattn_rt_threads(int64_t count);
-polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count);
+polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count, int64_t ctas_at_once);
 
 /* Makes the plan's choices for a call of these sizes. Splits and parts follow from the sizes and
  * the machine, segments from the workers, too. */

@@ -56,6 +56,8 @@ enum {
   X(module_function, cuModuleGetFunction,                                                          \
     (polyattn_cu_function *, polyattn_cu_module, const char *))                                    \
   X(function_set_attribute, cuFuncSetAttribute, (polyattn_cu_function, int, int))                  \
+  X(ctas_at_once, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                     \
+    (int *, polyattn_cu_function, int, size_t))                                                    \
   X(launch_kernel, cuLaunchKernel,                                                                 \
     (polyattn_cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
      polyattn_cu_stream, void **, void **))                                                        \

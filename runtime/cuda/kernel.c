@@ -30,21 +30,28 @@ static int load_module(const polyattn_cuda_driver *driver, const void *image,
 
 static int find_function(const polyattn_cuda_driver *driver, polyattn_cu_module module,
                          const polyattn_cuda_launch_rule *rule, polyattn_cu_function *function,
-                         char *error, size_t error_size) {
+                         int *ctas_at_once, char *error, size_t error_size) {
   if (CHECK(module_function(function, module, rule->function), "cuModuleGetFunction"))
     return 1;
   /* Launches that need more than 48 KiB must have said so. */
   return CHECK(function_set_attribute(*function, POLYATTN_CU_FUNCTION_DYNAMIC_SHARED_BYTES,
                                       (int)rule->shared_bytes),
-               "cuFuncSetAttribute");
+               "cuFuncSetAttribute") ||
+         CHECK(
+             ctas_at_once(ctas_at_once, *function, (int)rule->threads, (size_t)rule->shared_bytes),
+             "cuOccupancyMaxActiveBlocksPerMultiprocessor");
 }
 
 static int find_functions(const polyattn_cuda_driver *driver, polyattn_cuda_kernel *kernel,
                           char *error, size_t error_size) {
-  for (int64_t i = 0; i < kernel->rule->plan->num_stages; ++i)
+  for (int64_t i = 0; i < kernel->rule->plan->num_stages; ++i) {
+    int ctas = 1;
     if (find_function(driver, kernel->module, &kernel->rule->launches[i], &kernel->functions[i],
-                      error, error_size))
+                      &ctas, error, error_size))
       return 1;
+    if (i == 0 || ctas < kernel->ctas_at_once)
+      kernel->ctas_at_once = ctas;
+  }
   return 0;
 }
 

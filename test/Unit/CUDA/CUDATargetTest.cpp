@@ -228,6 +228,18 @@ TEST_F(CUDATarget, CutsLongSequencesOfFewHeads) {
   EXPECT_EQ(fake.launches[2].grid[0], 2u);
 }
 
+TEST_F(CUDATarget, CutsFurtherWhereMultiprocessorsRunSeveral) {
+  sizes.queries = sizes.keys = 64 * 8 * 10;
+  sizes.heads = sizes.kvHeads = 64;
+  choose("linear_bf16");
+  fake.ctasAtOnce = 3;
+  std::unique_ptr<Executable> gpu = compile("cuda");
+  ASSERT_TRUE(gpu);
+  llvm::cantFail(gpu->run({arguments, results, sizes, 1}));
+  ASSERT_EQ(fake.launches.size(), 2u);
+  EXPECT_EQ(fake.launches[1].grid[0], 5u * 64); // of 3 x 108
+}
+
 TEST_F(CUDATarget, RefusesSegmentsWithoutAState) {
   choose("linear_full");
   std::unique_ptr<Executable> gpu = compile("cuda");

@@ -109,10 +109,11 @@ protected:
     plan = llvm::cantFail(planForGPU(*module, "f"));
   }
   LaunchChoice &choice() { return plan.choices.front(); }
-  int64_t choose(int64_t batches, int64_t heads, int64_t positions, int64_t multiprocessors = 132) {
+  int64_t choose(int64_t batches, int64_t heads, int64_t positions, int64_t multiprocessors = 132,
+                 int64_t ctasAtOnce = 1) {
     std::vector<int64_t> sizes = {batches, positions, heads, 64};
     LaunchCall call(plan, {sizes, sizes});
-    call.choose(polyattn_rt_multiprocessors(multiprocessors));
+    call.choose(polyattn_rt_multiprocessors(multiprocessors, ctasAtOnce));
     return call.getSegments();
   }
   MLIRContext context;
@@ -140,6 +141,13 @@ TEST_F(SegmentChoice, FillsTheChipOnce) {
   EXPECT_EQ(choose(1, 8, 65536, 108), 13);
   EXPECT_EQ(choose(4, 8, 65536), 4);
   EXPECT_EQ(choose(4, 16, 65536), 2);
+}
+
+TEST_F(SegmentChoice, FillsMultiprocessorsThatRunSeveral) {
+  EXPECT_EQ(choose(4, 16, 65536, 132, 2), 4); // 256 programs, two on nearly each
+  EXPECT_EQ(choose(4, 16, 65536, 132, 3), 6);
+  EXPECT_EQ(choose(4, 32, 65536, 132, 2), 1); // what is computed twice is more than is won
+  EXPECT_EQ(choose(4, 64, 65536, 132, 2), 1);
 }
 
 TEST_F(SegmentChoice, LeavesAFullChipAlone) {

@@ -202,6 +202,14 @@ int cuFuncSetAttribute(polyattn_cu_function function, int attribute, int value) 
   return kSuccess;
 }
 
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, polyattn_cu_function, int threads,
+                                                size_t) {
+  if (int result = enterWithContext("cuOccupancyMaxActiveBlocksPerMultiprocessor"))
+    return result;
+  *blocks = driver().ctasAtOnce;
+  return threads < 1 ? kInvalidValue : kSuccess;
+}
+
 int cuLaunchKernel(polyattn_cu_function function, unsigned gridX, unsigned gridY, unsigned gridZ,
                    unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
                    polyattn_cu_stream stream, void **parameters, void **extra) {
