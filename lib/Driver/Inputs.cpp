@@ -8,6 +8,7 @@
 #include "Inputs.h"
 #include "polyattn/Numpy/Npy.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Parallel.h"
 #include <unistd.h>
 
 using namespace llvm;
@@ -149,17 +150,22 @@ Expected<Inputs> driver::gatherInputs(const Signature &signature, const RunOptio
     return std::move(error);
   Inputs inputs;
   inputs.sizes = *sizes;
-  for (auto [argument, tensor] : zip(signature.arguments, given)) {
-    if (!tensor) {
+  SmallVector<size_t> random;
+  for (auto [i, argument] : enumerate(signature.arguments)) {
+    if (!given[i]) {
       auto made = allocateTensor(argument.type, shapeOf(argument, *sizes), layout);
       if (!made)
         return createStringError("argument '" + argument.name + "': " + toString(made.takeError()));
+      given[i] = std::move(*made);
       if (!isComputed(argument, options))
-        fillRandom(signature, argument, *sizes, options.seed, *made);
-      tensor = std::move(*made);
+        random.push_back(i);
     }
-    inputs.arguments.push_back(std::move(*tensor));
+    inputs.arguments.push_back(std::move(*given[i]));
   }
+  parallelFor(0, random.size(), [&](size_t i) {
+    fillRandom(signature, signature.arguments[random[i]], *sizes, options.seed,
+               inputs.arguments[random[i]]);
+  });
   if (Error error =
           checkNumbers(signature, inputs.sizes, [&](unsigned i) { return &inputs.arguments[i]; }))
     return std::move(error);
