@@ -44,14 +44,15 @@ def busy_stream():
 def inputs_of(attention, dtype, sizes, seed):
     """Tensors for all arguments on the processor, small where they are weights."""
     import torch
+    from polyattn.torch import _recipes
 
     generator = torch.Generator().manual_seed(seed)
     inputs = []
-    for argument in attention.signature.arguments:
+    storage = {torch.float32: "f32", torch.bfloat16: "bf16"}[dtype]
+    for argument in _recipes.find(attention._handle).signature(storage).arguments:
         shape = [sizes.get(size, size) for size in argument.shape]
         one = torch.randn(shape, generator=generator) * (1 if len(shape) == 4 else 0.1)
-        inputs.append(one.to(dtype) if len(shape) == 4 else one.to(getattr(torch, {"bf16": "bfloat16"}.get(
-            argument.dtype, "float32"))))
+        inputs.append(one.to(_recipes.DTYPES[argument.dtype]))
     return inputs
 
 
@@ -76,31 +77,119 @@ def check_calls(attention, dtype, sizes, seed, with_gradients):
     return max(errors)
 
 
+def check_packed():
+    """Sequences one behind the other, one of them empty, with gradients."""
+    import torch
+
+    import polyattn.torch as pt
+
+    attention = pt.load(library().linear(d=64))
+    ends = torch.tensor([0, 70, 70, 300])
+    here = inputs_of(attention, torch.float32, {"B": 1, "T": 300, "H": 4, "Hkv": 4}, seed=5)
+    factors = torch.randn(1, 300, 4, 64)
+
+    def gradients(device):
+        own = [one.to(device).requires_grad_() for one in here]
+        o = attention(*own, cu_seqlens=ends.to(device))
+        return [o.detach(), *torch.autograd.grad(o, own, factors.to(device))]
+
+    return max(error_of(*pair) for pair in zip(gradients("cuda"), gradients("cpu")))
+
+
+def check_generation():
+    """A layer's prompts of several lengths and steps after them."""
+    import copy
+
+    import torch
+
+    import polyattn.torch as pt
+
+    torch.manual_seed(6)
+    layer = pt.nn.Linear(256, 4)
+    x = torch.randn(3, 45, 256)
+    slots, lengths = torch.tensor([5, 0, 2]), torch.tensor([40, 20, 7])
+
+    def generate(device):
+        own = copy.deepcopy(layer).to(device)
+        with torch.no_grad():
+            states = own.new_states(8)
+            found = [own.prefill(x[:, :40].to(device), states, slots.to(device), lengths.to(device))]
+            found += [own.step(x[:, t : t + 1].to(device), states, slots.to(device)) for t in range(40, 45)]
+        return torch.cat(found, dim=1)
+
+    return error_of(generate("cuda"), generate("cpu"))
+
+
+def check_graph():
+    """A call and a step of decoding in a captured graph, replayed with other numbers in the same tensors."""
+    import torch
+
+    import polyattn.torch as pt
+    from polyattn.torch._decode import decode
+
+    attention = pt.load(library().linear(d=64))
+    there = [torch.randn(2, 200, 4, 64, device="cuda") for _ in range(3)]
+    token = [torch.randn(2, 1, 4, 64, device="cuda") for _ in range(3)]
+    pools = [torch.zeros(2, 4, 64, 64, device="cuda"), torch.zeros(2, 4, 64, device="cuda")]
+    whose = [torch.arange(2, device="cuda", dtype=torch.int32), torch.ones(2, device="cuda", dtype=torch.int64),
+             torch.ones(2, device="cuda", dtype=torch.int32)]  # fmt: skip
+
+    def work():
+        with torch.no_grad():
+            return attention(*there), decode(attention._handle, [*token, *whose], pools)
+
+    work()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = work()
+    errors = []
+    for _ in range(2):
+        for one in [*there, *token]:
+            one.normal_()
+        before = [one.clone() for one in pools]
+        graph.replay()
+        found, after = [one.clone() for one in captured], [one.clone() for one in pools]
+        for one, old in zip(pools, before):
+            one.copy_(old)
+        errors += [error_of(*pair) for pair in zip([*found, *after], [*work(), *pools])]
+    return max(errors)
+
+
+def library():
+    import polyattn
+
+    return polyattn.library
+
+
 def check(report, fail):
     """Calls `report` and `fail` with a line for each check."""
     import torch
 
-    import polyattn
     import polyattn.torch as pt
 
     systems = {
-        "linear": polyattn.library.linear(d=64),
-        "power": polyattn.library.power(d=32, p=2),
-        "llops": polyattn.library.llops(d=64, dv=64, m=128, p=2),
+        "linear": library().linear(d=64),
+        "power": library().power(d=32, p=2),
+        "llops": library().llops(d=64, dv=64, m=128, p=2),
     }
     sizes = {"B": 2, "T": 300, "H": 4, "Hkv": 4}
+    checks = [("packed, with gradients", "float32", check_packed), ("generation", "float32", check_generation),
+              ("a captured graph", "float32", check_graph)]  # fmt: skip
     for seed, (name, spec) in enumerate(systems.items()):
         attention = pt.load(spec)
         for dtype in (torch.float32, torch.bfloat16):
             for with_gradients in (False, True):
                 what = f"{name} {str(dtype)[6:]}{' with gradients' if with_gradients else ''}"
-                try:
-                    error = check_calls(attention, dtype, sizes, seed, with_gradients)
-                except Exception as exception:  # The others are checked all the same.
-                    fail(what, f"{type(exception).__name__}: {(str(exception).splitlines() or [''])[0]}")
-                    continue
-                tolerance = TOLERANCE[str(dtype)[6:]]
-                if error <= tolerance:
-                    report(f"{what}: {error:.1e}")
-                else:
-                    fail(what, f"expected a relative error of at most {tolerance}, got {error:.1e}")
+                given = (attention, dtype, sizes, seed, with_gradients)
+                checks.append((what, str(dtype)[6:], lambda given=given: check_calls(*given)))
+    for what, dtype, one in checks:
+        try:
+            error = one()
+        except Exception as exception:  # The others are checked all the same.
+            fail(what, f"{type(exception).__name__}: {(str(exception).splitlines() or [''])[0]}")
+            continue
+        if error <= TOLERANCE[dtype]:
+            report(f"{what}: {error:.1e}")
+        else:
+            fail(what, f"expected a relative error of at most {TOLERANCE[dtype]}, got {error:.1e}")

@@ -208,7 +208,7 @@ private:
       failure = call(**executable, (*target)->hasSegments());
     if (!failure.empty())
       return conclude(entry, Outcome::Wrong, failure);
-    bool isGPU = name.starts_with("emulator") || name.starts_with("tile-");
+    bool isGPU = (*target)->usesTensorCores();
     Judge::Verdict verdict = verdictOf(*judgeFor(isGPU));
     // Rows that come out of a state are rounded where its features are summed, which may take long
     // to ask for.
