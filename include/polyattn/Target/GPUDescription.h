@@ -75,9 +75,9 @@ struct GPUDescription {
   static constexpr int64_t maxAccumulatorsPerThread = 112;
   /// Accumulators that a thread may have together with the states that loops carry.
   static constexpr int64_t maxAccumulatorsWithStates = 160;
-  /// What products of split factors need beside accumulators: sums of four fragments that are added
-  /// to these.
-  static constexpr int64_t sumsOfSplitFactors = 16;
+  /// Accumulators that products of split factors leave free: ptxas begins the sums of many fragments
+  /// at once, which wait in as many registers until they are added.
+  static constexpr int64_t sumsOfSplitFactors = 56;
   /// Accumulators of one value, so that others have some.
   static constexpr int64_t maxAccumulatorsOfValue = 64;
   /// Values that loops may carry in a thread's registers beside what they compute with.

@@ -72,38 +72,53 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
         GPUDescription::registersPerSM / registers);
   }
 
-  /// Decides whether loops copy a block ahead, and where everything is in shared memory: two blocks
-  /// of what loops copy must have place, beside all that the plan has there, and not take that of
-  /// another CTA.
+  /// Lets loops copy a block ahead if two blocks of what they copy have place beside all that the
+  /// plan has in shared memory, and take no other CTA's. `taken` is what the plan takes.
+  static LogicalResult copyAhead(MemoryPlan &plan, PackedMemory &taken, tile::KernelOp kernel,
+                                 const TileToWarpOptions &options, gpu::GPUModuleOp kernels) {
+    auto tryCopies = [&](bool ofMappedLoads, int64_t ctas) {
+      MemoryPlan ahead = plan;
+      ahead.doubleBuffersLoads = true;
+      ahead.copiesMappedLoads = ofMappedLoads;
+      FailureOr<PackedMemory> both = tryPlan(kernel, options, ahead, kernels);
+      if (failed(both))
+        return LogicalResult(both);
+      if (both->bytes <= plan.sharedCapacity && countCTAs(options, both->bytes) >= ctas) {
+        plan = ahead;
+        taken = *both;
+      }
+      return success();
+    };
+    int64_t ctas = countCTAs(options, taken.bytes);
+    LogicalResult tried = tryCopies(/*ofMappedLoads=*/false, ctas);
+    if (failed(tried) || !readsByMaps(kernel))
+      return tried;
+    // With all that is read on its way ahead, two CTAs wait less than more that load what they
+    // need.
+    return tryCopies(/*ofMappedLoads=*/true, std::min<int64_t>(ctas, 2));
+  }
+
+  /// Whether a map alone reads a matrix that a loop loads.
+  static bool readsByMaps(tile::KernelOp kernel) {
+    WalkResult result = kernel.walk([](tile::LoadOp load) {
+      Value value = load.getResult();
+      bool isMapped = isa<scf::ForOp>(load->getParentOp()) && !isVector(value) &&
+                      value.hasOneUse() && isa<tile::MapOp>(*value.user_begin());
+      return isMapped ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return result.wasInterrupted();
+  }
+
+  /// Decides whether loops copy a block ahead, and where everything is in shared memory.
   static LogicalResult finish(MemoryPlan &plan, tile::KernelOp kernel,
                               const TileToWarpOptions &options, gpu::GPUModuleOp kernels) {
-    FailureOr<PackedMemory> one = tryPlan(kernel, options, plan, kernels);
-    if (failed(one))
+    FailureOr<PackedMemory> taken = tryPlan(kernel, options, plan, kernels);
+    if (failed(taken) ||
+        (options.pipelineCopies && failed(copyAhead(plan, *taken, kernel, options, kernels))))
       return failure();
-    if (options.pipelineCopies) {
-      int64_t most = countCTAs(options, one->bytes), taken = 0;
-      for (bool copiesMappedLoads : {false, true}) {
-        MemoryPlan ahead = plan;
-        ahead.doubleBuffersLoads = true;
-        ahead.copiesMappedLoads = copiesMappedLoads;
-        FailureOr<PackedMemory> both = tryPlan(kernel, options, ahead, kernels);
-        if (failed(both))
-          return failure();
-        // With all that is read on its way ahead, two CTAs wait less than more that load what they
-        // need.
-        bool copiesMore = copiesMappedLoads && both->bytes > taken;
-        int64_t wanted = copiesMore ? std::min<int64_t>(most, 2) : most;
-        taken = both->bytes;
-        if (copiesMappedLoads != copiesMore || taken > plan.sharedCapacity ||
-            countCTAs(options, taken) < wanted)
-          continue;
-        plan = ahead;
-        one = both;
-      }
-    }
     // Where it does not fit, tiles that find no place are in the workspace.
-    if (one->bytes <= options.sharedBytes)
-      plan.sharedOffsets = one->offsets;
+    if (taken->bytes <= options.sharedBytes)
+      plan.sharedOffsets = taken->offsets;
     return success();
   }
 
