@@ -50,9 +50,7 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
     return p * perProduct + (2 * i + r / 2) * columns + 2 * j + r % 2;
   };
   const Product &first = products.front();
-  // Tensor cores cut sums off where f32 ends. Over many terms that is more than split factors keep,
-  // so a rounding addition takes the sum of each step.
-  bool splits = residency.splitsOperands();
+  bool rounds = residency.roundsSums();
   int64_t step = residency.operandKind() == warp::OperandKind::TF32 ? 8 : 16;
   auto masked = [&](const Product &product, bool isLhs, Value term, Fragments fragments) {
     bool isZero = isLhs ? product.lhsIsZeroPastBound : product.rhsIsZeroPastBound;
@@ -85,16 +83,16 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
         Values sums;
         for (int64_t r = 0; r < 4; ++r)
           sums.push_back(accumulators[indexOf(p, i, j, r)]);
-        Values fragment = splits ? Values(4, e.f32(0)) : sums;
+        Values fragment = rounds ? Values(4, e.f32(0)) : sums;
         // Small parts first: what they add up to is not lost beside the large one.
-        if (splits) {
+        if (residency.splitsOperands()) {
           multiplyFragment(lhs[p].low[i], rhs.high[j - tile], fragment);
           multiplyFragment(lhs[p].high[i], rhs.low[j - tile], fragment);
         }
         multiplyFragment(lhs[p].high[i], rhs.high[j - tile], fragment);
         for (int64_t r = 0; r < 4; ++r)
           accumulators[indexOf(p, i, j, r)] =
-              splits ? arith::AddFOp::create(e, sums[r], fragment[r]).getResult() : fragment[r];
+              rounds ? arith::AddFOp::create(e, sums[r], fragment[r]).getResult() : fragment[r];
       };
       for (int64_t p = 0; p < int64_t(products.size()); ++p)
         for (int64_t i = rows.first; i < rows.end; ++i)

@@ -30,6 +30,11 @@ static bool isTrivial(Operation *op) {
 ResidencyAnalysis::ResidencyAnalysis(KernelOp kernel, int64_t warps, const MemoryPlan &plan)
     : warps(warps), plan(plan) {
   std::tie(kind, split) = operandsOf(kernel);
+  rounds = split && llvm::none_of(kernel.getBody().getArgumentTypes(), [](Type type) {
+             auto tensor = dyn_cast<MemRefType>(type);
+             return tensor && isa<FloatType>(tensor.getElementType()) &&
+                    tensor.getElementTypeBitWidth() < 32;
+           });
   chooseDistantWeights(kernel);
   // What is decided of a value depends on values before it.
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -49,6 +49,10 @@ public:
   warp::OperandKind operandKind() const { return kind; }
   /// Whether factors are cut in two, so that products have the precision of f32.
   bool splitsOperands() const { return split; }
+  /// Whether a rounding addition takes the sum of each step of products, since tensor cores cut
+  /// sums off where f32 ends: over many terms that is more than split factors keep. Tensors of 16
+  /// bits round more than that.
+  bool roundsSums() const { return rounds; }
   /// The type of a value in memory.
   mlir::Type elementType(mlir::Value value) const;
   /// Whether bf16 products have a window of this buffer as a factor.
@@ -94,7 +98,7 @@ private:
   int64_t warps;
   const MemoryPlan &plan;
   warp::OperandKind kind;
-  bool split;
+  bool split, rounds;
   llvm::DenseSet<mlir::Operation *> uncachedWeights;
 };
 
