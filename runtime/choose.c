@@ -117,9 +117,10 @@ static int fits(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch,
 static double time_of_stage(int64_t instances, double length, const polyattn_rt_workers *workers) {
   int64_t used = workers->one_program_each ? instances : workers->count;
   int64_t each = divide_up(instances, used), together = workers->at_once;
+  int64_t waves = each / together, rest = each % together;
   double wave = 1 + (double)(together - 1) * SHARING;
-  double last = each % together ? 1 + (double)(each % together - 1) * SHARING : 0;
-  return ((double)(each / together) * wave + last) * length;
+  double last = rest ? 1 + (double)(rest - 1) * SHARING : 0;
+  return ((double)waves * wave + last) * length;
 }
 
 /* The time of a launch in blocks, or -1 where there are too many programs. */
