@@ -49,15 +49,15 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 polyattn_rt_workers polyattn_rt_threads(int64_t count) {
   polyattn_rt_workers workers = {
-      .count = count, .at_once = 1, .one_program_each = 1, .max_bytes = (int64_t)32 << 20};
+      .count = count, .resident = 1, .one_program_each = 1, .max_bytes = (int64_t)32 << 20};
   return workers;
 }
 
 /* `max_bytes` is what a caller with a large state would still expect; the costs of a prefix and of
  * a launch are estimates. */
-polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count, int64_t ctas_at_once) {
+polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count, int64_t resident_ctas) {
   polyattn_rt_workers workers = {.count = count,
-                                 .at_once = ctas_at_once > 1 ? ctas_at_once : 1,
+                                 .resident = resident_ctas > 1 ? resident_ctas : 1,
                                  .max_bytes = (int64_t)1 << 30,
                                  .counts_scratch = 1,
                                  .blocks_of_prefix = 0.5,
@@ -116,7 +116,7 @@ static int fits(const polyattn_rt_plan *plan, const polyattn_rt_launch *launch,
 /* The time of a stage whose programs take `length` alone: the busiest worker's. */
 static double time_of_stage(int64_t instances, double length, const polyattn_rt_workers *workers) {
   int64_t used = workers->one_program_each ? instances : workers->count;
-  int64_t each = divide_up(instances, used), together = workers->at_once;
+  int64_t each = divide_up(instances, used), together = workers->resident;
   int64_t waves = each / together, rest = each % together;
   double wave = 1 + (double)(together - 1) * SHARING;
   double last = rest ? 1 + (double)(rest - 1) * SHARING : 0;

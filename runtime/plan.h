@@ -117,7 +117,7 @@ int polyattn_rt_is_of_splits(const polyattn_rt_workspace_rule *workspace);
  * any number of programs run in waves, one or a few CTAs on each multiprocessor. */
 typedef struct polyattn_rt_workers {
   int64_t count;
-  int64_t at_once;         /* program instances that a worker runs at a time, which share it */
+  int64_t resident;        /* program instances that a worker runs at a time, which share it */
   int one_program_each;    /* never more program instances than workers */
   int64_t processors;      /* for splits; 0 to ask the system when it matters */
   int64_t max_bytes;       /* of workspaces, and of scratch where that counts */
@@ -128,7 +128,7 @@ typedef struct polyattn_rt_workers {
 
 /* The threads of a processor, and the multiprocessors of a GPU. */
 polyattn_rt_workers polyattn_rt_threads(int64_t count);
-polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count, int64_t ctas_at_once);
+polyattn_rt_workers polyattn_rt_multiprocessors(int64_t count, int64_t resident_ctas);
 
 /* Makes the plan's choices for a call of these sizes. Splits and parts follow from the sizes and
  * the machine, segments from the workers, too. */

@@ -148,7 +148,7 @@ int64_t GPUKernel::chooseSegments(llvm::ArrayRef<polyattn_tensor> tensors) const
     return 1;
   LaunchCall call(code->rule.getPlan(), std::move(shapes));
   call.choose(polyattn_rt_multiprocessors(code->device->getDescription().multiprocessors,
-                                          code->kernel.ctas_at_once));
+                                          code->kernel.resident_ctas));
   return call.getSegments();
 }
 

@@ -57,7 +57,7 @@ public:
     for (const HostTensor &tensor : call.results)
       add(tensor, true);
     LaunchCall sizes(entry->getPlan(), shapesOf(viewsOf(tensors)));
-    sizes.choose(polyattn_rt_multiprocessors(multiprocessors, /*ctas_at_once=*/1));
+    sizes.choose(polyattn_rt_multiprocessors(multiprocessors, /*resident_ctas=*/1));
     options.segments = call.segments ? call.segments : sizes.getSegments();
     Expected<EmulatedEntry::Report> done = entry->run(tensors, options);
     if (!done)

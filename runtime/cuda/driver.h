@@ -56,7 +56,7 @@ enum {
   X(module_function, cuModuleGetFunction,                                                          \
     (polyattn_cu_function *, polyattn_cu_module, const char *))                                    \
   X(function_set_attribute, cuFuncSetAttribute, (polyattn_cu_function, int, int))                  \
-  X(ctas_at_once, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                     \
+  X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                        \
     (int *, polyattn_cu_function, int, size_t))                                                    \
   X(launch_kernel, cuLaunchKernel,                                                                 \
     (polyattn_cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \

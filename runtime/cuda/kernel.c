@@ -30,16 +30,15 @@ static int load_module(const polyattn_cuda_driver *driver, const void *image,
 
 static int find_function(const polyattn_cuda_driver *driver, polyattn_cu_module module,
                          const polyattn_cuda_launch_rule *rule, polyattn_cu_function *function,
-                         int *ctas_at_once, char *error, size_t error_size) {
+                         int *resident_ctas, char *error, size_t error_size) {
   if (CHECK(module_function(function, module, rule->function), "cuModuleGetFunction"))
     return 1;
   /* Launches that need more than 48 KiB must have said so. */
   return CHECK(function_set_attribute(*function, POLYATTN_CU_FUNCTION_DYNAMIC_SHARED_BYTES,
                                       (int)rule->shared_bytes),
                "cuFuncSetAttribute") ||
-         CHECK(
-             ctas_at_once(ctas_at_once, *function, (int)rule->threads, (size_t)rule->shared_bytes),
-             "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+         CHECK(occupancy(resident_ctas, *function, (int)rule->threads, (size_t)rule->shared_bytes),
+               "cuOccupancyMaxActiveBlocksPerMultiprocessor");
 }
 
 static int find_functions(const polyattn_cuda_driver *driver, polyattn_cuda_kernel *kernel,
@@ -49,8 +48,8 @@ static int find_functions(const polyattn_cuda_driver *driver, polyattn_cuda_kern
     if (find_function(driver, kernel->module, &kernel->rule->launches[i], &kernel->functions[i],
                       &ctas, error, error_size))
       return 1;
-    if (i == 0 || ctas < kernel->ctas_at_once)
-      kernel->ctas_at_once = ctas;
+    if (i == 0 || ctas < kernel->resident_ctas)
+      kernel->resident_ctas = ctas;
   }
   return 0;
 }

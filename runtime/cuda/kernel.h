@@ -57,7 +57,7 @@ typedef struct polyattn_cuda_kernel {
   const polyattn_cuda_entry_rule *rule;
   polyattn_cu_module module;
   polyattn_cu_function functions[POLYATTN_CUDA_MAX_STAGES]; /* of the stages */
-  int ctas_at_once; /* that a multiprocessor runs, of the stage of which it runs fewest */
+  int resident_ctas; /* of a multiprocessor, in the stage that has fewest */
 } polyattn_cuda_kernel;
 
 /* Loads a cubin or PTX, which ends in a zero byte. Device and rule outlive the kernel. An error of

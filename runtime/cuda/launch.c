@@ -228,8 +228,7 @@ int polyattn_cuda_launch(const polyattn_cuda_kernel *kernel, const polyattn_tens
                          int64_t num_tensors, int64_t segments, void *workspace,
                          int64_t workspace_bytes, polyattn_cu_stream stream, char *error,
                          size_t error_size) {
-  int64_t wanted, ctas, stages = kernel->rule->plan->num_stages;
-  int is_empty = 1;
+  int64_t wanted, stages = kernel->rule->plan->num_stages;
   arguments all;
   all.rule = kernel->rule;
   all.tensors = tensors;
@@ -240,14 +239,7 @@ int polyattn_cuda_launch(const polyattn_cuda_kernel *kernel, const polyattn_tens
   for (int64_t i = 0; i < stages; ++i)
     if (check_parameters(&all, i, error, error_size))
       return 1;
-  for (int64_t i = 0; i < stages; ++i) {
-    if (count_ctas(&all, i, &ctas, error, error_size))
-      return 1;
-    is_empty &= ctas == 0;
-  }
   int pushed, failed = 0;
-  if (is_empty)
-    return 0;
   if (polyattn_cuda_enter(kernel->device, &pushed, error, error_size))
     return 1;
   for (int64_t i = 0; i < stages && !failed; ++i)

@@ -7,6 +7,7 @@
 #ifndef POLYATTN_RUNTIME_EMULATOR_NUMBERS_H
 #define POLYATTN_RUNTIME_EMULATOR_NUMBERS_H
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -63,7 +64,7 @@ inline float truncateToFloat(double value) {
   float nearest = float(value);
   uint32_t bits = bitsOfFloat(nearest);
   bool isFinite = (bits & 0x7f800000) != 0x7f800000;
-  bool isBeyond = (value < 0 ? -double(nearest) : double(nearest)) > (value < 0 ? -value : value);
+  bool isBeyond = std::fabs(double(nearest)) > std::fabs(value);
   return floatOfBits(bits - uint32_t(isFinite & isBeyond));
 }
 

@@ -75,9 +75,9 @@ struct GPUDescription {
   static constexpr int64_t maxAccumulatorsPerThread = 112;
   /// Accumulators that a thread may have together with the states that loops carry.
   static constexpr int64_t maxAccumulatorsWithStates = 160;
-  /// Accumulators that products of split factors leave free: ptxas begins the sums of many
-  /// fragments at once, which wait in as many registers until they are added.
-  static constexpr int64_t sumsOfSplitFactors = 56;
+  /// Accumulators that products leave free whose sums are added by rounding additions: ptxas begins
+  /// the sums of many fragments at once, which wait in as many registers until they are added.
+  static constexpr int64_t registersOfRoundedSums = 56;
   /// Accumulators of one value, so that others have some.
   static constexpr int64_t maxAccumulatorsOfValue = 64;
   /// Values that loops may carry in a thread's registers beside what they compute with.

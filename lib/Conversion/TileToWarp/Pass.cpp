@@ -91,22 +91,14 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     };
     int64_t ctas = countCTAs(options, taken.bytes);
     LogicalResult tried = tryCopies(/*ofMappedLoads=*/false, ctas);
-    if (failed(tried) || !readsByMaps(kernel))
+    WalkResult mapped = kernel.walk([](tile::LoadOp load) {
+      return isReadByMap(load) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (failed(tried) || !mapped.wasInterrupted())
       return tried;
     // With all that is read on its way ahead, two CTAs wait less than more that load what they
     // need.
     return tryCopies(/*ofMappedLoads=*/true, std::min<int64_t>(ctas, 2));
-  }
-
-  /// Whether a map alone reads a matrix that a loop loads.
-  static bool readsByMaps(tile::KernelOp kernel) {
-    WalkResult result = kernel.walk([](tile::LoadOp load) {
-      Value value = load.getResult();
-      bool isMapped = isa<scf::ForOp>(load->getParentOp()) && !isVector(value) &&
-                      value.hasOneUse() && isa<tile::MapOp>(*value.user_begin());
-      return isMapped ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    return result.wasInterrupted();
   }
 
   /// Decides whether loops copy a block ahead, and where everything is in shared memory.

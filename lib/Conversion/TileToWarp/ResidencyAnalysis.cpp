@@ -101,11 +101,16 @@ Residency ResidencyAnalysis::decideCarried(scf::ForOp loop, unsigned i) const {
   return registers ? Residency::Registers : Residency::Memory;
 }
 
-/// Whether a loop's iterations load matrices that are kept as the tensor has them.
-bool ResidencyAnalysis::canBeCopied(LoadOp load) const {
-  Type element = cast<MemRefType>(load.getMemref().getType()).getElementType();
-  return isa<scf::ForOp>(load->getParentOp()) && !isVector(load.getResult()) &&
-         elementType(load.getResult()) == element;
+bool polyattn::tile_to_warp::isReadByMap(LoadOp load) {
+  Value value = load.getResult();
+  return isa<scf::ForOp>(load->getParentOp()) && !isVector(value) && value.hasOneUse() &&
+         isa<MapOp>(*value.user_begin());
+}
+
+/// Whether memory keeps what is loaded as the tensor has it.
+bool ResidencyAnalysis::keepsElementType(LoadOp load) const {
+  return elementType(load.getResult()) ==
+         cast<MemRefType>(load.getMemref().getType()).getElementType();
 }
 
 Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
@@ -114,9 +119,9 @@ Residency ResidencyAnalysis::decideLoad(LoadOp load) const {
   Value value = load.getResult();
   if (!value.hasOneUse())
     return Residency::Memory;
-  OpOperand &use = *value.use_begin();
-  if (plan.copiesMappedLoads && isa<MapOp>(use.getOwner()) && canBeCopied(load))
+  if (plan.copiesMappedLoads && isReadByMap(load) && keepsElementType(load))
     return Residency::Memory;
+  OpOperand &use = *value.use_begin();
   bool near = use.getOwner()->getBlock() == load->getBlock();
   bool deferred = near && isa<MapOp, ReduceOp, StoreOp, WriteOp, scf::ForOp>(use.getOwner()) &&
                   accepts(use, value);

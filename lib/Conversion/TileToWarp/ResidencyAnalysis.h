@@ -39,6 +39,9 @@ struct ColumnSum {
   static ColumnSum of(tile::ReduceOp reduce);
 };
 
+/// Whether a map alone reads a matrix that a loop's iterations load.
+bool isReadByMap(tile::LoadOp load);
+
 /// Facts about the values of a kernel. Nothing is changed and nothing is emitted.
 class ResidencyAnalysis {
 public:
@@ -81,7 +84,7 @@ public:
 private:
   void chooseDistantWeights(tile::KernelOp kernel);
   Residency decide(mlir::Value value) const;
-  bool canBeCopied(tile::LoadOp load) const;
+  bool keepsElementType(tile::LoadOp load) const;
   Residency decideLoad(tile::LoadOp load) const;
   Residency decideCarried(mlir::scf::ForOp loop, unsigned i) const;
   bool isCheapAgain(mlir::Value value) const;

@@ -152,7 +152,7 @@ void KernelLowering::forAccumulators(int64_t rows, int64_t columns, const Produc
     int64_t free = std::min(GPUDescription::maxAccumulatorsPerThread,
                             GPUDescription::maxAccumulatorsWithStates - states) -
                    live - products.otherRegisters -
-                   (residency.roundsSums() ? GPUDescription::sumsOfSplitFactors : 0);
+                   (residency.roundsSums() ? GPUDescription::registersOfRoundedSums : 0);
     int64_t fragments = free / 4 / std::max<int64_t>(products.all, 1);
     std::tie(rowTiles, columnTiles) = partOf(warps, fragments, products.together);
   }

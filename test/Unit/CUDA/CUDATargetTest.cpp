@@ -232,7 +232,7 @@ TEST_F(CUDATarget, CutsFurtherWhereMultiprocessorsRunSeveral) {
   sizes.queries = sizes.keys = 64 * 8 * 10;
   sizes.heads = sizes.kvHeads = 64;
   choose("linear_bf16");
-  fake.ctasAtOnce = 3;
+  fake.residentCTAs = 3;
   std::unique_ptr<Executable> gpu = compile("cuda");
   ASSERT_TRUE(gpu);
   llvm::cantFail(gpu->run({arguments, results, sizes, 1}));

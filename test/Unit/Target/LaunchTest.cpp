@@ -110,10 +110,10 @@ protected:
   }
   LaunchChoice &choice() { return plan.choices.front(); }
   int64_t choose(int64_t batches, int64_t heads, int64_t positions, int64_t multiprocessors = 132,
-                 int64_t ctasAtOnce = 1) {
+                 int64_t residentCTAs = 1) {
     std::vector<int64_t> sizes = {batches, positions, heads, 64};
     LaunchCall call(plan, {sizes, sizes});
-    call.choose(polyattn_rt_multiprocessors(multiprocessors, ctasAtOnce));
+    call.choose(polyattn_rt_multiprocessors(multiprocessors, residentCTAs));
     return call.getSegments();
   }
   MLIRContext context;

@@ -206,7 +206,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, polyattn_cu_functio
                                                 size_t) {
   if (int result = enterWithContext("cuOccupancyMaxActiveBlocksPerMultiprocessor"))
     return result;
-  *blocks = driver().ctasAtOnce;
+  *blocks = driver().residentCTAs;
   return threads < 1 ? kInvalidValue : kSuccess;
 }
 

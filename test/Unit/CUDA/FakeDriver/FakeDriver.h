@@ -34,7 +34,7 @@ struct FakeDriver {
   void reset() { *this = FakeDriver(); }
 
   // What a test decides.
-  int major = 8, minor = 0, multiprocessors = 108, sharedBytes = 163 * 1024, ctasAtOnce = 1;
+  int major = 8, minor = 0, multiprocessors = 108, sharedBytes = 163 * 1024, residentCTAs = 1;
   /// This function fails the `failingCall`-th time, with kFailure. What gives something back does
   /// so before: a real one fails for the sake of an earlier kernel, too.
   std::string failing;
