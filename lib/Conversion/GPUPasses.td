@@ -97,7 +97,8 @@ def UnrollLoops : Pass<"warp-unroll-loops", "::mlir::ModuleOp"> {
   let description = [{
     Iterations that are computed together have their loads on the way at once, in registers. Each loop with a
     constant number of iterations, loads and no barrier gets `warp.unroll = N`: up to 4 of its
-    iterations, as many as leave the values that live at one time within `registers` of a thread.
+    iterations, as many as leave the values that live at one time within `registers` of a thread. What does
+    nothing but update global memory has none: its loads pass no store that may be to the same place.
     Each kernel gets `warp.registers`, the most that live at one time without any unrolling, in
     registers of 32 bits (`RegisterPressure`). `--warp-to-nvvm` unrolls; ptxas is told to unroll nothing.
 

@@ -29,10 +29,10 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
 
     A `tile.entry` says how the kernels of each attention are launched.
 
-    With `few-tokens` calls of few tokens that continue from states in arguments, as a server's are, compute
-    no rows that they do not have: `@name__step` has them as one block, and stores the state where it
-    lives. Where that kernel cannot be, the one for all calls has two forms of its loops. Numeric
-    contract: exact.
+    Batches of one token that continue from states in arguments, as a server's are, update these where
+    they live, in `@name__step`. With `few-tokens` batches of some more tokens compute no rows that they do
+    not have: `@name__few` has them as one block, and stores the state where it lives. Where these kernels
+    cannot be, the one for all calls has two forms of its loops. Numeric contract: exact.
 
     In a module with the attribute `polyattn.invariant` no launch cuts anything: a head is computed by
     one program in one order.
@@ -58,10 +58,11 @@ def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
            "one has a prefix, and with two subsegments as many programs compute it as compute the results">,
     Option<"clusterSize", "cluster-size", "int64_t", "1",
            "The most programs that may share a head's features as a cluster, a power of two">,
-    Option<"steps", "steps", "bool", "false",
-           "Calls of one token update states that live in arguments where they are">,
     Option<"fewTokens", "few-tokens", "int64_t", "0",
            "Calls of at most so many tokens that continue from states in arguments have blocks of this length">,
+    Option<"fewestBatches", "fewest-batches", "int64_t", "1",
+           "The fewest batches of one token whose features, products with weights, are computed together before "
+           "the steps, at most 16: steps of fewer compute their own">,
     Option<"skipIdleState", "skip-idle-state", "bool", "false",
            "Products with a state into which no key has come, and updates of a state that nobody will "
            "read, sum no terms">,

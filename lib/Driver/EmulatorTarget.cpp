@@ -34,12 +34,17 @@ public:
 
   Error run(const Call &call) override {
     std::vector<EmulatedTensor> tensors;
-    auto add = [&](const HostTensor &tensor, bool isResult) {
+    auto add = [&](const HostTensor &tensor, bool isResult, bool isUpdated = false) {
       tensors.push_back(
-          {{tensor.data, tensor.sizes, tensor.strides}, bytesOf(tensor.type), isResult});
+          {{tensor.data, tensor.sizes, tensor.strides}, bytesOf(tensor.type), isResult, isUpdated});
     };
-    // Stages read the arguments that the call updates before one writes them: with memory of their
-    // own a program that did both would be found.
+    auto livesInArgument = [&](const HostTensor &result) {
+      return llvm::any_of(call.arguments, [&](const HostTensor &tensor) {
+        return tensor.storage == result.storage;
+      });
+    };
+    // What reads an argument that the call updates, and not the result that lives there, does so
+    // before a stage writes it: with memory of their own a program that did both would be found.
     std::vector<HostTensor> copies;
     copies.reserve(call.arguments.size());
     for (const HostTensor &tensor : call.arguments) {
@@ -55,7 +60,7 @@ public:
       add(isUpdated ? copies.back() : tensor, false);
     }
     for (const HostTensor &tensor : call.results)
-      add(tensor, true);
+      add(tensor, true, livesInArgument(tensor));
     LaunchCall sizes(entry->getPlan(), shapesOf(viewsOf(tensors)));
     sizes.choose(polyattn_rt_multiprocessors(multiprocessors, /*resident_ctas=*/1));
     options.segments = call.segments ? call.segments : sizes.getSegments();

@@ -150,7 +150,9 @@ Expected<std::unique_ptr<EmulatedKernel>> EmulatedKernel::compile(ModuleOp modul
 /// The memory of a tensor that has elements.
 static emulator::MemoryRange rangeOf(const EmulatedTensor &tensor) {
   emulator::MemoryRange range;
-  range.role = tensor.isResult ? emulator::MemoryRange::Output : emulator::MemoryRange::Input;
+  range.role = tensor.isUpdated  ? emulator::MemoryRange::Update
+               : tensor.isResult ? emulator::MemoryRange::Output
+                                 : emulator::MemoryRange::Input;
   range.address = reinterpret_cast<uint64_t>(tensor.view.data);
   range.elementBytes = tensor.elementBytes;
   for (auto [size, stride] : llvm::zip_equal(tensor.view.sizes, tensor.view.strides))

@@ -20,6 +20,8 @@ static constexpr int64_t kShortBlock = 64;
 /// One vector of the widest machines: shorter blocks of tokens that go on with a state take as
 /// long.
 static constexpr int64_t kFewTokens = 16;
+/// Features of so many tokens at once are less work than those of each alone: a vector has 16.
+static constexpr int64_t kFewestBatches = 12;
 
 void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOptions &options) {
   passes.addPass(createInlineMaps());
@@ -34,8 +36,8 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   tileKernels.cutPositions = true;
   tileKernels.subsegments = 2;
   tileKernels.skipIdleState = true;
-  tileKernels.steps = true;
   tileKernels.fewTokens = kFewTokens;
+  tileKernels.fewestBatches = kFewestBatches;
   passes.addPass(createConvertPolyAttnToTile(tileKernels));
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());

@@ -88,9 +88,12 @@ void Block::checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
     return;
   Conflict conflict;
   Moment moment = now(running, site);
+  // What another program has written is there or not, as it happens.
+  bool isInitialised = range.getRole() == MemoryRange::Update &&
+                       !range.hasOtherWriter(numberInGrid(), address, bytes);
   ShadowCell *cells = globalShadow.at(address);
   for (uint32_t i = 0; i < (bytes + kCellBytes - 1) / kCellBytes; ++i) {
-    cells[i].read(moment, conflict);
+    cells[i].read(moment, conflict, isInitialised);
     if (readOnly && cells[i].isWritten())
       conflict.note(Problem::ReadOnlyOfWritten, Moment());
   }

@@ -60,6 +60,16 @@ int64_t GlobalMemory::Range::noteWriter(int64_t program, uint64_t first, uint64_
   return other;
 }
 
+bool GlobalMemory::Range::hasOtherWriter(int64_t program, uint64_t first, uint64_t bytes) const {
+  uint32_t self = static_cast<uint32_t>(program) + 1;
+  for (uint64_t i = (first - address) / 2; i < (first - address + bytes + 1) / 2; ++i) {
+    uint32_t writer = writers[i].load(std::memory_order_relaxed);
+    if (writer != 0 && writer != self)
+      return true;
+  }
+  return false;
+}
+
 GlobalMemory::Range *GlobalMemory::find(uint64_t address, uint64_t bytes) {
   for (Range &range : ranges)
     if (range.contains(address, bytes))

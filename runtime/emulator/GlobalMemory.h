@@ -16,7 +16,8 @@ namespace polyattn::emulator {
 
 /// A tensor or a workspace in global memory; every dimension has at least one element.
 struct MemoryRange {
-  enum Role { Input, Output, Workspace };
+  /// An update has numbers before the launch as an input has, and may be written as an output may.
+  enum Role { Input, Update, Output, Workspace };
   struct Dimension {
     uint64_t size, strideBytes;
   };
@@ -40,6 +41,8 @@ public:
     /// Notes that a program writes these bytes, which the range contains: another one that
     /// does, or -1.
     int64_t noteWriter(int64_t program, uint64_t first, uint64_t bytes);
+    /// Whether another program has written any of these bytes, which the range contains.
+    bool hasOtherWriter(int64_t program, uint64_t first, uint64_t bytes) const;
 
   private:
     MemoryRange::Role role;

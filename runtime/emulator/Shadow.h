@@ -72,10 +72,11 @@ public:
     readers = Moment();
   }
 
-  void read(const Moment &now, Conflict &conflict) {
+  /// Memory that `isInitialised` has something to read before it is written.
+  void read(const Moment &now, Conflict &conflict, bool isInitialised = false) {
     if (writer.inFlight)
       return conflict.note(Problem::CopyInFlight, writer);
-    if (!isWritten())
+    if (!isWritten() && !isInitialised)
       return conflict.note(Problem::Uninitialised, Moment());
     if (!writer.isBefore(now))
       return conflict.note(Problem::ReadAfterWriteRace, writer);

@@ -21,6 +21,8 @@ struct EmulatedTensor {
   LaunchTensor view;
   int64_t elementBytes;
   bool isResult;
+  /// A result that has numbers before, which the kernel may read: it lives in an argument.
+  bool isUpdated = false;
 };
 
 /// What a launch is described by.

@@ -79,6 +79,7 @@ struct ProgramContext {
   llvm::ArrayRef<KeptValue> kept = {}; // what the kernel keeps
   unsigned firstPassed = 0;            // that of the first rows that it gives to others, or takes
   bool hasGroup = false;               // a program has all query heads that share its states
+  int64_t fewestBatches = 1;           // whose features a kernel before the steps computes
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     return {frame.rowOf(builder, position), share->rowOfCall(builder, position),

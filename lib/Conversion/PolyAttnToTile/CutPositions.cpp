@@ -87,7 +87,7 @@ KernelPrograms KernelBuilder::sumPrograms() {
 KernelPrograms KernelBuilder::mainPrograms() {
   if (steppedTokens) {
     KernelPrograms programs = set.programs();
-    programs.perHead = ifManyPositions(1);
+    programs.perHead = ifLongerThan(steppedTokens, 1);
     return programs;
   }
   if (!hasSegments)

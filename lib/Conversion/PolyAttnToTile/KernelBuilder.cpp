@@ -201,7 +201,7 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginUncut(name, set.ofKeys() ? set.groupTensors(b) : placedTensors(), mainPrograms(), set.kept,
+    beginUncut(name, set.ofKeys() ? set.groupTensors(b) : placedStates(), mainPrograms(), set.kept,
                set.guest.get());
   }
 }

@@ -59,9 +59,7 @@ private:
   //===--- States that live in arguments (StatesInPlace.cpp) ----------------===//
   llvm::SmallVector<HiddenArgument> placedStates();
   llvm::SmallVector<tile::ExtentAttr> sizesOfPlaced(size_t number);
-  tile::ExtentAttr ifManyPositions(int64_t number);
-  /// Those, and what steps have between them.
-  llvm::SmallVector<HiddenArgument> placedTensors();
+  tile::ExtentAttr ifLongerThan(int64_t tokens, int64_t number);
   void buildWriteBackKernel();
   KernelPrograms statePrograms();
 
@@ -84,15 +82,20 @@ private:
     bool ofQueries; // its heads are queries', else keys'
   };
   llvm::SmallVector<StepTensor> stepTensors();
+  llvm::SmallVector<HiddenArgument> stepWorkspaces();
   KernelPrograms vectorPrograms();
+  KernelPrograms fewPrograms();
   int64_t mostSteppedTokens();
   void buildUnlessStep(TileBuilder::Branch blocks);
+  void buildIfAtMost(int64_t tokens, TileBuilder::Branch body);
   void buildStepKernels();
+  void buildFewKernel();
   void buildVectorsKernel();
 
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();
   void writeUncut(EntryBuilder &entry, llvm::ArrayRef<AttendSet> sets);
+  void writeSteps(EntryBuilder &entry);
   void writeEntry(llvm::ArrayRef<AttendSet> sets);
   /// The entry's own name for the first set, with the mask's behind it for the others.
   std::string kernelNameOf(const AttendSet &attends, llvm::ArrayRef<AttendSet> sets);

@@ -325,7 +325,7 @@ void KernelProgram::build(TileBuilder &b) {
     program.begin(b);
   sweepBlocks(b);
   finish(b);
-  storeZeros(b);
+  storeZeros(b, context.block);
 }
 
 void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
@@ -342,7 +342,7 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
   Value zero = b.index(0), end = context.frame.queries;
   context.share->inOneProgram(
       b, [&] { program.block(b, BlockSpan{zero, end, zero, end, /*isOnly=*/true}); });
-  program.storeZeros(b);
+  program.storeZeros(b, length);
 }
 
 void KernelProgram::buildPrefix(TileBuilder &b) {

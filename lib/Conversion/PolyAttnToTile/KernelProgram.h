@@ -79,7 +79,7 @@ private:
   void stepOtherHeads(TileBuilder &builder, StepFeatures features);
   void forOtherHeads(TileBuilder &builder, TileBuilder::Branch body);
   void takeInFullBlock(TileBuilder &builder);
-  void storeZeros(TileBuilder &builder);
+  void storeZeros(TileBuilder &builder, int64_t rows);
   void writeBackStates(TileBuilder &builder);
   void ifStatesChange(TileBuilder &builder, TileBuilder::Branch body);
   void storeKept(TileBuilder &builder);

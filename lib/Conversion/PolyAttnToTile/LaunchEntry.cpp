@@ -208,6 +208,21 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
   choice.setMax(kMostSummingPrograms);
 }
 
+/// The stages of batches of few tokens, which have none of the workspaces of longer ones.
+void KernelBuilder::writeSteps(EntryBuilder &e) {
+  if (steppedTokens > 1)
+    e.stage(name + "__few", set.tensors.gridOf(b, fewPrograms()));
+  ExtentAttr batch = set.tensors.batches(b.getContext(), set.tensors.queryTensor);
+  for (const auto &[tensor, ofQueries] : stepTensors()) {
+    ExtentAttr heads = e.dimension(ofQueries ? set.tensors.queryTensor : set.tensors.keyTensor, 2);
+    e.workspace(tensor, {batch, heads, e.number(tensor.type.getShape().back())});
+  }
+  if (!stepTensors().empty())
+    e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
+  e.stage(name + "__step", set.tensors.gridOf(b, set.programs()));
+  e.forgetWorkspaces();
+}
+
 /// Writes the op `tile.entry` after the kernels. Only what is not cut has several sets.
 void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
   int64_t inputs = attention.getArgNames().size(), tensors = inputs + set.returned().size();
@@ -251,21 +266,12 @@ void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
     choice.setPrefixCostPercent(prefixCostPercent());
     choice.setSubsegments(options.subsegments);
   } else {
-    auto addStep = [&] { e.stage(name + "__step", set.tensors.gridOf(b, set.programs())); };
-    if (steppedTokens && !options.steps)
-      addStep();
+    if (steppedTokens)
+      writeSteps(e);
     for (auto [i, tensor] : llvm::enumerate(placedStates())) {
       SmallVector<ExtentAttr> shape = {batch, stateHeads};
       llvm::append_range(shape, sizesOfPlaced(i));
       e.workspace(tensor, shape);
-    }
-    if (steppedTokens && options.steps) {
-      for (const auto &[tensor, ofQueries] : stepTensors())
-        e.workspace(tensor, {batch, ofQueries ? heads : e.dimension(set.tensors.keyTensor, 2),
-                             e.number(tensor.type.getShape().back())});
-      if (!stepTensors().empty())
-        e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
-      addStep();
     }
     writeUncut(e, sets);
     if (hasPlaces)

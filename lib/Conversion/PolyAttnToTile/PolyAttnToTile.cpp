@@ -38,7 +38,7 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       options.subsegments = subsegments;
       options.clusterSize = clusterSize;
       options.skipIdleState = skipIdleState;
-      options.steps = steps;
+      options.fewestBatches = fewestBatches;
       options.fewTokens = fewTokens;
       options.sharedBytes = sharedBytes;
       if (applied.wasInterrupted() || failed(KernelBuilder(attention, options).build()))

@@ -62,38 +62,32 @@ SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
   SmallVector<tile::ExtentAttr> sizes;
   for (int64_t size : cast<RankedTensorType>(placed[number].getType()).getShape().drop_front(2))
     sizes.push_back(steppedTokens && sizes.empty()
-                        ? ifManyPositions(size)
+                        ? ifLongerThan(steppedTokens, size)
                         : tile::ExtentAttr::number(b.getContext(), size));
   return sizes;
 }
 
-/// A number that is 0 in calls of few tokens: times ceil((T - few) / more than any length).
-tile::ExtentAttr KernelBuilder::ifManyPositions(int64_t number) {
+/// A number that is 0 in calls of at most so many tokens: times ceil((T - tokens) / more than any
+/// length).
+tile::ExtentAttr KernelBuilder::ifLongerThan(int64_t tokens, int64_t number) {
   constexpr int64_t kAboveAnyLength = int64_t(1) << 40;
   return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
-                               /*dimension=*/1, /*plus=*/-steppedTokens,
+                               /*dimension=*/1, /*plus=*/-tokens,
                                /*divisor=*/kAboveAnyLength,
                                /*times=*/number);
-}
-
-SmallVector<HiddenArgument> KernelBuilder::placedTensors() {
-  SmallVector<HiddenArgument> tensors = placedStates();
-  for (const StepTensor &step : stepTensors())
-    tensors.push_back(step.tensor);
-  return tensors;
 }
 
 /// A program for each state, and none where all calls have updated theirs.
 KernelPrograms KernelBuilder::statePrograms() {
   tile::ExtentAttr once;
   if (steppedTokens)
-    once = ifManyPositions(1);
+    once = ifLongerThan(steppedTokens, 1);
   return {once, /*keyHeads=*/!set.hasStatePerQuery()};
 }
 
 void KernelBuilder::buildWriteBackKernel() {
   set.tensors.cluster = 1;
-  beginKernel(name + "__write_back", placedTensors(), statePrograms());
+  beginKernel(name + "__write_back", placedStates(), statePrograms());
   auto write = [&] { KernelProgram(set, ScheduleForm::State, context()).buildWriteBack(b); };
   if (steppedTokens)
     buildUnlessStep(write);
@@ -217,18 +211,18 @@ void AttendProgram::writeBack(TileBuilder &b, const FinalState &from, const Fina
     copy();
 }
 
-/// The results of positions that do not count.
-void KernelProgram::storeZeros(TileBuilder &b) {
+/// The results of positions that do not count, so many at a time.
+void KernelProgram::storeZeros(TileBuilder &b, int64_t rows) {
   const KernelFrame &frame = context.frame;
   if (!frame.positions)
     return;
-  Value length = b.index(context.block);
+  Value length = b.index(rows);
   auto storeBlock = [&](Value position) {
     Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
     for (auto [i, result] : llvm::enumerate(set.returned()))
       if (auto vector = dyn_cast<FeatureType>(result.getType()))
         tile::StoreOp::create(
-            b, b.constant(context.block, vector.getWidth(), 0), frame.result(i),
+            b, b.constant(rows, vector.getWidth(), 0), frame.result(i),
             ValueRange{frame.batch, frame.rowOf(b, position), frame.head, b.index(0)}, valid,
             /*row_dim=*/1, /*col_dim=*/3);
   };

@@ -16,14 +16,15 @@
 // rows in pools: the state is read only, until the token that fills the block.
 //
 // Where features are products with weights, a kernel before, `@name__vectors`, computes those of
-// many batches at a time, whose rows are then batches: weights are read once for all of them. The
-// features of few batches are computed by the step, with the same bits: a sum has its terms in the
-// same order, and a vector has other rows or other features of one row in its lanes. Rows of
-// batches have no position in common, and products would be as wide as the state.
+// many batches at a time, whose rows are then batches: weights are read once for all of them. On
+// processors the features of few batches are computed by the step, with the same bits: a sum has
+// its terms in the same order, and a vector has other rows or other features of one row in its
+// lanes. Rows of batches have no position in common, and products would be as wide as the state.
 //
-// Some more tokens are one short block, in the same kernel: a copy of the state is updated by the
+// Some more tokens are one short block, in `@name__few`: a copy of the state is updated by the
 // block, and stored where the state lives once all query heads that share it have read it. So
-// there is no workspace, which would be as large as all states.
+// there is no workspace, which would be as large as all states. It is a kernel of its own since a
+// step needs few registers and little shared memory, so that a multiprocessor has many of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +38,8 @@ using namespace polyattn;
 
 /// Batches of a program of the vectors' kernel: a vector of the widest processors.
 static constexpr int64_t kBatches = 16;
-/// The fewest for which that is less work than the features of each batch alone.
-static constexpr int64_t kFewestBatches = 12;
+/// Rows of zeros that a step stores at a time.
+static constexpr int64_t kRowsOfZeros = 16;
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -123,7 +124,7 @@ static bool sharesVectors(const AttendSet &set) {
 /// For each attend the fields of StepVectors, in their order.
 SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
   SmallVector<StepTensor> tensors;
-  if (!steppedTokens || !options.steps || !sharesVectors(set))
+  if (!steppedTokens || !sharesVectors(set))
     return tensors;
   for (auto [i, attend] : llvm::enumerate(set.attends)) {
     std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
@@ -141,8 +142,22 @@ SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
   return tensors;
 }
 
+SmallVector<HiddenArgument> KernelBuilder::stepWorkspaces() {
+  SmallVector<HiddenArgument> workspaces;
+  for (const StepTensor &step : stepTensors())
+    workspaces.push_back(step.tensor);
+  return workspaces;
+}
+
 KernelPrograms KernelBuilder::vectorPrograms() {
-  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatches, kFewestBatches};
+  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatches, options.fewestBatches};
+}
+
+/// None in calls of one token.
+KernelPrograms KernelBuilder::fewPrograms() {
+  KernelPrograms programs = set.programs();
+  programs.perHead = ifLongerThan(1, 1);
+  return programs;
 }
 
 /// Programs of query heads with states of their own share rows in pools, which one of them may
@@ -150,41 +165,45 @@ KernelPrograms KernelBuilder::vectorPrograms() {
 int64_t KernelBuilder::mostSteppedTokens() {
   bool sharesPools = set.tensors.keptBlock && set.hasStatePerQuery();
   bool areBlock = options.fewTokens > 1 && options.fewTokens < set.block();
-  return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : int64_t(options.steps);
+  return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : 1;
 }
 
 void KernelBuilder::buildUnlessStep(TileBuilder::Branch blocks) {
   b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(steppedTokens)), blocks);
 }
 
+void KernelBuilder::buildIfAtMost(int64_t tokens, TileBuilder::Branch body) {
+  b.branch(b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(tokens)), body);
+}
+
 void KernelBuilder::buildStepKernels() {
-  // A step has what it needs of other kernels behind the workspaces of states.
-  beginKernel(name + "__step", options.steps ? placedTensors() : SmallVector<HiddenArgument>(),
-              set.programs());
-  ProgramContext step = context(), few = context();
+  if (steppedTokens > 1)
+    buildFewKernel();
+  beginKernel(name + "__step", stepWorkspaces(), set.programs());
+  ProgramContext step = context();
   step.block = 1;
-  few.block = options.fewTokens;
-  few.hasGroup = !set.tensors.sameHeads && !set.hasStatePerQuery();
-  auto areAtMost = [&](int64_t tokens) {
-    return b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(tokens));
-  };
-  auto several = [&] {
-    if (steppedTokens > 1)
-      b.branch(areAtMost(steppedTokens),
-               [&] { KernelProgram(set, ScheduleForm::State, few).buildFewTokens(b); });
-  };
-  if (options.steps)
-    b.branch(
-        areAtMost(1), [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); }, several);
-  else
-    several();
+  step.fewestBatches = options.fewestBatches;
+  buildIfAtMost(1, [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); });
   if (!stepTensors().empty())
     buildVectorsKernel();
 }
 
+/// Runs for calls that may have batches of several tokens.
+void KernelBuilder::buildFewKernel() {
+  beginKernel(name + "__few", {}, fewPrograms());
+  ProgramContext few = context();
+  few.block = options.fewTokens;
+  few.hasGroup = !set.tensors.sameHeads && !set.hasStatePerQuery();
+  Value areSeveral = b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(1));
+  b.branch(areSeveral, [&] {
+    buildIfAtMost(steppedTokens,
+                  [&] { KernelProgram(set, ScheduleForm::State, few).buildFewTokens(b); });
+  });
+}
+
 /// Runs for calls that may have batches of one token.
 void KernelBuilder::buildVectorsKernel() {
-  beginKernel(name + "__vectors", placedTensors(), vectorPrograms());
+  beginKernel(name + "__vectors", stepWorkspaces(), vectorPrograms());
   Value tensor = frame->kernel.getTensor(set.tensors.queryTensor);
   Value positions = memref::DimOp::create(b, tensor, b.index(1));
   auto predicate = set.tensors.lengths ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq;
@@ -199,10 +218,7 @@ void KernelBuilder::buildVectorsKernel() {
 //===----------------------------------------------------------------------===//
 
 StepVectors KernelProgram::stepVectors(unsigned attend) const {
-  unsigned next = 0;
-  for (size_t i = 0; i < set.returned().size(); ++i)
-    next += bool(set.attention.getArgumentOfResult(i));
-  next += 3 * attend;
+  unsigned next = 3 * attend;
   const KernelFrame &frame = context.frame;
   return {frame.workspace(next), frame.workspace(next + 1), frame.workspace(next + 2)};
 }
@@ -326,9 +342,11 @@ void KernelProgram::buildStep(TileBuilder &b) {
   auto stepOnly = [&] {
     if (!sharesVectors(set))
       return compute();
+    if (context.fewestBatches == 1)
+      return stepToken(b, StepFeatures::Loaded);
     Value place = arith::RemUIOp::create(b, frame.batch, b.index(kBatches));
     Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
-    Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(kFewestBatches));
+    Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(context.fewestBatches));
     b.branch(areShared, [&] { stepToken(b, StepFeatures::Loaded); }, compute);
   };
   auto update = [&] {
@@ -346,7 +364,7 @@ void KernelProgram::buildStep(TileBuilder &b) {
     update();
   else
     b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
-  storeZeros(b);
+  storeZeros(b, kRowsOfZeros);
 }
 
 void KernelProgram::buildFewTokens(TileBuilder &b) {
@@ -366,5 +384,5 @@ void KernelProgram::buildFewTokens(TileBuilder &b) {
     update();
   else
     b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
-  storeZeros(b);
+  storeZeros(b, context.block);
 }

@@ -64,6 +64,15 @@ void Barriers::access(const TileMemory &storage, bool isWrite,
   add(phase->accesses, access);
 }
 
+void Barriers::accessTensor(int64_t tensor, bool isWrite) {
+  Access access;
+  access.space = Space::Tensor;
+  access.begin = tensor;
+  access.end = tensor + 1;
+  access.isWrite = isWrite;
+  add(phase->accesses, access);
+}
+
 void Barriers::copy(const TileMemory &storage) {
   Access access = accessTo(storage, /*isWrite=*/true);
   access.isCopy = true;

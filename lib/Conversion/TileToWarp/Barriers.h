@@ -25,7 +25,7 @@ class Barriers {
 public:
   struct Access {
     Space space = Space::Shared;
-    int64_t begin = 0, end = 0; // bytes
+    int64_t begin = 0, end = 0; // bytes, or the numbers of tensors
     bool isWrite = false;
     /// How the bytes are a tile: equal tiles have their elements at equal bytes.
     mlir::Type element;
@@ -42,6 +42,8 @@ public:
   /// A new phase behind `barrier`, which stays if something before needs it, or in any case.
   void beginPhase(mlir::Operation *barrier, bool isNeeded = false);
   void access(const TileMemory &storage, bool isWrite, const std::optional<ThreadLayout> &layout);
+  /// The same of any elements of a tensor that the kernel writes and reads, by its number.
+  void accessTensor(int64_t tensor, bool isWrite);
   /// The phase starts asynchronous copies into memory: the barrier of the first phase that touches
   /// it waits for them, and barriers before do not.
   void copy(const TileMemory &storage);

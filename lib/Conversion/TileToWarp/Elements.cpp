@@ -131,6 +131,7 @@ Values KernelLowering::evaluateLoad(LoadOp load, const ThreadElements &wanted) {
   const Tensor &tensor = tensors[load.getMemref()];
   ThreadElements owned = load.getTransposed() ? wanted.transposed() : wanted;
   int64_t run = runOfLoad(load, owned);
+  recordTensor(load.getMemref(), /*isWrite=*/false);
   Values loaded;
   if (run == 1) {
     loaded = loadTensor(load, owned, 1);

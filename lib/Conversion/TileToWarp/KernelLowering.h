@@ -84,6 +84,8 @@ private:
   void bindThread();
   void recordRead(const TileMemory &storage, const ThreadElements &owned);
   void recordWrite(const TileMemory &storage, const ThreadElements &owned);
+  /// Records accesses to a tensor, if the kernel both writes and reads it.
+  void recordTensor(mlir::Value memref, bool isWrite);
 
   //===--- Control flow (ControlFlow.cpp) -----------------------------------===//
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
@@ -351,6 +353,12 @@ private:
   void lowerReduce(tile::ReduceOp reduce);
   void lowerVectorProduct(tile::DotOp dot);
   void lowerVectorAccumulate(tile::AccumulateOp op);
+
+  //===--- States in tensors (Recur.cpp) ------------------------------------===//
+  struct StateWalk;
+  void lowerRecur(tile::RecurOp recur);
+  Values addInitialSums(tile::RecurOp recur, mlir::Value column, Values sums);
+  void addParts(tile::RecurOp recur, const TileMemory &sumsOfParts, int64_t parts);
 
   //===--- Running sums (CumulativeSum.cpp) ---------------------------------===//
   void lowerCumulativeSum(tile::CumulativeSumOp sum);

@@ -14,7 +14,8 @@
 
 namespace polyattn::tile_to_warp {
 
-enum class Space { Shared, Workspace };
+/// Where a CTA has something: its shared memory, its part of the workspace, or a tensor.
+enum class Space { Shared, Workspace, Tensor };
 
 /// The memory of a tile or buffer: rows of `pitch` elements, or columns where `columnMajor`.
 struct TileMemory {

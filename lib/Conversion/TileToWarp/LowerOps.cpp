@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "dialects/Tile/Inputs.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -125,6 +126,12 @@ void KernelLowering::recordWrite(const TileMemory &storage, const ThreadElements
   barriers.access(storage, /*isWrite=*/true, owned.layout);
 }
 
+void KernelLowering::recordTensor(Value memref, bool isWrite) {
+  auto reads = [](Operation *user) { return isa<LoadOp, RecurOp>(user); };
+  if (!isInput(memref) && llvm::any_of(memref.getUsers(), reads))
+    barriers.accessTensor(cast<BlockArgument>(memref).getArgNumber(), isWrite);
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
@@ -142,6 +149,8 @@ LogicalResult KernelLowering::lowerBlock(Block &block) {
 }
 
 LogicalResult KernelLowering::lowerOp(Operation &op) {
+  if (auto recur = dyn_cast<RecurOp>(op)) // updates a tensor, whoever wants the sums
+    return lowerRecur(recur), success();
   if (op.getNumResults() == 1 && tileType(op.getResult(0))) {
     Value result = op.getResult(0);
     Residency resides = residency.of(result);

@@ -23,10 +23,10 @@ using namespace polyattn::tile_to_warp;
 /// What the system keeps of each CTA's shared memory.
 static constexpr int64_t kReservedBytes = GPUDescription::reservedSharedBytesPerBlock;
 
-/// Only schedules for processors, and steps of theirs, ask for these.
+/// Only schedules for processors ask for this.
 static LogicalResult checkOps(tile::KernelOp kernel) {
   WalkResult result = kernel.walk([](Operation *op) {
-    if (isa<tile::ContractOp, tile::RecurOp>(op))
+    if (isa<tile::ContractOp>(op))
       return WalkResult(op->emitError("cannot be lowered to a GPU"));
     return WalkResult::advance();
   });

@@ -62,11 +62,24 @@ static std::optional<int64_t> loadedRegisters(Block &iteration) {
   return registers;
 }
 
+/// Whether all that an iteration does is to update global memory: no load passes a store that may
+/// be to the same place, so that the next iteration's loads are on their way no earlier.
+static bool updatesMemory(scf::ForOp loop) {
+  bool loads = false, stores = false, multiplies = false;
+  loop.walk([&](Operation *op) {
+    auto load = dyn_cast<warp::LoadGlobalOp>(op);
+    loads |= load && !load.getReadOnly();
+    stores |= isa<warp::StoreGlobalOp>(op);
+    multiplies |= isa<warp::MmaSyncOp>(op);
+  });
+  return loads && stores && !multiplies;
+}
+
 static int64_t iterationsAtOnce(scf::ForOp loop, const RegisterPressure &pressure,
                                 int64_t registers) {
   std::optional<int64_t> loaded = loadedRegisters(*loop.getBody());
   std::optional<APInt> iterations = loop.getStaticTripCount();
-  if (!loaded || !iterations)
+  if (!loaded || !iterations || updatesMemory(loop))
     return 1;
   for (int64_t count = kMostIterations; count > 1; --count)
     if (iterations->getZExtValue() % count == 0 &&

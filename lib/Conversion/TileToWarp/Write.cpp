@@ -163,6 +163,7 @@ void KernelLowering::lowerStore(StoreOp store) {
 
 void KernelLowering::storeGlobal(StoreOp store, const ThreadElements &owned, ValueRange values) {
   const Tensor &tensor = tensors[store.getMemref()];
+  recordTensor(store.getMemref(), /*isWrite=*/true);
   TileType type = store.getTile().getType();
   Value valid = toI32(store.getValid());
   bool validIsRows = int64_t(store.getRowDim()) != -1;

@@ -1,15 +1,6 @@
-// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false steps=true" | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false steps=true few-tokens=8" | FileCheck %s --check-prefix=FEW
-// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false few-tokens=8" | FileCheck %s --check-prefix=BLOCK
-
-// Without steps, few tokens are the block, one token too; nothing is stored for a batch without a slot, and there is no
-// workspace.
-// BLOCK-LABEL: tile.kernel @power__step {{.*}}arg_names = ["q", {{.*}}"final"]
-// BLOCK-NOT:     tile.recur
-// BLOCK:         tile.store %{{.*}}, %final[
-// BLOCK:       tile.entry @power
-// BLOCK-NEXT:    tile.stage @power__step programs [dim(0, 0), dim(0, 2)]{{$}}
-// BLOCK:         tile.workspace
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false" | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false few-tokens=8" | FileCheck %s --check-prefix=FEW
+// RUN: polyattn-opt %s --polyattn-to-tile="cut-heads=false fewest-batches=12" | FileCheck %s --check-prefix=TWELVE
 
 // Calls of one token of a power: query heads that share a state read it as it was, the first of them last, which
 // writes it. The own pair comes from its score.
@@ -24,11 +15,11 @@
 // CHECK:         tile.dot {{.*}} acc %[[FIRST]]
 // CHECK:         tile.store %{{.*}}, %o[
 
-// A call of few tokens is one block of them, and has no kernels for longer ones and no workspace. The other query
-// heads only read the copy of the state.
+// A batch of few tokens is one block of them, and such a call has no kernels for longer ones and no workspace. The
+// other query heads only read the copy of the state.
 // FEW:         tile.kernel @power programs [ceildiv(dim(0, 1) - 8,
-// FEW-LABEL:   tile.kernel @power__step
-// FEW:           tile.recur
+// FEW-LABEL:   tile.kernel @power__few programs [ceildiv(dim(0, 1) - 1, {{[0-9]+}}), dim(0, 0), dim(0, 2)]
+// FEW-NOT:       tile.recur
 // FEW:           %[[COPY:.*]] = tile.buffer : <10x4>
 // FEW:           tile.load %state[
 // FEW:           scf.for
@@ -42,7 +33,13 @@
 // FEW:             tile.store %{{.*}}, %o[
 // FEW:           %[[FINAL:.*]] = tile.read %[[COPY]]
 // FEW:           tile.store %[[FINAL]], %final[
-// FEW:         tile.workspace @new_final : f32 [dim(0, 0), dim(2, 2), 10 * ceildiv(dim(0, 1) - 8,
+// FEW-LABEL:   tile.kernel @power__step programs [dim(0, 0), dim(0, 2)]
+// FEW-NOT:       tile.buffer
+// FEW:           tile.recur
+// FEW:         tile.entry @power
+// FEW-NEXT:      tile.stage @power__few
+// FEW-NEXT:      tile.stage @power__step programs [dim(0, 0), dim(0, 2)]{{$}}
+// FEW-NEXT:      tile.workspace @new_final : f32 [dim(0, 0), dim(2, 2), 10 * ceildiv(dim(0, 1) - 8,
 
 polyattn.attention @power(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>,
     %state: tensor<?x?x10x4xf32>, %slots: tensor<?xi32>)
@@ -116,6 +113,47 @@ polyattn.attention @turned(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %w:
   %freqs = read %f : tensor<2xf32> -> 2
   %y = project %x, %weight : [4], 4x4
   %a = rope %y, %freqs {layout = #polyattn.rope_layout<half>, dims = 4, scale = 1.0, offset = 0.0} : [4], 2
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %c initial %state causal normalize <none>
+      {final_state, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0>}
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+
+// Features of many batches are computed before the steps, which load them; those of few batches by the steps where a
+// target says so.
+// CHECK-LABEL: tile.kernel @projected__step
+// CHECK-NOT:     tile.load %w
+// CHECK:         tile.load %step_keys[
+// CHECK:         tile.recur %{{[a-z0-9]+}} key
+// CHECK-NOT:     tile.recur
+// CHECK-LABEL: tile.kernel @projected__vectors programs [ceildiv(dim(0, 0), 16), dim(0, 2)]
+// CHECK:         tile.load %q[{{.*}}row_dim = 0{{.*}}
+// CHECK:         tile.dot {{.*}} -> <4x16xf32>
+// CHECK:         tile.store %{{.*}}, %step_queries[
+// CHECK:       tile.entry @projected
+// CHECK-NEXT:    tile.workspace @step_queries : f32 [dim(0, 0), dim(0, 2), 4]
+// CHECK-NEXT:    tile.workspace @step_keys
+// CHECK-NEXT:    tile.workspace @step_values
+// CHECK-NEXT:    tile.stage @projected__vectors {{.*}} uses [@step_queries, @step_keys, @step_values]
+// CHECK-NEXT:    tile.stage @projected__step {{.*}} uses [@step_queries, @step_keys, @step_values]
+// CHECK-NEXT:    tile.workspace @new_final
+// CHECK-NEXT:    tile.stage @projected programs {{.*}} uses [@new_final]
+
+// TWELVE-LABEL: tile.kernel @projected__step
+// TWELVE:         arith.cmpi sge, %{{.*}}, %c12
+// TWELVE:           tile.load %step_keys[
+// TWELVE:         } else {
+// TWELVE:           tile.dot
+// TWELVE:           tile.recur %{{[a-z0-9]+}} key
+// TWELVE-LABEL: tile.kernel @projected__vectors programs [ceildiv(dim(0, 0) - 11, 16), dim(0, 2)]
+
+polyattn.attention @projected(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>, %w: tensor<4x4xf32>,
+    %state: tensor<?x?x4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, final: tensor<?x?x4x4xf32> in %state) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %weight = read %w : tensor<4x4xf32> -> 4x4
+  %a = project %x, %weight : [4], 4x4
   %c = read %v : tensor<?x?x?x4xf32> -> [4]
   %o:2 = attend query %a key %a value %c initial %state causal normalize <none>
       {final_state, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 16, feature_block = 4, quadratic_below = 0>}

@@ -37,6 +37,14 @@ gpu.module @kernels {
       %x = warp.load_shared %i : f32
       warp.store_shared %x, %lane : f32
     }
+    // The next iteration's load would not come before this one's store, which may be to the same place.
+    scf.for %i = %c0 to %c8 step %c1 : i32 {
+      %at = arith.muli %i, %lane : i32
+      %wide = arith.extui %at : i32 to i64
+      %x = warp.load_global %from[%wide] : f32
+      %y = arith.addf %x, %x : f32
+      warp.store_global %y, %from[%wide] : f32
+    }
     // Iterations that wait for other threads come one after another.
     scf.for %i = %c0 to %c8 step %c1 : i32 {
       warp.barrier

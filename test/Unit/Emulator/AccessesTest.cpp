@@ -124,6 +124,33 @@ TEST_F(AccessesTest, ReadOnlyLoadOfWhatWasWritten) {
                 Problem::ReadOnlyOfWritten, "// here");
 }
 
+// A result that lives in an argument has numbers, as long as no other program writes there.
+TEST_F(AccessesTest, ReadsWhatIsUpdated) {
+  for (const char *store : {"", "warp.store_global %p, %y[%place] : i32"}) {
+    define("%y: !llvm.ptr<1> {warp.pointer = 0 : i64}", R"(%p = warp.program_id
+    %t = warp.thread_id
+    %c4 = arith.constant 4 : i32
+    %c1 = arith.constant 1 : i32
+    %zero = arith.constant 0 : i64
+    %own = arith.muli %p, %c4 : i32
+    %place = arith.extui %own : i32 to i64
+    %first = arith.cmpi eq, %t, %c1 : i32
+    scf.if %first {
+      )" + std::string(store) + R"(
+      %v = warp.load_global %y[%zero] : f32 // here
+    })",
+           32, 0, "[2]");
+    TestTensor<float> y({2}, true, /*isUpdated=*/true);
+    EmulatorOptions inOrder;
+    inOrder.threads = 1;
+    auto report = run("kernel", {y}, inOrder);
+    if (*store)
+      expectProblem(std::move(report), Problem::Uninitialised, "// here", "program 1");
+    else
+      EXPECT_TRUE(bool(report)) << toString(report.takeError());
+  }
+}
+
 // Two programs, both of which read what they have not written.
 TEST_F(AccessesTest, KeepsGoingWhereAsked) {
   for (bool keepGoing : {false, true}) {

@@ -9,6 +9,8 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "polyattn/Conversion/Passes.h"
 #include "polyattn/Emulator/EmulatedKernel.h"
 #include "polyattn/Pipelines/Registration.h"
 #include "gtest/gtest.h"
@@ -21,8 +23,8 @@ namespace polyattn {
 
 /// A tensor, contiguous unless strides are given, that begins where a device's would.
 template <typename Element> struct TestTensor {
-  explicit TestTensor(std::vector<int64_t> shape, bool isResult = false)
-      : sizes(std::move(shape)), strides(sizes.size()), isResult(isResult) {
+  explicit TestTensor(std::vector<int64_t> shape, bool isResult = false, bool isUpdated = false)
+      : sizes(std::move(shape)), strides(sizes.size()), isResult(isResult), isUpdated(isUpdated) {
     int64_t count = 1;
     for (size_t i = sizes.size(); i-- > 0; count *= sizes[i])
       strides[i] = count;
@@ -30,11 +32,13 @@ template <typename Element> struct TestTensor {
     auto first = llvm::alignTo(reinterpret_cast<uintptr_t>(storage.data()), kAlignment);
     data = llvm::MutableArrayRef(reinterpret_cast<Element *>(first), count);
   }
-  operator EmulatedTensor() { return {{data.data(), sizes, strides}, sizeof(Element), isResult}; }
+  operator EmulatedTensor() {
+    return {{data.data(), sizes, strides}, sizeof(Element), isResult, isUpdated};
+  }
 
   static constexpr uint64_t kAlignment = 256;
   std::vector<int64_t> sizes, strides;
-  bool isResult;
+  bool isResult, isUpdated;
   std::vector<char> storage;
   llvm::MutableArrayRef<Element> data;
 };
@@ -75,6 +79,23 @@ protected:
            << "warp.programs = " << programs << "} {\n"
            << body << "\ngpu.return\n}\n}\n";
     text = stream.str();
+  }
+
+  /// Turns a kernel of tiles into one of threads.
+  void lowerTiles(int warps) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "kernel.mlir");
+    ASSERT_TRUE(module) << text;
+    mlir::PassManager passes(&context);
+    TileToWarpOptions options;
+    options.warps = warps;
+    SetPrecisionOptions precision;
+    precision.tensorCores = true;
+    passes.addPass(createSetPrecision(precision));
+    passes.addPass(createTileToWarp(options));
+    ASSERT_TRUE(succeeded(passes.run(*module)));
+    text.clear();
+    llvm::raw_string_ostream stream(text);
+    module->print(stream);
   }
 
   /// Seeds a bug.

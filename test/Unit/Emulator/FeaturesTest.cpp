@@ -12,9 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedRun.h"
-#include "mlir/IR/AsmState.h"
-#include "mlir/Pass/PassManager.h"
-#include "polyattn/Conversion/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 #include <random>
@@ -74,22 +71,6 @@ protected:
     if (!test.weightsFrom)
       return 1;
     return 1 + (feature / test.weightsFrom) % 3;
-  }
-
-  void lower(int warps) {
-    auto module = parseSourceString<ModuleOp>(text, &context, "kernel.mlir");
-    ASSERT_TRUE(module) << text;
-    PassManager passes(&context);
-    TileToWarpOptions options;
-    options.warps = warps;
-    SetPrecisionOptions precision;
-    precision.tensorCores = true;
-    passes.addPass(createSetPrecision(precision));
-    passes.addPass(createTileToWarp(options));
-    ASSERT_TRUE(succeeded(passes.run(*module)));
-    text.clear();
-    llvm::raw_string_ostream stream(text);
-    module->print(stream);
   }
 
   /// x by positions [T, n], as sequences are, or by numbers [n, T].
@@ -182,7 +163,7 @@ TEST_P(FeaturesTest, AreThoseOfTheTable) {
   const Case &test = GetParam();
   int features = int(test.table.size());
   text = program();
-  lower(test.warps);
+  lowerTiles(test.warps);
   EXPECT_EQ(text.find("warp.multiply_pairs") != std::string::npos, test.inRegisters);
 
   std::vector<int64_t> xShape = test.byPositions ? std::vector<int64_t>{1, kPositions, 1, kNumbers}
