@@ -25,6 +25,10 @@ public:
 
   mlir::LogicalResult build();
 
+  /// Batches of a program that computes features of steps: a vector of the widest processors, and
+  /// the rows of a product of tensor cores.
+  static constexpr int64_t kBatches = 16;
+
 private:
   void buildKernels();
   //===--- Kernels (KernelBuilder.cpp) --------------------------------------===//

@@ -36,8 +36,6 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// Batches of a program of the vectors' kernel: a vector of the widest processors.
-static constexpr int64_t kBatches = 16;
 /// Rows of zeros that a step stores at a time.
 static constexpr int64_t kRowsOfZeros = 16;
 
@@ -236,7 +234,7 @@ FinalState KernelProgram::placeOf(AttendOp attend) const {
 /// The batches from `first` on that a program of the vectors' kernel would have.
 Value KernelProgram::batchesFrom(TileBuilder &b, Value first) const {
   Value all = memref::DimOp::create(b, stepVectors(0).query, b.index(0));
-  return b.minIndex(b.subIndex(all, first), b.index(kBatches));
+  return b.minIndex(b.subIndex(all, first), b.index(KernelBuilder::kBatches));
 }
 
 void KernelProgram::buildStepVectors(TileBuilder &b) {
@@ -244,11 +242,11 @@ void KernelProgram::buildStepVectors(TileBuilder &b) {
   Value zero = b.index(0), valid = batchesFrom(b, frame.batch);
   BlockRows rows{zero, zero, Value(), valid};
   rows.ofBatches = true;
-  VectorProgram queries = frame.queryVectors(b, rows, kBatches);
+  VectorProgram queries = frame.queryVectors(b, rows, KernelBuilder::kBatches);
   for (auto [i, program] : llvm::enumerate(programs))
     program.storeQueries(b, stepVectors(i), queries);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), [&] {
-    VectorProgram keys = frame.keyVectors(b, rows, kBatches);
+    VectorProgram keys = frame.keyVectors(b, rows, KernelBuilder::kBatches);
     for (auto [i, program] : llvm::enumerate(programs))
       program.storeKeys(b, stepVectors(i), keys);
   });
@@ -344,7 +342,7 @@ void KernelProgram::buildStep(TileBuilder &b) {
       return compute();
     if (context.fewestBatches == 1)
       return stepToken(b, StepFeatures::Loaded);
-    Value place = arith::RemUIOp::create(b, frame.batch, b.index(kBatches));
+    Value place = arith::RemUIOp::create(b, frame.batch, b.index(KernelBuilder::kBatches));
     Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
     Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(context.fewestBatches));
     b.branch(areShared, [&] { stepToken(b, StepFeatures::Loaded); }, compute);
