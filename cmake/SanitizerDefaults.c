@@ -7,10 +7,12 @@
 
 /// LLVM's libraries are not instrumented: what they allocate and fill looks poisoned or overflown
 /// to code of ours that is. And malloc returns null where there is no memory, as it does without
-/// sanitizers: that is an error that users get, and that tests ask for.
+/// sanitizers: that is an error that users get, and that tests ask for. Stacks for signals are
+/// those of LLVM's handlers, which a thread that ends must not give back as the sanitizer's own.
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
-  return "allow_user_poisoning=0:detect_container_overflow=0:allocator_may_return_null=1";
+  return "allow_user_poisoning=0:detect_container_overflow=0:allocator_may_return_null=1:"
+         "use_sigaltstack=0";
 }
 
 const char *__tsan_default_options(void);

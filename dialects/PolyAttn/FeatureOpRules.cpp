@@ -93,7 +93,7 @@ std::optional<int64_t> polyattn::sumOfDegrees(ArrayRef<FeatureFacts> vectors) {
   for (const FeatureFacts &facts : vectors) {
     if (!facts.degree)
       return std::nullopt;
-    sum = std::min(Structure::kHuge, sum + *facts.degree);
+    sum = saturatingAdd(sum, *facts.degree);
   }
   return sum;
 }

@@ -139,7 +139,7 @@ EntryFacts entryFacts(ArrayRef<AttendOp> attends) {
     bool normalized = attend.getNormalizer().hasDenominator();
     holdable &= width <= AttendOp::kMaxStateWidth && !hasAbsoluteScore(attend.getKey());
     if (holdable)
-      stateBytes += saturatingMul(4 * width, valueWidth + normalized);
+      stateBytes = saturatingAdd(stateBytes, saturatingMul(4 * width, valueWidth + normalized));
     if (width <= widest)
       continue;
     widest = width;

@@ -18,7 +18,9 @@ int64_t polyattn::saturatingMul(int64_t a, int64_t b) {
   return product >= Structure::kHuge ? Structure::kHuge : static_cast<int64_t>(product);
 }
 
-static int64_t saturatingAdd(int64_t a, int64_t b) { return std::min(Structure::kHuge, a + b); }
+int64_t polyattn::saturatingAdd(int64_t a, int64_t b) {
+  return a >= Structure::kHuge - b ? Structure::kHuge : a + b;
+}
 
 int64_t polyattn::binomial(int64_t n, int64_t k) {
   if (k < 0 || k > n)

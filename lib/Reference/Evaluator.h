@@ -24,7 +24,7 @@ struct HeadVectors {
   /// g_first ... g_i, 1 where first > i. What lies between is summed: a difference of two sums
   /// from the first position on would keep the digits of the strongest gate only.
   double decay(int64_t first, int64_t i) const {
-    return std::exp(std::accumulate(gates.begin() + first, gates.begin() + i + 1, 0.0));
+    return std::exp(std::accumulate(gates.begin() + first, gates.begin() + (i + 1), 0.0));
   }
   /// Entry j is the decay from key j to row i: g_{j+1} ... g_i.
   std::vector<double> decaysTo(int64_t i) const {

@@ -50,7 +50,7 @@ int64_t polyattn::cheapestWidth(Value features) {
   int64_t width = isa<TensorOp>(op) ? 1 : 0;
   for (Value operand : op->getOperands())
     width = isa<TensorOp>(op) ? saturatingMul(width, cheapestWidth(operand))
-                              : std::min(Structure::kHuge, width + cheapestWidth(operand));
+                              : saturatingAdd(width, cheapestWidth(operand));
   return width;
 }
 

@@ -84,8 +84,9 @@ private:
   std::vector<Structure> parts_;
 };
 
-/// a * b, kHuge where it overflows. Both are non-negative.
+/// a * b and a + b, kHuge where they are larger. Both are from 0 to kHuge.
 int64_t saturatingMul(int64_t a, int64_t b);
+int64_t saturatingAdd(int64_t a, int64_t b);
 /// Binomial coefficient, kHuge where it overflows.
 int64_t binomial(int64_t n, int64_t k);
 

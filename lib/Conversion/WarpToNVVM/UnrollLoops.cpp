@@ -49,7 +49,8 @@ LogicalResult polyattn::unrollLoops(Operation *kernels) {
     loop->removeAttr(warp::kUnrollAttrName);
     if (!count)
       continue;
-    if (loop.getStaticTripCount() == APInt(64, count.getInt()))
+    std::optional<APInt> iterations = loop.getStaticTripCount(); // as wide as its numbers
+    if (iterations && *iterations == uint64_t(count.getInt()))
       revealNumber(loop);
     FailureOr<UnrolledLoopInfo> unrolled = loopUnrollByFactor(loop, count.getInt());
     if (failed(unrolled))

@@ -39,6 +39,9 @@ TEST(Structure, BlockedSymmetricPowerOfRetention) {
 TEST(Structure, WidthSaturates) {
   Structure x = Structure::vector(1024);
   EXPECT_EQ(Structure::tensorPower(x, 8).width(), Structure::kHuge);
+  EXPECT_EQ(saturatingAdd(Structure::kHuge, Structure::kHuge), Structure::kHuge);
+  EXPECT_EQ(saturatingAdd(Structure::kHuge - 1, 1), Structure::kHuge);
+  EXPECT_EQ(saturatingAdd(Structure::kHuge - 2, 1), Structure::kHuge - 1);
   // Sym^8 of 64 dimensions: C(71, 8), semantics.md section 2.
   EXPECT_EQ(Structure::symmetricPower(Structure::vector(64), 8).width(), 10639125640);
 }
