@@ -38,18 +38,16 @@ public:
       tensors.push_back(
           {{tensor.data, tensor.sizes, tensor.strides}, bytesOf(tensor.type), isResult, isUpdated});
     };
-    auto livesInArgument = [&](const HostTensor &result) {
-      return llvm::any_of(call.arguments, [&](const HostTensor &tensor) {
-        return tensor.storage == result.storage;
-      });
+    auto isAmong = [](const auto &tensors, const HostTensor &tensor) {
+      return llvm::any_of(tensors,
+                          [&](const HostTensor &other) { return other.storage == tensor.storage; });
     };
     // What reads an argument that the call updates, and not the result that lives there, does so
     // before a stage writes it: with memory of their own a program that did both would be found.
     std::vector<HostTensor> copies;
     copies.reserve(call.arguments.size());
     for (const HostTensor &tensor : call.arguments) {
-      bool isUpdated = llvm::any_of(
-          call.results, [&](const HostTensor &result) { return result.storage == tensor.storage; });
+      bool isUpdated = isAmong(call.results, tensor);
       if (isUpdated) {
         Expected<HostTensor> copy = allocateTensor(tensor.type, tensor.sizes);
         if (!copy)
@@ -60,7 +58,7 @@ public:
       add(isUpdated ? copies.back() : tensor, false);
     }
     for (const HostTensor &tensor : call.results)
-      add(tensor, true, livesInArgument(tensor));
+      add(tensor, true, isAmong(call.arguments, tensor));
     LaunchCall sizes(entry->getPlan(), shapesOf(viewsOf(tensors)));
     sizes.choose(polyattn_rt_multiprocessors(multiprocessors, /*resident_ctas=*/1));
     options.segments = call.segments ? call.segments : sizes.getSegments();

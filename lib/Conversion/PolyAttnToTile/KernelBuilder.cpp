@@ -142,7 +142,8 @@ void KernelBuilder::buildKernels() {
   if (maxSplits > 1)
     combine();
   beginMain();
-  buildProgram([&] { steppedTokens ? buildUnlessStep([&] { buildBlocks(); }) : buildBlocks(); });
+  auto blocks = [&] { buildBlocks(); };
+  buildProgram([&] { steppedTokens ? buildIfLonger(steppedTokens, blocks) : blocks(); });
   narrowWeights();
   if (set.ofKeys())
     buildGroupKernel();

@@ -27,7 +27,7 @@ public:
 
   /// Batches of a program that computes features of steps: a vector of the widest processors, and
   /// the rows of a product of tensor cores.
-  static constexpr int64_t kBatches = 16;
+  static constexpr int64_t kBatchesPerProgram = 16;
 
 private:
   void buildKernels();
@@ -90,7 +90,7 @@ private:
   KernelPrograms vectorPrograms();
   KernelPrograms fewPrograms();
   int64_t mostSteppedTokens();
-  void buildUnlessStep(TileBuilder::Branch blocks);
+  void buildIfLonger(int64_t tokens, TileBuilder::Branch body);
   void buildIfAtMost(int64_t tokens, TileBuilder::Branch body);
   void buildStepKernels();
   void buildFewKernel();

@@ -213,11 +213,12 @@ void KernelBuilder::writeSteps(EntryBuilder &e) {
   if (steppedTokens > 1)
     e.stage(name + "__few", set.tensors.gridOf(b, fewPrograms()));
   ExtentAttr batch = set.tensors.batches(b.getContext(), set.tensors.queryTensor);
-  for (const auto &[tensor, ofQueries] : stepTensors()) {
+  SmallVector<StepTensor> vectors = stepTensors();
+  for (const auto &[tensor, ofQueries] : vectors) {
     ExtentAttr heads = e.dimension(ofQueries ? set.tensors.queryTensor : set.tensors.keyTensor, 2);
     e.workspace(tensor, {batch, heads, e.number(tensor.type.getShape().back())});
   }
-  if (!stepTensors().empty())
+  if (!vectors.empty())
     e.stage(name + "__vectors", set.tensors.gridOf(b, vectorPrograms()));
   e.stage(name + "__step", set.tensors.gridOf(b, set.programs()));
   e.forgetWorkspaces();

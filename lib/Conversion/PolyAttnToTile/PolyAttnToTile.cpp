@@ -26,9 +26,9 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       getOperation().emitError("subsegments must be at least 1, got ") << int64_t(subsegments);
       return signalPassFailure();
     }
-    if (fewestBatches < 1 || fewestBatches > KernelBuilder::kBatches) {
+    if (fewestBatches < 1 || fewestBatches > KernelBuilder::kBatchesPerProgram) {
       getOperation().emitError("fewest-batches must be from 1 to ")
-          << KernelBuilder::kBatches << ", got " << int64_t(fewestBatches);
+          << KernelBuilder::kBatchesPerProgram << ", got " << int64_t(fewestBatches);
       return signalPassFailure();
     }
     for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {

@@ -90,7 +90,7 @@ void KernelBuilder::buildWriteBackKernel() {
   beginKernel(name + "__write_back", placedStates(), statePrograms());
   auto write = [&] { KernelProgram(set, ScheduleForm::State, context()).buildWriteBack(b); };
   if (steppedTokens)
-    buildUnlessStep(write);
+    buildIfLonger(steppedTokens, write);
   else
     write();
 }

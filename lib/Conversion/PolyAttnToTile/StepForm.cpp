@@ -148,7 +148,8 @@ SmallVector<HiddenArgument> KernelBuilder::stepWorkspaces() {
 }
 
 KernelPrograms KernelBuilder::vectorPrograms() {
-  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatches, options.fewestBatches};
+  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatchesPerProgram,
+          options.fewestBatches};
 }
 
 /// None in calls of one token.
@@ -166,8 +167,8 @@ int64_t KernelBuilder::mostSteppedTokens() {
   return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : 1;
 }
 
-void KernelBuilder::buildUnlessStep(TileBuilder::Branch blocks) {
-  b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(steppedTokens)), blocks);
+void KernelBuilder::buildIfLonger(int64_t tokens, TileBuilder::Branch body) {
+  b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(tokens)), body);
 }
 
 void KernelBuilder::buildIfAtMost(int64_t tokens, TileBuilder::Branch body) {
@@ -192,8 +193,7 @@ void KernelBuilder::buildFewKernel() {
   ProgramContext few = context();
   few.block = options.fewTokens;
   few.hasGroup = !set.tensors.sameHeads && !set.hasStatePerQuery();
-  Value areSeveral = b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(1));
-  b.branch(areSeveral, [&] {
+  buildIfLonger(1, [&] {
     buildIfAtMost(steppedTokens,
                   [&] { KernelProgram(set, ScheduleForm::State, few).buildFewTokens(b); });
   });
@@ -206,7 +206,7 @@ void KernelBuilder::buildVectorsKernel() {
   Value positions = memref::DimOp::create(b, tensor, b.index(1));
   auto predicate = set.tensors.lengths ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq;
   ProgramContext batches = context();
-  batches.block = kBatches;
+  batches.block = kBatchesPerProgram;
   b.branch(b.compare(predicate, positions, b.index(1)),
            [&] { KernelProgram(set, ScheduleForm::State, batches).buildStepVectors(b); });
 }
@@ -234,7 +234,7 @@ FinalState KernelProgram::placeOf(AttendOp attend) const {
 /// The batches from `first` on that a program of the vectors' kernel would have.
 Value KernelProgram::batchesFrom(TileBuilder &b, Value first) const {
   Value all = memref::DimOp::create(b, stepVectors(0).query, b.index(0));
-  return b.minIndex(b.subIndex(all, first), b.index(KernelBuilder::kBatches));
+  return b.minIndex(b.subIndex(all, first), b.index(KernelBuilder::kBatchesPerProgram));
 }
 
 void KernelProgram::buildStepVectors(TileBuilder &b) {
@@ -242,11 +242,11 @@ void KernelProgram::buildStepVectors(TileBuilder &b) {
   Value zero = b.index(0), valid = batchesFrom(b, frame.batch);
   BlockRows rows{zero, zero, Value(), valid};
   rows.ofBatches = true;
-  VectorProgram queries = frame.queryVectors(b, rows, KernelBuilder::kBatches);
+  VectorProgram queries = frame.queryVectors(b, rows, KernelBuilder::kBatchesPerProgram);
   for (auto [i, program] : llvm::enumerate(programs))
     program.storeQueries(b, stepVectors(i), queries);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), [&] {
-    VectorProgram keys = frame.keyVectors(b, rows, KernelBuilder::kBatches);
+    VectorProgram keys = frame.keyVectors(b, rows, KernelBuilder::kBatchesPerProgram);
     for (auto [i, program] : llvm::enumerate(programs))
       program.storeKeys(b, stepVectors(i), keys);
   });
@@ -342,7 +342,8 @@ void KernelProgram::buildStep(TileBuilder &b) {
       return compute();
     if (context.fewestBatches == 1)
       return stepToken(b, StepFeatures::Loaded);
-    Value place = arith::RemUIOp::create(b, frame.batch, b.index(KernelBuilder::kBatches));
+    Value place =
+        arith::RemUIOp::create(b, frame.batch, b.index(KernelBuilder::kBatchesPerProgram));
     Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
     Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(context.fewestBatches));
     b.branch(areShared, [&] { stepToken(b, StepFeatures::Loaded); }, compute);

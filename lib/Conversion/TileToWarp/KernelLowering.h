@@ -357,8 +357,6 @@ private:
   //===--- States in tensors (Recur.cpp) ------------------------------------===//
   struct StateWalk;
   void lowerRecur(tile::RecurOp recur);
-  Values addInitialSums(tile::RecurOp recur, mlir::Value column, Values sums);
-  void addParts(tile::RecurOp recur, const TileMemory &sumsOfParts, int64_t parts);
 
   //===--- Running sums (CumulativeSum.cpp) ---------------------------------===//
   void lowerCumulativeSum(tile::CumulativeSumOp sum);

@@ -54,9 +54,7 @@ struct StateLayout {
 /// `count` elements of a row vector.
 static ThreadElements columnsFrom(Value first, int64_t count) {
   ThreadElements owned;
-  owned.columns.base = first;
-  owned.columns.offsets = llvm::to_vector(llvm::seq<int64_t>(0, count));
-  owned.columns.run = count;
+  owned.columns = consecutive(first, count);
   return owned;
 }
 
@@ -184,13 +182,8 @@ void KernelLowering::lowerRecur(RecurOp recur) {
   recordTensor(recur.getMemref(), /*isWrite=*/false);
   if (recur.getKey())
     recordTensor(recur.getMemref(), /*isWrite=*/true);
-  TileMemory result = allocateFor(recur.getResult());
-  // What a tile has behind its last column is zero.
-  bool isDirect = layout.parts() == 1 && result.columns == layout.columns;
-  TileMemory sumsOfParts =
-      isDirect ? result
-               : allocate(TileMemory::of(1, layout.parts() * layout.columns, e.getF32Type(),
-                                         /*columnMajor=*/false));
+  TileMemory sumsOfParts = allocate(
+      TileMemory::of(1, layout.parts() * layout.columns, e.getF32Type(), /*columnMajor=*/false));
   StateWalk walk{*this,
                  recur,
                  tensor,
@@ -200,10 +193,10 @@ void KernelLowering::lowerRecur(RecurOp recur) {
                  recur.getFactor() ? evaluateAt(recur.getFactor(), {}, {}) : Value()};
   bool mayBeAligned =
       layout.run > 1 && tensor.aligned && knownDivisor(recur.getIndices()[last]) % layout.run == 0;
+  Values zeros(layout.run, e.f32(0));
   auto walkRows = [&]() -> Values {
     if (!mayBeAligned)
       return walk.run(/*width=*/1);
-    Values zeros(layout.run, e.f32(0));
     auto branch = scf::IfOp::create(e, ValueRange(zeros).getTypes(), tensor.aligned,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(e);
@@ -218,7 +211,6 @@ void KernelLowering::lowerRecur(RecurOp recur) {
     walk.column = e.multiply(piece, layout.run);
     walk.group = layout.groups > 1 ? e.divide(thread, layout.pieces) : Value();
     Value isInside = layout.isWhole() ? Value() : e.less(walk.column, layout.columns);
-    Values zeros(layout.run, e.f32(0));
     Values sums = isInside ? Values(e.when(isInside, zeros, walkRows)) : walkRows();
     for (int64_t distance = layout.pieces; distance < lanes; distance *= 2)
       for (Value &sum : sums) {
@@ -230,42 +222,22 @@ void KernelLowering::lowerRecur(RecurOp recur) {
     recordWrite(sumsOfParts, ThreadElements());
     e.when(e.both(isInside, writes), [&] {
       Value first = e.add(walk.column, e.multiply(part, layout.columns));
-      storeElements(sumsOfParts, columnsFrom(first, layout.run),
-                    isDirect ? addInitialSums(recur, walk.column, sums) : sums);
+      storeElements(sumsOfParts, columnsFrom(first, layout.run), sums);
     });
   });
-  computed.insert(recur.getResult());
-  if (isDirect)
-    return;
-  addParts(recur, sumsOfParts, layout.parts());
-  (sumsOfParts.space == Space::Shared ? shared : workspace).free(sumsOfParts.offset);
-}
 
-/// The sums, and what they begin with.
-Values KernelLowering::addInitialSums(RecurOp recur, Value column, Values sums) {
-  if (recur.getAcc())
-    for (auto [sum, initial] :
-         llvm::zip(sums, evaluate(recur.getAcc(), columnsFrom(column, sums.size()))))
-      sum = arith::AddFOp::create(e, initial, sum);
-  return sums;
-}
-
-/// Adds what several warps have of each column.
-void KernelLowering::addParts(RecurOp recur, const TileMemory &sumsOfParts, int64_t parts) {
-  const TileMemory &result = storages[recur.getResult()];
-  int64_t columns = recur.getResult().getType().getColumns();
   beginPhase();
-  forCopyRuns(
-      1, result.columns, /*columnMajor=*/false, /*run=*/1, [&](const ThreadElements &owned, Value) {
-        Value column = e.createOrFold<arith::MinSIOp>(owned.columns.base, e.i32(columns - 1));
-        Value sum;
-        for (int64_t part = 0; part < parts; ++part) {
-          ThreadElements place = columnsFrom(e.add(column, part * columns), 1);
-          Value more = loadElements(sumsOfParts, place)[0];
-          sum = part ? arith::AddFOp::create(e, sum, more).getResult() : more;
-        }
-        recordWrite(result, owned);
-        storeElements(result, owned,
-                      padded(recur.getResult(), owned, addInitialSums(recur, column, Values{sum})));
-      });
+  Reduction ofParts;
+  ofParts.length = layout.parts();
+  ofParts.alongLines = false;
+  ofParts.terms = [&](Value column, const Coordinates &part) {
+    Value place = e.add(column, e.multiply(part.base, layout.columns));
+    return loadElements(sumsOfParts, columnsFrom(place, 1));
+  };
+  reduceInto(recur.getResult(), ofParts, [&](Value column, Value sum) -> Value {
+    if (!recur.getAcc())
+      return sum;
+    return arith::AddFOp::create(e, evaluateAt(recur.getAcc(), {}, column), sum);
+  });
+  (sumsOfParts.space == Space::Shared ? shared : workspace).free(sumsOfParts.offset);
 }

@@ -59,10 +59,7 @@ void KernelLowering::reduceEach(const Reduction &reduction, WriteSum write) {
     {
       OpBuilder::InsertionGuard guard(e);
       e.setInsertionPointToStart(loop.getBody());
-      Coordinates k;
-      k.base = loop.getInductionVar();
-      k.offsets = llvm::to_vector(llvm::seq<int64_t>(0, run));
-      k.run = run;
+      Coordinates k = consecutive(loop.getInductionVar(), run);
       Value sum = loop.getRegionIterArg(0);
       for (auto [offset, term] : llvm::enumerate(reduction.terms(own, k))) {
         if (ragged && offset)
@@ -124,12 +121,6 @@ void KernelLowering::reduceInto(Value vector, Reduction reduction,
   computed.insert(vector);
 }
 
-static Coordinates only(Value i) {
-  Coordinates axis;
-  axis.base = i;
-  return axis;
-}
-
 void KernelLowering::lowerReduce(ReduceOp reduce) {
   if (AccumulateOp update = updateToFuse(reduce)) {
     lowerAccumulate(update, reduce);
@@ -160,8 +151,8 @@ void KernelLowering::lowerReduce(ReduceOp reduce) {
   reduction.alongLines = isVector(input) || liesByRows(input) != ofRows;
   reduction.terms = [&](Value i, const Coordinates &k) {
     ThreadElements owned;
-    owned.rows = ofRows ? k : only(i);
-    owned.columns = ofRows ? only(i) : k;
+    owned.rows = ofRows ? k : consecutive(i, 1);
+    owned.columns = ofRows ? consecutive(i, 1) : k;
     if (type.getRows() == 1)
       owned.rows = Coordinates();
     if (type.getColumns() == 1)
@@ -192,7 +183,7 @@ KernelLowering::Reduction KernelLowering::productReduction(Value matrix, bool tr
   reduction.alongLines = isVector(matrix) || liesByRows(matrix) != transposed;
   reduction.terms = [=](Value i, const Coordinates &k) {
     ThreadElements owned, vectorOwned;
-    (transposed ? owned.columns : owned.rows) = only(i);
+    (transposed ? owned.columns : owned.rows) = consecutive(i, 1);
     (transposed ? owned.rows : owned.columns) = k;
     (vectorType.getRows() == 1 ? vectorOwned.columns : vectorOwned.rows) = k;
     if (type.getRows() == 1)

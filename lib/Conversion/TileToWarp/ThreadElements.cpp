@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::tile_to_warp;
 
-static Coordinates consecutive(Value base, int64_t count) {
+Coordinates polyattn::tile_to_warp::consecutive(Value base, int64_t count) {
   Coordinates axis;
   axis.base = base;
   axis.offsets = llvm::to_vector(llvm::seq<int64_t>(0, count));

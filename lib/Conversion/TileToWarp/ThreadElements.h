@@ -12,6 +12,9 @@
 
 namespace polyattn::tile_to_warp {
 
+/// `count` indices from `base` on, which is a multiple of it.
+Coordinates consecutive(mlir::Value base, int64_t count);
+
 /// The run of elements of a thread in one of several passes over a tile: `number` is the thread's,
 /// plus the number of threads for each pass before. Behind the last run of the layout there is
 /// none.

@@ -50,6 +50,13 @@ inline uint16_t bf16(float value) {
   return static_cast<uint16_t>(number.bitcastToAPInt().getZExtValue());
 }
 
+inline float ofBF16(uint16_t bits) {
+  uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
 class EmulatedRun : public ::testing::Test {
 protected:
   EmulatedRun() {

@@ -58,13 +58,7 @@ struct Case {
 
 class FeaturesTest : public EmulatedRun, public ::testing::WithParamInterface<Case> {
 protected:
-  static float widened(uint16_t bits) {
-    uint32_t word = uint32_t(bits) << 16;
-    float value;
-    memcpy(&value, &word, 4);
-    return value;
-  }
-  static float rounded(double value) { return widened(bf16(float(value))); }
+  static float rounded(double value) { return ofBF16(bf16(float(value))); }
 
   double weightOf(int feature) const {
     const Case &test = GetParam();
@@ -185,8 +179,8 @@ TEST_P(FeaturesTest, AreThoseOfTheTable) {
   ASSERT_TRUE(bool(report)) << toString(report.takeError());
 
   auto at = [&](int position, int number) {
-    return double(widened(test.byPositions ? x.data[position * kNumbers + number]
-                                           : x.data[number * kPositions + position]));
+    return double(ofBF16(test.byPositions ? x.data[position * kNumbers + number]
+                                          : x.data[number * kPositions + position]));
   };
   // Where the weights are no runs the features of the queries are in memory.
   bool readsInRegisters = test.inRegisters && test.weightsFrom % 16 == 0;
@@ -221,7 +215,7 @@ TEST_P(FeaturesTest, AreThoseOfTheTable) {
       sum += number;
       weighted += number * w.data[t];
       for (int c = 0; c < kWidth; ++c)
-        sums[c] += number * widened(v.data[t * kWidth + c]);
+        sums[c] += number * ofBF16(v.data[t * kWidth + c]);
     }
     expectNear(y.data[f], sum, kPositions, "y", f);
     expectNear(yw.data[f], weighted, kPositions, "yw", f);

@@ -21,13 +21,6 @@ void fill(TestTensor<Element> &tensor, Convert convert) {
 
 float unit(float value) { return value; }
 
-float ofBF16(uint16_t bits) {
-  uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
 TEST_F(EmulatedRun, ProductOfBF16ThroughSharedMemory) {
   read("product");
   constexpr int kPrograms = 5, kRows = 32, kDepth = 32, kColumns = 16;

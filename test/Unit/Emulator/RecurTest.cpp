@@ -19,14 +19,8 @@ enum class Kind { Read, Update, Decay, Before };
 
 class RecurTest : public EmulatedRun, public ::testing::WithParamInterface<const char *> {
 protected:
-  static float widened(uint16_t bits) {
-    uint32_t word = uint32_t(bits) << 16;
-    float value;
-    memcpy(&value, &word, 4);
-    return value;
-  }
   static float numberOf(float value) { return value; }
-  static float numberOf(uint16_t bits) { return widened(bits); }
+  static float numberOf(uint16_t bits) { return ofBF16(bits); }
   static void set(float &place, float value) { place = value; }
   static void set(uint16_t &place, float value) { place = bf16(value); }
 
