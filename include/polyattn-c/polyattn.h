@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 9
+#define POLYATTN_API_VERSION 10
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -264,6 +264,9 @@ POLYATTN_EXPORT const char *polyattn_reference_entry(const polyattn_reference *r
 POLYATTN_EXPORT size_t polyattn_reference_num_tensors(const polyattn_reference *reference);
 POLYATTN_EXPORT int polyattn_reference_tensor(const polyattn_reference *reference, size_t index,
                                               polyattn_tensor_info *info);
+/* As polyattn_kernel_tensor_role: nothing is compiled for it. Since version 10. */
+POLYATTN_EXPORT const char *polyattn_reference_tensor_role(const polyattn_reference *reference,
+                                                           size_t index);
 /* As polyattn_kernel_run. Arguments may be of any floating-point type, POLYATTN_F64 included,
  * whatever the spec stores, and have any strides; results are of POLYATTN_F64. Calls from several
  * threads run one after another. */

@@ -91,6 +91,12 @@ int polyattn_reference_tensor(const polyattn_reference *reference, size_t index,
   return 0;
 }
 
+const char *polyattn_reference_tensor_role(const polyattn_reference *reference, size_t index) {
+  if (index >= polyattn_reference_num_tensors(reference))
+    return "";
+  return nameOf(reference->tensors[index].role).data();
+}
+
 static std::string nameOfElement(int32_t dtype) {
   const char *name = polyattn_dtype_name(dtype);
   return std::string(name ? name : "an unknown one") + " (" + std::to_string(dtype) + ")";

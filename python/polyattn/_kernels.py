@@ -14,11 +14,16 @@ from ._specs import Spec, python_lines_of, source_of
 
 @dataclass(frozen=True)
 class Tensor:
-    """One argument or result. A size is a number, or a name that the call's arrays decide."""
+    """One argument or result. A size is a number, or a name that the call's arrays decide.
+
+    role: what the spec uses it as: "query", "key", "value", "positional", "weight" (a matrix), "vector" (added), "gain" (multiplied or
+    divided by), "frequencies", "decay", "state", ..., "output", "gradient", "saved".
+    """
 
     name: str
     dtype: str
     shape: tuple[Union[int, str], ...]
+    role: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
@@ -39,8 +44,8 @@ class Signature:
 
 def _signature_of(program: _polyattn.Program) -> Signature:
     parts: tuple[list[Tensor], list[Tensor]] = ([], [])
-    for name, is_result, dtype, shape in program._tensors():
-        parts[is_result].append(Tensor(name, dtype, shape))
+    for (name, is_result, dtype, shape), role in zip(program._tensors(), program._roles()):
+        parts[is_result].append(Tensor(name, dtype, shape, role))
     return Signature(program.entry, tuple(parts[0]), tuple(parts[1]))
 
 

@@ -95,7 +95,8 @@ NB_MODULE(_polyattn, module) {
       .def_ro("entry", &Program::entry)
       .def_rw("threads", &Program::threads)
       .def_rw("_team", &Program::team, "team"_a.none())
-      .def("_tensors", &Program::tensors);
+      .def("_tensors", &Program::tensors)
+      .def("_roles", &Program::roles);
   nb::class_<Kernel, Program>(module, "Kernel")
       .def(nb::init<const Source &>(), "source"_a)
       .def("_json", &Kernel::json);

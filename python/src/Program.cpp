@@ -312,6 +312,13 @@ nb::list Program::tensors() const {
   return result;
 }
 
+nb::list Program::roles() const {
+  nb::list result;
+  for (size_t i = 0; i < infos.size(); ++i)
+    result.append(roleOf(i));
+  return result;
+}
+
 Kernel::Kernel(const Source &source) {
   polyattn_compile_options options = source.options();
   polyattn_error *error = nullptr;

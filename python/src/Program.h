@@ -54,6 +54,8 @@ public:
 
   /// (name, is_result, dtype, sizes) of every tensor; negative sizes are the call's.
   nanobind::list tensors() const;
+  /// What each of them is to the attention: "query", "weight", "gain", "frequencies", ...
+  nanobind::list roles() const;
 
   std::string entry;
   /// The threads of a call that does not say how many.
@@ -72,6 +74,7 @@ protected:
   /// The argument in which the tensor at `index` lives, a result; negative where it has memory of
   /// its own.
   virtual int64_t placeOf(size_t index) const { return -1; }
+  virtual const char *roleOf(size_t index) const = 0;
   /// In the spec's order, arguments first.
   std::vector<polyattn_tensor_info> infos;
   size_t numArguments = 0;
@@ -107,6 +110,9 @@ protected:
   int64_t placeOf(size_t index) const override {
     return polyattn_kernel_tensor_place(kernel, index);
   }
+  const char *roleOf(size_t index) const override {
+    return polyattn_kernel_tensor_role(kernel, index);
+  }
 
 private:
   polyattn_kernel *kernel;
@@ -123,6 +129,9 @@ public:
 protected:
   int run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
           polyattn_error **error) const override;
+  const char *roleOf(size_t index) const override {
+    return polyattn_reference_tensor_role(reference, index);
+  }
 
 private:
   polyattn_reference *reference;

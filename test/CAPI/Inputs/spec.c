@@ -101,6 +101,10 @@ static void oracle(void) {
   printf("tensors: %d, dtype of the result:", (int)polyattn_reference_num_tensors(reference));
   printf(" %d", polyattn_reference_tensor(reference, 3, &info) == 0 ? info.dtype : -1);
   printf(", index: %d\n", polyattn_reference_tensor(reference, 4, &info));
+  printf("roles: %s, %s", polyattn_reference_tensor_role(reference, 1),
+         polyattn_reference_tensor_role(reference, 3));
+  printf(", none: '%s' '%s'\n", polyattn_reference_tensor_role(reference, 4),
+         polyattn_reference_tensor_role(NULL, 0));
   tensors[0] = polyattn_dense(q, POLYATTN_F32, 4, sizes);
   tensors[1] = polyattn_dense(k, POLYATTN_F32, 4, sizes);
   tensors[2] = polyattn_dense(v, POLYATTN_F32, 4, sizes);
