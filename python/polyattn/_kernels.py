@@ -49,20 +49,36 @@ def _signature_of(program: _polyattn.Program) -> Signature:
     return Signature(program.entry, tuple(parts[0]), tuple(parts[1]))
 
 
+def _usable_processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _compile_again(source: _polyattn.Source, threads: int | None) -> Kernel:
+    kernel = Kernel(source)
+    kernel.threads = kernel.threads if threads is None else threads
+    return kernel
+
+
 class Kernel(_polyattn.Kernel):
     """A compiled entry of a spec: `kernel(q, k, v)`, `kernel(q, k=k, v=v, out=o, threads=2)`.
 
     Arrays are NumPy's or any with `__dlpack__` in the processor's memory. They are read and written where they
     are. Results are new arrays of the first argument's library, or `out`: an array, a tuple of all, or a dictionary of
     some. A state that lives in an argument is updated there, and that array is the result. Several threads may call one kernel at once.
+
+    A kernel pickles as its spec's text and options, and is compiled, or found in the cache, where it is unpickled: a native one for
+    that machine.
     """
 
     def __init__(self, source: _polyattn.Source) -> None:
         super().__init__(source)
         self._source = source
-        self.threads = len(os.sched_getaffinity(0))
+        self.threads = _usable_processors()
         self.signature = _signature_of(self)
         self._on_gpus: dict[int, Kernel] = {}
+
+    def __reduce__(self) -> Any:
+        return _compile_again, (self._source, None if self.threads == _usable_processors() else self.threads)
 
     def _on_gpu(self, gpu: int) -> Kernel:
         """What this kernel computes, compiled for a GPU."""
@@ -95,11 +111,15 @@ class Kernel(_polyattn.Kernel):
 
 
 class Reference(_polyattn.Reference):
-    """The oracle of an entry: every score by its definition, in f64, slow. Called as a kernel is."""
+    """The oracle of an entry: every score by its definition, in f64, slow. Called and pickled as a kernel is."""
 
     def __init__(self, source: _polyattn.Source) -> None:
         super().__init__(source)
+        self._source = source
         self.signature = _signature_of(self)
+
+    def __reduce__(self) -> Any:
+        return Reference, (self._source,)
 
     def __repr__(self) -> str:
         return f"<polyattn.Reference {self.signature}>"

@@ -75,6 +75,15 @@ static Source sourceFor(Source source, std::string target) {
   return source;
 }
 
+/// For pickle: what makes the same again.
+static nb::tuple reduceSource(nb::handle_t<Source> self) {
+  const Source &source = nb::cast<const Source &>(self);
+  return nb::make_tuple(
+      self.type(), nb::make_tuple(source.text, source.name, source.entry, source.target,
+                                  source.cache, source.storage, source.invariant, source.direction,
+                                  source.wrt, source.packed, source.accumulate, source.stateEvery));
+}
+
 NB_MODULE(_polyattn, module) {
   // Kernels that a program keeps in globals outlive the interpreter.
   nb::set_leak_warnings(false);
@@ -86,7 +95,8 @@ NB_MODULE(_polyattn, module) {
            "state_every"_a = 0)
       .def_ro("text", &Source::text)
       .def_ro("name", &Source::name)
-      .def("for_target", &sourceFor, "target"_a);
+      .def("for_target", &sourceFor, "target"_a)
+      .def("__reduce__", &reduceSource);
   nb::class_<Team>(module, "Team").def_static("of_library", &Team::ofLibrary, "path"_a);
   nb::class_<Program>(module, "Program")
       .def("__call__", &Program::call, "arrays"_a, "out"_a = nb::none(), "threads"_a = nb::none(),

@@ -1,5 +1,6 @@
 """Kernels on arrays: right numbers, no copies, names, results, what they say of themselves."""
 
+import pickle
 import subprocess
 import sys
 import threading
@@ -285,3 +286,17 @@ polyattn.attention @packed(%q: tensor<?x?x?x4xf32>, %at: tensor<?xi64>)
     assert states.shape == (2, 2, 4, 4)
     for state, part in zip(states, (q[0, :7], q[0, 7:])):
         assert np.allclose(state, np.einsum("thi,thj->hij", part, part), atol=1e-4)
+
+
+def test_kernels_pickle(qkv):
+    """By their spec and options."""
+    spec = polyattn.library.linear(64)
+    kernel = polyattn.compile(spec, dtype="bf16", direction="decode")
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again.signature == kernel.signature and again.describe() == kernel.describe()
+    kernel = polyattn.compile(spec)
+    kernel.threads = 1
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again.threads == 1 and (again(*qkv) == kernel(*qkv)).all()
+    exact = polyattn.reference(spec)
+    assert (pickle.loads(pickle.dumps(exact))(*qkv) == exact(*qkv)).all()
