@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, Union, runtime_checkable
 
 from ._errors import CallError, SpecError
@@ -25,6 +26,14 @@ class HasText(Protocol):
 
 Spec = Union[str, "os.PathLike[str]", HasText]
 
+
+@dataclass(frozen=True)
+class ReadSpec:
+    """A spec as it was read, which a file that changes or goes does not change."""
+
+    name: str
+    text: str
+
 _LONGEST = 16 << 20
 _DTYPES = {
     "f32": "f32", "float32": "f32", "f16": "f16", "float16": "f16", "bf16": "bf16", "bfloat16": "bf16",
@@ -40,6 +49,14 @@ def read_spec(spec: Spec) -> tuple[str, str]:
     if isinstance(spec, HasText):
         return spec.text, spec.name
     raise CallError(f"spec: expected text, a path or a built spec, got {type(spec).__name__}")
+
+
+def as_read(spec: Spec) -> HasText:
+    """A spec that knows its text."""
+    if isinstance(spec, HasText):
+        return spec
+    text, name = read_spec(spec)
+    return ReadSpec(name, text)
 
 
 def _read_file(path: str) -> str:

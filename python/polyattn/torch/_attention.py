@@ -8,30 +8,38 @@ import torch
 
 from .._errors import CallError
 from .._kernels import Signature
-from .._specs import Spec, check_state_every, read_spec
+from .._specs import Spec, as_read, check_state_every
 from . import _recipes
 from ._call import call
 from ._sequences import OFFSETS, call_packed
 
 
 class Attention:
-    """An attention on tensors: `attention(q, k, v)`, `attention(q, k=k, v=v)`.
+    """An attention on tensors: `attention(q, k, v)`, `attention(q, k=k, v=v)`. `load` makes one.
 
-    The dtype of the first tensor chooses the kernel, which is compiled upon the first call. With `cu_seqlens`, N + 1 ascending
-    numbers from 0 to T, the sequences are [1, T, H, d] and hold N sequences one behind the other; states and first positions are
-    those of each. With `state_every=64` a call that gradients will be taken of keeps the states after so many positions each, from which
-    gradients take less time.
+    Queries are [B, T, H, d], keys [B, T, Hkv, d] and values [B, T, Hkv, dv], of float32, bfloat16 or float16: the dtype of the first
+    tensor chooses the kernel, which is compiled upon the first call, or by `warm`. `signature` has the shapes, dtypes and roles of all
+    arguments and results. A call gives one tensor, or a tuple where the spec has several results.
+
+    With `cu_seqlens`, N + 1 ascending numbers from 0 to T, the sequences are [1, T, H, d] and hold N sequences one behind the other;
+    states and first positions are those of each.
+
+    Kernels live as long as an attention of the same spec does. It pickles as its spec.
+
+    Raises:
+        polyattn.SpecError: of the spec, with its lines; upon a call, where a direction such as gradients is not there for it.
+        polyattn.CallError: names the argument of a call, what was expected and what came.
     """
 
     def __init__(self, spec: Spec, entry: str | None = None, state_every: int | None = None) -> None:
         check_state_every(state_every)
-        text, _ = read_spec(spec)
-        self._source = (spec, entry, state_every)
-        recipe = _recipes.Recipe(spec, entry, text, state_every=state_every)
+        read = as_read(spec)
+        self._source = (read, entry, state_every)
+        recipe = _recipes.Recipe(read, entry, read.text, state_every=state_every)
         self.signature: Signature = recipe.signature()
-        self._recipe = _recipes.register(recipe)
+        self._recipe = _recipes.register(recipe, self)
         self._handle = self._recipe.handle
-        self._packed = _recipes.register(_recipes.Recipe(spec, entry, text, True, state_every)).handle
+        self._packed = _recipes.register(_recipes.Recipe(read, entry, read.text, True, state_every), self).handle
         self._entry = self.signature.name
         self._names = tuple(one.name for one in self.signature.arguments)
 
@@ -75,7 +83,7 @@ class Attention:
         return inputs
 
     def warm(self, dtype: Any = torch.float32) -> None:
-        """Compiles the kernel for sequences of a dtype now."""
+        """Compiles the kernel for sequences of a dtype now, and not upon the first call."""
         self._recipe.kernel(_recipes.storage_of([torch.empty(0, dtype=dtype)]))
 
     def __reduce__(self) -> Any:
@@ -86,8 +94,16 @@ class Attention:
 
 
 def load(spec: Spec, entry: str | None = None, *, state_every: int | None = None) -> Attention:
-    """An attention from a spec: its text, a path, or what the builder or the library has made.
+    """An attention from a spec.
 
-    state_every: gradients take less time and more memory: their forward call keeps the states after so many positions each.
+    Args:
+        spec: its text, a path, or what the builder or the library has made.
+        entry: which of the spec's attentions; may be left out where there is one.
+        state_every: gradients take less time and more memory: their forward call keeps the states after so many positions each,
+            1 to 1024.
+
+    Raises:
+        polyattn.SpecError: of the spec, with its lines.
+        polyattn.CallError: of an argument.
     """
     return Attention(spec, entry, state_every)

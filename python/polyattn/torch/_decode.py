@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -45,9 +44,12 @@ def _in_order(kernel: Kernel, inputs: list[Any], pools: list[Any]) -> list[Any]:
     return [next(places if pool else others) for pool in _which_are_pools(kernel)]
 
 
-@functools.lru_cache
 def _which_are_pools(kernel: Kernel) -> list[bool]:
-    return [is_pool(one) for one in kernel.signature.arguments]
+    """Kept by the kernel, which a cache of this module would keep alive."""
+    found: list[bool] | None = vars(kernel).get("_pools")
+    if found is None:
+        found = vars(kernel)["_pools"] = [is_pool(one) for one in kernel.signature.arguments]
+    return found
 
 
 def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:

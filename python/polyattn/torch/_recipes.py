@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import weakref
 from dataclasses import replace
 from typing import Any, Callable
 
@@ -72,8 +73,25 @@ class Recipe:
         self._kernels: dict[Any, Kernel] = {}
         self._signatures: dict[str, Signature] = {}
         self._lock = threading.Lock()
+        self._owners: set[int] = set()
         text = json.dumps([__version__, entry, identity, *["packed"] * is_packed, *[state_every] * bool(state_every)])
         self.handle = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+    def keep_for(self, owner: Any) -> None:
+        """Keeps kernels as long as this owner, or another one, is there.
+
+        The recipe itself stays, a few kilobytes: a graph that has its number, or a backward call that is still to come, compiles
+        again what it needs.
+        """
+        self._owners.add(id(owner))
+        weakref.finalize(owner, self._leave, id(owner)).atexit = False
+
+    def _leave(self, owner: int) -> None:
+        # No lock: a garbage collection may come while this thread holds it.
+        self._owners.discard(owner)
+        if not self._owners:
+            self._kernels.clear()
+            self._signatures.clear()
 
     def signature(self, storage: str = "f32") -> Signature:
         found = self._signatures.get(storage)
@@ -163,9 +181,12 @@ class Family(Recipe):
         return self.of(inputs).kept(inputs, wrt)
 
 
-def register(recipe: Recipe) -> Recipe:
-    """The recipe under its number, which may be there already."""
-    return _recipes.setdefault(recipe.handle, recipe)
+def register(recipe: Recipe, owner: Any = None) -> Recipe:
+    """The recipe under its number, which may be there already. Its kernels go with the last of its owners."""
+    found = _recipes.setdefault(recipe.handle, recipe)
+    if owner is not None:
+        found.keep_for(owner)
+    return found
 
 
 def find(handle: int) -> Recipe:
