@@ -11,18 +11,6 @@ torch = pytest.importorskip("torch")
 import polyattn.torch.nn as pn  # noqa: E402
 
 
-@torch.no_grad()
-def short_rff(**kw):
-    """With short queries and keys: the Gaussian kernel is near 1 then, far above the noise of 1024 directions.
-
-    Of long ones it is below that noise, sums of signed scores cancel, and a layer amplifies what it rounds by any factor.
-    """
-    layer = pn.RFF(48, 6, m=1024, **kw)
-    for one in (layer.q_proj, layer.k_proj):
-        one.weight.mul_(0.25)
-    return layer
-
-
 LAYERS = {
     "Linear": lambda **kw: pn.Linear(48, 6, **kw),
     "DPFP": lambda **kw: pn.DPFP(48, 6, **kw),
@@ -38,7 +26,7 @@ LAYERS = {
     "learned PolySketch": lambda **kw: pn.PolySketch(48, 6, r=8, learned=True, **kw),
     "ElementwisePower": lambda **kw: pn.ElementwisePower(48, 6, m=16, **kw),
     "Performer": lambda **kw: pn.Performer(48, 6, m=20, **kw),
-    "RFF": lambda **kw: short_rff(**kw),
+    "RFF": lambda **kw: pn.RFF(48, 6, m=1024, **kw),
     "Hedgehog": lambda **kw: pn.Hedgehog(48, 6, **kw),
     "joint Hedgehog": lambda **kw: pn.Hedgehog(48, 6, form="joint", **kw),
     "FastRoPE": lambda **kw: pn.FastRoPE(48, 6, p=2, **kw),
@@ -150,6 +138,9 @@ def test_papers_beginnings():
     assert torch.allclose(first.T @ first, torch.eye(64), atol=1e-5)
     assert not list(p for name, p in layer.named_parameters() if "proj" not in name)
     assert torch.equal(pn.Hedgehog(32, 2).w_q[1], torch.eye(16))
+    retnet, limit = pn.RetNet(64, 4), 3**0.5 * 2**-2.5 / 8  # of Xavier's uniform distribution
+    assert all(0.9 * limit < one.weight.abs().max() <= limit for one in (retnet.q_proj, retnet.v_proj, retnet.g_proj))
+    assert 0.9 * limit < retnet.o_proj.weight.abs().max() / 2**1.5 <= limit
     assert torch.allclose(pn.RetNet(32, 2).log_decay.exp(), torch.tensor([1 - 1 / 32, 1 - 1 / 64]))
 
 
@@ -164,8 +155,8 @@ def test_a_sketch_begins_at_what_it_sketches():
             names = [[f"theta_{side}{i + 1}{r + 1 if rank > 1 else ''}" for i in range(p)] for r in range(rank)]
             return torch.cat([torch.stack([x @ getattr(layer, n) for n in group]).prod(0) for group in names])
 
-        found, wanted = features(q, "q") @ features(k, "k"), (q @ k) ** p
-        assert abs(found - wanted) < 0.1 * (q.norm() * k.norm()) ** p
+        found, wanted = features(q, "q") @ features(k, "k"), (q @ k / 16) ** p
+        assert abs(found - wanted) < 0.1 * (q.norm() * k.norm() / 16) ** p
 
 
 @torch.no_grad()
@@ -183,7 +174,7 @@ def test_wrong_layers():
     with pytest.raises(polyattn.CallError, match="kv_heads: expected 3, as many as heads"):
         pn.FPA(48, 3, 1)
     with pytest.raises(polyattn.CallError, match="argument 'state': expected a spec without states"):
-        pn.Linear(48, 6, states=True)
+        pn.Attention(library.linear(d=8, states=True), 48, 6)
     with pytest.raises(polyattn.CallError, match="first_position: expected none"):
         pn.Linear(48, 6)(torch.zeros(1, 1, 48), 3)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Literal, Optional
 
 from .._errors import CallError
 from ..builder import Argument, Sequence, Spec, attention, layer_norm
+
+Mask = Literal["causal", "anticausal", "full"]
+Grouping = Optional[Literal["block", "interleaved"]]
+GateHeads = Literal["kv", "q"]
 
 
 def build(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from .. import builder as b
 from ..builder import Spec
-from ._common import build, one_of, sequences
+from ._common import GateHeads, Grouping, Mask, build, one_of, sequences
 
 _MAPS = {"elu": b.elu_plus_one, "relu": b.relu}
 
 
 def linear(
-    d: int = 64, dv: int | None = None, *, feature_map: str = "elu", mask: str = "causal",
-    grouping: str = "block", decay: str | None = None, gate_heads: str = "kv", states: bool = False,
-    eps: float = 1e-6, dtype: str = "f32", name: str = "linear",
+    d: int = 64, dv: int | None = None, *, feature_map: Literal["elu", "relu"] = "elu", mask: Mask = "causal",
+    grouping: Grouping = "block", decay: Literal["token", "head"] | None = None, gate_heads: GateHeads = "kv",
+    states: bool = False, eps: float = 1e-6, dtype: str = "f32", name: str = "linear",
 ) -> Spec:  # fmt: skip
     """Linear attention (Katharopoulos et al. 2020). feature_map: elu (+ 1) or relu; decay: None, token or head."""
     one_of("feature_map", feature_map, _MAPS)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 from .. import builder as b
 from .._errors import CallError
 from ..builder import Spec
-from ._common import build, normalized, one_of, sequences
+from ._common import Mask, build, normalized, one_of, sequences
 
 
 def llops(
     d: int = 128, dv: int | None = None, m: int = 256, p: int = 2, rank: int = 1, *,
-    squared: bool = False, mask: str = "causal", states: bool = False, dtype: str = "f32",
+    squared: bool = False, mask: Mask = "causal", states: bool = False, dtype: str = "f32",
     name: str = "llops",
 ) -> Spec:  # fmt: skip
     """LLoPS, Definition 3.3: the product of p projections, `rank` of them added.
@@ -180,7 +180,7 @@ def fpa_rank1(
 
 
 def triangle(
-    d: int = 16, dv: int = 64, *, weights: str = "none", dtype: str = "f32", name: str = "triangle"
+    d: int = 16, dv: int = 64, *, weights: Literal["none", "sqrt2"] = "none", dtype: str = "f32", name: str = "triangle"
 ) -> Spec:
     """A learned gain and bias, then the upper triangle of x (x) x; weights: none or sqrt2 (ReBased)."""
     one_of("weights", weights, ("none", "sqrt2"))
@@ -207,7 +207,7 @@ _EXP = {
 
 
 def fast_rope(
-    d: int = 8, dv: int = 64, p: int = 4, *, mask: str = "causal",
+    d: int = 8, dv: int = 64, p: int = 4, *, mask: Mask = "causal",
     first_position: bool = False, dtype: str = "f32", name: str = "fast_rope",
 ) -> Spec:  # fmt: skip
     """Rotary positions with a polynomial for exp (Alman and Song 2025), of degree 2 or 4.

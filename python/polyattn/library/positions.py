@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from .. import builder as b
 from ..builder import Spec
-from ._common import build, sequences
+from ._common import build, one_of, sequences
 
 
 def retnet(
@@ -36,16 +36,36 @@ def retnet(
     return build(name, dtype, arguments, body)
 
 
-def xpos(d: int = 64, dv: int | None = None, *, dtype: str = "f32", name: str = "xpos") -> Spec:
-    """xPos: rotated, and scaled by a table of one vector per position, for each side one."""
+def xpos(
+    d: int = 64, dv: int | None = None, *, sizes: Literal["table", "token"] = "table", states: bool = False,
+    first_position: bool = False, dtype: str = "f32", name: str = "xpos",
+) -> Spec:  # fmt: skip
+    """xPos (Sun et al. 2022): rotated, and scaled by vectors, for each side one: zeta^t for queries and zeta^-t for keys at t.
 
-    def body(q: Any, k: Any, v: Any, freqs: Any, size_q: Any, size_k: Any) -> Any:
+    sizes: "table", a vector for each position of the call, [T, 1, d]; "token", for each token and head, [B, T, H, d]. Only
+    differences of t count, so t may be counted from any position. 36,000 positions from there zeta^-t leaves f32: a longer
+    sequence is computed in segments with states, which are multiplied by zeta^n when t is counted from n positions later. That is
+    what `polyattn.torch.nn.XPos` does.
+    first_position: as in retnet.
+    """
+    one_of("sizes", sizes, ("table", "token"))
+
+    def body(
+        q: Any, k: Any, v: Any, freqs: Any, size_q: Any, size_k: Any, state: Any = None, first_position: Any = None
+    ) -> Any:
         def phi(x: Any, size: Any) -> Any:
             return b.hadamard(b.rope(x, freqs, layout="half"), size)
 
-        return b.attend(phi(q, size_q), phi(k, size_k), v, normalizer=b.none())
+        return b.attend(
+            phi(q, size_q), phi(k, size_k), v, normalizer=b.none(), initial=state, final_state=states
+        )
 
-    more = {"freqs": b.Weight[d // 2], "size_q": b.Table[d], "size_k": b.Table[d]}
+    size = b.Table[d] if sizes == "table" else b.Sequence[d]
+    more = {"freqs": b.Weight[d // 2], "size_q": size, "size_k": size}
+    if states:
+        more["state"] = b.State[d, dv or d]
+    if first_position:
+        more["first_position"] = b.FirstPosition
     return build(name, dtype, sequences(d, dv) | more, body)
 
 

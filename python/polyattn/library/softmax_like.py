@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from .. import builder as b
 from ..builder import Spec
@@ -10,8 +10,8 @@ from ._common import build, one_of, sequences
 
 
 def performer(
-    d: int = 64, dv: int | None = None, m: int = 256, *, form: str = "plain", dtype: str = "f32",
-    name: str = "performer",
+    d: int = 64, dv: int | None = None, m: int = 256, *, form: Literal["plain", "stabilized", "guarded"] = "plain",
+    dtype: str = "f32", name: str = "performer",
 ) -> Spec:  # fmt: skip
     """Performer, FAVOR+ (Choromanski et al. 2020); w holds orthogonal Gaussian directions.
 
@@ -59,8 +59,8 @@ def rff(
 
 
 def hedgehog(
-    d: int = 64, dv: int | None = None, *, form: str = "halves", eps: float = 1e-6,
-    dtype: str = "f32", name: str = "hedgehog",
+    d: int = 64, dv: int | None = None, *, form: Literal["halves", "joint", "exp"] = "halves",
+    eps: float = 1e-6, dtype: str = "f32", name: str = "hedgehog",
 ) -> Spec:  # fmt: skip
     """Hedgehog (Zhang et al. 2024), its weights one per head.
 

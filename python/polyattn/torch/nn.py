@@ -8,8 +8,9 @@ from ._states import StateCache, States
 from .layers.attention import Attention
 from .layers.elementwise import DPFP, ElementwisePower, FLatten, Linear, PolaFormer
 from .layers.polynomials import FPA, Based, LLoPS, Polynomial, PolySketch, Power, ReBased
-from .layers.positions import FastRoPE, Lightning, RetNet, XPos
+from .layers.positions import FastRoPE, Lightning, RetNet
 from .layers.softmax_like import RFF, Hedgehog, Performer
+from .layers.xpos import XPos
 
 __all__ = [
     "Attention", "Based", "DPFP", "ElementwisePower", "FLatten", "FPA", "FastRoPE", "Hedgehog", "LLoPS",

@@ -2,35 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, Callable
 
 import torch
 from torch import nn
 
 from ..._errors import CallError
+from ..._kernels import Tensor
 from ..._specs import Spec
 from .._attention import Attention as _Operator
 from .._decode import decode, is_pool, signature_of
 from .._sequences import check_offsets
 from .._states import States
+from .constants import Constants, Numbers, numbers_of
+
+
+def normal(shape: list[int]) -> torch.Tensor:
+    """Normal numbers in f32, whatever PyTorch's default dtype is."""
+    return torch.randn(shape, dtype=torch.float32)
+
+
+def begin_as(begin: Callable[[nn.Linear], None], linear: nn.Linear) -> nn.Linear:
+    """An nn.Linear that begins so. It is no subclass, for quantizers replace modules of exactly that type; and it has
+    `reset_parameters` of its own, for FSDP and others call that of each module."""
+    linear.reset_parameters = functools.partial(begin, linear)
+    linear.reset_parameters()
+    return linear
+
+
+def xavier(linear: nn.Linear, gain: float = 1.0) -> None:
+    """Xavier's uniform distribution, and a bias of zeros."""
+    nn.init.xavier_uniform_(linear.weight, gain=gain)
+    if linear.bias is not None:
+        nn.init.zeros_(linear.bias)
 
 
 class Attention(nn.Module):
     """Any spec whose first arguments are queries, keys and values, between projections.
 
-    Its other arguments are parameters, or buffers where the papers do not learn them. Queries have `heads` heads, keys and values
-    `kv_heads`, which divides it. `forward(x, first_position=None)` wants the position of the first row of x where the spec does;
-    with `cu_seqlens`, x [1, T, width] holds sequences one behind the other, and positions are those of each. With `state_every`
-    gradients keep the states after so many positions each (`polyattn.torch.load`).
+        layer = polyattn.torch.nn.Attention(polyattn.library.llops(d=64, m=256), 512, heads=8)
+        y = layer(x)  # x and y: [B, T, 512]
+
+    The spec's other arguments begin by what the spec uses them as (`layer.attention.signature` has the roles):
+
+    - a weight, a matrix, is a parameter of normal numbers with the variance 1 / rows;
+    - a vector that is added, a bias or a shift, is a parameter of zeros;
+    - a gain, a vector that something is multiplied or divided by, or an exponent, is a parameter of ones. Several gains of one
+      shape begin at 1 plus a tenth of normal numbers, since equal ones would have equal gradients for good;
+    - rotary frequencies are 10000^(-i / n) for i = 0 ... n - 1 and decays log(1 - 2^(-5 - h)) for head h. They are constants,
+      no parameters: f32 whatever dtype the layer is cast to, and in no checkpoint;
+    - what has a size T belongs to the call: `first_position` is an argument of `forward`, and any other one is for a subclass.
+
+    A subclass that wants other numbers overrides `initial` or `formula`.
+
+    Args:
+        spec: its text, a path, or what the builder or the library has made. Attentions with states of their own are refused.
+        width: the size of the last dimension of x and y.
+        heads: heads of queries. Head sizes are the spec's.
+        kv_heads: heads of keys and values, a divisor of `heads`; as many if None.
+        entry: which of the spec's attentions; may be left out where there is one.
+        bias: whether the four projections have biases, which begin as zeros.
+        state_every: with gradients, keep the states after so many positions each, 1 to 1024: less time for more memory
+            (`polyattn.torch.load`).
+        constants: frequencies and decays by argument name, in place of the formulas above.
+
+    Raises:
+        polyattn.SpecError: of the spec, with its lines.
+        polyattn.CallError: names the argument, what was expected and what came.
     """
 
     def __init__(
         self, spec: Spec, width: int, heads: int, kv_heads: int | None = None, *, entry: str | None = None,
-        bias: bool = False, state_every: int | None = None,
+        bias: bool = False, state_every: int | None = None, constants: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.attention = _Operator(spec, entry, state_every)
-        self.heads, self.kv_heads = heads, kv_heads or heads
+        self.width, self.heads, self.kv_heads = width, heads, heads if kv_heads is None else kv_heads
         if heads < 1 or self.kv_heads < 1 or heads % self.kv_heads:
             raise CallError(f"kv_heads: expected a divisor of {heads} heads, got {kv_heads}")
         query, key, value, *others = self.attention.signature.arguments
@@ -39,46 +89,105 @@ class Attention(nn.Module):
                 f"kv_heads: expected {heads}, as many as heads, for weights of each head that queries "
                 f"and keys share in {self.attention.signature.name}; got {kv_heads}"
             )
-        self.q_proj = nn.Linear(width, heads * int(query.shape[-1]), bias)
-        self.k_proj = nn.Linear(width, self.kv_heads * int(key.shape[-1]), bias)
-        self.v_proj = nn.Linear(width, self.kv_heads * int(value.shape[-1]), bias)
+        sizes = (heads * int(query.shape[-1]), self.kv_heads * int(key.shape[-1]), self.kv_heads * int(value.shape[-1]))
+        self.q_proj, self.k_proj, self.v_proj = (
+            begin_as(functools.partial(xavier, gain=self.gain_of(side)), nn.Linear(width, size, bias))
+            for side, size in zip("qkv", sizes)
+        )
         depth = int(self.attention.signature.results[0].shape[-1])
-        self.o_proj = nn.Linear(heads * depth, width, bias)
-        self._others = []
-        self._sizes = sizes = {"H": heads, "Hkv": self.kv_heads}
+        self.o_proj = begin_as(functools.partial(xavier, gain=self.gain_of("o")), nn.Linear(heads * depth, width, bias))
+        self._others = [one.name for one in others]
+        self._sizes = {"H": heads, "Hkv": self.kv_heads}
+        self._constants = Constants()
+        self._register(others, dict(constants or {}))
+
+    def _register(self, others: list[Tensor], given: dict[str, Any]) -> None:
+        """Parameters, buffers and constants for arguments that are no call's."""
+        name = self.attention.signature.name
         for one in others:
-            self._others.append(one.name)
-            if one.name == "first_position" or "T" in one.shape:
+            if one.name == "first_position" or {"T", "Tk"} & set(one.shape):
                 continue  # the call has it
             if "B" in one.shape:
-                raise CallError(f"{self.attention.signature.name}: argument '{one.name}': expected a spec without states")
-            shape = [sizes[size] if isinstance(size, str) else size for size in one.shape]
+                raise CallError(f"{name}: argument '{one.name}': expected a spec without states")
+            shape = [self._sizes[size] if isinstance(size, str) else size for size in one.shape]
+            if one.role in ("frequencies", "decay"):
+                numbers = numbers_of(one.name, given.pop(one.name), shape) if one.name in given else self.formula(one.name, shape)
+                self._constants.add(one.name, numbers)
+                continue
             numbers, is_learned = self.initial(one.name, shape)
+            numbers = numbers.to(torch.get_default_dtype())
             if is_learned:
                 self.register_parameter(one.name, nn.Parameter(numbers))
             else:
                 self.register_buffer(one.name, numbers)
-        self.reset_projections()
+        if given:
+            known = ", ".join(self._constants) or "none"
+            raise CallError(f"constants: expected frequencies and decays of {name}, which are {known}; got '{next(iter(given))}'")
 
-    def reset_projections(self) -> None:
-        for one in (self.q_proj, self.k_proj, self.v_proj, self.o_proj):
-            nn.init.xavier_uniform_(one.weight)
-            if one.bias is not None:
-                nn.init.zeros_(one.bias)
+    def gain_of(self, side: str) -> float:
+        """The gain of Xavier's uniform distribution, with which the projection q, k, v or o begins."""
+        return 1.0
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
-        """What an argument of the spec begins with, and whether it is learned."""
-        if name == "freqs":
-            return 10000.0 ** -(torch.arange(shape[0]) / shape[0]), False
-        if name == "log_decay":
-            return torch.log1p(-(2.0 ** (-5.0 - torch.arange(shape[0])))), False
-        if name.startswith("columns"):
-            return torch.ones(shape), False
-        if name.startswith("gain") or name.startswith("gamma"):
-            return torch.ones(shape), True
-        if name.startswith("b"):
-            return torch.zeros(shape), True
-        return torch.randn(shape) * shape[-2] ** -0.5, True
+        """The f32 numbers that an argument of the spec begins with, and whether they are learned."""
+        arguments = self.attention.signature.arguments
+        about = next(one for one in arguments if one.name == name)
+        if about.role == "gain":
+            is_alone = sum(one.role == "gain" and one.shape == about.shape for one in arguments) == 1
+            return torch.ones(shape, dtype=torch.float32) + (0 if is_alone else 0.1 * normal(shape)), True
+        if about.role == "vector":
+            return torch.zeros(shape, dtype=torch.float32), True
+        return normal(shape) * shape[-2] ** -0.5, True
+
+    def formula(self, name: str, shape: list[int]) -> Numbers:
+        """The numbers of a constant: rotary frequencies [n] or [heads, n], decays [heads]."""
+        about = next(one for one in self.attention.signature.arguments if one.name == name)
+        if about.role == "decay":
+            return [math.log1p(-(2.0 ** (-5 - head))) for head in range(shape[0])]
+        frequencies: list[Any] = [10000.0 ** (-i / shape[-1]) for i in range(shape[-1])]
+        return [frequencies] * shape[0] if len(shape) == 2 else frequencies
+
+    def constant(self, name: str) -> torch.Tensor:
+        """A copy of the frequencies or decays of that name, in f32 on the layer's device."""
+        if "_constants" not in self.__dict__ or name not in self._constants:
+            raise AttributeError(f"'{type(self).__name__}' object has no constant '{name}'")
+        first = next(self.parameters(), None)
+        return self._constants.on(name, torch.device("cpu") if first is None else first.device).clone()
+
+    def own(self, name: str, device: torch.device) -> torch.Tensor | None:
+        """An argument of the spec that the layer has; None where the call has it."""
+        if name in self._constants:
+            return self._constants.on(name, device)
+        found: torch.Tensor | None = getattr(self, name, None)
+        return found
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Begins anew: parameters and buffers, where they lie, and those of the projections.
+
+        For modules that were made on the device `meta` and then got memory by `to_empty`.
+        """
+        for one in self.children():
+            one.reset_parameters()
+        for name in self._others:
+            if name in self._parameters or name in self._buffers:
+                tensor = getattr(self, name)
+                with torch.device(tensor.device):
+                    tensor.copy_(self.initial(name, list(tensor.shape))[0])
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
+        """Constants were buffers once. What a checkpoint says of them must be what the layer has, up to rounding."""
+        messages = others[-1]
+        for name in self._constants:
+            saved = state_dict.pop(prefix + name, None)
+            if saved is not None and not self._constants.has(name, saved):
+                messages.append(
+                    f"{prefix}{name}: the checkpoint has other numbers; make the layer with constants={{'{name}': ...}}"
+                )
+        super()._load_from_state_dict(state_dict, prefix, *others)
+
+    def extra_repr(self) -> str:
+        return f"{self.width}, heads={self.heads}, kv_heads={self.kv_heads}, attention={self.attention.signature.name}"
 
     def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
         """An argument that depends on the call: of `count` sequences, and for tables of positions, whose rows are `rows`."""
@@ -96,7 +205,7 @@ class Attention(nn.Module):
     def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
         """What attention gives, [B, T, heads, value's size]."""
         q, k, v = self.project(x)
-        own = (getattr(self, name, None) for name in self._others)
+        own = (self.own(name, x.device) for name in self._others)
         count = x.shape[0] if cu_seqlens is None else check_offsets(type(self).__name__, cu_seqlens, x)
         others = [
             self.of_call(name, x, first_position, count, x.shape[1]) if one is None else one
@@ -121,7 +230,7 @@ class Attention(nn.Module):
         """Room for the states of so many sequences. Attentions without a state are refused, at a line of the spec."""
         device = self.q_proj.weight.device
         pools = {
-            one.name: torch.zeros([slots, *(self._sizes[x] if isinstance(x, str) else x for x in one.shape[1:])], device=device)
+            one.name: torch.zeros([slots, *(self._sizes[x] if isinstance(x, str) else x for x in one.shape[1:])], dtype=torch.float32, device=device)
             for one in signature_of(self.attention._handle).arguments if is_pool(one)
         }
         return States(pools, torch.zeros(slots, dtype=torch.int64, device=device))
@@ -146,8 +255,8 @@ class Attention(nn.Module):
         if not isinstance(states, States):
             raise CallError(f"states: expected those of new_states, got {type(states).__name__}")
         batch, length = x.shape[:2]
-        slots = torch.arange(batch, device=x.device) if slots is None else _whole_numbers("slots", slots)
-        lengths = torch.full((batch,), length, device=x.device) if lengths is None else _whole_numbers("lengths", lengths)
+        slots = torch.arange(batch, device=x.device) if slots is None else whole_numbers("slots", slots)
+        lengths = torch.full((batch,), length, device=x.device) if lengths is None else whole_numbers("lengths", lengths)
         rows = slots.clamp(min=0).long()
         if batch and not 0 <= int(rows.max()) < len(states):
             raise CallError(f"slots: expected numbers below {len(states)}, got {slots.tolist()}")
@@ -157,7 +266,7 @@ class Attention(nn.Module):
         inputs = []
         for one in signature_of(self.attention._handle).arguments[3:]:
             if not is_pool(one):
-                own = given.get(one.name, getattr(self, one.name, None))
+                own = given[one.name] if one.name in given else self.own(one.name, x.device)
                 if own is None:
                     own = self.of_call(one.name, x, first, batch, length + int(first.max()))
                 inputs.append(own)
@@ -168,7 +277,7 @@ class Attention(nn.Module):
         return self.combine(o, x)
 
 
-def _whole_numbers(name: str, given: Any) -> torch.Tensor:
+def whole_numbers(name: str, given: Any) -> torch.Tensor:
     """For a kernel, which takes i32: what is out of that range stays out of any."""
     if not isinstance(given, torch.Tensor) or given.dim() != 1 or given.is_floating_point() or given.is_complex():
         came = f"{given.dtype} {tuple(given.shape)}" if isinstance(given, torch.Tensor) else type(given).__name__

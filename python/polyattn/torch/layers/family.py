@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Callable
 
+from ..._errors import CallError
 from ..._specs import Spec
 from .attention import Attention
 
 
 class Family(Attention):
-    """A function of polyattn.library; `options` are its own."""
+    """A layer around a function of polyattn.library.
 
-    system: Callable[..., Spec]
+    Arguments of all families, and of those above `Attention`'s:
+        width: the size of the last dimension of x and y.
+        heads: heads of queries.
+        kv_heads: heads of keys and values, a divisor of `heads`; as many if None.
+        head_dim: the size of a head's queries and keys; width / heads if None.
+        value_dim: the size of a head's values; width / heads if None.
+        bias: whether projections have biases.
+        state_every: with gradients, keep the states after so many positions each: less time for more memory.
+    """
 
     def __init__(
-        self, width: int, heads: int, kv_heads: int | None = None, *, head_dim: int | None = None,
-        value_dim: int | None = None, bias: bool = False, state_every: int | None = None, **options: Any,
+        self, system: Callable[..., Spec], options: dict[str, Any], width: int, heads: int, kv_heads: int | None,
+        head_dim: int | None, value_dim: int | None, bias: bool, state_every: int | None,
+        constants: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        d = head_dim or width // heads
-        spec = type(self).system(d=d, dv=value_dim or width // heads, **options)
-        super().__init__(spec, width, heads, kv_heads, bias=bias, state_every=state_every)
+        sizes = {"head_dim": head_dim, "value_dim": value_dim}
+        for name, size in sizes.items():
+            sizes[name] = size if size is not None else _share(width, heads, name)
+        # The representation has what the layer was made with, in the library's words.
+        self._options = sizes | options
+        spec = system(d=sizes["head_dim"], dv=sizes["value_dim"], **options)
+        super().__init__(spec, width, heads, kv_heads, bias=bias, state_every=state_every, constants=constants)
+
+    def extra_repr(self) -> str:
+        options = {"heads": self.heads, "kv_heads": self.kv_heads, **self._options}
+        return ", ".join([str(self.width), *(f"{name}={value!r}" for name, value in options.items())])
+
+
+def _share(width: int, heads: int, name: str) -> int:
+    if heads < 1 or width % heads:
+        raise CallError(f"heads: expected a divisor of the width {width}, or {name}, got {heads} heads")
+    return width // heads

@@ -1,65 +1,108 @@
-"""Layers with positions in their vectors."""
+"""Layers with rotary positions. `XPos`, whose vectors also have lengths by position, has a file of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import nn
 
 from ... import library
+from ...library._common import Mask
+from .attention import begin_as, xavier
+from .constants import Constant, Numbers
 from .family import Family
 
 
 class FastRoPE(Family):
-    """Alman and Song 2025: rotary positions, a polynomial for exp."""
+    """Rotary positions and a polynomial for exp, Alman and Song 2025: x and y [B, T, width].
 
-    system = staticmethod(library.fast_rope)
+    Args:
+        width, heads, kv_heads, head_dim, value_dim, bias, state_every: as all families have them (`Family`); head_dim is 8.
+        p: the polynomial's degree, 2 or 4. It is close to exp where scores are in [-1, 1].
+        mask: "causal", "anticausal", or "full", which has no states.
+        first_position: `layer(x, first_position)` takes the position of x's first row in its sequence, whole numbers [B] or one.
+        constants: numbers for `freqs` [head_dim / 2] in place of 10000^(-2i / head_dim).
+    """
 
-    def __init__(self, width: int, heads: int, kv_heads: int | None = None, **options: Any) -> None:
-        super().__init__(width, heads, kv_heads, **{"head_dim": 8, **options})
+    freqs = Constant()
+
+    def __init__(
+        self, width: int, heads: int, kv_heads: int | None = None, *, p: int = 4, mask: Mask = "causal",
+        first_position: bool = False, head_dim: int | None = 8, value_dim: int | None = None, bias: bool = False,
+        state_every: int | None = None, constants: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        options = {"p": p, "mask": mask, "first_position": first_position}
+        super().__init__(
+            library.fast_rope, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every, constants
+        )
 
 
 class Lightning(Family):
-    """Lightning attention: normalized and gated vectors, decays by head."""
+    """Lightning attention: x and y [B, T, width]; normalized and gated vectors, a constant decay for each head.
 
-    system = staticmethod(library.lightning)
+    Args:
+        width, heads, kv_heads, head_dim, value_dim, bias, state_every: as all families have them (`Family`).
+        rotary: channels that are rotated; half of head_dim if None.
+        first_position: `layer(x, first_position)` takes the position of x's first row in its sequence, whole numbers [B] or one.
+        constants: numbers for `freqs` [rotary / 2] in place of 10000^(-2i / rotary), and for `log_decay` [kv_heads] in place of
+            -8 (h + 1) / kv_heads, natural logarithms.
+    """
 
-    def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
+    freqs = Constant()
+    log_decay = Constant()
+
+    def __init__(
+        self, width: int, heads: int, kv_heads: int | None = None, *, rotary: int | None = None, first_position: bool = False,
+        head_dim: int | None = None, value_dim: int | None = None, bias: bool = False, state_every: int | None = None,
+        constants: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        options = {"rotary": rotary, "first_position": first_position}
+        super().__init__(
+            library.lightning, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every, constants
+        )
+
+    def formula(self, name: str, shape: list[int]) -> Numbers:
         if name == "log_decay":
-            return -8.0 / shape[0] * torch.arange(1.0, shape[0] + 1), False
-        return super().initial(name, shape)
-
-
-class XPos(Family):
-    """Sun et al. 2022: rotary positions whose lengths grow on one side and shrink on the other."""
-
-    system = staticmethod(library.xpos)
-
-    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
-        half = self.freqs.shape[0]
-        channels = torch.arange(half, device=x.device)
-        base = ((channels * 2 + 0.8 * half) / (2.8 * half)).repeat(2)
-        exponents = torch.arange(rows, device=x.device)[:, None, None] / 512
-        return base ** (exponents if name == "size_q" else -exponents)
+            return [-8.0 / shape[0] * (head + 1) for head in range(shape[0])]
+        return super().formula(name, shape)
 
 
 class RetNet(Family):
-    """Sun et al. 2023: rotary positions, a decay for each head, outputs normalized by head and gated."""
+    """RetNet, Sun et al. 2023: x and y [B, T, width]; rotary positions, a constant decay for each head, outputs normalized by head
+    and gated. Projections begin small, with the gain 2^-2.5.
 
-    system = staticmethod(library.retnet)
+    Args:
+        width, heads, kv_heads, head_dim, value_dim, bias, state_every: as all families have them (`Family`).
+        decay_factors: what each key head keeps from position to position, above 0 and at most 1; the constant `log_decay` if None.
+        first_position: `layer(x, first_position)` takes the position of x's first row in its sequence, whole numbers [B] or one.
+        constants: numbers for `freqs` [head_dim / 2] in place of 10000^(-2i / head_dim), and for `log_decay` [kv_heads] in
+            place of log(1 - 2^(-5 - h)), natural logarithms.
+    """
 
-    def __init__(self, width: int, heads: int, kv_heads: int | None = None, **options: Any) -> None:
-        super().__init__(width, heads, kv_heads, **options)
-        self.g_proj = nn.Linear(width, self.o_proj.in_features, self.o_proj.bias is not None)
-        nn.init.xavier_uniform_(self.g_proj.weight, gain=2**-2.5)
+    freqs = Constant()
+    log_decay = Constant()
 
-    def reset_projections(self) -> None:
-        super().reset_projections()
-        for one, gain in ((self.q_proj, -2.5), (self.k_proj, -2.5), (self.v_proj, -2.5), (self.o_proj, -1.0)):
-            nn.init.xavier_uniform_(one.weight, gain=2**gain)
+    def __init__(
+        self, width: int, heads: int, kv_heads: int | None = None, *, decay_factors: list[float] | None = None,
+        first_position: bool = False, head_dim: int | None = None, value_dim: int | None = None, bias: bool = False,
+        state_every: int | None = None, constants: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        options = {"decay_factors": decay_factors, "first_position": first_position}
+        super().__init__(
+            library.retnet, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every, constants
+        )
+        self.g_proj = begin_as(_small, nn.Linear(width, self.o_proj.in_features, bias))
+
+    def gain_of(self, side: str) -> float:
+        return 0.5 if side == "o" else 2**-2.5
 
     def combine(self, o: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         o = o * torch.rsqrt(o.float().square().mean(-1, keepdim=True) + 1e-6).to(o.dtype)
         y: torch.Tensor = self.o_proj(o.flatten(-2) * nn.functional.silu(self.g_proj(x)))
         return y
+
+
+def _small(linear: nn.Linear) -> None:
+    xavier(linear, 2**-2.5)
