@@ -146,6 +146,9 @@ def test_a_spec_that_has_an_argument_of_that_name():
         ([0], 1, "expected at least two numbers, got 1"),
         ([[0, 45]], 1, r"expected a tensor of N \+ 1 whole numbers, got torch.int64 \(1, 2\)"),
         ([0.0, 45.0], 1, "whole numbers, got torch.float32"),
+        ([False, True], 1, "whole numbers, got torch.bool"),
+        ([0j, 45], 1, "whole numbers, got torch.complex64"),
+        ([0, 2**32 + 45], 1, "'cu_seqlens': expected the last offset to be T = 45"),
     ],
 )
 def test_wrong_ends(ends, batch, words):
@@ -156,3 +159,20 @@ def test_wrong_ends(ends, batch, words):
             attention(q.requires_grad_(requires), q, q, cu_seqlens=torch.tensor(ends))
     with pytest.raises(polyattn.CallError, match=words):
         packed_by_layer(torch.randn(batch, 45, 16), cu_seqlens=torch.tensor(ends))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_offsets_of_every_width(dtype):
+    """Also in the functions of other libraries, where 64 bits wrapped to 32: 2^32 + 45 was 45."""
+    attention, x = pt.load(library.linear(d=8)), torch.rand(1, 45, 2, 8)
+    ends = torch.tensor([0, 7, 45])
+    calls = (
+        lambda ends: attention(x, x, x, cu_seqlens=ends), lambda ends: pt.ops.chunk_linear_attn(x, x, x, cu_seqlens=ends)[0],
+        lambda ends: pt.ops.chunk_retention(x, x, x, cu_seqlens=ends)[0],
+    )  # fmt: skip
+    for call in calls:
+        assert torch.equal(call(ends.to(getattr(torch, dtype))), call(ends))
+        if dtype.endswith("64"):
+            for wrong in ([0, 2**32 + 45], [0, -(2**32) + 45, 45], [2**32, 45]):
+                with pytest.raises(polyattn.CallError, match="'cu_seqlens': expected"):
+                    call(torch.tensor(wrong).view(getattr(torch, dtype)))

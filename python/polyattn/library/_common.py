@@ -22,7 +22,7 @@ def build(
 
 def sequences(d: int, dv: int | None) -> dict[str, Argument]:
     """Queries, keys and values; values are as wide as keys unless said otherwise."""
-    return {"q": Sequence[d], "k": Sequence[d], "v": Sequence[dv or d]}
+    return {"q": Sequence[d], "k": Sequence[d], "v": Sequence[d if dv is None else dv]}
 
 
 def one_of(what: str, choice: Any, known: Any) -> None:

@@ -24,7 +24,7 @@ def linear(
     if decay:
         arguments["log_decay"] = b.Decay if decay == "token" else b.HeadDecay
     if states:
-        arguments |= {"state": b.State[d, dv or d], "state_z": b.StateNormalizer[d]}
+        arguments |= {"state": b.State[d, d if dv is None else dv], "state_z": b.StateNormalizer[d]}
 
     def body(
         q: Any, k: Any, v: Any, log_decay: Any = None, state: Any = None, state_z: Any = None
@@ -110,7 +110,7 @@ def polaformer(
     name: str = "polaformer",
 ) -> Spec:  # fmt: skip
     """Both halves with learned exponents and the full mask, side by side."""
-    depth = dv or d
+    depth = d if dv is None else dv
 
     def body(q: Any, k: Any, v: Any, w: Any) -> Any:
         def learned(x: Any) -> Any:

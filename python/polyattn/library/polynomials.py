@@ -49,7 +49,7 @@ def llops(
     if states:
         if squared:
             raise CallError("llops: states are offered without the square only")
-        arguments["state"] = b.State[m, dv or d]
+        arguments["state"] = b.State[m, d if dv is None else dv]
     return build(name, dtype, arguments, body)
 
 

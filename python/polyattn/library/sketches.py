@@ -51,7 +51,7 @@ def polysketch_learned(
     local: int | None = 1024, dtype: str = "f32", name: str = "polysketch_learned",
 ) -> Spec:  # fmt: skip
     """Algorithm 2, p = 4: two small networks instead of Gaussians, and a tanh."""
-    wide = hidden or 8 * r
+    wide = 8 * r if hidden is None else hidden
     sizes: dict[str, tuple[int, ...]] = {
         "gamma1": (d,), "beta1": (d,), "w1": (d, wide), "b1": (wide,), "w2": (wide, r), "b2": (r,),
         "gamma2": (r,), "beta2": (r,), "w3": (r, wide), "b3": (wide,), "w4": (wide, r), "b4": (r,),

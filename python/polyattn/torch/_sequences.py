@@ -9,6 +9,7 @@ import torch
 from .._errors import CallError
 from .._kernels import Signature
 from ._call import call
+from ._numbers import describe, is_whole, to_int32
 
 #: The argument that says where sequences begin and end.
 OFFSETS = "cu_seqlens"
@@ -16,8 +17,8 @@ OFFSETS = "cu_seqlens"
 
 def check_offsets(who: str, ends: Any, first: Any) -> int:
     """The number of sequences that `ends` has. The kernel looks at the numbers."""
-    if not isinstance(ends, torch.Tensor) or ends.dim() != 1 or ends.is_floating_point():
-        came = f"{ends.dtype} {tuple(ends.shape)}" if isinstance(ends, torch.Tensor) else type(ends).__name__
+    if not isinstance(ends, torch.Tensor) or ends.dim() != 1 or not is_whole(ends):
+        came = describe(ends) if isinstance(ends, torch.Tensor) else type(ends).__name__
         raise CallError(f"{who}: argument '{OFFSETS}': expected a tensor of N + 1 whole numbers, got {came}")
     if first.shape[0] != 1:
         raise CallError(f"{who}: argument '{OFFSETS}': expected tensors of batch 1 with it, got {first.shape[0]}")
@@ -27,9 +28,12 @@ def check_offsets(who: str, ends: Any, first: Any) -> int:
     return count
 
 
+def as_offsets(ends: Any) -> Any:
+    """Offsets as kernels take them."""
+    return to_int32(ends)
+
+
 def call_packed(packed: int, inputs: list[Any], ends: Any, signature: Signature) -> list[Any]:
     """The results of the attention `packed`."""
     check_offsets(signature.name, ends, inputs[0])
-    if ends.dtype != torch.int32:
-        ends = ends.clamp(-1, 2**31 - 1).int()  # what is out of range stays so
-    return call(packed, [*inputs, ends], len(signature.results))
+    return call(packed, [*inputs, as_offsets(ends)], len(signature.results))

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .._errors import CallError
 from ._call import call
-from ._sequences import check_offsets
+from ._sequences import as_offsets, check_offsets
 from ._systems import handle_of
 
 __all__ = [
@@ -88,7 +88,7 @@ def _linear(
             _states(name, initial_state, k, v, count) if normalize else [_state(name, initial_state, k, v, count)]
         )
     if cu_seqlens is not None:
-        inputs.append(cu_seqlens.int())
+        inputs.append(as_offsets(cu_seqlens))
     options = (
         ("scale", None if scale is None else float(scale)), ("normalize", bool(normalize)), ("states", bool(states)),
         ("decay", decay), ("mask", "anticausal" if reverse else "causal"),
