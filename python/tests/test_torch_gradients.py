@@ -324,3 +324,59 @@ def test_autocast_goes_past_the_dispatcher_too(name, rng, monkeypatch):
     assert wanted[0].dtype == torch.bfloat16
     assert all(torch.equal(one.bfloat16(), other.bfloat16()) for one, other in zip(found, wanted))
     assert all(one.dtype == x.dtype for one, x in zip(found[-len(inputs):], inputs))
+
+
+def saved_by(call):
+    """What autograd saves for gradients during a call, and the call's result."""
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda one: saved.append(one) or one, lambda one: one):
+        return call(), saved
+
+
+@pytest.mark.parametrize("way", ["eager", "the operator", "compiled"])
+def test_what_the_backward_half_does_not_read_is_not_saved(way, rng):
+    """An attention without a denominator kept its result, so that work in place on it was an error."""
+    spec, exact = SYSTEMS["plain"]
+    attention, inputs = pt.load(spec), [x.requires_grad_() for x in inputs_of(spec, rng)]
+    wrt = 7
+    call = {
+        "eager": attention,
+        "the operator": lambda *x: torch.ops.polyattn.training(attention._handle, wrt, x)[0],
+        "compiled": torch.compile(attention, fullgraph=True),
+    }[way]
+    o, saved = saved_by(lambda: call(*inputs))
+    assert all(one.data_ptr() != o.data_ptr() for one in saved)
+    if way == "eager":
+        assert {one.data_ptr() for one in saved} == {one.data_ptr() for one in inputs}
+    factors = torch.randn_like(o)
+    o.mul_(factors)
+    found = torch.autograd.grad(o.sum(), inputs)
+    wide = [x.detach().double().requires_grad_() for x in inputs]
+    wanted = torch.autograd.grad((exact(*wide) * factors.double()).sum(), wide)
+    for one, other in zip(found, wanted):
+        assert (one - other).norm() <= 1e-5 * other.norm()
+
+
+def test_what_the_backward_half_reads_is_guarded(rng):
+    """With a denominator the result is read: a change in place would change gradients."""
+    spec, _ = SYSTEMS["linear"]
+    inputs = [x.requires_grad_() for x in inputs_of(spec, rng)]
+    o, saved = saved_by(lambda: pt.load(spec)(*inputs))
+    assert any(one.data_ptr() == o.data_ptr() for one in saved)
+    o = pt.load(spec)(*inputs).mul_(2)  # without hooks, which have no versions
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        o.sum().backward()
+
+
+def test_a_result_that_nobody_took(rng):
+    """The gradient in it is zero, whichever of the results it is."""
+    spec = library.linear(d=16, states=True)
+    attention, inputs = pt.load(spec), [x.abs().requires_grad_() for x in inputs_of(spec, rng)]
+    results = attention(*inputs)
+    for i, one in enumerate(results):
+        factors = torch.randn_like(one)
+        found = torch.autograd.grad((one * factors).sum(), inputs, retain_graph=True, materialize_grads=True)
+        whole = torch.autograd.grad(
+            sum((x * (factors if i == j else 0)).sum() for j, x in enumerate(results)), inputs, retain_graph=True
+        )
+        assert all(map(torch.equal, found, whole))

@@ -8,7 +8,7 @@ import torch
 
 from .._errors import CallError
 from ._gradients import training
-from ._operators import NO_TRANSFORM, _forward, _forward_op, cast_by_roles, kernel_of
+from ._operators import NO_TRANSFORM, _forward, _forward_op, cast_by_roles, is_autocast_on, kernel_of
 from ._plain import are_plain, call_plain, is_alone
 
 
@@ -25,8 +25,7 @@ def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
     if not inputs or not are_plain(inputs):
         results: list[Any] = _forward_op(attention, inputs)
         return results
-    is_cast = torch.is_autocast_enabled(inputs[0].device.type)
-    return _forward(attention, cast_by_roles(attention, inputs) if is_cast else inputs)
+    return _forward(attention, cast_by_roles(attention, inputs) if is_autocast_on(inputs[0]) else inputs)
 
 
 def _check_derivatives(inputs: list[Any]) -> None:

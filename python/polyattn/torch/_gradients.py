@@ -1,6 +1,7 @@
 """Gradients by compiled kernels: polyattn::training, the forward half of a pair, and polyattn::backward, the other half.
 
-`wrt` has a bit for each input whose gradient is wanted: kernels are compiled for just these.
+`wrt` has a bit for each input whose gradient is wanted: kernels are compiled for just these. What polyattn::training gives is the
+results and what is kept for gradients. polyattn::backward takes, as `kept`, those of them that its kernel reads.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import torch
 
 from .._errors import CallError
 from . import _recipes
-from ._operators import below_autocast, call_kernel, cast_by_roles, check_device, implement, library, refuse_vmap, refuser
+from ._operators import (
+    below_autocast, call_kernel, cast_by_roles, check_device, implement, is_autocast_on, library, refuse_vmap, refuser,
+)  # fmt: skip
 from ._plain import are_plain
 
 library.define("training(int attention, int wrt, Tensor[] inputs) -> Tensor[]")
@@ -22,22 +25,14 @@ _training_op = torch.ops.polyattn.training.default
 _backward_op = torch.ops.polyattn.backward.default
 
 
+def _pair(attention: int, wrt: int, inputs: list[Any]) -> _recipes.Pair:
+    return _recipes.find(attention).of(inputs).pair(_recipes.storage_of(inputs), wrt)
+
+
 def _training(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
-    recipe = _recipes.find(attention).of(inputs)
-    storage = _recipes.storage_of(inputs)
-    _check_heads(recipe.half(storage, "backward", wrt), inputs)
-    return call_kernel(recipe.half(storage, "training", wrt), inputs)
-
-
-def _check_heads(backward: Any, inputs: list[Any]) -> None:
-    """Refuses what the other half will, before anything is computed."""
-    for argument, one in zip(backward.signature.arguments, inputs):
-        heads = [actual for size, actual in zip(argument.shape, one.shape) if size == "H"]
-        if heads and heads[0] != inputs[0].shape[2]:
-            raise CallError(
-                f"{backward.signature.name}: argument '{argument.name}': expected {inputs[0].shape[2]} heads, as "
-                f"'{backward.signature.arguments[0].name}' has, for gradients, got {heads[0]}"
-            )
+    pair = _pair(attention, wrt, inputs)
+    pair.check_heads(inputs)
+    return call_kernel(pair.training, inputs)
 
 
 def _training_fake(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
@@ -49,22 +44,16 @@ def _training_fake(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
 def _backward(
     attention: int, wrt: int, inputs: list[Any], kept: list[Any], gradients: list[Any]
 ) -> list[Any]:
-    recipe = _recipes.find(attention).of(inputs)
-    storage = _recipes.storage_of(inputs)
-    training = recipe.half(storage, "training", wrt).signature
-    backward = recipe.half(storage, "backward", wrt)
-    by_name = {one.name: tensor for one, tensor in zip(recipe.signature().arguments, inputs)}
-    by_name |= {one.name: tensor for one, tensor in zip(training.results, kept)}
-    by_name |= {f"d_{one.name}": tensor for one, tensor in zip(training.results, gradients)}
-    return call_kernel(backward, [by_name[one.name] for one in backward.signature.arguments])
+    pair = _pair(attention, wrt, inputs)
+    known = dict(zip([*pair.inputs, *pair.kept, *pair.gradients], [*inputs, *kept, *gradients]))
+    return call_kernel(pair.backward, [known[one.name] for one in pair.backward.signature.arguments])
 
 
 def _backward_fake(
     attention: int, wrt: int, inputs: list[Any], kept: list[Any], gradients: list[Any]
 ) -> list[Any]:
     check_device([*inputs, *kept, *gradients])
-    recipe = _recipes.find(attention).of(inputs)
-    backward = recipe.half(_recipes.storage_of(inputs), "backward", wrt).signature
+    backward = _pair(attention, wrt, inputs).backward.signature
     wanted = [one for i, one in enumerate(inputs) if wrt >> i & 1]
     return [
         torch.empty_like(one, dtype=_recipes.DTYPES[result.dtype], memory_format=torch.contiguous_format)
@@ -78,10 +67,14 @@ def _training_autocast(attention: int, wrt: int, inputs: list[Any]) -> list[Any]
 
 
 def _save(ctx: Any, inputs: Any, output: Any) -> None:
+    """The inputs, and what the backward half reads of the output. An output that it does not read may be changed in place."""
     ctx.attention, ctx.wrt, tensors = inputs
+    pair = _pair(ctx.attention, ctx.wrt, tensors)
+    ctx.set_materialize_grads(False)
     ctx.count = len(tensors)
     ctx.dtypes = [one.dtype for one in tensors]
-    ctx.save_for_backward(*tensors, *output)
+    ctx.results = [(one.shape, one.dtype, one.device) for one in output[: pair.count]]
+    ctx.save_for_backward(*tensors, *(one for one, is_read in zip(output, pair.is_kept) if is_read))
 
 
 def _gradients_of(ctx: Any, gradients: Any) -> list[Any]:
@@ -89,7 +82,8 @@ def _gradients_of(ctx: Any, gradients: Any) -> list[Any]:
     saved = list(ctx.saved_tensors)  # once only, for checkpoints
     inputs, kept = saved[: ctx.count], saved[ctx.count :]
     gradients = [
-        torch.zeros_like(one) if gradient is None else gradient for one, gradient in zip(kept, gradients)
+        torch.zeros(shape, dtype=dtype, device=device) if one is None else one
+        for one, (shape, dtype, device) in zip(gradients, ctx.results)
     ]
     # Second derivatives are the operator's to refuse.
     is_direct = not torch.is_grad_enabled() and are_plain(inputs) and are_plain(gradients)
@@ -146,7 +140,7 @@ torch.library.register_autograd(
 def training(attention: int, inputs: list[Any]) -> list[Any]:
     """polyattn::training for the inputs that require gradients, and its results alone."""
     wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
-    casts = torch.is_autocast_enabled(inputs[0].device.type)
+    casts = is_autocast_on(inputs[0])
     # Autocast comes before autograd, which has to see what was cast: by the dispatcher where another mode wants to see the operator.
     if torch.compiler.is_compiling() or casts and not are_plain(inputs):
         results: list[Any] = _training_op(attention, wrt, inputs)

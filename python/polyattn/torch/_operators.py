@@ -64,6 +64,12 @@ def call_kernel(kernel: Any, inputs: list[Any]) -> list[Any]:
 _AUTOCAST = {"cpu": torch._C.DispatchKey.AutocastCPU, "cuda": torch._C.DispatchKey.AutocastCUDA}
 
 
+def is_autocast_on(tensor: Any) -> bool:
+    """Whether autocast casts on the tensor's device. PyTorch has no answer for a device without autocast, as meta."""
+    device = tensor.device.type
+    return device in _AUTOCAST and torch.is_autocast_enabled(device)
+
+
 def storage_of_autocast(inputs: list[Any]) -> str:
     return _recipes.STORAGE[torch.get_autocast_dtype(inputs[0].device.type)]
 

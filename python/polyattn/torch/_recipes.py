@@ -58,6 +58,33 @@ def shapes_of(signature: Signature, inputs: list[Any]) -> list[tuple[list[Any], 
     ]
 
 
+class Pair:
+    """Both halves of an attention's gradients, by the names of what they take and give."""
+
+    def __init__(self, signature: Signature, training: Kernel, backward: Kernel) -> None:
+        self.training, self.backward = training, backward
+        taken, given = backward.signature.arguments, training.signature.results
+        read = {one.name for one in taken}
+        self.inputs = [one.name for one in signature.arguments]
+        #: How many of what training gives are results of the attention, and the names of their gradients.
+        self.count = len(signature.results)
+        self.gradients = [f"d_{one.name}" for one in given[: self.count]]
+        #: Which of what training gives backward reads, and their names.
+        self.is_kept = [one.name in read for one in given]
+        self.kept = [one.name for one in given if one.name in read]
+        self._heads = [(i, one.shape.index("H")) for i, one in enumerate(taken[: len(self.inputs)]) if "H" in one.shape]
+
+    def check_heads(self, inputs: list[Any]) -> None:
+        """Refuses what the backward half will, before anything is computed."""
+        for i, dimension in self._heads:
+            heads, expected = inputs[i].shape[dimension : dimension + 1], inputs[0].shape[2:3]
+            if heads and expected and heads != expected:
+                raise CallError(
+                    f"{self.backward.signature.name}: argument '{self.inputs[i]}': expected {expected[0]} heads, as "
+                    f"'{self.inputs[0]}' has, for gradients, got {heads[0]}"
+                )
+
+
 class Recipe:
     """An attention by its text, for which the first tensor's dtype chooses the kernel.
 
@@ -72,6 +99,7 @@ class Recipe:
         self._state_every = state_every
         self._kernels: dict[Any, Kernel] = {}
         self._signatures: dict[str, Signature] = {}
+        self._pairs: dict[tuple[str, int], Pair] = {}
         self._lock = threading.Lock()
         self._owners: set[int] = set()
         text = json.dumps([__version__, entry, identity, *["packed"] * is_packed, *[state_every] * bool(state_every)])
@@ -114,6 +142,13 @@ class Recipe:
             found = self._compile(
                 key, dtype=storage, direction=direction, wrt=names, state_every=self._state_every
             )
+        return found
+
+    def pair(self, storage: str, wrt: int) -> Pair:
+        found = self._pairs.get((storage, wrt))
+        if found is None:
+            halves = (self.half(storage, direction, wrt) for direction in ("training", "backward"))
+            found = self._pairs[storage, wrt] = Pair(self.signature(storage), *halves)
         return found
 
     def decoding(self, storage: str) -> Kernel:

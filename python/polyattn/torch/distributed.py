@@ -18,6 +18,7 @@ import torch.distributed as dist
 from .._errors import CallError
 from . import _recipes
 from ._attention import Attention
+from ._numbers import to_int64
 from ._operators import call_kernel, cast_by_roles
 from ._segments import Cut, Part, cut_batch, cut_packed
 from ._sequences import OFFSETS, check_offsets
@@ -54,6 +55,13 @@ class Plan:
 
     def gradient_states(self) -> Any:
         return self._compile("gradient_states")
+
+    def backward(self, wrt: int) -> Any:
+        return self.whole.half(self.storage, "backward", wrt)
+
+    def kernels_backwards(self, wrt: int) -> tuple[Any, Any]:
+        """The kernels that gradients call."""
+        return self.gradient_states(), self.backward(wrt)
 
     def added(self, known: dict[str, Any], part: Part) -> tuple[list[Any], Any]:
         """What a part adds to states that begin with zeros, and its decay."""
@@ -137,7 +145,7 @@ class ContextParallel:
         assert plan is not None
         cut = cut_batch(self.rank, self.size)
         if cu_seqlens is not None:
-            cut = cut_packed(attention._entry, cu_seqlens.long(), lengths, self.rank)
+            cut = cut_packed(attention._entry, to_int64(cu_seqlens), lengths, self.rank)
         if plan.first is not None:
             inputs[plan.first] = inputs[plan.first] + (sum(lengths[: self.rank]) if cut.seen is None else cut.seen)
         results = _Segment.apply(self, plan, cut, wants, *inputs)
@@ -251,18 +259,20 @@ class _Segment(torch.autograd.Function):
         ctx.context, ctx.plan, ctx.cut, ctx.decays = context, plan, cut, decays
         half = plan.whole.half(plan.storage, "training", ctx.wrt)
         results = _by_names(half, known)
-        ctx.names = list(known), [one.name for one in half.signature.results]
-        ctx.save_for_backward(*known.values(), *results)
-        return tuple(results[: len(plan.forward.signature.results)])
+        count = len(plan.forward.signature.results)
+        read = {one.name for kernel in plan.kernels_backwards(ctx.wrt) for one in kernel.signature.arguments}
+        given = dict(zip([one.name for one in half.signature.results], results))
+        known |= {name: one for name, one in given.items() if name in read}
+        ctx.names = list(known), list(given)[:count]
+        ctx.save_for_backward(*known.values())
+        return tuple(results[:count])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         context, plan, cut, decays = ctx.context, ctx.plan, ctx.cut, ctx.decays
-        arguments, results = ctx.names
-        saved = list(ctx.saved_tensors)
-        known = dict(zip([*arguments, *results], saved))
-        for name, one in zip(results, gradients):
-            known[f"d_{name}"] = torch.zeros_like(known[name]) if one is None else one
+        names, results = ctx.names
+        known = dict(zip(names, ctx.saved_tensors))
+        known |= {f"d_{name}": one for name, one in zip(results, gradients)}  # zeros where nobody took one
         decay = decays[context.rank] if cut.is_whole or not plan.has_decay else plan.added(known, cut.first)[1]
         own = list(_of_part(plan.gradient_states(), known, cut.first).values())
         own = [_add(decay, known[f"d_{name}"][cut.first.rows], one) for name, one in zip(plan.final, own)]
@@ -273,7 +283,7 @@ class _Segment(torch.autograd.Function):
         for name, of_later in zip(plan.final, after):
             of_final = known[f"d_{name}"]
             known[f"d_{name}"] = _with_rows(of_final, cut.last, of_final[cut.last.rows] + of_later)
-        found = iter(_by_names(plan.whole.half(plan.storage, "backward", ctx.wrt), known))
+        found = iter(_by_names(plan.backward(ctx.wrt), known))
         given: list[Any] = [None] * 4
         for i, about in enumerate(plan.recipe.signature().arguments):
             one = next(found).to(known[about.name].dtype) if ctx.wrt >> i & 1 else None
