@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Sequence
@@ -36,6 +37,11 @@ class Signature:
     name: str
     arguments: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
+
+    @functools.cached_property
+    def pools(self) -> tuple[bool, ...]:
+        """For each argument whether it is a pool of states."""
+        return tuple(one.shape[:1] == ("P",) for one in self.arguments)
 
     def __str__(self) -> str:
         arguments, results = (", ".join(map(str, part)) for part in (self.arguments, self.results))

@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 
 import polyattn
@@ -169,14 +170,101 @@ def test_torch_compile_of_a_layer(rng):
 
 
 def test_wrong_layers():
-    with pytest.raises(polyattn.CallError, match="kv_heads: expected a divisor of 6 heads, got 4"):
-        pn.Linear(48, 6, 4)
-    with pytest.raises(polyattn.CallError, match="kv_heads: expected 3, as many as heads"):
-        pn.FPA(48, 3, 1)
-    with pytest.raises(polyattn.CallError, match="argument 'state': expected a spec without states"):
-        pn.Attention(library.linear(d=8, states=True), 48, 6)
-    with pytest.raises(polyattn.CallError, match="first_position: expected none"):
-        pn.Linear(48, 6)(torch.zeros(1, 1, 48), 3)
+    for make, words in (
+        (lambda: pn.Linear(48, 6, 4), "kv_heads: expected a divisor of 6 heads, got 4"),
+        (lambda: pn.FPA(48, 3, 1), "kv_heads: expected 3, as many as heads"),
+        (lambda: pn.Attention(library.linear(d=8, states=True), 48, 6), "argument 'state': expected a spec without states"),
+        (lambda: pn.Linear(48, 6)(torch.zeros(1, 1, 48), 3), "first_position: expected none"),
+        (lambda: pn.Linear(64, 5), "heads: expected a divisor of the width 64, or head_dim given, got 5 heads"),
+        (lambda: pn.FastRoPE(64, 5), "heads: expected a divisor of the width 64, or value_dim given, got 5 heads"),
+        (lambda: pn.Linear(48, 0), "heads: expected a whole number of at least 1, got 0"),
+        (lambda: pn.Linear(48, 6.0), "heads: expected a whole number of at least 1, got 6.0"),
+        (lambda: pn.Linear(48, True), "heads: expected a whole number of at least 1, got True"),
+        (lambda: pn.Linear("48", 6), "width: expected a whole number of at least 1, got '48'"),
+        (lambda: pn.Linear(48, 6, 0), "kv_heads: expected a whole number of at least 1, got 0"),
+        (lambda: pn.Linear(48, 6, 2.0), "kv_heads: expected a whole number of at least 1, got 2.0"),
+        (lambda: pn.Linear(48, 6, head_dim=0), "head_dim: expected a whole number of at least 1, got 0"),
+        (lambda: pn.Linear(48, 6, value_dim=8.5), "value_dim: expected a whole number of at least 1, got 8.5"),
+        (lambda: pn.Attention(library.linear(d=8), 48, 0), "heads: expected a whole number of at least 1, got 0"),
+    ):
+        with pytest.raises(polyattn.CallError, match=words):
+            make()
+    assert pn.Linear(np.int64(48), np.int32(6), np.int64(2)).k_proj.out_features == 16
+    assert pn.Linear(64, 5, head_dim=12, value_dim=8).o_proj.in_features == 40
+
+
+@torch.no_grad()
+def test_first_position_is_a_whole_number(rng):
+    """1.7 was 1, and a mask an error of expand()."""
+    layer = pn.RetNet(48, 6, first_position=True)
+    x = torch.from_numpy(rng.standard_normal((2, 5, 48)).astype("f4"))
+    wanted = layer(x, 7)
+    for given in (np.int64(7), torch.tensor(7), torch.tensor([7, 7], dtype=torch.int32), [7, 7], np.array([7, 7], np.uint8)):
+        assert torch.equal(layer(x, given), wanted)
+    for given in (
+        1.7, True, "1", 1j, [1.0, 2.0], [1, 2, 3], torch.ones(2, 5), torch.tensor([[1], [2]]), torch.tensor([True, False]),
+        np.array([1.0]), 2**70, object(),
+    ):  # fmt: skip
+        with pytest.raises(polyattn.CallError, match="first_position: expected a whole number, or 2 of them, one for each sequence"):
+            layer(x, given)
+    for given in (-1, 2**62, np.array([2**63 + 5, 0], np.uint64)):
+        with pytest.raises(polyattn.CallError, match="'first_position'"):
+            layer(x, given)
+
+
+def test_first_position_is_on_the_device_of_x():
+    """It was in the processor's memory, wherever x was."""
+    layer = pn.RetNet(48, 6, first_position=True).to("meta")
+    x = torch.zeros(2, 5, 48, device="meta")
+    for given in (None, 7, [0, 7], torch.zeros(2, dtype=torch.int64, device="meta"), torch.zeros(2, dtype=torch.int64)):
+        assert layer(x, given).shape == x.shape
+
+
+@pytest.mark.parametrize("name", [*LAYERS, "PolaFormer"])
+def test_shapes_alone_with_gradients(name):
+    """On the device meta, where PyTorch has no autocast: calls with gradients wanted were errors of PyTorch."""
+    make = {**LAYERS, "PolaFormer": lambda: pola_former()}[name]
+    layer = make().to("meta")
+    x = torch.zeros(2, 5, 48, device="meta", requires_grad=True)
+    y = layer(x)
+    assert y.is_meta and y.shape == x.shape and y.requires_grad
+    y.sum().backward()
+    for one in (x, *layer.parameters()):
+        assert one.grad.is_meta and one.grad.shape == one.shape
+    with torch.no_grad():
+        assert layer(x).shape == x.shape
+        if name != "PolaFormer":
+            states = layer.new_states(3)
+            for slots in (None, [2, -1], torch.zeros(2, dtype=torch.int64, device="meta")):
+                assert layer.prefill(x, states, slots).shape == layer.step(x, states, slots).shape == x.shape
+
+
+@torch.no_grad()
+def test_flatten_of_vision(rng):
+    """A vector of an unknown name is a weight as any other; the table of positions is a subclass's."""
+
+    class Vision(pn.Attention):
+        def __init__(self):
+            super().__init__(library.flatten_vision(d=8), 48, 6)
+            self.table = torch.nn.Parameter(torch.randn(29, 6, 8))
+
+        def of_call(self, name, *others):
+            return self.table if name == "position" else super().of_call(name, *others)
+
+    layer, x = Vision(), torch.from_numpy(rng.standard_normal((2, 29, 48)).astype("f4"))
+    torch.nn.init.normal_(layer.s)
+    exact = copy.deepcopy(layer).double()
+    q, k, v = (one(x.double()).unflatten(-1, (6, 8)) for one in (exact.q_proj, exact.k_proj, exact.v_proj))
+
+    def focused(x):
+        r = (x.relu() + 1e-6) / torch.nn.functional.softplus(exact.s)
+        return r**3 * r.norm(dim=-1, keepdim=True) / (r**3).norm(dim=-1, keepdim=True)
+
+    query, key = (focused(one).transpose(1, 2) for one in (q, k + exact.table))
+    scores = query @ key.transpose(-1, -2)
+    o = scores @ v.transpose(1, 2) / 29 / (scores.mean(-1, keepdim=True) + 1e-6)
+    wanted = exact.o_proj(o.transpose(1, 2).flatten(-2))
+    assert (layer(x) - wanted).norm() <= 1e-4 * wanted.norm()
 
 
 @pytest.mark.parametrize("name", [*LAYERS, "PolaFormer"])

@@ -1,7 +1,9 @@
 """Generation: layers that go on with sequences, whose states are in slots."""
 
+import copy
 import io
 
+import numpy as np
 import pytest
 from test_torch_layers import LAYERS
 
@@ -112,10 +114,11 @@ def test_refusals():
     layer = pn.Linear(48, 6)
     states, x = layer.new_states(2), torch.zeros(2, 3, 48)
     for slots, lengths, words in (
-        ([0, 2], None, "slots: expected numbers below 2"),
-        ([1, 1], None, "slots"),
-        ([0, 1], [3, 4], "lengths"),
-        ([0, 1], [-1, 0], "lengths"),
+        ([0, 2], None, "slots: expected numbers below 2, the number of slots, got 2"),
+        ([1, 1], None, "slots: expected each slot once, got 1 for two rows"),
+        ([0, 1, -1], None, "slots: expected 2, one for each row of x, got 3"),
+        ([0, 1], [3, 4], "lengths: expected numbers from 0 to T = 3, got 4"),
+        ([0, 1], [-1, 0], "lengths: expected numbers from 0 to T = 3, got -1"),
     ):
         with pytest.raises(polyattn.CallError, match=words):
             layer.step(x, states, torch.tensor(slots), None if lengths is None else torch.tensor(lengths))
@@ -155,3 +158,332 @@ def test_an_attention_without_a_state_is_refused():
     layer = pn.Attention(library.linear(d=8, mask="full"), 48, 6)
     with pytest.raises(polyattn.SpecError):
         layer.new_states(2)
+
+
+def linear_by_formula(layer, x):
+    """pn.Linear in f64: phi(q) sum phi(k) v / phi(q) sum phi(k), phi = elu + 1, between its projections."""
+    exact = copy.deepcopy(layer).double()
+    q, k, v = (one(x.double()).unflatten(-1, (6, 8)).transpose(1, 2) for one in (exact.q_proj, exact.k_proj, exact.v_proj))
+    scores = ((torch.nn.functional.elu(q) + 1) @ (torch.nn.functional.elu(k) + 1).transpose(-1, -2)).tril()
+    o = scores @ v / (scores.sum(-1, keepdim=True) + 1e-6)
+    return exact.o_proj(o.transpose(1, 2).flatten(-2))
+
+
+#: Each names the slots 4, 1 and 2 of six, in this order or, where it has no order, as SORTED.
+FORMS = {
+    "a tensor": torch.tensor([4, 1, 2]),
+    "i32": torch.tensor([4, 1, 2], dtype=torch.int32),
+    "u8": torch.tensor([4, 1, 2], dtype=torch.uint8),
+    "a list": [4, 1, 2],
+    "a tuple": (4, 1, 2),
+    "a list of scalars": [torch.tensor(4), np.int64(1), 2],
+    "an array": np.array([4, 1, 2]),
+    "an unsigned array": np.array([4, 1, 2], np.uint64),
+}
+SORTED = {
+    "a slice": (slice(1, 3), [1, 2]),
+    "a slice from the end": (slice(-2, None), [4, 5]),
+    "a slice backwards": (slice(None, None, -2), [5, 3, 1]),
+    "a range": (range(1, 3), [1, 2]),
+    "bools": (torch.tensor([False, True, True, False, True, False]), [1, 2, 4]),
+    "a list of bools": ([False, True, True, False, True, False], [1, 2, 4]),
+    "an array of bools": (np.array([False, True, True, False, True, False]), [1, 2, 4]),
+    "a number": (3, [3]),
+    "a scalar": (torch.tensor(3), [3]),
+    "NumPy's scalar": (np.int32(3), [3]),
+    "no slot": ([], []),
+}
+ALL_FORMS = {name: (given, [4, 1, 2]) for name, given in FORMS.items()} | SORTED
+
+
+def numbered_states(layer, slots):
+    """States whose slot i holds numbers of its own and has seen 10 + i positions."""
+    states = layer.new_states(slots)
+    for pool in states.pools.values():
+        pool.copy_(torch.arange(1.0, slots + 1).reshape(-1, *[1] * (pool.dim() - 1)).expand_as(pool))
+    states.positions.copy_(torch.arange(10, 10 + slots))
+    return states
+
+
+def contents(states):
+    return {name: one.clone() for name, one in states.state_dict().items()}
+
+
+def are_equal(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize("name", ALL_FORMS)
+def test_every_form_of_an_index_means_the_same_slots(name, rng):
+    given, numbers = ALL_FORMS[name]
+    layer, index = pn.Linear(48, 6), torch.tensor(ALL_FORMS[name][1], dtype=torch.int64)
+    states = numbered_states(layer, 6)
+    before = contents(states)
+
+    taken = states.gather(given)
+    assert are_equal(contents(taken), {key: one[index] for key, one in before.items()})
+    for one in (taken.positions, *taken.pools.values()):
+        one.add_(1)
+    assert are_equal(contents(states), before), "gather gave a view"
+
+    states.scatter(given, taken)
+    after = contents(states)
+    for key, one in before.items():
+        one[index] += 1
+    assert are_equal(after, before)
+
+    states.reset(given)
+    before["positions"][index] = 0
+    assert states.positions.tolist() == before["positions"].tolist()
+
+    x = torch.from_numpy(rng.standard_normal((len(numbers), 9, 48)).astype("f4"))
+    by_tensor, by_form = numbered_states(layer, 6), numbered_states(layer, 6)
+    for call in (layer.prefill, layer.step):
+        assert torch.equal(call(x, by_form, given), call(x, by_tensor, index))
+        assert are_equal(contents(by_form), contents(by_tensor))
+    wanted = linear_by_formula(layer, torch.cat([x, x], 1))[:, 9:]
+    layer.prefill(x, by_form, given)
+    assert (layer.step(x, by_form, given) - wanted).norm() <= 1e-5 * wanted.norm()
+
+
+def test_a_number_below_0_is_no_slot(rng):
+    """It was the last one for reset, gather, scatter and reorder."""
+    layer = pn.Linear(48, 6)
+    states, slots = numbered_states(layer, 4), torch.tensor([1, -1, 0, -7])
+    before = contents(states)
+    taken = states.gather(slots)
+    assert taken.positions.tolist() == [11, 0, 10, 0]
+    for key, one in taken.pools.items():
+        assert torch.equal(one[[0, 2]], before[key][[1, 0]]) and not one[[1, 3]].any()
+
+    states.scatter(slots, numbered_states(layer, 4))  # 0 to slot 1, 2 to slot 0, the others nowhere
+    wanted = contents(numbered_states(layer, 4))
+    assert are_equal(contents(states), {key: one[[2, 0, 2, 3]] for key, one in wanted.items()})
+
+    states.reset(slots)
+    assert states.positions.tolist() == [0, 0, 12, 13]
+    states.reorder([3, -1, 3, 0])
+    assert states.positions.tolist() == [13, 0, 13, 0]
+    assert all(torch.equal(one[[0, 2]], wanted[key][[3, 3]]) for key, one in states.pools.items())
+
+    x = torch.from_numpy(rng.standard_normal((2, 5, 48)).astype("f4"))
+    before = contents(states)
+    layer.step(x, states, [1, -1])
+    for key, one in contents(states).items():
+        assert torch.equal(one[[0, 2, 3]], before[key][[0, 2, 3]]) and not torch.equal(one[1], before[key][1])
+
+
+NO_SLOTS = {
+    "too large": ([0, 6], "slots: expected numbers below 6, the number of slots, got 6"),
+    "too large for 63 bits": (np.array([2**63 + 1], np.uint64), "slots: expected numbers below 6"),
+    "unsigned bits of -1": (torch.tensor([-1]).view(torch.uint64), "slots: expected numbers below 6"),
+    "far too large": ([2**70], "slots: expected whole numbers"),
+    "fractions": ([0.0, 1.0], "slots: expected whole numbers, a slice, or bools, one for each slot, got .0.0, 1.0."),
+    "a tensor of floats": (torch.tensor([0.0]), "slots: expected whole numbers.*got torch.float32 .1,."),
+    "complex": (torch.tensor([1j]), "slots: expected whole numbers"),
+    "text": ("01", "slots: expected whole numbers.*got '01'"),
+    "a bool": (True, "slots: expected 6 bools, one for each slot"),
+    "too few bools": ([True, False], "slots: expected 6 bools, one for each slot, got .True, False."),
+    "bools and numbers": ([True, 2], "slots: expected whole numbers"),
+    "two dimensions": (torch.zeros(2, 1, dtype=torch.int64), "slots: expected numbers in one dimension"),
+    "lists of two lengths": ([[0], [1, 2]], "slots: expected whole numbers"),
+    "a slice of fractions": (slice(0.5, 2), "slots: expected a slice of whole numbers"),
+}
+
+
+@pytest.mark.parametrize("name", NO_SLOTS)
+def test_what_is_no_slot_is_refused_everywhere(name):
+    given, words = NO_SLOTS[name]
+    layer = pn.Linear(48, 6)
+    states = numbered_states(layer, 6)
+    before, x = contents(states), torch.zeros(2, 3, 48)
+    other = numbered_states(layer, 2)
+    for call in (
+        lambda: states.reset(given), lambda: states.gather(given), lambda: states.scatter(given, other),
+        lambda: states.reorder(given), lambda: layer.step(x, states, given), lambda: layer.prefill(x, states, given),
+    ):  # fmt: skip
+        with pytest.raises(polyattn.CallError, match=words):
+            call()
+    assert are_equal(contents(states), before)
+
+
+def test_wrong_numbers_of_slots():
+    layer = pn.Linear(48, 6)
+    states = numbered_states(layer, 4)
+    before = contents(states)
+    for call, words in (
+        (lambda: states.reorder([0]), "slots: expected 4, one for each slot, got 1"),
+        (lambda: states.scatter([0, 1], layer.new_states(1)), "states: expected 2 sequences, one for each slot given, got 1"),
+        (lambda: states.scatter([2, 2], layer.new_states(2)), "slots: expected each slot once, got 2 for two rows"),
+        (lambda: states.scatter([0], before), "states: expected States, as gather gives them, got dict"),
+        (lambda: states.load_state_dict({"positions": states.positions}), "states: expected a tensor 'state', got positions"),
+        (lambda: layer.step(torch.zeros(5, 1, 48), states), "slots: expected at most 4 rows of x, one for each slot, got 5"),
+        (lambda: layer.new_states(2.5), "slots: expected a whole number of at least 0, got 2.5"),
+        (lambda: layer.new_states(-1), "slots: expected a whole number of at least 0, got -1"),
+        (lambda: layer.new_states(True), "slots: expected a whole number of at least 0, got True"),
+    ):
+        with pytest.raises(polyattn.CallError, match=words):
+            call()
+    assert are_equal(contents(states), before)
+
+
+def test_states_that_share_memory(rng):
+    """Slots are exchanged through a view of themselves."""
+    states = numbered_states(pn.Linear(48, 6), 3)
+    wanted = {name: one[[2, 1, 0]] for name, one in contents(states).items()}
+    states.scatter([2, 1, 0], pn.States(dict(states.pools), states.positions))
+    assert are_equal(contents(states), wanted)
+    whole = pn.Linear(48, 6)
+    assert len(whole.new_states(0)) == 0
+
+
+def without(states, name):
+    states.pools = {key: one for key, one in states.pools.items() if key != name}
+
+
+def of_dtype(module, dtype):
+    module.weight = torch.nn.Parameter(module.weight.to(dtype))
+
+
+def with_pool(states, change):
+    states.pools["state"] = change(states.pools["state"])
+
+
+#: What makes a call wrong: a change of the layer or its states, of what the call is given, and what it says.
+FAILURES = {
+    "x of f64": (None, lambda x: dict(x=x.double()), RuntimeError, "dtype"),
+    "x of another width": (None, lambda x: dict(x=x[..., :40]), RuntimeError, "shapes"),
+    "x of two dimensions": (None, lambda x: dict(x=x[0]), polyattn.CallError, "x: expected a tensor .B, T, width."),
+    "x on another device": (None, lambda x: dict(x=x.to("meta")), polyattn.CallError, "expected them on meta, as x, got cpu"),
+    "lengths of bools": (None, lambda x: dict(lengths=[True, False]), polyattn.CallError, "lengths: expected a whole number, or 2"),
+    "lengths of one": (None, lambda x: dict(lengths=[1]), polyattn.CallError, "lengths: expected a whole number, or 2 of them"),
+    "fractions": (None, lambda x: dict(lengths=torch.tensor([1.0, 2.0])), polyattn.CallError, "lengths: expected .*got torch.float32"),
+    "o_proj of bf16": (
+        lambda layer, states: of_dtype(layer.o_proj, torch.bfloat16), None, polyattn.CallError,
+        "o_proj: expected weights of torch.float32 on cpu, as the queries, got torch.bfloat16",
+    ),
+    "k_proj of bf16": (lambda layer, states: of_dtype(layer.k_proj, torch.bfloat16), None, RuntimeError, "dtype"),
+    "pools of f16": (
+        lambda layer, states: with_pool(states, torch.Tensor.half), None, polyattn.CallError, "argument 'state': expected"
+    ),
+    "pools of fewer slots": (
+        lambda layer, states: with_pool(states, lambda one: one[:2]), None, polyattn.CallError, "argument 'state"
+    ),
+    "a pool without memory of its own for each slot": (
+        lambda layer, states: with_pool(states, lambda one: one[:1].expand_as(one)), None, polyattn.CallError,
+        "expected elements that do not overlap",
+    ),
+    "no pool": (
+        lambda layer, states: without(states, "state_normalizer"), None, polyattn.CallError,
+        "expected those of new_states with state_normalizer, got state",
+    ),
+    "positions of i32": (
+        lambda layer, states: setattr(states, "positions", states.positions.int()), None, polyattn.CallError,
+        "states: expected positions of torch.int64 .slots., got torch.int32 .3.",
+    ),
+    "positions out of range": (
+        lambda layer, states: states.positions.fill_(2**62), None, polyattn.CallError, "argument 'first_position'"
+    ),
+    "gradients wanted": (
+        lambda layer, states: torch.set_grad_enabled(True), None, polyattn.CallError, "no gradients; expected torch.no_grad"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("begins", [False, True])
+def test_a_call_that_fails_changes_nothing(name, begins, rng):
+    change, arguments, kind, words = FAILURES[name]
+    layer = pn.Linear(48, 6)
+    states = numbered_states(layer, 3)
+    if change is not None:
+        change(layer, states)
+    before = contents(states)
+    x = torch.from_numpy(rng.standard_normal((2, 5, 48)).astype("f4"))
+    given = {"x": x} | ({} if arguments is None else arguments(x))
+    if begins and name == "positions out of range":
+        return  # which prefill does not read
+    for slots in (None, [2, 0]):
+        with pytest.raises(kind, match=words):
+            (layer.prefill if begins else layer.step)(**given, states=states, slots=slots)
+        assert are_equal(contents(states), before)
+
+
+def test_states_of_inference_mode(rng):
+    """new_states and gather make what every mode can change. Others are refused before the kernel writes."""
+    layer = pn.Linear(48, 6)
+    x = torch.from_numpy(rng.standard_normal((2, 9, 48)).astype("f4"))
+    with torch.inference_mode():
+        states = layer.new_states(2)
+        layer.prefill(x[:, :7], states)
+        states = states.gather([0, 1])
+        layer.step(x[:, 7:8], states)
+    wanted = linear_by_formula(layer, x)[:, 8:]
+    assert (layer.step(x[:, 8:], states) - wanted).norm() <= 1e-5 * wanted.norm()
+
+    with torch.inference_mode():
+        states = pn.States({name: one.clone() for name, one in states.pools.items()}, states.positions.clone())
+        layer.step(x[:, :1], states)
+        before = contents(states)
+    for call in (
+        lambda: layer.step(x[:, :1], states), lambda: layer.prefill(x, states), lambda: states.reset(),
+        lambda: states.scatter([0], states.gather([1])), lambda: states.reorder([1, 0]),
+        lambda: states.load_state_dict(layer.new_states(2).state_dict()),
+    ):  # fmt: skip
+        with pytest.raises(polyattn.CallError, match="states: expected tensors made outside torch.inference_mode"):
+            call()
+    assert are_equal(contents(states), before)
+
+
+def test_a_cache_is_loaded_whole_or_not(rng):
+    """The second layer's states are wrong: those of the first stay."""
+    model = torch.nn.ModuleList([pn.Linear(48, 6), pn.RetNet(48, 6)])
+    cache, other = pn.StateCache(model, 2), pn.StateCache(model, 2)
+    for layer in model:
+        layer.prefill(torch.from_numpy(rng.standard_normal((2, 5, 48)).astype("f4")), other[layer])
+    saved, taken = other.state_dict(), other.gather([1, 0])
+    saved["1"] = {name: one[..., :5] for name, one in saved["1"].items()}
+    taken["1"].pools = {name: one[:1] for name, one in taken["1"].pools.items()}
+    for call in (lambda: cache.load_state_dict(saved), lambda: cache.scatter([0, 1], taken)):
+        with pytest.raises(polyattn.CallError, match="states: expected"):
+            call()
+    assert not any(one.any() for states in cache for one in states.state_dict().values())
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_step_of_no_sequences(name):
+    layer = LAYERS[name]()
+    states = layer.new_states(2)
+    for shape, slots in (((0, 1, 48), None), ((0, 4, 48), []), ((2, 0, 48), None), ((2, 0, 48), [1, 0])):
+        for call in (layer.prefill, layer.step):
+            assert call(torch.zeros(shape), states, slots).shape == shape
+    assert not states.positions.any()
+
+
+def test_the_device_of_new_states():
+    """Weights of quantized layers are behind a method or none at all, those of offloaded ones are on the device meta."""
+
+    class Quantized(torch.nn.Module):
+        def __init__(self, full):
+            super().__init__()
+            self.packed = full.weight.detach().to(torch.float16).numpy()
+
+        def weight(self):
+            raise AssertionError
+
+        def forward(self, x):
+            return torch.nn.functional.linear(x, torch.from_numpy(self.packed).float())
+
+    layer, x = pn.Linear(48, 6), torch.ones(1, 2, 48)
+    for name in ("q_proj", "k_proj", "v_proj", "o_proj"):
+        setattr(layer, name, Quantized(getattr(layer, name)))
+    states = layer.new_states(1)
+    assert states.positions.device.type == "cpu" and layer.step(x, states).isfinite().all()
+    layer = pn.RetNet(48, 6)
+    layer.q_proj.to("meta")
+    assert layer.new_states(1).positions.device.type == "cpu"
+    layer.to("meta")
+    for states in (layer.new_states(1), pn.StateCache(torch.nn.Sequential(layer), 1)[layer]):
+        assert all(one.is_meta for one in states.state_dict().values())
+    for states in (layer.new_states(1, "cpu"), pn.StateCache(torch.nn.Sequential(layer), 1, device="cpu")[layer]):
+        assert all(one.device.type == "cpu" for one in states.state_dict().values())

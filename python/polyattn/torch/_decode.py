@@ -11,7 +11,8 @@ from .._kernels import Kernel, Signature
 from . import _recipes
 from ._call import _check_derivatives
 from ._operators import (
-    below_autocast, call_kernel, cast, check_device, has_stride_one, implement, library, refuse_vmap, storage_of_autocast,
+    below_autocast, call_kernel, cast, check_device, has_stride_one, implement, is_autocast_on, library, refuse_vmap,
+    storage_of_autocast,
 )  # fmt: skip
 from ._plain import are_plain, call_plain, is_alone
 
@@ -19,11 +20,7 @@ library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Te
 _decode_op = torch.ops.polyattn.decode.default
 
 
-def is_pool(argument: Any) -> bool:
-    return bool(argument.shape) and argument.shape[0] == "P"
-
-
-def signature_of(attention: int, storage: str = "f32") -> Signature:
+def signature_of(attention: int, storage: str) -> Signature:
     """What the kernel takes: the attention's arguments, pools, and what says which sequences continue."""
     return _recipes.find(attention).decoding(storage).signature
 
@@ -41,15 +38,7 @@ def _decode(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
 
 def _in_order(kernel: Kernel, inputs: list[Any], pools: list[Any]) -> list[Any]:
     others, places = iter(inputs), iter(pools)
-    return [next(places if pool else others) for pool in _which_are_pools(kernel)]
-
-
-def _which_are_pools(kernel: Kernel) -> list[bool]:
-    """Kept by the kernel, which a cache of this module would keep alive."""
-    found: list[bool] | None = vars(kernel).get("_pools")
-    if found is None:
-        found = vars(kernel)["_pools"] = [is_pool(one) for one in kernel.signature.arguments]
-    return found
+    return [next(places if is_pool else others) for is_pool in kernel.signature.pools]
 
 
 def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
@@ -60,8 +49,8 @@ def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
 
 def _decode_autocast(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
     storage = storage_of_autocast(inputs)
-    arguments = [one for one in signature_of(attention, storage).arguments if not is_pool(one)]
-    expected = [_recipes.DTYPES[one.dtype] for one in arguments]
+    signature = signature_of(attention, storage)
+    expected = [_recipes.DTYPES[one.dtype] for one, is_pool in zip(signature.arguments, signature.pools) if not is_pool]
     return below_autocast(lambda given: _decode_op(attention, given, pools), cast(expected, inputs))
 
 
@@ -87,7 +76,7 @@ def decode(attention: int, inputs: list[Any], pools: list[Any]) -> torch.Tensor:
             "polyattn: calls with pools of states have no gradients; expected torch.no_grad() or "
             "torch.inference_mode() around them"
         )
-    if not torch.is_autocast_enabled(inputs[0].device.type) and are_plain([*inputs, *pools]):
+    if not is_autocast_on(inputs[0]) and are_plain([*inputs, *pools]):
         o = _decode(attention, inputs, pools)
         for one in pools:
             torch.autograd.graph.increment_version(one)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
 from torch import nn
 
 from .._errors import CallError
+from ._numbers import is_whole
+from ._slots import Slots
 
 
 class States:
     """The states of one layer's sequences: rows of pools, one for each slot, and how many positions each has seen.
 
-    A slot without positions is a sequence that has not begun; its rows need not be zero.
+    A slot without positions is a sequence that has not started. Its rows need not be zero.
+
+    Every method and `step` and `prefill` take slots in the same forms: a number, a list, an array or a tensor of numbers, a slice, or
+    bools, one for each slot, which choose the slots where they are True. A number below 0 is no slot. A number that is no slot's
+    is refused.
     """
 
     def __init__(self, pools: dict[str, torch.Tensor], positions: torch.Tensor) -> None:
@@ -24,50 +30,96 @@ class States:
         return len(self.positions)
 
     def reset(self, slots: Any = None) -> None:
-        """Begins new sequences in some slots, or in all."""
-        self.positions[slice(None) if slots is None else slots] = 0
+        """Starts new sequences in some slots, or in all."""
+        chosen = Slots(slots, len(self))
+        self.check_writable()
+        self.positions.index_fill_(0, chosen.rows(self.positions.device), 0)
 
     def gather(self, slots: Any) -> States:
-        """A copy of some slots, in that order."""
-        return States({name: one[slots] for name, one in self.pools.items()}, self.positions[slots])
+        """A copy of some slots, in that order. Where there is no slot the copy has a sequence that has not started."""
+        chosen = Slots(slots, len(self))
+        with torch.inference_mode(False):  # the copy can be written in any mode
+            return States({name: chosen.gather(one) for name, one in self.pools.items()}, chosen.gather(self.positions))
 
     def scatter(self, slots: Any, states: States) -> None:
-        """Puts what `gather` has taken, here or elsewhere, into slots."""
-        self._check({name: one.shape[1:] for name, one in states.pools.items()})
-        for name, one in self.pools.items():
-            one[slots] = states.pools[name]
-        self.positions[slots] = states.positions
+        """Puts each sequence of `states`, which `gather` gave here or elsewhere, into a slot. Without a slot it is left out."""
+        self._writer(slots, states)()
 
     def reorder(self, slots: Any) -> None:
-        """Slot i goes on with the sequence that slot slots[i] has, as the beams of a search do."""
-        self.scatter(slice(None), self.gather(slots))
+        """Slot i continues the sequence of slot slots[i], as the beams of a search do."""
+        chosen = Slots(slots, len(self))
+        if len(chosen) != len(self):
+            raise CallError(f"slots: expected {len(self)}, one for each slot, got {len(chosen)}")
+        self.scatter(None, self.gather(slots))
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         return {"positions": self.positions, **self.pools}
 
     def load_state_dict(self, saved: dict[str, torch.Tensor]) -> None:
-        self._check({name: one.shape[1:] for name, one in saved.items() if name != "positions"})
+        self._loader(saved)()
+
+    def _loader(self, saved: dict[str, torch.Tensor]) -> Callable[[], None]:
+        """Checks what a file has, and returns the function that loads it."""
+        for name in ("positions", *self.pools):
+            if not isinstance(saved.get(name), torch.Tensor):
+                raise CallError(f"states: expected a tensor '{name}', got {', '.join(saved) or 'nothing'}")
         if len(saved["positions"]) != len(self):
             raise CallError(f"states: expected {len(self)} slots, got {len(saved['positions'])}")
-        pools = {name: saved[name] for name in self.pools}
-        self.scatter(slice(None), States(pools, saved["positions"]))
+        return self._writer(None, States({name: one for name, one in saved.items() if name != "positions"}, saved["positions"]))
 
-    def _check(self, shapes: dict[str, Any]) -> None:
-        own = {name: one.shape[1:] for name, one in self.pools.items()}
+    def _writer(self, slots: Any, states: States) -> Callable[[], None]:
+        """Checks and converts everything that `scatter` writes, and returns the function that writes it."""
+        chosen = Slots(slots, len(self))
+        chosen.check_distinct()
+        self._check(states, len(chosen))
+        self.check_writable()
+        rows = chosen.rows(self.positions.device)
+        pairs = [(self.positions, states.positions), *((one, states.pools[name]) for name, one in self.pools.items())]
+        pairs = [(own, _apart(own, chosen.with_slot(other).to(own.device, own.dtype))) for own, other in pairs]
+
+        def write() -> None:
+            for own, other in pairs:
+                own.index_copy_(0, rows, other)
+
+        return write
+
+    def _check(self, states: States, count: int) -> None:
+        if not isinstance(states, States):
+            raise CallError(f"states: expected States, as gather gives them, got {type(states).__name__}")
+        shapes, own = ({name: one.shape[1:] for name, one in x.pools.items()} for x in (states, self))
         if shapes != own:
             words = [", ".join(f"{name} {list(size)}" for name, size in one.items()) for one in (own, shapes)]
             raise CallError(f"states: expected those of the same attention, {words[0]}, got {words[1]}")
+        if any(len(one) != count for one in (states.positions, *states.pools.values())):
+            raise CallError(f"states: expected {count} sequences, one for each slot given, got {len(states)}")
+        if not is_whole(states.positions) or any(not one.is_floating_point() for one in states.pools.values()):
+            raise CallError("states: expected positions of whole numbers and pools of floating-point numbers")
+
+    def check_writable(self) -> None:
+        """Refuses states that PyTorch would not let this call change, before it changes any of them."""
+        tensors = (self.positions, *self.pools.values())
+        if not torch.is_inference_mode_enabled() and any(one.is_inference() for one in tensors):
+            raise CallError(
+                "states: expected tensors made outside torch.inference_mode(), or a call inside it; new_states and gather make "
+                "tensors that any mode can change"
+            )
+
+
+def _apart(own: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """What is written into `own`, in other memory than it."""
+    is_shared = own.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return other.clone() if is_shared else other
 
 
 class StateCache:
     """The states of all attentions of a model: `cache[layer]` are those of one of its layers."""
 
-    def __init__(self, model: nn.Module, slots: int) -> None:
+    def __init__(self, model: nn.Module, slots: int, device: Any = None) -> None:
         self.states: dict[str, States] = {}
         self._names: dict[nn.Module, str] = {}
         for name, one in model.named_modules():
             if hasattr(one, "new_states"):
-                self.states[name], self._names[one] = one.new_states(slots), name
+                self.states[name], self._names[one] = one.new_states(slots, device), name
 
     def __getitem__(self, layer: nn.Module) -> States:
         return self.states[self._names[layer]]
@@ -88,8 +140,8 @@ class StateCache:
 
     def scatter(self, slots: Any, states: dict[str, States]) -> None:
         self._check(states)
-        for name, one in self.states.items():
-            one.scatter(slots, states[name])
+        for write in [one._writer(slots, states[name]) for name, one in self.states.items()]:
+            write()
 
     def state_dict(self) -> dict[str, dict[str, torch.Tensor]]:
         """For torch.save."""
@@ -97,8 +149,8 @@ class StateCache:
 
     def load_state_dict(self, saved: dict[str, dict[str, torch.Tensor]]) -> None:
         self._check(saved)
-        for name, one in self.states.items():
-            one.load_state_dict(saved[name])
+        for load in [one._loader(saved[name]) for name, one in self.states.items()]:
+            load()
 
     def _check(self, named: Any) -> None:
         if list(named) != list(self.states):

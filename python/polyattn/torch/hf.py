@@ -143,7 +143,7 @@ class CachedAttention(nn.Module):
             )
         own = cache.layers[self.index]
         if own.states is None:
-            own.states = self.layer.new_states(x.shape[0])
+            own.states = self.layer.new_states(x.shape[0], x.device)
         if len(own.states) != x.shape[0]:
             raise CallError(f"past_key_values: expected the states of {x.shape[0]} rows, got {len(own.states)}")
         y = self.layer.step(x, own.states, lengths=lengths)

@@ -14,7 +14,8 @@ from ..._errors import CallError
 from ..._kernels import Tensor
 from ..._specs import Spec
 from .._attention import Attention as _Operator
-from .._decode import decode, is_pool, signature_of
+from .._generation import continue_sequences, new_states
+from .._numbers import numbers_of_sequences, whole_number
 from .._sequences import check_offsets
 from .._states import States
 from .constants import Constants, Numbers, numbers_of
@@ -74,14 +75,19 @@ class Attention(nn.Module):
         polyattn.CallError: names the argument, what was expected and what came.
     """
 
+    #: The modules that `combine` calls.
+    result_modules: tuple[str, ...] = ("o_proj",)
+
     def __init__(
         self, spec: Spec, width: int, heads: int, kv_heads: int | None = None, *, entry: str | None = None,
         bias: bool = False, state_every: int | None = None, constants: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        width, heads = whole_number("width", width, 1), whole_number("heads", heads, 1)
         self.attention = _Operator(spec, entry, state_every)
-        self.width, self.heads, self.kv_heads = width, heads, heads if kv_heads is None else kv_heads
-        if heads < 1 or self.kv_heads < 1 or heads % self.kv_heads:
+        self.width, self.heads = width, heads
+        self.kv_heads = heads if kv_heads is None else whole_number("kv_heads", kv_heads, 1)
+        if heads % self.kv_heads:
             raise CallError(f"kv_heads: expected a divisor of {heads} heads, got {kv_heads}")
         query, key, value, *others = self.attention.signature.arguments
         if query.shape[2] == key.shape[2] and self.kv_heads != heads:
@@ -193,8 +199,7 @@ class Attention(nn.Module):
         """An argument that depends on the call: of `count` sequences, and for tables of positions, whose rows are `rows`."""
         if name != "first_position":
             raise CallError(f"{self.attention.signature.name}: argument '{name}': expected a module that makes it")
-        first = torch.as_tensor(0 if first_position is None else first_position, dtype=torch.int64)
-        return first.expand(count).contiguous()
+        return numbers_of_sequences(name, 0 if first_position is None else first_position, count, x.device)
 
     def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Queries, keys and values, [B, T, heads, size]."""
@@ -226,60 +231,22 @@ class Attention(nn.Module):
         y: torch.Tensor = self.o_proj(o.flatten(-2))
         return y
 
-    def new_states(self, slots: int) -> States:
-        """Room for the states of so many sequences. Attentions without a state are refused, at a line of the spec."""
-        device = self.q_proj.weight.device
-        pools = {
-            one.name: torch.zeros([slots, *(self._sizes[x] if isinstance(x, str) else x for x in one.shape[1:])], dtype=torch.float32, device=device)
-            for one in signature_of(self.attention._handle).arguments if is_pool(one)
-        }
-        return States(pools, torch.zeros(slots, dtype=torch.int64, device=device))
+    def new_states(self, slots: int, device: Any = None) -> States:
+        """Room for the states of so many sequences, on the device of the layer's weights unless another is given.
+
+        Attentions without a state are refused, at a line of the spec.
+        """
+        return new_states(self, slots, device)
 
     def prefill(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
-        """`step` for sequences that begin here."""
-        return self._go_on(x, states, slots, lengths, begins=True)
+        """`step` for sequences that start here."""
+        return continue_sequences(self, x, states, slots, lengths, begins=True)
 
     def step(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
-        """The layer for the next positions of sequences, x [B, T, width], whose states go on.
+        """The layer for the next positions of sequences, x [B, T, width], whose states continue.
 
-        slots: where each sequence's state is, below 0 for none; 0, 1, ... if None. lengths: how many of the T positions each has, the
-        others' results are those of a zero; all if None.
+        slots: where each sequence's state is, below 0 for none, in any form that `States` names; 0, 1, ... if None. No two rows have
+        one slot. lengths: how many of the T positions each has, the others' results are those of a zero; all if None.
+        A call that is refused changes no state.
         """
-        return self._go_on(x, states, slots, lengths)
-
-    def _go_on(self, x: torch.Tensor, states: States, slots: Any, lengths: Any, begins: bool = False) -> torch.Tensor:
-        """Whatever is wrong is said before a state or a position changes."""
-        if not isinstance(x, torch.Tensor) or x.dim() != 3:
-            came = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
-            raise CallError(f"x: expected a tensor [B, T, width], got {came}")
-        if not isinstance(states, States):
-            raise CallError(f"states: expected those of new_states, got {type(states).__name__}")
-        batch, length = x.shape[:2]
-        slots = torch.arange(batch, device=x.device) if slots is None else whole_numbers("slots", slots)
-        lengths = torch.full((batch,), length, device=x.device) if lengths is None else whole_numbers("lengths", lengths)
-        rows = slots.clamp(min=0).long()
-        if batch and not 0 <= int(rows.max()) < len(states):
-            raise CallError(f"slots: expected numbers below {len(states)}, got {slots.tolist()}")
-        first = torch.zeros_like(rows) if begins else states.positions[rows]
-        q, k, v = self.project(x)
-        given = {"slots": slots.int(), "lengths": lengths.int(), "first_position": first}
-        inputs = []
-        for one in signature_of(self.attention._handle).arguments[3:]:
-            if not is_pool(one):
-                own = given[one.name] if one.name in given else self.own(one.name, x.device)
-                if own is None:
-                    own = self.of_call(one.name, x, first, batch, length + int(first.max()))
-                inputs.append(own)
-        o = decode(self.attention._handle, [q, k, v, *inputs], list(states.pools.values()))
-        if begins:
-            states.reset(slots[slots >= 0])
-        states.positions.index_add_(0, rows, torch.where(slots >= 0, lengths, 0).long())
-        return self.combine(o, x)
-
-
-def whole_numbers(name: str, given: Any) -> torch.Tensor:
-    """For a kernel, which takes i32: what is out of that range stays out of any."""
-    if not isinstance(given, torch.Tensor) or given.dim() != 1 or given.is_floating_point() or given.is_complex():
-        came = f"{given.dtype} {tuple(given.shape)}" if isinstance(given, torch.Tensor) else type(given).__name__
-        raise CallError(f"{name}: expected a tensor of B whole numbers, got {came}")
-    return given.clamp(-1, 2**31 - 1)
+        return continue_sequences(self, x, states, slots, lengths, begins=False)

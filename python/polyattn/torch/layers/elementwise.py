@@ -89,6 +89,8 @@ class PolaFormer(Family):
         eps: is added to the mean of the scores.
     """
 
+    result_modules = ("o_proj", "g_proj")
+
     def __init__(
         self, width: int, heads: int, kv_heads: int | None = None, *, eps: float = 1e-6, head_dim: int | None = None,
         value_dim: int | None = None, bias: bool = False, state_every: int | None = None,

@@ -7,6 +7,7 @@ from typing import Any, Callable
 
 from ..._errors import CallError
 from ..._specs import Spec
+from .._numbers import whole_number
 from .attention import Attention
 
 
@@ -30,7 +31,7 @@ class Family(Attention):
     ) -> None:  # fmt: skip
         sizes = {"head_dim": head_dim, "value_dim": value_dim}
         for name, size in sizes.items():
-            sizes[name] = size if size is not None else _share(width, heads, name)
+            sizes[name] = _share(width, heads, name) if size is None else whole_number(name, size, 1)
         # The representation has what the layer was made with, in the library's words.
         self._options = sizes | options
         spec = system(d=sizes["head_dim"], dv=sizes["value_dim"], **options)
@@ -41,7 +42,10 @@ class Family(Attention):
         return ", ".join([str(self.width), *(f"{name}={value!r}" for name, value in options.items())])
 
 
-def _share(width: int, heads: int, name: str) -> int:
-    if heads < 1 or width % heads:
-        raise CallError(f"heads: expected a divisor of the width {width}, or {name}, got {heads} heads")
-    return width // heads
+def _share(width: Any, heads: Any, name: str) -> int:
+    """The share of the width that a head has."""
+    width, heads = whole_number("width", width, 1), whole_number("heads", heads, 1)
+    if width % heads:
+        raise CallError(f"heads: expected a divisor of the width {width}, or {name} given, got {heads} heads")
+    share: int = width // heads
+    return share

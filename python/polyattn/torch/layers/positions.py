@@ -81,6 +81,7 @@ class RetNet(Family):
             place of log(1 - 2^(-5 - h)), natural logarithms.
     """
 
+    result_modules = ("o_proj", "g_proj")
     freqs = Constant()
     log_decay = Constant()
 
