@@ -2,6 +2,7 @@
 
 import copy
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -88,6 +89,79 @@ def test_a_model(rng):
         assert torch.equal(layer.step(x[:, :1], other[layer]).flip(0), layer.step(x[:, :1].flip(0), cache[layer]))
     cache.reset()
     assert not any(one.positions.any() for one in cache)
+
+
+def test_a_layer_in_several_places(rng):
+    """One state would be that of both. Each place has its own, by its name."""
+    layer, other = pn.RetNet(48, 6, first_position=True), pn.Linear(48, 6)
+    model = torch.nn.Sequential(layer, other, layer)
+    x = torch.from_numpy(rng.standard_normal((2, 12, 48)).astype("f4"))
+    cache, found = pn.StateCache(model, 2), []
+    for at in (slice(9), slice(9, 12)):
+        y = x[:, at]
+        for name, one in (("0", layer), ("1", other), ("2", layer)):
+            y = one.step(y, cache[name])
+        found.append(y)
+    wanted = model(x)
+    assert (torch.cat(found, 1) - wanted).norm() <= 1e-4 * wanted.norm()
+    assert cache[other] is cache["1"]
+    with pytest.raises(polyattn.CallError, match="the model has this RetNet in several, each with states of its own: 0, 2"):
+        cache[layer]
+    with pytest.raises(polyattn.CallError, match="or a name of 0, 2, 1, got '3'"):
+        cache["3"]
+    with pytest.raises(polyattn.CallError, match="got another Linear"):
+        cache[pn.Linear(48, 6)]
+
+
+def test_a_compiled_layer_has_its_states_once():
+    """What wraps a layer has its attributes, and would have states beside those that the layer goes on with."""
+    layer = pn.Linear(48, 6)
+    cache = pn.StateCache(torch.nn.Sequential(torch.compile(layer)), 1)
+    assert list(cache.states) == ["0._orig_mod"] and cache[layer] is cache["0._orig_mod"]
+
+
+def test_copies_of_a_cache(rng):
+    """States go on from a copy or a file as they were, beside the model, of which they hold nothing."""
+    model = torch.nn.Sequential(pn.Linear(48, 6), torch.nn.Linear(48, 48), pn.LLoPS(48, 6, m=16))
+    layers = [model[0], model[2]]
+    x = torch.from_numpy(rng.standard_normal((2, 13, 48)).astype("f4"))
+    cache = pn.StateCache(model, 2)
+    for layer in layers:
+        layer.prefill(x[:, :12], cache[layer])
+    file = pickle.dumps(cache)
+    assert len(file) < 2 * sum(pool.nbytes for one in cache for pool in one.pools.values())
+    copies, loaded = [copy.deepcopy(cache), copy.copy(copy.deepcopy(cache))], pickle.loads(file)
+    assert loaded["2"].positions.tolist() == [12, 12]
+    with pytest.raises(polyattn.CallError, match=r"expected a layer of their model or a name of 0, 2, got another Linear.*attach\(model\)"):
+        loaded[layers[0]]
+    loaded.attach(model)
+    for layer in layers:
+        wanted = layer(x)[:, 12:]
+        for one in (*copies, loaded, cache):
+            assert one[layer].positions.tolist() == [12, 12]
+            assert torch.allclose(layer.step(x[:, 12:], one[layer]), wanted, atol=1e-4)
+
+    # A copy of the model has states of its own after attach.
+    both, other = copy.deepcopy((model, cache))
+    with pytest.raises(polyattn.CallError, match="got another Linear"):
+        other[both[0]]
+    other.attach(both)
+    assert other[both[0]] is other["0"] and cache[model[0]] is cache["0"]
+    for wrong, words in ((model[0], "expected those of the layers 0, 2, got "),
+                         (torch.nn.Sequential(pn.Linear(48, 3), torch.nn.Identity(), pn.LLoPS(48, 6, m=16)), "of the same attention")):
+        with pytest.raises(polyattn.CallError, match=words):
+            other.attach(wrong)
+    assert other[both[0]] is other["0"]
+
+
+def test_copies_of_states(rng):
+    layer = pn.Linear(48, 6)
+    x = torch.from_numpy(rng.standard_normal((2, 13, 48)).astype("f4"))
+    states, wanted = layer.new_states(2), layer(x)[:, 12:]
+    layer.prefill(x[:, :12], states)
+    for one in (copy.deepcopy(states), pickle.loads(pickle.dumps(states)), states):
+        assert torch.allclose(layer.step(x[:, 12:], one), wanted, atol=1e-5)
+        assert one.positions.tolist() == [13, 13]
 
 
 def test_in_bf16_and_in_graphs(rng):

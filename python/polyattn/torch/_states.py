@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Callable, Iterator
 
 import torch
@@ -111,18 +112,60 @@ def _apart(own: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return other.clone() if is_shared else other
 
 
+class _Names(weakref.WeakKeyDictionary[nn.Module, "list[str]"]):
+    """The names of a model's layers. A copy has the same layers, and a file has none."""
+
+    def __reduce__(self) -> Any:
+        return _Names, ()
+
+
+def _names_of(model: nn.Module) -> _Names:
+    names = _Names()
+    for name, one in model.named_modules(remove_duplicate=False):
+        if hasattr(type(one), "new_states"):  # asked of the type, as wrappers have the attributes of what they wrap
+            names.setdefault(one, []).append(name)
+    return names
+
+
 class StateCache:
-    """The states of all attentions of a model: `cache[layer]` are those of one of its layers."""
+    """The states of all attentions of a model: `cache[layer]` or `cache["blocks.0.attention"]` are those of one of its layers.
+
+    A layer that the model has in several places has states in each, which only names tell apart. One that a model calls several
+    times in one place has no room here for so many sequences: give each call its own `layer.new_states(slots)`.
+
+    copy.deepcopy copies the states, which go on with the same model. In a file (pickle, torch.save) are names and states, and `attach`
+    says which model they go on with.
+    """
 
     def __init__(self, model: nn.Module, slots: int, device: Any = None) -> None:
-        self.states: dict[str, States] = {}
-        self._names: dict[nn.Module, str] = {}
-        for name, one in model.named_modules():
-            if hasattr(one, "new_states"):
-                self.states[name], self._names[one] = one.new_states(slots, device), name
+        self._names = _names_of(model)
+        self.states: dict[str, States] = {
+            name: layer.new_states(slots, device) for layer, names in self._names.items() for name in names
+        }
 
-    def __getitem__(self, layer: nn.Module) -> States:
-        return self.states[self._names[layer]]
+    def attach(self, model: nn.Module) -> None:
+        """Makes `cache[layer]` take the layers of this model, which has the same ones under the same names."""
+        names = _names_of(model)
+        self._check([name for its in names.values() for name in its])
+        for layer, its in names.items():
+            for name in its:
+                self.states[name].gather(slice(0))._check(layer.new_states(0), 0)
+        self._names = names
+
+    def __getitem__(self, layer: nn.Module | str) -> States:
+        names = [layer] if isinstance(layer, str) else self._names.get(layer, []) if isinstance(layer, nn.Module) else []
+        if len(names) > 1:
+            raise CallError(
+                f"states: expected the name of a place, as the model has this {type(layer).__name__} in several, each with states of "
+                f"its own: {', '.join(names)}"
+            )
+        if not names or names[0] not in self.states:
+            came = repr(layer) if isinstance(layer, str) else f"another {type(layer).__name__}"
+            raise CallError(
+                f"states: expected a layer of their model or a name of {', '.join(self.states)}, got {came}; states from a file and "
+                "those of another model take its layers after attach(model)"
+            )
+        return self.states[names[0]]
 
     def __iter__(self) -> Iterator[States]:
         return iter(self.states.values())
