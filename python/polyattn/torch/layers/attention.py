@@ -240,7 +240,7 @@ class Attention(nn.Module):
 
     def prefill(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
         """`step` for sequences that start here."""
-        return continue_sequences(self, x, states, slots, lengths, begins=True)
+        return self._continue(x, states, slots, lengths, begins=True)
 
     def step(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
         """The layer for the next positions of sequences, x [B, T, width], whose states continue.
@@ -249,4 +249,7 @@ class Attention(nn.Module):
         one slot. lengths: how many of the T positions each has, the others' results are those of a zero; all if None.
         A call that is refused changes no state.
         """
-        return continue_sequences(self, x, states, slots, lengths, begins=False)
+        return self._continue(x, states, slots, lengths, begins=False)
+
+    def _continue(self, x: Any, states: Any, slots: Any, lengths: Any, begins: bool) -> torch.Tensor:
+        return continue_sequences(self, x, states, slots, lengths, begins)

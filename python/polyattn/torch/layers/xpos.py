@@ -18,9 +18,10 @@ import torch
 from ... import library
 from ..._errors import CallError
 from .._attention import Attention as _Operator
+from .._numbers import numbers_of_sequences
 from .._sequences import check_offsets
+from .._slots import Slots
 from .._states import States
-from .attention import whole_numbers
 from .constants import Constant
 from .family import Family
 
@@ -106,15 +107,15 @@ class XPos(Family):
         at = first_position[:, None] + torch.arange(x.shape[1], device=x.device) - _reference(first_position)[:, None]
         return self._lengths(at, sign).to(x.dtype).expand(-1, -1, heads, -1)
 
-    def _go_on(self, x: torch.Tensor, states: States, slots: Any, lengths: Any, begins: bool = False) -> torch.Tensor:
+    def _continue(self, x: Any, states: Any, slots: Any, lengths: Any, begins: bool) -> torch.Tensor:
         if not isinstance(x, torch.Tensor) or x.dim() != 3 or x.shape[1] <= _SPAN:
             return self._within(x, states, slots, lengths, begins)
         batch, length = x.shape[:2]
-        lengths = torch.full((batch,), length, device=x.device) if lengths is None else whole_numbers("lengths", lengths)
-        if batch and not 0 <= int(lengths.min()) <= int(lengths.max()) <= length:
-            raise CallError(f"lengths: expected numbers from 0 to {length}, got {lengths.tolist()}")
+        counts = numbers_of_sequences("lengths", length if lengths is None else lengths, batch, x.device)
+        if batch and not counts.is_meta and not 0 <= int(counts.min()) <= int(counts.max()) <= length:
+            raise CallError(f"lengths: expected numbers from 0 to T = {length}, got {counts.tolist()}")
         pieces = [
-            self._within(one, states, slots, (lengths - i * _SPAN).clamp(0, _SPAN), begins and i == 0)
+            self._within(one, states, slots, (counts - i * _SPAN).clamp(0, _SPAN), begins and i == 0)
             for i, one in enumerate(x.split(_SPAN, 1))
         ]
         return torch.cat(pieces, 1)
@@ -122,10 +123,12 @@ class XPos(Family):
     def _within(self, x: Any, states: Any, slots: Any, lengths: Any, begins: bool) -> torch.Tensor:
         """A step of at most _SPAN positions, and states by the reference of where they end."""
         before = states.positions.clone() if isinstance(states, States) else None
-        y = super()._go_on(x, states, slots, lengths, begins)
+        y = super()._continue(x, states, slots, lengths, begins)
         assert before is not None
         if begins:
-            before[torch.arange(len(x), device=before.device) if slots is None else slots[slots >= 0].long()] = 0
+            before[Slots(range(len(x)) if slots is None else slots, len(states)).rows(before.device)] = 0
+        if before.is_meta:
+            return y
         moved = _reference(states.positions) - _reference(before)
         rows = moved.nonzero().flatten()
         if len(rows):
