@@ -1,5 +1,8 @@
 """Layers in a model of Hugging Face's transformers, whose generate() carries their states."""
 
+import copy
+import pickle
+
 import pytest
 
 import polyattn
@@ -7,7 +10,7 @@ import polyattn
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 from torch import nn  # noqa: E402
-from transformers import PreTrainedConfig, PreTrainedModel  # noqa: E402
+from transformers import DynamicCache, PreTrainedConfig, PreTrainedModel  # noqa: E402
 from transformers.modeling_outputs import CausalLMOutputWithPast  # noqa: E402
 
 import polyattn.torch.nn as pn  # noqa: E402
@@ -153,5 +156,76 @@ def test_refusals(model):
     assert cache.get_seq_length() == 9
     with pytest.raises(polyattn.CallError, match="expected the states of 1 rows, got 2"):
         model(words[:1], past_key_values=cache)
-    with pytest.raises(ValueError, match="stateful"):
-        model.generate(words[:1], assistant_model=model, max_new_tokens=2, do_sample=False)
+
+
+def llama():
+    """A model with a cache of keys and values, which can be cropped."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, vocab_size=50)
+    return LlamaForCausalLM(LlamaConfig(**sizes, bos_token_id=1, eos_token_id=None, pad_token_id=0)).eval()
+
+
+TAKES_BACK = {
+    "crop": (lambda model, words: after(model, words).crop(-2), "crop: .* no token can be taken back"),
+    "crop to a length": (lambda model, words: after(model, words).crop(4), "crop: .* no token can be taken back"),
+    "drafts of a model": (lambda model, words: generated(model, words, assistant_model=llama()), "stateful models"),
+    "drafts from the prompt": (lambda model, words: generated(model, words, prompt_lookup_num_tokens=3), "stateful models"),
+    "drafts of its first layers": (lambda model, words: generated(model, words, assistant_early_exit=1), "stateful models"),
+    "drafts for another model": (
+        lambda model, words: generated(llama(), words, assistant_model=model), "assistant_model: .*Model, whose states cannot be taken back"
+    ),
+}  # fmt: skip
+
+
+def after(model, words):
+    cache = hf.StateCache(2)
+    model(words, past_key_values=cache)
+    return cache
+
+
+def generated(model, words, **options):
+    return model.generate(words[:1], max_new_tokens=4, do_sample=False, **options)
+
+
+@pytest.mark.parametrize("way", TAKES_BACK)
+@torch.no_grad()
+def test_no_token_is_taken_back(model, way):
+    """Every way that transformers has to a crop of the cache says so, and why."""
+    call, message = TAKES_BACK[way]
+    assert not hf.StateCache(2).is_croppable
+    with pytest.raises(ValueError, match=message):
+        call(model, prompts(9, 9)[0])
+
+
+@torch.no_grad()
+def test_copies_of_a_cache(model):
+    """A prompt is read once and goes on twice, here and from a file."""
+    words = prompts(12, 12)[0]
+    cache, wanted = after(model, words[:, :9]), model(words, use_cache=False).logits[:, 9:]
+    for one in (copy.deepcopy(cache), pickle.loads(pickle.dumps(cache)), cache):
+        assert torch.allclose(model(words[:, 9:], past_key_values=one).logits, wanted, atol=1e-4)
+        assert one.get_seq_length() == 12
+
+
+@torch.no_grad()
+def test_a_prompt_in_parts(model):
+    words, mask = prompts(9, 4)
+    options = dict(attention_mask=mask, max_new_tokens=6, do_sample=False)
+    found = model.generate(words, prefill_chunk_size=4, **options)
+    assert torch.equal(found, model.generate(words, **options))
+    cache = hf.StateCache(2)
+    first = model.generate(words, past_key_values=cache, **{**options, "max_new_tokens": 2})
+    more = torch.cat([mask, torch.ones(2, 2, dtype=mask.dtype)], 1)
+    assert torch.equal(model.generate(first, past_key_values=cache, attention_mask=more, max_new_tokens=4, do_sample=False), found)
+
+
+@torch.no_grad()
+def test_other_caches_are_refused(model):
+    words = prompts(9, 9)[0]
+    for options, message in (
+        ({"cache_implementation": "static"}, "cache_implementation: expected None, .*'static'"),
+        ({"past_key_values": DynamicCache()}, "past_key_values: expected a StateCache"),
+    ):
+        with pytest.raises(polyattn.CallError, match=message):
+            generated(model, words, **options)

@@ -76,6 +76,13 @@ class _StateLayer(CacheLayerMixin):  # type: ignore[misc, unused-ignore]
         if self.states is not None:
             self._select(torch.arange(len(self.states)).repeat_interleave(repeats))
 
+    def crop(self, tokens: int) -> None:
+        """Versions of transformers count the tokens that go or those that stay. Neither is possible."""
+        raise CallError(
+            f"crop: expected a cache of keys and values, got states, of which no token can be taken back (crop({tokens})); "
+            "decode without drafts, or keep a copy.deepcopy of the cache before each"
+        )
+
 
 class StateCache(Cache):  # type: ignore[misc, unused-ignore]
     """What `past_key_values` is for a model of `layers` layers with states."""
@@ -161,9 +168,21 @@ class GenerationMixin(transformers.GenerationMixin):  # type: ignore[misc, unuse
     def _prepare_cache_for_generation(
         self, generation_config: Any, model_kwargs: dict[str, Any], *others: Any, **named: Any
     ) -> None:
-        if generation_config.use_cache and model_kwargs.get(_NAME) is None:
-            layers = [one for one in self.modules() if isinstance(one, CachedAttention)]  # type: ignore[attr-defined, unused-ignore]
-            model_kwargs[_NAME] = StateCache(1 + max(one.index for one in layers))
+        if generation_config.is_assistant:
+            raise CallError(
+                "assistant_model: expected a model whose cache of keys and values can be cropped, got "
+                f"{type(self).__name__}, whose states cannot be taken back"
+            )
+        if not generation_config.use_cache or model_kwargs.get(_NAME) is not None:
+            super()._prepare_cache_for_generation(generation_config, model_kwargs, *others, **named)
+            return
+        if generation_config.cache_implementation is not None:
+            raise CallError(
+                "cache_implementation: expected None, as the cache of states has one form, got "
+                f"{generation_config.cache_implementation!r}"
+            )
+        layers = [one for one in self.modules() if isinstance(one, CachedAttention)]  # type: ignore[attr-defined, unused-ignore]
+        model_kwargs[_NAME] = StateCache(1 + max(one.index for one in layers))
 
     @functools.wraps(transformers.GenerationMixin.prepare_inputs_for_generation)  # whose parameters `generate` looks at
     def prepare_inputs_for_generation(self, *arguments: Any, **named: Any) -> dict[str, Any]:
