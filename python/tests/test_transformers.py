@@ -145,7 +145,7 @@ def test_refusals(model):
     mask[0, 4] = 0
     with pytest.raises(polyattn.CallError, match="attention_mask: expected padding before or behind"):
         model.generate(words, attention_mask=mask, max_new_tokens=2)
-    with pytest.raises(polyattn.CallError, match=r"attention_mask: expected .batch, 9. or more"):
+    with pytest.raises(polyattn.CallError, match=r"attention_mask: expected .2, 9., 0 for padding, got .2, 1, 9, 9."):
         model(words, torch.ones(2, 1, 9, 9), use_cache=False)
     with pytest.raises(polyattn.CallError, match="past_key_values: expected a StateCache"):
         model(words, past_key_values=object())
@@ -229,3 +229,49 @@ def test_other_caches_are_refused(model):
     ):
         with pytest.raises(polyattn.CallError, match=message):
             generated(model, words, **options)
+
+
+class ForwardingModel(Model):
+    """With everything that it was given, as transformers' own do."""
+
+    def forward(self, input_ids=None, attention_mask=None, past_key_values=None, **others):
+        x = self.words(input_ids)
+        for one in self.attentions:
+            x = x + one(self.norm(x), attention_mask, past_key_values, **others)[0]
+        return CausalLMOutputWithPast(logits=self.head(x), past_key_values=past_key_values)
+
+
+@torch.no_grad()
+def test_a_model_that_passes_its_arguments_on(model):
+    words, mask = prompts(9, 4)
+    other = ForwardingModel(model.config).eval()
+    other.load_state_dict(model.state_dict())
+    options = dict(attention_mask=mask, max_new_tokens=6, do_sample=False, position_ids=(mask.cumsum(1) - 1).clamp(min=0))
+    for more in ({}, {"num_beams": 2}):
+        assert torch.equal(other.generate(words, **options, **more), model.generate(words, **options, **more))
+
+
+class LoopedModel(Model):
+    """The first layer three times, in one place."""
+
+    def forward(self, input_ids=None, attention_mask=None, past_key_values=None, use_cache=True, **others):
+        x, one = self.words(input_ids), self.attentions[0]
+        for _ in range(3):
+            x = x + one(self.norm(x), None, past_key_values if use_cache else None)[0]
+        return CausalLMOutputWithPast(logits=self.head(x), past_key_values=past_key_values)
+
+
+@torch.no_grad()
+def test_a_layer_in_several_places(model):
+    """One state would be the state of all of them."""
+    words = prompts(9, 9)[0]
+    looped = LoopedModel(model.config).eval()
+    with pytest.raises(polyattn.CallError, match="expected layer 0 after 9 columns, got 27; where a model calls a layer in several"):
+        generated(looped, words)
+    model.attentions[1] = model.attentions[0]
+    with pytest.raises(polyattn.CallError, match="expected one place for index 0, got attentions.0 and attentions.1"):
+        generated(model, words)
+    # The layer itself may be shared.
+    model.attentions[1] = hf.CachedAttention(model.attentions[0].layer, 1)
+    found = generated(model, words)
+    assert torch.equal(found, generated(model, words, use_cache=False))
