@@ -1,5 +1,8 @@
 """Kernels on PyTorch's tensors, without operators: a call is one on arrays."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from conftest import SPECS
@@ -54,3 +57,18 @@ def test_parameters_without_gradients(linear, qkv):
     """Subclasses of tensors."""
     found = linear(*(torch.nn.Parameter(torch.from_numpy(x), requires_grad=False) for x in qkv), threads=1)
     assert np.array_equal(found.numpy(), linear(*qkv, threads=1))
+
+
+def test_importing_takes_no_compiler_of_pytorch_along():
+    """torch._dynamo and what it imports are seconds, which a program that compiles no graph need not wait for."""
+    program = """
+import sys, torch
+before = set(sys.modules)
+import polyattn.torch
+added = [name for name in sys.modules if name not in before and name.split(".")[0] not in ("polyattn", "numpy")]
+print(len(added), [name for name in ("torch._dynamo", "torch._inductor", "sympy") if name in sys.modules and name not in before])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    count, heavy = done.stdout.split(maxsplit=1)
+    assert heavy.strip() == "[]" and int(count) < 50

@@ -37,17 +37,19 @@ def inner_products(
     """Queries and keys are features already. scale None: 1 / sqrt d; normalize: FLA's, with 1e-10 beside the sum."""
     arguments = sequences(d, dv)
     if decay:
-        arguments["log_decay"] = b.Decay if decay == "token" else b.HeadDecay
+        arguments |= {"g": b.Decay} if decay == "token" else {"g_gamma": b.HeadDecay}
     if states:
-        arguments["state"] = b.State[d, dv]
+        arguments["initial_state"] = b.State[d, dv]
         if normalize:
-            arguments["state_z"] = b.StateNormalizer[d]
+            arguments["initial_z"] = b.StateNormalizer[d]
 
-    def body(q: Any, k: Any, v: Any, log_decay: Any = None, state: Any = None, state_z: Any = None) -> Any:
+    def body(
+        q: Any, k: Any, v: Any, g: Any = None, g_gamma: Any = None, initial_state: Any = None, initial_z: Any = None
+    ) -> Any:
         return b.attend(
             q, k, v, mask=mask, normalizer=b.by_sum(1e-10) if normalize else b.none(), signed_scores=normalize,
-            score_scale=d**-0.5 if scale is None else scale, decay=log_decay, gate_heads="kv" if decay else None,
-            initial=state, initial_normalizer=state_z, final_state=states,
+            score_scale=d**-0.5 if scale is None else scale, decay=g_gamma if g is None else g,
+            gate_heads="kv" if decay else None, initial=initial_state, initial_normalizer=initial_z, final_state=states,
         )  # fmt: skip
 
     return build("inner_products", "f32", arguments, body)
@@ -73,14 +75,14 @@ def power(
     """(scale <q, k>)^degree; eps None: no normalizer."""
     factor = (d**-0.5 if scale is None else scale) ** degree
 
-    def body(q: Any, k: Any, v: Any, log_decay: Any = None) -> Any:
+    def body(q: Any, k: Any, v: Any, log_G: Any = None) -> Any:
         query, key = (b.tensor_power(x, degree) for x in (q, k))
         return b.attend(
             query, key, v, normalizer=b.none() if eps is None else b.by_sum(eps), score_scale=factor,
-            decay=log_decay, gate_heads="kv" if gated else None,
+            decay=log_G, gate_heads="kv" if gated else None,
         )  # fmt: skip
 
-    gate = {"log_decay": b.Decay} if gated else {}
+    gate = {"log_G": b.Decay} if gated else {}
     return build("power", "f32", sequences(d, dv) | gate, body)
 
 
@@ -89,7 +91,6 @@ _SYSTEMS: dict[str, Callable[..., Spec]] = {
 }  # fmt: skip
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def handle_of(system: str, options: tuple[tuple[str, Any], ...], is_packed: bool = False) -> int:
     """The number of a system with options, for polyattn::forward."""
     given = dict(options)
@@ -97,3 +98,7 @@ def handle_of(system: str, options: tuple[tuple[str, Any], ...], is_packed: bool
     if given.get("states"):
         shapes = _outputs_and_states(2 if given.get("normalize") else 1)
     return register(Family(system, given, _SYSTEMS[system], shapes, is_packed)).handle
+
+
+# torch.compiler.assume_constant_result sets this, and imports torch._dynamo for it, which takes seconds.
+handle_of._dynamo_marked_constant = True  # type: ignore[attr-defined]

@@ -94,6 +94,7 @@ def _add(decay: Any, before: Any, after: Any) -> Any:
 
 
 def _outside_graphs(function: Any) -> Any:
+    """`function` as torch.compile leaves it alone. This imports torch._dynamo, which takes seconds."""
     reason = (
         "polyattn's context_parallel is no part of a graph: ranks agree in each call on what they exchange next, and a graph "
         "may change that order; leave out fullgraph=True, or compile what is around it"
@@ -111,8 +112,9 @@ class ContextParallel:
         self.group = group
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
         self._plans: dict[Any, Plan] = {}
+        # Decorated here and not at the class: only processes that share a sequence pay for torch._dynamo.
+        self._call_outside_graphs = _outside_graphs(self._call)
 
-    @_outside_graphs
     def __call__(self, attention: Attention, *tensors: Any, cu_seqlens: Any = None, **named: Any) -> Any:
         """The results of this rank's positions; final states are those after its last one.
 
@@ -124,6 +126,9 @@ class ContextParallel:
         states and first positions are those of each. A final state is that after this rank's positions of the sequence, or
         the initial one where it has none; its gradient counts on the last rank that has some.
         """
+        return self._call_outside_graphs(attention, tensors, cu_seqlens, named)
+
+    def _call(self, attention: Attention, tensors: tuple[Any, ...], cu_seqlens: Any, named: dict[str, Any]) -> Any:
         failure: Exception | None = None
         plan, inputs, storage = None, [], ""
         wants = False
