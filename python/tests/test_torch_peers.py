@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import polyattn
@@ -85,6 +86,66 @@ def test_reverse(tensors):
     o, final = ops.fused_recurrent_linear_attn(q, k, v, reverse=True)
     exact = recurrence(*(x.flip(1) for x in (q, k, v)), K**-0.5)[0].flip(1)
     assert final is None and close(o, exact)
+
+
+REVERSIBLE = [ops.fused_recurrent_linear_attn, ops.fused_recurrent_simple_gla, ops.fused_recurrent_retention]
+
+
+@pytest.mark.parametrize("function", REVERSIBLE)
+@pytest.mark.parametrize("normalize", [False, True])
+def test_reverse_with_states_decays_and_normalizers(function, normalize, tensors):
+    """From the last token to the first: the same as the reversed tensors give from the first to the last."""
+    is_linear = function is REVERSIBLE[0]
+    if normalize and not is_linear:
+        pytest.skip("only linear attention has a normalizer")
+    q, k, v = tensors(B, T, H, K).abs(), tensors(B, T, H, K).abs(), tensors(B, T, H, V)
+    s, z, g = tensors(B, H, K, V), tensors(B, 1, H, K).abs(), None
+    more = {"normalize": normalize} if is_linear else {}
+    if function is ops.fused_recurrent_simple_gla:
+        g = -tensors(B, T, H).abs()
+        gamma = -tensors(H).abs() / 8
+        more |= {"g": g, "g_gamma": gamma}
+        g = (g + gamma).flip(1)
+    elif not is_linear:
+        g = (1 - 2.0 ** (-5.0 - torch.arange(H, dtype=torch.float64))).log().expand(B, T, H)
+    inputs = [x.requires_grad_() for x in (q, k, v, s)]
+    o, final = function(q, k, v, initial_state=(s, z) if normalize else s, output_final_state=True, reverse=True, **more)
+    exact = recurrence(*(x.flip(1) for x in (q, k, v)), K**-0.5, s, z, g=g, normalize=normalize)
+    assert close(o, exact[0].flip(1))
+    final = final if normalize else (final,)
+    assert all(close(one, wanted) for one, wanted in zip(final, exact[1:]))
+    found = torch.autograd.grad(o.square().sum() + final[0].sum(), inputs)
+    wanted = torch.autograd.grad(exact[0].square().sum() + exact[1].sum(), inputs)
+    assert all(close(*pair, 1e-4) for pair in zip(found, wanted))
+
+
+def test_reverse_of_packed_sequences(tensors):
+    q, k, v, g, s = tensors(1, T, H, K), tensors(1, T, H, K), tensors(1, T, H, V), -tensors(1, T, H).abs(), tensors(3, H, V, K)
+    ends = torch.tensor([0, 7, 7, T])
+    o, final = ops.fused_recurrent_simple_gla(
+        q, k, v, g, initial_state=s, output_final_state=True, reverse=True, state_v_first=True, cu_seqlens=ends
+    )
+    for i, (a, b) in enumerate(zip(ends, ends[1:])):
+        part = [x[:, a:b].flip(1) for x in (q, k, v)]
+        exact = recurrence(*part, K**-0.5, s[i : i + 1].transpose(-1, -2), g=g[:, a:b].flip(1)) if b > a else None
+        if exact is None:
+            assert torch.equal(final[i], s[i])
+        else:
+            assert close(o[:, a:b], exact[0].flip(1)) and close(final[i : i + 1].transpose(-1, -2), exact[1])
+    for wrong in ([0, 9, 8, T], [1, 9, T], [0, 9, T + 1]):
+        with pytest.raises(polyattn.CallError, match=rf"gla: argument 'cu_seqlens': expected numbers that rise from 0 to T = {T}, got \[{wrong[0]}, 9"):
+            ops.fused_recurrent_simple_gla(q, k, v, g, reverse=True, cu_seqlens=torch.tensor(wrong))
+
+
+def test_hints_change_nothing(tensors):
+    """What FLA's functions take about the launch of their kernels; scales of NumPy's."""
+    q, k, v, g = tensors(1, T, H, K), tensors(1, T, H, K), tensors(1, T, H, V), -tensors(1, T, H).abs()
+    ends = torch.tensor([0, 7, T])
+    plain = ops.chunk_simple_gla(q, k, v, g, scale=0.5, cu_seqlens=ends)[0]
+    hinted = ops.chunk_simple_gla(q, k, v, g, scale=np.float32(0.5), cu_seqlens=ends, cu_seqlens_cpu=ends.clone(), chunk_size=32)[0]
+    assert torch.equal(plain, hinted)
+    assert torch.equal(ops.parallel_simple_gla(q, k, v, g, np.float64(0.5), cu_seqlens=ends, cu_seqlens_cpu=ends)[0], plain)
+    assert torch.equal(ops.chunk_retention(q, k, v)[0], ops.chunk_retention(q, k, v, chunk_size=np.int64(64))[0])
 
 
 @pytest.mark.parametrize("function", [ops.chunk_simple_gla, ops.fused_chunk_simple_gla, ops.fused_recurrent_simple_gla])
@@ -200,13 +261,11 @@ def test_bf16_of_functions(tensors):
     "call, words",
     [
         (lambda q: ops.chunk_linear_attn(q, q, q, initial_state=q), "'initial_state': expected a tuple of S and z"),
-        (lambda q: ops.chunk_linear_attn(q[0], q, q), "'q': expected a tensor .B, T, H, d., got .45, 4, 16."),
+        (lambda q: ops.chunk_linear_attn(q[0], q, q), "'q': expected a tensor .B, T, H, K., got a tensor .45, 4, 16. of float32"),
         (lambda q: ops.chunk_linear_attn(q, q, q, q), "'scale': expected a number"),
         (lambda q: ops.chunk_linear_attn(q, q, q, cu_seqlens=torch.tensor([0, 45])), "'cu_seqlens': expected tensors of batch 1"),
         (lambda q: ops.chunk_linear_attn(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([0, 9])), "'cu_seqlens': expected the last offset to be T = 45, got 9"),
-        (lambda q: ops.chunk_retention(q[:1], q[:1], q[:1], initial_state=q[:1], cu_seqlens=torch.tensor([0, 9, 45])), "2 states"),
-        (lambda q: ops.fused_recurrent_linear_attn(q, q, q, reverse=True, normalize=True), "'reverse'"),
-        (lambda q: ops.fused_recurrent_simple_gla(q, q, q, reverse=True), "'reverse'"),
+        (lambda q: ops.chunk_retention(q[:1], q[:1], q[:1], initial_state=q[:1], cu_seqlens=torch.tensor([0, 9, 45])), "with N = 2 as in 'cu_seqlens'"),
         (lambda q: ops.chunk_simple_gla(q, q, q, initial_state=q[0], state_v_first=True), "'initial_state'"),
         (lambda q: ops.parallel_simple_gla(q, q, q, output_attentions=True), "'output_attentions'"),
         (lambda q: ops.parallel_retention(q, q, q, output_attentions=True), "'output_attentions'"),
@@ -214,12 +273,67 @@ def test_bf16_of_functions(tensors):
         (lambda q: ops.power_retention(q, q, q, deg=3), "'deg': expected an even number"),
         (lambda q: ops.power_retention(q, q, q, initial_state=q), "another basis"),
         (lambda q: ops.power_retention(q, q, q, return_final_state=True), "another basis"),
-        (lambda q: ops.chunk_simple_gla(q, q, q, q[..., 0, :2]), "log_decay"),
+        (lambda q: ops.chunk_linear_attn(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([0, 9])), "^chunk_linear_attn: argument"),
+        (lambda q: ops.power_retention(q, q, q, deg=2.0), "'deg': expected a whole number, at least 2, got 2.0"),
+        (lambda q: ops.power_retention(q, q, q, q), r"^power_retention: argument 'log_G': expected a tensor \[B, T, Hkv\], got"),
+        (lambda q: ops.chunk_simple_gla(q, q, q, chunk_size=0), "'chunk_size': expected a whole number, at least 1, got 0"),
+        (lambda q: ops.chunk_retention(q, q, q, chunk_size="a"), "'chunk_size': expected a whole number, at least 1, got 'a'"),
+        (lambda q: ops.chunk_simple_gla(q, q, q, cu_seqlens_cpu=torch.tensor([0, 45])), "'cu_seqlens': expected a tensor, of which"),
+        (lambda q: ops.chunk_simple_gla(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([0, 45]), cu_seqlens_cpu=torch.tensor([0, 44])),
+         "'cu_seqlens_cpu': expected a copy of cu_seqlens"),
+        (lambda q: ops.chunk_linear_attn(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([0, 2**32 + 45])), "'cu_seqlens': expected"),
+        (lambda q: ops.chunk_linear_attn(q[:1], q[:1], q[:1], cu_seqlens=torch.tensor([False, True])), "N . 1 whole numbers, got"),
+        (lambda q: ops.parallel_based(q, q, q, scale=-1), "^parallel_based: argument 'scale': expected a positive number, got -1"),
+        (lambda q: ops.parallel_rebased(q, q, q, eps=None), "'eps': expected a number, got None"),
+        (lambda q: ops.chunk_linear_attn(q, q, q, initial_state=(q, q)), r"'initial_state': expected a tensor \[N, 1, Hkv, K\]"),
+        (lambda q: ops.fused_recurrent_linear_attn(q, q, q, initial_state=(q, q)), "'initial_state': expected a tensor .N, Hkv, K, V., got tuple"),
     ],
 )  # fmt: skip
 def test_refusals(call, words):
     with pytest.raises(polyattn.CallError, match=words):
         call(torch.ones(B, T, H, K))
+
+
+SEQUENCES = ["Q", "K", "V"], ["q", "k", "v"]
+WRONG = [
+    (0, lambda x: x.double(), "expected float32, bfloat16 or float16, got a tensor .2, 45, 4, 16. of float64"),
+    (0, lambda x: x.numpy(), "expected a tensor .B, T, H, K., got ndarray"),
+    (0, lambda x: x.long(), "of floating-point numbers, got a tensor .2, 45, 4, 16. of int64"),
+    (0, lambda x: x[..., :0], "expected at least one channel, got a tensor .2, 45, 4, 0. of float32"),
+    (1, lambda x: x.bfloat16(), "expected float32, as '[qQ]' has, got a tensor .2, 45, 4, 16. of bfloat16"),
+    (1, lambda x: x[:, :44], "with T = 45 as in '[qQ]', got a tensor .2, 44, 4, 16."),
+    (1, lambda x: x[..., :8], "with K = 16 as in '[qQ]', got a tensor"),
+    (1, lambda x: x[:, :, :3], "expected a number of heads that divides 4, as '[qQ]' has, got 3"),
+    (1, lambda x: x.to("meta"), "expected a tensor on cpu, where '[qQ]' is, got one on meta"),
+    (2, lambda x: x[:1], "with B = 2 as in '[qQ]', got a tensor .1, 45, 4, 16."),
+    (2, lambda x: x[:, :, :2], "with Hkv = 4 as in '[kK]', got a tensor"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ops.__all__)
+def test_errors_are_about_the_function_that_was_called(name):
+    """Wrong types, dtypes, shapes and devices of each sequence: its name, the argument's name, what came."""
+    x = torch.ones(B, T, H, K)
+    for place, change, words in WRONG:
+        given = [x, x, x]
+        given[place] = change(x)
+        if place == 0 and given[0] is not x and words.startswith("expected at least"):
+            given = [given[0], given[0], x]
+        argument = SEQUENCES[name != "power_retention"][place]
+        with pytest.raises(polyattn.CallError, match=f"^{name}: argument '{argument}': .*{words}"):
+            getattr(ops, name)(*given)
+    for argument, shape, words in (
+        ("g", (B, T, 3), r"\[B, T, Hkv\] with Hkv = 4 as in 'k', got a tensor \[2, 45, 3\] of float32"),
+        ("g_gamma", (B,), r"\[Hkv\] with Hkv = 4 as in 'k'"),
+        ("initial_state", (H, K, K), r"\[N, Hkv, (K, V|V, K)\], got a tensor \[4, 16, 16\] of float32"),
+        ("initial_state", (3, H, K, K), r".* with N = 2 as in 'q', got a tensor \[3, 4, 16, 16\] of float32"),
+    ):
+        if argument not in inspect.signature(getattr(ops, name)).parameters or name == "power_retention":
+            continue
+        is_normalized = argument == "initial_state" and name in LINEAR[:2]
+        given = torch.ones(shape)
+        with pytest.raises(polyattn.CallError, match=f"^{name}: argument '{argument}': expected a tensor {words}"):
+            getattr(ops, name)(x, x, x, **{argument: (given, torch.ones(B, 1, H, K)) if is_normalized else given})
 
 
 def test_unknown_options_are_refused():
@@ -237,8 +351,8 @@ def test_signatures_are_flash_linear_attentions():
                 {x.name: x.default for x in inspect.signature(getattr(one, name)).parameters.values() if x.kind != x.VAR_KEYWORD}
                 for one in (ops, theirs)
             )
-            # What is about the launch of their kernels is unknown to ours, and so refused.
-            wanted = {x: y for x, y in wanted.items() if x not in ("cu_seqlens_cpu", "chunk_indices", "head_first")}
+            hint = found.pop("chunk_size", None)  # which theirs take among their `**kwargs`
+            assert hint is None
             assert found == wanted and list(found) == list(wanted), name
 
 
