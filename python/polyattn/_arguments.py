@@ -2,53 +2,77 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, SupportsIndex, Union
 
 from ._errors import CallError
 
+Sizes = Union[SupportsIndex, tuple[SupportsIndex, ...]]
+
+
 @dataclass(frozen=True)
 class Argument:
-    """The type of one argument. `sizes` are the tensor's, None for a size of the call."""
+    """The type of one argument: what it is for, its sizes (None for a size of the call), and its dtype, None for that of
+    the attention. `Sequence[64]` makes one, as an annotation or in the dictionary `arguments` of `attention`."""
 
     kind: str
     sizes: tuple[int | None, ...]
     dtype: str | None = None
 
     def type_with(self, dtype: str) -> str:
+        """Its type in the dialect, in an attention of that dtype."""
         sizes = "".join(f"{'?' if size is None else size}x" for size in self.sizes)
         return f"tensor<{sizes}{self.dtype or dtype}>"
 
+    def _described(self, words: str) -> Argument:
+        object.__setattr__(self, "__doc__", words)
+        return self
 
-class _Kind:
-    """`Weight[64, 256]`: arguments of a kind by their sizes."""
 
-    def __init__(self, kind: str, lead: tuple[int | None, ...], dtype: str | None = None) -> None:
+class Kind:
+    """Arguments of a kind by their sizes: `Weight[64, 256]`. Sizes are whole numbers, at least 1; others are a CallError."""
+
+    def __init__(
+        self, name: str, words: str, kind: str, lead: tuple[int | None, ...], dtype: str | None = None
+    ) -> None:
+        self.__name__, self.__doc__ = name, words
         self._kind, self._lead, self._dtype = kind, lead, dtype
 
-    def __getitem__(self, sizes: Union[int, tuple[int, ...]]) -> Any:
+    def __getitem__(self, sizes: Sizes) -> Argument:
         own = sizes if isinstance(sizes, tuple) else (sizes,)
-        if any(not isinstance(size, int) or size < 1 for size in own):
-            raise CallError(f"{self._kind}: expected positive sizes, got {list(own)}")
-        return Argument(self._kind, (*self._lead, *own), self._dtype)
+        return Argument(self._kind, (*self._lead, *(self._size(size, own) for size in own)), self._dtype)
+
+    def _size(self, size: Any, all_sizes: tuple[Any, ...]) -> int:
+        """A whole number of Python's, NumPy's or PyTorch's."""
+        try:
+            found = 0 if isinstance(size, bool) else operator.index(size)
+        except TypeError:
+            found = 0
+        if found < 1:
+            raise CallError(f"{self.__name__}: expected positive sizes, got {list(all_sizes)}")
+        return found
+
+    def __repr__(self) -> str:
+        return f"polyattn.builder.{self.__name__}"
 
 
-#: Queries, keys and values, [B, T, H, d]: `Sequence[64]`.
-Sequence = _Kind("sequence", (None, None, None))
-#: A matrix or a vector for all heads: `Weight[64, 256]`, `Weight[64]`.
-Weight = _Kind("weight", ())
-#: One per head.
-HeadWeight = _Kind("weight", (None,))
-#: A vector per position, and per position and head: tables.
-Table = _Kind("sequence", (None, 1))
-HeadTable = _Kind("sequence", (None, None))
-#: Rotary frequencies, or other weights that are f32 beside 16-bit sequences.
-Weight32 = _Kind("weight", (), "f32")
-#: A state S before position 0, `State[D, dv]`, and its normalizer, `StateNormalizer[D]`.
-State = _Kind("state", (None, None), "f32")
-StateNormalizer = _Kind("state", (None, None), "f32")
-#: log g per token and head, and per head.
-Decay: Any = Argument("decay", (None, None, None), "f32")
-HeadDecay: Any = Argument("decay", (None,), "f32")
-#: The position of the call's first row in its sequence, [B].
-FirstPosition: Any = Argument("first", (None,), "i64")
+Sequence = Kind("Sequence", "Queries, keys or values [B, T, H, d], of the attention's dtype: `Sequence[64]`.", "sequence",
+                (None, None, None))  # fmt: skip
+Weight = Kind("Weight", "A matrix or a vector for all heads: `Weight[64, 256]`, `Weight[64]`.", "weight", ())
+HeadWeight = Kind("HeadWeight", "A matrix or a vector of each head, [H, ...]: `HeadWeight[64, 256]`.", "weight", (None,))
+Table = Kind("Table", "A vector of each position, the same for all heads, [T, 1, d]: `Table[64]`.", "sequence", (None, 1))
+HeadTable = Kind("HeadTable", "A vector of each position and head, [T, H, d]: `HeadTable[64]`.", "sequence", (None, None))
+Weight32 = Kind("Weight32", "Rotary frequencies, or other weights that are f32 beside 16-bit sequences: `Weight32[32]`.",
+                "weight", (), "f32")  # fmt: skip
+State = Kind("State", "A state S before the call's first position, f32 [B, Hkv, D, dv]: `State[D, dv]`.", "state", (None, None),
+             "f32")  # fmt: skip
+StateNormalizer = Kind("StateNormalizer", "The sum z of key features that belongs to a state, f32 [B, Hkv, D]: "
+                       "`StateNormalizer[D]`.", "state", (None, None), "f32")  # fmt: skip
+Decay = Argument("decay", (None, None, None), "f32")._described(
+    "Natural logarithms of the decays of each token and head, f32 [B, T, Hkv]."
+)
+HeadDecay = Argument("decay", (None,), "f32")._described("Natural logarithms of the decays of each head, f32 [Hkv].")
+FirstPosition = Argument("first", (None,), "i64")._described(
+    "The position of the call's first row in its sequence, from 0 on, i64 [B]."
+)

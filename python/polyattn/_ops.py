@@ -1,143 +1,179 @@
-"""Functions of vectors: the dialect's feature ops."""
+"""Functions of vectors: the dialect's feature ops.
+
+What is no vector or weight is a CallError here. What does not fit, such as widths, is a SpecError when the spec is compiled, at the line
+of Python that called the function.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Callable
 
 from ._errors import CallError
+from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, enum_text, number, whole
 from ._structure import concatenation, power, product, vector
-from ._values import Vector, emit, enum_text, number, vector_of
+from ._traced import Traced
+from ._values import Vector, emit, vector_of
+
+def _parts(inputs: tuple[Any, ...], who: str) -> list[Any]:
+    if not inputs:
+        raise CallError(f"{who}: expected at least one vector")
+    return [vector_of(x, who).structure for x in inputs]
+
 
 def tensor(*inputs: Any) -> Vector:
-    """The tensor product: the score is the product of the operands' scores."""
-    return emit("tensor", list(inputs), product([vector_of(x, "tensor").structure for x in inputs]))
+    """The tensor product, of as many elements as the product of the widths: the score is the product of the operands' scores."""
+    return emit("tensor", list(inputs), product(_parts(inputs, "tensor")))
 
 
 def concat(*inputs: Any) -> Vector:
-    """Side by side: the score is the sum of the operands' scores."""
-    parts = [vector_of(x, "concat").structure for x in inputs]
-    return emit("concat", list(inputs), concatenation(parts))
+    """Vectors side by side: the score is the sum of the operands' scores."""
+    return emit("concat", list(inputs), concatenation(_parts(inputs, "concat")))
 
 
 def tensor_power(
     x: Any, degree: int, *, symmetric: bool = True, block: int | None = None, abs: bool = False
 ) -> Vector:
-    """The tensor power, whose score is <x, y>^degree: on sorted monomials where it is symmetric."""
-    structure = power(vector_of(x, "power").structure, degree, symmetric, block)
-    return emit(
-        "power", [x], structure, degree=degree, symmetric=symmetric, block=block, abs=abs
-    )
+    """The tensor power, whose score is <x, y>^degree.
+
+    symmetric: sorted monomials alone, with the roots of their multiplicities; False for all width^degree of them.
+    block: monomials sorted by blocks of so many elements, which divide the width.
+    abs: the score is |<x, y>|^degree; of an odd degree it has no features.
+    """
+    structure = power(
+        vector_of(x, "tensor_power").structure, whole(degree, "tensor_power: degree"), symmetric,
+        None if block is None else whole(block, "tensor_power: block"),
+    )  # fmt: skip
+    return emit("power", [x], structure, degree=degree, symmetric=symmetric, block=block, abs=abs)
 
 
-def triangle(x: Any, y: Any, *, weights: str) -> Vector:
-    """Products x_i y_j for i <= j, off-diagonal ones weighted by 1 (none) or the root of 2 (sqrt2)."""
-    width = vector_of(x, "triu").width
+def triangle(x: Any, y: Any, *, weights: TriangleWeights) -> Vector:
+    """Products x_i y_j for i <= j, width (width + 1) / 2 of them. weights: off-diagonal ones times 1 (none) or the root of 2 (sqrt2)."""
+    width = vector_of(x, "triangle").width
     return emit(
-        "triu", [x, y], vector(width * (width + 1) // 2), weights=enum_text("triu_weights", weights)
-    )
+        "triu", [x, y], vector(width * (width + 1) // 2),
+        weights=enum_text("triu_weights", weights, "triangle: weights", TriangleWeights),
+    )  # fmt: skip
 
 
 def constant(like: Any, value: float, width: int = 1) -> Vector:
-    """The same number in every element, in the program of `like`."""
-    program = like._program
+    """The same number in each of `width` elements, in the attention that `like` is of."""
+    if not isinstance(like, Traced):
+        raise CallError(f"constant: like: expected a vector, got {type(like).__name__}")
+    program, count = like._program, whole(width, "constant: width")
     name = program.name()
     program.add(
-        f"{name} = constant {{value = {number(value, 'constant')}, width = {width}}}"
+        f"{name} = constant {{value = {number(value, 'constant: value')}, width = {count}}}"
     )
-    return Vector(program, name, vector(width))
+    return Vector(program, name, vector(count))
 
 
-def _elementwise(op: str) -> Callable[[Any], Vector]:
+def _elementwise(name: str, formula: str, op: str | None = None) -> Callable[[Any], Vector]:
     def function(x: Any) -> Vector:
-        return emit(op, [x], vector(vector_of(x, op).width))
+        return emit(op or name, [x], vector(vector_of(x, name).width))
 
-    function.__name__ = function.__qualname__ = op
-    function.__doc__ = f"The dialect's `{op}`."
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{formula} of each element x."
     return function
 
 
-relu = _elementwise("relu")
-elu_plus_one = _elementwise("elu_plus_one")
-exp = _elementwise("exp")
-tanh = _elementwise("tanh")
-sin = _elementwise("sin")
-cos = _elementwise("cos")
-absolute = _elementwise("abs")
-sign = _elementwise("sign")
-log = _elementwise("log")
-sigmoid = _elementwise("sigmoid")
-silu = _elementwise("silu")
-softplus = _elementwise("softplus")
+relu = _elementwise("relu", "max(x, 0)")
+elu_plus_one = _elementwise("elu_plus_one", "x + 1 above 0 and exp(x) elsewhere")
+exp = _elementwise("exp", "e to the power x")
+tanh = _elementwise("tanh", "The hyperbolic tangent")
+sin = _elementwise("sin", "The sine, in radians,")
+cos = _elementwise("cos", "The cosine, in radians,")
+absolute = _elementwise("absolute", "|x|", "abs")
+sign = _elementwise("sign", "1 above 0, -1 below and 0 at 0")
+log = _elementwise("log", "The natural logarithm")
+sigmoid = _elementwise("sigmoid", "1 / (1 + exp(-x))")
+silu = _elementwise("silu", "x / (1 + exp(-x))")
+softplus = _elementwise("softplus", "log(1 + exp(x))")
 
 
-def gelu(x: Any, *, form: str) -> Vector:
-    """form: tanh or erf."""
-    return emit("gelu", [x], vector(vector_of(x, "gelu").width), form=enum_text("gelu_form", form))
+def gelu(x: Any, *, form: GeluForm) -> Vector:
+    """x times the normal distribution function of each element x. form: erf, the function itself, or tanh, an approximation."""
+    return emit(
+        "gelu", [x], vector(vector_of(x, "gelu").width), form=enum_text("gelu_form", form, "gelu: form", GeluForm)
+    )
 
 
 def clamp_min(x: Any, value: float) -> Vector:
-    return emit("clamp_min", [x], vector(vector_of(x, "clamp_min").width), value=number(value, "clamp_min"))
+    """The larger of an element and a number, for each element."""
+    return emit("clamp_min", [x], vector(vector_of(x, "clamp_min").width), value=number(value, "clamp_min: value"))
 
 
 def is_above(x: Any, value: float) -> Vector:
     """1 where an element is larger than the value, else 0."""
-    return emit("is_above", [x], vector(vector_of(x, "is_above").width), value=number(value, "is_above"))
+    return emit("is_above", [x], vector(vector_of(x, "is_above").width), value=number(value, "is_above: value"))
 
 
 def total(x: Any) -> Vector:
-    """The sum of the elements, a vector of one element."""
+    """The sum of the elements, a vector of width 1."""
     return emit("sum", [x], vector(1))
 
 
 def squared_norm(x: Any) -> Vector:
-    """The sum of squares, a vector of one element."""
+    """The sum of the elements' squares, a vector of width 1."""
     return emit("squared_norm", [x], vector(1))
 
 
 def maximum(x: Any) -> Vector:
-    """The largest element, a vector of one element."""
+    """The largest element, a vector of width 1."""
     return emit("max", [x], vector(1))
 
 
 def layer_norm(
-    x: Any, gamma: Any = None, beta: Any = None, *, eps: float, eps_place: str = "inside"
+    x: Any, gamma: Any = None, beta: Any = None, *, eps: float, eps_place: EpsPlace = "inside"
 ) -> Vector:
-    """(x - mean) / sqrt(var + eps), times gamma plus beta where given."""
+    """(x - mean) / sqrt(variance + eps), times a weight gamma plus a weight beta, each as wide as x, where given.
+
+    eps_place: inside the root, or outside, beside it.
+    """
     affine = [weight for weight in (gamma, beta) if weight is not None]
     if beta is not None and gamma is None:
         raise CallError("layer_norm: a beta comes with a gamma")
     width = vector_of(x, "layer_norm").width
     return emit(
         "layer_norm", [x, *affine], vector(width),
-        eps=number(eps, "layer_norm"), eps_place=enum_text("eps_place", eps_place),
+        eps=number(eps, "layer_norm: eps"),
+        eps_place=enum_text("eps_place", eps_place, "layer_norm: eps_place", EpsPlace),
     )  # fmt: skip
 
 
 def l2_norm(x: Any, *, eps: float) -> Vector:
-    return emit("l2_norm", [x], vector(vector_of(x, "l2_norm").width), eps=number(eps, "l2_norm"))
+    """x / max(|x|, eps), with the Euclidean norm."""
+    return emit("l2_norm", [x], vector(vector_of(x, "l2_norm").width), eps=number(eps, "l2_norm: eps"))
 
 
 def l2_rescale(x: Any, reference: Any) -> Vector:
-    """The direction of x with the length of `reference`."""
+    """The direction of x with the length of `reference`, a vector."""
     return emit("l2_rescale", [x, reference], vector(vector_of(x, "l2_rescale").width))
 
 
 def sum_norm(x: Any, *, eps: float) -> Vector:
-    return emit("sum_norm", [x], vector(vector_of(x, "sum_norm").width), eps=number(eps, "sum_norm"))
+    """x / (sum of the elements + eps)."""
+    return emit("sum_norm", [x], vector(vector_of(x, "sum_norm").width), eps=number(eps, "sum_norm: eps"))
 
 
 def softmax(x: Any, *, groups: int = 1) -> Vector:
-    """Over the elements, in equal runs."""
-    return emit("softmax", [x], vector(vector_of(x, "softmax").width), groups=groups)
+    """exp(x) over its sum, in each of `groups` equal runs of elements."""
+    return emit("softmax", [x], vector(vector_of(x, "softmax").width), groups=whole(groups, "softmax: groups"))
 
 
 def rope(
-    x: Any, frequencies: Any, *, layout: str, dims: int | None = None,
+    x: Any, frequencies: Any, *, layout: RopeLayout, dims: int | None = None,
     offset: float = 0.0, scale: float = 1.0,
 ) -> Vector:  # fmt: skip
-    """Rotary positions. layout: half, interleaved or deinterleave."""
+    """Rotary positions: pairs of elements, turned by scale (position + offset) times a frequency.
+
+    frequencies: a weight [dims / 2], in radians per position.
+    layout: which elements are a pair. half: i and i + dims / 2; interleaved: 2i and 2i + 1; deinterleave: as interleaved, with results
+        as of half.
+    dims: how many elements turn, from the first on; all if None.
+    """
     width = vector_of(x, "rope").width
     return emit(
-        "rope", [x, frequencies], vector(width), layout=enum_text("rope_layout", layout),
-        dims=width if dims is None else dims, offset=number(offset, "rope"), scale=number(scale, "rope"),
+        "rope", [x, frequencies], vector(width), layout=enum_text("rope_layout", layout, "rope: layout", RopeLayout),
+        dims=width if dims is None else whole(dims, "rope: dims"), offset=number(offset, "rope: offset"),
+        scale=number(scale, "rope: scale"),
     )  # fmt: skip

@@ -8,6 +8,9 @@
     def llops_p2(q: Sequence[64], k: Sequence[64], v: Sequence[64], a: Weight[64, 256], b: Weight[64, 256]):
         return attend(llops(q, a, b), llops(k, a, b), v, normalizer=none(), grouping="block")
 
+Type checkers want types for annotations: `q: Annotated[Vector, Sequence[64]], a: Annotated[Matrix, Weight[64, 256]]` mean the
+same, with Tensor for decays, states and first positions.
+
 Each op keeps the Python line that asked for it, and diagnostics point there.
 """
 
@@ -17,7 +20,7 @@ import functools
 import inspect
 import sys
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Annotated, Any, Callable, ParamSpec, get_origin, overload
 
 from ._arguments import (
     Argument,
@@ -35,6 +38,7 @@ from ._arguments import (
 )
 from ._attend import FinalState, Normalizer, attend, by_bias, by_sum, none
 from ._errors import CallError, SourceLocation
+from ._literals import word
 from ._ops import (
     absolute,
     clamp_min,
@@ -66,7 +70,8 @@ from ._ops import (
     total,
     triangle,
 )
-from ._values import Matrix, Program, Tensor, Vector, add, hadamard, kind_of, project, vector_of, word
+from ._specs import storage_of
+from ._values import Matrix, Program, Tensor, Vector, add, hadamard, kind_of, project, vector_of
 
 __all__ = [
     "Argument",
@@ -129,9 +134,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Spec:
-    """A traced attention. `compile` and `reference` take it; `text` is its dialect.
+    """A traced attention, which `polyattn.compile`, `polyattn.reference` and `polyattn.torch.load` take.
 
-    `locations` has the Python line of every line of the text, where there is one."""
+    `name` is its entry, `text` its program in the polyattn dialect. `locations` has the Python line of every line of the text, where
+    there is one."""
 
     name: str
     text: str = field(repr=False)
@@ -141,14 +147,24 @@ class Spec:
         return self.text
 
 
-def feature_map(function: Callable[..., Any]) -> Callable[..., Vector]:
-    """Says that a function makes a vector of vectors and weights, and checks that it does."""
+_P = ParamSpec("_P")
+
+
+def feature_map(function: Callable[_P, Any]) -> Callable[_P, Vector]:
+    """Says that a function makes a vector of vectors and weights, and checks that it does: what else it gives is a CallError."""
 
     @functools.wraps(function)
-    def apply(*arguments: Any, **named: Any) -> Vector:
+    def apply(*arguments: _P.args, **named: _P.kwargs) -> Vector:
         return vector_of(function(*arguments, **named), function.__name__)
 
     return apply
+
+
+def _argument_of(annotation: Any) -> Any:
+    """`Sequence[64]`, or the same in `Annotated[Vector, Sequence[64]]`."""
+    if get_origin(annotation) is Annotated:
+        return next((one for one in annotation.__metadata__ if isinstance(one, Argument)), annotation)
+    return annotation
 
 
 def _argument_types(
@@ -160,10 +176,11 @@ def _argument_types(
         kind = function.__annotations__.get(name)
         if isinstance(kind, str):
             kind = eval(kind, function.__globals__, variables)
+        kind = _argument_of(kind)
         if not isinstance(kind, Argument):
             raise CallError(
                 f"{function.__name__}: argument '{name}': expected an annotation such as "
-                f"Sequence[64] or Weight[64, 256], got {kind}"
+                f"Sequence[64] or Annotated[Vector, Sequence[64]], got {kind}"
             )
         found[name] = kind
     return found
@@ -173,7 +190,10 @@ def _trace(
     function: Callable[..., Any], name: str, dtype: str, results: tuple[str, ...] | None,
     arguments: dict[str, Argument],
 ) -> Spec:  # fmt: skip
-    program = Program(word(dtype, "dtype"))
+    if isinstance(results, str):
+        raise CallError(f"attention: results: expected a tuple of names, got {results!r}")
+    dtype = storage_of(dtype) or "f32"
+    program = Program(dtype)
     for one in (name, *arguments, *(results or ())):
         word(one, "a name of an attention")
     tensors = {key: Tensor(program, key, kind) for key, kind in arguments.items()}
@@ -203,19 +223,45 @@ def _trace(
     return Spec(name, text, (start, *program.locations, start, start))
 
 
+@overload
+def attention(function: Callable[..., Any], /) -> Spec: ...
+@overload
+def attention(
+    function: Callable[..., Any], /, *, name: str | None = None, dtype: str = "f32",
+    results: tuple[str, ...] | None = None, arguments: dict[str, Argument] | None = None,
+) -> Spec: ...  # fmt: skip
+@overload
+def attention(
+    *, name: str | None = None, dtype: str = "f32", results: tuple[str, ...] | None = None,
+    arguments: dict[str, Argument] | None = None,
+) -> Callable[[Callable[..., Any]], Spec]: ...  # fmt: skip
 def attention(
     function: Callable[..., Any] | None = None, *, name: str | None = None, dtype: str = "f32",
     results: tuple[str, ...] | None = None, arguments: dict[str, Argument] | None = None,
 ) -> Any:  # fmt: skip
-    """Traces a function into a Spec. Its annotations, or `arguments`, say what its arguments are.
+    """Traces a function into a Spec: it is called once, with vectors and weights that have no numbers yet.
 
-    dtype: what sequences and weights are stored in; results: their names, o, final and final_normalizer if None.
+    name: the entry's name, the function's if None.
+    dtype: what sequences and weights are stored in: f32, bf16 or f16.
+    results: the names of what the function returns; o, final and final_normalizer if None.
+    arguments: what its arguments are, by their names; their annotations say so if None.
+
+    What is no name, no annotation of an argument, or no vector as a result is a CallError.
     """
 
     variables = sys._getframe(1).f_locals
 
     def trace(function: Callable[..., Any]) -> Spec:
-        types = _argument_types(function, variables) if arguments is None else arguments
+        if not hasattr(function, "__code__"):
+            raise CallError(f"attention: expected a function written in Python, got {kind_of(function)}")
+        types = _argument_types(function, variables) if arguments is None else _checked(arguments)
         return _trace(function, name or function.__name__, dtype, results, types)
 
     return trace if function is None else trace(function)
+
+
+def _checked(arguments: dict[str, Argument]) -> dict[str, Argument]:
+    for name, kind in arguments.items():
+        if not isinstance(kind, Argument):
+            raise CallError(f"arguments: '{name}': expected what an argument is, such as Sequence[64], got {kind!r}")
+    return arguments

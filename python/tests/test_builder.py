@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Annotated, get_args
 
 import numpy as np
 import pytest
@@ -97,6 +98,67 @@ def test_every_op(rng):
     assert abs(found(q, k, v, u, w, c)[0, :, 0] - expected).max() < 1e-12
 
 
+def test_operators_with_a_number_or_a_weight_on_the_left(rng):
+    """1 - x, 1 / x, abs(x), w - x, x - w and w / x, against NumPy."""
+
+    @polyattn.attention
+    def mirrored(q: Sequence[4], k: Sequence[4], v: Sequence[4], w: Weight[4]):
+        x = abs(1 - q) + np.float32(0.5)
+        y = np.float64(2) / (abs(k) + 1) - np.float32(3) * k
+        return attend(1 / x + (w - x), w / (1 + abs(y)), np.float32(1) - (v - w), normalizer=none())
+
+    q, k, v = (rng.standard_normal((1, 9, 1, 4)) for _ in range(3))
+    w = rng.standard_normal(4)
+    x = abs(1 - q) + 0.5
+    y = 2 / (abs(k) + 1) - 3 * k
+    scores = np.tril((1 / x + w - x)[0, :, 0] @ (w / (1 + abs(y)))[0, :, 0].T)
+    expected = scores @ (1 - (v - w))[0, :, 0]
+    found = polyattn.reference(mirrored)(q, k, v, w)[0, :, 0]
+    assert abs(found - expected).max() < 1e-11 * max(1, abs(expected).max())
+
+
+def test_elements_by_an_index(rng):
+    @polyattn.attention
+    def chosen(q: Sequence[4], k: Sequence[4], v: Sequence[4]):
+        first, second, *others = q
+        assert len(q) == 4 and len(others) == 2
+        return attend(b.concat(first, second, q[2:]), b.concat(k[0], k[-3], k[np.array([2, -1])]), v * v[1], normalizer=none())
+
+    q, k, v = (rng.standard_normal((1, 9, 1, 4)) for _ in range(3))
+    expected = np.tril(q[0, :, 0] @ k[0, :, 0].T) @ (v * v[..., 1:2])[0, :, 0]
+    assert abs(polyattn.reference(chosen)(q, k, v)[0, :, 0] - expected).max() < 1e-12
+
+
+def test_sizes_and_numbers_of_numpy():
+    """They give the text that Python's own give."""
+    for name in polyattn.library.__all__:
+        make = getattr(polyattn.library, name)
+        ours = {one.name: one.default for one in inspect.signature(make).parameters.values()}
+        theirs = {
+            name: np.int64(value) if type(value) is int else np.float64(value) if type(value) is float else value
+            for name, value in ours.items()
+        }
+        assert str(make(**theirs)) == str(make(**ours)), name
+    assert Weight[np.int32(3), np.uint8(4)] == Weight[3, 4]
+
+
+def test_annotations_for_type_checkers():
+    """Annotated[Vector, Sequence[8]] is Sequence[8]."""
+
+    @polyattn.attention
+    def plain(q: Sequence[8], k: Sequence[8], v: Sequence[8], w: Weight[8, 4], g: b.Decay):
+        return attend(b.exp(q @ w), b.exp(k @ w), v, normalizer=none(), decay=g, gate_heads="kv")
+
+    @polyattn.attention(name="plain")
+    def annotated(
+        q: Annotated[b.Vector, Sequence[8]], k: Annotated[b.Vector, Sequence[8]], v: Annotated[b.Vector, Sequence[8]],
+        w: Annotated[b.Matrix, Weight[8, 4]], g: Annotated[b.Tensor, b.Decay],
+    ):  # fmt: skip
+        return attend(b.exp(q @ w), b.exp(k @ w), v, normalizer=none(), decay=g, gate_heads="kv")
+
+    assert annotated.text == plain.text
+
+
 def test_positions_and_states(rng):
     @polyattn.attention
     def later(
@@ -155,11 +217,11 @@ def test_misuse():
 
     for body, words in (
         (lambda q, k, v, w: 3, "expected vectors as results, got int"),
-        (lambda q, k, v, w: q @ k, "project: expected a weight, got the sequence 'k'"),
+        (lambda q, k, v, w: q @ k, "@: expected a weight, got the sequence 'k'"),
         (lambda q, k, v, w: b.tanh(w), "tanh: expected a vector, got the weight 'w'"),
         (lambda q, k, v, w: b.tanh("x"), "tanh: expected a vector, got str"),
-        (lambda q, k, v, w: q * float("nan"), "scale: expected a finite number, got nan"),
-        (lambda q, k, v, w: q ** float("inf"), "pow: expected a finite number, got inf"),
+        (lambda q, k, v, w: q * float("nan"), r"\*: expected a finite number, got nan"),
+        (lambda q, k, v, w: q ** float("inf"), r"\*\*: expected a finite number, got inf"),
         (lambda q, k, v, w: b.by_sum(True) and attend(q, k, v, normalizer=by_sum(True)), "finite number, got True"),
         (lambda q, k, v, w: attend(q, k, v, normalizer=none(), decay=w), "decay: expected an argument that is a decay"),
         (lambda q, k, v, w: attend(q, w, v, normalizer=none()), "attend: expected a vector, got the weight"),
@@ -183,6 +245,96 @@ def test_misuse():
         polyattn.attention(lambda q, g: g @ q, name="it", arguments={"q": d, "g": b.Decay})
 
 
+def test_traced_values_have_no_numbers():
+    """Functions of NumPy, PyTorch and Python, conditions, and arrays in place of weights."""
+    torch = pytest.importorskip("torch")
+
+    for body, words in (
+        (lambda x: np.maximum(x, 0), "numpy.maximum: expected arrays, got the sequence 'q' of an attention that is traced"),
+        (lambda x: np.ones(4) * x, "numpy.multiply: expected arrays, got the sequence 'q'"),
+        (lambda x: np.asarray(b.exp(x)), "numpy.array: expected arrays, got a vector"),
+        (lambda x: torch.relu(x), "torch.relu: expected arrays, got the sequence 'q'.*polyattn.builder has the functions"),
+        (lambda x: torch.cat([x, x]), "torch.cat: expected arrays, got the sequence 'q'"),
+        (lambda x: torch.tensor(2.0) * b.exp(x), "torch.mul: expected arrays, got a vector"),
+        (lambda x: x * np.ones(4), r"\*: expected a vector, got ndarray"),
+        (lambda x: x + "1", r"\+: expected a vector, got str"),
+        (lambda x: x @ np.ones((4, 4)), "@: expected a weight, got ndarray"),
+        (lambda x: x if x > 0 else -x, "a condition: expected a number .*polyattn.builder.is_above"),
+        (lambda x: x or 1, "a condition: expected a number"),
+        (lambda x: float(x), "float: expected arrays, got the sequence 'q'"),
+        (lambda x: x / 0, "/: expected a divisor other than 0"),
+        (lambda x: x[4:], r"x\[...\]: expected at least one of 4 elements, got none"),
+        (lambda x: x[4], r"x\[...\]: expected whole numbers from -4 to 3, or a slice, got 4"),
+        (lambda x: x[[0, -5]], r"from -4 to 3, or a slice, got -5"),
+        (lambda x: x[1.5], r"from -4 to 3, or a slice, got 1.5"),
+        (lambda x: x["0"], r"from -4 to 3, or a slice, got '0'"),
+        (lambda x: x[np.ones(4, bool)], r"from -4 to 3, or a slice, got np.True_"),
+        (lambda x: b.tensor_power(x, 2.5), "tensor_power: degree: expected a whole number, at least 1, got 2.5"),
+        (lambda x: b.softmax(x, groups=0), "softmax: groups: expected a whole number, at least 1, got 0"),
+        (lambda x: b.constant(3, 1.0), "constant: like: expected a vector, got int"),
+        (lambda x: b.concat(), "concat: expected at least one vector"),
+        (lambda x: attend(x, x, x, normalizer=None), r"attend: normalizer: expected none\(\), by_sum\(eps\) .*got NoneType"),
+        (lambda x: attend(x, x, x, normalizer=none(), local=x), "attend: local: expected a pair of vectors, got the sequence"),
+        (lambda x: attend(x, x, x, normalizer=none(), decay_factors=0.5), "decay_factors: expected a list of numbers.*got float"),
+        (lambda x: attend(x, x, x, normalizer=none(), block=1.5), "attend: block: expected a whole number"),
+    ):  # fmt: skip
+        with pytest.raises(CallError, match=words):
+            polyattn.attention(lambda q: body(q), name="it", arguments={"q": Sequence[4]})
+    kept = []
+    polyattn.attention(lambda q: kept.append(q) or q, name="it", arguments={"q": Sequence[4]})
+    with pytest.raises(CallError, match="attend: operands come from two attentions"):
+        polyattn.attention(lambda q: attend(q, q, kept[0], normalizer=none()), name="it", arguments={"q": Sequence[4]})
+
+
+def test_options_that_are_none():
+    def same(q):
+        return q
+
+    for options, words in (
+        (dict(dtype="f8"), "dtype: expected f32, bf16 or f16, got f8"),
+        (dict(results="o"), "results: expected a tuple of names, got 'o'"),
+        (dict(arguments={"q": 3}), r"arguments: 'q': expected what an argument is, such as Sequence\[64\], got 3"),
+    ):
+        with pytest.raises(CallError, match=words):
+            polyattn.attention(same, **({"arguments": {"q": Sequence[4]}} | options))
+    with pytest.raises(CallError, match="attention: expected a function written in Python, got int"):
+        polyattn.attention(3)
+
+
+def test_words_of_options():
+    """The compiler takes each word that the builder does, and the builder says which where it takes none."""
+    from polyattn import _attend, _literals
+
+    def spec(grouping="block", mask="causal", gate_heads="kv", form="erf", layout="half", place="inside", weights="none", **normalizer):
+        def phi(x, f):
+            return b.triangle(b.layer_norm(b.gelu(b.rope(x, f, layout=layout), form=form), eps=1e-6, eps_place=place), x, weights=weights)
+
+        return polyattn.attention(
+            lambda q, k, v, f, g: attend(
+                phi(q, f), phi(k, f), v, mask=mask, grouping=grouping, gate_heads=gate_heads, decay=None if mask == "full" else g,
+                normalizer=none(**normalizer) if "eps_mode" not in normalizer else by_sum(1e-6, **normalizer), signed_scores=True,
+            ),
+            name="it", arguments={"q": Sequence[4], "k": Sequence[4], "v": Sequence[4], "f": Weight[2], "g": b.Decay},
+        )  # fmt: skip
+
+    known = {
+        "grouping": _literals.Grouping, "mask": _literals.Mask, "gate_heads": _literals.GateHeads, "form": _literals.GeluForm,
+        "layout": _literals.RopeLayout, "place": _literals.EpsPlace, "weights": _literals.TriangleWeights, **_attend._WORDS,
+    }  # fmt: skip
+    for option, words in known.items():
+        for word in get_args(words):
+            if (option, word) != ("mask", "full"):  # which has no decay
+                polyattn.reference(spec(**{option: word}))
+        for wrong in ("x", "block>", None if option not in ("grouping", "gate_heads") else 3, 1):
+            with pytest.raises(CallError, match=f": expected one of {', '.join(get_args(words))}, got"):
+                spec(**{option: wrong})
+    for wrong, words in ((dict(foo=1.0), "expected options among eps, .*, got foo"), (dict(min_denom="x"), "min_denom: expected a finite")):
+        with pytest.raises(CallError, match=words):
+            by_sum(1e-6, **wrong)
+    with pytest.raises(CallError, match="a normalizer: eps: expected a finite number, got 'x'"):
+        by_sum("x")
+
+
 def test_names_are_data():
     """A name cannot become part of the program."""
     for name in ('x"', "x(%q) {", "x y", "a\nb", ""):
@@ -190,7 +342,7 @@ def test_names_are_data():
             spec = polyattn.attention(lambda q: q, name=name, arguments={"q": Sequence[4]})
             polyattn.compile(spec)
     for options in (dict(mask="causal {"), dict(grouping="block>"), dict(gate_heads="q q")):
-        with pytest.raises(CallError, match="expected a word, got"):
+        with pytest.raises(CallError, match="attend: .*: expected one of .*, got"):
             polyattn.attention(
                 lambda q: attend(q, q, q, normalizer=none(), **options),
                 name="it", arguments={"q": Sequence[4]},

@@ -1,6 +1,9 @@
 """The package as users get it: types, documents, and a wheel that needs nothing."""
 
 import ast
+import importlib
+import importlib.util
+import inspect
 import os
 import pathlib
 import re
@@ -14,6 +17,10 @@ from conftest import ROOT
 import polyattn
 
 
+# The package that these tests have imported, for other processes.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(polyattn.__file__).parents[1])}
+
+
 def run(*arguments, **options):
     return subprocess.run(
         list(map(str, arguments)), capture_output=True, text=True, timeout=600, **options
@@ -24,6 +31,79 @@ def test_types():
     """mypy is content with the package."""
     checked = run(sys.executable, "-m", "mypy", "-p", "polyattn", "--config-file", ROOT / "pyproject.toml")
     assert checked.returncode == 0, checked.stdout
+
+
+def test_types_of_a_program_that_uses_the_package(tmp_path):
+    """mypy --strict, without settings of ours: annotations of the builder, its operators, options by their words."""
+    (tmp_path / "mine.py").write_text('''
+from typing import Annotated
+import numpy as np
+import polyattn
+from polyattn.builder import (
+    Decay, HeadWeight, Matrix, Sequence, State, Tensor, Vector, Weight, attend, by_sum, concat, constant, cos, none, relu, rope,
+)
+
+D = 16
+
+@polyattn.feature_map
+def gated(x: Vector, a: Matrix, b: Matrix) -> Vector:
+    y = relu(x @ a) * relu(x @ b)
+    return concat(1 - y, 1 / (y + 1.0), abs(y), y[0], y[2:4], y[[1, 0]], np.float32(2) * y, -y / y ** 2)
+
+@polyattn.attention
+def mine(
+    q: Annotated[Vector, Sequence[D]], k: Annotated[Vector, Sequence[D]], v: Annotated[Vector, Sequence[np.int64(8)]],
+    a: Annotated[Matrix, HeadWeight[D, 32]], b: Annotated[Matrix, HeadWeight[D, 32]], g: Annotated[Tensor, Decay],
+    s: Annotated[Tensor, State[76, 8]],
+) -> tuple[Vector, ...]:
+    o, final = attend(gated(q, a, b), gated(k, a, b), v, normalizer=none(), decay=g, gate_heads="kv", initial=s, final_state=True)
+    return o, final
+
+@polyattn.attention(name="turned", dtype="bf16", results=("y",))
+def other(q: Annotated[Vector, Sequence[D]], f: Annotated[Matrix, Weight[D // 2]]) -> Vector:
+    x = rope(q, f, layout="half")
+    return attend(cos(x) * cos(x), cos(x) * cos(x) + constant(x, 1.0), q, mask="causal", normalizer=by_sum(1e-6), signed_scores=True)
+
+def text(spec: polyattn.Spec) -> str:
+    return spec.text
+
+kernel: polyattn.Kernel = polyattn.compile(polyattn.library.linear(d=64), dtype=np.float32)
+print(len(text(mine)) > 0, other.name, kernel.signature.arguments[0].shape)
+''')
+    checked = run(sys.executable, "-m", "mypy", "--strict", "--no-incremental", "mine.py", cwd=tmp_path, env=ENVIRONMENT)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    done = run(sys.executable, "mine.py", cwd=tmp_path, env=ENVIRONMENT)
+    assert done.stdout == "True turned ('B', 'T', 'H', 64)\n", done.stderr
+    (tmp_path / "wrong.py").write_text('''
+from polyattn.builder import Vector, rope
+
+def turned(x: Vector) -> Vector:
+    return rope(x, x, layout="halves")
+''')
+    checked = run(sys.executable, "-m", "mypy", "--strict", "--no-incremental", "wrong.py", cwd=tmp_path, env=ENVIRONMENT)
+    assert "wrong.py:5" in checked.stdout and "Literal['half', 'interleaved', 'deinterleave']" in checked.stdout, checked.stdout
+
+
+def _undocumented(module):
+    """Public names of a module, and of its classes, without a docstring of their own."""
+    for name in getattr(module, "__all__", [name for name in dir(module) if not name.startswith("_")]):
+        one, where = getattr(module, name), f"{module.__name__}.{name}"
+        is_own = inspect.isroutine(one) or inspect.isclass(one) or inspect.ismodule(one)
+        words = inspect.getdoc(one) if is_own else getattr(one, "__doc__", None)
+        if not words or not is_own and words == type(one).__doc__ or words.startswith(f"{name}("):  # what dataclasses write
+            yield where
+        for part, value in vars(one).items() if inspect.isclass(one) else ():
+            function = getattr(value, "__func__", value)
+            if not part.startswith("_") and (inspect.isfunction(function) or isinstance(value, property)) and not function.__doc__:
+                yield f"{where}.{part}"
+
+
+def test_public_names_have_docstrings():
+    modules = ["polyattn", "polyattn.builder", "polyattn.library"]
+    if importlib.util.find_spec("torch"):
+        modules += ["polyattn.torch", "polyattn.torch.ops"]
+    missing = [name for module in modules for name in _undocumented(importlib.import_module(module))]
+    assert not missing
 
 
 def test_stubs():

@@ -1,6 +1,11 @@
 """Every system of the project's specs/ as a function of its sizes, which gives a Spec.
 
     kernel = polyattn.compile(polyattn.library.llops(d=64, m=1024, p=2))
+
+The Spec takes queries q [B, T, H, d], keys k [B, T, Hkv, d] and values v [B, T, Hkv, dv], then weights, decays and states, and gives o
+[B, T, H, dv]; `print(spec)` has them. Sizes are whole numbers, at least 1; dv is d where it is None. `dtype` is what sequences and
+weights are stored in, f32, bf16 or f16, and `name` is the entry's. A size, an option or a word that is none is a polyattn.CallError; what
+breaks a rule of the language is a polyattn.SpecError when the spec is compiled.
 """
 
 from .elementwise import (

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Literal, Optional
+from typing import Any, Callable
 
 from .._errors import CallError
+from .._literals import whole
 from ..builder import Argument, Sequence, Spec, attention, layer_norm
-
-Mask = Literal["causal", "anticausal", "full"]
-Grouping = Optional[Literal["block", "interleaved"]]
-GateHeads = Literal["kv", "q"]
 
 
 def build(
@@ -23,6 +20,13 @@ def build(
 def sequences(d: int, dv: int | None) -> dict[str, Argument]:
     """Queries, keys and values; values are as wide as keys unless said otherwise."""
     return {"q": Sequence[d], "k": Sequence[d], "v": Sequence[d if dv is None else dv]}
+
+
+def sizes_of(what: str, given: Any) -> tuple[int, ...]:
+    """A list of sizes, at least one."""
+    if not isinstance(given, (tuple, list)) or not given:
+        raise CallError(f"{what}: expected a tuple of sizes, got {given!r}")
+    return tuple(whole(one, what) for one in given)
 
 
 def one_of(what: str, choice: Any, known: Any) -> None:

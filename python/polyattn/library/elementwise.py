@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .. import builder as b
+from .._literals import GateHeads, Grouping, Mask
 from ..builder import Spec
-from ._common import GateHeads, Grouping, Mask, build, one_of, sequences
+from ._common import build, one_of, sequences
 
 _MAPS = {"elu": b.elu_plus_one, "relu": b.relu}
 

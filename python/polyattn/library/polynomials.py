@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from .. import builder as b
 from .._errors import CallError
+from .._literals import Mask, TriangleWeights, whole
 from ..builder import Spec
-from ._common import Mask, build, normalized, one_of, sequences
+from ._common import build, normalized, one_of, sequences, sizes_of
 
 
 def llops(
@@ -21,6 +22,8 @@ def llops(
     squared: another square makes features positive, and the sum of the scores the normalizer. The full
     mask takes means.
     """
+
+    p, rank = whole(p, "llops: p"), whole(rank, "llops: rank")
 
     def names(side: str) -> list[list[str]]:
         # Ranks, each with its p projections.
@@ -117,6 +120,7 @@ def fpa(
 
     masked: columns of each head may be switched off by rows of ones and zeros.
     """
+    widths = sizes_of("fpa: widths", widths)
     kind = b.HeadWeight if per_head else b.Weight
 
     def body(q: Any, k: Any, v: Any, **weights: Any) -> Any:
@@ -141,7 +145,8 @@ def fpa_coordinates(
     d: int = 64, dv: int | None = None, widths: tuple[int, ...] = (16, 24), *, dtype: str = "f32",
     name: str = "fpa_coordinates",
 ) -> Spec:  # fmt: skip
-    """FPA, Table 1: factors are disjoint coordinates; no weights."""
+    """FPA, Table 1: factors are disjoint coordinates, `widths` of them one behind the other; no weights."""
+    widths = sizes_of("fpa_coordinates: widths", widths)
 
     def phi(x: Any) -> Any:
         ends = [sum(widths[: i + 1]) for i in range(len(widths))]
@@ -156,7 +161,8 @@ def fpa_coordinates(
 def fpa_diagonal(
     d: int = 64, dv: int | None = None, n: int = 2, *, dtype: str = "f32", name: str = "fpa_diagonal"
 ) -> Spec:
-    """FPA, Table 1: diagonal factors."""
+    """FPA, Table 1: n diagonal factors."""
+    n = whole(n, "fpa_diagonal: n")
 
     def body(q: Any, k: Any, v: Any, **gains: Any) -> Any:
         query, key = (b.tensor(*(x * gain for gain in gains.values())) for x in (q, k))
@@ -170,6 +176,7 @@ def fpa_rank1(
     d: int = 64, dv: int | None = None, n: int = 3, *, dtype: str = "f32", name: str = "fpa_rank1"
 ) -> Spec:
     """FPA, Table 1: n learned directions, one feature."""
+    n = whole(n, "fpa_rank1: n")
 
     def body(q: Any, k: Any, v: Any, **directions: Any) -> Any:
         query, key = (b.hadamard(*(x @ one for one in directions.values())) for x in (q, k))
@@ -180,7 +187,7 @@ def fpa_rank1(
 
 
 def triangle(
-    d: int = 16, dv: int = 64, *, weights: Literal["none", "sqrt2"] = "none", dtype: str = "f32", name: str = "triangle"
+    d: int = 16, dv: int = 64, *, weights: TriangleWeights = "none", dtype: str = "f32", name: str = "triangle"
 ) -> Spec:
     """A learned gain and bias, then the upper triangle of x (x) x; weights: none or sqrt2 (ReBased)."""
     one_of("weights", weights, ("none", "sqrt2"))

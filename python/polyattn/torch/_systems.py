@@ -8,6 +8,7 @@ from typing import Any, Callable
 import torch
 
 from .. import builder as b
+from .._literals import Mask
 from .._specs import Spec
 from ..library._common import build, sequences
 from ._recipes import Family, register
@@ -32,7 +33,7 @@ def _outputs_and_states(number: int) -> Callable[[list[Any]], Shapes]:
 
 def inner_products(
     d: int, dv: int, *, scale: float | None, normalize: bool = False, states: bool = False,
-    decay: str | None = None, mask: str = "causal",
+    decay: str | None = None, mask: Mask = "causal",
 ) -> Spec:  # fmt: skip
     """Queries and keys are features already. scale None: 1 / sqrt d; normalize: FLA's, with 1e-10 beside the sum."""
     arguments = sequences(d, dv)

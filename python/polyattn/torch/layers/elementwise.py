@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from ... import library
-from ...library._common import GateHeads, Grouping, Mask, one_of
+from ..._literals import GateHeads, Grouping, Mask
+from ...library._common import one_of
 from .constants import Constant
 from .family import Family
 

@@ -9,7 +9,8 @@ from torch import nn
 
 from ... import library
 from ..._specs import Spec
-from ...library._common import Mask, one_of
+from ..._literals import Mask
+from ...library._common import one_of
 from .attention import begin_as, normal
 from .family import Family
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ... import library
-from ...library._common import Mask
+from ..._literals import Mask
 from .attention import begin_as, xavier
 from .constants import Constant, Numbers
 from .family import Family
