@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from . import _polyattn
+from ._errors import CallError
 from ._specs import Spec, python_lines_of, source_of
 
 
@@ -104,12 +105,17 @@ class Kernel(_polyattn.Kernel):
 
     def ir(self, level: str = "tile") -> str:
         """The spec as MLIR at a level: spec, schedule, tile, vector or llvm; of a GPU's kernel spec, schedule, tile, warp or ptx."""
+        if not isinstance(level, str):
+            raise CallError(f"level: expected a name, got {type(level).__name__}")
         return _polyattn.print_ir(self._source, level)
 
     def save(self, directory: Union[str, "os.PathLike[str]"], library: str | None = None) -> None:
         """Writes lib<library>.so, its C header and a JSON description, which need no polyattn at run time.
 
         The library is called as the entry unless said otherwise. A C compiler links it (cc, clang or gcc)."""
+        for name, value in (("directory", directory), ("library", library or self.entry)):
+            if not isinstance(value, (str, os.PathLike)):
+                raise CallError(f"{name}: expected a name, got {type(value).__name__}")
         _polyattn.save(self._source, os.fspath(directory), library or self.entry)
 
     def __repr__(self) -> str:
@@ -186,6 +192,12 @@ def compile(
 def reference(
     spec: Spec, entry: str | None = None, dtype: Any = None, direction: str = "forward", *, packed: bool = False
 ) -> Reference:
-    """The oracle of an entry of a spec: a function that gives results in f64, final states as new arrays, too."""
+    """The oracle of an entry of a spec: a function that gives results in f64, final states as new arrays, too.
+
+    Arguments are those of `compile`; of directions it has all but training and backward: gradients are compared with
+    differences of the forward one.
+    """
+    if direction in ("training", "backward"):
+        raise CallError(f"direction: expected forward, decode, states or gradient_states of an oracle, got {direction}")
     with python_lines_of(spec):
         return Reference(source_of(spec, entry, dtype=dtype, direction=direction, packed=packed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import numbers
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,14 @@ class HasText(Protocol):
     """A spec that knows its text."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What diagnostics call its file."""
+        ...
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """Its program in the dialect."""
+        ...
 
 
 Spec = Union[str, "os.PathLike[str]", HasText]
@@ -89,7 +94,7 @@ def storage_of(dtype: Any) -> str | None:
 def check_direction(
     direction: str, wrt: Sequence[str] | None, accumulate: bool, state_every: int | None
 ) -> None:
-    if direction not in ("forward", "training", "backward", "decode", "states", "gradient_states"):
+    if not isinstance(direction, str) or direction not in ("forward", "training", "backward", "decode", "states", "gradient_states"):
         raise CallError(
             "direction: expected forward, training, backward, decode, states or gradient_states, "
             f"got {direction!r}"
@@ -101,13 +106,32 @@ def check_direction(
     ):
         if is_given and direction not in ("training", "backward"):
             raise CallError(f"{name}: expected direction training or backward with it")
-    if isinstance(wrt, str) or (wrt is not None and any("," in name for name in wrt)):
+    if wrt is not None and not _are_names(wrt):
         raise CallError(f"wrt: expected a list of names, got {wrt!r}")
     check_state_every(state_every)
 
 
+def _are_names(given: Any) -> bool:
+    is_list = hasattr(given, "__iter__") and not isinstance(given, (str, bytes))
+    return is_list and all(isinstance(name, str) and "," not in name for name in given)
+
+
+def text_or_none(name: str, value: Any) -> str | None:
+    """An option that is a word."""
+    if value is not None and not isinstance(value, str):
+        raise CallError(f"{name}: expected a name, got {type(value).__name__}")
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """An option that is on or off: a bool of Python's or NumPy's."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and hasattr(value, "dtype"):
+        return bool(value)
+    raise CallError(f"{name}: expected True or False, got {value!r}")
+
+
 def check_state_every(state_every: int | None) -> None:
-    is_number = isinstance(state_every, int) and not isinstance(state_every, bool)
+    is_number = isinstance(state_every, numbers.Integral) and not isinstance(state_every, bool)
     if state_every is not None and not (is_number and 1 <= state_every <= 1024):
         raise CallError(f"state_every: expected 1 to 1024 positions, or None, got {state_every!r}")
 
@@ -138,19 +162,26 @@ def source_of(
     state_every: int | None = None,
     packed: bool = False,
 ) -> Source:
+    accumulate = flag("accumulate", accumulate)
     check_direction(direction, wrt, accumulate, state_every)
     text, name = read_spec(spec)
     return Source(
         _plain(text),
         _plain(name),
-        entry,
-        target,
-        None if cache is None else os.fspath(cache),
+        text_or_none("entry", entry),
+        text_or_none("target", target),
+        None if cache is None else _folder(cache),
         storage_of(dtype),
-        invariant,
+        flag("invariant", invariant),
         direction,
         None if wrt is None else ",".join(wrt),
-        packed,
+        flag("packed", packed),
         accumulate,
-        state_every or 0,
+        int(state_every or 0),
     )
+
+
+def _folder(cache: Any) -> str:
+    if not isinstance(cache, (str, os.PathLike)):
+        raise CallError(f"cache: expected a folder's path, got {type(cache).__name__}")
+    return os.fspath(cache)

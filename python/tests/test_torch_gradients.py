@@ -225,6 +225,17 @@ def test_second_derivatives_are_refused(plainly):
         torch.autograd.grad(first[0].sum(), inputs)
 
 
+def test_batched_gradients_are_refused(plainly):
+    """is_grads_batched and jacobian(vectorize=True), which map the way back alone."""
+    attention, inputs, _ = plainly
+    inputs = [x.requires_grad_() for x in inputs]
+    with pytest.raises(polyattn.CallError, match=r"batched gradients \(is_grads_batched, .* are not supported"):
+        o = attention(*inputs)
+        torch.autograd.grad(o, inputs[0], torch.ones(3, *o.shape), is_grads_batched=True)
+    with pytest.raises(polyattn.CallError, match="batched gradients"):
+        torch.autograd.functional.jacobian(lambda q: attention(q, *inputs[1:]).sum((0, 1)), inputs[0], vectorize=True)
+
+
 def test_gradients_without_a_kernel_are_refused_at_the_call(rng):
     """At a line of the spec, and before the loss is computed."""
     retnet = pt.load(library.retnet(d=16))

@@ -295,3 +295,24 @@ def test_threads_of_torch(linear16, rng):
         assert np.allclose(*found, atol=1e-5)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("wants_gradients", [False, True])
+def test_errors_are_about_arguments_that_the_caller_knows(linear16, wants_gradients, rng):
+    """Wrong types, dtypes, shapes, devices and layouts, in the entry's name also where gradients are wanted."""
+    q, k, v = inputs_of(linear16, rng)
+    q.requires_grad_(wants_gradients)
+    for given, words in (
+        ((q.double(), k, v), r"argument 'q': expected float32, bfloat16 or float16, got a tensor \[.*\] of float64"),
+        ((q.detach().long(), k, v), r"argument 'q': expected float32, bfloat16 or float16, got a tensor \[.*\] of int64"),
+        ((q, k.double(), v), "argument 'k': expected element type f32, got f64$"),
+        ((q, k.bfloat16(), v), "argument 'k': expected element type f32, got bf16$"),
+        ((q, k.long(), v), "argument 'k': expected element type f32, got i64$"),
+        ((q, k * 1j, v), "argument 'k': expected an array .*complex64"),
+        ((q, k[:, 1:], v), r"argument 'k': expected shape \[B, T, Hkv, 16\] with T = "),
+        ((q[0], k, v), r"argument 'q': expected 4 dimensions \[B, T, H, 16\], got 3"),
+        ((q, k.numpy(), v), "argument 'k': expected a tensor, got ndarray"),
+        ((q, k.to_sparse(), v), "argument 'k': expected a dense tensor, got one of layout torch.sparse_coo"),
+    ):  # fmt: skip
+        with pytest.raises(polyattn.CallError, match=f"^{linear16.signature.name}: {words}"):
+            linear16(*given)

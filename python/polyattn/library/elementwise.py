@@ -14,7 +14,7 @@ _MAPS = {"elu": b.elu_plus_one, "relu": b.relu}
 
 def linear(
     d: int = 64, dv: int | None = None, *, feature_map: Literal["elu", "relu"] = "elu", mask: Mask = "causal",
-    grouping: Grouping = "block", decay: Literal["token", "head"] | None = None, gate_heads: GateHeads = "kv",
+    grouping: Grouping | None = "block", decay: Literal["token", "head"] | None = None, gate_heads: GateHeads = "kv",
     states: bool = False, eps: float = 1e-6, dtype: str = "f32", name: str = "linear",
 ) -> Spec:  # fmt: skip
     """Linear attention (Katharopoulos et al. 2020). feature_map: elu (+ 1) or relu; decay: None, token or head."""

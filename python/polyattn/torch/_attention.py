@@ -11,6 +11,7 @@ from .._kernels import Signature
 from .._specs import Spec, as_read, check_state_every
 from . import _recipes
 from ._call import call
+from ._checks import what_came
 from ._sequences import OFFSETS, call_packed
 
 
@@ -56,12 +57,30 @@ class Attention:
                 raise CallError(
                     f"{self._entry}: argument '{name}': expected a tensor, got {type(one).__name__}"
                 )
-        count = len(self.signature.results)
-        if ends is None:
-            results = call(self._handle, inputs, count)
-        else:
-            results = call_packed(self._packed, inputs, ends, self.signature)
+        try:
+            results = self._call(inputs, ends)
+        except (CallError, NotImplementedError) as error:
+            raise self._explain(error, inputs) from None
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _call(self, inputs: list[Any], ends: Any) -> list[Any]:
+        if ends is None:
+            return call(self._handle, inputs, len(self.signature.results))
+        return call_packed(self._packed, inputs, ends, self.signature)
+
+    def _explain(self, error: Exception, inputs: list[Any]) -> Exception:
+        """What went wrong in the names that the caller knows."""
+        for name, one in zip(self._names, inputs):
+            if one.layout is not torch.strided:
+                return CallError(f"{self._entry}: argument '{name}': expected a dense tensor, got one of layout {one.layout}")
+        if isinstance(error, NotImplementedError):
+            return error
+        if str(error).startswith(_recipes.NO_STORAGE):
+            return CallError(
+                f"{self._entry}: argument '{self._names[0]}': expected float32, bfloat16 or float16, got {what_came(inputs[0])}"
+            )
+        # The half of a pair that gradients are taken of has a name of its own.
+        return CallError(str(error).replace(f"{self._entry}__forward:", f"{self._entry}:", 1))
 
     def _in_order(self, tensors: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
         inputs = list(tensors)

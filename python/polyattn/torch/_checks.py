@@ -63,7 +63,7 @@ class Checks:
         for argument, one in ((query, q), (value, v)):
             if one.shape[-1] == 0:
                 refuse(self.who, argument, "at least one channel", what_came(one))
-        if torch.is_autocast_enabled(q.device.type):
+        if q.device.type in ("cpu", "cuda") and torch.is_autocast_enabled(q.device.type):
             return  # which casts them
         if q.dtype not in STORAGE:
             refuse(self.who, query, "float32, bfloat16 or float16", what_came(q))

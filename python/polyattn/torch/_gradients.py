@@ -13,7 +13,8 @@ import torch
 from .._errors import CallError
 from . import _recipes
 from ._operators import (
-    below_autocast, call_kernel, cast_by_roles, check_device, implement, is_autocast_on, library, refuse_vmap, refuser,
+    NO_TRANSFORM, below_autocast, call_kernel, cast_by_roles, check_device, implement, is_autocast_on, library, refuse_vmap,
+    refuser,
 )  # fmt: skip
 from ._plain import are_plain
 
@@ -79,6 +80,8 @@ def _save(ctx: Any, inputs: Any, output: Any) -> None:
 
 def _gradients_of(ctx: Any, gradients: Any) -> list[Any]:
     """One for each input, None where none is wanted."""
+    if any(one is not None and torch._C._functorch.is_legacy_batchedtensor(one) for one in gradients):
+        raise CallError(NO_TRANSFORM)  # is_grads_batched=True, which no operator knows of
     saved = list(ctx.saved_tensors)  # once only, for checkpoints
     inputs, kept = saved[: ctx.count], saved[ctx.count :]
     gradients = [

@@ -18,8 +18,8 @@ library.define("forward(int attention, Tensor[] inputs) -> Tensor[]")
 _forward_op = torch.ops.polyattn.forward.default
 
 NO_TRANSFORM = (
-    "polyattn: torch.func's transforms (vmap, grad, jvp, ...) and forward-mode derivatives are not "
-    "supported; a mapped dimension can be part of the batch"
+    "polyattn: torch.func's transforms (vmap, grad, jvp, ...), batched gradients (is_grads_batched, jacobian(vectorize=True)) and "
+    "forward-mode derivatives are not supported; a mapped dimension can be part of the batch, and gradients be taken one by one"
 )
 
 

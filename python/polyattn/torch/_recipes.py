@@ -25,6 +25,9 @@ from ._threads import TEAM
 STORAGE = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
 DTYPES = {name: dtype for dtype, name in STORAGE.items()} | {"i64": torch.int64, "i32": torch.int32}
 
+#: How a refusal of any other dtype begins.
+NO_STORAGE = "polyattn: expected tensors of float32, bfloat16 or float16"
+
 _recipes: dict[int, Recipe] = {}
 
 
@@ -239,7 +242,5 @@ def storage_of(inputs: list[Any]) -> str:
         raise CallError("polyattn: expected tensors, got none")
     found = STORAGE.get(inputs[0].dtype)
     if found is None:
-        raise CallError(
-            f"polyattn: expected tensors of float32, bfloat16 or float16, got {inputs[0].dtype}"
-        )
+        raise CallError(f"{NO_STORAGE}, got {inputs[0].dtype}")
     return found

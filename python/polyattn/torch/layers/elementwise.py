@@ -33,7 +33,7 @@ class Linear(Family):
 
     def __init__(
         self, width: int, heads: int, kv_heads: int | None = None, *, feature_map: Literal["elu", "relu"] = "elu",
-        mask: Mask = "causal", grouping: Grouping = "block", decay: Literal["head"] | None = None,
+        mask: Mask = "causal", grouping: Grouping | None = "block", decay: Literal["head"] | None = None,
         gate_heads: GateHeads = "kv", eps: float = 1e-6, head_dim: int | None = None, value_dim: int | None = None,
         bias: bool = False, state_every: int | None = None, constants: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip

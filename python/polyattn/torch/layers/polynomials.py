@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from ... import library
-from ..._specs import Spec
 from ..._literals import Mask
+from ..._specs import Spec
 from ...library._common import one_of
 from .attention import begin_as, normal
 from .family import Family
