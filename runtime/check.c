@@ -26,9 +26,13 @@ int polyattn_rt_fail(const polyattn_rt_report *where, const char *format, ...) {
   return 1;
 }
 
-static const char *dtype_name(int32_t dtype) {
-  const char *name = polyattn_dtype_name(dtype);
-  return name ? name : "an unknown element type";
+static int fail_dtype(const polyattn_rt_report *where, int32_t came) {
+  const char *expected = polyattn_dtype_name(where->rule->dtype);
+  const char *name = polyattn_dtype_name(came);
+  if (name)
+    return polyattn_rt_fail(where, "expected element type %s, got %s", expected, name);
+  return polyattn_rt_fail(where, "expected element type %s, got one of no known name, %d", expected,
+                          (int)came);
 }
 
 /* A shape as text, "[B, T, H, 64]" or "[2, 100, 8, 64]". Only messages ask for it: printing the
@@ -141,9 +145,7 @@ int polyattn_rt_check(const polyattn_rt_kernel *kernel, const polyattn_tensor *c
     if (!tensors || !tensors[i])
       return polyattn_rt_fail(&where, "the tensor is null");
     if (tensors[i]->dtype != where.rule->dtype)
-      return polyattn_rt_fail(&where, "expected element type %s, got %s (%d)",
-                              dtype_name(where.rule->dtype), dtype_name(tensors[i]->dtype),
-                              (int)tensors[i]->dtype);
+      return fail_dtype(&where, tensors[i]->dtype);
     if (check_shape(&where, tensors[i], sizes, first) != 0 || check_memory(&where, tensors[i]) != 0)
       return 1;
   }

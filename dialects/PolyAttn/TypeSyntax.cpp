@@ -174,6 +174,35 @@ void WeightType::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+using Operands = ArrayRef<OpAsmParser::UnresolvedOperand>;
+
+/// An operand as the program has it, "%x" or "%o#1".
+static std::string nameOf(const OpAsmParser::UnresolvedOperand &operand) {
+  return operand.name.str() + (operand.number ? "#" + std::to_string(operand.number) : "");
+}
+
+/// A type as the program has it, "[8]" or "8x3".
+static std::string wordsOf(Type type) {
+  std::string words;
+  llvm::raw_string_ostream stream(words);
+  if (auto feature = dyn_cast<FeatureType>(type))
+    stream << feature.getStructure().str();
+  else if (auto weight = dyn_cast<WeightType>(type))
+    llvm::interleave(weight.getShape(), stream, "x");
+  else
+    stream << type;
+  return words;
+}
+
+static ParseResult checkCount(OpAsmParser &parser, llvm::SMLoc loc, Operands operands,
+                              ArrayRef<Type> types) {
+  if (operands.size() == types.size())
+    return success();
+  InFlightDiagnostic error = parser.emitError(loc) << "expected a type for each of ";
+  llvm::interleaveComma(operands, error, [&](const auto &one) { error << nameOf(one); });
+  return error << " behind the colon, got " << types.size();
+}
+
 ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &result,
                                            OperandKinds kinds) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
@@ -182,6 +211,8 @@ ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &
   if (parser.parseOperandList(operands) || parser.parseOptionalAttrDict(result.attributes))
     return failure();
   if (!operands.empty() && (parser.parseColon() || parseFeatureTypes(parser, types)))
+    return failure();
+  if (checkCount(parser, loc, operands, types))
     return failure();
   // Result types are inferred from these, so that their kinds are checked first.
   int count = types.size();
@@ -195,8 +226,9 @@ ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &
     if (!feature && kinds.weightsMayBeVectors && isa<FeatureType>(type))
       continue;
     if (feature ? !isa<FeatureType>(type) : !isa<WeightType>(type))
-      return parser.emitError(loc) << "operand " << i << " of '" << result.name << "' must be a "
-                                   << (feature ? "feature vector" : "weight") << ", got " << type;
+      return parser.emitError(loc)
+             << nameOf(operands[i]) << " of '" << result.name << "' must be a "
+             << (feature ? "feature vector" : "weight") << ", got " << wordsOf(type);
   }
   return parser.resolveOperands(operands, types, loc, result.operands);
 }
@@ -207,6 +239,7 @@ ParseResult polyattn::parseEndOfSegments(OpAsmParser &parser, OperationState &re
   SmallVector<Type> types;
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parseFeatureTypes(parser, types) ||
+      checkCount(parser, segments.loc, segments.operands, types) ||
       parser.resolveOperands(segments.operands, types, segments.loc, result.operands))
     return failure();
   result.addAttribute(sizesName, parser.getBuilder().getDenseI32ArrayAttr(segments.sizes));
@@ -215,8 +248,8 @@ ParseResult polyattn::parseEndOfSegments(OpAsmParser &parser, OperationState &re
     bool feature = isFeature(i);
     if (feature ? !isa<FeatureType>(type) : !isa<RankedTensorType>(type))
       return parser.emitError(segments.loc)
-             << "operand " << i << " must be a " << (feature ? "feature vector" : "tensor")
-             << ", got " << type;
+             << nameOf(segments.operands[i]) << " must be a "
+             << (feature ? "feature vector" : "tensor") << ", got " << wordsOf(type);
   }
   return success();
 }

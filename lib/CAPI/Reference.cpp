@@ -99,7 +99,7 @@ const char *polyattn_reference_tensor_role(const polyattn_reference *reference, 
 
 static std::string nameOfElement(int32_t dtype) {
   const char *name = polyattn_dtype_name(dtype);
-  return std::string(name ? name : "an unknown one") + " (" + std::to_string(dtype) + ")";
+  return name ? name : "one of no known name, " + std::to_string(dtype);
 }
 
 /// Calls `visit(linear, address)` for every element in row-major order.

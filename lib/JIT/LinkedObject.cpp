@@ -29,7 +29,35 @@ struct LinkedObject::Session {
   orc::ExecutionSession session;
   orc::ObjectLinkingLayer layer;
   orc::JITDylib &library;
+
+  void report(llvm::Error error);
+  llvm::Error failure() const;
+
+private:
+  std::string reason;       // what went wrong first
+  bool isForbidden = false; // it was the system that refused
 };
+
+/// Failures of lookups name symbols that have none now. Why not, the session is told before.
+void LinkedObject::Session::report(llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    std::error_code code = info.convertToErrorCode();
+    isForbidden |=
+        code == std::errc::permission_denied || code == std::errc::operation_not_permitted;
+    if (reason.empty())
+      reason = info.message();
+  });
+}
+
+llvm::Error LinkedObject::Session::failure() const {
+  if (isForbidden)
+    return llvm::createStringError(
+        "the system does not let this process make memory executable (" + reason +
+        "), as systemd's MemoryDenyWriteExecute and SELinux ask for: expected a process that may, "
+        "or "
+        "a library that polyattn-compile, polyattn_save or Kernel.save has written in another one");
+  return llvm::createStringError("compiled code cannot be linked into this process: " + reason);
+}
 
 LinkedObject::LinkedObject(std::unique_ptr<Session> session) : session(std::move(session)) {}
 LinkedObject::~LinkedObject() = default;
@@ -89,8 +117,8 @@ LinkedObject::link(std::unique_ptr<llvm::MemoryBuffer> object, llvm::ArrayRef<Ex
   if (!process)
     return process.takeError();
   auto linked = std::make_unique<Session>(std::move(*process));
-  // The lookup reports the same failures to the caller.
-  linked->session.setErrorReporter([](llvm::Error error) { llvm::consumeError(std::move(error)); });
+  linked->session.setErrorReporter(
+      [self = linked.get()](llvm::Error error) { self->report(std::move(error)); });
   if (llvm::Error error = defineExternals(linked->session, linked->library, externals))
     return std::move(error);
   if (llvm::Error error = linked->layer.add(linked->library, std::move(object)))
@@ -100,7 +128,9 @@ LinkedObject::link(std::unique_ptr<llvm::MemoryBuffer> object, llvm::ArrayRef<Ex
 
 llvm::Expected<void *> LinkedObject::lookup(llvm::StringRef name) {
   auto address = session->session.lookup({&session->library}, name);
-  if (!address)
-    return address.takeError();
+  if (!address) {
+    session->report(address.takeError());
+    return session->failure();
+  }
   return address->getAddress().toPtr<void *>();
 }

@@ -1202,3 +1202,30 @@ func.func private @f() attributes {polyattn.invariant}
 // expected-error@+1 {{has 'polyattn.invariance', which is no attribute of this dialect}}
 module attributes {polyattn.invariance} {
 }
+
+// -----
+
+polyattn.attention @attend_types(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{expected a type for each of %x, %x, %x, %g behind the colon, got 3}}
+  %o = attend query %x key %x value %x decay %g causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_too_many_types(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{expected a type for each of %x, %x, %x behind the colon, got 4}}
+  %o = attend query %x key %x value %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @attend_kinds(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{%x must be a tensor, got [4]}}
+  %o = attend query %x key %x value %x decay %x causal normalize <none> : [4], [4], [4], [4]
+  return %o : [4]
+}

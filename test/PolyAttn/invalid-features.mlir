@@ -34,7 +34,7 @@ polyattn.feature_map @project_operands(%x: [4], %w: 4x3) {
 // -----
 
 polyattn.feature_map @project_kinds(%x: [4], %w: 4x3) {
-  // expected-error@+1 {{operand 1 of 'polyattn.project' must be a weight}}
+  // expected-error@+1 {{%x of 'polyattn.project' must be a weight, got [4]}}
   %y = project %x, %x : [4], [4]
   yield %x : [4]
 }
@@ -68,8 +68,16 @@ polyattn.feature_map @weight_product_c2(%w: 5x3, %v: 4x2) {
 
 // -----
 
+polyattn.feature_map @project_types(%x: [4], %w: 4x3) {
+  // expected-error@+1 {{expected a type for each of %x, %w behind the colon, got 1}}
+  %y = project %x, %w : [4]
+  yield %y : [3]
+}
+
+// -----
+
 polyattn.feature_map @weight_product_kinds(%x: [5], %w: 5x3) {
-  // expected-error@+1 {{operand 0 of 'polyattn.weight_product' must be a weight, got '!polyattn.feature<[5]>'}}
+  // expected-error@+1 {{%x of 'polyattn.weight_product' must be a weight, got [5]}}
   %y = weight_product %x, %w : [5], 5x3
   yield %x : [5]
 }
@@ -101,7 +109,7 @@ polyattn.feature_map @hadamard_c1_empty(%x: [4], %w: 4x3) {
 // -----
 
 polyattn.feature_map @hadamard_kinds(%x: [4], %w: 4x3) {
-  // expected-error@+1 {{operand 1 of 'polyattn.hadamard' must be a feature vector}}
+  // expected-error@+1 {{%w of 'polyattn.hadamard' must be a feature vector, got 4x3}}
   %y = hadamard %x, %w : [4], 4x3
   yield %x : [4]
 }

@@ -431,7 +431,7 @@ polyattn.attention @decay_gradient_types(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %o, %p = attend query %x key %x value %x decay %g products %x causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
   %v, %r = attend query %x key %x value %x decay %g products %x anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
-  // expected-error@+1 {{operand 1 must be a feature vector}}
+  // expected-error@+1 {{%g must be a feature vector, got tensor<?x?x?xf32>}}
   %dg = decay_gradient %g queries %g keys %r : tensor<?x?x?xf32>, tensor<?x?x?xf32>, [1]
   return %dg : tensor<?x?x?xf32>
 }
