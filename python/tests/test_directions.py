@@ -51,6 +51,15 @@ def test_a_kernel_says_what_its_tensors_are():
     assert tensors["d_k"]["gradient_of"] == "k" and "output0" not in tensors
 
 
+def test_results_are_paired_with_arguments_by_what_they_are_gradients_of():
+    spec = SPEC.replace("%v: tensor<?x?x?x8xf32>)", "%v: tensor<?x?x?x8xf32>, %unused: tensor<8x4xf32>)")
+    for wrt, named in ((["unused", "v"], ["v"]), (["v", "unused", "q"], ["q", "v"]), (None, ["q", "k", "v"])):
+        about = polyattn.compile(spec, direction="backward", wrt=wrt).describe()
+        assert [one["gradient_of"] for one in about["results"]] == named
+    with pytest.raises(polyattn.SpecError, match="no result depends on what it is differentiated by"):
+        polyattn.compile(spec, direction="backward", wrt=["unused"])
+
+
 def test_a_pair_is_saved_as_one_library(tmp_path):
     polyattn.compile(SPEC, direction="training").save(tmp_path, "pair")
     header = (tmp_path / "pair.h").read_text()

@@ -118,6 +118,58 @@ def test_gradcheck(name, rng):
     torch.autograd.gradcheck(attention, inputs, eps=1e-2, atol=2e-2, rtol=2e-2, fast_mode=True)
 
 
+UNUSED = """
+polyattn.attention @unused(%q: tensor<?x?x?x16xf32>, %k: tensor<?x?x?x16xf32>, %first: tensor<16x8xf32>,
+    %v: tensor<?x?x?x8xf32>, %w: tensor<16x8xf32>, %last: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x8xf32>) {
+  %weight = read %w : tensor<16x8xf32> -> 16x8
+  %not_returned = read %first : tensor<16x8xf32> -> 16x8
+  %x = read %q : tensor<?x?x?x16xf32> -> [16]
+  %y = read %k : tensor<?x?x?x16xf32> -> [16]
+  %a = project %x, %weight : [16], 16x8
+  %b = project %y, %weight : [16], 16x8
+  %other = project %x, %not_returned : [16], 16x8
+  %values = read %v : tensor<?x?x?x8xf32> -> [8]
+  %o = attend query %a key %b value %values causal normalize <none> : [8], [8], [8]
+  return %o : [8]
+}
+"""
+
+
+@pytest.mark.parametrize("which", [range(6), (2, 4), (1, 2), (4, 5), (0, 2, 3, 5)])
+def test_an_argument_that_no_result_depends_on_has_no_gradient(which, rng):
+    attention = pt.load(UNUSED)
+    exact = dense(lambda x, side, w: x @ w)
+    inputs = [x.requires_grad_(i in which) for i, x in enumerate(inputs_of(UNUSED, rng))]
+    q, k, _, v, w, _ = copies = [x.detach().double().requires_grad_() for x in inputs]
+    factors = torch.randn(*v.shape, dtype=torch.float64)
+    (exact(q, k, v, w) * factors).sum().backward()
+    (attention(*inputs) * factors.float()).sum().backward()
+    for i, (one, wanted) in enumerate(zip(inputs, copies)):
+        assert (one.grad is None) == (i not in which or i in (2, 5)), i
+        if one.grad is not None:
+            assert (one.grad - wanted.grad).norm() <= 1e-4 * wanted.grad.norm(), i
+
+
+def test_a_call_whose_results_depend_on_nothing_that_requires_gradients(rng):
+    attention, inputs = pt.load(UNUSED), inputs_of(UNUSED, rng)
+    for _ in range(2):
+        o = attention(*(x.requires_grad_(i in (2, 5)) for i, x in enumerate(inputs)))
+        assert not o.requires_grad and torch.equal(o, attention(*(x.detach() for x in inputs)))
+
+
+def test_an_unused_argument_in_a_graph(rng):
+    attention, inputs = pt.load(UNUSED), [x.requires_grad_() for x in inputs_of(UNUSED, rng)]
+
+    def step(*inputs):
+        return attention(*inputs).square()
+
+    torch._dynamo.reset()
+    found = [torch.autograd.grad(call(*inputs).sum(), inputs, allow_unused=True)
+             for call in (step, torch.compile(step, fullgraph=True))]  # fmt: skip
+    assert all(one is other is None or torch.equal(one, other) for one, other in zip(*found))
+    assert [one is None for one in found[0]] == [False, False, True, False, False, True]
+
+
 @pytest.fixture
 def plainly(rng):
     """An attention with gradients, its inputs and its definition."""

@@ -10,6 +10,7 @@ from .._errors import CallError
 from ._gradients import training
 from ._operators import NO_TRANSFORM, _forward, _forward_op, cast_by_roles, is_autocast_on, kernel_of
 from ._plain import are_plain, call_plain, is_alone
+from ._recipes import NoGradient
 
 
 def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
@@ -21,7 +22,10 @@ def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
     if not torch.compiler.is_compiling():
         _check_derivatives(inputs)
     if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
-        return training(attention, inputs)[:count]
+        try:
+            return training(attention, inputs)[:count]
+        except NoGradient:  # what requires gradients leads to no result
+            inputs = [one.detach() for one in inputs]
     if not inputs or not are_plain(inputs):
         results: list[Any] = _forward_op(attention, inputs)
         return results

@@ -54,11 +54,10 @@ def _backward_fake(
     attention: int, wrt: int, inputs: list[Any], kept: list[Any], gradients: list[Any]
 ) -> list[Any]:
     check_device([*inputs, *kept, *gradients])
-    backward = _pair(attention, wrt, inputs).backward.signature
-    wanted = [one for i, one in enumerate(inputs) if wrt >> i & 1]
+    pair = _pair(attention, wrt, inputs)
     return [
-        torch.empty_like(one, dtype=_recipes.DTYPES[result.dtype], memory_format=torch.contiguous_format)
-        for one, result in zip(wanted, backward.results)
+        torch.empty_like(inputs[place], dtype=_recipes.DTYPES[result.dtype], memory_format=torch.contiguous_format)
+        for place, result in zip(pair.places, pair.backward.signature.results)
     ]
 
 
@@ -79,7 +78,7 @@ def _save(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _gradients_of(ctx: Any, gradients: Any) -> list[Any]:
-    """One for each input, None where none is wanted."""
+    """One for each input, None where none is wanted or no result depends on it."""
     if any(one is not None and torch._C._functorch.is_legacy_batchedtensor(one) for one in gradients):
         raise CallError(NO_TRANSFORM)  # is_grads_batched=True, which no operator knows of
     saved = list(ctx.saved_tensors)  # once only, for checkpoints
@@ -91,9 +90,12 @@ def _gradients_of(ctx: Any, gradients: Any) -> list[Any]:
     # Second derivatives are the operator's to refuse.
     is_direct = not torch.is_grad_enabled() and are_plain(inputs) and are_plain(gradients)
     call = _backward if is_direct else _backward_op
-    found = iter(call(ctx.attention, ctx.wrt, inputs, kept, gradients))
+    found: list[Any] = [None] * ctx.count
+    places = _pair(ctx.attention, ctx.wrt, inputs).places
     # Those of weights are sums in f32, whatever holds the weights.
-    return [next(found).to(dtype) if ctx.wrt >> i & 1 else None for i, dtype in enumerate(ctx.dtypes)]
+    for place, one in zip(places, call(ctx.attention, ctx.wrt, inputs, kept, gradients)):
+        found[place] = one.to(ctx.dtypes[place])
+    return found
 
 
 def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]:

@@ -16,7 +16,7 @@ from typing import Any, Callable
 import torch
 
 from .. import __version__, _polyattn
-from .._errors import CallError
+from .._errors import CallError, SpecError
 from .._kernels import Kernel, Signature, _signature_of, compile
 from .._specs import Spec, python_lines_of, source_of
 from ._threads import TEAM
@@ -29,6 +29,10 @@ DTYPES = {name: dtype for dtype, name in STORAGE.items()} | {"i64": torch.int64,
 NO_STORAGE = "polyattn: expected tensors of float32, bfloat16 or float16"
 
 _recipes: dict[int, Recipe] = {}
+
+
+class NoGradient(SpecError):
+    """No result depends on the arguments whose gradients are wanted."""
 
 
 def _describe(spec: Spec, entry: str | None, storage: str, packed: bool) -> Signature:
@@ -75,6 +79,8 @@ class Pair:
         #: Which of what training gives backward reads, and their names.
         self.is_kept = [one.name in read for one in given]
         self.kept = [one.name for one in given if one.name in read]
+        #: Which argument each result of backward is the gradient of. An argument that no result depends on has none.
+        self.places = [self.inputs.index(one["gradient_of"]) for one in backward.describe()["results"]]
         self._heads = [(i, one.shape.index("H")) for i, one in enumerate(taken[: len(self.inputs)]) if "H" in one.shape]
 
     def check_heads(self, inputs: list[Any]) -> None:
@@ -103,6 +109,7 @@ class Recipe:
         self._kernels: dict[Any, Kernel] = {}
         self._signatures: dict[str, Signature] = {}
         self._pairs: dict[tuple[str, int], Pair] = {}
+        self._without: dict[tuple[str, str, int], str] = {}
         self._lock = threading.Lock()
         self._owners: set[int] = set()
         text = json.dumps([__version__, entry, identity, *["packed"] * is_packed, *[state_every] * bool(state_every)])
@@ -122,6 +129,7 @@ class Recipe:
         self._owners.discard(owner)
         if not self._owners:
             self._kernels.clear()
+            self._pairs.clear()
             self._signatures.clear()
 
     def signature(self, storage: str = "f32") -> Signature:
@@ -140,12 +148,17 @@ class Recipe:
         """One half of a pair for training. Bits of `wrt` are arguments."""
         key = (storage, direction, wrt)
         found = self._kernels.get(key)
-        if found is None:
+        if found is not None:
+            return found
+        if key not in self._without:
             names = [x.name for i, x in enumerate(self.signature().arguments) if wrt >> i & 1]
-            found = self._compile(
-                key, dtype=storage, direction=direction, wrt=names, state_every=self._state_every
-            )
-        return found
+            try:
+                return self._compile(key, dtype=storage, direction=direction, wrt=names, state_every=self._state_every)
+            except SpecError as error:
+                if not any(one.message.endswith("no result depends on what it is differentiated by") for one in error.diagnostics):
+                    raise
+                self._without[key] = str(error)
+        raise NoGradient(self._without[key])
 
     def pair(self, storage: str, wrt: int) -> Pair:
         found = self._pairs.get((storage, wrt))

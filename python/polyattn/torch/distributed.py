@@ -288,14 +288,15 @@ class _Segment(torch.autograd.Function):
         for name, of_later in zip(plan.final, after):
             of_final = known[f"d_{name}"]
             known[f"d_{name}"] = _with_rows(of_final, cut.last, of_final[cut.last.rows] + of_later)
-        found = iter(_by_names(plan.backward(ctx.wrt), known))
-        given: list[Any] = [None] * 4
-        for i, about in enumerate(plan.recipe.signature().arguments):
-            one = next(found).to(known[about.name].dtype) if ctx.wrt >> i & 1 else None
-            if one is not None and about.name in plan.initial and cut.before:
+        found = _by_names(plan.backward(ctx.wrt), known)
+        names = [about.name for about in plan.recipe.signature().arguments]
+        given: list[Any] = [None] * len(names)
+        for place, one in zip(plan.whole.pair(plan.storage, ctx.wrt).places, found):
+            one = one.to(known[names[place]].dtype)
+            if names[place] in plan.initial and cut.before:
                 one = _with_rows(one, cut.first, torch.zeros_like(one[cut.first.rows]))  # another rank has it
-            given.append(one)
-        return tuple(given)
+            given[place] = one
+        return (None, None, None, None, *given)
 
 
 def _wrt(inputs: Any) -> int:
