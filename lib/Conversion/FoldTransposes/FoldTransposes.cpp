@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/Inputs.h"
+#include "lib/Conversion/Analysis/Liveness.h"
 #include "lib/Conversion/Analysis/SameValues.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/IR/IRMapping.h"
@@ -39,6 +40,15 @@ static bool isFree(Value value) {
   if (auto load = value.getDefiningOp<LoadOp>())
     return isInput(load.getMemref());
   return isVector(value) || value.getDefiningOp<TransposeOp>() || value.getDefiningOp<ConstantOp>();
+}
+
+/// Whether a value is rows of a buffer as they stand there, or a view of some: lowerings read them
+/// where they are used.
+static bool isViewOfBuffer(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<SliceOp, TransposeOp, SelectRowsOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<ReadOp>(op);
 }
 
 namespace {
@@ -73,6 +83,14 @@ struct MapTree {
   }
   bool isOnlyFor(Operation *user) const {
     return llvm::all_of(maps, [&](MapOp map) { return isOnlyFor(map.getResult(), user); });
+  }
+  /// Whether the functions may be computed where `user` stands: none reads rows of a buffer that
+  /// are written on the way there.
+  bool canMoveTo(Operation *user) const {
+    return llvm::all_of(maps, [&](MapOp map) {
+      return llvm::none_of(map.getInputs(), isViewOfBuffer) ||
+             (map->getBlock() == user->getBlock() && !writesBuffersBetween(map, user));
+    });
   }
 };
 } // namespace
@@ -154,7 +172,8 @@ static void sumByRows(ReduceOp reduce) {
   MapTree tree;
   bool isPlain = reduce.getAxis() == Axis::Rows && !reduce.getBound() &&
                  reduce.getTriangle() == Triangle::None;
-  if (!isPlain || !tree.collect(reduce.getInput()) || tree.maps.empty() || !tree.isOnlyFor(reduce))
+  if (!isPlain || !tree.collect(reduce.getInput()) || tree.maps.empty() ||
+      !tree.isOnlyFor(reduce) || !tree.canMoveTo(reduce))
     return;
   bool areColumns = llvm::all_of(tree.leaves, [](Value leaf) {
     return isTransposedLoad(leaf) || isVector(leaf) || leaf.getDefiningOp<ConstantOp>();
@@ -202,7 +221,7 @@ static void computeOnce(MapOp map) {
 static void fold(TransposeOp transposeOp) {
   MapTree tree;
   if (!transposeOp.getSource().getDefiningOp<MapOp>() || !tree.collect(transposeOp.getSource()) ||
-      tree.maps.empty())
+      tree.maps.empty() || !tree.canMoveTo(transposeOp))
     return;
   bool turnsBack =
       llvm::any_of(tree.leaves, [](Value leaf) { return leaf.getDefiningOp<TransposeOp>(); });

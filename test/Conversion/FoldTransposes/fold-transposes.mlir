@@ -145,3 +145,89 @@ tile.kernel @both_ways programs [dim(0, 0)] attributes {arg_names = ["q", "o", "
   %scores = tile.dot %e, %et : !tile.tile<16x8xf32>, !tile.tile<8x16xf32> -> !tile.tile<16x16xf32>
   tile.store %scores, %s[%batch, %c0, %c0, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x16xf32>, memref<?x?x?x16xf32>
 }
+
+// Rows of a buffer are read where they are used: a function of them stays in front of what updates the buffer, be the sum or the
+// transpose behind that. Where the rows are read and used behind it, they are turned.
+
+// CHECK-LABEL: tile.kernel @moved_behind_an_update
+// CHECK:         %[[R:.*]] = {{(tile\.)?}}read %[[Z:.*]][
+// CHECK:         %[[Y:.*]] = {{(tile\.)?}}map %{{.*}}, %[[R]] : !tile.tile<32x16xf32>, !tile.tile<32x1xf32>
+// CHECK:         accumulate {{.*}} %[[Z]][
+// CHECK:         transpose %[[Y]] : <32x16xf32> -> <16x32xf32>
+// CHECK:         %[[S:.*]] = {{(tile\.)?}}read %[[Z]][
+// CHECK:         %[[T:.*]] = {{(tile\.)?}}transpose %[[S]] : <32x1xf32> -> <1x32xf32>
+// CHECK:         map %{{.*}}, %[[T]] : !tile.tile<16x32xf32>, !tile.tile<1x32xf32>
+tile.kernel @moved_behind_an_update attributes {arg_names = ["x", "o", "p", "r"], num_inputs = 1} {
+^bb0(%x: memref<16x32xf32>, %o: memref<16x32xf32>, %p: memref<16x32xf32>, %r: memref<16x32xf32>):
+  %c0 = arith.constant 0 : index
+  %z = tile.buffer : !tile.buffer<32x1>
+  %columns = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1, transposed} : memref<16x32xf32> -> !tile.tile<32x16xf32>
+  %rows = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<16x32xf32> -> !tile.tile<16x32xf32>
+  %ones = tile.constant 1.0 : !tile.tile<16x1xf32>
+  %before = tile.read %z[%c0] : !tile.buffer<32x1> -> !tile.tile<32x1xf32>
+  %y = tile.map %columns, %before : !tile.tile<32x16xf32>, !tile.tile<32x1xf32> -> !tile.tile<32x16xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  }
+  tile.accumulate %columns, %ones, %z[%c0] : !tile.tile<32x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<32x1>
+  %t = tile.transpose %y : !tile.tile<32x16xf32> -> !tile.tile<16x32xf32>
+  tile.store %t, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<16x32xf32>, memref<16x32xf32>
+  tile.store %rows, %p[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<16x32xf32>, memref<16x32xf32>
+  %after = tile.read %z[%c0] : !tile.buffer<32x1> -> !tile.tile<32x1xf32>
+  %u = tile.map %columns, %after : !tile.tile<32x16xf32>, !tile.tile<32x1xf32> -> !tile.tile<32x16xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  }
+  %v = tile.transpose %u : !tile.tile<32x16xf32> -> !tile.tile<16x32xf32>
+  tile.store %v, %r[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<16x32xf32>, memref<16x32xf32>
+}
+
+// A sum of columns, and rows that were turned before the update.
+
+// CHECK-LABEL: tile.kernel @summed_behind_an_update
+// CHECK:         %[[R:.*]] = {{(tile\.)?}}read %[[Z:.*]][
+// CHECK:         %[[Y:.*]] = {{(tile\.)?}}map %{{.*}}, %[[R]]
+// CHECK:         accumulate {{.*}} %[[Z]][
+// CHECK:         reduce <add> <rows> %[[Y]] : <32x16xf32> -> <1x16xf32>
+tile.kernel @summed_behind_an_update attributes {arg_names = ["x", "w", "o"], num_inputs = 2} {
+^bb0(%x: memref<16x32xf32>, %w: memref<32x16xf32>, %o: memref<16xf32>):
+  %c0 = arith.constant 0 : index
+  %z = tile.buffer : !tile.buffer<32x1>
+  %columns = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1, transposed} : memref<16x32xf32> -> !tile.tile<32x16xf32>
+  %rows = tile.load %w[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<32x16xf32> -> !tile.tile<32x16xf32>
+  %ones = tile.constant 1.0 : !tile.tile<16x1xf32>
+  %before = tile.read %z[%c0] : !tile.buffer<32x1> -> !tile.tile<32x1xf32>
+  %y = tile.map %columns, %before : !tile.tile<32x16xf32>, !tile.tile<32x1xf32> -> !tile.tile<32x16xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  }
+  tile.accumulate %rows, %ones, %z[%c0] : !tile.tile<32x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<32x1>
+  %sums = tile.reduce <add> <rows> %y : !tile.tile<32x16xf32> -> !tile.tile<1x16xf32>
+  tile.store %sums, %o[%c0] {row_dim = -1, col_dim = 0} : !tile.tile<1x16xf32>, memref<16xf32>
+}
+
+// CHECK-LABEL: tile.kernel @turned_behind_an_update
+// CHECK:         %[[R:.*]] = {{(tile\.)?}}read %[[Z:.*]][
+// CHECK:         %[[T:.*]] = {{(tile\.)?}}transpose %[[R]] : <32x16xf32> -> <16x32xf32>
+// CHECK:         %[[Y:.*]] = {{(tile\.)?}}map %[[T]]
+// CHECK:         write {{.*}} %[[Z]][
+// CHECK:         transpose %[[Y]] : <16x32xf32> -> <32x16xf32>
+tile.kernel @turned_behind_an_update attributes {arg_names = ["x", "o"], num_inputs = 1} {
+^bb0(%x: memref<32x16xf32>, %o: memref<32x16xf32>):
+  %c0 = arith.constant 0 : index
+  %z = tile.buffer : !tile.buffer<32x16>
+  %rows = tile.load %x[%c0, %c0] {row_dim = 0, col_dim = 1} : memref<32x16xf32> -> !tile.tile<32x16xf32>
+  %before = tile.read %z[%c0] : !tile.buffer<32x16> -> !tile.tile<32x16xf32>
+  %columns = tile.transpose %before : !tile.tile<32x16xf32> -> !tile.tile<16x32xf32>
+  %y = tile.map %columns : !tile.tile<16x32xf32> -> !tile.tile<16x32xf32> {
+  ^bb0(%a: f32):
+    %s = arith.addf %a, %a : f32
+    tile.yield %s : f32
+  }
+  tile.write %rows, %z[%c0] : !tile.tile<32x16xf32>, !tile.buffer<32x16>
+  %t = tile.transpose %y : !tile.tile<16x32xf32> -> !tile.tile<32x16xf32>
+  tile.store %t, %o[%c0, %c0] {row_dim = 0, col_dim = 1} : !tile.tile<32x16xf32>, memref<32x16xf32>
+}
