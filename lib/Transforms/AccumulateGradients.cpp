@@ -27,13 +27,26 @@ static std::optional<MutableOperandRange> sumOperandOf(Value value) {
   return std::nullopt;
 }
 
+/// Equal gradients are one op. Where that is several results, each has an op of its own from here
+/// on, as each has a running sum of its own.
+static void separateSums(ReturnOp returned) {
+  llvm::DenseSet<Operation *> seen;
+  OpBuilder builder(returned);
+  for (OpOperand &result : returned->getOpOperands()) {
+    std::optional<MutableOperandRange> sum = sumOperandOf(result.get());
+    if (sum && sum->empty() && !seen.insert(result.get().getDefiningOp()).second)
+      result.set(builder.clone(*result.get().getDefiningOp())->getResult(0));
+  }
+}
+
 static void accumulate(AttentionOp attention) {
   EntryExtension entry(attention);
   auto all = attention.getGradientOf().value_or(DictionaryAttr::get(attention.getContext()));
   NamedAttrList gradientOf(all);
-  auto returned = cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
+  auto returned = cast<ReturnOp>(attention.getBody().front().getTerminator());
+  separateSums(returned);
   for (auto [value, name, type] :
-       llvm::zip(returned, attention.getResultNames().getAsValueRange<StringAttr>(),
+       llvm::zip(returned.getResults(), attention.getResultNames().getAsValueRange<StringAttr>(),
                  attention.getResultTypes().getAsValueRange<TypeAttr>())) {
     std::optional<MutableOperandRange> operand = sumOperandOf(value);
     if (!operand || !operand->empty())

@@ -74,7 +74,8 @@ def AccumulateGradients : Pass<"polyattn-accumulate-gradients", "::mlir::ModuleO
     Each result of an attention that is a sum over positions, the gradient of a weight or of a decay [H],
     gets an argument in which it lives, `sum_` and the result's name, and is added to what that holds (`plus`).
     So calls of several batches leave the sum of their gradients, in f32. `gradient_of` says of the
-    argument what it does of the result. All other results stay as they are.
+    argument what it does of the result. All other results stay as they are. A gradient that is several results
+    becomes as many ops, each with a running sum of its own.
 
     Numeric contract: one addition in f32 to each sum.
 

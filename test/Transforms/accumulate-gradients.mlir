@@ -36,3 +36,16 @@ polyattn.attention @gates(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (d_
   %dg = decay_gradient %g queries %p keys %s : tensor<?x?x?xf32>, [1], [1]
   return %dg : tensor<?x?x?xf32>
 }
+
+// A gradient that is several results is as many ops, each with a running sum of its own; one of them may be of each head.
+// CHECK-LABEL: polyattn.attention @returned_twice(
+// CHECK-SAME:    %sum_d_w: tensor<4x4xf32>, %sum_d_u: tensor<?x4x4xf32>)
+// CHECK-SAME:    -> (d_w: tensor<4x4xf32> in %sum_d_w, d_u: tensor<?x4x4xf32> in %sum_d_u)
+// CHECK:         %[[W:.*]] = weight_gradient (%[[A:.*]], %[[A]]) plus %sum_d_w : ([4], [4]) plus tensor<4x4xf32>
+// CHECK:         %[[U:.*]] = weight_gradient (%[[A]], %[[A]]) plus %sum_d_u : ([4], [4]) plus tensor<?x4x4xf32>
+// CHECK:         return %[[W]], %[[U]] : 4x4, 4x4
+polyattn.attention @returned_twice(%q: tensor<?x?x?x4xf32>) -> (d_w: tensor<4x4xf32>, d_u: tensor<?x4x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %dw = weight_gradient (%a, %a) : ([4], [4])
+  return %dw, %dw : 4x4, 4x4
+}

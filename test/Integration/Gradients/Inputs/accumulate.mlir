@@ -31,3 +31,28 @@ polyattn.attention @decay(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: 
     {grouping = #polyattn.grouping<block>} : [8], [8], [8], tensor<?xf32>
   return %o : [8]
 }
+
+// Weights whose gradients are one value: each has a running sum of its own. One is shared by heads and one is not, so are
+// the vectors.
+polyattn.attention @equal_gradients(%q: tensor<?x?x?x8xf32>, %w: tensor<8x4xf32>, %u: tensor<8x4xf32>, %r: tensor<?x8x4xf32>,
+    %a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x8xf32> -> [8]
+  %w1 = read %w : tensor<8x4xf32> -> 8x4
+  %u1 = read %u : tensor<8x4xf32> -> 8x4
+  %r1 = read %r : tensor<?x8x4xf32> -> 8x4
+  %a1 = read %a : tensor<4xf32> -> 4
+  %b1 = read %b : tensor<4xf32> -> 4
+  %c1 = read %c : tensor<?x4xf32> -> 4
+  %l = project %x, %w1 : [8], 8x4
+  %m = project %x, %u1 : [8], 8x4
+  %n = project %x, %r1 : [8], 8x4
+  %sum = add %l, %m, %n : [4], [4], [4]
+  %s0 = add_vec %sum, %a1 : [4], 4
+  %s1 = add_vec %s0, %b1 : [4], 4
+  %phi = add_vec %s1, %c1 : [4], 4
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %values = read %v : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %phi key %y value %values causal normalize <none> : [4], [4], [4]
+  return %o : [4]
+}
