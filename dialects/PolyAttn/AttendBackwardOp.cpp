@@ -263,7 +263,7 @@ LogicalResult AttendBackwardOp::verify() {
     return emitOpError("C5: states need the mask causal or anticausal");
   for (auto [state, normalizer] : {std::pair{getInitialState(), getInitialNormalizer()},
                                    {getFinalGradient(), getFinalNormalizerGradient()}}) {
-    bool fits = !state || isStateTensor(state, {width, valueWidth});
+    bool fits = !state || isStateOrColumn(state, {width, valueWidth});
     if (!fits || (normalizer && !isStateTensor(normalizer, {width})))
       return emitOpError("C5: expected states tensor<?x?x")
              << width << "x" << valueWidth << "xf32> and normalizers tensor<?x?x" << width
@@ -274,10 +274,12 @@ LogicalResult AttendBackwardOp::verify() {
                        "and the gradient of the denominator are");
   if (getFinalNormalizerGradient() && !getDenominatorGradient())
     return emitOpError("C5: a final normalizer has a gradient only where the denominator has one");
-  for (Value tensor : {getDecay(), getInitialState(), getInitialNormalizer(), getFinalGradient(),
-                       getFinalNormalizerGradient()})
-    if (tensor && !isa<BlockArgument>(tensor))
-      return emitOpError("C6: decays, states and their gradients are arguments of the attention");
+  bool areGiven = !getDecay() || isa<BlockArgument>(getDecay());
+  for (Value state : {getInitialState(), getInitialNormalizer(), getFinalGradient(),
+                      getFinalNormalizerGradient()})
+    areGiven &= !state || AddStatesOp::isGiven(state);
+  if (!areGiven)
+    return emitOpError("C6: decays, states and their gradients are arguments of the attention");
   return success();
 }
 

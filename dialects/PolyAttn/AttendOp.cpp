@@ -259,9 +259,11 @@ LogicalResult AttendOp::verify() {
            << getQuery().getType() << " and " << getKey().getType();
   if (getScoreScale() && !getScoreScale()->isFinite())
     return emitOpError("C11: score_scale must be finite");
-  for (Value tensor : {getDecay(), getInitialState(), getInitialNormalizer()})
-    if (tensor && !isa<BlockArgument>(tensor))
-      return emitOpError("C12: a decay or an initial state must be an argument of the attention");
+  bool areGiven = !getDecay() || isa<BlockArgument>(getDecay());
+  for (Value state : {getInitialState(), getInitialNormalizer()})
+    areGiven &= !state || AddStatesOp::isGiven(state);
+  if (!areGiven)
+    return emitOpError("C12: a decay or an initial state must be an argument of the attention");
   if (!getNormalizer().allowsState() && (getInitialState() || getFinalState()))
     return emitOpError("C13: `eps_mode = row_max` has no state, as the row's largest score is not "
                        "known from one");

@@ -86,7 +86,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         features) and the scores are an inner product of features.
     C10: a state is not for the full mask: it is what the keys on one side of a query say.
     C11: `score_scale` is finite.
-    C12: decays and initial states are arguments of the attention.
+    C12: decays and initial states are arguments of the attention; a state may be a sum of them (`add_states`).
     C13: `eps_mode = row_max` has no state: the row's largest score is not known from one.
     C14: odd powers of |score| stand in the query and in the key at the same places, in the operands
         of `tensor`, `concat`, `power` and `scale` only. They have scores and no features, so that no

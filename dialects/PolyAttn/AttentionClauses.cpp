@@ -152,6 +152,16 @@ bool AttentionOp::hasLocalBlocksOf(int64_t positions) {
   });
 }
 
+/// What lives in a pool is one result: memory of a second one would have rows of no batch.
+static LogicalResult verifyOneResult(AttentionOp op, ReturnOp returned,
+                                     const llvm::SmallDenseSet<Value> &inPools) {
+  for (auto [i, value] : llvm::enumerate(returned.getResults()))
+    if (inPools.contains(value) && !op.getArgumentOfResult(i))
+      return op.emitOpError("C8: with slots a state is one result, in its pool, and result ")
+             << op.getResultNames()[i] << " is another one that lives in no argument";
+  return success();
+}
+
 /// What slots and lengths ask of the attends.
 LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
   if (!op.getSlots() && !op.getLengths())
@@ -162,7 +172,7 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
       inPools.insert(value);
   bool hasState = false;
   for (Operation &inside : op.getBody().front()) {
-    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp>(inside))
+    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp>(inside))
       return inside.emitOpError("C8: has no slots and no lengths");
     auto attend = dyn_cast<AttendOp>(inside);
     if (!attend)
@@ -184,5 +194,5 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
   }
   if (op.getSlots() && !hasState)
     return op.emitOpError("C8: slots are rows of pools of states, and there is no state");
-  return success();
+  return op.getSlots() ? verifyOneResult(op, returned, inPools) : success();
 }

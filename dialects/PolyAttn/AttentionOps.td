@@ -108,9 +108,9 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     C7: a result that lives in an argument is the final state, or its normalizer, of the one attend
         whose initial state, or normalizer, that argument is, or the rows that are kept in that
         argument, or the gradient whose running sum it is, and no other result lives there.
-    C8: with `slots` there is a state, and every initial and every final state lives in a pool; with
-        `slots` or `lengths` all attends are causal, and local vectors, whose blocks reach into the
-        keys of the calls before, have these kept.
+    C8: with `slots` there is a state, and every initial and every final state lives in a pool, a
+        final one as one result; with `slots` or `lengths` all attends are causal, and local vectors,
+        whose blocks reach into the keys of the calls before, have these kept.
     C9: packed sequences have offsets, and no `lengths`.
     C10: rows are kept with `slots` and `first_position`, in pools that results live in, and for local
         vectors: all attends have some, with blocks of as many positions as the pools keep. What is

@@ -84,8 +84,7 @@ LogicalResult DecayGradientOp::verify() {
   auto decay = cast<RankedTensorType>(getDecay().getType());
   bool fits = decay.getElementType().isF32() && (decay.getRank() == 3 || decay.getRank() == 1) &&
               llvm::all_of(decay.getShape(), ShapedType::isDynamic);
-  if (!fits || !isa<BlockArgument>(getDecay()) ||
-      !llvm::all_of(getStates(), [](Value state) { return isa<BlockArgument>(state); }))
+  if (!fits || !isa<BlockArgument>(getDecay()) || !llvm::all_of(getStates(), AddStatesOp::isGiven))
     return emitOpError("C3: expected a decay, tensor<?x?x?xf32> or tensor<?xf32>, and states that "
                        "are arguments of the attention");
   for (Operation *user : getResult().getUsers())

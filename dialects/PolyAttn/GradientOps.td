@@ -34,9 +34,10 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     C2: leaves are the plain vectors under a structure, each once; constants have no gradient.
     C3: local vectors come as a pair of equal structures, with the mask causal or anticausal and a block.
     C4: a decay needs the mask causal or anticausal; it is a tensor or a list, not both.
-    C5: states need the mask causal or anticausal; they are f32 of shape [B, H, D, dv], normalizers
-        [B, H, D], and these are given only where dZ is.
-    C6: decays, states and their gradients are arguments of the attention.
+    C5: states need the mask causal or anticausal; they are f32 of shape [B, H, D, dv], where a last dimension
+        of 1 may be left out, normalizers [B, H, D], and these are given only where dZ is.
+    C6: decays, states and their gradients are arguments of the attention; states and their gradients may be
+        sums of arguments (`add_states`).
     C7: `block_states` and `state_every` come together, with the causal mask and without local vectors or
         an initial state; they are an argument f32 [B, T, H, W], W as of `attend` (BlockStates.h).
 
@@ -154,7 +155,8 @@ def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
     C1: there are `keys` and `queries`, and they are products of attends: those of queries have the mask causal,
         those of keys the mask anticausal.
     C2: there are as many gradients of states as states, and these are final states of attends, of the states' size.
-    C3: the decay, f32 of shape [B, T, H] or [H], and the states are arguments of the attention.
+    C3: the decay, f32 of shape [B, T, H] or [H], and the states are arguments of the attention; a state may
+        be a sum of them (`add_states`).
     C4: only `return` uses the result.
 
     ```mlir
@@ -182,6 +184,41 @@ def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
   let results = (outs AnyRankedTensor:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+}
+
+def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states", [Pure, HasParent<"::polyattn::AttentionOp">]> {
+  let summary = "the sum of states that are given";
+  let description = [{
+    A final state that is two results has a gradient in each of them, and an attend's gradients are made
+    of their sum. No tensor holds the sum: kernels add the tensors as they load the state.
+
+    C1: there are two or more states, f32 arguments of the attention of shape [B, H, D, dv], or
+        normalizers [B, H, D], as the result's type says. A last dimension of 1 may be left out.
+    C2: only `attend`, `attend_backward` and `decay_gradient` take the result, as a state.
+
+    ```mlir
+    polyattn.attention @state_gradients(%q: tensor<?x?x?x64xf32>, %v: tensor<?x?x?x32xf32>,
+                                        %d_first: tensor<?x?x64x32xf32>, %d_second: tensor<?x?x64x32xf32>)
+        -> (d_v: tensor<?x?x?x32xf32>) {
+      %a = read %q : tensor<?x?x?x64xf32> -> [64]
+      %c = read %v : tensor<?x?x?x32xf32> -> [32]
+      %s = add_states %d_first, %d_second : tensor<?x?x64x32xf32>, tensor<?x?x64x32xf32> -> tensor<?x?x64x32xf32>
+      %o = attend query %a key %a value %c initial %s anticausal normalize <none>
+        : [64], [64], [32], tensor<?x?x64x32xf32>
+      return %o : [32]
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$states);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$states attr-dict `:` type($states) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The arguments whose sum a state is: those that are added, or the state itself.
+    static ::llvm::SmallVector<::mlir::BlockArgument> termsOf(::mlir::Value state);
+    /// Whether a state is an argument or a sum of some.
+    static bool isGiven(::mlir::Value state);
+  }];
 }
 
 #endif // POLYATTN_GRADIENT_OPS

@@ -73,9 +73,11 @@ void UseAnalysis::visitAttend(AttendOp attend) {
   for (Value value : {attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer()}) {
     if (!value)
       continue;
-    Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
-    (value == attend.getDecay() ? use.decay : use.state) = true;
-    use.gateHeads |= perQueryHead;
+    for (BlockArgument argument : AddStatesOp::termsOf(value)) {
+      Uses &use = uses[argument.getArgNumber()];
+      (value == attend.getDecay() ? use.decay : use.state) = true;
+      use.gateHeads |= perQueryHead;
+    }
   }
   markSide(attend.getBlockStates(), perQueryHead ? Side::Query : Side::Value);
 }
@@ -95,9 +97,11 @@ void UseAnalysis::visitBackward(AttendBackwardOp backward) {
         backward.getFinalGradient(), backward.getFinalNormalizerGradient()}) {
     if (!value)
       continue;
-    Uses &use = uses[cast<BlockArgument>(value).getArgNumber()];
-    (value == backward.getDecay() ? use.decay : use.state) = true;
-    use.gateHeads |= perQueryHead;
+    for (BlockArgument argument : AddStatesOp::termsOf(value)) {
+      Uses &use = uses[argument.getArgNumber()];
+      (value == backward.getDecay() ? use.decay : use.state) = true;
+      use.gateHeads |= perQueryHead;
+    }
   }
   markSide(backward.getBlockStates(), perQueryHead ? Side::Query : Side::Value);
 }

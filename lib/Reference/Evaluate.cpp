@@ -145,11 +145,21 @@ Array Evaluator::decayGradient(DecayGradientOp op) {
   return result;
 }
 
+void Evaluator::addStates(AddStatesOp op) {
+  Array sum = tensors[op.getStates().front()];
+  for (Value state : op.getStates().drop_front())
+    for (auto [total, term] : llvm::zip_equal(sum.data, tensors[state].data))
+      total += term;
+  tensors.computed[op.getResult()] = std::move(sum);
+}
+
 FailureOr<std::vector<Array>> Evaluator::run() {
   Block &body = tensors.attention.getBody().front();
   for (Operation &op : body) {
     if (auto backward = dyn_cast<AttendBackwardOp>(op))
       attendBackward(backward);
+    else if (auto sum = dyn_cast<AddStatesOp>(op))
+      addStates(sum);
     else if (auto forward = dyn_cast<AttendOp>(op); forward && failed(attend(forward)))
       return failure();
     else if (auto keep = dyn_cast<KeepOp>(op)) // of one batch (Kept.h)

@@ -58,6 +58,8 @@ private:
   StringRef argumentName(BlockArgument argument) {
     return cast<StringAttr>(entry.getArgNames()[argument.getArgNumber()]).getValue();
   }
+  /// The gradient of a final state, all results that it is taken together; null where it is none.
+  Value finalGradientOf(Value state);
   /// Notes the gradient of a decay or a state.
   LogicalResult addTensor(AttendOp attend, Value tensor, Value gradient);
 
@@ -71,9 +73,9 @@ private:
   llvm::DenseMap<Operation *, size_t> attendIndex; // in the order of the body
   llvm::DenseMap<Operation *, Value> outputs;      // by which an attend's output is known
   llvm::DenseMap<Operation *, Value> factors, blockStates;
-  llvm::DenseMap<Value, Value> finalGradients;   // of final states
-  llvm::DenseMap<Value, Value> tensorGradients;  // of decays and initial states
-  SmallVector<std::string> argumentNames, saved; // of new arguments
+  llvm::DenseMap<Value, SmallVector<Value>> finalGradients; // of final states, in their results
+  llvm::DenseMap<Value, Value> tensorGradients;             // of decays and initial states
+  SmallVector<std::string> argumentNames, saved;            // of new arguments
   SmallVector<NamedAttribute> gradientOf;
   SmallVector<std::string> resultNames;
   SmallVector<Value> results;
@@ -134,7 +136,7 @@ void BackwardEntry::bindResultGradients() {
     if (isa<FeatureType>(value.getType()))
       gradients.addTo(value, addVector(gradient, tensor));
     else
-      finalGradients[value] = addArgument(gradient, tensor);
+      finalGradients[value].push_back(addArgument(gradient, tensor));
   }
 }
 
@@ -161,6 +163,13 @@ Value BackwardEntry::foldNormalizer(AttendOp attend, const Kept &kept, Value dO,
   return gradients.mul({dO, ofN});
 }
 
+Value BackwardEntry::finalGradientOf(Value state) {
+  SmallVector<Value> terms = finalGradients.lookup(state);
+  if (terms.size() < 2)
+    return terms.empty() ? Value() : terms.front();
+  return gradients.create<AddStatesOp>(state.getType(), terms);
+}
+
 LogicalResult BackwardEntry::addTensor(AttendOp attend, Value tensor, Value gradient) {
   if (!tensor || !active.contains(tensor))
     return success();
@@ -177,9 +186,9 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
   gradients.setLocation(attend.getLoc());
   Value dO = gradients.gradientOf(outputs[attend]), ofState, ofNormalizer;
   if (attend.getFinalState()) {
-    ofState = finalGradients.lookup(attend.getFinalStates()[0]);
+    ofState = finalGradientOf(attend.getFinalStates()[0]);
     if (attend.getFinalStates().size() > 1)
-      ofNormalizer = finalGradients.lookup(attend.getFinalStates()[1]);
+      ofNormalizer = finalGradientOf(attend.getFinalStates()[1]);
   }
   if (!dO && !ofState && !ofNormalizer)
     return success();

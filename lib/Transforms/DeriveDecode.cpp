@@ -23,7 +23,7 @@ namespace polyattn {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkOp(Operation &op) {
-  if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp>(op))
+  if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp>(op))
     return op.emitOpError("is a gradient, which does not decode");
   auto attend = dyn_cast<AttendOp>(op);
   if (!attend)
@@ -62,6 +62,14 @@ static LogicalResult checkBlocks(ArrayRef<AttendOp> attends) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+
+/// A state has one pool, and so it is one result, by the first of its names.
+void mergeStates(AttentionOp attention) {
+  llvm::DenseSet<Value> seen;
+  filterResults(attention, [&](Value value) {
+    return isa<FeatureType>(value.getType()) || seen.insert(value).second;
+  });
+}
 
 void continueInPlace(AttendOp attend, EntryExtension &entry) {
   addInitialState(attend, entry);
@@ -129,6 +137,7 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
     if (failed(checkBlocks(attends)))
       return failure();
     attention.setSymName((attention.getSymName() + "__decode").str());
+    mergeStates(attention);
     EntryExtension entry(attention);
     for (AttendOp attend : attends)
       continueInPlace(attend, entry);

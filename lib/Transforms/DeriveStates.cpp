@@ -55,7 +55,7 @@ static FailureOr<SmallVector<AttendOp>> composingAttends(AttentionOp attention) 
   if (attends.empty())
     return attention.emitOpError("has no attend, so no states that segments compose by");
   for (Operation &op : attention.getBody().front())
-    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp>(op))
+    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp>(op))
       return op.emitOpError("is a gradient, which segments do not compose by");
   for (AttendOp attend : attends)
     if (failed(checkAttend(attend)))
@@ -144,28 +144,12 @@ FailureOr<AttentionOp> deriveStates(AttentionOp attention, ArrayRef<AttendOp> at
 // Their gradients
 //===----------------------------------------------------------------------===//
 
-/// Forgets the results that are states: their gradients are those of segments to come.
-void dropFinalStates(AttentionOp attention) {
-  auto ret = cast<ReturnOp>(attention.getBody().front().getTerminator());
-  SmallVector<Value> values;
-  SmallVector<Attribute> names, types;
-  for (auto [value, name, type] :
-       llvm::zip(ret.getResults(), attention.getResultNames(), attention.getResultTypes()))
-    if (isa<FeatureType>(value.getType())) {
-      values.push_back(value);
-      names.push_back(name);
-      types.push_back(type);
-    }
-  ret.getResultsMutable().assign(values);
-  attention.setResultNamesAttr(ArrayAttr::get(attention.getContext(), names));
-  attention.setResultTypesAttr(ArrayAttr::get(attention.getContext(), types));
-}
-
 /// Replaces an attention by the entry of the gradients of its states.
 FailureOr<AttentionOp> deriveGradientStates(AttentionOp attention, ArrayRef<AttendOp> attends) {
   // What forward entries keep has the names that it has in a pair.
   SmallVector<Kept> kept = *keptOf(attention, /*stateEvery=*/0);
-  dropFinalStates(attention);
+  // The gradients of final states are those of segments to come.
+  filterResults(attention, [](Value value) { return isa<FeatureType>(value.getType()); });
   EntryExtension entry(attention);
   SmallVector<unsigned> wanted;
   for (AttendOp attend : attends) {

@@ -70,6 +70,23 @@ void EntryExtension::finish() {
     op.setResultIn(places);
 }
 
+void polyattn::filterResults(AttentionOp op, llvm::function_ref<bool(Value)> keep) {
+  assert(!op.getResultIn() && "results are numbered by where they live");
+  auto ret = cast<ReturnOp>(op.getBody().front().getTerminator());
+  SmallVector<Value> values;
+  SmallVector<Attribute> names, types;
+  for (auto [value, name, type] :
+       llvm::zip(ret.getResults(), op.getResultNames(), op.getResultTypes()))
+    if (keep(value)) {
+      values.push_back(value);
+      names.push_back(name);
+      types.push_back(type);
+    }
+  ret.getResultsMutable().assign(values);
+  op.setResultNamesAttr(ArrayAttr::get(op.getContext(), names));
+  op.setResultTypesAttr(ArrayAttr::get(op.getContext(), types));
+}
+
 RankedTensorType polyattn::stateType(MLIRContext *context, ArrayRef<int64_t> sizes) {
   SmallVector<int64_t> shape(2, ShapedType::kDynamic);
   llvm::append_range(shape, sizes);

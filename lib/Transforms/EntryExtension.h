@@ -42,6 +42,10 @@ private:
   llvm::StringSet<> taken;
 };
 
+/// Leaves an attention the results for which `keep` holds of their values. None of them lives in an
+/// argument.
+void filterResults(AttentionOp op, llvm::function_ref<bool(mlir::Value)> keep);
+
 /// [?, ?, sizes...] of f32.
 mlir::RankedTensorType stateType(mlir::MLIRContext *context, llvm::ArrayRef<int64_t> sizes);
 /// The types of an attend's state and, with a denominator, of its normalizer.

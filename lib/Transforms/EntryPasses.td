@@ -17,6 +17,7 @@ def DeriveDecode : Pass<"polyattn-derive-decode", "::mlir::ModuleOp"> {
     `state_normalizer`, with results `final` and `final_normalizer` that live in them. Further arguments
     are `slots`, the rows of the pools, `first_position` where the entry has none, and `lengths`, how
     many of a call's positions count, unless sequences are packed. Tables of positions have any number of rows then.
+    A final state that is several results is one here, by the first of its names.
 
     Where attends have local vectors, whose blocks reach into the calls before, the rows of the last block are kept:
     of each sequence that keys and values are read from (`local_keys`, `local_values`) and of decays (`local_decay`), with

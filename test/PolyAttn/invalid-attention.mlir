@@ -950,6 +950,16 @@ polyattn.attention @slots_without_state(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi3
 
 // -----
 
+// expected-error@+1 {{C8: with slots a state is one result, in its pool, and result "g" is another one that lives in no argument}}
+polyattn.attention @state_returned_twice(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %n: tensor<?xi32>)
+    -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, g: tensor<?x?x4x4xf32>) slots %n {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a initial %s causal normalize <none> {final_state} : [4], [4], [4], tensor<?x?x4x4xf32>
+  return %o#0, %o#1, %o#1 : [4], tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32>
+}
+
+// -----
+
 polyattn.attention @slots_of_batches(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %n: tensor<?xi32>)
     -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32>) slots %n {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]

@@ -1,4 +1,4 @@
-// One test for each numbered constraint of attend_backward, weight_gradient and decay_gradient, and of what attentions
+// One test for each numbered constraint of attend_backward, weight_gradient, decay_gradient and add_states, and of what attentions
 // and attends say of gradients.
 // RUN: polyattn-opt %s -split-input-file -verify-diagnostics
 
@@ -590,4 +590,42 @@ polyattn.attention @states_in_local_blocks(%q: tensor<?x?x?x4xf32>) -> (o: tenso
   // expected-error@+1 {{C18: the local blocks of attends beside this one are multiples of `state_every`, whose blocks they would cut}}
   %o, %s = attend query %a key %a value %a causal normalize <none> {state_every = 2} : [4], [4], [4]
   return %o, %p : [4], [4]
+}
+
+// -----
+
+polyattn.attention @add_states_c1_one(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: expected two or more arguments of the attention that are states}}
+  %sum = add_states %s : tensor<?x?x4x4xf32> -> tensor<?x?x4x4xf32>
+  return %a : [4]
+}
+
+// -----
+
+polyattn.attention @add_states_c1_type(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %t: tensor<?x?x4x5xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C1: expected two or more arguments of the attention that are states, f32 [B, H, D, dv] or [B, H, D], of the type of their sum, got 2 of types 'tensor<?x?x4x4xf32>', 'tensor<?x?x4x5xf32>' for 'tensor<?x?x4x4xf32>'}}
+  %sum = add_states %s, %t : tensor<?x?x4x4xf32>, tensor<?x?x4x5xf32> -> tensor<?x?x4x4xf32>
+  return %a : [4]
+}
+
+// -----
+
+polyattn.attention @add_states_c1_argument(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a causal normalize <none> {final_state} : [4], [4], [4]
+  // expected-error@+1 {{C1: expected two or more arguments}}
+  %sum = add_states %s, %o#1 : tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32> -> tensor<?x?x4x4xf32>
+  return %o#0 : [4]
+}
+
+// -----
+
+polyattn.attention @add_states_c2(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %t: tensor<?x?x4x4xf32>)
+    -> (f: tensor<?x?x4x4xf32>) {
+  // expected-error@+1 {{C2: only attends and gradients take a sum of states, but polyattn.return uses it}}
+  %sum = add_states %s, %t : tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32> -> tensor<?x?x4x4xf32>
+  return %sum : tensor<?x?x4x4xf32>
 }

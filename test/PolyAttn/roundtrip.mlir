@@ -105,6 +105,19 @@ polyattn.attention @decay_gradient(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32
   return %dg : tensor<?x?x?xf32>
 }
 
+// CHECK-LABEL: polyattn.attention @add_states(
+// CHECK:         [[S:%.*]] = add_states %s, %t : tensor<?x?x4xf32>, tensor<?x?x4x1xf32> -> tensor<?x?x4x1xf32>
+// CHECK:         attend {{.*}} initial [[S]] anticausal normalize <none> : [4], [4], [1], tensor<?x?x4x1xf32>
+polyattn.attention @add_states(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x1xf32>, %s: tensor<?x?x4xf32>,
+    %t: tensor<?x?x4x1xf32>) -> (o: tensor<?x?x?x1xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x1xf32> -> [1]
+  %sum = add_states %s, %t : tensor<?x?x4xf32>, tensor<?x?x4x1xf32> -> tensor<?x?x4x1xf32>
+  %o = attend query %a key %a value %c initial %sum anticausal normalize <none>
+    : [4], [4], [1], tensor<?x?x4x1xf32>
+  return %o : [1]
+}
+
 // CHECK-LABEL: polyattn.attention @factors(
 // CHECK:         [[O:%.*]], [[F:%.*]] = attend {{.*}} {factors, signed_scores}
 // CHECK:         return [[O]], [[F]] : [4], [2]

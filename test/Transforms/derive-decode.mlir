@@ -96,3 +96,18 @@ polyattn.attention @row_max(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>)
   %o = attend query %e key %e value %a causal normalize <sum, eps = 1.0, eps_mode = row_max> : [4], [4], [4]
   return %o : [4]
 }
+
+// -----
+
+// A state that is several results has one pool, and is one result, by its first name.
+
+// CHECK-LABEL: polyattn.attention @returned_twice__decode(
+// CHECK-SAME:    -> (f: tensor<?x?x4x4xf32> in %state, o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) first_position
+// CHECK:         %[[O:.*]], %[[F:.*]] = attend
+// CHECK:         return %[[F]], %[[O]], %[[O]] : tensor<?x?x4x4xf32>, [4], [4]
+polyattn.attention @returned_twice(%q: tensor<?x?x?x4xf32>)
+    -> (f: tensor<?x?x4x4xf32>, o: tensor<?x?x?x4xf32>, g: tensor<?x?x4x4xf32>, p: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a causal normalize <none> {final_state} : [4], [4], [4]
+  return %o#1, %o#0, %o#1, %o#0 : tensor<?x?x4x4xf32>, [4], tensor<?x?x4x4xf32>, [4]
+}

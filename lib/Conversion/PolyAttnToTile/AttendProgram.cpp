@@ -158,11 +158,15 @@ void AttendProgram::begin(TileBuilder &b) {
 
 /// The initial state and normalizer as the caller has them.
 StoredState AttendProgram::initialState() const {
-  Value normalizer = op.getInitialNormalizer();
-  return {context.frame.input(op.getInitialState()),
-          normalizer ? context.frame.input(normalizer) : Value(),
-          {context.frame.stateRow(), stateHead()},
-          op.getInitialTransposed()};
+  auto tensorsOf = [&](Value state) {
+    SmallVector<Value> tensors;
+    if (state)
+      for (BlockArgument term : AddStatesOp::termsOf(state))
+        tensors.push_back(context.frame.input(term));
+    return tensors;
+  };
+  return StoredState::sumOf(tensorsOf(op.getInitialState()), tensorsOf(op.getInitialNormalizer()),
+                            {context.frame.stateRow(), stateHead()}, op.getInitialTransposed());
 }
 
 /// The initial state, or zeros, and the segments that the sweep has behind it.

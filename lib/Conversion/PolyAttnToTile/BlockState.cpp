@@ -21,11 +21,22 @@ static SmallVector<Value> with(ArrayRef<Value> indices, ArrayRef<Value> others) 
   return all;
 }
 
+StoredState StoredState::sumOf(ArrayRef<Value> rows, ArrayRef<Value> normalizers,
+                               const SmallVector<Value, 4> &at, bool isTransposed) {
+  StoredState sum{rows.front(), normalizers.empty() ? Value() : normalizers.front(), at,
+                  isTransposed};
+  for (Value tensor : rows.drop_front())
+    sum.plus.push_back({tensor, Value(), at, isTransposed});
+  for (Value tensor : normalizers.drop_front(normalizers.empty() ? 0 : 1))
+    sum.plus.push_back({Value(), tensor, at, isTransposed});
+  return sum;
+}
+
 bool StoredState::isColumn() const {
   return cast<MemRefType>(rows.getType()).getRank() == int64_t(at.size()) + 1;
 }
 
-Value StoredState::loadRows(TileBuilder &b, Value first, int64_t count, int64_t width) const {
+Value StoredState::loadOwnRows(TileBuilder &b, Value first, int64_t count, int64_t width) const {
   int64_t dim = at.size();
   auto load = [&](ArrayRef<Value> indices, int64_t rowDim, int64_t colDim) -> Value {
     return tile::LoadOp::create(b, b.tileType(count, width), rows, with(at, indices), Value(),
@@ -38,9 +49,21 @@ Value StoredState::loadRows(TileBuilder &b, Value first, int64_t count, int64_t 
   return load({first, b.index(0)}, dim, dim + 1);
 }
 
+Value StoredState::loadRows(TileBuilder &b, Value first, int64_t count, int64_t width) const {
+  Value sum = loadOwnRows(b, first, count, width);
+  for (const StoredState &other : plus)
+    if (other.rows)
+      sum = b.add(sum, other.loadRows(b, first, count, width));
+  return sum;
+}
+
 Value StoredState::loadNormalizer(TileBuilder &b, Value first, int64_t count) const {
-  return tile::LoadOp::create(b, b.tileType(count, 1), normalizer, with(at, first), Value(),
-                              /*row_dim=*/at.size(), /*col_dim=*/-1, /*transposed=*/false);
+  Value sum = tile::LoadOp::create(b, b.tileType(count, 1), normalizer, with(at, first), Value(),
+                                   /*row_dim=*/at.size(), /*col_dim=*/-1, /*transposed=*/false);
+  for (const StoredState &other : plus)
+    if (other.normalizer)
+      sum = b.add(sum, other.loadNormalizer(b, first, count));
+  return sum;
 }
 
 void StoredState::storeRows(TileBuilder &b, Value tile, Value first) const {

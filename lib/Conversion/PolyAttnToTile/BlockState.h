@@ -31,6 +31,12 @@ struct StoredState {
   mlir::Value normalizer;               // [..., D], null without one
   llvm::SmallVector<mlir::Value, 4> at; // indices of the other dimensions
   bool isTransposed = false;            // rows are [..., dv, D]
+  std::vector<StoredState> plus = {};   // what is added as it is loaded; has rows or a normalizer
+
+  /// The sum of the states in tensors `rows`, with the sum of `normalizers` if there are some.
+  static StoredState sumOf(llvm::ArrayRef<mlir::Value> rows,
+                           llvm::ArrayRef<mlir::Value> normalizers,
+                           const llvm::SmallVector<mlir::Value, 4> &at, bool isTransposed);
 
   mlir::Value loadRows(TileBuilder &builder, mlir::Value first, int64_t count, int64_t width) const;
   mlir::Value loadNormalizer(TileBuilder &builder, mlir::Value first, int64_t count) const;
@@ -39,6 +45,8 @@ struct StoredState {
 
 private:
   bool isColumn() const;
+  mlir::Value loadOwnRows(TileBuilder &builder, mlir::Value first, int64_t count,
+                          int64_t width) const;
 };
 
 /// What the positions of each segment but the last one of a sweep add to a state, starting from

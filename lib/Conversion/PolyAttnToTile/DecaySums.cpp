@@ -98,7 +98,11 @@ Value DecaySums::ofStates(TileBuilder &b, const Gates &gates) const {
     ArrayRef<int64_t> shape = cast<RankedTensorType>(gradient.getType()).getShape();
     int64_t features = shape[2], width = shape.size() > 3 ? shape[3] : 1;
     int64_t count = std::gcd(features, 16);
-    StoredState x{tensorOf(gates.kernel, state), Value(), {gates.sequence, gates.head}};
+    SmallVector<Value> tensors;
+    for (BlockArgument term : AddStatesOp::termsOf(state))
+      tensors.push_back(tensorOf(gates.kernel, term));
+    StoredState x = StoredState::sumOf(tensors, /*normalizers=*/{}, {gates.sequence, gates.head},
+                                       /*isTransposed=*/false);
     StoredState dx{tensorOf(gates.kernel, gradient), Value(), {gates.sequence, gates.head}};
     sum = b.loop(b.index(0), b.index(features), b.index(count), sum,
                  [&](Value first, ValueRange in) -> TileBuilder::Values {

@@ -76,11 +76,11 @@ bool KernelBuilder::canStep() {
   // Packed sequences have no rows that lie at one place of every batch.
   if (set.tensors.offsets || set.tensors.rowsOfKeys)
     return false;
+  // A state that is another result, too, is stored twice.
   auto isPlaced = [&](Value state) {
-    for (auto [i, value] : llvm::enumerate(set.returned()))
-      if (value == state && attention.getArgumentOfResult(i))
-        return true;
-    return false;
+    auto places = llvm::to_vector(llvm::make_filter_range(
+        llvm::enumerate(set.returned()), [&](auto result) { return result.value() == state; }));
+    return places.size() == 1 && attention.getArgumentOfResult(places.front().index());
   };
   auto hasRows = [](Value state) { // of elements that lie together
     return cast<RankedTensorType>(state.getType()).getRank() == 4;
