@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
 \*===----------------------------------------------------------------------===*/
+#include "cancel.h"
 #include "runtime.h"
 
 #include <inttypes.h>
@@ -84,11 +85,12 @@ int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *
   polyattn_rt_workers workers = polyattn_rt_threads(team->threads);
   polyattn_rt_choose(&kernel->plan, &workers, &launch);
   void *weights = NULL;
-  int status =
-      check_programs(kernel, &launch, error, error_size) ||
-      polyattn_rt_copy_weights(kernel, tensors, descriptors, &weights, error, error_size) ||
-      polyattn_rt_run_plan(kernel, &launch, descriptors, pointers,
-                           polyattn_rt_size(&sizes, POLYATTN_SIZE_T), team, error, error_size);
+  int status = check_programs(kernel, &launch, error, error_size) ||
+               polyattn_rt_copy_weights(kernel, tensors, descriptors, &weights, error, error_size);
+  if (status == 0)
+    status =
+        polyattn_rt_run_plan(kernel, &launch, descriptors, pointers,
+                             polyattn_rt_size(&sizes, POLYATTN_SIZE_T), team, error, error_size);
   free(weights);
   free(memory);
   return status;
@@ -98,8 +100,13 @@ int polyattn_rt_run_with(const polyattn_rt_kernel *kernel, const polyattn_tensor
                          int64_t num_tensors, const polyattn_call_options *options, char *error,
                          size_t error_size) {
   polyattn_rt_team team;
+  polyattn_rt_cancellation cancellation;
   if (polyattn_rt_read_options(options, &team, error, error_size) != 0)
     return 1;
+  if (polyattn_rt_can_be_cancelled(options)) {
+    polyattn_rt_begin_cancellable(options->is_cancelled, options->cancelled_user, &cancellation);
+    team.cancellation = &cancellation;
+  }
   return polyattn_rt_run_on(kernel, tensors, num_tensors, &team, error, error_size);
 }
 

@@ -5,6 +5,7 @@
  *
 \*===----------------------------------------------------------------------===*/
 #include "order.h"
+#include "cancel.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -72,26 +73,29 @@ typedef struct ordered {
   const polyattn_rt_order *order;
   int64_t count, each; /* programs: all, and of one sequence */
   int64_t threads;
+  polyattn_rt_cancellation *cancellation;
   _Atomic int64_t next; /* in the order: the first program that nobody has taken */
 } ordered;
 
-/* Where the chunk from `begin` on ends: it costs half of an equal share of what is left. */
-static int64_t end_of_chunk(const ordered *work, int64_t begin) {
+/* Where the chunk from `begin` on ends: it costs half of an equal share of what is left, and has
+ * `most` programs at most. */
+static int64_t end_of_chunk(const ordered *work, int64_t begin, int64_t most) {
   const polyattn_rt_sequence *sequences = work->order->sequences;
   const polyattn_rt_sequence *first = &sequences[begin / work->each];
   double left = (work->order->cost - first->before) * (double)work->each -
                 first->cost * (double)(begin % work->each);
   double share = left / (2 * (double)work->threads), cost = first->cost;
   int64_t end = begin + 1;
-  while (end < work->count && (cost += sequences[end / work->each].cost) <= share)
+  int64_t last = most < work->count - begin ? begin + most : work->count;
+  while (end < last && (cost += sequences[end / work->each].cost) <= share)
     ++end;
   return end;
 }
 
-static bool take(ordered *work, int64_t *begin, int64_t *end) {
+static bool take(ordered *work, int64_t most, int64_t *begin, int64_t *end) {
   *begin = atomic_load_explicit(&work->next, memory_order_relaxed);
   while (*begin < work->count) {
-    *end = end_of_chunk(work, *begin);
+    *end = end_of_chunk(work, *begin, most);
     if (atomic_compare_exchange_weak_explicit(&work->next, begin, *end, memory_order_relaxed,
                                               memory_order_relaxed))
       return true;
@@ -118,12 +122,13 @@ static void run_chunk(const ordered *work, int64_t begin, int64_t end, void *scr
   work->function(work->context, from, to, scratch);
 }
 
-/* What a thread does: chunks until none is left. */
+/* What a thread does: chunks until none is left or the call has been cancelled. */
 static void run_thread(void *context, int64_t begin, int64_t end, void *scratch) {
   ordered *work = context;
-  int64_t first, last;
+  polyattn_rt_pace pace = polyattn_rt_pace_of(work->cancellation);
+  int64_t most, first, last;
   (void)begin, (void)end;
-  while (take(work, &first, &last))
+  while ((most = polyattn_rt_next_chunk(&pace)) > 0 && take(work, most, &first, &last))
     run_chunk(work, first, last, scratch);
 }
 
@@ -137,6 +142,7 @@ int polyattn_rt_parallel_in_order(polyattn_rt_range function, void *context, int
                   .order = order,
                   .count = count,
                   .each = count / order->count,
-                  .threads = team->threads < count ? team->threads : count};
+                  .threads = team->threads < count ? team->threads : count,
+                  .cancellation = team->cancellation};
   return polyattn_rt_parallel(run_thread, &work, work.threads, team, scratch_bytes);
 }

@@ -266,6 +266,7 @@ static int allocate_data(execution *all, polyattn_rt_buffer *memory, int64_t *by
 /* All stages of the positions from `start` on, after which `left` are left. */
 static int run_round(execution *all, int64_t start, int64_t left) {
   const polyattn_rt_plan *plan = &all->kernel->plan;
+  int status;
   for (int64_t turn = 0; turn < all->num_turns; ++turn) {
     all->splits[turn].launch[2] = start;
     all->splits[turn].launch[3] = left;
@@ -275,8 +276,8 @@ static int run_round(execution *all, int64_t start, int64_t left) {
       memset(all->data[i], 0,
              (size_t)polyattn_rt_workspace_bytes(&plan->workspaces[i], &all->launch));
   for (int64_t i = 0; i < plan->num_stages; ++i)
-    if (run_stage(all, &plan->stages[i]) != 0)
-      return 1;
+    if ((status = run_stage(all, &plan->stages[i])) != 0)
+      return status;
   return 0;
 }
 
@@ -309,7 +310,7 @@ static int run_with_workspaces(const polyattn_rt_kernel *kernel, const polyattn_
   /* Once even where there are no positions: the final state is then the initial one. */
   while (status == 0) {
     status = run_round(&all, start, positions - start > length ? positions - start - length : 0);
-    if (status != 0)
+    if (status == 1)
       complain(kernel, bytes, error, error_size);
     start += length;
     if (!in_rounds || start >= positions)
@@ -328,8 +329,11 @@ static int run_without_workspaces(const polyattn_rt_kernel *kernel,
   for (int64_t i = 0; i < kernel->plan.num_stages; ++i) {
     const polyattn_rt_stage_rule *stage = &kernel->plan.stages[i];
     stage_work work = {stage->function, pointers, 0, 1, NULL, stage->scratch_bytes};
-    if (run_programs(kernel, stage, &work, polyattn_rt_count_programs(stage, launch), order, team,
-                     stage->scratch_bytes) != 0) {
+    int status = run_programs(kernel, stage, &work, polyattn_rt_count_programs(stage, launch),
+                              order, team, stage->scratch_bytes);
+    if (status == POLYATTN_RT_CANCELLED)
+      return status;
+    if (status != 0) {
       snprintf(error, error_size, "%s: no memory for %" PRId64 " bytes of scratch", kernel->name,
                stage->scratch_bytes);
       return 1;
@@ -349,5 +353,7 @@ int polyattn_rt_run_plan(const polyattn_rt_kernel *kernel, const polyattn_rt_lau
                                 error_size)
           : run_without_workspaces(kernel, launch, pointers, &order, team, error, error_size);
   polyattn_rt_release_order(&order);
+  if (status == POLYATTN_RT_CANCELLED)
+    snprintf(error, error_size, "%s: the call has been cancelled", kernel->name);
   return status;
 }

@@ -15,6 +15,7 @@
  * Each thread begins with a share of the programs that is its own, the same one in every call, and
  * then helps with those of others: what a program has left in a core's caches, a state that is
  * decoded in place for one, is found there again by the next call. */
+#include "cancel.h"
 #include "runtime.h"
 
 #include <pthread.h>
@@ -38,6 +39,7 @@ typedef struct job {
   int64_t scratch_bytes;
   share *shares;
   int64_t num_shares;
+  polyattn_rt_cancellation *cancellation;
   _Atomic int working; /* workers that have joined and not yet left */
   int wanted;          /* workers that may still join; under the mutex */
   pthread_t caller;
@@ -59,12 +61,12 @@ static int num_workers;
 static bool stopping;
 static pthread_t workers[MAX_WORKERS];
 
-/* Takes a share's next chunk: half of an equal part of what is left for the threads whose share it
- * is, so that chunks are few and the last ones are small. */
-static bool take_of(share *from, int64_t threads, int64_t *begin, int64_t *end) {
+/* Takes a share's next chunk, one of `parts` of what is left, and `most` programs at most. */
+static bool take_of(share *from, int64_t parts, int64_t most, int64_t *begin, int64_t *end) {
   int64_t next = atomic_load_explicit(&from->next, memory_order_relaxed);
   while (next < from->end) {
-    int64_t piece = (from->end - next) / (2 * threads);
+    int64_t piece = (from->end - next) / parts;
+    piece = piece < most ? piece : most;
     *end = next + (piece > 1 ? piece : 1);
     if (atomic_compare_exchange_weak_explicit(&from->next, &next, *end, memory_order_relaxed,
                                               memory_order_relaxed)) {
@@ -76,12 +78,15 @@ static bool take_of(share *from, int64_t threads, int64_t *begin, int64_t *end) 
 }
 
 /* Takes the next chunk for thread `thread`: of its own share, then of those after it. Any number
- * will do, an application's loop may give its tasks what it likes. */
-static bool take(job *work, int64_t thread, int64_t *begin, int64_t *end) {
+ * will do, an application's loop may give its tasks what it likes. A chunk is half of an equal part
+ * of what is left for the threads whose share it is, so that chunks are few and the last ones are
+ * small. One thread alone takes all: compiled code may prepare something per chunk. */
+static bool take(job *work, int64_t thread, int64_t most, int64_t *begin, int64_t *end) {
   int64_t threads = (work->threads + work->num_shares - 1) / work->num_shares;
+  int64_t parts = work->threads == 1 ? 1 : 2 * threads;
   int64_t own = (int64_t)((uint64_t)thread % (uint64_t)work->num_shares);
   for (int64_t i = 0; i < work->num_shares; ++i)
-    if (take_of(&work->shares[(own + i) % work->num_shares], threads, begin, end))
+    if (take_of(&work->shares[(own + i) % work->num_shares], parts, most, begin, end))
       return true;
   return false;
 }
@@ -103,14 +108,21 @@ static void divide(job *work, int64_t num_shares) {
   }
 }
 
-/* Runs chunks until none is left, as thread `thread` of the job. */
+/* Runs chunks until none is left or the call has been cancelled, as thread `thread` of the job.
+ * What has been taken is run: in a chain other programs may be waiting for it. */
+static void run_chunks(job *work, int64_t thread, void *scratch) {
+  polyattn_rt_pace pace = polyattn_rt_pace_of(work->cancellation);
+  int64_t most, begin, end;
+  while ((most = polyattn_rt_next_chunk(&pace)) > 0 && take(work, thread, most, &begin, &end))
+    work->function(work->context, begin, end, scratch);
+}
+
+/* The same with scratch of the calling thread's. */
 static int work_on(job *work, int64_t thread) {
   polyattn_rt_buffer scratch;
   if (polyattn_rt_scratch_acquire(work->scratch_bytes, &scratch) != 0)
     return 1;
-  int64_t begin, end;
-  while (take(work, thread, &begin, &end))
-    work->function(work->context, begin, end, scratch.data);
+  run_chunks(work, thread, scratch.data);
   polyattn_rt_scratch_release(scratch);
   return 0;
 }
@@ -255,12 +267,8 @@ static void wait_for_workers(job *work) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Runs chunks on the calling thread, with the scratch that it has. */
-static void work_as_caller(job *work, int64_t thread) {
-  int64_t begin, end;
-  while (take(work, thread, &begin, &end))
-    work->function(work->context, begin, end, work->scratch);
-}
+/* Runs chunks on the thread that made the call, with the scratch that it has. */
+static void work_as_caller(job *work, int64_t thread) { run_chunks(work, thread, work->scratch); }
 
 /* One of the tasks that an application's parallel loop runs. */
 static void run_task(void *context, int64_t index) {
@@ -293,6 +301,7 @@ static int run(polyattn_rt_range function, void *context, int64_t count,
               .threads = threads < count ? threads : count,
               .scratch_bytes = scratch_bytes,
               .shares = shares,
+              .cancellation = team->cancellation,
               .caller = pthread_self()};
   /* The caller's own memory first: a job that has been posted must be finished. */
   polyattn_rt_buffer scratch;
@@ -301,8 +310,7 @@ static int run(polyattn_rt_range function, void *context, int64_t count,
   work.scratch = scratch.data;
   divide(&work, work.threads < max_shares ? work.threads : max_shares);
   if (work.threads == 1) {
-    /* One chunk: compiled code may prepare something per call. */
-    function(context, 0, count, scratch.data);
+    work_as_caller(&work, 0);
   } else if (team->parallel_for) {
     team->parallel_for(team->user, work.threads, run_task, &work);
     /* The chunks that tasks without memory for scratch have not taken. */
@@ -311,7 +319,7 @@ static int run(polyattn_rt_range function, void *context, int64_t count,
     run_on_workers(&work);
   }
   polyattn_rt_scratch_release(scratch);
-  return 0;
+  return polyattn_rt_was_cancelled(team->cancellation) ? POLYATTN_RT_CANCELLED : 0;
 }
 
 int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,

@@ -118,25 +118,35 @@ int polyattn_rt_check_values(const polyattn_rt_kernel *kernel,
                              const polyattn_tensor *const *tensors, const polyattn_rt_sizes *sizes,
                              char *error, size_t error_size);
 
+/* Whether a call has been cancelled, cancel.h. */
+struct polyattn_rt_cancellation;
+
 /* The threads of one call: how many, the caller's included, and whose. */
 typedef struct polyattn_rt_team {
   int threads;
   polyattn_parallel_for parallel_for; /* NULL: workers of the runtime's own */
   void *user;
+  struct polyattn_rt_cancellation *cancellation; /* NULL: the call runs to its end */
 } polyattn_rt_team;
 
 /* What calls without a parallel_for of their own use from now on; NULL: the runtime's workers. */
 void polyattn_rt_set_parallel_for(polyattn_parallel_for parallel_for, void *user);
 /* A team of `threads` threads of the parallel loop that has been set. */
 polyattn_rt_team polyattn_rt_team_of(int threads);
-/* Returns 0, or 1 and one line in `error`. */
+/* Returns 0, or 1 and one line in `error`. The team is of a call that runs to its end. */
 int polyattn_rt_read_options(const polyattn_call_options *options, polyattn_rt_team *team,
                              char *error, size_t error_size);
+/* Whether the options, of any version, say how the caller cancels the call. */
+int polyattn_rt_can_be_cancelled(const polyattn_call_options *options);
+
+/* What functions that run programs return where the caller has cancelled the call. */
+#define POLYATTN_RT_CANCELLED 2
 
 /* Checks, then runs every stage on the team. Results do not depend on whose threads these are,
  * nor on their number but for the rounding of sums where it decides into how many
  * segments positions are cut. Any number of host threads may call at once. Returns 0, or
- * 1 and one line in `error`, and then nothing has been computed. */
+ * 1 and one line in `error`, and then nothing has been computed; or POLYATTN_RT_CANCELLED and one
+ * line, and then some programs have run and others have not. */
 int polyattn_rt_run_on(const polyattn_rt_kernel *kernel, const polyattn_tensor *const *tensors,
                        int64_t num_tensors, const polyattn_rt_team *team, char *error,
                        size_t error_size);
@@ -152,7 +162,8 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
  * of unequal length balance. The calling thread takes part and makes progress even when no other
  * thread is free: calls may come from many threads and from within `function`. Every thread that
  * takes part has `scratch_bytes` of its own, 64-byte aligned. Returns 0, or 1 where there is no
- * memory for the caller's scratch; nothing has run then. */
+ * memory for the caller's scratch; nothing has run then. Or it returns POLYATTN_RT_CANCELLED once
+ * the call has been cancelled: no chunk begins after that, and those that had begun have ended. */
 typedef void (*polyattn_rt_range)(void *context, int64_t begin, int64_t end, void *scratch);
 int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
                          const polyattn_rt_team *team, int64_t scratch_bytes);
@@ -195,7 +206,7 @@ int64_t polyattn_rt_size(const polyattn_rt_sizes *sizes, int64_t size_or_name);
 int64_t polyattn_rt_round_up(int64_t bytes);
 
 /* Runs all stages on checked tensors, of `positions` rows; `pointers` are those of the descriptors.
- * Returns 0, or 1 and one line in `error`. */
+ * Returns 0, or 1 or POLYATTN_RT_CANCELLED and one line in `error`. */
 int polyattn_rt_run_plan(const polyattn_rt_kernel *kernel, const polyattn_rt_launch *launch,
                          const polyattn_rt_memref *descriptors, void **pointers, int64_t positions,
                          const polyattn_rt_team *team, char *error, size_t error_size);

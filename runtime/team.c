@@ -36,9 +36,14 @@ static void read_common(polyattn_rt_team *team) {
 }
 
 polyattn_rt_team polyattn_rt_team_of(int threads) {
-  polyattn_rt_team team = {threads, NULL, NULL};
+  polyattn_rt_team team = {threads, NULL, NULL, NULL};
   read_common(&team);
   return team;
+}
+
+int polyattn_rt_can_be_cancelled(const polyattn_call_options *options) {
+  return options->struct_size >= offsetof(polyattn_call_options, cancelled_user) + sizeof(void *) &&
+         options->is_cancelled;
 }
 
 int polyattn_rt_read_options(const polyattn_call_options *options, polyattn_rt_team *team,
