@@ -15,6 +15,8 @@
  * upon failure they set it to an error that the caller destroys, upon success they leave
  * it alone. No function aborts or throws on wrong input.
  * Threads: any number of threads may compile at once, and run one kernel at once.
+ * Cancellation: whatever may take long takes an `is_cancelled` (polyattn-c/parallel.h) in its
+ * options, and once that says so fails with an error of the kind POLYATTN_ERROR_CANCELLED.
  * Functions are available since version 1 unless they say otherwise. */
 #ifndef POLYATTN_C_POLYATTN_H
 #define POLYATTN_C_POLYATTN_H
@@ -43,8 +45,13 @@ POLYATTN_EXPORT const char *polyattn_error_message(const polyattn_error *error);
 POLYATTN_EXPORT void polyattn_error_destroy(polyattn_error *error);
 /* What an error is about: the text of a spec, which its message says line by line
  * ("file:line:column: error: ..."); missing memory; or something else, which is one line. Since
- * version 3. */
-enum { POLYATTN_ERROR_OTHER = 0, POLYATTN_ERROR_SPEC = 1, POLYATTN_ERROR_MEMORY = 2 };
+ * version 3; POLYATTN_ERROR_CANCELLED, a call that its caller has cancelled, since version 10. */
+enum {
+  POLYATTN_ERROR_OTHER = 0,
+  POLYATTN_ERROR_SPEC = 1,
+  POLYATTN_ERROR_MEMORY = 2,
+  POLYATTN_ERROR_CANCELLED = 3
+};
 POLYATTN_EXPORT int polyattn_error_kind(const polyattn_error *error);
 
 /* How to compile. Start from POLYATTN_COMPILE_OPTIONS_INIT; strings may be null. */
@@ -75,6 +82,15 @@ typedef struct polyattn_compile_options {
   /* Since version 9: */
   int64_t state_every; /* 1 to 1024: keep states after so many positions each, from which gradients
                           take less time, and both entries of a pair say so; 0: keep none */
+  /* Since version 10: */
+  polyattn_is_cancelled is_cancelled; /* null: a call works to its end. Else it is asked before the
+                                         work and every 50 ms, and the call returns at once when it
+                                         says so. Nothing has been written then, neither a result
+                                         nor a file of the cache; of polyattn_save nothing or all
+                                         files. What the compiler has under way ends later, on a
+                                         thread of its own, and the process's end waits for that, 10
+                                         s at most. */
+  void *cancelled_user;               /* handed to is_cancelled */
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
@@ -91,10 +107,27 @@ typedef struct polyattn_compile_options {
    0,                                                                                              \
    0,                                                                                              \
    0,                                                                                              \
-   0}
+   0,                                                                                              \
+   nullptr,                                                                                        \
+   nullptr}
 #else
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
-  {sizeof(polyattn_compile_options), NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, 0, 0, 0, 0, 0}
+  {sizeof(polyattn_compile_options),                                                               \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   NULL}
 #endif
 
 /* One compiled entry. */
@@ -157,7 +190,8 @@ POLYATTN_EXPORT int polyattn_kernel_run(const polyattn_kernel *kernel,
                                         const polyattn_tensor *tensors, size_t num_tensors,
                                         int threads, polyattn_error **error);
 
-/* polyattn_kernel_run with options: how many threads, and whose. Since version 2. */
+/* polyattn_kernel_run with options: how many threads, and whose, and since version 10 whether the
+ * call has been cancelled. The kernel can be called again after that. Since version 2. */
 POLYATTN_EXPORT int polyattn_kernel_run_with(const polyattn_kernel *kernel,
                                              const polyattn_tensor *tensors, size_t num_tensors,
                                              const polyattn_call_options *options,
@@ -252,8 +286,8 @@ POLYATTN_EXPORT int polyattn_save(const char *text, size_t length, const char *n
 /* The oracle of one entry: every score by its definition, in f64, on one thread and with no
  * compiled code. It takes O(T^2) time. Since version 3. */
 typedef struct polyattn_reference polyattn_reference;
-/* Prepares the oracle for a spec; `entry` and `storage` are the only options that count. Returns
- * null upon failure. */
+/* Prepares the oracle for a spec; `entry`, `storage` and `is_cancelled` are the only options that
+ * count. Returns null upon failure. */
 POLYATTN_EXPORT polyattn_reference *
 polyattn_reference_create(const char *text, size_t length, const char *name,
                           const polyattn_compile_options *options, polyattn_error **error);
@@ -273,6 +307,13 @@ POLYATTN_EXPORT const char *polyattn_reference_tensor_role(const polyattn_refere
 POLYATTN_EXPORT int polyattn_reference_run(const polyattn_reference *reference,
                                            const polyattn_tensor *tensors, size_t num_tensors,
                                            polyattn_error **error);
+/* polyattn_reference_run with options, of which `is_cancelled` is the only one that counts. It is
+ * asked before the work and every 50 ms, and the oracle ends within the row that it is at; what the
+ * results hold is undefined then. Since version 10. */
+POLYATTN_EXPORT int polyattn_reference_run_with(const polyattn_reference *reference,
+                                                const polyattn_tensor *tensors, size_t num_tensors,
+                                                const polyattn_call_options *options,
+                                                polyattn_error **error);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Kernel.h"
-#include "polyattn/Spec/LargeStack.h"
+#include "polyattn/Tasks/Task.h"
 
 using namespace polyattn;
 using llvm::Expected;
@@ -47,10 +47,11 @@ Expected<std::unique_ptr<GPUKernel>> capi::compileForGPU(StringRef text, StringR
   auto device = openGPU(options);
   if (!device)
     return device.takeError();
-  std::optional<Expected<std::unique_ptr<GPUKernel>>> kernel;
-  onLargeStack(
-      [&] { kernel.emplace(GPUKernel::compile(text, name, specOptionsOf(options), *device)); });
-  return std::move(*kernel);
+  return makeOrAbandon<std::unique_ptr<GPUKernel>>(
+      [spec = text.str(), name = name.str(), what = specOptionsOf(options), device = *device] {
+        return GPUKernel::compile(spec, name, what, device);
+      },
+      options.cancelled);
 }
 
 int polyattn_kernel_device(const polyattn_kernel *kernel) {

@@ -9,7 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Reference/Evaluate.h"
-#include "polyattn/Spec/LargeStack.h"
+#include "polyattn/Tasks/Task.h"
 #include <mutex>
 
 using namespace polyattn;
@@ -23,7 +23,7 @@ struct polyattn_reference {
   /// Arguments, then results.
   std::vector<TensorDescription> tensors;
   /// A context is one thread's at a time.
-  mutable std::mutex mutex;
+  mutable std::timed_mutex mutex;
 };
 
 static llvm::Expected<std::unique_ptr<polyattn_reference>>
@@ -63,11 +63,11 @@ polyattn_reference *polyattn_reference_create(const char *text, size_t length, c
     // Gradients are asked of kernels.
     if (isAboutGradients(compileOptions->direction.direction))
       compileOptions->direction = {};
-    std::optional<llvm::Expected<std::unique_ptr<polyattn_reference>>> created;
-    onLargeStack([&] {
-      created.emplace(createReference({text, length}, name ? name : "spec", *compileOptions));
-    });
-    return *created ? (*created)->release() : fail(created->takeError());
+    auto created = makeOrAbandon<std::unique_ptr<polyattn_reference>>(
+        [spec = std::string(text, length), name = std::string(name ? name : "spec"),
+         options = std::move(*compileOptions)] { return createReference(spec, name, options); },
+        read->cancelled);
+    return created ? created->release() : fail(created.takeError());
   });
 }
 
@@ -102,13 +102,16 @@ static std::string nameOfElement(int32_t dtype) {
   return name ? name : "one of no known name, " + std::to_string(dtype);
 }
 
-/// Calls `visit(linear, address)` for every element in row-major order.
+/// Calls `visit(linear, address)` for every element in row-major order, unless the call has been
+/// cancelled.
 static void forEach(const polyattn_tensor &tensor,
                     llvm::function_ref<void(int64_t linear, char *address)> visit) {
   int64_t count = 1, bytes = polyattn_dtype_bytes(tensor.dtype);
   for (int i = 0; i < tensor.rank; ++i)
     count *= tensor.sizes[i];
   for (int64_t linear = 0; linear < count; ++linear) {
+    if (linear % (1 << 16) == 0 && isCancelled())
+      return;
     int64_t offset = 0, rest = linear;
     for (int i = tensor.rank; i-- > 0; rest /= tensor.sizes[i])
       offset += rest % tensor.sizes[i] * tensor.strides[i];
@@ -213,6 +216,8 @@ static llvm::Expected<std::vector<Array>> evaluateLocated(const polyattn_referen
                                           return mlir::success();
                                         });
   auto results = evaluate(reference.attention, arguments, sizes, Reading::Scores);
+  if (isCancelled())
+    return llvm::make_error<CancelledError>();
   if (mlir::succeeded(results))
     return std::move(*results);
   return llvm::createStringError(reference.signature.name + ": " +
@@ -242,15 +247,59 @@ static llvm::Error runReference(const polyattn_reference &reference,
   return llvm::Error::success();
 }
 
+/// Waits until the oracle is free. Returns false where the caller has cancelled the call.
+static bool lockUntilCancelled(std::unique_lock<std::timed_mutex> &lock,
+                               const CancelledByCaller &cancelled) {
+  if (!cancelled) {
+    lock.lock();
+    return true;
+  }
+  while (!lock.try_lock_for(std::chrono::milliseconds(50)))
+    if (cancelled())
+      return false;
+  return true;
+}
+
+static llvm::Error runUntilCancelled(const polyattn_reference &reference,
+                                     llvm::ArrayRef<polyattn_tensor> tensors,
+                                     const CancelledByCaller &cancelled) {
+  std::unique_lock<std::timed_mutex> lock(reference.mutex, std::defer_lock);
+  if (!lockUntilCancelled(lock, cancelled))
+    return llvm::make_error<CancelledError>();
+  llvm::Error failure = llvm::Error::success();
+  bool wanted = untilCancelled(
+      [&] {
+        if (!failure)
+          failure = runReference(reference, tensors);
+      },
+      cancelled);
+  if (wanted)
+    return failure;
+  llvm::consumeError(std::move(failure));
+  return llvm::make_error<CancelledError>();
+}
+
 int polyattn_reference_run(const polyattn_reference *reference, const polyattn_tensor *tensors,
                            size_t num_tensors, polyattn_error **error) {
+  polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
+  return polyattn_reference_run_with(reference, tensors, num_tensors, &options, error);
+}
+
+int polyattn_reference_run_with(const polyattn_reference *reference, const polyattn_tensor *tensors,
+                                size_t num_tensors, const polyattn_call_options *options,
+                                polyattn_error **error) {
   return capi::statusOf(error, [&]() -> llvm::Error {
-    if (!reference || (!tensors && num_tensors != 0))
-      return llvm::createStringError(!reference ? "reference is null" : "tensors is null");
-    std::lock_guard<std::mutex> lock(reference->mutex);
-    std::optional<llvm::Error> failure;
-    onLargeStack(
-        [&] { failure.emplace(runReference(*reference, llvm::ArrayRef(tensors, num_tensors))); });
-    return std::move(*failure);
+    if (!reference || !options || (!tensors && num_tensors != 0))
+      return llvm::createStringError(!reference ? "reference is null"
+                                     : !options ? "options is null"
+                                                : "tensors is null");
+    char message[256];
+    polyattn_rt_team team;
+    if (polyattn_rt_read_options(options, &team, message, sizeof message) != 0)
+      return llvm::createStringError(llvm::Twine(message));
+    CancelledByCaller cancelled;
+    if (polyattn_rt_can_be_cancelled(options))
+      cancelled = capi::cancelledBy(options->is_cancelled, options->cancelled_user);
+    return runUntilCancelled(*reference, {tensors, num_tensors}, cancelled);
   });
 }

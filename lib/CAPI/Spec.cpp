@@ -9,8 +9,8 @@
 #include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/Driver/CompileMain.h"
 #include "polyattn/Driver/Explain.h"
-#include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Target/NVPTX.h"
+#include "polyattn/Tasks/Task.h"
 
 using namespace polyattn;
 using capi::guarded;
@@ -32,12 +32,13 @@ size_t polyattn_string_length(const polyattn_string *string) {
 void polyattn_string_destroy(polyattn_string *string) { delete string; }
 
 namespace {
-/// A caller's spec.
+/// A caller's spec, in memory of its own: the work on it may outlive the call.
 struct Source {
-  llvm::StringRef text, name;
+  std::string text, name;
   CompileOptions options;
   /// What it is compiled for, where that is no processor.
   std::optional<GPUDescription> gpu;
+  CancelledByCaller cancelled;
 };
 } // namespace
 
@@ -72,7 +73,11 @@ static llvm::Expected<Source> readSource(const char *text, size_t length, const 
   if (!options)
     return options.takeError();
   options->direction.pair = true;
-  return Source{{text, length}, name ? name : "spec", std::move(*options), std::move(*gpu)};
+  return Source{{text, length},
+                name ? name : "spec",
+                std::move(*options),
+                std::move(*gpu),
+                std::move(read->cancelled)};
 }
 
 /// Parses a spec and lowers it to a level, or not at all.
@@ -173,8 +178,9 @@ static llvm::Expected<std::string> printSource(const Source &source, llvm::Strin
   return printModule(*module);
 }
 
-static llvm::Error saveSource(const Source &source, llvm::StringRef directory,
-                              llvm::StringRef name) {
+/// Writes a library's files. Returns true, or an error.
+static llvm::Expected<bool> saveSource(const Source &source, llvm::StringRef directory,
+                                       llvm::StringRef name) {
   if (name.empty() || name.contains('/'))
     return llvm::createStringError("library: expected a name without folders, got '" + name + "'");
   if (source.gpu)
@@ -183,22 +189,25 @@ static llvm::Error saveSource(const Source &source, llvm::StringRef directory,
   llvm::Expected<LoweredModule> module = lowerSource(source, CPUPipelinePhase::LLVMDialect);
   if (!module)
     return module.takeError();
-  return emitSharedLibrary(*module, source.options, directory, name);
+  if (llvm::Error error = emitSharedLibrary(*module, source.options, directory, name))
+    return std::move(error);
+  return true;
 }
 
 /// Text from `make`, which runs where a spec's nesting has room.
 static polyattn_string *
 makeString(polyattn_error **error, llvm::Expected<Source> source,
-           llvm::function_ref<llvm::Expected<std::string>(const Source &)> make) {
+           std::function<llvm::Expected<std::string>(const Source &)> make) {
   if (!source) {
     report(error, source.takeError());
     return nullptr;
   }
-  std::optional<llvm::Expected<std::string>> text;
-  onLargeStack([&] { text.emplace(make(*source)); });
-  if (*text)
-    return new polyattn_string{std::move(**text)};
-  report(error, text->takeError());
+  CancelledByCaller cancelled = source->cancelled;
+  llvm::Expected<std::string> text = makeOrAbandon<std::string>(
+      [source = std::move(*source), make = std::move(make)] { return make(source); }, cancelled);
+  if (text)
+    return new polyattn_string{std::move(*text)};
+  report(error, text.takeError());
   return nullptr;
 }
 
@@ -212,9 +221,10 @@ polyattn_string *polyattn_explain(const char *text, size_t length, const char *n
 polyattn_string *polyattn_ir(const char *text, size_t length, const char *name, const char *level,
                              const polyattn_compile_options *options, polyattn_error **error) {
   return guarded(error, [&] {
-    return makeString(error, readSource(text, length, name, options), [&](const Source &source) {
-      return printSource(source, level ? level : "");
-    });
+    return makeString(error, readSource(text, length, name, options),
+                      [level = std::string(level ? level : "")](const Source &source) {
+                        return printSource(source, level);
+                      });
   });
 }
 
@@ -227,8 +237,11 @@ int polyattn_save(const char *text, size_t length, const char *name, const char 
       return source.takeError();
     if (!directory || !library)
       return llvm::createStringError(!directory ? "directory is null" : "library is null");
-    std::optional<llvm::Error> failure;
-    onLargeStack([&] { failure.emplace(saveSource(*source, directory, library)); });
-    return std::move(*failure);
+    CancelledByCaller cancelled = source->cancelled;
+    llvm::Expected<bool> saved = makeOrAbandon<bool>(
+        [source = std::move(*source), directory = std::string(directory),
+         library = std::string(library)] { return saveSource(source, directory, library); },
+        cancelled);
+    return saved ? llvm::Error::success() : saved.takeError();
   });
 }

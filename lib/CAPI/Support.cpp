@@ -28,7 +28,9 @@ void capi::report(polyattn_error **error, std::string message, int kind) {
 }
 
 void capi::report(polyattn_error **error, llvm::Error failure) {
-  int kind = failure.isA<SpecError>() ? POLYATTN_ERROR_SPEC : POLYATTN_ERROR_OTHER;
+  int kind = failure.isA<SpecError>()        ? POLYATTN_ERROR_SPEC
+             : failure.isA<CancelledError>() ? POLYATTN_ERROR_CANCELLED
+                                             : POLYATTN_ERROR_OTHER;
   report(error, llvm::toString(std::move(failure)), kind);
 }
 
@@ -41,6 +43,12 @@ int capi::statusOf(polyattn_error **error, llvm::function_ref<llvm::Error()> bod
     return false;
   });
   return succeeded ? 0 : 1;
+}
+
+CancelledByCaller capi::cancelledBy(polyattn_is_cancelled isCancelled, void *user) {
+  if (!isCancelled)
+    return {};
+  return [=] { return isCancelled(user) != 0; };
 }
 
 llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *given) {
@@ -92,6 +100,8 @@ llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *giv
                                    " positions, or 0 for none, got " + llvm::Twine(every));
   if (result.gradients.stateEvery && !isAboutGradients(result.direction))
     return llvm::createStringError("state_every: expected direction training or backward with it");
+  if (has(offsetof(polyattn_compile_options, cancelled_user) + sizeof(void *)))
+    result.cancelled = cancelledBy(given->is_cancelled, given->cancelled_user);
   return result;
 }
 

@@ -43,6 +43,9 @@ template <typename Body> auto guarded(polyattn_error **error, Body body) -> decl
 /// Runs `body` as `guarded` does. Returns 0, or 1 with its error; an exception is one, too.
 int statusOf(polyattn_error **error, llvm::function_ref<llvm::Error()> body);
 
+/// A C program's function as the compiler asks it; empty where it is null.
+CancelledByCaller cancelledBy(polyattn_is_cancelled isCancelled, void *user);
+
 /// The fields that a program of an older version knew of, and defaults for the others.
 llvm::Expected<JITOptions> readOptions(const polyattn_compile_options *given);
 

@@ -9,6 +9,7 @@
 #include "Describe.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Action.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -17,6 +18,7 @@
 #include "polyattn/Pipelines/Registration.h"
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
+#include "polyattn/Tasks/Cancelled.h"
 #include "polyattn/Transforms/PackSequences.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/IR/LLVMContext.h"
@@ -91,6 +93,12 @@ static std::unique_ptr<mlir::MLIRContext> makeContext() {
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   // A spec's author has the line; the operation's generic form says no more.
   context->printOpOnDiagnostic(false);
+  // Passes, and the patterns that they apply, are left out once the work has been cancelled.
+  context->registerActionHandler(
+      [](llvm::function_ref<void()> apply, const mlir::tracing::Action &) {
+        if (!isCancelled())
+          apply();
+      });
   return context;
 }
 
@@ -180,7 +188,10 @@ llvm::Error polyattn::runPipeline(mlir::ModuleOp module, llvm::StringRef name,
   passes.enableVerifier(false);
 #endif
   build(passes);
-  if (mlir::failed(passes.run(module)) || mlir::failed(mlir::verify(module)))
+  bool succeeded = mlir::succeeded(passes.run(module));
+  if (isCancelled())
+    return llvm::make_error<CancelledError>();
+  if (!succeeded || mlir::failed(mlir::verify(module)))
     return diagnostics.take(("the " + name + " failed").str());
   return llvm::Error::success();
 }

@@ -8,12 +8,13 @@
 #include "polyattn/Driver/CompileMain.h"
 #include "Emit.h"
 #include "OutputFiles.h"
+#include "ProgressLine.h"
 #include "polyattn/Compiler/Version.h"
 #include "polyattn/Driver/Explain.h"
 #include "polyattn/Files/InputFile.h"
-#include "polyattn/Spec/LargeStack.h"
 #include "polyattn/Target/CPU.h"
 #include "polyattn/Target/NVPTX.h"
+#include "polyattn/Tasks/Task.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -180,6 +181,13 @@ static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
       arguments.packed};
 }
 
+/// None where what is written goes to standard output, which may be the same terminal.
+static std::unique_ptr<ProgressLine> showProgress(const Arguments &arguments) {
+  if (arguments.output == "-")
+    return nullptr;
+  return std::make_unique<ProgressLine>("polyattn-compile: compiling " + arguments.input);
+}
+
 static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &what,
                                  llvm::StringRef spec, Emit emit) {
   CompileOptions options;
@@ -189,6 +197,7 @@ static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &
   if (!machine)
     return llvm::createStringError(llvm::toString(machine.takeError()) + ", " + listGPUs());
   options.machine = *machine;
+  auto progress = showProgress(arguments);
   llvm::Expected<LoweredModule> module = parseSpec(spec, arguments.input, options);
   if (!module)
     return module.takeError();
@@ -201,6 +210,7 @@ static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &
                                             : emitText(*module, options, emit, arguments.output);
   if (error || !arguments.explain)
     return error;
+  progress.reset();
   return explain(llvm::errs(), *module, spec, arguments.input, options);
 }
 
@@ -209,6 +219,7 @@ static llvm::Error compileForGPU(const Arguments &arguments, const SpecOptions &
   llvm::Expected<GPUDescription> gpu = findGPU(arguments.target);
   if (!gpu)
     return gpu.takeError();
+  auto progress = showProgress(arguments);
   llvm::Expected<LoweredModule> module = parseForGPU(spec, arguments.input, what);
   if (!module)
     return module.takeError();
@@ -218,6 +229,7 @@ static llvm::Error compileForGPU(const Arguments &arguments, const SpecOptions &
   llvm::Error error = emitForGPU(*module, *gpu, emit, arguments.output, arguments.ptxas);
   if (error || !arguments.explain)
     return error;
+  progress.reset();
   llvm::Expected<LoweredModule> scheduled = parseForGPU(spec, arguments.input, what);
   if (!scheduled)
     return scheduled.takeError();

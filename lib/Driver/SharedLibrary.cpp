@@ -11,6 +11,7 @@
 #include "polyattn/Compiler/Version.h"
 #include "polyattn/Driver/CompileMain.h"
 #include "polyattn/Files/ScratchFolder.h"
+#include "polyattn/Tasks/Cancelled.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -129,8 +130,6 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
   auto linker = findLinker();
   if (!linker)
     return linker.takeError();
-  if (std::error_code code = llvm::sys::fs::create_directories(directory))
-    return llvm::createStringError(directory + ": " + code.message());
   std::string base = (directory + "/" + stem).str(), library = ("lib" + stem + ".so").str();
   if (llvm::Error error = checkReplaced(base + ".json", module.kernels))
     return error;
@@ -152,6 +151,10 @@ llvm::Error polyattn::emitSharedLibrary(LoweredModule &module, const CompileOpti
   if (!linked)
     return linked.takeError();
 
+  if (!beginWriting())
+    return llvm::make_error<CancelledError>();
+  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+    return llvm::createStringError(directory + ": " + code.message());
   OutputFiles files;
   if (llvm::Error error =
           files.add(directory + "/" + library, (*linked)->getBuffer(), /*isProgram=*/true))

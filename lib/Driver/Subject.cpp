@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Subject.h"
+#include "ProgressLine.h"
 #include "polyattn/Compiler/ChosenEntry.h"
 
 using namespace polyattn;
@@ -45,6 +46,7 @@ Expected<Subject> Subject::create(AttentionOp definition, CallDirection directio
 
 Expected<std::unique_ptr<Executable>> Subject::compile(Target &target, llvm::StringRef text,
                                                        const RunOptions &options) const {
+  ProgressLine progress("polyattn-run: compiling @" + AttentionOp(attention).getSymName().str());
   return target.compile({attention, text, options.spec, options.storage, options.profile,
                          options.invariant, options.packed, direction, options.gradients,
                          AttentionOp(definition).getSymName()});

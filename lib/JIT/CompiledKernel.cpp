@@ -7,6 +7,7 @@
 
 #include "polyattn/JIT/CompiledKernel.h"
 #include "polyattn/JIT/LinkedObject.h"
+#include "polyattn/Tasks/Cancelled.h"
 
 using namespace polyattn;
 
@@ -52,8 +53,9 @@ llvm::Error CompiledKernel::run(llvm::ArrayRef<polyattn_tensor> tensors,
   for (const polyattn_tensor &tensor : tensors)
     pointers.push_back(&tensor);
   char message[512] = "";
-  if (polyattn_rt_run_with(&code->kernel->get(), pointers.data(), pointers.size(), &options,
-                           message, sizeof message) != 0)
-    return llvm::createStringError(llvm::Twine(message));
-  return llvm::Error::success();
+  int status = polyattn_rt_run_with(&code->kernel->get(), pointers.data(), pointers.size(),
+                                    &options, message, sizeof message);
+  if (status == POLYATTN_RT_CANCELLED)
+    return llvm::make_error<CancelledError>();
+  return status == 0 ? llvm::Error::success() : llvm::createStringError(llvm::Twine(message));
 }

@@ -8,7 +8,6 @@
 #include "polyattn/JIT/Compiler.h"
 #include "polyattn/Files/InputFile.h"
 #include "polyattn/JIT/KernelCache.h"
-#include "polyattn/Spec/LargeStack.h"
 
 using namespace polyattn;
 
@@ -85,9 +84,11 @@ polyattn::compileKernel(llvm::StringRef text, llvm::StringRef fileName,
     // An object that does not link is as good as none.
     llvm::consumeError(kernel.takeError());
   }
-  std::optional<llvm::Expected<CompiledObject>> result;
-  onLargeStack([&] { result.emplace(compileOne(text, fileName, options)); });
-  llvm::Expected<CompiledObject> &compiled = *result;
+  // Copies of everything: a caller that cancels takes away what it gave.
+  llvm::Expected<CompiledObject> compiled =
+      makeOrAbandon<CompiledObject>([spec = text.str(), name = fileName.str(),
+                                     options] { return compileOne(spec, name, options); },
+                                    jitOptions.cancelled);
   if (!compiled)
     return compiled.takeError();
   llvm::StringRef object(compiled->object.data(), compiled->object.size());

@@ -8,6 +8,7 @@
 #include "Evaluator.h"
 #include "Kept.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "polyattn/Tasks/Cancelled.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -69,6 +70,7 @@ template <typename Op> std::vector<int64_t> Evaluator::selectedRows(Op op) const
   return all;
 }
 
+/// Some are missing where the work has been cancelled.
 template <typename Op> HeadVectors Evaluator::gather(Op op, int64_t batch, int64_t head) {
   HeadVectors vectors;
   int64_t rowHead = head, columnHead = kvHeadOf(op, head);
@@ -77,11 +79,15 @@ template <typename Op> HeadVectors Evaluator::gather(Op op, int64_t batch, int64
   vectors.query.resize(rowsOf(op));
   vectors.localQuery.resize(op.getLocalQuery() ? rowsOf(op) : 0);
   for (int64_t i : selectedRows(op)) {
+    if (isCancelled())
+      return vectors;
     vectors.query[i] = at(op.getQuery(), {batch, i, rowHead});
     if (op.getLocalQuery())
       vectors.localQuery[i] = at(op.getLocalQuery(), {batch, i, rowHead});
   }
   for (int64_t j = 0; j < columnsOf(op); ++j) {
+    if (isCancelled())
+      return vectors;
     Site site{batch, j, columnHead};
     vectors.key.push_back(at(op.getKey(), site));
     vectors.value.push_back(expand(at(op.getValue(), site)));
@@ -155,11 +161,11 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
   bool causal = op.getMask() == Mask::Causal;
   size_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   if (!causal)
-    for (int64_t j = 0; j < columnsOf(op); ++j)
+    for (int64_t j = 0; j < columnsOf(op) && !isCancelled(); ++j)
       state.add(expand(vectors.key[j]), vectors.value[j], terms);
   State blockStart = state;
   int64_t block = 0; // where the local block began
-  for (int64_t i = 0; i < rowsOf(op); ++i) {
+  for (int64_t i = 0; i < rowsOf(op) && !isCancelled(); ++i) {
     Row row;
     row.numerator.assign(valueWidth, 0.0);
     std::vector<double> query = expand(vectors.query[i]);
@@ -197,7 +203,7 @@ void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, State stat
   rows.resize(sizes.queries);
   State blockEnd = state;
   int64_t last = 0; // where the local block ends
-  for (int64_t i = sizes.queries - 1; i >= 0; --i) {
+  for (int64_t i = sizes.queries - 1; i >= 0 && !isCancelled(); --i) {
     Row &row = rows[i];
     row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
     std::vector<double> query = expand(vectors.query[i]);
@@ -269,7 +275,7 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
   // What the last local block has so far is kept, and no part of the state yet.
   if (!keptRowsOf(tensors.attention).empty())
     keys -= keys % int64_t(*op.getBlock());
-  for (int64_t n = 0; n < keys; ++n) {
+  for (int64_t n = 0; n < keys && !isCancelled(); ++n) {
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.
     if (op.hasDecay() && !anticausal)
@@ -307,7 +313,7 @@ void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, State s
     for (int64_t element = 0; element < layout.width(); ++element)
       kept.at({batch, row, head, element}) = value(element);
   };
-  for (int64_t begin = 0; begin < positions; begin += layout.length) {
+  for (int64_t begin = 0; begin < positions && !isCancelled(); begin += layout.length) {
     int64_t end = std::min(begin + layout.length, positions);
     for (; next < end; ++next) {
       if (op.hasDecay())
@@ -360,6 +366,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
   for (auto [b, h] : heads) {
     int64_t stateHead = gateHeadOf(op, h);
     HeadVectors vectors = gather(op, b, h);
+    if (isCancelled())
+      return failure();
     State initial;
     // A sum has the initial state once.
     bool begins = !isSumOfHeads(op) || h == firstHeadOf(op, stateHead);
@@ -371,8 +379,11 @@ LogicalResult Evaluator::attend(AttendOp op) {
     else if (reading == Reading::Recurrent)
       recurrentRows(op, vectors, initial, results);
     else
-      for (int64_t i : selectedRows(op))
+      for (int64_t i : selectedRows(op)) {
+        if (isCancelled())
+          return failure();
         results.push_back(scoreRow(op, vectors, op.getInitialState() ? &initial : nullptr, i));
+      }
     store(op, b, ofKeys ? kvHeadOf(op, h) : h, results);
     if (op.getProducts())
       storeProducts(op, vectors, b, h, results);

@@ -12,6 +12,7 @@
 
 #include "Evaluator.h"
 #include "dialects/PolyAttn/Leaves.h"
+#include "polyattn/Tasks/Cancelled.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -299,14 +300,14 @@ void Evaluator::BackwardOfHead::run() {
   const CallSizes &sizes = evaluator.sizes;
   // Pairs of the full mask, which has no decay, may lie behind the last key.
   decaySteps.assign(std::max(sizes.queries, sizes.keys) + 1, 0.0);
-  for (int64_t i = 0; i < sizes.queries; ++i) {
+  for (int64_t i = 0; i < sizes.queries && !isCancelled(); ++i) {
     Site site{batch, i, head};
     numerators.push_back(expand(evaluator.at(op.getNumeratorGradient(), site)));
     denominators.push_back(op.getDenominatorGradient()
                                ? expand(evaluator.at(op.getDenominatorGradient(), site))[0]
                                : 0.0);
   }
-  for (int64_t i = 0; i < sizes.queries; ++i) {
+  for (int64_t i = 0; i < sizes.queries && !isCancelled(); ++i) {
     int64_t first = isAnticausal() ? i : 0;
     int64_t last = op.getMask() == Mask::Causal ? i : sizes.keys - 1;
     Numbers decays = isAnticausal() ? vectors.decaysFrom(i) : vectors.decaysTo(last);
@@ -316,7 +317,7 @@ void Evaluator::BackwardOfHead::run() {
       initialToQuery(i);
   }
   if (ownsState() && (op.getFinalGradient() || op.getFinalNormalizerGradient())) {
-    for (int64_t j = 0; j < sizes.keys; ++j)
+    for (int64_t j = 0; j < sizes.keys && !isCancelled(); ++j)
       keyToFinal(j);
     initialToFinal();
   }

@@ -10,6 +10,7 @@
 #include "Kept.h"
 #include "Packed.h"
 #include "dialects/PolyAttn/Sides.h"
+#include "polyattn/Tasks/Cancelled.h"
 #include "llvm/ADT/DenseSet.h"
 #include <numeric>
 
@@ -59,18 +60,19 @@ RankedTensorType Evaluator::resultType(size_t index) {
   return cast<RankedTensorType>(cast<TypeAttr>(type).getValue());
 }
 
-/// The selected sites of queries that count, or all those of keys.
+/// The selected sites of queries that count, or all those of keys; none once the work has been
+/// cancelled.
 void Evaluator::forSites(bool ofKeys, llvm::function_ref<void(const Site &)> visit) {
   if (!ofKeys) {
     for (auto [b, h] : heads)
       for (int64_t i : rows)
-        if (i < tensors.length(b, sizes.queries))
+        if (i < tensors.length(b, sizes.queries) && !isCancelled())
           visit({b, i, h});
     return;
   }
   for (int64_t b = 0; b < sizes.batch; ++b)
     for (int64_t h = 0; h < sizes.kvHeads; ++h)
-      for (int64_t j = 0; j < sizes.keys; ++j)
+      for (int64_t j = 0; j < sizes.keys && !isCancelled(); ++j)
         visit({b, j, h});
 }
 

@@ -146,6 +146,7 @@ public:
   int64_t keysBefore(AttendOp op, int64_t batch) const;
 
 private:
+  /// Fails without a diagnostic where the work has been cancelled.
   mlir::LogicalResult attend(AttendOp op);
   template <typename Op> std::vector<double> gates(Op op, int64_t batch, int64_t head);
   double scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j, bool local);

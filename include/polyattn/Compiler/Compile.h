@@ -79,7 +79,8 @@ llvm::Expected<LoweredModule> parseSpec(llvm::StringRef text, llvm::StringRef fi
 llvm::Error expectedOneEntry(llvm::StringRef fileName, llvm::ArrayRef<KernelDescription> kernels);
 
 /// Runs the passes that `build` adds and verifies what they leave. An error carries the located
-/// diagnostics, or says that `name` failed.
+/// diagnostics, or says that `name` failed; it is a CancelledError where the task of this thread
+/// has been cancelled.
 llvm::Error runPipeline(mlir::ModuleOp module, llvm::StringRef name,
                         llvm::function_ref<void(mlir::OpPassManager &)> build);
 

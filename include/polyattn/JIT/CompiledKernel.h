@@ -25,7 +25,8 @@ public:
 
   /// Checks the tensors, arguments in the spec's order and then results, and computes the
   /// results on `threads` threads, the caller's included. An error is one line that names the
-  /// argument, what was expected and what came; nothing has been computed then.
+  /// argument, what was expected and what came; nothing has been computed then. A call that the
+  /// caller has cancelled (`is_cancelled` of the options) ends with a CancelledError.
   llvm::Error run(llvm::ArrayRef<polyattn_tensor> tensors, int threads) const;
   /// Runs the kernel on the threads that the options name.
   llvm::Error run(llvm::ArrayRef<polyattn_tensor> tensors,

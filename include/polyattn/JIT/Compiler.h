@@ -9,6 +9,7 @@
 
 #include "polyattn/Compiler/Compile.h"
 #include "polyattn/JIT/CompiledKernel.h"
+#include "polyattn/Tasks/Task.h"
 
 namespace polyattn {
 
@@ -30,6 +31,8 @@ struct JITOptions {
   CodegenOptions codegen;
   /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
   std::optional<std::string> cacheDirectory;
+  /// Whether the caller has cancelled the compilation, which then ends with a CancelledError.
+  CancelledByCaller cancelled;
 };
 
 /// What the options say of the spec, whatever it is compiled for.

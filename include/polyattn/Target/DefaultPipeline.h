@@ -7,13 +7,16 @@
 #ifndef POLYATTN_TARGET_DEFAULTPIPELINE_H
 #define POLYATTN_TARGET_DEFAULTPIPELINE_H
 
+#include "polyattn/Tasks/Cancelled.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace polyattn {
 
-/// Runs the passes that clang runs at a level, -O2 for instance.
+/// Runs the passes that clang runs at a level, -O2 for instance; hardly any once the work has been
+/// cancelled.
 inline void runDefaultPipeline(llvm::Module &module, llvm::TargetMachine &machine,
                                llvm::OptimizationLevel level,
                                llvm::PipelineTuningOptions tuning = {}) {
@@ -21,7 +24,10 @@ inline void runDefaultPipeline(llvm::Module &module, llvm::TargetMachine &machin
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [](llvm::StringRef, llvm::Any) { return !isCancelled(); });
+  llvm::PassBuilder builder(&machine, tuning, /*PGOOpt=*/std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graph);
   builder.registerFunctionAnalyses(functions);

@@ -9,12 +9,10 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "polyattn/Target/CPU.h"
-#include "polyattn/Target/CodegenDiagnostics.h"
 #include "polyattn/Target/DefaultPipeline.h"
+#include "polyattn/Target/EmitFile.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetOptions.h"
@@ -111,15 +109,16 @@ namespace {
 /// every way to write the addresses of a nest. Hoisting machine instructions before registers are
 /// allocated makes the allocator split what then lives through a loop. The machine scheduler finds
 /// the order of products that they are emitted in.
-struct WithoutIdlePasses : llvm::OptPassGate {
+struct WithoutIdlePasses : CodegenGate {
   explicit WithoutIdlePasses(const llvm::Triple &triple) : isX86(triple.isX86()) {}
-  bool shouldRunPass(llvm::StringRef name, llvm::StringRef) const override {
+  bool shouldRunPass(llvm::StringRef name, llvm::StringRef unit) const override {
+    if (!CodegenGate::shouldRunPass(name, unit))
+      return false;
     if (name == "Loop Strength Reduction" || name == "Canonicalize Freeze Instructions in Loops")
       return false;
     // Measured on processors of x86-64, which order instructions themselves.
     return !isX86 || (name != "early-machinelicm" && name != "machine-scheduler");
   }
-  bool isEnabled() const override { return true; }
 
 private:
   bool isX86;
@@ -152,19 +151,11 @@ llvm::Expected<llvm::SmallVector<char, 0>> polyattn::generateCode(llvm::Module &
     runDefaultPipeline(module, target, llvm::OptimizationLevel::O2);
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
   llvm::CodeGenFileType type = file == CodeFile::Assembly ? llvm::CodeGenFileType::AssemblyFile
                                                           : llvm::CodeGenFileType::ObjectFile;
-  if (target.addPassesToEmitFile(passes, stream, nullptr, type))
-    return llvm::createStringError("this LLVM cannot write code for " +
-                                   target.getTargetTriple().str());
-  CodegenDiagnostics diagnostics(module.getContext());
   WithoutIdlePasses gate(target.getTargetTriple());
-  llvm::OptPassGate &usual = module.getContext().getOptPassGate();
-  module.getContext().setOptPassGate(gate);
-  passes.run(module);
-  module.getContext().setOptPassGate(usual);
-  if (llvm::Error error = diagnostics.take())
+  if (llvm::Error error = emitFile(module, target, stream, type,
+                                   "code for " + target.getTargetTriple().str(), gate))
     return std::move(error);
   return std::move(bytes);
 }

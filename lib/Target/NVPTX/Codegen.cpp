@@ -11,14 +11,13 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "polyattn/Target/CodegenDiagnostics.h"
 #include "polyattn/Target/DefaultPipeline.h"
+#include "polyattn/Target/EmitFile.h"
 #include "polyattn/Target/NVPTX.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
@@ -157,13 +156,9 @@ llvm::Expected<std::string> polyattn::generatePTX(GPUCode code) {
   keepLoops(*code.module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (code.machine->addPassesToEmitFile(passes, stream, nullptr,
-                                        llvm::CodeGenFileType::AssemblyFile))
-    return llvm::createStringError("this LLVM cannot write PTX");
-  CodegenDiagnostics diagnostics(code.module->getContext());
-  passes.run(*code.module);
-  if (llvm::Error error = diagnostics.take())
+  CodegenGate gate;
+  if (llvm::Error error = emitFile(*code.module, *code.machine, stream,
+                                   llvm::CodeGenFileType::AssemblyFile, "PTX", gate))
     return std::move(error);
   return text.str().str();
 }

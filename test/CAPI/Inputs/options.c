@@ -37,6 +37,12 @@ typedef struct options_8 {
   int32_t packed, unused, accumulate, padding;
 } options_8;
 
+/* As programs of version 9 have it. */
+typedef struct options_9 {
+  options_8 before;
+  int64_t state_every;
+} options_9;
+
 static polyattn_error *error;
 
 static void tell(const char *what, int failed) {
@@ -92,6 +98,8 @@ int main(int argc, char **argv) {
   options_1 old = {sizeof(options_1), "linear", NULL, "", 0, -1};
   options_5 older = {sizeof(options_5), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, -1};
   options_8 last = {sizeof(options_8), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, 0, 0, -1};
+  options_9 latest = {{sizeof(options_9), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, 0, 0, -1},
+                      0};
   polyattn_kernel *kernel;
   int i;
   for (i = 0; i < COUNT; ++i)
@@ -111,6 +119,8 @@ int main(int argc, char **argv) {
            polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&older, &error));
   describe("version 8",
            polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&last, &error));
+  describe("version 9", polyattn_compile_file(argv[argc - 1],
+                                              (const polyattn_compile_options *)&latest, &error));
   options.storage = NULL;
   options.state_every = 64;
   describe("state_every", polyattn_compile_file(argv[argc - 1], &options, &error));
