@@ -32,3 +32,13 @@ void polyattn::python::raise(polyattn_error *error) {
     throw std::bad_alloc();
   raiseAs(kind == POLYATTN_ERROR_SPEC ? specErrorType : callErrorType, message);
 }
+
+void polyattn::python::endCall(Interrupts &interrupts, polyattn_error *error) {
+  if (interrupts.happened()) {
+    polyattn_error_destroy(error);
+    error = nullptr;
+  }
+  interrupts.rethrow();
+  if (error)
+    raise(error);
+}

@@ -7,6 +7,7 @@
 #ifndef POLYATTN_PYTHON_SRC_ERRORS_H
 #define POLYATTN_PYTHON_SRC_ERRORS_H
 
+#include "Interrupts.h"
 #include "polyattn-c/polyattn.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -20,6 +21,10 @@ namespace polyattn::python {
 /// Raises what a failure of the C API is in Python, SpecError, CallError or MemoryError, and
 /// destroys it.
 [[noreturn]] void raise(polyattn_error *error);
+
+/// After a call that set `error`, or left it null: raises what has interrupted it, or its failure,
+/// if there is one.
+void endCall(Interrupts &interrupts, polyattn_error *error);
 
 } // namespace polyattn::python
 

@@ -21,16 +21,17 @@ using namespace polyattn::python;
 /// What a function of the C API has made of a source, without the interpreter's lock.
 template <typename Make> static std::string makeText(const Source &source, Make make) {
   polyattn_compile_options options = source.options();
+  Interrupts interrupts(source.what());
+  interrupts.watch(options);
   polyattn_error *error = nullptr;
   polyattn_string *string;
   {
     nb::gil_scoped_release release;
     string = make(source.text.data(), source.text.size(), source.name.c_str(), &options, &error);
   }
-  if (!string)
-    raise(error);
   std::string text(polyattn_string_data(string), polyattn_string_length(string));
   polyattn_string_destroy(string);
+  endCall(interrupts, error);
   return text;
 }
 
@@ -44,15 +45,15 @@ static std::string printIR(const Source &source, const std::string &level) {
 
 static void save(const Source &source, const std::string &directory, const std::string &library) {
   polyattn_compile_options options = source.options();
+  Interrupts interrupts(source.what());
+  interrupts.watch(options);
   polyattn_error *error = nullptr;
-  int status;
   {
     nb::gil_scoped_release release;
-    status = polyattn_save(source.text.data(), source.text.size(), source.name.c_str(),
-                           directory.c_str(), library.c_str(), &options, &error);
+    (void)polyattn_save(source.text.data(), source.text.size(), source.name.c_str(),
+                        directory.c_str(), library.c_str(), &options, &error);
   }
-  if (status)
-    raise(error);
+  endCall(interrupts, error);
 }
 
 static void makeSource(Source *place, std::string text, std::string name,

@@ -39,6 +39,11 @@ polyattn_compile_options Source::options() const {
   return options;
 }
 
+std::string Source::what() const {
+  std::string named = entry.value_or(name);
+  return direction && *direction != "forward" ? named + " (" + *direction + ")" : named;
+}
+
 static std::string listNames(const polyattn_tensor_info *begin, size_t count) {
   std::string names;
   for (size_t i = 0; i < count; ++i)
@@ -236,14 +241,13 @@ static nb::object asTuple(const std::vector<nb::object> &results) {
 
 void Program::runOrRaise(const std::vector<polyattn_tensor> &tensors,
                          const Resources &resources) const {
+  Interrupts interrupts;
   polyattn_error *error = nullptr;
-  int status;
   {
     nb::gil_scoped_release release;
-    status = run(tensors, resources, &error);
+    run(tensors, resources, interrupts, &error);
   }
-  if (status)
-    raise(error);
+  endCall(interrupts, error);
 }
 
 nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> chosenThreads,
@@ -321,60 +325,67 @@ nb::list Program::roles() const {
 
 Kernel::Kernel(const Source &source) {
   polyattn_compile_options options = source.options();
+  Interrupts interrupts(source.what());
+  interrupts.watch(options);
   polyattn_error *error = nullptr;
   {
     nb::gil_scoped_release release;
-    kernel = polyattn_compile_text(source.text.data(), source.text.size(), source.name.c_str(),
-                                   &options, &error);
+    kernel.reset(polyattn_compile_text(source.text.data(), source.text.size(), source.name.c_str(),
+                                       &options, &error));
   }
-  if (!kernel)
-    raise(error);
-  entry = polyattn_kernel_entry(kernel);
-  infos.resize(polyattn_kernel_num_tensors(kernel));
+  endCall(interrupts, error);
+  entry = polyattn_kernel_entry(kernel.get());
+  infos.resize(polyattn_kernel_num_tensors(kernel.get()));
   for (size_t i = 0; i < infos.size(); ++i)
-    polyattn_kernel_tensor(kernel, i, &infos[i]);
-  device = polyattn_kernel_device(kernel);
+    polyattn_kernel_tensor(kernel.get(), i, &infos[i]);
+  device = polyattn_kernel_device(kernel.get());
   countArguments();
 }
 
 int64_t Kernel::workspaceBytes(const std::vector<polyattn_tensor> &tensors) const {
   int64_t bytes = 0;
   polyattn_error *error = nullptr;
-  if (polyattn_kernel_workspace(kernel, tensors.data(), tensors.size(), &bytes, &error))
+  if (polyattn_kernel_workspace(kernel.get(), tensors.data(), tensors.size(), &bytes, &error))
     raise(error);
   return bytes;
 }
 
-int Kernel::run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
-                polyattn_error **error) const {
-  if (device >= 0)
-    return polyattn_kernel_launch(kernel, tensors.data(), tensors.size(), resources.workspace,
-                                  resources.workspaceBytes, resources.stream, error);
+void Kernel::run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
+                 Interrupts &interrupts, polyattn_error **error) const {
+  if (device >= 0) {
+    polyattn_kernel_launch(kernel.get(), tensors.data(), tensors.size(), resources.workspace,
+                           resources.workspaceBytes, resources.stream, error);
+    return;
+  }
   polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
   options.threads = resources.threads;
+  interrupts.watch(options);
   if (team)
     team->useFor(options);
-  return polyattn_kernel_run_with(kernel, tensors.data(), tensors.size(), &options, error);
+  polyattn_kernel_run_with(kernel.get(), tensors.data(), tensors.size(), &options, error);
 }
 
 Reference::Reference(const Source &source) {
   polyattn_compile_options options = source.options();
+  Interrupts interrupts(source.what());
+  interrupts.watch(options);
   polyattn_error *error = nullptr;
   {
     nb::gil_scoped_release release;
-    reference = polyattn_reference_create(source.text.data(), source.text.size(),
-                                          source.name.c_str(), &options, &error);
+    reference.reset(polyattn_reference_create(source.text.data(), source.text.size(),
+                                              source.name.c_str(), &options, &error));
   }
-  if (!reference)
-    raise(error);
-  entry = polyattn_reference_entry(reference);
-  infos.resize(polyattn_reference_num_tensors(reference));
+  endCall(interrupts, error);
+  entry = polyattn_reference_entry(reference.get());
+  infos.resize(polyattn_reference_num_tensors(reference.get()));
   for (size_t i = 0; i < infos.size(); ++i)
-    polyattn_reference_tensor(reference, i, &infos[i]);
+    polyattn_reference_tensor(reference.get(), i, &infos[i]);
   countArguments();
 }
 
-int Reference::run(const std::vector<polyattn_tensor> &tensors, const Resources &,
-                   polyattn_error **error) const {
-  return polyattn_reference_run(reference, tensors.data(), tensors.size(), error);
+void Reference::run(const std::vector<polyattn_tensor> &tensors, const Resources &,
+                    Interrupts &interrupts, polyattn_error **error) const {
+  polyattn_call_options options = POLYATTN_CALL_OPTIONS_INIT;
+  interrupts.watch(options);
+  polyattn_reference_run_with(reference.get(), tensors.data(), tensors.size(), &options, error);
 }

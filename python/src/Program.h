@@ -8,7 +8,9 @@
 #define POLYATTN_PYTHON_SRC_PROGRAM_H
 
 #include "Arrays.h"
+#include "Interrupts.h"
 #include "Team.h"
+#include <memory>
 #include <nanobind/nanobind.h>
 #include <optional>
 #include <string>
@@ -27,6 +29,8 @@ struct Source {
 
   /// Points into this.
   polyattn_compile_options options() const;
+  /// What is compiled, for people.
+  std::string what() const;
 };
 
 /// What a call runs with: threads of the processor, or a GPU's stream and memory.
@@ -64,9 +68,9 @@ public:
   std::optional<Team> team;
 
 protected:
-  /// Without the interpreter's lock.
-  virtual int run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
-                  polyattn_error **error) const = 0;
+  /// Without the interpreter's lock. Sets the error upon failure.
+  virtual void run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
+                   Interrupts &interrupts, polyattn_error **error) const = 0;
   /// The number of the GPU that calls run on; negative for the processor.
   virtual int gpu() const { return -1; }
   /// The bytes that a call on a GPU needs beside its tensors. Raises where these do not fit.
@@ -98,24 +102,25 @@ private:
 class Kernel : public Program {
 public:
   explicit Kernel(const Source &source);
-  ~Kernel() override { polyattn_kernel_destroy(kernel); }
-  Kernel(const Kernel &) = delete;
-  std::string json() const { return polyattn_kernel_json(kernel); }
+  std::string json() const { return polyattn_kernel_json(kernel.get()); }
 
 protected:
-  int run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
-          polyattn_error **error) const override;
+  void run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
+           Interrupts &interrupts, polyattn_error **error) const override;
   int gpu() const override { return device; }
   int64_t workspaceBytes(const std::vector<polyattn_tensor> &tensors) const override;
   int64_t placeOf(size_t index) const override {
-    return polyattn_kernel_tensor_place(kernel, index);
+    return polyattn_kernel_tensor_place(kernel.get(), index);
   }
   const char *roleOf(size_t index) const override {
-    return polyattn_kernel_tensor_role(kernel, index);
+    return polyattn_kernel_tensor_role(kernel.get(), index);
   }
 
 private:
-  polyattn_kernel *kernel;
+  struct Destroy {
+    void operator()(polyattn_kernel *kernel) const { polyattn_kernel_destroy(kernel); }
+  };
+  std::unique_ptr<polyattn_kernel, Destroy> kernel;
   int device;
 };
 
@@ -123,18 +128,19 @@ private:
 class Reference : public Program {
 public:
   explicit Reference(const Source &source);
-  ~Reference() override { polyattn_reference_destroy(reference); }
-  Reference(const Reference &) = delete;
 
 protected:
-  int run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
-          polyattn_error **error) const override;
+  void run(const std::vector<polyattn_tensor> &tensors, const Resources &resources,
+           Interrupts &interrupts, polyattn_error **error) const override;
   const char *roleOf(size_t index) const override {
-    return polyattn_reference_tensor_role(reference, index);
+    return polyattn_reference_tensor_role(reference.get(), index);
   }
 
 private:
-  polyattn_reference *reference;
+  struct Destroy {
+    void operator()(polyattn_reference *reference) const { polyattn_reference_destroy(reference); }
+  };
+  std::unique_ptr<polyattn_reference, Destroy> reference;
 };
 
 } // namespace polyattn::python
