@@ -443,3 +443,29 @@ def test_a_result_that_nobody_took(rng):
             sum((x * (factors if i == j else 0)).sum() for j, x in enumerate(results)), inputs, retain_graph=True
         )
         assert all(map(torch.equal, found, whole))
+
+
+@pytest.mark.parametrize("wrt", [None, ["q", "v"]])
+def test_warm_compiles_both_halves_of_the_gradient(wrt, monkeypatch):
+    from polyattn.torch import _recipes
+
+    attention = pt.load(library.linear(d=24))
+    attention.warm(torch.bfloat16, wrt=wrt)
+    monkeypatch.setattr(_recipes, "compile", None)  # nothing is left to be compiled
+    inputs = [torch.randn(1, 33, 2, 24, dtype=torch.bfloat16) for _ in range(3)]
+    attention(*inputs)
+    for name, one in zip("qkv", inputs):
+        one.requires_grad_(wrt is None or name in wrt)
+    attention(*inputs).float().sum().backward()
+    assert [one.grad is not None for one in inputs] == [one.requires_grad for one in inputs]
+
+
+def test_warm_without_gradients():
+    spec = str(library.linear(d=24))
+    attention = pt.load(spec.replace("eps = 1.0e-06", "eps = 1.0e-06, eps_mode = row_max"))
+    attention.warm()
+    attention.warm(wrt=[])
+    with pytest.raises(polyattn.SpecError, match="row_max"):
+        attention.warm(wrt=["q"])
+    with pytest.raises(polyattn.CallError, match="wrt: unknown argument 'x', expected q, k, v"):
+        attention.warm(wrt=["x"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -101,9 +102,22 @@ class Attention:
             inputs.append(named[name])
         return inputs
 
-    def warm(self, dtype: Any = torch.float32) -> None:
-        """Compiles the kernel for sequences of a dtype now, and not upon the first call."""
-        self._recipe.kernel(_recipes.storage_of([torch.empty(0, dtype=dtype)]))
+    def warm(self, dtype: Any = torch.float32, *, wrt: Sequence[str] | None = None) -> None:
+        """Compiles the kernels for sequences of a dtype now: that of calls, and both halves of the gradient.
+
+        wrt: the arguments that will require gradients; all that can if None, and none if it is empty.
+        """
+        storage = _recipes.storage_of([torch.empty(0, dtype=dtype)])
+        self._recipe.kernel(storage)
+        if wrt is None:
+            bits = self._recipe.all_gradients(storage)
+        else:
+            for name in wrt:
+                if name not in self._names:
+                    raise CallError(f"{self._entry}: wrt: unknown argument '{name}', expected {', '.join(self._names)}")
+            bits = sum(1 << self._names.index(name) for name in set(wrt))
+        if bits:
+            self._recipe.pair(storage, bits)
 
     def __reduce__(self) -> Any:
         return Attention, self._source

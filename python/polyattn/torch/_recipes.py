@@ -167,6 +167,20 @@ class Recipe:
             found = self._pairs[storage, wrt] = Pair(self.signature(storage), *halves)
         return found
 
+    def all_gradients(self, storage: str) -> int:
+        """The bits of all arguments that can have gradients, after compiling the half that gives them; 0 for none."""
+        options = {"dtype": storage, "direction": "backward", "state_every": self._state_every}
+        try:
+            kernel = self._compile((storage, "backward", None), **options)
+        except SpecError:
+            if self._state_every is not None:
+                raise  # states are for gradients, which were asked for
+            return 0
+        gradients = {one.name for one in kernel.signature.results}
+        wrt = sum(1 << i for i, one in enumerate(self.signature().arguments) if f"d_{one.name}" in gradients)
+        self._kernels.setdefault((storage, "backward", wrt), kernel)
+        return wrt
+
     def decoding(self, storage: str) -> Kernel:
         """What goes on with sequences in pools of states."""
         found = self._kernels.get((storage, "decode"))
