@@ -45,4 +45,5 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     status = process.wait(timeout=600)
     open(mark + ".go", "w").close()
     wait_for(mark + ".ended")
-    print(f"{number.name}: ended with {signal.Signals(-status).name}, left {os.listdir(out)}")
+    left = os.listdir(out) if os.path.exists(out) else "nothing"
+    print(f"{number.name}: ended with {signal.Signals(-status).name}, left {left}")
