@@ -34,11 +34,11 @@ lint: deps-lint $(BUILD)/build.ninja
 	@scripts/lint --build $(BUILD)
 
 test: build fuzzer
-	@scripts/run-tests $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
+	@scripts/run-tests --same-tree $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
 
 # What .ci/run runs: what takes seconds of `make lint`, the runtime with sanitizers, and all tests.
 ci: deps-lint build fuzzer sanitized-runtime
-	@scripts/run-tests $(BUILD):format $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
+	@scripts/run-tests --same-tree $(BUILD):format $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
 
 $(SANITIZE_BUILD)/build.ninja: | deps
 	cmake --preset sanitize
@@ -54,7 +54,7 @@ sanitized-runtime: $(SANITIZE_BUILD)/build.ninja $(THREADS_BUILD)/build.ninja
 # pass and sanitizers, and an hour each of random programs and fuzzing.
 test-long: deps-lint build fuzzer $(SANITIZE_BUILD)/build.ninja
 	cmake --build $(SANITIZE_BUILD)
-	@scripts/run-tests $(BUILD):lint $(SANITIZE_BUILD):unit $(SANITIZE_BUILD):lit $(BUILD):random=3600 $(FUZZ_BUILD):fuzz=3600
+	@scripts/run-tests --same-tree $(BUILD):lint $(SANITIZE_BUILD):unit $(SANITIZE_BUILD):lit $(BUILD):random=3600 $(FUZZ_BUILD):fuzz=3600
 
 $(FUZZ_BUILD)/build.ninja: | deps
 	cmake --preset fuzz

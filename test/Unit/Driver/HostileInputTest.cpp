@@ -16,6 +16,7 @@
 #include "polyattn/Compiler/CompileGPU.h"
 #include "polyattn/JIT/Compiler.h"
 #include "polyattn/Target/NVPTX.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -115,6 +116,11 @@ TEST_F(HostileInput, FullDiskAtTheCache) {
 TEST_F(HostileInput, CacheThatCannotBe) {
   std::ofstream((folder + "/cache").str()) << "a file";
   EXPECT_EQ(compile(spec), "");
+  // Where these are relative, they begin in this test's folder.
+  llvm::SmallString<128> before;
+  ASSERT_FALSE(llvm::sys::fs::current_path(before));
+  ASSERT_FALSE(llvm::sys::fs::set_current_path(folder));
+  llvm::scope_exit back([&] { EXPECT_FALSE(llvm::sys::fs::set_current_path(before)); });
   JITOptions options;
   options.entry = "linear";
   for (const char *directory : {"/dev/null", "/dev/null/below", "/proc/none", "\n", "/"}) {
