@@ -9,8 +9,10 @@ THREADS_BUILD := build-threads
 SECONDS := 60
 # Which random programs `make random` begins with.
 SEED := 0
+# What `make test` and `make ci` run of a build.
+TESTS = $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(BUILD):replay
 
-.PHONY: wheel build check lint test ci sanitized-runtime test-long bench demo deps clean fuzz fuzzer mutants random
+.PHONY: wheel build programs check lint test ci sanitized-runtime test-long bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -33,12 +35,18 @@ lint: deps-lint $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target polyattn-generated
 	@scripts/lint --build $(BUILD)
 
-test: build fuzzer
-	@scripts/run-tests --same-tree $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
+# All programs that tests run: also those that the default build leaves out, or left out before MPI was installed.
+programs: deps-test $(BUILD)/build.ninja
+	cmake $(BUILD)
+	cmake --build $(BUILD) --target all static-tools
 
-# What .ci/run runs: what takes seconds of `make lint`, the runtime with sanitizers, and all tests.
-ci: deps-lint build fuzzer sanitized-runtime
-	@scripts/run-tests --same-tree $(BUILD):format $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(FUZZ_BUILD):fuzz=60
+test: programs
+	@scripts/run-tests --same-tree $(TESTS)
+
+# What .ci/run runs: what takes seconds of `make lint`, the runtime with sanitizers, and all tests, also those on PyTorch.
+ci: export TORCH ?= 1
+ci: deps-lint programs sanitized-runtime
+	@scripts/run-tests --same-tree $(BUILD):format $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(TESTS)
 
 $(SANITIZE_BUILD)/build.ninja: | deps
 	cmake --preset sanitize
@@ -51,8 +59,8 @@ sanitized-runtime: $(SANITIZE_BUILD)/build.ninja $(THREADS_BUILD)/build.ninja
 	cmake --build $(THREADS_BUILD) --target polyattn-runtime-tests
 
 # What does not fit into that: clang-tidy over all sources, tests in a build with assertions, the verifier after every
-# pass and sanitizers, and an hour each of random programs and fuzzing.
-test-long: deps-lint build fuzzer $(SANITIZE_BUILD)/build.ninja
+# pass and sanitizers, and an hour each of random programs and of fuzzing, for which all is compiled once more.
+test-long: deps-lint programs fuzzer $(SANITIZE_BUILD)/build.ninja
 	cmake --build $(SANITIZE_BUILD)
 	@scripts/run-tests --same-tree $(BUILD):lint $(SANITIZE_BUILD):unit $(SANITIZE_BUILD):lit $(BUILD):random=3600 $(FUZZ_BUILD):fuzz=3600
 
@@ -81,8 +89,10 @@ bench: deps-bench $(BUILD)/build.ninja
 	cmake --build $(BUILD)
 	@benchmarks/run --build $(BUILD)
 
-demo: deps-demo build
+# polyattn-run and the text alone: half of the build.
+demo: deps-demo deps $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target polyattn-run polyattn-text
 	@scripts/demo $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(FUZZ_BUILD) $(SANITIZE_BUILD)
+	rm -rf $(BUILD) $(FUZZ_BUILD) $(SANITIZE_BUILD) $(THREADS_BUILD)

@@ -9,14 +9,23 @@ target_link_libraries(PolyAttnMLIR INTERFACE
   "$<${is_static}:${POLYATTN_ARCHIVES};-l:libz.a;-l:libzstd.a>")
 
 # One static library of the project: sources, the libraries it needs, and the shared precompiled header.
+# OBJECTS makes it a set of objects, which others link whole; TESTS says that it is a part of the tests.
 function(polyattn_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "OBJECTS;TESTS" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  if(ARG_OBJECTS)
+    add_library(${name} OBJECT ${ARG_SOURCES})
+  else()
+    add_library(${name} STATIC ${ARG_SOURCES})
+  endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK} PolyAttnMLIR)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  polyattn_precompile(${name})
+  if(ARG_TESTS)
+    polyattn_precompile(${name} TESTS)
+  else()
+    polyattn_precompile(${name})
+  endif()
 endfunction()
 
 # What TableGen has written for a folder, as a target; all of them are what `make lint` needs of a build.
@@ -56,29 +65,51 @@ function(polyattn_dialect file name)
     DEPENDS ${file}DialectIncGen)
 endfunction()
 
-# MLIR's headers dominate compile time; one precompiled header serves every target.
-add_library(PolyAttnPrecompiled OBJECT ${CMAKE_SOURCE_DIR}/cmake/Precompiled.cpp)
-target_precompile_headers(PolyAttnPrecompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Precompiled.h)
+# MLIR's headers and those of our dialects dominate compile time; one precompiled header serves the
+# compiler, one the tests, whose own code is not optimized as far. A source includes what it uses all the same:
+# `make lint` compiles without either.
+function(polyattn_precompiled name header)
+  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/Precompiled.cpp)
+  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${header})
+  add_dependencies(${name} polyattn-generated)
+endfunction()
+set(POLYATTN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
+polyattn_precompiled(PolyAttnPrecompiled Precompiled.h)
+polyattn_precompiled(PolyAttnPrecompiledTests PrecompiledTests.h)
+target_compile_options(PolyAttnPrecompiledTests PRIVATE ${POLYATTN_TEST_OPTIONS})
+target_link_libraries(PolyAttnPrecompiledTests PRIVATE GTest::gtest)
+
+# TESTS says that a target is a part of the tests.
 function(polyattn_precompile name)
-  target_precompile_headers(${name} REUSE_FROM PolyAttnPrecompiled)
+  if("TESTS" IN_LIST ARGN)
+    target_compile_options(${name} PRIVATE ${POLYATTN_TEST_OPTIONS})
+    target_precompile_headers(${name} REUSE_FROM PolyAttnPrecompiledTests)
+  else()
+    target_precompile_headers(${name} REUSE_FROM PolyAttnPrecompiled)
+  endif()
 endfunction()
 
+# One program of the project. Its objects are a target of their own, NAME-objects: they are compiled
+# once for all forms of it, and as those of libraries are, which the precompiled headers ask for.
 function(polyattn_tool name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} PolyAttnMLIR)
+  polyattn_library(${name}-objects OBJECTS ${ARGN})
+  add_executable(${name})
+  target_link_libraries(${name} PRIVATE ${name}-objects)
 endfunction()
 
 # A statically linked copy of a tool for machines without LLVM's libraries: build/static/NAME, made by `static-tools`.
+# Programs with sanitizers travel nowhere.
 add_custom_target(static-tools)
 function(polyattn_static_tool name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name}-static EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  if(POLYATTN_SANITIZE)
+    return()
+  endif()
+  add_executable(${name}-static EXCLUDE_FROM_ALL)
   set_target_properties(${name}-static PROPERTIES
     POLYATTN_STATIC ON
     OUTPUT_NAME ${name}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/static)
-  target_link_libraries(${name}-static PRIVATE ${ARG_LINK} PolyAttnMLIR)
+  target_link_libraries(${name}-static PRIVATE ${name}-objects)
   # glibc stays shared: what is linked against all of it cannot load the CUDA driver.
   target_link_options(${name}-static PRIVATE
     -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--strip-all)

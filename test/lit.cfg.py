@@ -59,7 +59,7 @@ if not sanitize and subprocess.run(
 if all(map(shutil.which, ("clang-format-22", "clang-tidy-22", "git"))):
     config.available_features.add("lint")
 
-# The example of several processes is built where there is an MPI (`make deps-mpi`). Processes of root, and more of them than
+# The example of several processes is built where there is an MPI (`make deps-test`). Processes of root, and more of them than
 # processors, are what a test wants.
 if shutil.which("mpirun") and os.path.exists(os.path.join(config.polyattn_bin, "polyattn-example-mpi")):
     config.available_features.add("mpi")
