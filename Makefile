@@ -12,7 +12,7 @@ SEED := 0
 # What `make test` and `make ci` run of a build.
 TESTS = $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(BUILD):replay
 
-.PHONY: wheel build programs check lint test ci sanitized-runtime test-long bench demo deps clean fuzz fuzzer mutants random
+.PHONY: wheel build programs environment programs-and-environment check lint test ci sanitized-runtime test-long bench demo deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -40,12 +40,19 @@ programs: deps-test $(BUILD)/build.ninja
 	cmake $(BUILD)
 	cmake --build $(BUILD) --target all static-tools
 
-test: programs
+# What takes the time of a network is fetched while the compiler is compiled.
+environment:
+	-@scripts/test-python --environment $(BUILD)
+
+programs-and-environment: deps-test deps $(BUILD)/build.ninja
+	@$(MAKE) --no-print-directory -j2 programs environment
+
+test: programs-and-environment
 	@scripts/run-tests --same-tree $(TESTS)
 
 # What .ci/run runs: what takes seconds of `make lint`, the runtime with sanitizers, and all tests, also those on PyTorch.
 ci: export TORCH ?= 1
-ci: deps-lint programs sanitized-runtime
+ci: deps-lint programs-and-environment sanitized-runtime
 	@scripts/run-tests --same-tree $(BUILD):format $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(TESTS)
 
 $(SANITIZE_BUILD)/build.ninja: | deps

@@ -32,8 +32,11 @@ config.substitutions.append(("%scripts", os.path.join(config.polyattn_source, "s
 config.substitutions.append(("%llvm_library",
                              os.path.join(config.llvm_tools, "..", "lib", "libLLVM.so")))
 config.substitutions.append(("%lib", config.polyattn_lib))
-# Tests may not leave kernels in the user's cache, nor find any there.
-config.environment["POLYATTN_CACHE_DIR"] = ""
+# Tests may not leave kernels in the user's cache, nor find any there. One run of lit has a cache of its own, empty at first:
+# many tests run one kernel on other sizes, which is compiled once.
+cache = os.path.join(config.test_exec_root, "kernels")
+shutil.rmtree(cache, ignore_errors=True)
+config.environment["POLYATTN_CACHE_DIR"] = cache
 
 # What a program that is linked with libpolyattn needs where that is instrumented.
 sanitize = ""

@@ -73,9 +73,6 @@ def main():
     arguments, options = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
     runs = failures = 0
     with tempfile.TemporaryDirectory() as folder:
-        # One compilation serves all lengths.
-        if len(arguments.lengths) > 1:
-            os.environ["POLYATTN_CACHE_DIR"] = os.path.join(folder, "cache")
         spec = arguments.spec
         if arguments.anticausal:
             spec = anticausal(spec, folder)

@@ -58,9 +58,6 @@ def main():
                                 "--json"))["entries"][0]
     names = [argument["name"] for argument in described["arguments"]]
     with tempfile.TemporaryDirectory() as folder:
-        # One compilation serves all runs.
-        os.environ["POLYATTN_CACHE_DIR"] = os.path.join(folder, "cache")
-
         def path(name):
             return os.path.join(folder, name + ".npy")
 

@@ -76,7 +76,6 @@ def main():
     arguments, options = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
     runs = failures = 0
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["POLYATTN_CACHE_DIR"] = os.path.join(folder, "cache")
         forward, inference = os.path.join(folder, "forward.mlir"), arguments.spec
         text = output_of(["polyattn-opt", *PASSES, arguments.spec])
         # Callers' names have single underscores.
