@@ -69,7 +69,7 @@ sanitized-runtime: $(SANITIZE_BUILD)/build.ninja $(THREADS_BUILD)/build.ninja
 # pass and sanitizers, and an hour each of random programs and of fuzzing, for which all is compiled once more.
 test-long: deps-lint programs fuzzer $(SANITIZE_BUILD)/build.ninja
 	cmake --build $(SANITIZE_BUILD)
-	@scripts/run-tests --same-tree $(BUILD):lint $(SANITIZE_BUILD):unit $(SANITIZE_BUILD):lit $(BUILD):random=3600 $(FUZZ_BUILD):fuzz=3600
+	@scripts/run-tests --same-tree $(BUILD):lint $(SANITIZE_BUILD):unit $(SANITIZE_BUILD):long $(BUILD):random=3600 $(FUZZ_BUILD):fuzz=3600
 
 $(FUZZ_BUILD)/build.ninja: | deps
 	cmake --preset fuzz

@@ -9,9 +9,9 @@ target_link_libraries(PolyAttnMLIR INTERFACE
   "$<${is_static}:${POLYATTN_ARCHIVES};-l:libz.a;-l:libzstd.a>")
 
 # One static library of the project: sources, the libraries it needs, and the shared precompiled header.
-# OBJECTS makes it a set of objects, which others link whole; TESTS says that it is a part of the tests.
+# OBJECTS makes it a set of objects, which others link whole.
 function(polyattn_library name)
-  cmake_parse_arguments(ARG "OBJECTS;TESTS" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "OBJECTS" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   if(ARG_OBJECTS)
     add_library(${name} OBJECT ${ARG_SOURCES})
   else()
@@ -21,11 +21,7 @@ function(polyattn_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  if(ARG_TESTS)
-    polyattn_precompile(${name} TESTS)
-  else()
-    polyattn_precompile(${name})
-  endif()
+  polyattn_precompile(${name})
 endfunction()
 
 # What TableGen has written for a folder, as a target; all of them are what `make lint` needs of a build.
@@ -65,28 +61,26 @@ function(polyattn_dialect file name)
     DEPENDS ${file}DialectIncGen)
 endfunction()
 
-# MLIR's headers and those of our dialects dominate compile time; one precompiled header serves the
-# compiler, one the tests, whose own code is not optimized as far. A source includes what it uses all the same:
-# `make lint` compiles without either.
-function(polyattn_precompiled name header)
+# MLIR's headers and those of our dialects dominate compile time: they are precompiled. A source includes what it
+# uses all the same, as `make lint` compiles without. A folder sets POLYATTN_PRECOMPILED to choose another form:
+#   Tile   without the polyattn dialect, whose names code that uses all of the tile dialect's cannot see
+#   Tests  with GoogleTest; the tests' own code is not optimized as far
+function(polyattn_precompiled form)
+  set(name PolyAttnPrecompiled${form})
   add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/Precompiled.cpp)
-  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${header})
+  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/Precompiled${form}.h)
   add_dependencies(${name} polyattn-generated)
+  target_compile_options(${name} PRIVATE ${POLYATTN_OPTIONS_${form}})
+  target_link_libraries(${name} PRIVATE ${ARGN})
 endfunction()
-set(POLYATTN_TEST_OPTIONS $<$<CONFIG:Release>:-O1>)
-polyattn_precompiled(PolyAttnPrecompiled Precompiled.h)
-polyattn_precompiled(PolyAttnPrecompiledTests PrecompiledTests.h)
-target_compile_options(PolyAttnPrecompiledTests PRIVATE ${POLYATTN_TEST_OPTIONS})
-target_link_libraries(PolyAttnPrecompiledTests PRIVATE GTest::gtest)
+set(POLYATTN_OPTIONS_Tests $<$<CONFIG:Release>:-O1>)
+polyattn_precompiled("")
+polyattn_precompiled(Tile)
+polyattn_precompiled(Tests GTest::gtest)
 
-# TESTS says that a target is a part of the tests.
 function(polyattn_precompile name)
-  if("TESTS" IN_LIST ARGN)
-    target_compile_options(${name} PRIVATE ${POLYATTN_TEST_OPTIONS})
-    target_precompile_headers(${name} REUSE_FROM PolyAttnPrecompiledTests)
-  else()
-    target_precompile_headers(${name} REUSE_FROM PolyAttnPrecompiled)
-  endif()
+  target_compile_options(${name} PRIVATE ${POLYATTN_OPTIONS_${POLYATTN_PRECOMPILED}})
+  target_precompile_headers(${name} REUSE_FROM PolyAttnPrecompiled${POLYATTN_PRECOMPILED})
 endfunction()
 
 # One program of the project. Its objects are a target of their own, NAME-objects: they are compiled

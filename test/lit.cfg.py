@@ -16,6 +16,9 @@ if "quick" in lit_config.params:
     config.excludes += ["Benchmarks", "Docs", "Examples", "Integration", "Mutation", "PTX", "Random"]
 else:
     config.available_features.add("slow")
+# Tests that say `REQUIRES: long` take minutes, and others are nearly the same: `lit -D long`, which is `make test-long`.
+if "long" in lit_config.params:
+    config.available_features.add("long")
 config.test_source_root = os.path.join(config.polyattn_source, "test")
 config.environment["PATH"] = os.pathsep.join(
     [config.polyattn_bin, config.llvm_tools, config.environment.get("PATH", "")]
@@ -69,7 +72,7 @@ if shutil.which("mpirun") and os.path.exists(os.path.join(config.polyattn_bin, "
 config.substitutions.append(("%mpirun", "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
                              "mpirun --oversubscribe --bind-to none -n"))
 
-# Built by a target of their own, because their link takes long.
+# Built by a target of their own, which `make test` asks for.
 if os.path.exists(os.path.join(config.polyattn_build, "static", "polyattn-run")):
     config.available_features.add("static-tools")
 
