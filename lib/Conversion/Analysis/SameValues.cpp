@@ -27,47 +27,86 @@ bool polyattn::haveSameRegions(Operation *a, Operation *b) {
   });
 }
 
-bool polyattn::areEqual(Value a, Value b, SameArguments areSame) {
-  if (a == b)
+namespace {
+/// Follows two computations at once. What has been found the same is not followed again: a program
+/// is a graph, and has exponentially many paths. What is found to differ ends the comparison.
+class Comparison {
+public:
+  explicit Comparison(SameArguments areSame = {}) : areSame(areSame) {}
+
+  bool areEqual(Value a, Value b);
+  bool areTransposed(Value a, Value b);
+
+private:
+  using Pairs = llvm::DenseSet<std::pair<Value, Value>>;
+
+  bool areEqual(ValueRange a, ValueRange b) {
+    return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
+             return areEqual(std::get<0>(pair), std::get<1>(pair));
+           });
+  }
+  bool computeEqual(Value a, Value b);
+  bool isTransposeOf(Value a, Value b);
+  bool computeTransposed(Value a, Value b);
+  bool areTransposed(LoadOp a, LoadOp b);
+
+  SameArguments areSame;
+  Pairs equal, transposed;
+};
+} // namespace
+
+bool Comparison::areEqual(Value a, Value b) {
+  if (a == b || equal.contains({a, b}))
     return true;
-  if (!a || !b || a.getType() != b.getType())
+  if (!a || !b || a.getType() != b.getType() || !computeEqual(a, b))
     return false;
+  equal.insert({a, b});
+  return true;
+}
+
+bool Comparison::computeEqual(Value a, Value b) {
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
   if (!x || !y) {
     auto own = dyn_cast<BlockArgument>(a), other = dyn_cast<BlockArgument>(b);
     return own && other && areSame && areSame(own, other);
   }
-  if (x->getName() != y->getName() || !isMovable(x) || x->getNumResults() != 1 ||
-      x->getDiscardableAttrDictionary() != y->getDiscardableAttrDictionary() ||
-      x->getPropertiesAsAttribute() != y->getPropertiesAsAttribute() ||
-      x->getNumOperands() != y->getNumOperands() || !haveSameRegions(x, y))
-    return false;
-  return llvm::all_of(llvm::zip(x->getOperands(), y->getOperands()), [&](auto pair) {
-    return areEqual(std::get<0>(pair), std::get<1>(pair), areSame);
-  });
+  return x->getName() == y->getName() && isMovable(x) && x->getNumResults() == 1 &&
+         x->getDiscardableAttrDictionary() == y->getDiscardableAttrDictionary() &&
+         x->getPropertiesAsAttribute() == y->getPropertiesAsAttribute() && haveSameRegions(x, y) &&
+         areEqual(x->getOperands(), y->getOperands());
+}
+
+bool polyattn::areEqual(Value a, Value b, SameArguments areSame) {
+  return Comparison(areSame).areEqual(a, b);
 }
 
 //===----------------------------------------------------------------------===//
 // Transposes
 //===----------------------------------------------------------------------===//
 
-static bool isTransposeOf(Value a, Value b) {
+bool Comparison::areTransposed(Value a, Value b) {
+  if (transposed.contains({a, b}))
+    return true;
+  if (a.getType() != transposedType(b) || !computeTransposed(a, b))
+    return false;
+  transposed.insert({a, b});
+  return true;
+}
+
+bool Comparison::isTransposeOf(Value a, Value b) {
   auto transpose = a.getDefiningOp<TransposeOp>();
   return transpose && areEqual(transpose.getSource(), b);
 }
 
 /// One window of a tensor, read both ways.
-static bool areTransposed(LoadOp a, LoadOp b) {
+bool Comparison::areTransposed(LoadOp a, LoadOp b) {
   return isInput(a.getMemref()) && a.getMemref() == b.getMemref() &&
          a.getTransposed() != b.getTransposed() && a.getRowDim() == b.getRowDim() &&
          a.getColDim() == b.getColDim() && areEqual(a.getValid(), b.getValid()) &&
-         llvm::all_of(llvm::zip_equal(a.getIndices(), b.getIndices()),
-                      [](auto pair) { return areEqual(std::get<0>(pair), std::get<1>(pair)); });
+         areEqual(a.getIndices(), b.getIndices());
 }
 
-bool polyattn::areTransposed(Value a, Value b) {
-  if (a.getType() != transposedType(b))
-    return false;
+bool Comparison::computeTransposed(Value a, Value b) {
   if (isTransposeOf(a, b) || isTransposeOf(b, a))
     return true;
   Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
@@ -76,13 +115,15 @@ bool polyattn::areTransposed(Value a, Value b) {
   if (auto constant = dyn_cast<ConstantOp>(x))
     return constant.getValue().bitwiseIsEqual(cast<ConstantOp>(y).getValue());
   if (auto load = dyn_cast<LoadOp>(x))
-    return ::areTransposed(load, cast<LoadOp>(y));
+    return areTransposed(load, cast<LoadOp>(y));
   auto map = dyn_cast<MapOp>(x);
   return map && x->getNumOperands() == y->getNumOperands() && haveSameRegions(x, y) &&
-         llvm::all_of(llvm::zip(map.getInputs(), cast<MapOp>(y).getInputs()), [](auto pair) {
-           return polyattn::areTransposed(std::get<0>(pair), std::get<1>(pair));
+         llvm::all_of(llvm::zip(map.getInputs(), cast<MapOp>(y).getInputs()), [&](auto pair) {
+           return areTransposed(std::get<0>(pair), std::get<1>(pair));
          });
 }
+
+bool polyattn::areTransposed(Value a, Value b) { return Comparison().areTransposed(a, b); }
 
 //===----------------------------------------------------------------------===//
 // Rows

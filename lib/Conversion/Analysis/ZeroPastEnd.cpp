@@ -33,12 +33,37 @@ static bool isFinite(Value number) {
   return matchPattern(number, m_Constant(&constant)) && constant.getValue().isFinite();
 }
 
+namespace {
+/// What is zero past one end. Each tile is looked at once: a program is a graph, and has
+/// exponentially many paths.
+class ZeroTiles {
+public:
+  explicit ZeroTiles(Value end) : end(end) {}
+
+  bool contains(Value tile, Axis axis) {
+    auto found = known[axis == Axis::Rows].find(tile);
+    if (found != known[axis == Axis::Rows].end())
+      return found->second;
+    bool isZero = compute(tile, axis);
+    known[axis == Axis::Rows][tile] = isZero;
+    return isZero;
+  }
+
+private:
+  bool compute(Value tile, Axis axis);
+  bool mapsToZero(MapOp map, Axis axis);
+
+  Value end;
+  std::array<llvm::DenseMap<Value, bool>, 2> known;
+};
+} // namespace
+
 /// Whether the function of a map gives zero where the inputs do that are zero past the end.
-static bool mapsToZero(MapOp map, Axis axis, Value end) {
+bool ZeroTiles::mapsToZero(MapOp map, Axis axis) {
   Block &body = map.getBody().front();
   llvm::DenseSet<Value> zeros;
   for (auto [argument, input] : llvm::zip(body.getArguments(), map.getInputs()))
-    if (sizeAlong(input, axis) == sizeAlong(map.getResult(), axis) && isZeroPast(input, axis, end))
+    if (sizeAlong(input, axis) == sizeAlong(map.getResult(), axis) && contains(input, axis))
       zeros.insert(argument);
   auto isZero = [&](Value number) {
     return zeros.contains(number) || matchPattern(number, m_AnyZeroFloat());
@@ -57,19 +82,20 @@ static bool mapsToZero(MapOp map, Axis axis, Value end) {
   return isZero(cast<YieldOp>(body.getTerminator()).getValue());
 }
 
-bool polyattn::isZeroPast(Value tile, Axis axis, Value end) {
+bool ZeroTiles::compute(Value tile, Axis axis) {
   Operation *op = tile.getDefiningOp();
   if (!op)
     return false;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](LoadOp load) { return load.getValid() == end && axisOfValid(load) == axis; })
-      .Case([&](TransposeOp transpose) {
-        return isZeroPast(transpose.getSource(), other(axis), end);
-      })
+      .Case([&](TransposeOp transpose) { return contains(transpose.getSource(), other(axis)); })
       // Products of one or more rows.
-      .Case<MonomialsOp, SelectRowsOp>([&](auto rows) {
-        return axis == Axis::Columns && isZeroPast(rows.getSource(), axis, end);
-      })
-      .Case([&](MapOp map) { return mapsToZero(map, axis, end); })
+      .Case<MonomialsOp, SelectRowsOp>(
+          [&](auto rows) { return axis == Axis::Columns && contains(rows.getSource(), axis); })
+      .Case([&](MapOp map) { return mapsToZero(map, axis); })
       .Default(false);
+}
+
+bool polyattn::isZeroPast(Value tile, Axis axis, Value end) {
+  return ZeroTiles(end).contains(tile, axis);
 }

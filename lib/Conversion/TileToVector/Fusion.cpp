@@ -69,10 +69,10 @@ Value Fusion::viewed(Value value) const {
 }
 
 bool Fusion::needsOnly(Value value, Triangle triangle) const {
-  TileType type = tileType(value);
-  if (type.getRows() != type.getColumns() || type.getRows() == 1 || value.use_empty())
-    return false;
-  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+  // Each value is looked at once: a program is a graph, and has exponentially many paths.
+  SmallVector<Value> pending = {value};
+  llvm::DenseSet<Value> seen = {value};
+  auto readsOnly = [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (auto dot = dyn_cast<DotOp>(user))
       return dot.getLhsTriangle() == triangle && !dot.getLhsTransposed() &&
@@ -81,10 +81,21 @@ bool Fusion::needsOnly(Value value, Triangle triangle) const {
       return mask.getTriangle() == triangle;
     if (auto reduce = dyn_cast<ReduceOp>(user))
       return reduce.getTriangle() == triangle;
-    if (auto map = dyn_cast<MapOp>(user))
-      return sameShape(value, map.getResult()) && needsOnly(map.getResult(), triangle);
-    return false;
-  });
+    auto map = dyn_cast<MapOp>(user);
+    if (!map || !sameShape(use.get(), map.getResult()))
+      return false;
+    if (seen.insert(map.getResult()).second)
+      pending.push_back(map.getResult());
+    return true;
+  };
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    TileType type = tileType(next);
+    if (type.getRows() != type.getColumns() || type.getRows() == 1 || next.use_empty() ||
+        !llvm::all_of(next.getUses(), readsOnly))
+      return false;
+  }
+  return true;
 }
 
 Triangle Fusion::triangleOf(Value value) const {

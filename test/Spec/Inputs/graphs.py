@@ -1,5 +1,6 @@
 """Writes specs whose programs are graphs, as trees of 2^64 nodes, or deep, and compiles them:
-graphs.py FOLDER. A walk over the tree would never end; a timeout is only there to say so."""
+graphs.py FOLDER. A walk over the tree would never end; a timeout is only there to say so. What is
+compiled of twice the steps has twice the ops, in every direction."""
 
 import os
 import subprocess
@@ -38,16 +39,24 @@ def both(lines, count, width=8, weights=""):
 
 V, W = ": [8]", ": [8], [8]"
 weight = "  %u = read %m : tensor<8x8xf32> -> 8x8\n"
-CASES = {
-    "sums of a vector and itself": both([f"STEP = scale IN {{factor = 0.5}} {V}",
-                                         f"OUT = add STEP, STEP {W}"], 64),
-    "products of a vector and itself": both([f"OUT = hadamard IN, IN {W}"], 64),
-    "doubled functions": both([f"STEP = tanh IN {V}", f"OUT = add STEP, STEP {W}"], 64),
-    "residual steps": both([f"STEP = tanh IN {V}", f"OUT = add IN, STEP {W}"], 64),
-    "residual projections": both(["STEP = project IN, %u : [8], 8x8", f"OUT = add IN, STEP {W}"], 64,
-                                 weights=weight),
-    "lengths of each other": both([f"STEP = tanh IN {V}", f"OUT = l2_rescale STEP, IN {W}"], 64),
-    "powers": both([f"OUT = pow IN, IN {W}"], 64),
+CHAINS = {
+    "sums of a vector and itself": ([f"STEP = scale IN {{factor = 0.5}} {V}",
+                                     f"OUT = add STEP, STEP {W}"], ""),
+    "products of a vector and itself": ([f"OUT = hadamard IN, IN {W}"], ""),
+    "doubled functions": ([f"STEP = tanh IN {V}", f"OUT = add STEP, STEP {W}"], ""),
+    "residual steps": ([f"STEP = tanh IN {V}", f"OUT = add IN, STEP {W}"], ""),
+    "residual projections": (["STEP = project IN, %u : [8], 8x8", f"OUT = add IN, STEP {W}"], weight),
+    "lengths of each other": ([f"STEP = tanh IN {V}", f"OUT = l2_rescale STEP, IN {W}"], ""),
+    "powers": ([f"OUT = pow IN, IN {W}"], ""),
+}
+
+
+def chain(name, steps):
+    lines, weights = CHAINS[name]
+    return both(lines, steps, weights=weights)
+
+
+CASES = {name: chain(name, 64) for name in CHAINS} | {
     "a chain of relu": both([f"OUT = relu IN {V}"], 10000),
     "a chain of scale": both([f"OUT = scale IN {{factor = 1.0001}} {V}"], 10000),
     "a chain of add_const": both([f"OUT = add_const IN {{value = 1.0}} {V}"], 10000),
@@ -55,7 +64,21 @@ CASES = {
 }
 
 failures = 0
-path = os.path.join(folder, "spec.mlir")
+path, output = os.path.join(folder, "spec.mlir"), os.path.join(folder, "output")
+
+
+def run(name, text, command):
+    """Whether the command takes the spec."""
+    global failures
+    with open(path, "w") as file:
+        file.write(text)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    if result.returncode != 0:
+        failures += 1
+        print(f"{name}: {' '.join(command)} ended with {result.returncode}: {result.stderr[:300]}")
+    return result.returncode == 0
+
+
 commands = [
     ["polyattn-run", path, "--target", "reference", "--random", "B=1,T=3,H=1"],
     ["polyattn-compile", path, "--target", "x86-64-v3", "--emit", "tile", "-o", "/dev/null"],
@@ -63,13 +86,26 @@ commands = [
     ["polyattn-compile", path, "--target", "sm_90", "--emit", "tile", "-o", "/dev/null"],
 ]
 for name, text in CASES.items():
-    with open(path, "w") as file:
-        file.write(text)
     for command in commands:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=900)
-        if result.returncode != 0:
-            failures += 1
-            print(f"{name}: {' '.join(command)} ended with {result.returncode}: "
-                  f"{result.stderr[:300]}")
+        run(name, text, command)
+
+
+def ops(name, steps, direction, target, emit):
+    """The lines of what is compiled, an op each; none where it is not."""
+    command = ["polyattn-compile", path, "--direction", direction, "--target", target, "--emit", emit,
+               "-o", output]
+    if not run(f"{name}, {steps} steps", chain(name, steps), command):
+        return None
+    with open(output) as file:
+        return sum(1 for _ in file)
+
+
+for name in CHAINS:
+    for direction in ("training", "decode", "states", "gradient_states"):
+        for target, emit in (("x86-64-v3", "llvm"), ("sm_90", "warp")):
+            counts = [ops(name, steps, direction, target, emit) for steps in (32, 64)]
+            if None not in counts and counts[1] > 2.2 * counts[0]:
+                failures += 1
+                print(f"{name}, {direction}, {target}: {counts[0]} ops of 32 steps and {counts[1]} of 64")
 print(f"{len(CASES)} specs, {failures} failures")
 sys.exit(failures != 0)

@@ -160,4 +160,26 @@ TEST_F(Deferral, ExpensiveMapsTakeNoProductsIn) {
   EXPECT_FALSE(chain.isDeferred(marked("quick")));
 }
 
+// There are 2^64 ways through a chain of residual steps to the mask at its end: each value is
+// looked at once.
+TEST_F(Deferral, ChainsOfResidualStepsToAMask) {
+  std::string steps = map("x0", "a", "first");
+  for (int i = 0; i < 64; ++i) {
+    std::string input = "x" + std::to_string(i), next = std::to_string(i + 1);
+    steps += map("f" + next, input, "step" + next) + "%x" + next + " = tile.map %" + input +
+             ", %f" + next + " : $T, $T -> $T {\n^bb0(%u: f32, %v: f32):\n" +
+             "  %element = arith.addf %u, %v : f32\n  tile.yield %element : f32\n}\n";
+  }
+  std::string mask =
+      "%m = tile.causal_mask %x64 : $T -> $T\n%y = tile.dot %m, %a {lower_lhs} : $T, "
+      "$T -> $T\n" +
+      store("y");
+  parse(steps + mask);
+  tile_to_vector::Fusion masked(kernel());
+  EXPECT_TRUE(masked.needsOnly(marked("first"), tile::Triangle::Lower));
+  EXPECT_FALSE(masked.needsOnly(marked("first"), tile::Triangle::Upper));
+  parse(steps + mask + store("x64"));
+  EXPECT_FALSE(tile_to_vector::Fusion(kernel()).needsOnly(marked("first"), tile::Triangle::Lower));
+}
+
 } // namespace

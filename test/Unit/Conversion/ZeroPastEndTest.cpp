@@ -104,4 +104,21 @@ TEST_F(ZeroPastEnd, WeightsMayBeInfinite) {
   EXPECT_FALSE(inColumns("  %p = tile.dot %w, %c : $T, $T -> $T\n"));
 }
 
+// There are 2^64 ways from the end of a chain of residual steps to its beginning: each is looked at
+// once.
+TEST_F(ZeroPastEnd, ChainsOfResidualSteps) {
+  std::string steps;
+  for (int i = 0; i < 64; ++i) {
+    std::string input = i ? "%x" + std::to_string(i) : "%c", name = std::to_string(i + 1);
+    steps += "  %f" + name + " = tile.map " + input +
+             " : $T -> $T {\n  ^bb0(%a: f32):\n    %y = arith.negf %a : f32\n"
+             "    tile.yield %y : f32\n  }\n  %x" +
+             name + " = tile.map " + input + ", %f" + name +
+             " : $T, $T -> $T {\n  ^bb0(%a: f32, %b: f32):\n    %y = arith.addf %a, %b : f32\n"
+             "    tile.yield %y : f32\n  }\n";
+  }
+  EXPECT_TRUE(inColumns(steps));
+  EXPECT_FALSE(inRows(steps));
+}
+
 } // namespace
