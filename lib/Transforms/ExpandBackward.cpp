@@ -170,6 +170,8 @@ private:
 
   /// Whether keys may have fewer heads than queries.
   bool isGrouped() { return bool(op.getGrouping()); }
+  /// Whether they may, or have other positions, which the full mask allows.
+  bool hasOwnSides() { return isGrouped() || op.getMask() == Mask::Full; }
 
   /// `products`, if it is not null, is what the sums of rows are multiplied by.
   AttendOp attend(Value query, Value key, Value localQuery, Value localKey, Value value, Side side,
@@ -186,7 +188,7 @@ private:
         isGrouped() ? op.getGroupingAttr() : GroupingAttr(), op.getBlockAttr(),
         /*signed_scores=*/UnitAttr(), flag(states.initial && states.isTransposed),
         flag(states.wantsFinal),
-        /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(), flag(ofKeys && isGrouped()),
+        /*factors=*/UnitAttr(), /*schedule=*/ScheduleAttr(), flag(ofKeys && hasOwnSides()),
         states.afterBlocks ? op.getStateEveryAttr() : IntegerAttr());
   }
   /// An attend of some of the pairs: others have the score 0.

@@ -131,9 +131,10 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
     there once more, and its rows are multiplied by dN~.
 
     Where a grouping lets query heads share those of keys, the attends that give gradients of keys
-    have rows of keys (`of_keys`), sums over these query heads, and so are the states that they leave. Without a grouping an
-    expanded entry has as many heads and positions of keys as of queries, whatever its grouping
-    allowed: vectors of either side are queries and keys in it.
+    have rows of keys (`of_keys`), sums over these query heads, and so are the states that they leave.
+    So they have with the full mask, which allows other positions of keys than of queries. Elsewhere
+    keys have the heads and the positions of queries, and vectors of either side are queries and
+    keys in the expanded entry.
 
     Numeric contract: exact, up to rounding.
 
@@ -144,8 +145,8 @@ def ExpandBackward : Pass<"polyattn-expand-backward", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     %da = attend query %dn key %z value %b full normalize <none> : [8], [8], [4]
-    %db = attend query %z key %dn value %a full normalize <none> : [8], [8], [4]
-    %dz = attend query %b key %a value %dn full normalize <none> : [4], [4], [8]
+    %db = attend query %z key %dn value %a full normalize <none> {of_keys} : [8], [8], [4]
+    %dz = attend query %b key %a value %dn full normalize <none> {of_keys} : [4], [4], [8]
     ```
   }];
 }

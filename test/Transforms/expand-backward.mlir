@@ -7,8 +7,8 @@
 // CHECK-DAG:     [[Z:%.*]] = read %v
 // CHECK-DAG:     [[DN:%.*]] = read %d_o
 // CHECK:         [[DA:%.*]] = attend query [[DN]] key [[Z]] value [[B]] full normalize <none> {score_scale = 5.000000e-01 : f64} : [8], [8], [4]
-// CHECK:         [[DB:%.*]] = attend query [[Z]] key [[DN]] value [[A]] full normalize <none> {score_scale = 5.000000e-01 : f64} : [8], [8], [4]
-// CHECK:         [[DZ:%.*]] = attend query [[B]] key [[A]] value [[DN]] full normalize <none> {score_scale = 5.000000e-01 : f64} : [4], [4], [8]
+// CHECK:         [[DB:%.*]] = attend query [[Z]] key [[DN]] value [[A]] full normalize <none> {of_keys, score_scale = 5.000000e-01 : f64} : [8], [8], [4]
+// CHECK:         [[DZ:%.*]] = attend query [[B]] key [[A]] value [[DN]] full normalize <none> {of_keys, score_scale = 5.000000e-01 : f64} : [4], [4], [8]
 // CHECK-NOT:     attend_backward
 // CHECK:         return [[DA]], [[DB]], [[DZ]]
 polyattn.attention @plain(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>,
@@ -34,7 +34,7 @@ polyattn.attention @plain(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: 
 // CHECK-DAG:     [[ONE:%.*]] = constant {value = 1.0
 // CHECK-DAG:     [[DNZ:%.*]] = concat [[DN]], [[SUM]]
 // CHECK-DAG:     [[V1:%.*]] = concat [[X]], [[ONE]]
-// CHECK:         [[G:%.*]] = attend query [[V1]] key [[DNZ]] value [[C]] full normalize <none> : [4] + [1], [4] + [1], [4] + [4]
+// CHECK:         [[G:%.*]] = attend query [[V1]] key [[DNZ]] value [[C]] full normalize <none> {of_keys} : [4] + [1], [4] + [1], [4] + [4]
 // CHECK:         [[DX:%.*]] = select [[G]] {indices = array<i64: 0, 1, 2, 3>}
 // CHECK:         [[DE:%.*]] = select [[G]] {indices = array<i64: 4, 5, 6, 7>}
 // CHECK-NOT:     attend query
