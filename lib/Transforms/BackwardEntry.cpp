@@ -35,6 +35,7 @@ private:
   void markActive();
   LogicalResult visitAttends(ArrayRef<Operation *> program);
   LogicalResult visit(AttendOp attend);
+  bool wantsDenominator(AttendOp attend);
   Value foldNormalizer(AttendOp attend, const Kept &kept, Value dO, Value &dZ);
   LogicalResult collectResults();
   void collectResult(BlockArgument argument, StringRef name);
@@ -152,13 +153,23 @@ void BackwardEntry::markActive() {
   }
 }
 
+/// Whether anything that is wanted reaches the denominator. Values and initial states do not, so
+/// that their gradients need no output of the forward call.
+bool BackwardEntry::wantsDenominator(AttendOp attend) {
+  return attend.getNormalizer().hasDenominator() &&
+         llvm::any_of(ValueRange{attend.getQuery(), attend.getKey(), attend.getLocalQuery(),
+                                 attend.getLocalKey(), attend.getDecay(),
+                                 attend.getInitialNormalizer()},
+                      [&](Value value) { return active.contains(value); });
+}
+
 /// dN = dO f0 and dZ = -<dO, o> f1: no branch of the normalizer is taken again, as another order of
 /// sums might fall on its other side.
 Value BackwardEntry::foldNormalizer(AttendOp attend, const Kept &kept, Value dO, Value &dZ) {
   if (kept.factors.empty())
     return dO;
   Value ofN = gradients.slice(factors[attend], 0, 1), ofZ = gradients.slice(factors[attend], 1, 1);
-  if (attend.getNormalizer().hasDenominator())
+  if (wantsDenominator(attend))
     dZ = gradients.scale(gradients.mul({gradients.dot(dO, outputs[attend]), ofZ}), -1);
   return gradients.mul({dO, ofN});
 }
@@ -173,11 +184,13 @@ Value BackwardEntry::finalGradientOf(Value state) {
 LogicalResult BackwardEntry::addTensor(AttendOp attend, Value tensor, Value gradient) {
   if (!tensor || !active.contains(tensor))
     return success();
-  if (!tensorGradients.try_emplace(tensor, gradient).second)
-    return attend.emitOpError("takes the same tensor as another attend, '")
-           << argumentName(cast<BlockArgument>(tensor))
-           << "', and sums of gradients of decays and states are not supported";
-  return success();
+  if (tensorGradients.try_emplace(tensor, gradient).second)
+    return success();
+  StringRef name = argumentName(cast<BlockArgument>(tensor));
+  return attend.emitOpError("takes the same tensor as another attend, '")
+         << name << "', and sums of gradients of decays and states are not supported: give each "
+         << "attend an argument of its own and add their gradients, or do not differentiate by '"
+         << name << "'";
 }
 
 LogicalResult BackwardEntry::visit(AttendOp attend) {
@@ -204,10 +217,10 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
   auto op = gradients.create<AttendBackwardOp>(
       attend.getQuery(), queryLeaves, attend.getKey(), keyLeaves, attend.getValue(),
       attend.getLocalQuery(), localQueryLeaves, attend.getLocalKey(), localKeyLeaves, dN, dZ,
-      attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer(), ofState,
-      ofNormalizer, blockStates.lookup(attend), attend.getMaskAttr(), attend.getScoreScaleAttr(),
-      attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(), attend.getGroupingAttr(),
-      attend.getBlockAttr(), attend.getScheduleAttr(),
+      attend.getDecay(), attend.getInitialState(), dZ ? attend.getInitialNormalizer() : Value(),
+      ofState, dZ ? ofNormalizer : Value(), blockStates.lookup(attend), attend.getMaskAttr(),
+      attend.getScoreScaleAttr(), attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(),
+      attend.getGroupingAttr(), attend.getBlockAttr(), attend.getScheduleAttr(),
       blockStates.contains(attend)
           ? builder.getI64IntegerAttr(keptOfAttends[attendIndex[attend]].statesLayout->length)
           : IntegerAttr());

@@ -54,7 +54,7 @@ polyattn.attention @shared_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %y = exp %x : [4]
-  // expected-error@+1 {{takes the same tensor as another attend, 'g'}}
+  // expected-error@+1 {{takes the same tensor as another attend, 'g', and sums of gradients of decays and states are not supported: give each attend an argument of its own and add their gradients, or do not differentiate by 'g'}}
   %a = attend query %x key %x value %x decay %g causal normalize <none>
     : [4], [4], [4], tensor<?x?x?xf32>
   %b = attend query %y key %x value %x decay %g causal normalize <none>
