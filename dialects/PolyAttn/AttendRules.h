@@ -37,6 +37,9 @@ mlir::LogicalResult verifyDecay(Op op, llvm::StringRef form, llvm::StringRef sha
     return mlir::success();
   }
   llvm::ArrayRef<double> factors = *op.getDecayFactors();
+  if (factors.empty())
+    return op.emitOpError(shape) << ": `decay_factors` has a number for each head, and is empty; "
+                                    "leave it out where nothing decays";
   for (double factor : factors)
     if (!(factor > 0 && factor <= 1))
       return op.emitOpError(shape) << ": a decay factor must be in (0, 1], got " << factor;

@@ -596,6 +596,20 @@ polyattn.attention @attend_c7_factor(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4
 
 // -----
 
+polyattn.attention @empty_decay_factors(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
+    tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C7: `decay_factors` has a number for each head, and is empty; leave it out where nothing decays}}
+  %o = attend query %a key %b value %c causal normalize <none> {decay_factors = array<f64>}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @attend_c7_factor_large(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
     tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
