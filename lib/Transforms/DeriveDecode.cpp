@@ -57,6 +57,19 @@ static LogicalResult checkBlocks(ArrayRef<AttendOp> attends) {
   return success();
 }
 
+/// A pool keeps one final state, and attends that begin with one state end with two.
+static LogicalResult checkStates(AttentionOp attention, ArrayRef<AttendOp> attends) {
+  llvm::SmallDenseSet<Value> seen;
+  for (AttendOp attend : attends)
+    for (Value state : {attend.getInitialState(), attend.getInitialNormalizer()})
+      if (state && !seen.insert(state).second)
+        return attend.emitOpError("does not decode: it begins with ")
+               << attention.getArgNames()[cast<BlockArgument>(state).getArgNumber()]
+               << ", as another attend does, and a pool keeps the final state of one attend; give "
+                  "each attend a state of its own";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The entry
 //===----------------------------------------------------------------------===//
@@ -134,7 +147,7 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
     for (Operation &op : attention.getBody().front())
       if (failed(checkOp(op)))
         return failure();
-    if (failed(checkBlocks(attends)))
+    if (failed(checkBlocks(attends)) || failed(checkStates(attention, attends)))
       return failure();
     attention.setSymName((attention.getSymName() + "__decode").str());
     mergeStates(attention);

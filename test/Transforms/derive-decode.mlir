@@ -111,3 +111,16 @@ polyattn.attention @returned_twice(%q: tensor<?x?x?x4xf32>)
   %o:2 = attend query %a key %a value %a causal normalize <none> {final_state} : [4], [4], [4]
   return %o#1, %o#0, %o#1, %o#0 : tensor<?x?x4x4xf32>, [4], tensor<?x?x4x4xf32>, [4]
 }
+
+// -----
+
+polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %b initial %s causal normalize <none> : [4], [4], [4], tensor<?x?x4x4xf32>
+  // expected-error@+1 {{does not decode: it begins with "s", as another attend does, and a pool keeps the final state of one attend; give each attend a state of its own}}
+  %p = attend query %a key %a value %b initial %s causal normalize <none> : [4], [4], [4], tensor<?x?x4x4xf32>
+  %r = add %o, %p : [4], [4]
+  return %r : [4]
+}
