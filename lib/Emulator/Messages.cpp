@@ -27,6 +27,8 @@ static llvm::StringRef nameOf(Problem problem) {
     return "a read of what this program has not written";
   case Problem::CopyInFlight:
     return "an access to what a copy is on its way to";
+  case Problem::CopyNotWaitedFor:
+    return "a copy that its thread has not waited for when it ends";
   case Problem::OutOfBounds:
     return "out of bounds";
   case Problem::Misaligned:

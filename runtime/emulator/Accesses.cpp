@@ -173,6 +173,14 @@ void Block::waitCopies(uint32_t pending) {
   }
 }
 
+void Block::checkCopiesOfEnded() {
+  Thread &thread = threads[running];
+  thread.copyGroups.push_back(std::move(thread.openCopies));
+  for (const std::vector<PendingCopy> &group : thread.copyGroups)
+    for (const PendingCopy &copy : group)
+      report(Problem::CopyNotWaitedFor, running, copy.site, copy.address, false);
+}
+
 uint32_t Block::checkIndex(uint32_t site, uint32_t index, uint32_t count) {
   if (index < count)
     return index;

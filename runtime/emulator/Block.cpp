@@ -23,6 +23,7 @@ POLYATTN_CALLS_GENERATED_CODE
 void Block::enterThread(void *argument) {
   auto *block = static_cast<Block *>(argument);
   block->launch.kernel(block->launch.parameters.data());
+  block->checkCopiesOfEnded();
   block->threads[block->running].state = Thread::Done;
   ++block->done;
   if (block->hasEnded())

@@ -133,6 +133,8 @@ private:
   GlobalMemory::Range *checkGlobal(uint32_t site, uint64_t address, uint32_t bytes);
   void checkGlobalRead(uint32_t site, uint64_t address, uint32_t bytes,
                        const GlobalMemory::Range &range, bool readOnly);
+  /// Copies that the running thread, which ends, has not waited for.
+  void checkCopiesOfEnded();
   void countAccess(uint32_t site, AccessGroups::Kind kind, uint64_t address, uint32_t bytes);
   Finding findingAt(Problem problem, int thread, uint32_t site, uint64_t address,
                     bool isGlobal) const;

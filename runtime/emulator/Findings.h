@@ -23,6 +23,8 @@ enum class Problem {
   Uninitialised,
   /// Accesses what a copy is on its way to.
   CopyInFlight,
+  /// A thread ends with copies on their way, which it has not waited for.
+  CopyNotWaitedFor,
   OutOfBounds,
   Misaligned,
   /// An index beyond its table; the finding's address is the index.

@@ -198,8 +198,13 @@ void Barriers::place(Sequence &sequence) {
   }
 }
 
-void Barriers::finish() {
+void Barriers::finish(mlir::Operation *end) {
   Pending pending;
   visit(kernel, pending);
   place(kernel);
+  // What is copied for one branch is on its way to the end where another one is taken.
+  if (llvm::any_of(pending, [](const Access &access) { return access.isCopy; })) {
+    mlir::OpBuilder builder(end);
+    warp::WaitCopiesOp::create(builder, end->getLoc(), 0);
+  }
 }

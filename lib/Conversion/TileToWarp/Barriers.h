@@ -54,8 +54,9 @@ public:
   void nextBranch();
   void endBranch();
 
-  /// Erases the barriers that are not needed, and waits for copies at others.
-  void finish();
+  /// Erases the barriers that are not needed, and waits for copies at others; for those that may
+  /// still be on their way before `end`, the kernel's last op.
+  void finish(mlir::Operation *end);
 
 private:
   struct Node;

@@ -44,8 +44,7 @@ LogicalResult KernelLowering::run(gpu::GPUModuleOp module) {
   Operation *function = e.getInsertionBlock()->getParentOp();
   if (failed(lowerBlock(kernel.getBody().front())))
     return failure();
-  gpu::ReturnOp::create(e);
-  barriers.finish();
+  barriers.finish(gpu::ReturnOp::create(e));
   workspaceBytes.setValueAttr(e.getI64IntegerAttr(workspace.bytes()));
   auto note = [&](StringRef name, int64_t value) {
     function->setAttr(name, e.getI64IntegerAttr(value));

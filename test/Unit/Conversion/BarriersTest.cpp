@@ -37,7 +37,9 @@ protected:
     warp::SyncOp::create(builder, builder.getUnknownLoc());
   }
   std::string finish() {
-    barriers.finish();
+    Operation *end = warp::SyncOp::create(builder, builder.getUnknownLoc());
+    barriers.finish(end);
+    end->erase();
     std::string text;
     for (Operation &op : *module->getBody())
       text += isa<warp::BarrierOp>(op) ? 'b' : isa<warp::WaitCopiesOp>(op) ? 'w' : '.';
@@ -153,7 +155,7 @@ TEST_F(BarriersTest, OneBarrierServesCopiesThatComeAndThoseThatStart) {
   phase({{'r', a}, {'c', b}});
   phase({{'r', a}});
   barriers.endLoop();
-  EXPECT_EQ(finish(), ".wb..");
+  EXPECT_EQ(finish(), ".wb..w");
 }
 
 TEST_F(BarriersTest, OneStageIsReadWhileTheOtherIsWritten) {
@@ -187,7 +189,7 @@ TEST_F(BarriersTest, WhatLaysThereBeforeTheLoopIsInTheWay) {
   barriers.beginLoop({0, 64});
   phase({{'c', b}});
   barriers.endLoop();
-  EXPECT_EQ(finish(), ".wb.");
+  EXPECT_EQ(finish(), ".wb.w");
 }
 
 TEST_F(BarriersTest, ABarrierInOneBranchIsNotOneInTheOther) {
@@ -199,5 +201,22 @@ TEST_F(BarriersTest, ABarrierInOneBranchIsNotOneInTheOther) {
   barriers.endBranch();
   phase({{'r', a}});
   EXPECT_EQ(finish(), ".b..b.");
+}
+
+// Weights are copied before a branch, and no other way to the end uses them.
+TEST_F(BarriersTest, CopiesForABranchAreWaitedForAtTheEnd) {
+  phase({{'c', a}});
+  barriers.beginBranch();
+  phase({{'r', a}});
+  barriers.endBranch();
+  phase({{'w', b}});
+  EXPECT_EQ(finish(), ".wb..w");
+}
+
+TEST_F(BarriersTest, NothingIsWaitedForAtTheEndWhereNoCopyIsLeft) {
+  phase({{'c', a}});
+  phase({{'r', a}});
+  phase({{'w', b}});
+  EXPECT_EQ(finish(), ".wb..");
 }
 } // namespace

@@ -68,6 +68,13 @@ TEST_F(RacesTest, WaitForTooFewGroups) {
   expectProblem(runStream(), Problem::CopyInFlight, "// of this tile");
 }
 
+TEST_F(RacesTest, CopiesThatAreLeftAtTheEnd) {
+  read("stream");
+  replace("warp.wait_copies 0 // what lies behind the last tile", "");
+  expectProblem(runStream(), Problem::CopyNotWaitedFor, "// the next tile",
+                "has not waited for when it ends");
+}
+
 TEST_F(RacesTest, NoBarrierBeforeReading) {
   read("stream");
   replace("warp.barrier // before reading", "");

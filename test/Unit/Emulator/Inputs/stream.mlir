@@ -48,6 +48,7 @@ gpu.module @kernels {
       %added = arith.addf %s, %value : f32
       scf.yield %added : f32
     }
+    warp.wait_copies 0 // what lies behind the last tile
     %out = arith.muli %thread, %c4 : i32
     %out64 = arith.extui %out : i32 to i64
     warp.store_global %sum, %y[%out64] : f32
