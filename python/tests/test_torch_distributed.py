@@ -373,3 +373,18 @@ def test_segments_in_numpy(rng):
     decay = second["decay"]
     assert np.allclose(second["final"] + decay[..., None] * first["final"], final, rtol=1e-4, atol=1e-4)
     assert np.allclose(second["final_z"] + decay * first["final_z"], final_z, rtol=1e-4, atol=1e-4)
+
+
+def test_decays_under_another_default_dtype():
+    """The decay before a segment is f32 also where a loader has set PyTorch's default dtype."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        attention = attention_of("per_head")
+        whole = tensors_of(attention, 50, 1)
+        found = pt.distributed.context_parallel()(attention, **whole)
+        for one, wanted in zip(found, attention(**whole)):
+            near("under bf16", 0, one, wanted)
+    finally:
+        torch.set_default_dtype(torch.float32)
+        dist.destroy_process_group()

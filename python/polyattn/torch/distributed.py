@@ -67,7 +67,7 @@ class Plan:
         """What a part adds to states that begin with zeros, and its decay."""
         if self.has_decay:
             shape = known[self.initial[0]][part.rows].shape[:2]
-            known = known | {"decay_before": torch.ones(*shape, 1)}
+            known = known | {"decay_before": torch.ones(*shape, 1, dtype=torch.float32)}
         found = _of_part(self.states, known, part)
         return [found[name] for name in self.final], found.get("decay")
 
