@@ -275,3 +275,21 @@ def test_a_layer_in_several_places(model):
     model.attentions[1] = hf.CachedAttention(model.attentions[0].layer, 1)
     found = generated(model, words)
     assert torch.equal(found, generated(model, words, use_cache=False))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@torch.no_grad()
+def test_from_pretrained_in_16_bits(model, dtype, tmp_path):
+    """Weights have the dtype, RetNet's frequencies and decays are f32 and not rounded; and a checkpoint in 16 bits loads in f32."""
+    model.save_pretrained(tmp_path / "f32")
+    loaded, expected = Model.from_pretrained(tmp_path / "f32", dtype=dtype), copy.deepcopy(model).to(dtype)
+    words = prompts(20, 20)[0]
+    assert {one.dtype for one in loaded.parameters()} == {dtype}
+    assert torch.equal(loaded(words).logits, expected(words).logits)
+    found = loaded.generate(words, max_new_tokens=4, do_sample=False)
+    assert torch.equal(found, expected.generate(words, max_new_tokens=4, do_sample=False))
+    loaded.save_pretrained(tmp_path / "small")
+    again = Model.from_pretrained(tmp_path / "small", dtype=torch.float32)
+    for one in model.parameters():
+        one.copy_(one.to(dtype))
+    assert torch.equal(again(words).logits, model(words).logits)
