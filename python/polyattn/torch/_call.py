@@ -15,13 +15,14 @@ from ._recipes import NoGradient
 
 def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
     """The `count` results, with gradients where an input requires them."""
-    if inputs and is_alone(inputs[0]):
+    wants_gradients = torch.is_grad_enabled() and any(one.requires_grad for one in inputs)
+    if not wants_gradients and inputs and is_alone(inputs[0]):
         found = call_plain(kernel_of(attention, inputs), inputs)
         if found is not None:
             return found
     if not torch.compiler.is_compiling():
         _check_derivatives(inputs)
-    if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
+    if wants_gradients:
         try:
             return training(attention, inputs)[:count]
         except NoGradient:  # what requires gradients leads to no result

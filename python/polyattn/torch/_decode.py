@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from .._errors import CallError
-from .._kernels import Kernel, Signature
+from .._kernels import Kernel
 from . import _recipes
 from ._call import _check_derivatives
 from ._operators import (
@@ -20,9 +20,9 @@ library.define("decode(int attention, Tensor[] inputs, Tensor(a!)[] pools) -> Te
 _decode_op = torch.ops.polyattn.decode.default
 
 
-def signature_of(attention: int, storage: str) -> Signature:
-    """What the kernel takes: the attention's arguments, pools, and what says which sequences continue."""
-    return _recipes.find(attention).decoding(storage).signature
+def kernel_of(attention: int, storage: str) -> Kernel:
+    """Its arguments are the attention's, pools, and what says which sequences continue."""
+    return _recipes.find(attention).decoding(storage)
 
 
 def _decode(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
@@ -49,7 +49,7 @@ def _decode_fake(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
 
 def _decode_autocast(attention: int, inputs: list[Any], pools: list[Any]) -> Any:
     storage = storage_of_autocast(inputs)
-    signature = signature_of(attention, storage)
+    signature = kernel_of(attention, storage).signature
     expected = [_recipes.DTYPES[one.dtype] for one, is_pool in zip(signature.arguments, signature.pools) if not is_pool]
     return below_autocast(lambda given: _decode_op(attention, given, pools), cast(expected, inputs))
 
@@ -61,14 +61,21 @@ torch.library.register_vmap("polyattn::decode", refuse_vmap, lib=library)
 
 def decode(attention: int, inputs: list[Any], pools: list[Any]) -> torch.Tensor:
     """The output, and pools that have gone on. Nothing is kept for gradients, which would be lost here without a word."""
+    kernel = kernel_of(attention, _recipes.storage_of(inputs))
+    return decode_in_order(attention, kernel, _in_order(kernel, inputs, pools))
+
+
+def decode_in_order(attention: int, kernel: Kernel, arguments: list[Any]) -> torch.Tensor:
+    """The same with inputs and pools as the kernel takes them."""
     o: torch.Tensor
-    if is_alone(inputs[0]):
-        kernel = _recipes.find(attention).decoding(_recipes.storage_of(inputs))
-        found = call_plain(kernel, _in_order(kernel, inputs, pools))
+    pools = [one for one, is_pool in zip(arguments, kernel.signature.pools) if is_pool]
+    if is_alone(arguments[0]):
+        found = call_plain(kernel, arguments)
         if found is not None:
             o = found[0]
             torch.autograd.graph.increment_version(pools)
             return o
+    inputs = [one for one, is_pool in zip(arguments, kernel.signature.pools) if not is_pool]
     if not torch.compiler.is_compiling():
         _check_derivatives(inputs)
     if torch.is_grad_enabled() and any(one.requires_grad for one in inputs):
@@ -76,7 +83,7 @@ def decode(attention: int, inputs: list[Any], pools: list[Any]) -> torch.Tensor:
             "polyattn: calls with pools of states have no gradients; expected torch.no_grad() or "
             "torch.inference_mode() around them"
         )
-    if not is_autocast_on(inputs[0]) and are_plain([*inputs, *pools]):
+    if not is_autocast_on(inputs[0]) and are_plain(arguments):
         o = _decode(attention, inputs, pools)
         for one in pools:
             torch.autograd.graph.increment_version(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Callable
 
 import torch
@@ -9,7 +10,7 @@ from torch import nn
 
 from .._errors import CallError
 from . import _recipes
-from ._decode import decode, signature_of
+from ._decode import decode_in_order, kernel_of
 from ._numbers import numbers_of_sequences, whole_number
 from ._operators import is_autocast_on
 from ._slots import Slots
@@ -23,7 +24,7 @@ def new_states(layer: Attention, slots: int, device: Any) -> States:
     """Normal tensors in any mode, so that calls outside torch.inference_mode can change what was made inside it."""
     count = whole_number("slots", slots, 0)
     device = _device_of(layer) if device is None else device
-    signature = signature_of(layer.attention._handle, _storage_of(layer))
+    signature = kernel_of(layer.attention._handle, _storage_of(layer)).signature
 
     def zeros(*shape: Any) -> torch.Tensor:
         sizes = [layer._sizes[size] if isinstance(size, str) else size for size in shape]
@@ -51,19 +52,19 @@ def continue_sequences(
     _check(x, states)
     part = _all_positions if slots is None and lengths is None else _some_positions
     numbers, advance = part(x, states, slots, lengths, begins)
-    q, k, v = layer.project(x)
-    _check_result_modules(layer, q)
-    signature = signature_of(layer.attention._handle, _recipes.storage_of([q]))
-    inputs, pools = [q, k, v], []
-    for one, is_pool in zip(signature.arguments[3:], signature.pools[3:]):
+    arguments: list[torch.Tensor] = [*layer.project(x)]
+    _check_result_modules(layer, arguments[0])
+    attention = layer.attention._handle
+    kernel = kernel_of(attention, _recipes.storage_of(arguments))
+    for one, is_pool in zip(kernel.signature.arguments[3:], kernel.signature.pools[3:]):
         if is_pool:
-            pools.append(_pool(states, one.name))
+            arguments.append(_pool(states, one.name))
         elif one.name in numbers:
-            inputs.append(numbers[one.name])
+            arguments.append(numbers[one.name])
         else:
             own = layer.own(one.name, x.device)
-            inputs.append(_of_call(layer, one, x, numbers["first_position"]) if own is None else own)
-    o = decode(layer.attention._handle, inputs, pools)
+            arguments.append(_of_call(layer, one, x, numbers["first_position"]) if own is None else own)
+    o = decode_in_order(attention, kernel, arguments)
     advance()
     return layer.combine(o, x)
 
@@ -100,13 +101,11 @@ def _all_positions(x: torch.Tensor, states: States, slots: Any, lengths: Any, be
     batch, length = x.shape[:2]
     if batch > len(states):
         raise CallError(f"slots: expected at most {len(states)} rows of x, one for each slot, got {batch}")
-    own = states.positions[:batch]
-    numbers = {
-        "slots": torch.arange(batch, dtype=torch.int32, device=x.device),
-        "lengths": torch.full((batch,), length, dtype=torch.int32, device=x.device),
-        "first_position": torch.zeros_like(own) if begins else own,
-    }
-    return numbers, lambda: own.fill_(length) if begins else own.add_(length)
+    positions = states.positions
+    own = positions if batch == len(states) else positions[:batch]
+    numbers = states.all_positions(batch, length)
+    numbers["first_position"] = torch.zeros_like(own) if begins else own
+    return numbers, functools.partial(own.fill_ if begins else own.add_, length)
 
 
 def _some_positions(x: torch.Tensor, states: States, slots: Any, lengths: Any, begins: bool) -> _Part:
@@ -115,20 +114,22 @@ def _some_positions(x: torch.Tensor, states: States, slots: Any, lengths: Any, b
     if len(chosen) != batch:
         raise CallError(f"slots: expected {batch}, one for each row of x, got {len(chosen)}")
     chosen.check_distinct()
-    counts = numbers_of_sequences("lengths", length if lengths is None else lengths, batch, x.device)
-    if lengths is not None and not counts.is_meta:
-        outside = [one for one in counts.tolist() if not 0 <= one <= length]
-        if outside:
-            raise CallError(f"lengths: expected numbers from 0 to T = {length}, got {outside[0]}")
+    counts = _lengths(lengths, batch, length, x.device)
     positions, rows = states.positions, chosen.rows(x.device)
-    first = counts.new_zeros(batch) if begins else chosen.gather(positions)
+    first = positions.new_zeros(batch) if begins else chosen.gather(positions)
     after = chosen.with_slot(first + counts)
-    numbers = {
-        "slots": torch.tensor(chosen.numbers, dtype=torch.int32, device=x.device),
-        "lengths": counts.int(),
-        "first_position": first,
-    }
+    numbers = {"slots": chosen.for_kernel(x.device), "lengths": counts, "first_position": first}
     return numbers, lambda: positions.index_copy_(0, rows, after)
+
+
+def _lengths(given: Any, batch: int, length: int, device: torch.device) -> torch.Tensor:
+    if given is None:
+        return torch.full((batch,), length, dtype=torch.int32, device=device)
+    counts = numbers_of_sequences("lengths", given, batch, device)
+    outside = [] if counts.is_meta else [one for one in counts.tolist() if not 0 <= one <= length]
+    if outside:
+        raise CallError(f"lengths: expected numbers from 0 to T = {length}, got {outside[0]}")
+    return counts.int()
 
 
 def _of_call(layer: Attention, argument: Any, x: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
@@ -145,8 +146,9 @@ def _check_result_modules(layer: Attention, q: torch.Tensor) -> None:
         return
     for name in layer.result_modules:
         module = getattr(layer, name)
-        if type(module) is nn.Linear and (module.weight.dtype is not q.dtype or module.weight.device != q.device):
-            raise CallError(
-                f"{name}: expected weights of {q.dtype} on {q.device}, as the queries, got {module.weight.dtype} on "
-                f"{module.weight.device}"
-            )
+        if type(module) is nn.Linear:
+            weight = module.weight
+            if weight.dtype is not q.dtype or weight.device != q.device:
+                raise CallError(
+                    f"{name}: expected weights of {q.dtype} on {q.device}, as the queries, got {weight.dtype} on {weight.device}"
+                )

@@ -31,7 +31,10 @@ def _pair(attention: int, wrt: int, inputs: list[Any]) -> _recipes.Pair:
 
 
 def _training(attention: int, wrt: int, inputs: list[Any]) -> list[Any]:
-    pair = _pair(attention, wrt, inputs)
+    return _run_training(_pair(attention, wrt, inputs), inputs)
+
+
+def _run_training(pair: _recipes.Pair, inputs: list[Any]) -> list[Any]:
     pair.check_heads(inputs)
     return call_kernel(pair.training, inputs)
 
@@ -69,7 +72,10 @@ def _training_autocast(attention: int, wrt: int, inputs: list[Any]) -> list[Any]
 def _save(ctx: Any, inputs: Any, output: Any) -> None:
     """The inputs, and what the backward half reads of the output. An output that it does not read may be changed in place."""
     ctx.attention, ctx.wrt, tensors = inputs
-    pair = _pair(ctx.attention, ctx.wrt, tensors)
+    _save_read(ctx, _pair(*inputs), tensors, output)
+
+
+def _save_read(ctx: Any, pair: _recipes.Pair, tensors: list[Any], output: Any) -> None:
     ctx.set_materialize_grads(False)
     ctx.count = len(tensors)
     ctx.dtypes = [one.dtype for one in tensors]
@@ -105,21 +111,24 @@ def _differentiate(ctx: Any, gradients: list[Any]) -> tuple[Any, Any, list[Any]]
 class _Training(torch.autograd.Function):
     """polyattn::training and its formula outside graphs, in less than half the time that the dispatcher takes.
 
-    With `casts` it does what autocast would, whose casts have gradients of their own otherwise.
+    With `casts` it does what autocast would, whose casts have gradients of their own otherwise. Inputs that are not plain
+    go by the operator, which another mode wants to see.
     """
 
     @staticmethod
-    def forward(ctx: Any, attention: int, wrt: int, casts: bool, *inputs: Any) -> Any:
-        call = _training if casts or are_plain(inputs) else _training_op
+    def forward(ctx: Any, attention: int, wrt: int, casts: bool, is_plain: bool, *inputs: Any) -> Any:
         given = cast_by_roles(attention, list(inputs)) if casts else list(inputs)
-        output = call(attention, wrt, given)
-        _save(ctx, (attention, wrt, given), output)
-        ctx.dtypes = [one.dtype for one in inputs]
+        pair = _pair(attention, wrt, given)
+        output = _run_training(pair, given) if is_plain else _training_op(attention, wrt, given)
+        ctx.attention, ctx.wrt = attention, wrt
+        _save_read(ctx, pair, given, output)
+        if casts:
+            ctx.dtypes = [one.dtype for one in inputs]
         return tuple(output)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return None, None, None, *_gradients_of(ctx, gradients)
+        return None, None, None, None, *_gradients_of(ctx, gradients)
 
 
 def _save_nothing(ctx: Any, inputs: Any, output: Any) -> None:
@@ -145,9 +154,9 @@ torch.library.register_autograd(
 def training(attention: int, inputs: list[Any]) -> list[Any]:
     """polyattn::training for the inputs that require gradients, and its results alone."""
     wrt = sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
-    casts = is_autocast_on(inputs[0])
+    is_plain, casts = are_plain(inputs), is_autocast_on(inputs[0])
     # Autocast comes before autograd, which has to see what was cast: by the dispatcher where another mode wants to see the operator.
-    if torch.compiler.is_compiling() or casts and not are_plain(inputs):
+    if torch.compiler.is_compiling() or casts and not is_plain:
         results: list[Any] = _training_op(attention, wrt, inputs)
         return results
-    return list(_Training.apply(attention, wrt, casts, *inputs))
+    return list(_Training.apply(attention, wrt, casts, is_plain, *inputs))

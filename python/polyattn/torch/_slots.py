@@ -14,6 +14,7 @@ class Slots:
     """Some of `count` slots, in an order. Row i has slot numbers[i], or none where that is below 0."""
 
     def __init__(self, given: Any, count: int) -> None:
+        self._given = given if isinstance(given, torch.Tensor) and given.dtype is torch.int64 and given.dim() == 1 else None
         self.numbers = _numbers_of(given, count)
         #: Whether every row has a slot.
         self.is_full = not self.numbers or min(self.numbers) >= 0
@@ -32,7 +33,15 @@ class Slots:
 
     def rows(self, device: Any) -> torch.Tensor:
         """The slots that there are."""
+        if self.is_full and self._given is not None:
+            return self._given.to(device)
         return torch.tensor([one for one in self.numbers if one >= 0], dtype=torch.int64, device=device)
+
+    def for_kernel(self, device: Any) -> torch.Tensor:
+        """All of them, as i32."""
+        if self.is_full:
+            return self.rows(device).int()
+        return torch.tensor(self.numbers, dtype=torch.int32, device=device)
 
     def with_slot(self, sequences: torch.Tensor) -> torch.Tensor:
         """Of one tensor row for each, the rows that have a slot."""
@@ -58,6 +67,8 @@ def _numbers_of(given: Any, count: int) -> list[int]:
             return list(range(count)[given])
         except (TypeError, ValueError):
             raise CallError(f"slots: expected a slice of whole numbers, got {given}") from None
+    if isinstance(given, range):
+        return list(given)
     numbers = tensor_of("slots", given, "whole numbers, a slice, or bools, one for each slot")
     if numbers.dim() > 1 or numbers.dtype is torch.bool and tuple(numbers.shape) != (count,):
         expected = "numbers in one dimension" if numbers.dim() > 1 else f"{count} bools, one for each slot"

@@ -25,6 +25,7 @@ class States:
 
     def __init__(self, pools: dict[str, torch.Tensor], positions: torch.Tensor) -> None:
         self.pools, self.positions = pools, positions
+        self._last: tuple[tuple[int, int], dict[str, torch.Tensor]] | None = None
 
     def __len__(self) -> int:
         """The number of slots."""
@@ -95,6 +96,16 @@ class States:
             raise CallError(f"states: expected {count} sequences, one for each slot given, got {len(states)}")
         if not is_whole(states.positions) or any(not one.is_floating_point() for one in states.pools.values()):
             raise CallError("states: expected positions of whole numbers and pools of floating-point numbers")
+
+    def all_positions(self, batch: int, length: int) -> dict[str, torch.Tensor]:
+        """What a kernel is told of rows that have the first slots, with all of `length` positions each. Calls of one size, as for
+        token after token, share the tensors."""
+        device = self.positions.device
+        if self._last is None or self._last[0] != (batch, length) or self._last[1]["slots"].device != device:
+            with torch.inference_mode(False):
+                slots = torch.arange(batch, dtype=torch.int32, device=device)
+                self._last = (batch, length), {"slots": slots, "lengths": torch.full_like(slots, length)}
+        return dict(self._last[1])
 
     def check_writable(self) -> None:
         """Refuses states that PyTorch would not let this call change, before it changes any of them."""

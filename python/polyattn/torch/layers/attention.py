@@ -203,9 +203,9 @@ class Attention(nn.Module):
 
     def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Queries, keys and values, [B, T, heads, size]."""
-        q = self.q_proj(x).unflatten(-1, (self.heads, -1))
-        k = self.k_proj(x).unflatten(-1, (self.kv_heads, -1))
-        return q, k, self.v_proj(x).unflatten(-1, (self.kv_heads, -1))
+        q = torch.unflatten(self.q_proj(x), -1, (self.heads, -1))
+        k, v = (torch.unflatten(one(x), -1, (self.kv_heads, -1)) for one in (self.k_proj, self.v_proj))
+        return q, k, v
 
     def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
         """What attention gives, [B, T, heads, value's size]."""
