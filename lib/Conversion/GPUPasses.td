@@ -74,7 +74,9 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
     each of the CTAs of cluster p does.
     Tiles are distributed over the threads of a CTA or live in shared memory; what does not fit in
     `shared-bytes` stands in global memory. A plan of memory is tried by lowering the kernel, so the
-    kernel that is kept is the last of a few. Products must say their precision (`--tile-set-precision`).
+    kernel that is kept is the last of a few. A CTA has four warps, and eight where a loop carries
+    more than four hold in registers, or where its shared memory leaves a multiprocessor no room for
+    another CTA; then the kernels that are launched with it for each segment have eight, too. Products must say their precision (`--tile-set-precision`).
 
     Numeric contract: reassociating, sums over threads; products round their operands as their
     precision says.
@@ -83,7 +85,8 @@ def TileToWarp : Pass<"tile-to-warp", "::mlir::ModuleOp"> {
                            "::mlir::vector::VectorDialect"];
   let options = [
     Option<"warps", "warps", "int64_t", "0",
-           "Warps of a CTA, a power of two up to 16; 0 for four, or eight where loops carry much">,
+           "Warps of a CTA, a power of two up to 16; 0 for four, or eight where loops carry much or a CTA "
+           "has a multiprocessor for itself">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "GPUDescription().sharedBytesPerBlock",
            "Shared memory that a CTA may use, in bytes">,
     Option<"pipelineCopies", "pipeline-copies", "bool", "true",

@@ -45,6 +45,7 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   ConvertPolyAttnToTileOptions tileKernels;
   tileKernels.cutHeads = false;
   tileKernels.cutPositions = true;
+  tileKernels.subsegments = 2;
   tileKernels.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
   tileKernels.fewTokens = kFewTokens;
   tileKernels.sharedBytes = options.chip.sharedBytesPerBlock;

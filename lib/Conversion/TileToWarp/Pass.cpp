@@ -10,6 +10,8 @@
 #include "StageWeights.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "polyattn/Target/GPUDescription.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_TILETOWARP
@@ -37,9 +39,17 @@ namespace {
 struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
   using TileToWarpBase::TileToWarpBase;
 
-  /// Four warps, one for each sub-core, have the longest rows and columns of fragments; eight where
-  /// what a loop carries would leave them too few registers for products.
-  static int64_t chooseWarps(tile::KernelOp kernel) {
+  static constexpr int64_t kFewWarps = 4, kManyWarps = 8;
+
+  /// The warps of a kernel's CTAs, and its memory with so many.
+  struct Choice {
+    int64_t warps = 0;
+    MemoryPlan plan;
+  };
+
+  /// Four warps, one for each sub-core, have the longest rows and columns of fragments. Eight where
+  /// the values that a loop carries would leave four too few registers for products.
+  static int64_t warpsByRegisters(tile::KernelOp kernel) {
     int64_t most = 0;
     kernel.walk([&](scf::ForOp loop) {
       int64_t carried = 0;
@@ -48,7 +58,9 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
           carried += type.getRows() * type.getColumns();
       most = std::max(most, carried);
     });
-    return most > 4 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread ? 8 : 4;
+    int64_t carriedByFew =
+        kFewWarps * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
+    return most > carriedByFew ? kManyWarps : kFewWarps;
   }
 
   /// The shared memory that the kernel takes under a plan, and what is where in it, or failure.
@@ -128,7 +140,7 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
       // Four warps leave a multiprocessor waiting: two CTAs of them share it where they can.
       // Clusters are there to keep more than that.
       int64_t half = (options.sharedBytes - kReservedBytes) / 2;
-      bool shares = options.warps <= 4 && taken <= half && !kernel.getCluster();
+      bool shares = options.warps <= kFewWarps && taken <= half && !kernel.getCluster();
       plan.sharedCapacity = shares ? half : options.sharedBytes;
       plan.assignRemaining(kernel, plan.sharedCapacity - taken);
       if (failed(finish(plan, kernel, options, kernels)))
@@ -181,13 +193,68 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     return success();
   }
 
-  static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options,
-                             gpu::GPUModuleOp kernels) {
-    if (!options.warps)
-      options.warps = chooseWarps(kernel);
+  static FailureOr<Choice> plan(tile::KernelOp kernel, TileToWarpOptions options, int64_t warps,
+                                gpu::GPUModuleOp kernels) {
+    options.warps = warps;
     FailureOr<MemoryPlan> plan = choosePlan(kernel, options, kernels);
-    if (failed(plan) || failed(stageWeights(kernel, *plan, options, kernels)) ||
-        failed(KernelLowering(kernel, options, *plan).run(kernels)))
+    if (failed(plan))
+      return failure();
+    return Choice{warps, *plan};
+  }
+
+  /// The names of kernels that are launched for each segment of positions, a set for each entry:
+  /// the choice of segments gives them about as many programs.
+  SmallVector<SmallVector<StringRef>> kernelsOfSegments() {
+    SmallVector<SmallVector<StringRef>> names;
+    for (auto entry : getOperation().getOps<tile::EntryOp>()) {
+      SmallVector<StringRef> &own = names.emplace_back();
+      for (auto stage : entry.getOps<tile::StageOp>())
+        if (llvm::any_of(stage.getPrograms().getAsRange<tile::ExtentAttr>(), [](auto extent) {
+              return extent.getBase() == tile::ExtentBase::Segments;
+            }))
+          own.push_back(stage.getKernel());
+    }
+    return names;
+  }
+
+  /// Chooses warps and memory for each kernel. A CTA that takes the shared memory of a
+  /// multiprocessor has all of its sub-cores, too: with two warps on each, one issues where the
+  /// other one waits. The kernels that are launched with as many programs then have a
+  /// multiprocessor for each CTA as well.
+  LogicalResult choose(ArrayRef<tile::KernelOp> all, const TileToWarpOptions &options,
+                       gpu::GPUModuleOp kernels, llvm::StringMap<Choice> &choices) {
+    llvm::StringSet<> alone;
+    for (tile::KernelOp kernel : all) {
+      int64_t number = options.warps ? options.warps : warpsByRegisters(kernel);
+      FailureOr<Choice> choice = plan(kernel, options, number, kernels);
+      if (failed(choice))
+        return failure();
+      if (choice->plan.sharedCapacity == options.sharedBytes)
+        alone.insert(kernel.getSymName());
+      choices[kernel.getSymName()] = *choice;
+    }
+    if (options.warps)
+      return success();
+    for (ArrayRef<StringRef> group : kernelsOfSegments())
+      if (llvm::any_of(group, [&](StringRef name) { return alone.contains(name); }))
+        alone.insert_range(group);
+    for (tile::KernelOp kernel : all) {
+      Choice &own = choices[kernel.getSymName()];
+      if (own.warps >= kManyWarps || !alone.contains(kernel.getSymName()))
+        continue;
+      FailureOr<Choice> choice = plan(kernel, options, kManyWarps, kernels);
+      if (failed(choice))
+        return failure();
+      own = *choice;
+    }
+    return success();
+  }
+
+  static LogicalResult lower(tile::KernelOp kernel, TileToWarpOptions options, Choice &choice,
+                             gpu::GPUModuleOp kernels) {
+    options.warps = choice.warps;
+    if (failed(stageWeights(kernel, choice.plan, options, kernels)) ||
+        failed(KernelLowering(kernel, options, choice.plan).run(kernels)))
       return failure();
     kernel.erase();
     return success();
@@ -204,9 +271,15 @@ struct TileToWarpPass : polyattn::impl::TileToWarpBase<TileToWarpPass> {
     OpBuilder builder(getOperation().getBodyRegion());
     auto kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(), "kernels");
     getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(), builder.getUnitAttr());
-    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>()))
-      if (failed(checkOps(kernel)) || failed(checkPrecision(kernel)) ||
-          failed(lower(kernel, options, kernels)))
+    SmallVector<tile::KernelOp> all(getOperation().getOps<tile::KernelOp>());
+    for (tile::KernelOp kernel : all)
+      if (failed(checkOps(kernel)) || failed(checkPrecision(kernel)))
+        return signalPassFailure();
+    llvm::StringMap<Choice> choices;
+    if (failed(choose(all, options, kernels, choices)))
+      return signalPassFailure();
+    for (tile::KernelOp kernel : all)
+      if (failed(lower(kernel, options, choices[kernel.getSymName()], kernels)))
         return signalPassFailure();
   }
 };
