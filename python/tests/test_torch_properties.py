@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from test_torch_layers import LAYERS
+from test_torch_slots import are_equal, contents
 
 import polyattn
 
@@ -18,15 +19,6 @@ SLOTS = 5
 def numbers(rng, *shape):
     """Small ones: scores of both signs then do not cancel in the sums that divide, as those of RFF might."""
     return torch.from_numpy(rng.standard_normal(shape).astype("f4")) / 4
-
-
-def contents(states):
-    """All numbers, with 7 in place of NaN, which equals nothing."""
-    return {name: one.nan_to_num(7) for name, one in states.state_dict().items()}
-
-
-def are_equal(one, other):
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
 @pytest.mark.parametrize("name", LAYERS)

@@ -143,18 +143,19 @@ class Tokens:
     def polyattn(self):
         import polyattn.torch as pt
         from polyattn import library
-        from polyattn.torch._decode import decode, is_pool, signature_of
+        from polyattn.torch._decode import decode, kernel_of
 
         handle = pt.load(self.system.spec(library))._handle
-        arguments = signature_of(handle).arguments
+        signature = kernel_of(handle, "f32").signature
+        arguments = list(zip(signature.arguments, signature.pools))
         batch, sizes = cases.DECODE_BATCH, {"P": cases.DECODE_BATCH, "H": cases.HEADS, "Hkv": cases.HEADS}
-        pools = [torch.zeros([sizes.get(x, x) for x in one.shape]) for one in arguments if is_pool(one)]
+        pools = [torch.zeros([sizes.get(x, x) for x in one.shape]) for one, is_pool in arguments if is_pool]
         numbers = {"slots": torch.arange(batch, dtype=torch.int32), "lengths": torch.ones(batch, dtype=torch.int32)}
 
         def inputs_of(tokens, position):
             given = cases.named(self.name, tokens[3:]) | numbers
             given["first_position"] = torch.full((batch,), position)
-            return tokens[:3] + [given[one.name] for one in arguments[3:] if not is_pool(one)]
+            return tokens[:3] + [given[one.name] for one, is_pool in arguments[3:] if not is_pool]
 
         begin, go_on = inputs_of(self.first, 0), inputs_of(self.second, 1)
 
