@@ -163,6 +163,30 @@ def test_layers_that_are_made_without_memory(name, one_by_one, rng):
         assert all(torch.equal(one, getattr(layer, key.replace("_q", "_k"))) for key, one in layer.named_parameters() if "theta_q" in key)
 
 
+def test_fully_sharded_layers_that_are_made_without_memory(rng):
+    """FSDP's order: shard on the device `meta`, get memory, reset each module; parameters are DTensors by then."""
+    dist = pytest.importorskip("torch.distributed")
+    fsdp = pytest.importorskip("torch.distributed.fsdp")
+    if not (dist.is_available() and dist.is_gloo_available() and hasattr(fsdp, "fully_shard")):
+        pytest.skip("PyTorch without gloo or fully_shard")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        mesh = dist.device_mesh.init_device_mesh("cpu", (1,))
+        for name in ("LLoPS", "Performer", "PolaFormer", "RetNet", "joint Hedgehog"):
+            with torch.device("meta"):
+                layer = ALL[name]()
+            fsdp.fully_shard(layer, mesh=mesh)
+            layer.to_empty(device="cpu")
+            for one in layer.modules():
+                one.reset_parameters()
+            if name == "joint Hedgehog":
+                assert torch.equal(layer.w_q.full_tensor()[0], torch.eye(8)) and not layer.b_q.full_tensor().any()
+            layer(numbers(rng, 1, 9, 48)).sum().backward()
+            assert all(one.grad is not None for one in layer.parameters())
+    finally:
+        dist.destroy_process_group()
+
+
 def test_constants_in_graphs_and_modes(rng):
     """A constant that was first seen in inference mode or while tracing is one of PyTorch's own tensors later."""
     layer, x = pn.RetNet(48, 6), numbers(rng, 1, 9, 48)

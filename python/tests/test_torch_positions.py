@@ -158,3 +158,15 @@ def test_xpos_in_float16(rng):
     assert near(copy.deepcopy(layer).half()(x[None].half())[0, -20:], wanted, 2e-2)
 
 
+
+
+@torch.no_grad()
+def test_local_blocks_far_from_zero(rng):
+    """Blocks are counted from position 0; only where in its block a sequence is may count."""
+    layer, x = pn.PolySketch(WIDTH, HEADS, r=8, local=32), numbers(rng, 1, 70, WIDTH)
+    results = []
+    for first in (32 * 5 - 20, 2**31 - 20):
+        states = layer.new_states(2)
+        states.positions[1] = first
+        results.append(torch.cat([layer.step(one, states, torch.tensor([1])) for one in x.split([1, 40, 1, 28], 1)], 1))
+    assert results[0].any() and torch.equal(*results)

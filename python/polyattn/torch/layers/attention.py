@@ -41,6 +41,17 @@ def xavier(linear: nn.Linear, gain: float = 1.0) -> None:
         nn.init.zeros_(linear.bias)
 
 
+def _spread_as(tensor: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """Numbers over the ranks as a parameter is that FSDP has sharded; those of the first rank, where they are random."""
+    placements = getattr(tensor, "placements", None)
+    if placements is None or hasattr(numbers, "placements"):
+        return numbers
+    from torch.distributed.tensor import distribute_tensor
+
+    spread: torch.Tensor = distribute_tensor(numbers, tensor.device_mesh, placements)
+    return spread
+
+
 class Attention(nn.Module):
     """Any spec whose first arguments are queries, keys and values, between projections.
 
@@ -179,7 +190,7 @@ class Attention(nn.Module):
             if name in self._parameters or name in self._buffers:
                 tensor = getattr(self, name)
                 with torch.device(tensor.device):
-                    tensor.copy_(self.initial(name, list(tensor.shape))[0])
+                    tensor.copy_(_spread_as(tensor, self.initial(name, list(tensor.shape))[0]))
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *others: Any) -> None:
         """Constants were buffers once. What a checkpoint says of them must be what the layer has, up to rounding."""
