@@ -11,6 +11,7 @@
 #include "polyattn/Entry/LargePages.h"
 #include <algorithm>
 #include <array>
+#include <climits>
 
 namespace nb = nanobind;
 using namespace polyattn::python;
@@ -250,7 +251,23 @@ void Program::runOrRaise(const std::vector<polyattn_tensor> &tensors,
   endCall(interrupts, error);
 }
 
-nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> chosenThreads,
+/// A whole number of Python's or NumPy's; `otherwise` for None.
+static int threadsOf(nb::handle given, int otherwise, const std::string &entry) {
+  if (given.is_none())
+    return otherwise;
+  Py_ssize_t number = 0;
+  bool isWhole = PyIndex_Check(given.ptr()) && !PyBool_Check(given.ptr());
+  if (isWhole)
+    number = PyNumber_AsSsize_t(given.ptr(), nullptr); // what is too large becomes the largest
+  if (!isWhole || PyErr_Occurred()) {
+    PyErr_Clear();
+    std::string kind = nb::cast<std::string>(given.type().attr("__name__"));
+    raiseCallError(entry + ": threads: expected a whole number or None, got " + kind);
+  }
+  return int(std::clamp<Py_ssize_t>(number, INT_MIN, INT_MAX));
+}
+
+nb::object Program::call(nb::args arrays, nb::object out, nb::object chosenThreads,
                          nb::kwargs named) const {
   Arrays arguments = gatherArguments(infos, numArguments, arrays, named, entry);
   Arrays results =
@@ -260,7 +277,7 @@ nb::object Program::call(nb::args arrays, nb::object out, std::optional<int> cho
                                   [](const nb::object &result) { return !result.is_valid(); });
 
   Resources resources;
-  resources.threads = chosenThreads.value_or(threads);
+  resources.threads = threadsOf(chosenThreads, threads, entry);
   resources.stream = currentStream(arguments);
   std::vector<ArrayView> views(infos.size());
   std::vector<polyattn_tensor> tensors = importArrays(arguments, results, views);

@@ -47,7 +47,7 @@ public:
   virtual ~Program() = default;
 
   /// Arguments by position and by name; results are made, or written to `out`.
-  nanobind::object call(nanobind::args arrays, nanobind::object out, std::optional<int> threads,
+  nanobind::object call(nanobind::args arrays, nanobind::object out, nanobind::object threads,
                         nanobind::kwargs named) const;
 
   /// The same for tensors of PyTorch on the processor that are nothing but memory

@@ -132,8 +132,10 @@ def test_what_came_is_named(call):
 def test_threads(linear, qkv):
     with pytest.raises(CallError, match="expected at least 1 thread, got 0"):
         linear(*qkv, threads=0)
-    with pytest.raises(TypeError):
-        linear(*qkv, threads="two")
+    for wrong in ("two", 1.5, True, object()):
+        with pytest.raises(CallError, match=f"linear: threads: expected a whole number or None, got {type(wrong).__name__}$"):
+            linear(*qkv, threads=wrong)
+    assert np.array_equal(linear(*qkv, threads=np.int64(1)), linear(*qkv, threads=1))
 
 
 def test_specs():
