@@ -34,7 +34,7 @@ static int64_t now(void) {
   return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-void polyattn_rt_begin_cancellable(polyattn_is_cancelled is_cancelled, void *user,
+void polyattn_rt_begin_cancellable(polyattn_call_cancelled is_cancelled, void *user,
                                    polyattn_rt_cancellation *cancellation) {
   cancellation->is_cancelled = is_cancelled;
   cancellation->user = user;

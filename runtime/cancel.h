@@ -17,14 +17,14 @@
 #include <stdint.h>
 
 typedef struct polyattn_rt_cancellation {
-  polyattn_is_cancelled is_cancelled;
+  polyattn_call_cancelled is_cancelled;
   void *user;
   pthread_t caller;   /* the thread that asks */
   int64_t asked;      /* when that thread last asked, or began; 0 before its first chunk */
   _Atomic int answer; /* whether it has been told to end */
 } polyattn_rt_cancellation;
 
-void polyattn_rt_begin_cancellable(polyattn_is_cancelled is_cancelled, void *user,
+void polyattn_rt_begin_cancellable(polyattn_call_cancelled is_cancelled, void *user,
                                    polyattn_rt_cancellation *cancellation);
 
 /* Whether the call has been cancelled, by what its thread was last told. NULL: no. */

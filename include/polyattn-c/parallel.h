@@ -26,7 +26,7 @@ typedef void (*polyattn_parallel_for)(void *user, int64_t count, polyattn_task t
  * a flag that another thread sets is an atomic one. It may take its time (the call waits), may make
  * calls of its own, and does not throw. After the first answer other than 0 it is not asked again,
  * and the call fails as cancelled even where its work was done. */
-typedef int (*polyattn_is_cancelled)(void *user);
+typedef int (*polyattn_call_cancelled)(void *user);
 
 /* How to run one call. Start from POLYATTN_CALL_OPTIONS_INIT. */
 typedef struct polyattn_call_options {
@@ -35,12 +35,12 @@ typedef struct polyattn_call_options {
   polyattn_parallel_for parallel_for; /* null: what has been set for all calls, else our threads */
   void *user;                         /* handed to parallel_for */
   /* Fields from here on are read where struct_size says that they are there. */
-  polyattn_is_cancelled is_cancelled; /* null: a call runs to its end. Asked between programs, about
-                                         every 50 ms; a call that is shorter does not ask. After a
-                                         cancelled call the numbers in its results are undefined,
-                                         also in results that live in arguments: of a pool of states
-                                         those in the slots that the call names. */
-  void *cancelled_user;               /* handed to is_cancelled */
+  polyattn_call_cancelled is_cancelled; /* null: a call runs to its end. Asked between programs,
+                                         about every 50 ms; a call that is shorter does not ask.
+                                         After a cancelled call the numbers in its results are
+                                         undefined, also in results that live in arguments: of a
+                                         pool of states those in the slots that the call names. */
+  void *cancelled_user;                 /* handed to is_cancelled */
 } polyattn_call_options;
 #ifdef __cplusplus
 #define POLYATTN_CALL_OPTIONS_INIT                                                                 \

@@ -83,14 +83,14 @@ typedef struct polyattn_compile_options {
   int64_t state_every; /* 1 to 1024: keep states after so many positions each, from which gradients
                           take less time, and both entries of a pair say so; 0: keep none */
   /* Since version 10: */
-  polyattn_is_cancelled is_cancelled; /* null: a call works to its end. Else it is asked before the
-                                         work and every 50 ms, and the call returns at once when it
-                                         says so. Nothing has been written then, neither a result
+  polyattn_call_cancelled is_cancelled; /* null: a call works to its end. Else it is asked before
+                                         the work and every 50 ms, and the call returns at once when
+                                         it says so. Nothing has been written then, neither a result
                                          nor a file of the cache; of polyattn_save nothing or all
                                          files. What the compiler has under way ends later, on a
                                          thread of its own, and the process's end waits for that, 10
                                          s at most. */
-  void *cancelled_user;               /* handed to is_cancelled */
+  void *cancelled_user;                 /* handed to is_cancelled */
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \

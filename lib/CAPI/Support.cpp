@@ -45,7 +45,7 @@ int capi::statusOf(polyattn_error **error, llvm::function_ref<llvm::Error()> bod
   return succeeded ? 0 : 1;
 }
 
-CancelledByCaller capi::cancelledBy(polyattn_is_cancelled isCancelled, void *user) {
+CancelledByCaller capi::cancelledBy(polyattn_call_cancelled isCancelled, void *user) {
   if (!isCancelled)
     return {};
   return [=] { return isCancelled(user) != 0; };

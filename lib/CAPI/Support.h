@@ -44,7 +44,7 @@ template <typename Body> auto guarded(polyattn_error **error, Body body) -> decl
 int statusOf(polyattn_error **error, llvm::function_ref<llvm::Error()> body);
 
 /// A C program's function as the compiler asks it; empty where it is null.
-CancelledByCaller cancelledBy(polyattn_is_cancelled isCancelled, void *user);
+CancelledByCaller cancelledBy(polyattn_call_cancelled isCancelled, void *user);
 
 /// The fields that a program of an older version knew of, and defaults for the others.
 llvm::Expected<JITOptions> readOptions(const polyattn_compile_options *given);
