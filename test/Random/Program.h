@@ -86,6 +86,7 @@ private:
   bool addNorm(Choices &choices, size_t x);
   bool addRope(Choices &choices, size_t x);
   bool addRearrangement(Choices &choices, size_t x);
+  bool addResidualSteps(Choices &choices, size_t x);
 
   size_t another(Choices &choices, int64_t width);
   size_t addWeight(std::vector<int64_t> shape, bool isFrequencies = false);

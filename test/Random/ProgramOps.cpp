@@ -28,7 +28,7 @@ void Program::addOp(Choices &choices, int64_t maxFeatures) {
   // The newest first: chains are more telling than bushes.
   size_t x = vectors.size() - 1 - choices.below(std::min<int64_t>(vectors.size(), 3));
   bool plain = width(x) <= 2 * kMaxVector;
-  int64_t family = choices.below(16);
+  int64_t family = choices.below(17);
   if (family < 4 && plain && addElementwise(choices, x))
     return;
   if (family < 8 && addProduct(choices, x, maxFeatures))
@@ -43,8 +43,10 @@ void Program::addOp(Choices &choices, int64_t maxFeatures) {
     addNorm(choices, x);
   else if (family < 14)
     addRope(choices, x);
-  else
+  else if (family < 16)
     addRearrangement(choices, x);
+  else
+    addResidualSteps(choices, x);
 }
 
 bool Program::addLinear(Choices &choices, size_t x) {
@@ -245,4 +247,18 @@ bool Program::addRearrangement(Choices &choices, size_t x) {
   }
   return add("select", {x}, "indices = array<i64: " + indices + ">", Structure::vector(count),
              nonNegative(x));
+}
+
+/// x + f(x), some times over: each vector has two users, and there are many ways through the chain.
+bool Program::addResidualSteps(Choices &choices, size_t x) {
+  Structure plain = Structure::vector(width(x));
+  // Functions whose values are bounded, so that a chain does not grow faster than its length.
+  const char *function = choices.oneOf({"tanh", "sin", "sigmoid"});
+  bool isPositive = std::string(function) == "sigmoid";
+  for (int64_t steps = choices.oneOf({2, 1, 3, 8, 24}); steps > 0; --steps) {
+    add(function, {x}, "", plain, isPositive);
+    add("add", {x, vectors.size() - 1}, "", plain, isPositive && nonNegative(x));
+    x = vectors.size() - 1;
+  }
+  return true;
 }

@@ -77,7 +77,8 @@ private:
   std::optional<Tensor> lastQuery, lastKey, lastValue;
   std::vector<int64_t> blocks;
   std::string mask = "causal";
-  bool interleaved = false, allCausal = true;
+  std::string grouping;
+  bool allCausal = true;
   bool isOrdered() const { return mask != "full"; }
   // Text of the attend that is being written.
   std::string operands, types, attributes;
@@ -263,7 +264,11 @@ void SpecWriter::attend() {
   // Attends of one attention are alike, now and then not.
   if (outputs.empty() || choices.chance(5)) {
     mask = choices.chance(25) ? "full" : choices.chance(25) ? "anticausal" : "causal";
-    interleaved = choices.chance(25);
+    grouping = std::string("grouping = #polyattn.grouping<") +
+               (choices.chance(25) ? "interleaved" : "block") + ">";
+    // Without one keys have the heads of queries, and under the full mask positions of their own.
+    if (spec.sizes.heads == spec.sizes.kvHeads && choices.chance(25))
+      grouping = "";
   }
   allCausal &= mask == "causal";
   auto width = [&] { return choices.oneOf({4, 1, 2, 3, 5, 7, 8, 16, 17, 33}); };
@@ -323,8 +328,9 @@ void SpecWriter::attend() {
     attributes += "final_state, ";
   if (choices.chance(20))
     attributes += schedule(features);
-  attributes +=
-      std::string("grouping = #polyattn.grouping<") + (interleaved ? "interleaved" : "block") + ">";
+  attributes += grouping;
+  if (grouping.empty() && !attributes.empty())
+    attributes.resize(attributes.size() - 2); // the last comma
 
   Value output{"%" + fresh("o"), Structure::vector(value.structure.width())};
   std::string results = output.name;
@@ -400,7 +406,8 @@ void SpecWriter::finish() {
 void SpecWriter::write() {
   spec.sizes.kvHeads = choices.oneOf({1, 1, 2, 3});
   spec.sizes.heads = spec.sizes.kvHeads * choices.oneOf({1, 1, 1, 2, 3});
-  if (choices.chance(30))
+  // The heads that share keys are where halves of a pair may mistake one side's tensors of 16 bits.
+  if (choices.chance(spec.sizes.heads == spec.sizes.kvHeads ? 30 : 50))
     storage = choices.oneOf({"bf16", "f16"});
   weightStorage = choices.chance(40) ? "f32" : storage;
   attend();
