@@ -82,6 +82,13 @@ Selection chooseRows(AttentionOp attention, const CallSizes &sizes, Reading read
   return selection;
 }
 
+/// Differences below this are roundings of numbers that a type holds with few digits or none. In f32
+/// and bf16 products of decays come to that; in f16 it is 6e-8, which small results have for all
+/// their elements.
+double smallestStep(ElementType type) {
+  return type == ElementType::F16 ? 0x1p-24 : double(std::numeric_limits<float>::min());
+}
+
 /// Compares one result row by row.
 class Comparison {
 public:
@@ -102,8 +109,7 @@ public:
         continue;
       }
       size += r * r;
-      // Products of decays come to less than f32 holds with all its digits, and to zero.
-      if (std::abs(x - r) >= std::numeric_limits<float>::min())
+      if (std::abs(x - r) >= smallestStep(tensor.type))
         difference += (x - r) * (x - r);
     }
     compared.push_back({number, difference, size});
