@@ -109,6 +109,8 @@ class States:
 
     def check_writable(self) -> None:
         """Refuses states that PyTorch would not let this call change, before it changes any of them."""
+        if torch.compiler.is_compiling():
+            return  # torch.compile cannot trace the question
         tensors = (self.positions, *self.pools.values())
         if not torch.is_inference_mode_enabled() and any(one.is_inference() for one in tensors):
             raise CallError(
