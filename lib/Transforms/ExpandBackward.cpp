@@ -42,6 +42,8 @@ static bool hasStates(AttendBackwardOp op) {
 
 /// The gradients of so many features can be formed for a position.
 static constexpr int64_t kMaxFeatures = 8192;
+/// Slopes have the parts of their score, those of an odd magnitude twice, and rows as a factor.
+static constexpr size_t kMaxCode = FeatureType::kMaxCode / 2 - 64;
 
 /// Whether the gradients are attends of the vectors that are there.
 static LogicalResult checkExpandable(AttendBackwardOp op) {
@@ -51,10 +53,13 @@ static LogicalResult checkExpandable(AttendBackwardOp op) {
     return op.emitOpError("has no gradients as attends where a state of ")
            << width << " features is given or asked for: those of all features are formed, and the "
            << "limit is " << kMaxFeatures;
-  for (Value vector : {op.getQuery(), op.getLocalQuery()})
+  for (Value vector : {op.getQuery(), op.getLocalQuery()}) {
+    if (vector && cast<FeatureType>(vector.getType()).getCode().size() > kMaxCode)
+      return op.emitOpError("has no gradients as attends: its scores have too many parts");
     if (vector && !hasScoreSlopes(vector))
       return op.emitOpError("has no gradients as attends: the slope of |score| is the sign of the "
                             "score, which is no score itself");
+  }
   return success();
 }
 

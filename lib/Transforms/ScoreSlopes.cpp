@@ -42,6 +42,7 @@ private:
     return TensorOp::create(builder, loc, factors);
   }
   ScoreSlope merge(ArrayRef<ScoreSlope> slopes);
+  void mergeInto(SmallVectorImpl<ScoreSlope> &merged, ArrayRef<ScoreSlope> slopes);
 
   OpBuilder &builder;
   Location loc;
@@ -128,6 +129,24 @@ ScoreSlope SlopeWalk::merge(ArrayRef<ScoreSlope> slopes) {
           ConcatOp::create(builder, loc, keys), 1.0};
 }
 
+/// Adds the sum of slopes of one pair of leaves, in as few scores as have not too many parts.
+void SlopeWalk::mergeInto(SmallVectorImpl<ScoreSlope> &merged, ArrayRef<ScoreSlope> slopes) {
+  constexpr size_t kMostCode = FeatureType::kMaxCode / 2; // rows are a factor beside them
+  auto codeOf = [](const ScoreSlope &slope) {
+    return slope.slopeQuery ? cast<FeatureType>(slope.slopeQuery.getType()).getCode().size() : 0;
+  };
+  size_t begin = 0, code = 0;
+  for (size_t i = 0; i < slopes.size(); ++i) {
+    if (i > begin && code + codeOf(slopes[i]) > kMostCode) {
+      merged.push_back(merge(slopes.slice(begin, i - begin)));
+      begin = i;
+      code = 0;
+    }
+    code += codeOf(slopes[i]);
+  }
+  merged.push_back(merge(slopes.drop_front(begin)));
+}
+
 SmallVector<ScoreSlope> SlopeWalk::takeMerged() {
   SmallVector<ScoreSlope> merged;
   while (!places.empty()) {
@@ -135,7 +154,7 @@ SmallVector<ScoreSlope> SlopeWalk::takeMerged() {
     for (const ScoreSlope &place : places)
       (place.query == places[0].query && place.key == places[0].key ? same : others)
           .push_back(place);
-    merged.push_back(merge(same));
+    mergeInto(merged, same);
     places = std::move(others);
   }
   return merged;

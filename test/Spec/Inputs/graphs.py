@@ -100,6 +100,21 @@ def ops(name, steps, direction, target, emit):
         return sum(1 for _ in file)
 
 
+# 64 and 128 places of one pair of vectors, whose slopes are the gradient of one vector. With such a factor they
+# stay the products that they are.
+for levels in (6, 7):
+    lines = {side: [f"%{side}s0 = scale %{side}0 {{factor = 0.5}} {V}"] +
+                   [f"%{side}s{i + 1} = tensor %{side}s{i}, %{side}s{i} : TYPE{i}, TYPE{i}" for i in range(levels)]
+             for side in "xy"}
+    text = spec(8, (lines["x"], f"%xs{levels}"), (lines["y"], f"%ys{levels}"))
+    text = text.replace(": [8], [8], [8]\n  return", f": TYPE{levels}, TYPE{levels}, [8]\n  return")
+    for i in range(levels, -1, -1):
+        factor = f"(TYPE{i - 1})" if i > 1 else "[8]"
+        text = text.replace(f"TYPE{i}", f"{factor} x {factor}" if i else "[8]")
+    run(f"products of products, {levels} levels", text,
+        ["polyattn-compile", path, "--direction", "training", "--target", "x86-64-v3", "--emit", "tile",
+         "-o", output])
+
 for name in CHAINS:
     for direction in ("training", "decode", "states", "gradient_states"):
         for target, emit in (("x86-64-v3", "llvm"), ("sm_90", "warp")):
