@@ -204,7 +204,8 @@ TEST_F(CUDATarget, ComputesTheOraclesNumbersInSegments) {
   llvm::cantFail(oracle->run({arguments, expected, sizes, 1}));
   ASSERT_EQ(fake.launches.size(), 2u);
   EXPECT_EQ(fake.launches[0].function, "linear_states__prefix");
-  EXPECT_EQ(fake.launches[0].grid[0], 2u * 1);
+  // Two segments have one after them, and two subsegments each.
+  EXPECT_EQ(fake.launches[0].grid[0], 2u * 2);
   EXPECT_EQ(fake.launches[1].function, "linear_states");
   EXPECT_EQ(fake.launches[1].grid[0], 3u * 2);
   EXPECT_LT(relativeError(), 1e-4);
@@ -220,7 +221,7 @@ TEST_F(CUDATarget, CutsLongSequencesOfFewHeads) {
   ASSERT_TRUE(gpu);
   llvm::cantFail(gpu->run({arguments, results, sizes, 1}));
   ASSERT_EQ(fake.launches.size(), 2u);
-  EXPECT_EQ(fake.launches[0].grid[0], 2u * 9);
+  EXPECT_EQ(fake.launches[0].grid[0], 2u * 2 * 9);
   EXPECT_EQ(fake.launches[1].grid[0], 2u * 10);
   // What a call asks for is what it gets.
   llvm::cantFail(gpu->run({arguments, results, sizes, 1, /*segments=*/1}));
