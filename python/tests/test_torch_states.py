@@ -269,3 +269,14 @@ def test_the_device_of_new_states():
         assert all(one.is_meta for one in states.state_dict().values())
     for states in (layer.new_states(1, "cpu"), pn.StateCache(torch.nn.Sequential(layer), 1, device="cpu")[layer]):
         assert all(one.device.type == "cpu" for one in states.state_dict().values())
+
+
+def test_a_step_of_all_slots_is_one_graph(rng):
+    """It looks at no number."""
+    layer = pn.Linear(48, 6)
+    compiled = torch.compile(layer.step, fullgraph=True, backend="eager")
+    states, other = layer.new_states(2), layer.new_states(2)
+    for _ in range(3):
+        x = torch.from_numpy(rng.standard_normal((2, 1, 48)).astype("f4"))
+        assert torch.allclose(compiled(x, states), layer.step(x, other), atol=1e-6)
+    assert states.positions.tolist() == [3, 3]
