@@ -36,18 +36,24 @@ def handler():
 
 @pytest.fixture
 def interrupt():
-    """Sends SIGINT to this process, from another thread and a little later."""
+    """Sends SIGINT to this process from another thread, once `when` says so: a call has begun that takes seconds.
+
+    Unless said otherwise that is when the call has started a thread of its own, as the compiler and the oracle do.
+    """
     threads = []
 
-    def later(delay=0.3):
+    def once(when=None):
+        before = threads_of_process()
+        when = when or (lambda: threads_of_process() > before + 1)
+
         def send():
-            time.sleep(delay)
+            wait_until(when)
             os.kill(os.getpid(), signal.SIGINT)
 
-        threads.append(threading.Thread(target=send))
+        threads.append(threading.Thread(target=send, daemon=True))
         threads[-1].start()
 
-    yield later
+    yield once
     for thread in threads:
         thread.join()
 
@@ -69,11 +75,11 @@ def power4():
 def test_a_compile_is_interrupted_and_ends(interrupt, tmp_path):
     before = threads_of_process()
     for _ in range(3):
-        interrupt()
         with pytest.raises(KeyboardInterrupt):
+            interrupt()
             compile_slowly(cache=str(tmp_path))
-    # What was under way stops at its next pass: long before it would have a kernel.
-    wait_until(lambda: threads_of_process() <= before + 1)
+        # What was under way stops at its next pass, and leaves no thread.
+        wait_until(lambda: threads_of_process() <= before)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -88,8 +94,8 @@ def test_other_compiles_of_the_same_kernel_go_on(interrupt, qkv):
     other = threading.Thread(target=compile_again)
     other.start()
     try:
-        interrupt()
         with pytest.raises(KeyboardInterrupt):
+            interrupt(lambda: kernels)
             while True:
                 polyattn.compile(spec, cache="")
     finally:
@@ -108,8 +114,8 @@ def test_what_a_kernel_says_is_interrupted(call, interrupt, tmp_path, monkeypatc
     )
     monkeypatch.setattr(kernel, "_source", slow)
     calls = {"explain": kernel.explain, "ir": lambda: kernel.ir("llvm"), "save": lambda: kernel.save(tmp_path / "made")}
-    interrupt(0.15)
     with pytest.raises(KeyboardInterrupt):
+        interrupt()
         while True:  # an explanation alone may be done before the signal
             calls[call]()
     assert list(tmp_path.iterdir()) == []
@@ -120,10 +126,10 @@ def test_the_oracle_is_interrupted(interrupt, linear, qkv):
     row = np.random.rand(1, 1, 1, 64).astype("f4")
     long = [np.broadcast_to(row, (1, 20000, 4, 64))] * 3  # minutes
     before = threads_of_process()
-    interrupt()
     with pytest.raises(KeyboardInterrupt):
+        interrupt()
         oracle(*long)
-    assert threads_of_process() <= before
+    assert threads_of_process() <= before + 1  # that which interrupts
     assert np.abs(oracle(*qkv) - linear(*qkv)).max() < 1e-5
 
 
@@ -133,8 +139,8 @@ def test_waiting_for_the_oracle_is_interrupted(interrupt):
     long = [np.ones((1, 4000, 1, 64), "f4")] * 3
     other = threading.Thread(target=lambda: oracle(*long))
     other.start()
-    interrupt()
     with pytest.raises(KeyboardInterrupt):
+        interrupt(other.is_alive)
         while True:
             oracle(*long)
     other.join()
@@ -146,8 +152,8 @@ def test_a_kernel_is_interrupted_between_programs(threads, interrupt):
     heads = np.random.standard_normal((3, 1, 2000, 8, 16)).astype("f4")
     q, k, v = (np.broadcast_to(x, (64, 2000, 8, 16)) for x in heads)
     out = np.full(q.shape, np.nan, "f4")
-    interrupt()
     with pytest.raises(KeyboardInterrupt):
+        interrupt(lambda: not np.isnan(out[0, 0, 0, 0]))
         kernel(q, k, v, out=out, threads=threads)
     # Counts of programs, which are heads: some are whole, and most have not begun.
     written = ~np.isnan(out).any(axis=(1, 3))
@@ -183,7 +189,7 @@ def test_calls_of_other_threads_are_not_interrupted(interrupt):
     other = threading.Thread(target=lambda: results.append(kernel(*heads, threads=1)))
     with pytest.raises(KeyboardInterrupt):
         other.start()
-        interrupt()
+        interrupt(other.is_alive)
         while True:
             time.sleep(1)
     other.join()
