@@ -113,6 +113,11 @@ LogicalResult polyattn::verifyPlaces(AttentionOp op, ReturnOp returned) {
              << name << " lives in argument " << where
              << ", but is not the final state of the one attend whose initial state that is"
              << ", nor what is kept or summed up there";
+    Type type = cast<TypeAttr>(op.getResultTypes()[i]).getValue();
+    if (argument.getType() != type)
+      return op.emitOpError("C7: result ")
+             << name << ", " << type << ", lives in argument " << where
+             << ", which has another type, " << argument.getType();
     if (!taken.insert(place).second)
       return op.emitOpError("C7: two results live in argument ") << where;
   }

@@ -107,7 +107,8 @@ def PolyAttn_AttentionOp : PolyAttn_Op<"attention",
     C6: `gradient_of` has names of arguments or results, and `saved` those of arguments.
     C7: a result that lives in an argument is the final state, or its normalizer, of the one attend
         whose initial state, or normalizer, that argument is, or the rows that are kept in that
-        argument, or the gradient whose running sum it is, and no other result lives there.
+        argument, or the gradient whose running sum it is, has the argument's type, and no other result
+        lives there.
     C8: with `slots` there is a state, and every initial and every final state lives in a pool, a
         final one as one result; with `slots` or `lengths` all attends are causal, and local vectors,
         whose blocks reach into the keys of the calls before, have these kept.

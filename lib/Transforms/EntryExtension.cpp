@@ -59,6 +59,7 @@ void EntryExtension::place(Value state, BlockArgument argument, StringRef name) 
   if (index == values.size())
     index = addResult(state, state.getType(), name);
   places[index] = argument.getArgNumber();
+  types[index] = TypeAttr::get(argument.getType());
 }
 
 void EntryExtension::finish() {

@@ -26,8 +26,8 @@ public:
   void clearResults();
   /// Makes a value a result, of the given type. Gives its number.
   size_t addResult(mlir::Value value, mlir::Type type, llvm::StringRef name);
-  /// Makes a final state a result, where it is none, that lives in an argument. So may other values
-  /// that go on from what an argument holds.
+  /// Makes a final state a result, where it is none, that lives in an argument, and has its type.
+  /// So may other values that go on from what an argument holds.
   void place(mlir::Value state, mlir::BlockArgument argument, llvm::StringRef name);
   /// Writes what was added to the attention's attributes.
   void finish();

@@ -964,6 +964,17 @@ polyattn.attention @slots_without_state(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi3
 
 // -----
 
+// expected-error@+1 {{C7: result "f", 'tensor<?x?x4x1xf32>', lives in argument "s", which has another type, 'tensor<?x?x4xf32>'}}
+polyattn.attention @place_of_another_type(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x1xf32>, %s: tensor<?x?x4xf32>)
+    -> (o: tensor<?x?x?x1xf32>, f: tensor<?x?x4x1xf32> in %s) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x1xf32> -> [1]
+  %o:2 = attend query %a key %a value %c initial %s causal normalize <none> {final_state} : [4], [4], [1], tensor<?x?x4xf32>
+  return %o#0, %o#1 : [1], tensor<?x?x4x1xf32>
+}
+
+// -----
+
 // expected-error@+1 {{C8: with slots a state is one result, in its pool, and result "g" is another one that lives in no argument}}
 polyattn.attention @state_returned_twice(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %n: tensor<?xi32>)
     -> (o: tensor<?x?x?x4xf32>, f: tensor<?x?x4x4xf32> in %s, g: tensor<?x?x4x4xf32>) slots %n {

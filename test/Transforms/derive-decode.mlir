@@ -124,3 +124,17 @@ polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
   %r = add %o, %p : [4], [4]
   return %r : [4]
 }
+
+// -----
+
+// A result that lives in an argument has its type, be it with a last dimension of 1 or without.
+
+// CHECK-LABEL: polyattn.attention @column__decode(
+// CHECK-SAME:    %s: tensor<?x?x4xf32>, {{.*}} -> (o: tensor<?x?x?x1xf32>, f: tensor<?x?x4xf32> in %s)
+polyattn.attention @column(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x1xf32>, %s: tensor<?x?x4xf32>)
+    -> (o: tensor<?x?x?x1xf32>, f: tensor<?x?x4x1xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %c = read %v : tensor<?x?x?x1xf32> -> [1]
+  %o:2 = attend query %a key %a value %c initial %s causal normalize <none> {final_state} : [4], [4], [1], tensor<?x?x4xf32>
+  return %o#0, %o#1 : [1], tensor<?x?x4x1xf32>
+}

@@ -82,15 +82,16 @@ bool KernelBuilder::canStep() {
         llvm::enumerate(set.returned()), [&](auto result) { return result.value() == state; }));
     return places.size() == 1 && attention.getArgumentOfResult(places.front().index());
   };
-  auto hasRows = [](Value state) { // of elements that lie together
-    return cast<RankedTensorType>(state.getType()).getRank() == 4;
+  // Elements of a row lie together; a column may have no dimension for them.
+  auto hasRows = [](Value initial) {
+    return initial && cast<RankedTensorType>(initial.getType()).getRank() == 4;
   };
   if (hasStatesOfBothHeads(set))
     return false;
   bool hasPools = set.tensors.keptBlock != 0; // which are those of all attends
   return llvm::all_of(set.attends, [&](AttendOp attend) {
     return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
-           attend.getFinalState() && hasRows(attend.getFinalStates().front()) &&
+           attend.getFinalState() && hasRows(attend.getInitialState()) &&
            llvm::all_of(attend.getFinalStates(), isPlaced);
   });
 }
