@@ -82,9 +82,9 @@ Selection chooseRows(AttentionOp attention, const CallSizes &sizes, Reading read
   return selection;
 }
 
-/// Differences below this are roundings of numbers that a type holds with few digits or none. In f32
-/// and bf16 products of decays come to that; in f16 it is 6e-8, which small results have for all
-/// their elements.
+/// Differences below this are roundings of numbers that a type holds with few digits or none. In
+/// f32 and bf16 products of decays come to that; in f16 it is 6e-8, which small results have for
+/// all their elements.
 double smallestStep(ElementType type) {
   return type == ElementType::F16 ? 0x1p-24 : double(std::numeric_limits<float>::min());
 }

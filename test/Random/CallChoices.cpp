@@ -47,8 +47,12 @@ void random::chooseCalls(Choices &choices, llvm::ArrayRef<int64_t> blocks, Case 
   }
 }
 
-void random::chooseGradients(Choices &choices, Case &spec) {
+void random::chooseGradients(Choices &choices, llvm::ArrayRef<std::string> arguments, Case &spec) {
   spec.direction = CallDirection::Backward;
+  spec.accumulate = choices.chance(30);
+  if (choices.chance(35))
+    llvm::copy_if(arguments, std::back_inserter(spec.wrt),
+                  [&](const std::string &) { return choices.chance(40); });
   spec.stateEvery = choices.chance(40) ? choices.oneOf({32, 64, 16, 8, 3, 100, 128}) : 0;
   // The oracle's tape has several numbers for each of a head's pairs and dimensions, and all pairs
   // are evaluated some twenty times.

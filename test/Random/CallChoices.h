@@ -15,8 +15,8 @@ namespace polyattn::random {
 void chooseSizes(Choices &choices, llvm::ArrayRef<int64_t> blocks, Case &spec);
 /// Makes a spec whose attends are causal one that is decoded, in some calls.
 void chooseCalls(Choices &choices, llvm::ArrayRef<int64_t> blocks, Case &spec);
-/// Makes it one whose gradients are computed.
-void chooseGradients(Choices &choices, Case &spec);
+/// Makes it one whose gradients are computed, in all or in some of the arguments of these names.
+void chooseGradients(Choices &choices, llvm::ArrayRef<std::string> arguments, Case &spec);
 
 } // namespace polyattn::random
 

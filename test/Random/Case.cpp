@@ -20,13 +20,14 @@ std::string Case::format() const {
   std::vector<std::string> numbers;
   for (int64_t positions : calls)
     numbers.push_back(std::to_string(positions));
-  return llvm::formatv("{0}B={1} T={2} Tk={3} H={4} Hkv={5} N={6} seed={7} inputs={8} padded={9} "
-                       "threads={10} segments={11} invariant={12} direction={13} state_every={14} "
-                       "calls={15} tile={16} invalid={17} targets={18}\n{19}",
-                       kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
-                       sizes.sequences, seed, inputs, int(padded), threads, segments,
-                       int(invariant), nameOf(direction), stateEvery, llvm::join(numbers, ","),
-                       int(isTile), int(isInvalid), llvm::join(targets, ","), text)
+  return llvm::formatv(
+             "{0}B={1} T={2} Tk={3} H={4} Hkv={5} N={6} seed={7} inputs={8} padded={9} "
+             "threads={10} segments={11} invariant={12} direction={13} state_every={14} "
+             "calls={15} wrt={16} accumulate={17} tile={18} invalid={19} targets={20}\n{21}",
+             kMark, sizes.batch, sizes.queries, sizes.keys, sizes.heads, sizes.kvHeads,
+             sizes.sequences, seed, inputs, int(padded), threads, segments, int(invariant),
+             nameOf(direction), stateEvery, llvm::join(numbers, ","), llvm::join(wrt, ","),
+             int(accumulate), int(isTile), int(isInvalid), llvm::join(targets, ","), text)
       .str();
 }
 
@@ -34,6 +35,13 @@ static llvm::SmallVector<StringRef> listOf(StringRef value) {
   llvm::SmallVector<StringRef> parts;
   value.split(parts, ',', -1, /*KeepEmpty=*/false);
   return parts;
+}
+
+static std::vector<std::string> namesOf(StringRef value) {
+  std::vector<std::string> names;
+  for (StringRef part : listOf(value))
+    names.push_back(part.str());
+  return names;
 }
 
 /// Those of a list that are numbers.
@@ -73,6 +81,7 @@ llvm::Expected<Case> Case::parse(StringRef text) {
     bool *flag = llvm::StringSwitch<bool *>(name)
                      .Case("padded", &result.padded)
                      .Case("invariant", &result.invariant)
+                     .Case("accumulate", &result.accumulate)
                      .Case("tile", &result.isTile)
                      .Case("invalid", &result.isInvalid)
                      .Default(nullptr);
@@ -89,8 +98,9 @@ llvm::Expected<Case> Case::parse(StringRef text) {
     } else if (name == "calls" && numbersOf(value).size() == listOf(value).size()) {
       result.calls = numbersOf(value);
     } else if (name == "targets") {
-      for (StringRef target : listOf(value))
-        result.targets.push_back(target.str());
+      result.targets = namesOf(value);
+    } else if (name == "wrt") {
+      result.wrt = namesOf(value);
     } else {
       return llvm::createStringError("'" + field + "' says nothing of a case");
     }

@@ -40,6 +40,10 @@ struct Case {
   /// Where that is `backward`: after how many positions each the forward half keeps states, if some
   /// of its attends can; 0 for none.
   int64_t stateEvery = 0;
+  /// Likewise: the arguments whose gradients are asked for, all where it is empty, and whether
+  /// those that are sums over positions are added to what their results hold.
+  std::vector<std::string> wrt;
+  bool accumulate = false;
   /// Where that is `decode`: the positions of each call but the last one, which has what is left.
   std::vector<int64_t> calls;
   std::vector<std::string> targets;
@@ -58,6 +62,8 @@ struct SpecWeights {
   int decode = 30;
   /// Gradients.
   int gradients = 15;
+  /// Of those that can be: what a segment of a sequence adds to states, or to their gradients.
+  int segments = 6;
 };
 
 /// A random spec.

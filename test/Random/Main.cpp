@@ -49,6 +49,9 @@ int main(int argc, char **argv) {
                       cl::init(options.weights.decode), cl::cat(category));
   cl::opt<int> gradients("gradients", cl::desc("Percent of specs whose gradients are computed"),
                          cl::init(options.weights.gradients), cl::cat(category));
+  cl::opt<int> segments("segments",
+                        cl::desc("Percent of specs whose states are computed, if they can be"),
+                        cl::init(options.weights.segments), cl::cat(category));
   cl::opt<int> tries("tries", cl::desc("Smaller cases that are tried for a failing one"),
                      cl::init(options.tries), cl::cat(category));
   cl::opt<int> keep("keep", cl::desc("Failures of a kind that are kept"), cl::init(options.keep),
@@ -73,6 +76,7 @@ int main(int argc, char **argv) {
   options.tilePercent = tile;
   options.weights.decode = decode;
   options.weights.gradients = gradients;
+  options.weights.segments = segments;
   options.tries = tries;
   options.keep = keep;
   options.folder = folder;

@@ -81,7 +81,7 @@ public:
     options.spec = "random.mlir";
     options.direction = trial.direction;
     options.invariant = trial.invariant;
-    options.gradients.stateEvery = trial.stateEvery;
+    options.gradients = {trial.wrt, trial.accumulate, trial.stateEvery};
   }
 
   void run() {
@@ -111,18 +111,15 @@ private:
       return made.takeError();
     signature = std::move(*made);
     if (trial.direction == CallDirection::Backward) {
-      auto pair = GradientPair::make(attention, options.gradients);
-      if (!pair && trial.stateEvery && StringRef(diagnostics).contains("keeps no states")) {
-        llvm::consumeError(pair.takeError());
-        diagnostics.clear();
-        options.gradients.stateEvery = 0;
-        pair = GradientPair::make(attention, options.gradients);
-      }
+      auto pair = makePair();
       if (!pair)
         return pair.takeError();
       gradients = std::move(*pair);
       signature = gradients->getSignature();
     }
+    if (isOfSegments(trial.direction))
+      if (llvm::Error error = deriveSegment())
+        return error;
     sizes = trial.sizes;
     if (signature.samePositions)
       sizes.keys = sizes.queries;
@@ -163,6 +160,30 @@ private:
     return llvm::Error::success();
   }
 
+  /// The entries of gradients, without states after blocks where no attend can keep some.
+  llvm::Expected<GradientPair> makePair() {
+    auto pair = GradientPair::make(attention, options.gradients);
+    if (pair || !trial.stateEvery)
+      return pair;
+    std::string message = messageOf(pair.takeError());
+    if (!StringRef(message).contains("keeps no states"))
+      return llvm::createStringError(message);
+    diagnostics.clear();
+    options.gradients.stateEvery = 0;
+    return GradientPair::make(attention, options.gradients);
+  }
+
+  /// The entry of a segment, which the oracle evaluates as it is.
+  llvm::Error deriveSegment() {
+    segmentModule = cloneAlone(attention);
+    auto entries = makeEntries(*segmentModule, {trial.direction, /*pair=*/false, {}});
+    if (!entries)
+      return entries.takeError();
+    segment = entries->front().attention;
+    signature = std::move(entries->front().signature);
+    return llvm::Error::success();
+  }
+
   /// Numbers in products of a GPU have the type that tensors hold, f32 as two of tf32; elsewhere
   /// all are f32.
   const Judge *judgeFor(bool gpu,
@@ -175,7 +196,8 @@ private:
       Arithmetic sums = split ? Arithmetic::ofSplitTF32() : Arithmetic::of(ElementType::F32);
       Arithmetic vectors = split ? sums : Arithmetic::of(type);
       auto asked = gradients ? Judge::ask(*gradients, arguments, sizes, {vectors, sums}, budget)
-                             : Judge::ask(attention, arguments, sizes, {vectors, sums}, budget);
+                             : Judge::ask(segment ? segment : attention, arguments, sizes,
+                                          {vectors, sums}, budget);
       if (!asked) {
         llvm::consumeError(asked.takeError());
         return nullptr;
@@ -196,6 +218,7 @@ private:
     auto executable = subject->compile(**target, trial.text, options);
     if (!executable)
       return refuse(entry, messageOf(executable.takeError()));
+    compiled = subject->getSignature();
     if (gradients)
       if (llvm::Error error = save(*subject, **target))
         return refuse(entry, messageOf(std::move(error)));
@@ -203,7 +226,7 @@ private:
       result.poison();
     std::string failure;
     if (trial.direction == CallDirection::Decode)
-      failure = decode(**executable, subject->getSignature());
+      failure = decode(**executable);
     else
       failure = call(**executable, (*target)->hasSegments());
     if (!failure.empty())
@@ -266,7 +289,8 @@ private:
 
   /// What is wrong with one call; empty where it has run.
   std::string call(Executable &executable, bool hasSegments) {
-    Call call{arguments, results, sizes, int(trial.threads), hasSegments ? trial.segments : 0};
+    std::vector<HostTensor> placed = placeArguments();
+    Call call{placed, results, sizes, int(trial.threads), hasSegments ? trial.segments : 0};
     llvm::Error error = executable.run(call);
     if (error && call.segments) { // of an entry whose positions are not cut
       llvm::consumeError(std::move(error));
@@ -279,18 +303,31 @@ private:
     return isFixed ? "" : "an invariant kernel's numbers depend on its threads";
   }
 
-  std::string decode(Executable &executable, const Signature &entry) {
+  /// The arguments, of which those that results live in are the results, and hold what they held.
+  std::vector<HostTensor> placeArguments() {
+    std::vector<HostTensor> placed = arguments;
+    for (auto [tensor, result] : llvm::zip_equal(signature.results, results))
+      if (tensor.argument) {
+        copyElements(arguments[*tensor.argument], result);
+        placed[*tensor.argument] = result;
+      }
+    return placed;
+  }
+
+  std::string decode(Executable &executable) {
     DecodedSequences sequences(trial, signature, sizes, arguments);
-    llvm::Error error = sequences.run(executable, entry, results);
+    llvm::Error error = sequences.run(executable, compiled, results);
     return error ? messageOf(std::move(error)) : "";
   }
 
-  /// States of decode entries do not have the keys of the last local block yet.
+  /// States of decode entries do not have the keys of the last local block yet, and are one result
+  /// where the definition has several.
   bool isComputed(const TensorSignature &result) {
     bool isDecoded = trial.direction == CallDirection::Decode;
     auto hasBlock = [](AttendOp attend) { return bool(attend.getLocalQuery()); };
     return !isDecoded || result.role != Role::State ||
-           llvm::none_of(attention.getBody().getOps<AttendOp>(), hasBlock);
+           (compiled.findResult(result.name) &&
+            llvm::none_of(attention.getBody().getOps<AttendOp>(), hasBlock));
   }
 
   /// Bit for bit.
@@ -304,6 +341,7 @@ private:
     };
     std::vector<uint64_t> once = bits();
     call.threads = call.threads == 1 ? 3 : 1;
+    placeArguments();
     if (llvm::Error error = executable.run(call)) {
       llvm::consumeError(std::move(error));
       return false;
@@ -335,11 +373,15 @@ private:
   std::string &diagnostics;
   TrialReport &report;
   driver::RunOptions options;
-  Signature signature;
+  /// Of what the oracle evaluates, and of the entry that was compiled.
+  Signature signature, compiled;
   CallSizes sizes;
   std::vector<HostTensor> arguments, results;
   /// Where gradients are computed; the signature is theirs, then.
   std::optional<GradientPair> gradients;
+  /// Where it is about a segment: its entry, which is null elsewhere.
+  OwningOpRef<ModuleOp> segmentModule;
+  AttentionOp segment;
   std::optional<Judge> judges[4], judgesOfLargeBudget[4];
 };
 

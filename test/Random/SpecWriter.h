@@ -1,0 +1,104 @@
+//===- SpecWriter.h - the text of a random attention spec -------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_TEST_RANDOM_SPECWRITER_H
+#define POLYATTN_TEST_RANDOM_SPECWRITER_H
+
+#include "Case.h"
+#include "Choices.h"
+#include "Program.h"
+#include <optional>
+
+namespace polyattn::random {
+
+/// Writes one attention from its first tensor to its `return`.
+class SpecWriter {
+public:
+  SpecWriter(Choices &choices, Case &spec) : choices(choices), spec(spec) {}
+  void write();
+  bool isCausal() const { return allCausal; }
+  const std::vector<int64_t> &getBlocks() const { return blocks; }
+  /// The names of arguments that may have gradients.
+  const std::vector<std::string> &getDifferentiable() const { return differentiable; }
+
+private:
+  /// A vector in the body of an attention.
+  struct Value {
+    std::string name;
+    Structure structure;
+    bool nonNegative = false;
+  };
+  struct Tensor {
+    std::string name, type;
+    int64_t width = 0;
+  };
+
+  std::string fresh(const char *stem) { return stem + std::to_string(next++); }
+  Tensor addGiven(const char *stem, const std::string &shape, const std::string &element) {
+    Tensor tensor{fresh(stem), "tensor<" + shape + element + ">"};
+    arguments += (arguments.empty() ? "%" : ", %") + tensor.name + ": " + tensor.type;
+    return tensor;
+  }
+  Tensor addTensor(const char *stem, const std::string &shape, const std::string &element) {
+    Tensor tensor = addGiven(stem, shape, element);
+    differentiable.push_back(tensor.name);
+    return tensor;
+  }
+  Tensor addSequence(const char *stem, int64_t width) {
+    Tensor tensor = addTensor(stem, "?x?x?x" + std::to_string(width) + "x", storage);
+    tensor.width = width;
+    return tensor;
+  }
+  std::vector<Tensor> addWeights(const Program &program);
+  Tensor addTable(int64_t width);
+  Value readOf(const Tensor &tensor);
+
+  /// The program applied to a tensor or, where that is null, to a vector.
+  Value applied(const Program &program, const Tensor *tensor, const Value *vector,
+                const std::vector<Tensor> &weights, const std::string &map);
+  std::string defineMap(const Program &program);
+  struct Sides {
+    Value query, key;
+  };
+  Sides bothSides(const Tensor *query, const Value *queryVector, const Tensor &key,
+                  int64_t maxFeatures, int64_t mostOps);
+
+  /// An attend as text, from its `=` on, and what it gives.
+  struct Attend {
+    std::string text;
+    int64_t valueWidth = 0, features = 0;
+    bool givesState = false, isNormalized = false;
+  };
+  void attend();
+  void writeAttend();
+  void decay();
+  std::string normalizer(bool isSigned, bool hasStates);
+  std::string schedule(int64_t features);
+  void initialStates(const Value &key, int64_t valueWidth, bool normalized);
+  std::vector<Value> chooseResults();
+  void finish();
+
+  Choices &choices;
+  Case &spec;
+  std::string storage = "f32", weightStorage = "f32", maps, arguments, body;
+  int next = 0;
+  std::vector<std::string> differentiable;
+  std::vector<Value> outputs;
+  std::vector<std::pair<std::string, std::string>> states; // name and type
+  Attend last;
+  std::optional<Tensor> lastQuery, lastKey, lastValue;
+  std::vector<int64_t> blocks;
+  std::string mask = "causal";
+  std::string grouping;
+  bool allCausal = true;
+  bool isOrdered() const { return mask != "full"; }
+  // Text of the attend that is being written.
+  std::string operands, types, attributes;
+};
+
+} // namespace polyattn::random
+
+#endif // POLYATTN_TEST_RANDOM_SPECWRITER_H
