@@ -281,7 +281,7 @@ def test_options_are_seen(kind):
 
 
 def test_head_sizes():
-    with pytest.raises(polyattn.CallError, match="heads: expected a divisor of the width 64, or head_dim, got 5"):
+    with pytest.raises(polyattn.CallError, match="heads: expected a divisor of the width 64, or head_dim given, got 5 heads"):
         pn.Linear(64, heads=5)
     with pytest.raises(polyattn.CallError, match="heads: expected a divisor of the width 64, or value_dim, got 5"):
         pn.ReBased(64, heads=5)

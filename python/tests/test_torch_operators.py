@@ -260,8 +260,8 @@ def test_copies_and_pickles(linear16, rng):
         (lambda q, k, v: (q, k, v[:, :5]), "argument 'v': expected shape .* with T = 37"),
         (lambda q, k, v: (q, k, v[..., :5]), "argument 'v': expected shape"),
         (lambda q, k, v: (q, k.bfloat16(), v), "argument 'k': expected .*f32"),
-        (lambda q, k, v: (q.double(), k, v), "got torch.float64"),
-        (lambda q, k, v: (q.long(), k, v), "got torch.int64"),
+        (lambda q, k, v: (q.double(), k, v), r"got a tensor \[2, 37, 3, 16\] of float64"),
+        (lambda q, k, v: (q.long(), k, v), r"got a tensor \[2, 37, 3, 16\] of int64"),
     ],
 )
 def test_wrong_calls(linear16, rng, change, words):

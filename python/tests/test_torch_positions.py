@@ -146,7 +146,7 @@ def test_xpos_goes_on_for_long(rng):
     for i in range(6):
         token = layer.step(x[:1, 2 * _SPAN - 3 + i][None], states, torch.tensor([0]))
     assert near(token[0], by_formula(layer, x[0, : 2 * _SPAN + 3], last=1))
-    with pytest.raises(polyattn.CallError, match="lengths: expected numbers from 0 to 4126"):
+    with pytest.raises(polyattn.CallError, match="lengths: expected numbers from 0 to T = 4126"):
         layer.prefill(x, states, slots, torch.tensor([1, 5000]))
 
 

@@ -1,5 +1,6 @@
 """Generation: layers that go on with sequences, whose states are in slots."""
 
+import copy
 import io
 import pickle
 
