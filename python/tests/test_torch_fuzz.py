@@ -86,7 +86,7 @@ def test_steps_of_states(rng):
             wrong = [4, 2**31 - 1, 0]  # the last is another row's
             given["slots"] = torch.tensor([wrong[rng.integers(3)], 0])
             if not rng.integers(4):
-                given["slots"] = [[2, 0], torch.tensor([2.0, 0.0]), torch.tensor([[2, 0]]), torch.tensor([2**32, 0])][rng.integers(4)]
+                given["slots"] = [[2, 2], torch.tensor([2.0, 0.0]), torch.tensor([[2, 0]]), torch.tensor([2**32, 0])][rng.integers(4)]
         else:
             given["lengths"] = torch.tensor([3, [-1, 4, 2**31 - 1, 2**32 + 1][rng.integers(4)]])
         call = (layer.step, layer.prefill)[rng.integers(2)]
