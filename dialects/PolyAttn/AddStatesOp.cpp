@@ -23,6 +23,11 @@ bool AddStatesOp::isGiven(Value state) {
   return isa<BlockArgument>(state) || state.getDefiningOp<AddStatesOp>();
 }
 
+bool polyattn::areGiven(Value decay, ArrayRef<Value> states) {
+  return (!decay || isa<BlockArgument>(decay)) &&
+         llvm::all_of(states, [](Value state) { return !state || AddStatesOp::isGiven(state); });
+}
+
 LogicalResult AddStatesOp::verify() {
   auto type = cast<RankedTensorType>(getResult().getType());
   bool isStateType = (type.getRank() == 3 || type.getRank() == 4) &&

@@ -274,11 +274,8 @@ LogicalResult AttendBackwardOp::verify() {
                        "and the gradient of the denominator are");
   if (getFinalNormalizerGradient() && !getDenominatorGradient())
     return emitOpError("C5: a final normalizer has a gradient only where the denominator has one");
-  bool areGiven = !getDecay() || isa<BlockArgument>(getDecay());
-  for (Value state : {getInitialState(), getInitialNormalizer(), getFinalGradient(),
-                      getFinalNormalizerGradient()})
-    areGiven &= !state || AddStatesOp::isGiven(state);
-  if (!areGiven)
+  if (!areGiven(getDecay(), {getInitialState(), getInitialNormalizer(), getFinalGradient(),
+                             getFinalNormalizerGradient()}))
     return emitOpError("C6: decays, states and their gradients are arguments of the attention");
   return success();
 }

@@ -259,10 +259,7 @@ LogicalResult AttendOp::verify() {
            << getQuery().getType() << " and " << getKey().getType();
   if (getScoreScale() && !getScoreScale()->isFinite())
     return emitOpError("C11: score_scale must be finite");
-  bool areGiven = !getDecay() || isa<BlockArgument>(getDecay());
-  for (Value state : {getInitialState(), getInitialNormalizer()})
-    areGiven &= !state || AddStatesOp::isGiven(state);
-  if (!areGiven)
+  if (!areGiven(getDecay(), {getInitialState(), getInitialNormalizer()}))
     return emitOpError("C12: a decay or an initial state must be an argument of the attention");
   if (!getNormalizer().allowsState() && (getInitialState() || getFinalState()))
     return emitOpError("C13: `eps_mode = row_max` has no state, as the row's largest score is not "

@@ -15,6 +15,9 @@ namespace polyattn {
 bool isStateTensor(mlir::Value value, llvm::ArrayRef<int64_t> sizes);
 /// The same, or without the last size where that is 1.
 bool isStateOrColumn(mlir::Value value, llvm::ArrayRef<int64_t> sizes);
+/// Whether a decay is an argument of the attention and each state an argument or a sum of some.
+/// Values that are null are not there.
+bool areGiven(mlir::Value decay, llvm::ArrayRef<mlir::Value> states);
 
 /// The decay's mask and form, and its shape and numbers; errors begin with the constraints' names.
 template <typename Op>
