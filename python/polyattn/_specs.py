@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Union, runtime_checkable
 
+import numpy as np
+
 from ._errors import CallError, SpecError
 from ._polyattn import Source
 
@@ -125,7 +127,7 @@ def text_or_none(name: str, value: Any) -> str | None:
 
 def flag(name: str, value: Any) -> bool:
     """An option that is on or off: a bool of Python's or NumPy's."""
-    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") and hasattr(value, "dtype"):
+    if isinstance(value, (bool, np.bool_)):
         return bool(value)
     raise CallError(f"{name}: expected True or False, got {value!r}")
 

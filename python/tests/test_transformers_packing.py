@@ -195,6 +195,8 @@ REFUSED = {
     "number that comes again": (dict(attention_mask=torch.tensor([[1, 1, 2, 2, 1, 1]])), "expected each sequence in one piece"),
     "offsets of a batch": (dict(cu_seqlens=torch.tensor([0, 6])), "cu_seqlens: expected a batch of 1"),
     "positions with a gap": (dict(position_ids=torch.tensor([[0, 1, 2, 5, 6, 7]])), "position_ids: expected positions that go up by one"),
+    "bools for positions": (dict(position_ids=torch.ones(1, 6, dtype=torch.bool)), "position_ids: expected whole numbers, got torch.bool"),
+    "bools for offsets": (dict(cu_seqlens=torch.ones(2, dtype=torch.bool)), r"cu_seqlens: expected a tensor of N \+ 1 whole numbers, got torch.bool"),
     "positions between whole ones": (dict(position_ids=torch.arange(6)[None] + 0.5), "position_ids: expected whole numbers, got torch.float32"),
     "a longest of no number": (dict(max_length_q="6"), "max_length_q: expected a number, got str"),
     "a mask of another batch": (dict(attention_mask=torch.ones(3, 6)), r"attention_mask: expected \[2, 6\], got \[3, 6\]"),

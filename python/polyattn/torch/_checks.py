@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import torch
 
 from .._errors import CallError
+from .._literals import whole
 from ._recipes import STORAGE
 
 
@@ -87,6 +88,4 @@ class Checks:
 
     def whole(self, argument: str, value: Any, least: int) -> int:
         """A whole number of Python's or NumPy's."""
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-            refuse(self.who, argument, f"a whole number, at least {least}", f"{value!r}")
-        return int(value)
+        return whole(value, f"{self.who}: argument '{argument}'", least)

@@ -114,7 +114,7 @@ def _some_positions(x: torch.Tensor, states: States, slots: Any, lengths: Any, b
     if len(chosen) != batch:
         raise CallError(f"slots: expected {batch}, one for each row of x, got {len(chosen)}")
     chosen.check_distinct()
-    counts = _lengths(lengths, batch, length, x.device)
+    counts = counts_of(lengths, batch, length, x.device)
     positions, rows = states.positions, chosen.rows(x.device)
     first = positions.new_zeros(batch) if begins else chosen.gather(positions)
     after = chosen.with_slot(first + counts)
@@ -122,7 +122,8 @@ def _some_positions(x: torch.Tensor, states: States, slots: Any, lengths: Any, b
     return numbers, lambda: positions.index_copy_(0, rows, after)
 
 
-def _lengths(given: Any, batch: int, length: int, device: torch.device) -> torch.Tensor:
+def counts_of(given: Any, batch: int, length: int, device: torch.device) -> torch.Tensor:
+    """The argument `lengths` of a step, i32 [batch]: how many of the `length` positions each row has, all of them if None."""
     if given is None:
         return torch.full((batch,), length, dtype=torch.int32, device=device)
     counts = numbers_of_sequences("lengths", given, batch, device)

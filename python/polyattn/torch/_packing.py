@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from .._errors import CallError
+from ._numbers import is_whole, to_int64
 
 #: Names of offsets [N + 1] in flash-linear-attention, transformers and flash-attention.
 OFFSETS = ("cu_seqlens", "cu_seq_lens_q", "cu_seq_lens_k", "cu_seqlens_q", "cu_seqlens_k")
@@ -75,9 +76,9 @@ def find_packing(x: torch.Tensor, mask: torch.Tensor | None, named: dict[str, An
 def positions_of(given: Any, x: torch.Tensor) -> torch.Tensor:
     """position_ids as [B, T], which may come as [1, T]. Those of padding mean nothing."""
     found = _of_columns("position_ids", given, x)
-    if found.is_floating_point():
+    if not is_whole(found):
         raise CallError(f"position_ids: expected whole numbers, got {found.dtype}")
-    return found.long()
+    return to_int64(found)
 
 
 def whole_numbers(name: str, given: Any, x: torch.Tensor) -> torch.Tensor:
@@ -117,14 +118,14 @@ class _Marks:
 
     def add_offsets(self, name: str, ends: Any) -> None:
         batch, length = self.x.shape[:2]
-        if not isinstance(ends, torch.Tensor) or ends.dim() != 1 or ends.is_floating_point() or len(ends) < 2:
+        if not isinstance(ends, torch.Tensor) or ends.dim() != 1 or not is_whole(ends) or len(ends) < 2:
             came = f"{ends.dtype} {list(ends.shape)}" if isinstance(ends, torch.Tensor) else type(ends).__name__
             raise CallError(f"{name}: expected a tensor of N + 1 whole numbers, got {came}")
         if batch != 1:
             raise CallError(f"{name}: expected a batch of 1 with it, got {batch}")
         if self.has_padding:
             raise CallError(f"attention_mask: expected no padding beside {name}, got some")
-        ends = ends.to(self.x.device).long()
+        ends = to_int64(ends.to(self.x.device))
         if ends[0] != 0 or ends[-1] != length or bool((ends.diff() < 0).any()):
             raise CallError(f"{name}: expected ascending numbers from 0 to {length}, got {ends.tolist()}")
         starts = torch.zeros(length + 1, dtype=torch.bool, device=ends.device)

@@ -16,9 +16,8 @@ from typing import Any
 import torch
 
 from ... import library
-from ..._errors import CallError
 from .._attention import Attention as _Operator
-from .._numbers import numbers_of_sequences
+from .._generation import counts_of
 from .._sequences import check_offsets
 from .._slots import Slots
 from .._states import States
@@ -111,9 +110,7 @@ class XPos(Family):
         if not isinstance(x, torch.Tensor) or x.dim() != 3 or x.shape[1] <= _SPAN:
             return self._within(x, states, slots, lengths, begins)
         batch, length = x.shape[:2]
-        counts = numbers_of_sequences("lengths", length if lengths is None else lengths, batch, x.device)
-        if batch and not counts.is_meta and not 0 <= int(counts.min()) <= int(counts.max()) <= length:
-            raise CallError(f"lengths: expected numbers from 0 to T = {length}, got {counts.tolist()}")
+        counts = counts_of(lengths, batch, length, x.device)
         pieces = [
             self._within(one, states, slots, (counts - i * _SPAN).clamp(0, _SPAN), begins and i == 0)
             for i, one in enumerate(x.split(_SPAN, 1))
