@@ -283,7 +283,7 @@ def test_options_are_seen(kind):
 def test_head_sizes():
     with pytest.raises(polyattn.CallError, match="heads: expected a divisor of the width 64, or head_dim given, got 5 heads"):
         pn.Linear(64, heads=5)
-    with pytest.raises(polyattn.CallError, match="heads: expected a divisor of the width 64, or value_dim, got 5"):
+    with pytest.raises(polyattn.CallError, match="heads: expected a divisor of the width 64, or value_dim given, got 5 heads"):
         pn.ReBased(64, heads=5)
     assert pn.Linear(64, heads=5, head_dim=8, value_dim=4)(torch.zeros(1, 2, 64)).shape == (1, 2, 64)
 
