@@ -41,7 +41,7 @@ LogicalResult AddStatesOp::verify() {
            << getStates().size() << " of types " << getStates().getTypes() << " for " << type;
   // Their other operands that are tensors are arguments.
   for (Operation *user : getResult().getUsers())
-    if (!isa<AttendOp, AttendBackwardOp, DecayGradientOp>(user))
+    if (!isa<AttendOp, AttendBackwardOp, DecayGradientOp, StateOp>(user))
       return emitOpError("C2: only attends and gradients take a sum of states, but ")
              << user->getName() << " uses it";
   return success();

@@ -86,22 +86,17 @@ ParseResult AttendBackwardOp::parse(OpAsmParser &parser, OperationState &result)
       operands.optional("final_normalizer_gradient", FinalNormalizerGradient) ||
       operands.optional("block_states", KeptStates))
     return failure();
-  llvm::SMLoc maskLoc = parser.getCurrentLocation();
-  StringRef maskWord;
-  if (parser.parseKeyword(&maskWord))
+  if (parseMask(parser, result))
     return failure();
-  std::optional<Mask> mask = symbolizeMask(maskWord);
-  if (!mask)
-    return parser.emitError(maskLoc) << "expected the mask, `causal`, `anticausal` or `full`";
-  result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
   OperandSegments segments{{}, {}, loc};
   for (ArrayRef<Operand> group : operands.groups) {
     segments.sizes.push_back(group.size());
     llvm::append_range(segments.operands, group);
   }
   int64_t features = std::accumulate(segments.sizes.begin(), segments.sizes.begin() + Decay, 0);
-  if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
-                         [&](int64_t i) { return i < features; }))
+  if (parseEndOfSegments(
+          parser, result, segments, getOperandSegmentSizesAttrName(result.name),
+          [&](int64_t i) { return i < features ? OperandKind::Feature : OperandKind::Tensor; }))
     return failure();
   return inferParsedTypes<AttendBackwardOp>(parser, result);
 }

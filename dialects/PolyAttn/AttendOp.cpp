@@ -9,17 +9,30 @@
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/PolyAttn.h"
+#include "dialects/PolyAttn/StateTerms.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace polyattn;
 
+ParseResult polyattn::parseMask(OpAsmParser &parser, OperationState &result) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::optional<Mask> mask = symbolizeMask(word);
+  if (!mask)
+    return parser.emitError(loc) << "expected the mask, `causal`, `anticausal` or `full`";
+  result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
+  return success();
+}
+
 /// query %q key %k value %v (local %lq, %lk)? (decay %g)? (initial %s)? (initial_normalizer %z)?
-///   (block_states %b)? (products %x)? (`causal` | `anticausal` | `full`) `normalize` `<...>`
-///   attr-dict `:` types
+///   (block_states %b)? (products %x)? (state %s)? (`causal` | `anticausal` | `full`) `normalize`
+///   `<...>` attr-dict `:` types
 ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
-  OperandSegments segments{{}, {1, 1, 1, 0, 0, 0, 0, 0, 0, 0}, parser.getCurrentLocation()};
+  OperandSegments segments{{}, {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, parser.getCurrentLocation()};
   auto &operands = segments.operands;
   auto optional = [&](StringRef keyword, size_t segment, size_t count) -> ParseResult {
     if (failed(parser.parseOptionalKeyword(keyword)))
@@ -36,26 +49,23 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()) ||
       optional("local", 3, 2) || optional("decay", 5, 1) || optional("initial", 6, 1) ||
       optional("initial_normalizer", 7, 1) || optional("block_states", 8, 1) ||
-      optional("products", 9, 1))
+      optional("products", 9, 1) || optional("state", 10, 1))
     return failure();
-  llvm::SMLoc maskLoc = parser.getCurrentLocation();
-  StringRef maskWord;
   Attribute normalizer;
-  if (parser.parseKeyword(&maskWord))
+  if (parseMask(parser, result) || parser.parseKeyword("normalize") ||
+      !(normalizer = NormalizerAttr::parse(parser, {})))
     return failure();
-  std::optional<Mask> mask = symbolizeMask(maskWord);
-  if (!mask)
-    return parser.emitError(maskLoc) << "expected the mask, `causal`, `anticausal` or `full`";
-  if (parser.parseKeyword("normalize") || !(normalizer = NormalizerAttr::parse(parser, {})))
-    return failure();
-  result.addAttribute("mask", MaskAttr::get(parser.getContext(), *mask));
   result.addAttribute("normalizer", normalizer);
   ArrayRef<int32_t> sizes = segments.sizes;
-  auto isFeature = [&](int64_t i) {
-    return i < 3 + sizes[3] + sizes[4] || (sizes[9] && i + 1 == int64_t(operands.size()));
+  auto last = int64_t(operands.size()) - 1;
+  auto kindOf = [&](int64_t i) {
+    if (sizes[10] && i == last)
+      return OperandKind::State;
+    bool isProducts = sizes[9] && i == last - sizes[10];
+    return i < 3 + sizes[3] + sizes[4] || isProducts ? OperandKind::Feature : OperandKind::Tensor;
   };
   if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
-                         isFeature))
+                         kindOf))
     return failure();
   return inferParsedTypes<AttendOp>(parser, result);
 }
@@ -74,6 +84,8 @@ void AttendOp::print(OpAsmPrinter &printer) {
     printer << " block_states " << getBlockStates();
   if (getProducts())
     printer << " products " << getProducts();
+  if (getState())
+    printer << " state " << getState();
   printer << " " << stringifyMask(getMask()) << " normalize ";
   getNormalizer().print(printer);
   printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName(),
@@ -146,34 +158,44 @@ SmallVector<int64_t, 2> AttendOp::initialStateSizes() {
 }
 
 static LogicalResult verifyStates(AttendOp op) {
-  Value state = op.getInitialState(), normalizer = op.getInitialNormalizer();
-  if (op.getInitialTransposed() && !state)
-    return op.emitOpError("C8: there is no initial state to be transposed");
-  if (!state && !normalizer && !op.getFinalState())
-    return success();
-  if (!op.isOrdered())
+  bool isGiven = op.getInitialState() || op.getInitialNormalizer();
+  if ((isGiven || op.getFinalState()) && !op.isOrdered())
     return op.emitOpError(
         "C10: a state needs the mask causal or anticausal: it is what the keys on "
         "one side of a query say, and under the full mask a query sees all keys");
-  if (!state && normalizer)
-    return op.emitOpError("C8: an initial normalizer needs an initial state");
-  if (!state)
-    return success();
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
-  if (width > AttendOp::kMaxStateWidth)
+  if (op.getInitialState() && width > AttendOp::kMaxStateWidth)
     return op.emitOpError("C9: a state of ") << width << " features is too large to hold; "
                                              << "this map has only the quadratic form";
-  SmallVector<int64_t, 2> sizes = op.initialStateSizes();
-  if (!isStateOrColumn(state, sizes))
-    return op.emitOpError("C8: expected an initial state tensor<?x?x")
-           << sizes[0] << "x" << sizes[1] << "xf32>, got " << state.getType();
-  bool normalized = op.getNormalizer().hasDenominator();
-  if (normalized != bool(normalizer))
-    return op.emitOpError("C8: an initial normalizer is given where, and only where, there is a "
-                          "normalizer");
-  if (normalizer && !isStateTensor(normalizer, {width}))
-    return op.emitOpError("C8: expected an initial normalizer tensor<?x?x")
-           << width << "xf32>, got " << normalizer.getType();
+  return verifyInitialState(op, op.getNormalizer().hasDenominator(), "C8");
+}
+
+GivenState AttendOp::getGivenState() {
+  auto stateOp = getState() ? getState().getDefiningOp<StateOp>() : StateOp();
+  if (stateOp)
+    return {stateOp.getInitialState(), stateOp.getInitialNormalizer(),
+            stateOp.getInitialTransposed()};
+  return {getInitialState(), getInitialNormalizer(), getInitialTransposed()};
+}
+
+bool AttendOp::hasInitialState() {
+  return getInitialState() || (getState() && llvm::any_of(statesIn(getState()), [](StateOp state) {
+                                 return bool(state.getInitialState());
+                               }));
+}
+
+/// What the state that an attend reads has to be.
+static LogicalResult verifyStateThatIsRead(AttendOp op) {
+  if (!op.getState())
+    return success();
+  if (op.getInitialState() || op.getInitialNormalizer() || op.getBlockStates())
+    return op.emitOpError("C19: an attend that reads a state has no initial state of its own, and "
+                          "no `block_states`");
+  auto type =
+      StateType::get(op.getContext(), op.getKey().getType().getWidth(),
+                     op.getValue().getType().getWidth(), op.getNormalizer().hasDenominator());
+  if (op.getState().getType() != type)
+    return op.emitOpError("C19: expected a state ") << type << ", got " << op.getState().getType();
   return success();
 }
 
@@ -284,7 +306,7 @@ LogicalResult AttendOp::verify() {
   if (getOfKeys() && divides)
     return emitOpError("C16: a sum over query heads has `normalize <none>`");
   if (failed(verifyDecay(*this, "C6", "C7")) || failed(verifyProducts(*this)) ||
-      failed(verifyBlockStates(*this)))
+      failed(verifyBlockStates(*this)) || failed(verifyStateThatIsRead(*this)))
     return failure();
   return verifyStates(*this);
 }

@@ -71,6 +71,10 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     nothing that query, key and value do not: kernels read there what they had to sum up otherwise, so
     that blocks may be computed in any order.
 
+    `state %s` says where the sums S and z come from that the row reads (`polyattn.state`). Passes name
+    them; texts that people write do not. `initial` is then an operand of that state, and `final_state`
+    asks for it as it is in the end.
+
     C1: query and key have equal structures.
     C2: local vectors come as a pair of equal structures, with a block and without the full mask.
     C3: a block is positive.
@@ -101,6 +105,9 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
         of it; only `return` takes the states.
         `block_states` are an argument f32 [B, T, H, W], with `normalize
         <none>`, without an initial or a final state, and plain vectors side by side as key.
+    C19: with `state`, an initial state is that state's own operand, and there are no `block_states`; the
+        state has the query's features, the value's width, and a normalizer where, and only where, there is
+        one.
 
     Example: `%o = polyattn.attend query %a key %b value %c causal normalize <none> : [64], [64], [64]`
   }];
@@ -109,7 +116,7 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     Optional<PolyAttn_FeatureType>:$local_query, Optional<PolyAttn_FeatureType>:$local_key,
     Optional<AnyRankedTensor>:$decay, Optional<AnyRankedTensor>:$initial_state,
     Optional<AnyRankedTensor>:$initial_normalizer, Optional<AnyRankedTensor>:$block_states,
-    Optional<PolyAttn_FeatureType>:$products,
+    Optional<PolyAttn_FeatureType>:$products, Optional<PolyAttn_StateType>:$state,
     PolyAttn_MaskAttr:$mask, PolyAttn_NormalizerAttr:$normalizer,
     OptionalAttr<F64Attr>:$score_scale, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
     OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads,
@@ -150,6 +157,10 @@ def PolyAttn_AttendOp : PolyAttn_Op<"attend",
     ::mlir::Value getRowProducts() {
       return getProducts() ? ::mlir::Value(getOthers().back()) : ::mlir::Value();
     }
+    /// The state that is given to the attend, or to the `state` that it reads; of a view none.
+    GivenState getGivenState();
+    /// Whether a state is given, also to one that a view is of.
+    bool hasInitialState();
     /// Whether a query sees the keys on its own side only.
     bool isOrdered() { return getMask() != Mask::Full; }
   }];

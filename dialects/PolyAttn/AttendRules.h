@@ -19,6 +19,34 @@ bool isStateOrColumn(mlir::Value value, llvm::ArrayRef<int64_t> sizes);
 /// Values that are null are not there.
 bool areGiven(mlir::Value decay, llvm::ArrayRef<mlir::Value> states);
 
+/// Parses `causal`, `anticausal` or `full` as the attribute `mask`.
+mlir::ParseResult parseMask(mlir::OpAsmParser &parser, mlir::OperationState &result);
+
+/// The shapes of an initial state and its normalizer, which the attend or the state has where
+/// `normalized` says so; errors begin with the constraint's name.
+template <typename Op>
+mlir::LogicalResult verifyInitialState(Op op, bool normalized, llvm::StringRef constraint) {
+  mlir::Value state = op.getInitialState(), normalizer = op.getInitialNormalizer();
+  if (op.getInitialTransposed() && !state)
+    return op.emitOpError(constraint) << ": there is no initial state to be transposed";
+  if (!state && normalizer)
+    return op.emitOpError(constraint) << ": an initial normalizer needs an initial state";
+  if (!state)
+    return mlir::success();
+  llvm::SmallVector<int64_t, 2> sizes = op.initialStateSizes();
+  if (!isStateOrColumn(state, sizes))
+    return op.emitOpError(constraint) << ": expected an initial state tensor<?x?x" << sizes[0]
+                                      << "x" << sizes[1] << "xf32>, got " << state.getType();
+  if (normalized != bool(normalizer))
+    return op.emitOpError(constraint) << ": an initial normalizer is given where, and only where, "
+                                         "there is a normalizer";
+  int64_t width = op.getKey().getType().getWidth();
+  if (normalizer && !isStateTensor(normalizer, {width}))
+    return op.emitOpError(constraint) << ": expected an initial normalizer tensor<?x?x" << width
+                                      << "xf32>, got " << normalizer.getType();
+  return mlir::success();
+}
+
 /// The decay's mask and form, and its shape and numbers; errors begin with the constraints' names.
 template <typename Op>
 mlir::LogicalResult verifyDecay(Op op, llvm::StringRef form, llvm::StringRef shape) {

@@ -86,9 +86,10 @@ static Value initialOf(Value value) {
     return {};
   ResultRange states = attend.getFinalStates();
   auto it = llvm::find(states, value);
-  if (it == states.end() || attend.getInitialTransposed())
+  GivenState given = attend.getGivenState();
+  if (it == states.end() || given.isTransposed)
     return {};
-  return it == states.begin() ? attend.getInitialState() : attend.getInitialNormalizer();
+  return it == states.begin() ? given.state : given.normalizer;
 }
 
 /// Results that live in arguments. The body ends in a `return` of as many values as there are
@@ -187,10 +188,11 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
     if (attend.getLocalQuery() && op.getBody().getOps<KeepOp>().empty())
       return attend.emitOpError("C8: with slots or lengths local vectors need the rows of their "
                                 "block, which reaches into the calls before: there is no `keep`");
-    if (!op.getSlots() || (!attend.getInitialState() && !attend.getFinalState()))
+    Value initial = attend.getGivenState().state;
+    if (!op.getSlots() || (!initial && !attend.getFinalState()))
       continue;
     hasState = true;
-    bool lives = attend.getInitialState() && attend.getFinalState();
+    bool lives = initial && attend.getFinalState();
     for (Value state : attend.getFinalStates())
       lives &= inPools.contains(state);
     if (!lives)

@@ -122,7 +122,8 @@ bool AttentionOp::isDecayOrState(BlockArgument argument) {
     return hasShapeOfDecayOrState(dyn_cast<RankedTensorType>(argument.getType()));
   return llvm::all_of(argument.getUses(), [](OpOperand &use) {
     // Their operands that are tensors are nothing else.
-    return isa<AttendOp, AttendBackwardOp, DecayGradientOp, AddStatesOp, KeepOp>(use.getOwner());
+    return isa<AttendOp, AttendBackwardOp, DecayGradientOp, AddStatesOp, KeepOp, StateOp>(
+        use.getOwner());
   });
 }
 

@@ -34,9 +34,12 @@ ParseResult DecayGradientOp::parse(OpAsmParser &parser, OperationState &result) 
   if (succeeded(parser.parseOptionalKeyword(kPlus)) && list())
     return failure();
   segments.sizes.resize(6, 0);
-  auto isFeature = [&](int64_t i) { return i > 0 && i <= segments.sizes[1] + segments.sizes[2]; };
+  auto kindOf = [&](int64_t i) {
+    bool isProducts = i > 0 && i <= segments.sizes[1] + segments.sizes[2];
+    return isProducts ? OperandKind::Feature : OperandKind::Tensor;
+  };
   if (parseEndOfSegments(parser, result, segments, getOperandSegmentSizesAttrName(result.name),
-                         isFeature))
+                         kindOf))
     return failure();
   return inferParsedTypes<DecayGradientOp>(parser, result);
 }

@@ -194,7 +194,7 @@ def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states", [Pure, HasParent<"::polyatt
 
     C1: there are two or more states, f32 arguments of the attention of shape [B, H, D, dv], or
         normalizers [B, H, D], as the result's type says. A last dimension of 1 may be left out.
-    C2: only `attend`, `attend_backward` and `decay_gradient` take the result, as a state.
+    C2: only `attend`, `state`, `attend_backward` and `decay_gradient` take the result, as a state.
 
     ```mlir
     polyattn.attention @state_gradients(%q: tensor<?x?x?x64xf32>, %v: tensor<?x?x?x32xf32>,

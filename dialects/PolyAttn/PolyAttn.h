@@ -22,6 +22,14 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "polyattn/Features/Structure.h"
 
+namespace polyattn {
+/// A state that is an argument, or a sum of some (`add_states`); null where none is given.
+struct GivenState {
+  mlir::Value state, normalizer;
+  bool isTransposed = false; // [B, H, dv, D]
+};
+} // namespace polyattn
+
 #include "dialects/PolyAttn/PolyAttnDialect.h.inc"
 #include "dialects/PolyAttn/PolyAttnEnums.h.inc"
 

@@ -12,6 +12,7 @@ include "dialects/PolyAttn/PolyAttnBase.td"
 include "dialects/PolyAttn/FeatureOps.td"
 include "dialects/PolyAttn/AttentionOps.td"
 include "dialects/PolyAttn/AttendOp.td"
+include "dialects/PolyAttn/StateOps.td"
 include "dialects/PolyAttn/GradientOps.td"
 include "dialects/PolyAttn/KeepOp.td"
 

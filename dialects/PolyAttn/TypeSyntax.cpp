@@ -233,9 +233,33 @@ ParseResult polyattn::parseFeatureOperands(OpAsmParser &parser, OperationState &
   return parser.resolveOperands(operands, types, loc, result.operands);
 }
 
+static bool isOf(OperandKind kind, Type type) {
+  switch (kind) {
+  case OperandKind::Feature:
+    return isa<FeatureType>(type);
+  case OperandKind::Tensor:
+    return isa<RankedTensorType>(type);
+  case OperandKind::State:
+    return isa<StateType>(type);
+  }
+  llvm_unreachable("an operand of no kind");
+}
+
+static StringRef wordsOf(OperandKind kind) {
+  switch (kind) {
+  case OperandKind::Feature:
+    return "feature vector";
+  case OperandKind::Tensor:
+    return "tensor";
+  case OperandKind::State:
+    return "state";
+  }
+  llvm_unreachable("an operand of no kind");
+}
+
 ParseResult polyattn::parseEndOfSegments(OpAsmParser &parser, OperationState &result,
                                          const OperandSegments &segments, StringAttr sizesName,
-                                         llvm::function_ref<bool(int64_t)> isFeature) {
+                                         llvm::function_ref<OperandKind(int64_t)> kindOf) {
   SmallVector<Type> types;
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
       parseFeatureTypes(parser, types) ||
@@ -244,14 +268,31 @@ ParseResult polyattn::parseEndOfSegments(OpAsmParser &parser, OperationState &re
     return failure();
   result.addAttribute(sizesName, parser.getBuilder().getDenseI32ArrayAttr(segments.sizes));
   // Types that the assembly does not constrain are checked before anything is inferred from them.
-  for (auto [i, type] : llvm::enumerate(types)) {
-    bool feature = isFeature(i);
-    if (feature ? !isa<FeatureType>(type) : !isa<RankedTensorType>(type))
-      return parser.emitError(segments.loc)
-             << nameOf(segments.operands[i]) << " must be a "
-             << (feature ? "feature vector" : "tensor") << ", got " << wordsOf(type);
-  }
+  for (auto [i, type] : llvm::enumerate(types))
+    if (!isOf(kindOf(i), type))
+      return parser.emitError(segments.loc) << nameOf(segments.operands[i]) << " must be a "
+                                            << wordsOf(kindOf(i)) << ", got " << wordsOf(type);
   return success();
+}
+
+ParseResult polyattn::parseStateOperands(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(operands) || parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonTypeList(types) || checkCount(parser, loc, operands, types) ||
+      parser.resolveOperands(operands, types, loc, result.operands))
+    return failure();
+  for (auto [operand, type] : llvm::zip(operands, types))
+    if (!isa<StateType>(type))
+      return parser.emitError(loc) << nameOf(operand) << " must be a state, got " << wordsOf(type);
+  return success();
+}
+
+void polyattn::printStateView(OpAsmPrinter &printer, Operation *op) {
+  printer << " " << op->getOperands();
+  printer.printOptionalAttrDict(op->getAttrs());
+  printer << " : " << op->getOperandTypes();
 }
 
 void polyattn::printFeatureOp(OpAsmPrinter &printer, Operation *op) {

@@ -36,6 +36,10 @@ mlir::ParseResult parseFeatureOperands(mlir::OpAsmParser &parser, mlir::Operatio
                                        OperandKinds kinds);
 void printFeatureOp(mlir::OpAsmPrinter &printer, mlir::Operation *op);
 
+/// The syntax of every view of states: `operands attr-dict : operand types`; results are inferred.
+mlir::ParseResult parseStateOperands(mlir::OpAsmParser &parser, mlir::OperationState &result);
+void printStateView(mlir::OpAsmPrinter &printer, mlir::Operation *op);
+
 /// Operands of an op that has several segments of them, in the segments' order.
 struct OperandSegments {
   llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;
@@ -43,11 +47,14 @@ struct OperandSegments {
   llvm::SMLoc loc; // where the first one stands
 };
 
-/// The end of such an op, `attr-dict : operand types`: operands are feature vectors where
-/// `isFeature` says so of their number, tensors elsewhere.
+/// What an operand is: a vector of features, a tensor, or the sums that a `state` op stands for.
+enum class OperandKind { Feature, Tensor, State };
+
+/// The end of such an op, `attr-dict : operand types`: operands are of the kind that `kindOf` says
+/// of their number.
 mlir::ParseResult parseEndOfSegments(mlir::OpAsmParser &parser, mlir::OperationState &result,
                                      const OperandSegments &segments, mlir::StringAttr sizesName,
-                                     llvm::function_ref<bool(int64_t)> isFeature);
+                                     llvm::function_ref<OperandKind(int64_t)> kindOf);
 
 /// Infers the result types of a parsed op from its operands and attributes.
 template <typename Op>

@@ -138,66 +138,6 @@ def ReuseWindows : Pass<"tile-reuse-windows"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
-def ShareStates : Pass<"tile-share-states"> {
-  let summary = "states that gather the same are one buffer";
-  let description = [{
-    Two buffers of one shape that start with zeros and of which each update of one is an update of the
-    other, and the loops over blocks of features around these:
-
-    ```mlir
-    scf.for %f = %c0 to %c256 step %c64 {
-      %r = tile.read %s[%f] : <256x64> -> <64x64xf32>
-      ...
-      tile.accumulate %phi, %x, %s[%f] : <64x32xf32>, <32x64xf32>, <256x64>
-    }
-    scf.for %f = %c0 to %c256 step %c64 {
-      %r = tile.read %t[%f] : <256x64> -> <64x64xf32>
-      ...
-      tile.accumulate %phi, %x, %t[%f] : <64x32xf32>, <32x64xf32>, <256x64>
-    }
-    ```
-
-    become one loop, which reads one buffer twice and updates it once. Gradients of keys and of
-    values read one state so; what their loops compute of the same features `--cse` finds then.
-
-    Numeric contract: exact.
-  }];
-}
-
-def FoldStates : Pass<"tile-fold-states"> {
-  let summary = "states that are parts of others are read there";
-  let description = [{
-    A buffer whose rows are rows of another one, or its columns, which is updated in one place and read as
-    often:
-
-    ```mlir
-    %a = tile.concat %x, %y : !tile.tile<64x32xf32>, !tile.tile<1x32xf32> -> !tile.tile<65x32xf32>
-    %b = tile.concat %u, %w : !tile.tile<64x32xf32>, !tile.tile<1x32xf32> -> !tile.tile<65x32xf32>
-    %r = tile.read %s[%c0] : <65x128> -> <65x128xf32>
-    %o = tile.dot %b, %r {lhs_transposed} : <65x32xf32>, <65x128xf32> -> <32x128xf32>
-    tile.accumulate %a, %phi_t, %s[%c0] : <65x32xf32>, <32x128xf32>, <65x128>
-    tile.accumulate %phi, %x_t, %t[%c0] : <128x32xf32>, <32x64xf32>, <128x64>
-    ```
-
-    where `%phi_t` and `%x_t` are `%phi` and `%x` transposed, becomes
-
-    ```mlir
-    %r = tile.read %t[%c0] : <128x64> -> <128x64xf32>
-    %p = tile.dot %r, %u : <128x64xf32>, <64x32xf32> -> <128x32xf32>
-    %n = tile.read %rest[%c0] : <1x128> -> <1x128xf32>
-    %q = tile.dot %w, %n {lhs_transposed} : <1x32xf32>, <1x128xf32> -> <32x128xf32>
-    // %o is %q and the transpose of %p, added
-    tile.accumulate %y, %phi_t, %rest[%c0] : <1x32xf32>, <32x128xf32>, <1x128>
-    tile.accumulate %phi, %x_t, %t[%c0] : <128x32xf32>, <32x64xf32>, <128x64>
-    ```
-
-    An update of a loop over blocks of rows counts as one of them all. Gradients of keys read the state of
-    those of values so.
-
-    Numeric contract: the terms of a sum are added in another order.
-  }];
-}
-
 def SinkLoads : Pass<"tile-sink-loads"> {
   let summary = "what one branch reads is loaded there";
   let description = [{

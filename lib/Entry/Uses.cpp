@@ -23,6 +23,8 @@ UseAnalysis::UseAnalysis(AttentionOp attention) : uses(attention.getBody().getNu
       visitAttend(attend);
     else if (auto backward = dyn_cast<AttendBackwardOp>(op))
       visitBackward(backward);
+    else if (auto state = dyn_cast<StateOp>(op))
+      visitState(state);
     else if (auto keep = dyn_cast<KeepOp>(op))
       kept.push_back(keep);
     else if (auto result = dyn_cast<ReturnOp>(op))
@@ -70,16 +72,34 @@ void UseAnalysis::visitAttend(AttendOp attend) {
   for (Value value : {attend.getKey(), attend.getLocalKey()})
     markSide(value, ofKeys ? Side::Query : Side::Key);
   markSide(attend.getValue(), ofKeys ? Side::Query : Side::Value);
-  for (Value value : {attend.getDecay(), attend.getInitialState(), attend.getInitialNormalizer()}) {
+  markGivenStates(attend.getDecay(), {attend.getInitialState(), attend.getInitialNormalizer()},
+                  perQueryHead);
+  markSide(attend.getBlockStates(), perQueryHead ? Side::Query : Side::Value);
+}
+
+/// The attends that read a state say the rest of their sides.
+void UseAnalysis::visitState(StateOp state) {
+  bool ofKeys = state.getOfKeys();
+  markSide(state.getKey(), ofKeys ? Side::Query : Side::Key);
+  markSide(state.getValue(), ofKeys ? Side::Query : Side::Value);
+  markGivenStates(state.getDecay(), {state.getInitialState(), state.getInitialNormalizer()},
+                  state.getGateHeads() == GateHeads::Q);
+}
+
+/// Marks a decay and states that are arguments, or sums of some. Values may be null.
+void UseAnalysis::markGivenStates(Value decay, ArrayRef<Value> states, bool perQueryHead) {
+  auto mark = [&](Value value, bool isDecay) {
     if (!value)
-      continue;
+      return;
     for (BlockArgument argument : AddStatesOp::termsOf(value)) {
       Uses &use = uses[argument.getArgNumber()];
-      (value == attend.getDecay() ? use.decay : use.state) = true;
+      (isDecay ? use.decay : use.state) = true;
       use.gateHeads |= perQueryHead;
     }
-  }
-  markSide(attend.getBlockStates(), perQueryHead ? Side::Query : Side::Value);
+  };
+  mark(decay, /*isDecay=*/true);
+  for (Value state : states)
+    mark(state, /*isDecay=*/false);
 }
 
 void UseAnalysis::visitBackward(AttendBackwardOp backward) {
@@ -92,17 +112,10 @@ void UseAnalysis::visitBackward(AttendBackwardOp backward) {
   for (Value value : {backward.getKey(), backward.getLocalKey()})
     markSide(value, Side::Key);
   markSide(backward.getValue(), Side::Value);
-  for (Value value :
-       {backward.getDecay(), backward.getInitialState(), backward.getInitialNormalizer(),
-        backward.getFinalGradient(), backward.getFinalNormalizerGradient()}) {
-    if (!value)
-      continue;
-    for (BlockArgument argument : AddStatesOp::termsOf(value)) {
-      Uses &use = uses[argument.getArgNumber()];
-      (value == backward.getDecay() ? use.decay : use.state) = true;
-      use.gateHeads |= perQueryHead;
-    }
-  }
+  markGivenStates(backward.getDecay(),
+                  {backward.getInitialState(), backward.getInitialNormalizer(),
+                   backward.getFinalGradient(), backward.getFinalNormalizerGradient()},
+                  perQueryHead);
   markSide(backward.getBlockStates(), perQueryHead ? Side::Query : Side::Value);
 }
 

@@ -39,7 +39,9 @@ private:
   enum class Side { Query, Key, Value };
 
   void visitAttend(AttendOp attend);
+  void visitState(StateOp state);
   void visitBackward(AttendBackwardOp backward);
+  void markGivenStates(mlir::Value decay, llvm::ArrayRef<mlir::Value> states, bool perQueryHead);
   void visitKept(KeepOp keep);
   void visitResult(mlir::Value value);
   void visitSum(mlir::Value sum, mlir::Value added);

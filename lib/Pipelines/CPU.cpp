@@ -32,6 +32,8 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == CPUPipelinePhase::Schedule)
     return;
+  passes.addPass(createNameStates());
+  passes.addPass(createMergeStates());
   ConvertPolyAttnToTileOptions tileKernels;
   tileKernels.cutPositions = true;
   tileKernels.subsegments = 2;
@@ -44,8 +46,6 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
   passes.addPass(createFoldFeatures());
   passes.addPass(createFoldTransposes());
   passes.addPass(createReuseWindows());
-  passes.addPass(createShareStates());
-  passes.addPass(createFoldStates());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(createSinkLoads());
   passes.addPass(createSetPrecision());

@@ -41,6 +41,7 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createChooseSchedule(schedule));
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
+  passes.addPass(createNameStates());
   // A head's positions are cut, not its features: there is no stage after to add up the parts.
   ConvertPolyAttnToTileOptions tileKernels;
   tileKernels.cutHeads = false;

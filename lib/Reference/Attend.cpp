@@ -7,6 +7,7 @@
 
 #include "Evaluator.h"
 #include "Kept.h"
+#include "RunningState.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Tasks/Cancelled.h"
 
@@ -37,6 +38,9 @@ static bool isSumOfHeads(AttendOp op) {
 }
 
 static bool hasRowsOfKeys(AttendOp op) { return op.getOfKeys(); }
+static bool hasRowsOfKeys(StateOp op) { return op.getOfKeys(); }
+static Value localKeyOf(StateOp) { return {}; }
+template <typename Op> static Value localKeyOf(Op op) { return op.getLocalKey(); }
 static bool hasRowsOfKeys(AttendBackwardOp) { return false; }
 
 template <typename Op> int64_t Evaluator::rowsOf(Op op) const {
@@ -71,11 +75,25 @@ template <typename Op> std::vector<int64_t> Evaluator::selectedRows(Op op) const
 }
 
 /// Some are missing where the work has been cancelled.
+template <typename Op>
+void Evaluator::gatherColumns(Op op, int64_t batch, int64_t head, HeadVectors &vectors) {
+  int64_t columnHead = hasRowsOfKeys(op) ? head : kvHeadOf(op, head);
+  for (int64_t j = 0; j < columnsOf(op); ++j) {
+    if (isCancelled())
+      return;
+    Site site{batch, j, columnHead};
+    vectors.key.push_back(at(op.getKey(), site));
+    vectors.value.push_back(expand(at(op.getValue(), site)));
+    if (Value localKey = localKeyOf(op))
+      vectors.localKey.push_back(at(localKey, site));
+  }
+  vectors.gates = gates(op, batch, head);
+}
+template void Evaluator::gatherColumns(StateOp op, int64_t batch, int64_t head, HeadVectors &);
+
 template <typename Op> HeadVectors Evaluator::gather(Op op, int64_t batch, int64_t head) {
   HeadVectors vectors;
-  int64_t rowHead = head, columnHead = kvHeadOf(op, head);
-  if (hasRowsOfKeys(op))
-    std::swap(rowHead, columnHead);
+  int64_t rowHead = hasRowsOfKeys(op) ? kvHeadOf(op, head) : head;
   vectors.query.resize(rowsOf(op));
   vectors.localQuery.resize(op.getLocalQuery() ? rowsOf(op) : 0);
   for (int64_t i : selectedRows(op)) {
@@ -85,16 +103,7 @@ template <typename Op> HeadVectors Evaluator::gather(Op op, int64_t batch, int64
     if (op.getLocalQuery())
       vectors.localQuery[i] = at(op.getLocalQuery(), {batch, i, rowHead});
   }
-  for (int64_t j = 0; j < columnsOf(op); ++j) {
-    if (isCancelled())
-      return vectors;
-    Site site{batch, j, columnHead};
-    vectors.key.push_back(at(op.getKey(), site));
-    vectors.value.push_back(expand(at(op.getValue(), site)));
-    if (op.getLocalKey())
-      vectors.localKey.push_back(at(op.getLocalKey(), site));
-  }
-  vectors.gates = gates(op, batch, head);
+  gatherColumns(op, batch, head, vectors);
   return vectors;
 }
 
@@ -106,7 +115,7 @@ template int64_t Evaluator::gateHeadOf(AttendOp op, int64_t head) const;
 template int64_t Evaluator::gateHeadOf(AttendBackwardOp op, int64_t head) const;
 template int64_t Evaluator::gateHeadOf(DecayGradientOp op, int64_t head) const;
 
-State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
+template <typename Op> State Evaluator::initialState(Op op, int64_t batch, int64_t head) {
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
   int64_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   State state = State::zero(width, valueWidth);
@@ -123,6 +132,8 @@ State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head) {
   }
   return state;
 }
+template State Evaluator::initialState(AttendOp op, int64_t batch, int64_t head);
+template State Evaluator::initialState(StateOp op, int64_t batch, int64_t head);
 
 /// score_scale times the score of a pair, from the local vectors or the others. The score is a
 /// number of its own, which may leave the range where the product does not.
@@ -156,14 +167,14 @@ Row Evaluator::scoreRow(AttendOp op, const HeadVectors &vectors, const State *in
 }
 
 /// All rows from a running state; `local` blocks take their own pairs from the local vectors.
-void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State state,
+void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, RunningState state,
                               std::vector<Row> &rows) {
   bool causal = op.getMask() == Mask::Causal;
   size_t valueWidth = cast<FeatureType>(op.getValue().getType()).getWidth();
   if (!causal)
     for (int64_t j = 0; j < columnsOf(op) && !isCancelled(); ++j)
-      state.add(expand(vectors.key[j]), vectors.value[j], terms);
-  State blockStart = state;
+      state.add(j, terms);
+  State blockStart = state.get();
   int64_t block = 0; // where the local block began
   for (int64_t i = 0; i < rowsOf(op) && !isCancelled(); ++i) {
     Row row;
@@ -171,17 +182,17 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
     std::vector<double> query = expand(vectors.query[i]);
     if (!causal) {
       row.count = columnsOf(op);
-      state.read(query, op.scoreScale(), row, terms);
+      blockStart.read(query, op.scoreScale(), row, terms);
       rows.push_back(std::move(row));
       continue;
     }
     if (op.getLocalQuery() && i % *op.getBlock() == 0) {
-      blockStart = state;
+      blockStart = state.get();
       block = i;
     }
     if (op.hasDecay())
       state.decay(vectors.decay(i, i));
-    state.add(expand(vectors.key[i]), vectors.value[i], terms);
+    state.add(i, terms);
     if (op.getLocalQuery()) {
       std::vector<double> decays = vectors.decaysTo(i);
       for (int64_t j = block; j <= i; ++j)
@@ -189,7 +200,7 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
                 terms);
       blockStart.read(query, op.scoreScale() * vectors.decay(block, i), row, terms);
     } else {
-      state.read(query, op.scoreScale(), row, terms);
+      state.get().read(query, op.scoreScale(), row, terms);
     }
     row.count = i + 1;
     rows.push_back(std::move(row));
@@ -198,20 +209,20 @@ void Evaluator::recurrentRows(AttendOp op, const HeadVectors &vectors, State sta
 
 /// The rows of a head under the anticausal mask, from the last to the first. `state` is what
 /// reaches row i from the keys after it.
-void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, State state,
+void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, RunningState state,
                              std::vector<Row> &rows) {
   rows.resize(sizes.queries);
-  State blockEnd = state;
+  State blockEnd = state.get();
   int64_t last = 0; // where the local block ends
   for (int64_t i = sizes.queries - 1; i >= 0 && !isCancelled(); --i) {
     Row &row = rows[i];
     row.numerator.assign(cast<FeatureType>(op.getValue().getType()).getWidth(), 0.0);
     std::vector<double> query = expand(vectors.query[i]);
     if (op.getLocalQuery() && (i == sizes.queries - 1 || (i + 1) % *op.getBlock() == 0)) {
-      blockEnd = state;
+      blockEnd = state.get();
       last = i;
     }
-    state.add(expand(vectors.key[i]), vectors.value[i], terms);
+    state.add(i, terms);
     if (op.getLocalQuery()) {
       std::vector<double> decays = vectors.decaysFrom(i);
       for (int64_t j = i; j <= last; ++j)
@@ -219,7 +230,7 @@ void Evaluator::reversedRows(AttendOp op, const HeadVectors &vectors, State stat
                 terms);
       blockEnd.read(query, op.scoreScale() * vectors.decay(i + 1, last), row, terms);
     } else {
-      state.read(query, op.scoreScale(), row, terms);
+      state.get().read(query, op.scoreScale(), row, terms);
     }
     if (op.hasDecay())
       state.decay(vectors.decay(i, i));
@@ -266,8 +277,8 @@ void Evaluator::storeProducts(AttendOp op, const HeadVectors &vectors, int64_t b
   }
 }
 
-void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
-                                int64_t head) {
+void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, RunningState running,
+                                int64_t batch, int64_t head) {
   bool anticausal = op.getMask() == Mask::Anticausal;
   int64_t keys = tensors.length(batch, sizes.keys), slot = tensors.slot(batch);
   if (slot < 0)
@@ -279,11 +290,12 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
     int64_t j = anticausal ? sizes.keys - 1 - n : n;
     // A causal key is added after its own decay, which only takes what came before it.
     if (op.hasDecay() && !anticausal)
-      state.decay(vectors.decay(j, j));
-    state.add(expand(vectors.key[j]), vectors.value[j], terms);
+      running.decay(vectors.decay(j, j));
+    running.add(j, terms);
     if (op.hasDecay() && anticausal)
-      state.decay(vectors.decay(j, j));
+      running.decay(vectors.decay(j, j));
   }
+  State state = running.get();
   for (auto [f, row] : llvm::enumerate(state.sums))
     for (auto [v, x] : llvm::enumerate(row)) {
       double &result =
@@ -296,11 +308,12 @@ void Evaluator::storeFinalState(AttendOp op, const HeadVectors &vectors, State s
 }
 
 /// The state after each block of `state_every` positions, as BlockStates lays it out.
-void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
-                                int64_t head) {
+void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, RunningState running,
+                                int64_t batch, int64_t head) {
   Array &kept = tensors.computed[op.getKeptStates()];
   BlockStates layout = op.getStatesLayout();
   int64_t positions = sizes.keys, next = 0;
+  State state;
   auto storeRow = [&](int64_t row, int64_t place) {
     auto value = [&](int64_t element) -> double {
       int64_t piece = element / layout.features, f = element % layout.features;
@@ -317,9 +330,10 @@ void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, State s
     int64_t end = std::min(begin + layout.length, positions);
     for (; next < end; ++next) {
       if (op.hasDecay())
-        state.decay(vectors.decay(next, next));
-      state.add(expand(vectors.key[next]), vectors.value[next], terms);
+        running.decay(vectors.decay(next, next));
+      running.add(next, terms);
     }
+    state = running.get();
     for (int64_t row = begin; row < end; ++row)
       storeRow(row, row - begin);
   }
@@ -327,7 +341,9 @@ void Evaluator::storeKeptStates(AttendOp op, const HeadVectors &vectors, State s
 
 LogicalResult Evaluator::attend(AttendOp op) {
   int64_t width = cast<FeatureType>(op.getKey().getType()).getWidth();
-  bool needsFeatures = reading == Reading::Recurrent || op.getInitialState();
+  bool hasInitial = op.hasInitialState();
+  bool needsState =
+      reading == Reading::Recurrent || hasInitial || op.getFinalState() || op.keepsStates();
   if (reading == Reading::Recurrent) {
     if (width > AttendOp::kMaxStateWidth)
       return op.emitError("a running state of ") << width << " features is too large to hold";
@@ -350,7 +366,8 @@ LogicalResult Evaluator::attend(AttendOp op) {
   if (op.getProducts())
     tensors.computed[op.getRowProducts()] = Array({sizes.batch, rowsOf(op), sizes.heads, 1});
   if (op.getFinalState()) {
-    Value initial[] = {op.getInitialState(), op.getInitialNormalizer()};
+    GivenState given = op.getGivenState();
+    Value initial[] = {given.state, given.normalizer};
     for (auto [i, state] : llvm::enumerate(op.getFinalStates())) {
       SmallVector<int64_t> shape = {sizes.batch, stateHeads, width};
       if (i == 0)
@@ -368,29 +385,32 @@ LogicalResult Evaluator::attend(AttendOp op) {
     HeadVectors vectors = gather(op, b, h);
     if (isCancelled())
       return failure();
-    State initial;
     // A sum has the initial state once.
     bool begins = !isSumOfHeads(op) || h == firstHeadOf(op, stateHead);
-    if (needsFeatures || op.getFinalState() || op.keepsStates())
-      initial = begins ? initialState(op, b, stateHead) : State::zero(width, valueWidth);
+    std::optional<RunningState> running;
+    State initial;
+    if (needsState)
+      running.emplace(*this, op, vectors, b, h, begins);
+    if (hasInitial)
+      initial = running->get();
     std::vector<Row> results;
     if (reading == Reading::Recurrent && op.getMask() == Mask::Anticausal)
-      reversedRows(op, vectors, initial, results);
+      reversedRows(op, vectors, *running, results);
     else if (reading == Reading::Recurrent)
-      recurrentRows(op, vectors, initial, results);
+      recurrentRows(op, vectors, *running, results);
     else
       for (int64_t i : selectedRows(op)) {
         if (isCancelled())
           return failure();
-        results.push_back(scoreRow(op, vectors, op.getInitialState() ? &initial : nullptr, i));
+        results.push_back(scoreRow(op, vectors, hasInitial ? &initial : nullptr, i));
       }
     store(op, b, ofKeys ? kvHeadOf(op, h) : h, results);
     if (op.getProducts())
       storeProducts(op, vectors, b, h, results);
     if (op.keepsStates())
-      storeKeptStates(op, vectors, initial, b, stateHead);
+      storeKeptStates(op, vectors, *running, b, stateHead);
     if (op.getFinalState())
-      storeFinalState(op, vectors, initial, b, stateHead);
+      storeFinalState(op, vectors, *running, b, stateHead);
   }
   return success();
 }

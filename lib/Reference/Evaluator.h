@@ -107,6 +107,8 @@ struct State {
   }
 };
 
+class RunningState;
+
 /// Runs the program of an attention, its attends first to last.
 class Evaluator {
 public:
@@ -140,7 +142,11 @@ public:
   template <typename Op> int64_t columnsOf(Op op) const;
   template <typename Op> std::vector<int64_t> selectedRows(Op op) const;
   template <typename Op> int64_t firstHeadOf(Op op, int64_t kvHead) const;
-  State initialState(AttendOp op, int64_t batch, int64_t head);
+  /// The keys and the values that a query head meets, and the gates between them.
+  template <typename Op>
+  void gatherColumns(Op op, int64_t batch, int64_t head, HeadVectors &vectors);
+  /// The state that an attend or a `state` op is given, or zeros.
+  template <typename Op> State initialState(Op op, int64_t batch, int64_t head);
   Row scoreRow(AttendOp op, const HeadVectors &vectors, const State *initial, int64_t i);
   /// The keys before a causal call's first one, which count in a mean.
   int64_t keysBefore(AttendOp op, int64_t batch) const;
@@ -150,14 +156,16 @@ private:
   mlir::LogicalResult attend(AttendOp op);
   template <typename Op> std::vector<double> gates(Op op, int64_t batch, int64_t head);
   double scaledScore(AttendOp op, const HeadVectors &vectors, int64_t i, int64_t j, bool local);
-  void recurrentRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
-  void reversedRows(AttendOp op, const HeadVectors &vectors, State state, std::vector<Row> &rows);
+  void recurrentRows(AttendOp op, const HeadVectors &vectors, RunningState state,
+                     std::vector<Row> &rows);
+  void reversedRows(AttendOp op, const HeadVectors &vectors, RunningState state,
+                    std::vector<Row> &rows);
   void store(AttendOp op, int64_t batch, int64_t head, std::vector<Row> &rows);
   void storeProducts(AttendOp op, const HeadVectors &vectors, int64_t batch, int64_t head,
                      const std::vector<Row> &rows);
-  void storeKeptStates(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
+  void storeKeptStates(AttendOp op, const HeadVectors &vectors, RunningState state, int64_t batch,
                        int64_t head);
-  void storeFinalState(AttendOp op, const HeadVectors &vectors, State state, int64_t batch,
+  void storeFinalState(AttendOp op, const HeadVectors &vectors, RunningState state, int64_t batch,
                        int64_t head);
 
   // AttendBackward.cpp: gradients of one attend.

@@ -43,8 +43,9 @@ std::optional<ContractedState> ContractedState::of(AttendOp attend) {
   ContractedState state;
   state.factor = attend.scoreScale();
   Value query = withoutScale(attend.getQuery(), state.factor);
-  Value key = withoutScale(attend.getKey(), state.factor);
-  Value value = withoutScale(attend.getValue(), state.factor);
+  double ofSums = 1;
+  Value key = withoutScale(attend.getKey(), ofSums);
+  Value value = withoutScale(attend.getValue(), ofSums);
   auto ofQuery = query.getDefiningOp<TensorOp>(), ofKey = key.getDefiningOp<TensorOp>();
   if (!ofQuery || !ofKey || ofQuery.getInputs().size() != 2 || ofKey.getInputs().size() != 2)
     return std::nullopt;
@@ -59,7 +60,9 @@ std::optional<ContractedState> ContractedState::of(AttendOp attend) {
     if (!isPlain(value) || !isPlain(state.queryFactor) || !canBeRow(state.column) ||
         !canBeRow(state.row) || state.column.getType() != state.row.getType())
       continue;
-    state.factor *= keyScale;
+    state.stateFactor = ofSums * keyScale;
+    state.factor *= state.stateFactor;
+    state.factorIsLast = own == 1;
     return isRepresentable(state.factor) ? std::optional(state) : std::nullopt;
   }
   return std::nullopt;

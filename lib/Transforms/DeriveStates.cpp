@@ -97,7 +97,7 @@ AttendOp productOfDecays(AttendOp attend, Value before) {
   return AttendOp::create(builder, loc, zero, zero, zero, /*local_query=*/Value(),
                           /*local_key=*/Value(), attend.getDecay(), before,
                           /*initial_normalizer=*/Value(), /*block_states=*/Value(),
-                          /*products=*/Value(), attend.getMaskAttr(),
+                          /*products=*/Value(), /*state=*/Value(), attend.getMaskAttr(),
                           NormalizerAttr::getNone(context),
                           /*score_scale=*/FloatAttr(), attend.getDecayFactorsAttr(),
                           attend.getGateHeadsAttr(), attend.getGroupingAttr(),

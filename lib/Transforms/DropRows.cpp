@@ -33,7 +33,7 @@ static void dropRows(AttendOp attend) {
       builder, attend.getLoc(), keepsQuery ? attend.getQuery() : attend.getKey(), attend.getKey(),
       attend.getValue(), /*local_query=*/Value(), /*local_key=*/Value(), attend.getDecay(),
       attend.getInitialState(), attend.getInitialNormalizer(), /*block_states=*/Value(),
-      /*products=*/Value(), attend.getMaskAttr(),
+      /*products=*/Value(), /*state=*/Value(), attend.getMaskAttr(),
       hasDenominator ? attend.getNormalizer() : NormalizerAttr::getNone(context),
       /*score_scale=*/FloatAttr(), attend.getDecayFactorsAttr(), attend.getGateHeadsAttr(),
       keepsQuery ? attend.getGroupingAttr() : GroupingAttr(), /*block=*/IntegerAttr(),

@@ -188,8 +188,8 @@ private:
     return AttendOp::create(
         builder, op.getLoc(), query, key, value, localQuery, localKey, op.getDecay(),
         states.initial, /*initial_normalizer=*/Value(), states.afterBlocks, products,
-        MaskAttr::get(context, mask), NormalizerAttr::getNone(context), op.getScoreScaleAttr(),
-        op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
+        /*state=*/Value(), MaskAttr::get(context, mask), NormalizerAttr::getNone(context),
+        op.getScoreScaleAttr(), op.getDecayFactorsAttr(), op.getGateHeadsAttr(),
         isGrouped() ? op.getGroupingAttr() : GroupingAttr(), op.getBlockAttr(),
         /*signed_scores=*/UnitAttr(), flag(states.initial && states.isTransposed),
         flag(states.wantsFinal),

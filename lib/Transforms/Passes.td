@@ -11,5 +11,6 @@ include "lib/Transforms/FeaturePasses.td"
 include "lib/Transforms/EntryPasses.td"
 include "lib/Transforms/GradientPasses.td"
 include "lib/Transforms/SchedulePasses.td"
+include "lib/Transforms/StatePasses.td"
 
 #endif // POLYATTN_TRANSFORMS_PASSES

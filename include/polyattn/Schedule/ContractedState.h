@@ -27,6 +27,9 @@ struct ContractedState {
   mlir::Value row, column;
   /// What the output is to be multiplied by, the attend's scale of scores included.
   double factor = 1;
+  /// The part of it that keys and values have: what the sum of k x c x k is multiplied by.
+  double stateFactor = 1;
+  bool factorIsLast = false; // features are c x k
 
   /// None where the attend's state is no such one.
   static std::optional<ContractedState> of(AttendOp attend);

@@ -13,7 +13,7 @@
 
 #include "dialects/Tile/Inputs.h"
 #include "lib/Conversion/Analysis/Liveness.h"
-#include "lib/Conversion/Analysis/SameValues.h"
+#include "lib/Conversion/Analysis/MovableOps.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -45,66 +45,94 @@ void AttendProgram::addPairs(TileBuilder &b, Accumulators &accumulators, Value s
   }
 }
 
-Value AttendProgram::positionsForState(TileBuilder &b, const BlockSpan &span) const {
-  // The last block of a run may be shorter, and another run comes after it.
-  Value length = context.run % context.block ? span.valid : b.index(context.block);
-  Value isRead = isStateReadAfter(b, span.position, b.addIndex(span.position, length));
-  return isRead ? b.select(isRead, span.valid, b.index(0)) : span.valid;
-}
-
-/// phi_q S and phi_q z; in the same pass over the features the block's own scores, where
-/// they come from features, and the update of the state, where nothing reads it in between.
-Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
-                                         BlockVectors &vectors, const BlockSpan &span,
-                                         Value &diagonal) {
-  FeatureBlocks &queryBlocks = vectors.queryFeatures, &keyBlocks = vectors.keyFeatures;
+/// phi_q S and phi_q z of some features; in the same pass over them the block's own scores, where
+/// they come from features, and the update of the state, where nothing reads it in between. `sums`
+/// are the numerator, the denominator if there is one, and these scores.
+void AttendProgram::readRows(TileBuilder &b, const StateReading &reading, VectorProgram &queries,
+                             FeatureBlocks &queryBlocks, BlockVectors &vectors,
+                             const BlockSpan &span, SmallVector<Value> &sums) {
+  StateProgram &state = *reading.state;
+  BlockState &stored = state.getSums();
+  const StateTerm &term = reading.term;
   bool rowMajor = readsRowsOfQueries(queryBlocks);
-  bool updates = updatesWithBlock(span), hasDiagonal = isOrdered() && featuresOnDiagonal();
+  bool updates = reading.updates && state.updatesWithBlock(span);
+  bool hasDiagonal = context.isOrdered() && featuresOnDiagonal();
 
-  SmallVector<Value> carried = {b.constant(context.block, valueWidth, 0)};
-  if (normalized())
-    carried.push_back(rowMajor ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
-  if (hasDiagonal)
-    carried.push_back(b.constant(context.block, context.block, 0));
-
-  Value filled = isStateFilled(b, span);
-  Value valid = updates ? positionsForState(b, span) : Value();
+  Value filled = state.isFilled(b, span);
+  Value valid = updates ? state.positionsToAdd(b, span) : Value();
+  Value added = vectors.values;
+  if (updates && state.getOp().getValue() != op.getValue())
+    added = state.columnsOf(vectors.keys).rows;
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
     LhsTile phiQ = rowMajor ? queryBlocks.rowMajor(b, queries)
                             : LhsTile{queryBlocks.block(b, queries, first, count)};
-    Value row = state.rowOf(b, first), s = state.readRows(b, row, count);
+    Value feature = term.feature ? b.addIndex(first, b.index(term.feature)) : first;
+    Value row = stored.rowOf(b, feature), s = stored.readRows(b, row, count);
     Value terms = filled ? b.select(filled, b.index(count), b.index(0)) : Value();
     auto product = [&](Value lhs, Value rhs, Value acc, bool lhsTransposed) {
       return b.dot(lhs, rhs, acc, lhsTransposed, tile::Triangle::None, tile::Triangle::None, terms);
     };
     TileBuilder::Values out = {product(phiQ.tile, s, in[0], phiQ.transposed)};
     if (normalized()) {
-      Value z = state.readNormalizer(b, row, count);
+      Value z = stored.readNormalizer(b, row, count);
       out.push_back(rowMajor ? product(phiQ.tile, z, in[1], phiQ.transposed)
                              : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
     }
     if (!updates && !hasDiagonal)
       return out;
-    Value phiK = keyBlocks.block(b, vectors.keys, first, count);
+    Value phiK = vectors.keyFeatures.block(b, vectors.keys, first, count);
     if (hasDiagonal)
-      out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, triangle()));
+      out.push_back(b.dot(phiQ.tile, phiK, in.back(), phiQ.transposed, context.triangle()));
     if (updates)
-      state.update(b, phiK, vectors.values, /*weights=*/Value(), first, valid, vectors.decay);
+      stored.update(b, phiK, added, /*weights=*/Value(), first, valid, vectors.decay);
     return out;
   };
-  SmallVector<Value> results = state.forFeatureBlocks(b, carried, perBlock);
+  FeatureRange range{term.features, schedule.featureBlock};
+  sums = context.share->forBlocks(b, range, sums, perBlock);
+}
+
+/// Some features of the queries times the rows of a state transposed, [C x D]: as S q, transposed.
+Value AttendProgram::readTransposed(TileBuilder &b, const StateReading &reading,
+                                    VectorProgram &queries, FeatureBlocks &queryBlocks,
+                                    const BlockSpan &span) {
+  const StateTerm &term = reading.term;
+  Value own = queryBlocks.block(b, queries, b.index(0), term.values);
+  Value sums = reading.state->getSums().readRows(b, b.index(term.feature), term.features);
+  Value filled = reading.state->isFilled(b, span);
+  Value terms = filled ? b.select(filled, b.index(term.values), b.index(0)) : Value();
+  return b.transpose(b.dot(sums, own, /*acc=*/Value(), /*lhsTransposed=*/false,
+                           tile::Triangle::None, tile::Triangle::None, terms));
+}
+
+Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
+                                         BlockVectors &vectors, const BlockSpan &span,
+                                         Value &diagonal) {
+  bool rowMajor = readsRowsOfQueries(vectors.queryFeatures[0]);
+  bool hasDiagonal = context.isOrdered() && featuresOnDiagonal();
+  SmallVector<Value> sums = {b.constant(context.block, valueWidth, 0)};
+  if (normalized())
+    sums.push_back(rowMajor ? b.constant(context.block, 1, 0) : b.constant(1, context.block, 0));
+  if (hasDiagonal)
+    sums.push_back(b.constant(context.block, context.block, 0));
+  for (auto [reading, features] : llvm::zip(readings, vectors.queryFeatures))
+    if (!reading.term.isTransposed)
+      readRows(b, reading, queries, features, vectors, span, sums);
+  if (hasDiagonal)
+    diagonal = sums.back();
+  Accumulators accumulators;
+  accumulators.numerator = sums[0];
+  for (auto [reading, features] : llvm::zip(readings, vectors.queryFeatures))
+    if (reading.term.isTransposed) {
+      Value own = readTransposed(b, reading, queries, features, span);
+      accumulators.numerator = readings.size() == 1 ? own : b.add(accumulators.numerator, own);
+    }
   if (op.keepsStates()) {
     storeStateInRows(b, b.index(0), features(), span);
     if (normalized())
       storeNormalizerInRows(b, span);
   }
-  if (hasDiagonal)
-    diagonal = results.back();
-
-  Accumulators accumulators;
-  accumulators.numerator = results[0];
   if (normalized())
-    accumulators.denominator = rowMajor ? results[1] : b.transpose(results[1]);
+    accumulators.denominator = rowMajor ? sums[1] : b.transpose(sums[1]);
   return accumulators;
 }
 
@@ -112,7 +140,7 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
 /// the block.
 void AttendProgram::decayState(TileBuilder &b, Accumulators &accumulators, const BlockSpan &span,
                                const BlockDecay &blockDecay) {
-  Value logarithm = state.decayOfReaders(b, blockDecay);
+  Value logarithm = decayOfReaders(b, blockDecay, context.direction());
   if (updatesAfterRun())
     logarithm = b.add(logarithm, runDecay(b, span));
   Value factor = expOf(b, logarithm);
@@ -147,18 +175,18 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
   bool isCausal = context.mask == Mask::Causal;
-  Sweep sweep{from, to, blockOf(source), isCausal ? Direction::Backwards : Direction::Forwards,
-              isCausal && !isRagged};
+  Sweep sweep{from, to, context.blockOf(source),
+              isCausal ? Direction::Backwards : Direction::Forwards, isCausal && !isRagged};
   auto perBlock = [&](const BlockSpan &span, ValueRange in) {
     Accumulators inner = accumulators;
     Value distance = between;
     unpack(in, inner, distance);
     Value bound = sweep.isWhole ? Value() : span.valid;
-    VectorProgram keys = keyProgram(b, span.position, span.valid, source);
+    VectorProgram keys = context.keyVectors(b, span.position, span.valid, source);
     Value values = keys.rowMajor(op.getValue());
     PairDecay pair;
     if (blockDecay) {
-      BlockDecay theirs = decay(b, span.position, span.valid, source);
+      BlockDecay theirs = gates.inBlock(b, span.position, span.valid, source);
       // All that lies between: the gates after the key, those of blocks, those up to the query.
       // Where the key comes later the gates after the query, those of blocks, those up to the key.
       pair.query.high = isCausal ? blockDecay.upToColumn(b) : blockDecay.afterColumn(b);
@@ -183,11 +211,11 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
 Value AttendProgram::runDecay(TileBuilder &b, const BlockSpan &span) {
   Value zero = b.constant(1, 1, 0);
   Sweep behind{span.start, span.position, context.block, Direction::Forwards, /*isWhole=*/true};
-  if (!isForwards())
+  if (!context.isForwards())
     behind = {b.addIndex(span.position, span.valid), span.end, context.block};
   auto decayOf = [&](const Sweep &sweep, Value before, KeySource source) {
     return sweep.forBlocks(b, before, [&](const BlockSpan &span, ValueRange in) {
-      Value own = decay(b, span.position, span.valid, source).total(b);
+      Value own = gates.inBlock(b, span.position, span.valid, source).total(b);
       return TileBuilder::Values{b.add(in[0], own)};
     })[0];
   };
@@ -211,7 +239,7 @@ void AttendProgram::addDiagonalWithProducts(TileBuilder &b, VectorProgram &queri
       return own ? e.select(differ, zero, in[0]) : e.select(differ, in[0], zero);
     });
   };
-  addPairs(b, accumulators, where(/*own=*/false), values, triangle(), bound);
+  addPairs(b, accumulators, where(/*own=*/false), values, context.triangle(), bound);
   accumulators.products =
       b.reduceColumns(b.mul(accumulators.numerator, queries.rowMajor(op.getProducts())));
   if (op.getOutput().use_empty())
@@ -225,13 +253,13 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
                                  Value values, Value diagonal, const BlockSpan &span,
                                  const BlockDecay &blockDecay, Accumulators &accumulators) {
   Value between = blockDecay ? b.constant(1, 1, 0) : Value();
-  bool hasRun = isLocal() && runsAreLong();
+  bool hasRun = isLocal() && context.runsAreLong();
   // The keys on the block's side of the call; those of its run come first.
-  Value begin = isForwards() ? span.position : b.addIndex(span.position, span.valid);
-  Value end = !hasRun ? begin : isForwards() ? span.start : span.end;
+  Value begin = context.isForwards() ? span.position : b.addIndex(span.position, span.valid);
+  Value end = !hasRun ? begin : context.isForwards() ? span.start : span.end;
   auto add = [&](Value near, Value far, bool local) {
-    addBlocks(b, queries, isForwards() ? far : near, isForwards() ? near : far, local, blockDecay,
-              between, accumulators);
+    addBlocks(b, queries, context.isForwards() ? far : near, context.isForwards() ? near : far,
+              local, blockDecay, between, accumulators);
   };
   if (hasRun && !span.isOnly)
     add(begin, end, /*local=*/true);
@@ -239,16 +267,16 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
     addBlocks(b, queries, b.index(0), span.kept, /*local=*/true, blockDecay, between, accumulators,
               KeySource::Kept);
   if (!usesState() && !span.isOnly)
-    add(end, isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
+    add(end, context.isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
   PairDecay pairs = blockDecay.pairs(context.direction());
-  diagonal = diagonal ? decayAndMask(b, diagonal, triangle(), pairs)
-                      : scores(b, queries, keys, isLocal(), triangle(), pairs);
+  diagonal = diagonal ? decayAndMask(b, diagonal, context.triangle(), pairs)
+                      : scores(b, queries, keys, isLocal(), context.triangle(), pairs);
   // Before the diagonal there is no key past the end.
-  Value bound = isForwards() ? Value() : span.valid;
+  Value bound = context.isForwards() ? Value() : span.valid;
   if (op.getProducts())
     addDiagonalWithProducts(b, queries, accumulators, diagonal, values, bound);
   else
-    addPairs(b, accumulators, diagonal, values, triangle(), bound);
+    addPairs(b, accumulators, diagonal, values, context.triangle(), bound);
 }
 
 /// Prepares scores inside of a block, for what comes before they are computed.
@@ -263,7 +291,7 @@ void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
                                          FeatureBlocks &features, const BlockSpan &span) {
   if (readsRowsOfQueries(features))
     return;
-  Value filled = updatesAfterRun() ? isStateFilled(b, span) : Value();
+  Value filled = updatesAfterRun() ? getState()->isFilled(b, span) : Value();
   if (!filled)
     return features.prepare(b, queries);
   // First what scores need as well: it is computed once for both.
@@ -272,15 +300,26 @@ void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
 }
 
 BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, const BlockSpan &span) {
-  BlockVectors vectors{keyProgram(b, span.position, span.valid), Value(), BlockDecay(),
-                       FeatureBlocks(queryPlan, queryWeights), FeatureBlocks(keyPlan, keyWeights)};
-  if (isOrdered()) {
+  // Features of keys are those that the state adds up.
+  static const FeaturePlan kNone;
+  const StateProgram *state = readings.empty() ? nullptr : readings[0].state;
+  BlockVectors vectors{context.keyVectors(b, span.position, span.valid),
+                       Value(),
+                       BlockDecay(),
+                       {},
+                       FeatureBlocks(state ? state->getKeyPlan() : kNone,
+                                     state ? state->getKeyWeights() : std::vector<double>())};
+  if (context.isOrdered()) {
     vectors.values = vectors.keys.rowMajor(op.getValue());
-    vectors.decay = decay(b, span.position, span.valid);
+    vectors.decay = gates.inBlock(b, span.position, span.valid);
   }
-  if (usesState() && !contracted && !readsStates()) {
-    prepareQueryFeatures(b, queries, vectors.queryFeatures, span);
-    if (updatesWithBlock(span) || (isOrdered() && featuresOnDiagonal()))
+  if (state && !contracted) {
+    for (const StateReading &reading : readings) {
+      vectors.queryFeatures.emplace_back(reading.queries, reading.weights);
+      prepareQueryFeatures(b, queries, vectors.queryFeatures.back(), span);
+    }
+    bool updates = readings[0].updates && state->updatesWithBlock(span);
+    if (updates || (context.isOrdered() && featuresOnDiagonal()))
       vectors.keyFeatures.prepare(b, vectors.keys);
   }
   if (scoresComeInTurns())
@@ -293,7 +332,7 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
   VectorProgram &keys = vectors.keys;
   Value values = vectors.values, none;
   const BlockDecay &blockDecay = vectors.decay;
-  if (!isOrdered()) {
+  if (!context.isOrdered()) {
     Accumulators accumulators = zeroAccumulators(b);
     if (contracted)
       accumulators = throughContractedState(b, queries, keys, span, blockDecay);
@@ -308,7 +347,7 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
   Accumulators accumulators = zeroAccumulators(b);
   Value diagonal;
   if (usesState()) {
-    if (readsStates())
+    if (readsStatesInRows())
       accumulators = throughStatesInRows(b, queries, span);
     else if (contracted)
       accumulators = throughContractedState(b, queries, keys, span, blockDecay);
@@ -363,15 +402,15 @@ Value AttendProgram::visibleKeys(TileBuilder &b, const BlockSpan &span) const {
 Value AttendProgram::normalize(TileBuilder &b, const Accumulators &accumulators,
                                const BlockSpan &span, RowFactors *rowFactors) {
   bool mean = op.getNormalizer().isMean();
-  RowNormalizer normalizer{op.getNormalizer(), Value(), /*hasEmptyRows=*/!isOrdered(),
-                           /*hasInitialState=*/bool(op.getInitialState())};
+  RowNormalizer normalizer{op.getNormalizer(), Value(), /*hasEmptyRows=*/!context.isOrdered(),
+                           /*hasInitialState=*/op.hasInitialState()};
   if (mean && context.mask == Mask::Causal && context.frame.firstPosition)
     normalizer.keysBefore = arith::SIToFPOp::create(b, b.getF32Type(), context.frame.firstPosition);
   if (!accumulators.denominator && !mean)
     return accumulators.numerator;
   RowScores rows;
   rows.sum = accumulators.denominator;
-  if (mean || !isOrdered())
+  if (mean || !context.isOrdered())
     rows.keys = visibleKeys(b, span);
   rows.largest = accumulators.largest;
   if (rowFactors && normalizer.hasSlope())

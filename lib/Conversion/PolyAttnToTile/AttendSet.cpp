@@ -10,6 +10,7 @@
 #include "FeaturePlan.h"
 #include "PassedRows.h"
 #include "dialects/PolyAttn/Sides.h"
+#include "dialects/PolyAttn/StateTerms.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Schedule/ContractedState.h"
 
@@ -99,6 +100,27 @@ LogicalResult AttendSet::findSequences() {
   return success();
 }
 
+/// Whether programs can read what an attend names: its features one after another, each from all
+/// elements of a state's values, or from all features of it where that is transposed; of a
+/// contraction pairs, and what stands apart from them.
+static LogicalResult checkReadings(AttendOp attend, const Schedule &schedule) {
+  Value pairs = pairsOf(attend.getState());
+  if (bool(pairs) != schedule.contracted || (pairs && !ContractedState::of(attend)))
+    return attend.emitError("the schedule contracts a state where the attend reads unfolded pairs, "
+                            "and only there");
+  int64_t row = 0;
+  for (const StateTerm &term : termsOf(pairs ? pairs : Value(attend.getState()))) {
+    StateOp state = term.state;
+    bool isWhole = term.values == state.getValue().getType().getWidth();
+    bool follows = pairs ? term.row == 0 && !term.isTransposed : term.row == row && !term.column;
+    if (!isWhole || !follows || !state.hasRecurrenceOfAttend(attend))
+      return attend.emitError("no program reads such a view of a state: expected rows of states, "
+                              "or of transposed ones, one after another");
+    row += term.rows();
+  }
+  return success();
+}
+
 /// Checks one attend beside those before it.
 LogicalResult AttendSet::add(AttendOp attend) {
   if (attend.getGrouping() != first().getGrouping())
@@ -109,15 +131,13 @@ LogicalResult AttendSet::add(AttendOp attend) {
       return attend.emitError("an attend of what another attend computes needs an entry of its "
                               "own: the first one's blocks are not all there yet");
   Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
-  if (schedule.contracted && !ContractedState::of(attend))
-    return attend.emitError("the schedule contracts the state, but the value is no factor of keys "
-                            "that are products of two plain vectors");
-  if (schedule.contracted && attend.getStateEvery())
-    return attend.emitError("the schedule contracts the state, which is not that after blocks");
+  bool needsName = schedule.form != ScheduleForm::Quadratic && !attend.getBlockStates();
+  if (needsName && !attend.getState())
+    return attend.emitError("states must be named first (--polyattn-name-states)");
+  if (attend.getState() && failed(checkReadings(attend, schedule)))
+    return failure();
   AttentionShape shape = AttentionShape::of(attend, schedule);
   if (schedule.form != ScheduleForm::Quadratic) {
-    if (!shape.hasFeatures)
-      return attend.emitError("the schedule asks for a state, but these scores have no features");
     if (shape.features > kMaxMonomials)
       return attend.emitError("a state of ")
              << shape.features << " features is too large to compute with, the limit is "
@@ -126,8 +146,6 @@ LogicalResult AttendSet::add(AttendOp attend) {
   if (shape.localBlock && run && shape.localBlock != run)
     return attend.emitError("local kernels of one attention must have the same block");
   run = shape.localBlock ? shape.localBlock : run;
-  if (schedule.form != ScheduleForm::State && shape.needsState)
-    return attend.emitError("the schedule has no state, but one is asked for");
   for (int64_t length : schedule.shortBlocks)
     if (StringRef reason = noShortBlock(shape, length); !reason.empty())
       return attend.emitError(reason);
@@ -157,9 +175,13 @@ LogicalResult AttendSet::complete(bool sameHeads) {
     tensors.offsets = offsets.getArgNumber();
   if (failed(isRowsAlone() ? findRowsAlone() : findSequences()))
     return failure();
-  for (AttendOp attend : attends)
+  for (AttendOp attend : attends) {
     if (failed(add(attend)))
       return failure();
+    for (StateOp state : attend.getState() ? statesIn(attend.getState()) : SmallVector<StateOp>())
+      if (!llvm::is_contained(states, state))
+        states.push_back(state);
+  }
   for (AttendOp attend : attends)
     if (attend.getStateEvery() && int64_t(*attend.getStateEvery()) != block())
       return attend.emitError("states after every ")

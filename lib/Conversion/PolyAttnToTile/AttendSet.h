@@ -63,6 +63,7 @@ struct AttendSet {
   AttendKind kind;
   llvm::SmallVector<AttendOp> attends;
   llvm::SmallVector<Schedule> schedules; // one for each
+  llvm::SmallVector<StateOp> states;     // that they read, each once
   KernelTensors tensors;
   int64_t run = 0; // the block of the local kernels, 0 without
   /// Which of the attention's results are computed from them, or from no attend at all.

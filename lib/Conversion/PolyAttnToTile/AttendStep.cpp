@@ -20,7 +20,7 @@ void AttendProgram::storeFeatures(TileBuilder &b, const FeaturePlan &plan,
                                   VectorProgram &program) {
   FeatureBlocks blocks(plan, weights);
   blocks.prepare(b, program);
-  state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
+  getState()->getSums().forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
     Value features = b.transpose(blocks.block(b, program, first, count));
     tile::StoreOp::create(b, features, tensor, ValueRange{context.frame.batch, head, first},
                           program.getRows().valid, /*row_dim=*/0, /*col_dim=*/2);
@@ -35,14 +35,11 @@ void AttendProgram::storeQueries(TileBuilder &b, const StepVectors &vectors,
 
 void AttendProgram::storeKeys(TileBuilder &b, const StepVectors &vectors, VectorProgram &program) {
   const KernelFrame &frame = context.frame;
-  storeFeatures(b, keyPlan, keyWeights, vectors.key, frame.kvHead, program);
+  storeFeatures(b, getState()->getKeyPlan(), getState()->getKeyWeights(), vectors.key, frame.kvHead,
+                program);
   tile::StoreOp::create(b, program.rowMajor(op.getValue()), vectors.value,
                         ValueRange{frame.batch, frame.kvHead, b.index(0)}, program.getRows().valid,
                         /*row_dim=*/0, /*col_dim=*/2);
-}
-
-StoredState AttendProgram::stateAt(const FinalState &place) const {
-  return {place.rows, place.normalizer, {context.frame.stateRow(), stateHead()}};
 }
 
 /// The last dimension of a tensor, whose other indices are `at`.
@@ -51,20 +48,6 @@ static Value loadRow(TileBuilder &b, Value tensor, ArrayRef<Value> at, int64_t w
   indices.push_back(b.index(0));
   return tile::LoadOp::create(b, b.tileType(1, width), tensor, indices, Value(), /*row_dim=*/-1,
                               /*col_dim=*/at.size(), /*transposed=*/false);
-}
-
-/// g, [1 x 1]; null without a decay.
-Value AttendProgram::stepDecay(TileBuilder &b) const {
-  if (!op.hasDecay())
-    return {};
-  if (std::optional<ArrayRef<double>> factors = op.getDecayFactors())
-    return b.slice(b.column(std::vector<double>(factors->begin(), factors->end())), stateHead(), 1);
-  Value tensor = context.frame.input(op.getDecay());
-  SmallVector<Value> at = {stateHead()};
-  if (cast<MemRefType>(tensor.getType()).getRank() != 1)
-    at = {context.frame.batch, b.index(0), stateHead()};
-  return expOf(b, tile::LoadOp::create(b, b.tileType(1, 1), tensor, at, Value(), -1, -1,
-                                       /*transposed=*/false));
 }
 
 /// z <- g z + k where it lives; gives the new z, [1 x D].
@@ -97,7 +80,7 @@ void AttendProgram::computeQueries(TileBuilder &b, StepVectors &rows,
 }
 
 void AttendProgram::computeKeys(TileBuilder &b, StepVectors &rows, VectorProgram &program) const {
-  rows.key = featureRow(b, keyPlan, keyWeights, program);
+  rows.key = featureRow(b, getState()->getKeyPlan(), getState()->getKeyWeights(), program);
   AttendOp attend = op;
   rows.value = program.rowMajor(attend.getValue());
 }
@@ -116,8 +99,8 @@ void AttendProgram::loadKeys(TileBuilder &b, StepVectors &rows, const StepVector
 /// What a query has of the state, as it was before these keys come into it, or then.
 Accumulators AttendProgram::stepState(TileBuilder &b, const StepVectors &rows,
                                       const FinalState &place, bool before) const {
-  StoredState stored = stateAt(place);
-  Value factor = rows.key ? stepDecay(b) : Value();
+  StoredState stored = getState()->at(place);
+  Value factor = rows.key ? gates.ofToken(b) : Value();
   Accumulators sums;
   if (place.normalizer) {
     Value old = loadRow(b, stored.normalizer, stored.at, features()), normalizer = old;
@@ -144,33 +127,12 @@ Accumulators AttendProgram::step(TileBuilder &b, const StepVectors &rows,
 Accumulators AttendProgram::stepBefore(TileBuilder &b, const StepVectors &rows,
                                        const FinalState &place, VectorProgram &queries,
                                        const BlockSpan &span) {
-  VectorProgram keys = keyProgram(b, span.position, span.valid);
+  VectorProgram keys = context.keyVectors(b, span.position, span.valid);
   Value values = keys.rowMajor(op.getValue());
-  BlockDecay blockDecay = decay(b, span.position, span.valid);
+  BlockDecay blockDecay = gates.inBlock(b, span.position, span.valid);
   Accumulators sums = stepState(b, rows, place, /*before=*/true);
   if (blockDecay)
     decayState(b, sums, span, blockDecay);
   addNearPairs(b, queries, keys, values, /*diagonal=*/Value(), span, blockDecay, sums);
   return sums;
-}
-
-void AttendProgram::store(TileBuilder &b, const FinalState &place) const {
-  auto store = [&] {
-    state.store(b, {place.rows, place.normalizer ? ArrayRef(place.normalizer) : ArrayRef<Value>(),
-                    stateAt(place).at});
-  };
-  if (Value given = context.frame.hasState(b))
-    b.branch(given, store);
-  else
-    store();
-}
-
-void AttendProgram::clear(TileBuilder &b, const FinalState &place) {
-  StoredState stored = stateAt(place);
-  state.forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
-    stored.storeRows(b, b.constant(count, valueWidth, 0), first);
-    if (place.normalizer)
-      stored.storeNormalizer(b, b.constant(count, 1, 0), first);
-    return TileBuilder::Values();
-  });
 }

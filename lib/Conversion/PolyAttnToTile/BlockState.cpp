@@ -103,7 +103,8 @@ void BlockState::makeBuffers(TileBuilder &b) {
     auto type = tile::BufferType::get(b.getContext(), count, columns);
     return tile::BufferOp::create(b, type, /*persistent=*/share->keepsState());
   };
-  rows = make(shape.width);
+  if (shape.width)
+    rows = make(shape.width);
   if (shape.hasNormalizer)
     normalizer = make(1);
 }
@@ -210,14 +211,16 @@ void BlockState::update(TileBuilder &b, Value features, Value others, Value weig
   Value factor;
   if (decay) {
     factor = expOf(b, decay.total(b));
-    others = b.mul(others, expOf(b, forwards ? decay.afterColumn(b) : decay.upToColumn(b)));
+    if (rows)
+      others = b.mul(others, expOf(b, forwards ? decay.afterColumn(b) : decay.upToColumn(b)));
     Value passing =
         normalizer ? expOf(b, forwards ? decay.afterRow(b) : decay.upToRow(b)) : Value();
     weights = weights && passing ? b.mul(weights, passing) : passing;
   }
   if (normalizer)
     updateNormalizer(b, features, weights, factor, first, valid);
-  b.accumulate(features, others, rows, rowOf(b, first), valid, factor);
+  if (rows)
+    b.accumulate(features, others, rows, rowOf(b, first), valid, factor);
 }
 
 /// z <- g z + sum of the block's features, each times its position's weight.
@@ -231,8 +234,8 @@ void BlockState::updateNormalizer(TileBuilder &b, Value features, Value weights,
   tile::WriteOp::create(b, b.add(old, added), normalizer, row);
 }
 
-Value BlockState::decayOfReaders(TileBuilder &b, const BlockDecay &decay) const {
-  return shape.direction == Direction::Forwards ? decay.upToColumn(b) : decay.afterColumn(b);
+Value polyattn::decayOfReaders(TileBuilder &b, const BlockDecay &decay, Direction direction) {
+  return direction == Direction::Forwards ? decay.upToColumn(b) : decay.afterColumn(b);
 }
 
 //===----------------------------------------------------------------------===//

@@ -71,11 +71,14 @@ struct SegmentsBehind {
   mlir::Value count;
 };
 
+/// The logarithm of a state's decay on the way to each position that reads it, [C x 1].
+mlir::Value decayOfReaders(TileBuilder &builder, const BlockDecay &decay, Direction direction);
+
 class BlockState {
 public:
   struct Shape {
     FeatureRange range;         // D, and the features that are formed at a time
-    int64_t width = 0;          // dv
+    int64_t width = 0;          // dv; 0 where there is a normalizer alone
     bool hasNormalizer = false; // z beside S
     /// Weights that the features lack; empty where they lack none. A state in a tensor has them.
     std::vector<double> weights;
@@ -100,8 +103,6 @@ public:
   /// times the number that each position has in `weights`, [1 x C], if it is not null.
   void update(TileBuilder &builder, mlir::Value features, mlir::Value others, mlir::Value weights,
               mlir::Value first, mlir::Value valid, const BlockDecay &decay);
-  /// The logarithm of a state's decay on the way to each position that reads it, [C x 1].
-  mlir::Value decayOfReaders(TileBuilder &builder, const BlockDecay &decay) const;
 
   /// The row of the buffers that belongs to a feature, as `readRows` and `readNormalizer` want it.
   mlir::Value rowOf(TileBuilder &builder, mlir::Value feature) const;

@@ -30,29 +30,19 @@ struct RowParts {
 };
 } // namespace
 
-void AttendProgram::planContractedState() {
+void AttendProgram::planContraction() {
   contracted = ContractedState::of(op);
-  keyPlan = planPairs(contracted->keyFactor);
   queryPlan = planPairs(contracted->queryFactor);
-  // A pair of two elements is there once for both, one of an element with itself is one.
-  for (const Monomial &pair : queryPlan.monomials)
-    queryWeights.push_back(contracted->factor * (pair.indices[0] == pair.indices[1] ? 0.5 : 1));
-  BlockState::Shape shape = stateShape(op, schedule);
-  shape.direction = context.direction();
-  state = BlockState(std::move(shape), context.share);
-}
-
-StateColumns AttendProgram::stateColumns(VectorProgram &keys) const {
-  if (!contracted)
-    return {keys.rowMajor(op.getValue()), Value()};
-  RowParts column(contracted->column);
-  StateColumns columns{keys.rowMajor(column.numbers), Value()};
-  if (!column.normalizer)
-    return columns;
-  auto constant = column.normalizer.getDefiningOp<ConstantOp>();
-  if (!constant || !constant.getValue().isExactlyValue(1.0))
-    columns.normalizer = keys.full(column.normalizer);
-  return columns;
+  const StateTerm &term = readings.front().term;
+  const StateProgram *state = readings.front().state;
+  // A pair of two elements is there once for both, one of an element with itself is one. As a
+  // feature of `sym 2` the former has the weight of two.
+  for (auto [i, pair] : llvm::enumerate(queryPlan.monomials)) {
+    bool isSquare = pair.indices[0] == pair.indices[1];
+    double ofPair =
+        term.factor * state->weightOf(term.feature + i) / (isSquare ? 1 : std::sqrt(2.0));
+    queryWeights.push_back(contracted->factor * (isSquare ? 0.5 : 1) * ofPair);
+  }
 }
 
 /// What the queries get from the state, and the update of the state, where nothing reads it in
@@ -60,33 +50,44 @@ StateColumns AttendProgram::stateColumns(VectorProgram &keys) const {
 Accumulators AttendProgram::throughContractedState(TileBuilder &b, VectorProgram &queries,
                                                    VectorProgram &keys, const BlockSpan &span,
                                                    const BlockDecay &decay) {
-  FeatureBlocks pairs(keyPlan, {});
+  // The sums of numbers, and where they stand apart those of normalizers.
+  const StateReading &own = readings.front(), &apart = readings.back();
+  bool updates = apart.updates && apart.state->updatesWithBlock(span);
+  FeatureBlocks pairs(apart.state->getKeyPlan(), apart.state->getKeyWeights());
   StateColumns columns;
-  bool updates = isOrdered() && !updatesAfterRun();
   if (updates) {
     pairs.prepare(b, keys);
-    columns = stateColumns(keys);
+    columns = apart.state->columnsOf(keys);
   }
-  Value own = queries.full(contracted->queryFactor);
+  Value factor = queries.full(contracted->queryFactor);
   RowParts row(contracted->row);
   Value numbers = queries.full(row.numbers);
   Value normalizer = row.normalizer ? queries.full(row.normalizer) : Value();
-  Value filled = isStateFilled(b, span);
-  Value terms = filled ? b.select(filled, b.index(state.getWidth()), b.index(0)) : Value();
-  Value valid = updates ? positionsForState(b, span) : Value();
+  Value filled = own.state->isFilled(b, span);
+  Value terms =
+      filled ? b.select(filled, b.index(b.typeOf(numbers).getRows()), b.index(0)) : Value();
+  Value valid = updates ? apart.state->positionsToAdd(b, span) : Value();
   Value sum = b.constant(queryPlan.stackRows, context.block, 0);
+  auto rowIn = [&](const StateReading &reading, Value first) {
+    int64_t by = reading.term.feature;
+    return reading.state->getSums().rowOf(b, by ? b.addIndex(first, b.index(by)) : first);
+  };
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
-    Value at = state.rowOf(b, first);
-    Value gradient = normalizer ? b.mul(state.readNormalizer(b, at, count), normalizer) : Value();
-    gradient = b.dot(state.readRows(b, at, count), numbers, gradient, /*lhsTransposed=*/false,
-                     tile::Triangle::None, tile::Triangle::None, terms);
-    Value contraction = b.contract(gradient, own, first, in[0], queryPlan.table(b), queryWeights);
+    Value gradient;
+    if (normalizer)
+      gradient =
+          b.mul(apart.state->getSums().readNormalizer(b, rowIn(apart, first), count), normalizer);
+    gradient = b.dot(own.state->getSums().readRows(b, rowIn(own, first), count), numbers, gradient,
+                     /*lhsTransposed=*/false, tile::Triangle::None, tile::Triangle::None, terms);
+    Value contraction =
+        b.contract(gradient, factor, first, in[0], queryPlan.table(b), queryWeights);
     if (updates)
-      state.update(b, pairs.block(b, keys, first, count), columns.rows, columns.normalizer, first,
-                   valid, decay);
+      apart.state->getSums().update(b, pairs.block(b, keys, first, count), columns.rows,
+                                    columns.normalizer, first, valid, decay);
     return TileBuilder::Values{contraction};
   };
+  FeatureRange range{own.term.features, schedule.featureBlock};
   Accumulators accumulators;
-  accumulators.numerator = b.transpose(state.forFeatureBlocks(b, sum, perBlock)[0]);
+  accumulators.numerator = b.transpose(context.share->forBlocks(b, range, sum, perBlock)[0]);
   return accumulators;
 }

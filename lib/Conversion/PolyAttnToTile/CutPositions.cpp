@@ -11,27 +11,31 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// A segment needs all that the positions behind it say in one state.
+/// A segment needs all that the positions behind it say in one state, which has rows.
 bool KernelBuilder::canCutPositions() {
-  return set.mask() != Mask::Full && llvm::all_of(set.schedules, [](const Schedule &schedule) {
-           return schedule.form != ScheduleForm::Quadratic;
+  return set.mask() != Mask::Full &&
+         llvm::all_of(
+             set.schedules,
+             [](const Schedule &schedule) { return schedule.form != ScheduleForm::Quadratic; }) &&
+         llvm::all_of(set.states, [](StateOp state) {
+           return StateProgram::shapeOf(state, /*featureBlock=*/1).width != 0;
          });
 }
 
-/// For each attend the fields of SegmentStates, in their order.
+/// For each state the fields of SegmentStates, in their order.
 SmallVector<HiddenArgument> KernelBuilder::segmentTensors() {
   SmallVector<HiddenArgument> tensors;
   constexpr int64_t any = ShapedType::kDynamic;
-  for (auto [i, attend, schedule] : llvm::enumerate(set.attends, set.schedules)) {
-    std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
+  for (auto [i, state] : llvm::enumerate(set.states)) {
+    std::string number = set.states.size() > 1 ? std::to_string(i) : "";
     auto add = [&](StringRef name, ArrayRef<int64_t> shape) {
       tensors.push_back({(name + number).str(), RankedTensorType::get(shape, b.getF32Type())});
     };
-    BlockState::Shape state = AttendProgram::stateShape(attend, schedule);
-    add("segment_states", {any, any, any, state.range.features, state.width});
-    if (state.hasNormalizer)
-      add("segment_normalizers", {any, any, any, state.range.features});
-    if (attend.hasDecay())
+    BlockState::Shape shape = StateProgram::shapeOf(state, /*featureBlock=*/1);
+    add("segment_states", {any, any, any, shape.range.features, shape.width});
+    if (shape.hasNormalizer)
+      add("segment_normalizers", {any, any, any, shape.range.features});
+    if (StateOp(state).hasDecay())
       add("segment_decays", {any, any, any});
   }
   return tensors;

@@ -62,6 +62,29 @@ FeaturePlan polyattn::planPairs(Value vector) {
   return plan;
 }
 
+FeaturePlan polyattn::partOf(const FeaturePlan &plan, int64_t first, int64_t count) {
+  FeaturePlan part;
+  part.monomials.assign(plan.monomials.begin() + first, plan.monomials.begin() + first + count);
+  llvm::SmallDenseMap<int64_t, int64_t> rows; // of the whole's stack, where they are now
+  for (auto [leaf, start] : llvm::zip(plan.leaves, plan.leafStart)) {
+    int64_t width = cast<FeatureType>(leaf.getType()).getWidth();
+    bool isUsed = llvm::any_of(part.monomials, [&](const Monomial &monomial) {
+      return llvm::any_of(monomial.indices,
+                          [&](int64_t row) { return row >= start && row < start + width; });
+    });
+    if (!isUsed)
+      continue;
+    part.leaves.push_back(leaf);
+    part.leafStart.push_back(part.stackRows);
+    for (int64_t i = 0; i < width; ++i)
+      rows[start + i] = part.stackRows++;
+  }
+  for (Monomial &monomial : part.monomials)
+    for (int64_t &row : monomial.indices)
+      row = rows.lookup(row);
+  return part;
+}
+
 static std::vector<Monomial> cross(const std::vector<Monomial> &left,
                                    const std::vector<Monomial> &right) {
   std::vector<Monomial> result;

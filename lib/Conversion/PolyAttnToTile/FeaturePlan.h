@@ -39,6 +39,9 @@ FeaturePlan planFeatures(mlir::Value value);
 /// The products of two elements of a vector, each once and with the weight 1.
 FeaturePlan planPairs(mlir::Value vector);
 
+/// The plan of monomials [first, first + count) alone.
+FeaturePlan partOf(const FeaturePlan &plan, int64_t first, int64_t count);
+
 /// `value` without the scales on it; their product is multiplied to `factor`.
 mlir::Value peelScales(mlir::Value value, double &factor);
 

@@ -91,26 +91,6 @@ Value KernelProgram::partsOfState(AttendOp attend) const {
   return context.frame.workspace((set.hasRows() ? 1 : 0) + (it - summed.begin()));
 }
 
-bool AttendProgram::hasPartOfState() const { return isSumOfHeads(op); }
-
-/// Whether the program's query head is the one whose part begins with the initial state.
-Value AttendProgram::isFirstOfGroup(TileBuilder &b) const {
-  const KernelFrame &frame = context.frame;
-  return b.isEqual(frame.kvHead, frame.headOfGroup(b, b.index(0)));
-}
-
-void AttendProgram::storePartOfState(TileBuilder &b, Value parts) {
-  storeState(b, {parts, {}, {context.frame.sequence, context.frame.kvHead}});
-}
-
-void AttendProgram::sumPartsOfState(TileBuilder &b, Value parts, ArrayRef<Value> states) {
-  const KernelFrame &frame = context.frame;
-  state.storeSum(b, {states, {}, {frame.sequence, frame.head}}, frame.headsOfGroup(b),
-                 [&](Value i) -> StoredState {
-                   return {parts, {}, {frame.sequence, frame.headOfGroup(b, i)}};
-                 });
-}
-
 void KernelProgram::buildGroupSums(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   Value heads = frame.headsOfGroup(b);
@@ -123,9 +103,9 @@ void KernelProgram::buildGroupSums(TileBuilder &b) {
     storeResults(b, accumulators, vectors, span);
   };
   auto addStates = [&](bool areKept) {
-    for (auto [attend, program] : llvm::zip(set.attends, programs))
+    for (AttendOp attend : set.attends)
       if (Value parts = partsOfState(attend); parts && set.keepsSum(attend) == areKept)
-        program.sumPartsOfState(b, parts, tensorsOf(attend, FinalPart::State));
+        stateOf(attend).sumParts(b, parts, tensorsOf(attend, FinalPart::State));
   };
   Value isShared = b.compare(arith::CmpIPredicate::ne, heads, b.index(1));
   b.branch(isShared, [&] {

@@ -8,6 +8,7 @@
 #include "KernelBuilder.h"
 #include "DecaySums.h"
 #include "KernelProgram.h"
+#include "dialects/PolyAttn/StateTerms.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -176,9 +177,12 @@ LogicalResult KernelBuilder::build() {
       attention.getLengths() || attention.getPacked() || sets->front().ofKeys() ||
       sets->front().isRowsAlone())
     options.cutHeads = options.cutPositions = false;
-  // States are whole where they are kept.
-  if (llvm::any_of(attention.getBody().getOps<AttendOp>(),
-                   [](AttendOp attend) { return attend.getStateEvery().has_value(); }))
+  // States are whole where they are kept, or seen by way of views.
+  if (llvm::any_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+        bool readsView = attend.getState() && !attend.getState().getDefiningOp<StateOp>() &&
+                         !pairsOf(attend.getState());
+        return attend.getStateEvery() || readsView;
+      }))
     options.cutHeads = false;
   for (const AttendSet &attends : *sets) {
     set = attends;

@@ -7,6 +7,7 @@
 
 #include "KernelProgram.h"
 #include "WeightSums.h"
+#include "dialects/PolyAttn/Factors.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -43,13 +44,92 @@ private:
   }
 };
 
+static bool usesState(AttendOp attend, const Schedule &schedule) {
+  return schedule.form != ScheduleForm::Quadratic && attend.getState();
+}
+
+/// Whether a state's sums may lack the weights of keys, which readers multiply by instead: where
+/// states live in arguments these hold them as they are read, so that what is left and found again
+/// has the same bits. Weights can be divided by, and what queries multiply by is a number of f32;
+/// otherwise each side has its own, whose product may come about where features and values have
+/// made up for them.
+static bool canBeBare(StateOp state, const ProgramContext &context) {
+  FeaturePlan keys = planFeatures(state.getKey());
+  auto isOne = [](const Monomial &feature) { return feature.weight == 1; };
+  auto isZero = [](const Monomial &feature) { return feature.weight == 0; };
+  bool isPlaced = state->getParentOfType<AttentionOp>().hasStatesInPlace();
+  if (isPlaced || context.frame.slot || llvm::any_of(keys.monomials, isZero))
+    return false;
+  if (llvm::all_of(keys.monomials, isOne))
+    return true;
+  return llvm::all_of(readersOf(state), [&](AttendOp attend) {
+    if (pairsOf(attend.getState())) // whose weights are small numbers
+      return true;
+    FeaturePlan queries = planFeatures(attend.getQuery());
+    return llvm::all_of(termsOf(attend.getState()), [&](const StateTerm &term) {
+      return term.state != state ||
+             llvm::all_of(llvm::seq<int64_t>(0, term.rows()), [&](int64_t i) {
+               const Monomial &key = keys.monomials[term.feature + (term.isTransposed ? 0 : i)];
+               return isRepresentable(attend.scoreScale() * queries.monomials[term.row + i].weight *
+                                      (term.factor * key.weight));
+             });
+    });
+  });
+}
+
+/// The states of the attends that have one in this form, each once, and what the attends read of
+/// them. The last reader of a state updates it in the loop that reads it, where it reads all of it
+/// as it is; the keys of others come in once all have read them.
+void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
+  auto reads = [&](size_t i, StateOp op) {
+    return usesState(set.attends[i], schedules[i]) &&
+           llvm::is_contained(statesIn(AttendOp(set.attends[i]).getState()), op);
+  };
+  auto lastReaderOf = [&](StateOp op) {
+    return *llvm::find_if(llvm::reverse(llvm::seq<size_t>(0, set.attends.size())),
+                          [&](size_t i) { return reads(i, op); });
+  };
+  for (auto [attend, schedule] : llvm::zip(set.attends, schedules))
+    if (usesState(attend, schedule))
+      for (StateOp op : statesIn(AttendOp(attend).getState()))
+        if (llvm::none_of(states, [&](StateProgram &state) { return state.getOp() == op; }))
+          states.emplace_back(op, schedules[lastReaderOf(op)].featureBlock, canBeBare(op, context),
+                              context);
+  for (StateProgram &state : states)
+    updatedApart.push_back(&state);
+  for (auto [i, attend, schedule] : llvm::enumerate(set.attends, schedules)) {
+    std::vector<StateReading> readings;
+    if (usesState(attend, schedule)) {
+      Value pairs = pairsOf(AttendOp(attend).getState());
+      SmallVector<StateTerm> terms = termsOf(pairs ? pairs : Value(AttendOp(attend).getState()));
+      for (const StateTerm &term : terms) {
+        StateProgram *state = &stateOf(term.state);
+        bool updates =
+            term.isWhole() && (pairs || terms.size() == 1) && lastReaderOf(term.state) == i;
+        if (updates)
+          llvm::erase(updatedApart, state);
+        readings.push_back({state, term, updates});
+      }
+    }
+    programs.emplace_back(attend, schedule, std::move(readings), context);
+  }
+}
+
+StateProgram &KernelProgram::stateOf(StateOp op) {
+  return *llvm::find_if(states, [&](const StateProgram &state) { return state.getOp() == op; });
+}
+
+/// The state that an attend reads as it is.
+StateProgram &KernelProgram::stateOf(AttendOp attend) {
+  return stateOf(attend.getState().getDefiningOp<StateOp>());
+}
+
 KernelProgram::KernelProgram(const AttendSet &set, ArrayRef<Schedule> schedules,
                              const ProgramContext &context)
     : set(set), context(context) {
   if (set.guest)
     guest = std::make_shared<Guest>(*set.guest, set, context);
-  for (auto [attend, schedule] : llvm::zip(set.attends, schedules))
-    programs.emplace_back(attend, schedule, this->context);
+  makePrograms(schedules);
   if (context.segment)
     bindSegmentSums();
 }
@@ -57,20 +137,20 @@ KernelProgram::KernelProgram(const AttendSet &set, ArrayRef<Schedule> schedules,
 KernelProgram::KernelProgram(const AttendSet &set, ScheduleForm form, const ProgramContext &context)
     : KernelProgram(set, inForm(set.schedules, form), context) {}
 
-/// Gives the attends the workspaces of their segments' states, in the order of `segmentWorkspaces`.
+/// Gives the states the workspaces of their segments, in the order of `segmentTensors`.
 void KernelProgram::bindSegmentSums() {
   const KernelFrame &frame = context.frame;
   unsigned next = 0;
-  for (auto [attend, program] : llvm::zip(set.attends, programs)) {
-    SegmentStates states;
-    states.states = frame.workspace(next++);
-    if (program.hasStateNormalizer())
-      states.normalizers = frame.workspace(next++);
-    if (AttendOp(attend).hasDecay())
-      states.decays = frame.workspace(next++);
-    states.batch = frame.batch;
-    states.head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
-    program.setSegmentStates(states);
+  for (StateProgram &state : states) {
+    SegmentStates segments;
+    segments.states = frame.workspace(next++);
+    if (state.getSums().hasNormalizer())
+      segments.normalizers = frame.workspace(next++);
+    if (state.getOp().hasDecay())
+      segments.decays = frame.workspace(next++);
+    segments.batch = frame.batch;
+    segments.head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+    state.setSegmentStates(segments);
   }
 }
 
@@ -193,15 +273,16 @@ SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) con
 }
 
 void KernelProgram::storeFinalStates(TileBuilder &b) {
-  for (size_t i = 0; i < programs.size(); ++i) {
-    AttendProgram &program = programs[i];
-    AttendOp attend = set.attends[i];
+  for (AttendOp attend : set.attends) {
+    if (!attend.getFinalState())
+      continue;
+    StateProgram &state = stateOf(attend);
     auto store = [&] {
-      program.finish(b, tensorsOf(attend, FinalPart::State),
-                     tensorsOf(attend, FinalPart::Normalizer));
+      state.finish(b, tensorsOf(attend, FinalPart::State),
+                   tensorsOf(attend, FinalPart::Normalizer));
     };
     Value parts = partsOfState(attend);
-    auto storePart = [&] { program.storePartOfState(b, parts); };
+    auto storePart = [&] { state.storePart(b, parts); };
     if (!parts)
       store();
     else if (set.keepsSum(attend))
@@ -250,6 +331,9 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
       form(i + 1);
       accumulators.push_back(program.block(b, queries, vectors[i], span));
     }
+    for (StateProgram *state : updatedApart)
+      if (state->updatesWithBlock(span))
+        state->add(b, span, state->positionsToAdd(b, span));
     storeProducts(b, accumulators, span);
     auto results = [&] { storeResults(b, accumulators, queries, span); };
     auto part = [&] { storePart(b, accumulators, span); };
@@ -262,10 +346,10 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
 /// where it goes on in the next call.
 Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
   Value isRead = run.isFull;
-  for (const AttendProgram &program : programs) {
-    if (!program.updatesAfterRun() || run.isFull)
+  for (const StateProgram &state : states) {
+    if (!state.updatesAfterRun() || run.isFull)
       continue;
-    isRead = program.isStateReadAfter(b, run.begin, run.end);
+    isRead = state.isReadAfter(b, run.begin, run.end);
     if (!isRead)
       return run.end;
   }
@@ -275,9 +359,9 @@ Value KernelProgram::endOfUpdates(TileBuilder &b, const Sweep &run) const {
 /// States take in positions of a local kernel's run that has ended.
 void KernelProgram::takeIn(TileBuilder &b, const Sweep &positions, KeySource source) {
   positions.forBlocks(b, [&](const BlockSpan &span) {
-    for (AttendProgram &program : programs)
-      if (program.updatesAfterRun())
-        program.update(b, span, source);
+    for (StateProgram &state : states)
+      if (state.updatesAfterRun())
+        state.add(b, span, span.valid, source);
   });
 }
 
@@ -295,11 +379,11 @@ void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
 /// there but that of the last one, which is where the sweep ends.
 void KernelProgram::buildStates(TileBuilder &b) {
   auto sweep = [&] {
-    for (AttendProgram &program : programs)
-      program.begin(b);
+    for (StateProgram &state : states)
+      state.begin(b);
     context.sweep(b).forBlocks(b, [&](const BlockSpan &span) {
-      for (AttendProgram &program : programs)
-        program.update(b, span);
+      for (StateProgram &state : states)
+        state.add(b, span, span.valid);
     });
     storeFinalStates(b);
   };
@@ -321,8 +405,8 @@ void KernelProgram::sweepBlocks(TileBuilder &b) {
 void KernelProgram::build(TileBuilder &b) {
   if (!set.hasRows() && !context.frame.kept)
     return buildStates(b);
-  for (AttendProgram &program : programs)
-    program.begin(b);
+  for (StateProgram &state : states)
+    state.begin(b);
   sweepBlocks(b);
   finish(b);
   storeZeros(b, context.block);
@@ -347,21 +431,21 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
 
 void KernelProgram::buildPrefix(TileBuilder &b) {
   SmallVector<Value> decays;
-  for (AttendProgram &program : programs) {
-    program.beginPrefix(b);
-    if (program.hasDecayByPosition())
+  for (StateProgram &state : states) {
+    state.beginPrefix(b);
+    if (state.hasDecayByPosition())
       decays.push_back(b.constant(1, 1, 0));
   }
   decays = context.sweep(b).forBlocks(b, decays, [&](const BlockSpan &span, ValueRange in) {
     TileBuilder::Values totals;
-    for (AttendProgram &program : programs) {
-      Value decay = program.update(b, span);
-      if (program.hasDecayByPosition())
+    for (StateProgram &state : states) {
+      Value decay = state.add(b, span, span.valid);
+      if (state.hasDecayByPosition())
         totals.push_back(b.add(in[totals.size()], decay));
     }
     return totals;
   });
   size_t next = 0;
-  for (AttendProgram &program : programs)
-    program.storeSegmentState(b, program.hasDecayByPosition() ? decays[next++] : Value());
+  for (StateProgram &state : states)
+    state.storeSegmentState(b, state.hasDecayByPosition() ? decays[next++] : Value());
 }

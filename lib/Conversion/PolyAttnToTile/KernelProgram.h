@@ -14,6 +14,7 @@
 
 #include "AttendProgram.h"
 #include "AttendSet.h"
+#include <deque>
 
 namespace polyattn {
 
@@ -49,6 +50,9 @@ public:
 private:
   KernelProgram(const AttendSet &set, llvm::ArrayRef<Schedule> schedules,
                 const ProgramContext &context);
+  void makePrograms(llvm::ArrayRef<Schedule> schedules);
+  StateProgram &stateOf(StateOp op);
+  StateProgram &stateOf(AttendOp attend);
   void bindSegmentSums();
   void buildStates(TileBuilder &builder);
   void sweepBlocks(TileBuilder &builder);
@@ -102,7 +106,10 @@ private:
 
   const AttendSet &set;
   const ProgramContext context;
+  std::deque<StateProgram> states; // those that attends read in this form
   std::vector<AttendProgram> programs;
+  /// States that no loop of a reader updates: their keys come in once all have read them.
+  std::vector<StateProgram *> updatedApart;
   struct Guest;
   std::shared_ptr<Guest> guest; // of the set's guest; null without
 };

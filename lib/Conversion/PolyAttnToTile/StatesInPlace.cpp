@@ -123,8 +123,7 @@ void KernelProgram::buildWriteBack(TileBuilder &b) {
 }
 
 void KernelProgram::writeBackStates(TileBuilder &b) {
-  for (auto [attend, program] : llvm::zip(set.attends, programs)) {
-    AttendOp op = attend;
+  for (AttendOp op : set.attends) {
     FinalState from, to;
     for (auto [i, result] : llvm::enumerate(set.returned())) {
       if (!workspacesOf(set)[i] || result.getDefiningOp() != op)
@@ -133,7 +132,7 @@ void KernelProgram::writeBackStates(TileBuilder &b) {
       (isState ? from.rows : from.normalizer) = tensorOfState(i);
       (isState ? to.rows : to.normalizer) = context.frame.result(i);
     }
-    auto write = [&, &program = program] { program.writeBack(b, from, to); };
+    auto write = [&] { stateOf(op).writeBack(b, from, to); };
     bool isShared = set.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
     if (isShared) // by query heads, of which each has a program here
       b.branch(b.isEqual(context.frame.head, context.frame.firstHeadOfGroup(b)), write);
@@ -194,21 +193,6 @@ void KernelProgram::storeKept(TileBuilder &b) {
   storeKept(b, /*ofQueries=*/true);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)),
            [&] { storeKept(b, /*ofQueries=*/false); });
-}
-
-void AttendProgram::writeBack(TileBuilder &b, const FinalState &from, const FinalState &to) {
-  const KernelFrame &frame = context.frame;
-  StoredState stored{from.rows, from.normalizer, {frame.sequence, stateHead()}};
-  BlockState::Destinations places{to.rows ? ArrayRef(to.rows) : ArrayRef<Value>(),
-                                  to.normalizer ? ArrayRef(to.normalizer) : ArrayRef<Value>(),
-                                  {frame.stateRow(), stateHead()}};
-  if (places.states.empty() && places.normalizers.empty())
-    return;
-  auto copy = [&] { state.copy(b, stored, places); };
-  if (Value given = frame.hasState(b))
-    b.branch(given, copy);
-  else
-    copy();
 }
 
 /// The results of positions that do not count, so many at a time.

@@ -34,7 +34,7 @@ Value AttendProgram::loadNormalizerInRows(TileBuilder &b, const BlockSpan &span,
   auto type = tile::BufferType::get(b.getContext(), layout.normalizerPieces() * length, 1);
   Value column = tile::BufferOp::create(b, type, /*persistent=*/false);
   for (int64_t piece = 0; piece < layout.normalizerPieces(); ++piece) {
-    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, first), stateHead(),
+    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, first), gates.head(),
                              b.index(layout.normalizerColumn(piece))};
     Value rows =
         tile::LoadOp::create(b, b.tileType(length, 1), context.frame.input(op.getBlockStates()), at,
@@ -65,7 +65,7 @@ Accumulators AttendProgram::throughStatesInRows(TileBuilder &b, VectorProgram &q
   for (int64_t piece = 0; piece < layout.valuePieces(); ++piece) {
     int64_t rows = layout.valueRows(piece);
     Value filled = filledRows(b, span, rows);
-    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, before), stateHead(),
+    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, before), gates.head(),
                              b.index(layout.valueColumn(piece))};
     Value states = tile::LoadOp::create(b, b.tileType(rows, layout.features),
                                         context.frame.input(op.getBlockStates()), at, filled,
@@ -88,7 +88,7 @@ void AttendProgram::storePiece(TileBuilder &b, Value tile, Value column,
   int64_t rest = AttendOp(op).getStatesLayout().length - rows;
   Value given = b.minIndex(span.valid, b.index(rows));
   auto store = [&](Value part, Value position, Value valid) {
-    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, position), stateHead(),
+    SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, position), gates.head(),
                              column};
     for (OpOperand &use : AttendOp(op).getKeptStates().getUses())
       tile::StoreOp::create(b, part, context.frame.result(use.getOperandNumber()), at, valid,
@@ -110,7 +110,7 @@ void AttendProgram::storePiece(TileBuilder &b, Value tile, Value column,
 void AttendProgram::storeStateInRows(TileBuilder &b, Value first, int64_t count,
                                      const BlockSpan &span) const {
   BlockStates layout = AttendOp(op).getStatesLayout();
-  Value transposed = b.transpose(state.weightedRows(b, first, count));
+  Value transposed = b.transpose(getState()->getSums().weightedRows(b, first, count));
   for (int64_t piece = 0; piece < layout.valuePieces(); ++piece)
     storePiece(b, b.slice(transposed, b.index(piece * layout.length), layout.valueRows(piece)),
                b.addIndex(first, b.index(layout.valueColumn(piece))), span);
@@ -120,8 +120,8 @@ void AttendProgram::storeStateInRows(TileBuilder &b, Value first, int64_t count,
 void AttendProgram::storeNormalizerInRows(TileBuilder &b, const BlockSpan &span) const {
   BlockStates layout = AttendOp(op).getStatesLayout();
   for (int64_t piece = 0; piece < layout.normalizerPieces(); ++piece)
-    storePiece(
-        b,
-        state.weightedNormalizer(b, b.index(piece * layout.length), layout.normalizerRows(piece)),
-        b.index(layout.normalizerColumn(piece)), span);
+    storePiece(b,
+               getState()->getSums().weightedNormalizer(b, b.index(piece * layout.length),
+                                                        layout.normalizerRows(piece)),
+               b.index(layout.normalizerColumn(piece)), span);
 }

@@ -91,7 +91,7 @@ bool KernelBuilder::canStep() {
   bool hasPools = set.tensors.keptBlock != 0; // which are those of all attends
   return llvm::all_of(set.attends, [&](AttendOp attend) {
     return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
-           attend.getFinalState() && hasRows(attend.getInitialState()) &&
+           attend.getFinalState() && hasRows(attend.getGivenState().state) &&
            llvm::all_of(attend.getFinalStates(), isPlaced);
   });
 }
@@ -326,12 +326,12 @@ void KernelProgram::takeInFullBlock(TileBuilder &b) {
     ProgramContext inBlocks = context;
     inBlocks.block = context.keptBlock;
     KernelProgram whole(set, ScheduleForm::State, inBlocks);
-    for (AttendProgram &program : whole.programs)
-      program.begin(b);
+    for (StateProgram &state : whole.states)
+      state.begin(b);
     whole.takeIn(b, Sweep{zero, frame.kept, context.keptBlock}, KeySource::Kept);
     whole.takeIn(b, Sweep{zero, one, context.keptBlock}, KeySource::Call);
-    for (auto [attend, program] : llvm::zip(set.attends, whole.programs))
-      program.store(b, placeOf(attend));
+    for (AttendOp attend : set.attends)
+      whole.stateOf(attend).store(b, placeOf(attend));
   });
 }
 
@@ -353,8 +353,8 @@ void KernelProgram::buildStep(TileBuilder &b) {
     // A new sequence's slot holds what is another's: zeros let nothing of it through.
     if (frame.isContinued)
       b.branch(arith::XOrIOp::create(b, frame.hasState(b), frame.isContinued), [&] {
-        for (auto [attend, program] : llvm::zip(set.attends, programs))
-          program.clear(b, placeOf(attend));
+        for (AttendOp attend : set.attends)
+          stateOf(attend).clear(b, placeOf(attend));
       });
     b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
     if (frame.kept)
@@ -370,12 +370,12 @@ void KernelProgram::buildStep(TileBuilder &b) {
 void KernelProgram::buildFewTokens(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   auto update = [&] {
-    for (AttendProgram &program : programs)
-      program.begin(b);
+    for (StateProgram &state : states)
+      state.begin(b);
     sweepBlocks(b);
     ifStatesChange(b, [&] {
-      for (auto [attend, program] : llvm::zip(set.attends, programs))
-        program.store(b, placeOf(attend));
+      for (AttendOp attend : set.attends)
+        stateOf(attend).store(b, placeOf(attend));
     });
     if (frame.kept)
       storeKept(b);

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Conversion/Analysis/SameValues.h"
+#include "lib/Conversion/Analysis/MovableOps.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"

@@ -246,7 +246,7 @@ TEST_P(BlockStateTest, IsReadWithTheDecayOfTheReader) {
                                   /*lhsTransposed=*/true);
             return TileBuilder::Values{product};
           });
-      Value output = b.mul(sums[0], expOf(b, state.decayOfReaders(b, decay)));
+      Value output = b.mul(sums[0], expOf(b, decayOfReaders(b, decay, GetParam())));
       tile::StoreOp::create(b, output, frame.result(0),
                             ValueRange{frame.batch, span.position, frame.head, b.index(0)},
                             span.valid, /*row_dim=*/1, /*col_dim=*/3);

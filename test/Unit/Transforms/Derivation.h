@@ -8,6 +8,7 @@
 #define POLYATTN_TEST_UNIT_TRANSFORMS_DERIVATION_H
 
 #include "../Reference/GradientChecks.h"
+#include "dialects/PolyAttn/FeatureFacts.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -65,10 +66,27 @@ public:
     passes.addPass(createExpandBackward());
     return succeeded(passes.run(*derived));
   }
+  /// The states that attends read, those of gradients merged.
+  bool nameStates() {
+    mlir::PassManager passes(&context);
+    passes.addPass(createChooseSchedule());
+    passes.addPass(createNameStates());
+    passes.addPass(createMergeStates());
+    return succeeded(passes.run(*derived));
+  }
+  /// Whether all attends of both directions have a running state, of so many features at most.
+  bool haveStates(int64_t mostFeatures) {
+    bool have = true;
+    derived->walk([&](AttendOp attend) {
+      have &= attend.getKey().getType().getWidth() <= mostFeatures &&
+              !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
+    });
+    return have;
+  }
   AttentionOp forward() { return derived->lookupSymbol<AttentionOp>(name + "__forward"); }
   AttentionOp backward() { return derived->lookupSymbol<AttentionOp>(name + "__backward"); }
 
-  NamedArrays gradients(GradientCall &call);
+  NamedArrays gradients(GradientCall &call, Reading reading = Reading::Scores);
 
 private:
   mlir::MLIRContext context;
@@ -78,9 +96,9 @@ private:
 
 /// Runs the forward entry, whose results are those of the attention, and the backward entry on what
 /// it has kept.
-inline NamedArrays Derivation::gradients(GradientCall &call) {
+inline NamedArrays Derivation::gradients(GradientCall &call, Reading reading) {
   auto expected = evaluate(call.attention, call.arguments, call.sizes, Reading::Scores);
-  auto kept = evaluate(forward(), call.arguments, call.sizes, Reading::Scores);
+  auto kept = evaluate(forward(), call.arguments, call.sizes, reading);
   EXPECT_TRUE(succeeded(expected) && succeeded(kept));
   if (failed(expected) || failed(kept))
     return {};
@@ -100,7 +118,7 @@ inline NamedArrays Derivation::gradients(GradientCall &call) {
     EXPECT_TRUE(known.count(argument)) << argument;
     arguments.push_back(known[argument]);
   }
-  auto gradients = evaluate(backward(), arguments, call.sizes, Reading::Scores);
+  auto gradients = evaluate(backward(), arguments, call.sizes, reading);
   EXPECT_TRUE(succeeded(gradients));
   NamedArrays result;
   for (size_t i = 0; succeeded(gradients) && i < gradients->size(); ++i) {
@@ -114,8 +132,8 @@ inline NamedArrays Derivation::gradients(GradientCall &call) {
 /// Holds the derived gradients against the oracle's own, which know nothing of rules, and against
 /// differences along a random direction in each argument.
 inline void expectDerivedGradients(Derivation &derivation, GradientCall &call,
-                                   bool differences = true) {
-  NamedArrays gradients = derivation.gradients(call);
+                                   bool differences = true, Reading reading = Reading::Scores) {
+  NamedArrays gradients = derivation.gradients(call, reading);
   ASSERT_FALSE(gradients.empty());
   std::vector<std::string> names;
   for (const auto &[name, gradient] : gradients)

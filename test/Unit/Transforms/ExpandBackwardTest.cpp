@@ -56,6 +56,12 @@ void expectExpandedGradients(const std::string &text, int64_t heads = 2) {
     GradientCall call(attention, {/*batch=*/2, length, length, heads, 2});
     expectDerivedGradients(derivation, call);
   }
+  // The same by way of states that are named, and read as views of others.
+  if (!derivation.haveStates(/*mostFeatures=*/1000))
+    return;
+  ASSERT_TRUE(derivation.nameStates());
+  GradientCall call(attention, {/*batch=*/2, 7, 7, heads, 2});
+  expectDerivedGradients(derivation, call, /*differences=*/false, Reading::Recurrent);
 }
 
 class Expanded : public testing::TestWithParam<Case> {};
@@ -311,6 +317,10 @@ TEST_P(ExpandedSpecs, AgreeWithTheOracle) {
     ASSERT_TRUE(derivation.expand());
     GradientCall call(attention, smallSizes(attention));
     expectDerivedGradients(derivation, call, /*differences=*/false);
+    if (!derivation.haveStates(/*mostFeatures=*/600))
+      continue;
+    ASSERT_TRUE(derivation.nameStates());
+    expectDerivedGradients(derivation, call, /*differences=*/false, Reading::Recurrent);
   }
 }
 

@@ -1,0 +1,164 @@
+//===- StateOps.td - the states that attends read -------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_STATE_OPS
+#define POLYATTN_STATE_OPS
+
+include "dialects/PolyAttn/PolyAttnBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def PolyAttn_StateOp : PolyAttn_Op<"state",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "the sum over keys of features times values";
+  let description = [{
+    The recurrence of an attend, as a value. Under the mask `causal` and with the decay g
+
+        S_i = g_i S_{i-1} + key_i value_i^T
+        z_i = g_i z_{i-1} + key_i                  with `normalizer`
+
+    under `anticausal` the same from the last position on, S_i = g_{i+1} S_{i+1} + key_i value_i^T, and
+    under `full` the sum over all keys. The result stands for the sums at all positions: an attend that
+    reads it (`attend`, operand `state`) takes what reaches its row. `initial`, the decay, `gate_heads`,
+    `grouping` and `of_keys` mean what they mean for an attend, whose state this is.
+    `--polyattn-name-states` gives each attend that its schedule computes through a state one of these,
+    and `--polyattn-merge-states` lets several attends read one.
+
+    `block = L` is that of the readers' local kernel: keys come into the state once their block of L
+    positions is complete. It says when a key may be added, and not what the sums are.
+    `last_apart` says how kernels keep the sums: the value's last element is the weight of the features
+    in a column of its own, as a normalizer is kept.
+
+    C1: a decay needs an order and has the form and the shape that `attend` C6 and C7 say.
+    C2: an initial state has the shape that `attend` C8 says, and needs an order.
+    C3: there are at most 2^24 features.
+    C4: `block` is positive and needs an order.
+    C5: `last_apart` is for values of at least one element and without `normalizer`.
+
+    Example: `%s = polyattn.state key %b value %c causal {normalizer} : sym 2 [4], [8]`
+  }];
+  let arguments = (ins
+    PolyAttn_FeatureType:$key, PolyAttn_FeatureType:$value, Optional<AnyRankedTensor>:$decay,
+    Optional<AnyRankedTensor>:$initial_state, Optional<AnyRankedTensor>:$initial_normalizer,
+    PolyAttn_MaskAttr:$mask, UnitAttr:$normalizer, OptionalAttr<DenseF64ArrayAttr>:$decay_factors,
+    OptionalAttr<PolyAttn_GateHeadsAttr>:$gate_heads, OptionalAttr<PolyAttn_GroupingAttr>:$grouping,
+    UnitAttr:$initial_transposed, UnitAttr:$of_keys, OptionalAttr<I64Attr>:$block,
+    UnitAttr:$last_apart);
+  let results = (outs PolyAttn_StateType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool hasDecay() { return getDecay() || getDecayFactors(); }
+    bool isOrdered() { return getMask() != Mask::Full; }
+    /// The dimensions of the initial state after batch and head, [D, dv] or its transpose.
+    ::llvm::SmallVector<int64_t, 2> initialStateSizes();
+    /// Whether the state, which belongs to a key head, is the sum over the query heads that it serves.
+    bool isSumOfHeads() { return getOfKeys() && getGateHeads() != GateHeads::Q; }
+    /// Whether both are sums over the same keys with the same decay, whatever is summed up.
+    bool hasRecurrenceOf(StateOp other);
+    /// Whether the sums are those of an attend's mask, decay and heads.
+    bool hasRecurrenceOfAttend(AttendOp attend);
+  }];
+}
+
+class PolyAttn_StateViewOp<string mnemonic, list<Trait> traits = []>
+    : PolyAttn_Op<mnemonic, !listconcat([Pure, HasParent<"::polyattn::AttentionOp">,
+                                         InferTypeOpAdaptor], traits)> {
+  let results = (outs PolyAttn_StateType:$result);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDefinition = [{
+    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
+                                         ::mlir::OperationState &result) {
+      if (parseStateOperands(parser, result))
+        return ::mlir::failure();
+      return inferParsedTypes<$cppClass>(parser, result);
+    }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) { printStateView(printer, *this); }
+  }];
+}
+
+def PolyAttn_TransposeStateOp : PolyAttn_StateViewOp<"transpose_state"> {
+  let summary = "a state of features that were values, and the other way round";
+  let description = [{
+    The sum of value_i key_i^T in place of key_i value_i^T. Gradients of keys and of values read one
+    state from both sides.
+
+    C1: the state has no normalizer.
+
+    Example: `%t = polyattn.transpose_state %s : !polyattn.state<64 x 16>`
+  }];
+  let arguments = (ins PolyAttn_StateType:$state);
+}
+
+def PolyAttn_StateRowsOp : PolyAttn_StateViewOp<"state_rows"> {
+  let summary = "the sums of some of a state's features";
+  let description = [{
+    The rows of `rows` features from `first` on. Where a key is a concatenation, the state of one of its
+    parts is such rows.
+
+    C1: the state has no normalizer, and all of the rows.
+
+    Example: `%r = polyattn.state_rows %s {first = 17 : i64, rows = 136 : i64} : !polyattn.state<153 x 64>`
+  }];
+  let arguments = (ins PolyAttn_StateType:$state, I64Attr:$first, I64Attr:$rows);
+}
+
+def PolyAttn_ScaleStateOp : PolyAttn_StateViewOp<"scale_state"> {
+  let summary = "a state times a number";
+  let description = [{
+    C1: the state has no normalizer.
+    C2: the number is finite and not 0.
+
+    Example: `%h = polyattn.scale_state %s {factor = 5.000000e-01 : f64} : !polyattn.state<64 x 16>`
+  }];
+  let arguments = (ins PolyAttn_StateType:$state, F64Attr:$factor);
+  let hasVerifier = 1;
+}
+
+def PolyAttn_StackStatesOp : PolyAttn_StateViewOp<"stack_states"> {
+  let summary = "the state of a concatenation of keys";
+  let description = [{
+    The features of one state behind those of the other, over the same values.
+
+    C1: the states have no normalizer, and values of one width.
+
+    Example: `%s = polyattn.stack_states %a, %b : !polyattn.state<64 x 16>, !polyattn.state<1 x 16>`
+  }];
+  let arguments = (ins Variadic<PolyAttn_StateType>:$states);
+}
+
+def PolyAttn_JoinStatesOp : PolyAttn_StateViewOp<"join_states"> {
+  let summary = "the state of a concatenation of values";
+  let description = [{
+    The values of one state behind those of the other, for the same features.
+
+    C1: the states have no normalizer, and as many features each.
+
+    Example: `%s = polyattn.join_states %a, %b : !polyattn.state<136 x 64>, !polyattn.state<136 x 1>`
+  }];
+  let arguments = (ins Variadic<PolyAttn_StateType>:$states);
+}
+
+def PolyAttn_UnfoldPairsOp : PolyAttn_StateViewOp<"unfold_pairs"> {
+  let summary = "the state that is symmetric in a factor of its features and in its values";
+  let description = [{
+    Of a state C of the features `sym 2 [n]` of a vector k, and values c of m elements, the state of the
+    features k x c and values k, or with `factor_last` of the features c x k: the sum of k_a c_r k_b over
+    the keys is that in C for the pair of a and b, over the pair's weight. Gradients of squares of scores
+    have such states (`contracted` in the schedule). n(n+1)/2 sums of m elements stand for n m sums of n.
+
+    C1: the state has n(n+1)/2 features for some n, and no normalizer.
+
+    Example: `%u = polyattn.unfold_pairs %c : !polyattn.state<136 x 65>`
+  }];
+  let arguments = (ins PolyAttn_StateType:$state, UnitAttr:$factor_last);
+  let extraClassDeclaration = [{
+    /// n, of so many features; 0 where there is none.
+    static int64_t factorOf(int64_t pairs);
+  }];
+}
+
+#endif // POLYATTN_STATE_OPS

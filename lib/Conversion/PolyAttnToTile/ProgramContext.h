@@ -1,0 +1,97 @@
+//===- ProgramContext.h - what a program's parts share ----------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_PROGRAMCONTEXT_H
+#define POLYATTN_CONVERSION_PROGRAMCONTEXT_H
+
+#include "AttendSet.h"
+#include "FeatureShare.h"
+#include "KernelFrame.h"
+#include "Sweep.h"
+
+namespace polyattn {
+
+/// A program's segment among those that share a head by its positions: a kernel before this one has
+/// stored what each segment's keys add to the state.
+struct SegmentContext {
+  mlir::Value segment, segments; // index: this program's, or that of its state, and their number
+  mlir::Value begin, end;        // positions
+  mlir::Value statesBehind;      // index: the number of states that the sweep has behind it
+
+  /// Whether the segment has a predecessor in the order of the sweep, and whether it is the last.
+  mlir::Value isEntered(TileBuilder &builder, Direction direction) const;
+  mlir::Value isLast(TileBuilder &builder, Direction direction) const;
+};
+
+class WeightSums;
+
+/// Where a program has the keys of its positions from: this call, or pools of the calls before.
+enum class KeySource { Call, Kept };
+
+/// What all states and attends of one program share.
+struct ProgramContext {
+  KernelFrame &frame;
+  std::shared_ptr<const FeatureShare> share;
+  std::optional<SegmentContext> segment; // none where positions are not cut
+  int64_t block;                         // C
+  int64_t keptBlock;                     // as many rows of pools are read at a time
+  int64_t run;                           // blocks of a local kernel, 0 without
+  Mask mask;
+  bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
+  WeightSums *weightSums = nullptr;    // to which blocks add; null without gradients of weights
+  WeightSums *guestSums = nullptr;     // those of the set's guest
+  unsigned firstKept = 0;              // the workspace of the first value of `kept`
+  llvm::ArrayRef<KeptValue> kept = {}; // what the kernel keeps
+  unsigned firstPassed = 0;            // that of the first rows that it gives to others, or takes
+  bool hasGroup = false;               // a program has all query heads that share its states
+  int64_t fewestBatches = 1;           // whose features a kernel before the steps computes
+
+  BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
+    return {frame.rowOf(builder, position), share->rowOfCall(builder, position),
+            frame.firstPosition, valid, frame.firstPosition || frame.isPacked()};
+  }
+  /// Rows of the call's first local block in the pools of calls before.
+  BlockRows keptRows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
+    mlir::Value kept = mlir::arith::IndexCastOp::create(builder, builder.getI64Type(), frame.kept);
+    mlir::Value first = mlir::arith::SubIOp::create(builder, frame.firstPosition, kept);
+    return {position, position, first, valid, true, /*ofBatches=*/false, frame.stateRow()};
+  }
+  VectorProgram queryVectors(TileBuilder &builder, const BlockSpan &span) const {
+    return frame.queryVectors(builder, rows(builder, span.position, span.valid), block);
+  }
+  /// Vectors of keys, for a block of as many positions as the source has at a time.
+  VectorProgram keyVectors(TileBuilder &builder, mlir::Value position, mlir::Value valid,
+                           KeySource source = KeySource::Call) const {
+    BlockRows found = source == KeySource::Kept ? keptRows(builder, position, valid)
+                                                : rows(builder, position, valid);
+    return frame.keyVectors(builder, found, blockOf(source));
+  }
+  int64_t blockOf(KeySource source) const { return source == KeySource::Kept ? keptBlock : block; }
+  /// The positions of the program, block by block.
+  Sweep sweep(TileBuilder &builder) const {
+    Sweep sweep{segment ? segment->begin : builder.index(0), segment ? segment->end : frame.queries,
+                block, direction()};
+    sweep.kept = frame.kept;
+    return sweep;
+  }
+  /// A query sees the keys on its own side only.
+  bool isOrdered() const { return mask != Mask::Full; }
+  /// Which way keys reach queries; without an order among them forwards.
+  Direction direction() const {
+    return mask == Mask::Anticausal ? Direction::Backwards : Direction::Forwards;
+  }
+  bool isForwards() const { return direction() == Direction::Forwards; }
+  /// The pairs of a block that see each other.
+  tile::Triangle triangle() const {
+    return isForwards() ? tile::Triangle::Lower : tile::Triangle::Upper;
+  }
+  /// A local kernel's block has several blocks of the program, or such of calls before.
+  bool runsAreLong() const { return run > block || frame.kept; }
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_PROGRAMCONTEXT_H
