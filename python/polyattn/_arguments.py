@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, Union
 
 from ._errors import CallError
+from ._whole import index_of
 
 Sizes = Union[SupportsIndex, tuple[SupportsIndex, ...]]
 
@@ -44,11 +44,7 @@ class Kind:
         return Argument(self._kind, (*self._lead, *(self._size(size, own) for size in own)), self._dtype)
 
     def _size(self, size: Any, all_sizes: tuple[Any, ...]) -> int:
-        """A whole number of Python's, NumPy's or PyTorch's."""
-        try:
-            found = 0 if isinstance(size, bool) else operator.index(size)
-        except TypeError:
-            found = 0
+        found = index_of(size) or 0
         if found < 1:
             raise CallError(f"{self.__name__}: expected positive sizes, got {list(all_sizes)}")
         return found

@@ -24,13 +24,6 @@ def number(value: Any, who: str) -> str:
     return f"{text}e{exponent}" if exponent else text
 
 
-def whole(value: Any, who: str, least: int = 1) -> int:
-    """A whole number of Python's or NumPy's."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise CallError(f"{who}: expected a whole number, at least {least}, got {value!r}")
-    return int(value)
-
-
 def word(value: Any, who: str) -> str:
     """A name that goes into the text as it is."""
     if not isinstance(value, str) or re.fullmatch(r"[A-Za-z_]\w*", value, re.ASCII) is None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ._errors import CallError
-from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, enum_text, number, whole
+from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, enum_text, number
 from ._structure import concatenation, power, product, vector
 from ._traced import Traced
 from ._values import Vector, emit, vector_of
+from ._whole import whole_number
 
 def _parts(inputs: tuple[Any, ...], who: str) -> list[Any]:
     if not inputs:
@@ -40,8 +41,8 @@ def tensor_power(
     abs: the score is |<x, y>|^degree; of an odd degree it has no features.
     """
     structure = power(
-        vector_of(x, "tensor_power").structure, whole(degree, "tensor_power: degree"), symmetric,
-        None if block is None else whole(block, "tensor_power: block"),
+        vector_of(x, "tensor_power").structure, whole_number("tensor_power: degree", degree), symmetric,
+        None if block is None else whole_number("tensor_power: block", block),
     )  # fmt: skip
     return emit("power", [x], structure, degree=degree, symmetric=symmetric, block=block, abs=abs)
 
@@ -59,7 +60,7 @@ def constant(like: Any, value: float, width: int = 1) -> Vector:
     """The same number in each of `width` elements, in the attention that `like` is of."""
     if not isinstance(like, Traced):
         raise CallError(f"constant: like: expected a vector, got {type(like).__name__}")
-    program, count = like._program, whole(width, "constant: width")
+    program, count = like._program, whole_number("constant: width", width)
     name = program.name()
     program.add(
         f"{name} = constant {{value = {number(value, 'constant: value')}, width = {count}}}"
@@ -157,7 +158,7 @@ def sum_norm(x: Any, *, eps: float) -> Vector:
 
 def softmax(x: Any, *, groups: int = 1) -> Vector:
     """exp(x) over its sum, in each of `groups` equal runs of elements."""
-    return emit("softmax", [x], vector(vector_of(x, "softmax").width), groups=whole(groups, "softmax: groups"))
+    return emit("softmax", [x], vector(vector_of(x, "softmax").width), groups=whole_number("softmax: groups", groups))
 
 
 def rope(
@@ -174,6 +175,6 @@ def rope(
     width = vector_of(x, "rope").width
     return emit(
         "rope", [x, frequencies], vector(width), layout=enum_text("rope_layout", layout, "rope: layout", RopeLayout),
-        dims=width if dims is None else whole(dims, "rope: dims"), offset=number(offset, "rope: offset"),
+        dims=width if dims is None else whole_number("rope: dims", dims), offset=number(offset, "rope: offset"),
         scale=number(scale, "rope: scale"),
     )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import numbers
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 
 from ._errors import CallError, SpecError
 from ._polyattn import Source
+from ._whole import index_of
 
 
 @runtime_checkable
@@ -133,8 +133,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def check_state_every(state_every: int | None) -> None:
-    is_number = isinstance(state_every, numbers.Integral) and not isinstance(state_every, bool)
-    if state_every is not None and not (is_number and 1 <= state_every <= 1024):
+    if state_every is not None and not 1 <= (index_of(state_every) or 0) <= 1024:
         raise CallError(f"state_every: expected 1 to 1024 positions, or None, got {state_every!r}")
 
 

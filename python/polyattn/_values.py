@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 import os
 import sys
 from typing import Any, Iterator, Union
@@ -13,6 +12,7 @@ from ._errors import CallError, SourceLocation
 from ._literals import attributes_text, is_number, number
 from ._structure import Structure, vector
 from ._traced import Traced
+from ._whole import index_of
 
 _FOLDER = os.path.dirname(__file__)
 
@@ -254,14 +254,16 @@ def _chosen(indices: Any, width: int) -> list[int]:
     if isinstance(indices, slice):
         given: list[Any] = list(range(*indices.indices(width)))
     else:
-        given = [indices] if isinstance(indices, numbers.Integral) else list(indices) if _is_listed(indices) else [None]
+        given = [indices] if index_of(indices) is not None or not _is_listed(indices) else list(indices)
     if not given:
         raise CallError(f"x[...]: expected at least one of {width} elements, got none")
+    chosen = []
     for one in given:
-        if isinstance(one, bool) or not isinstance(one, numbers.Integral) or not -width <= int(one) < width:
-            came = repr(indices if one is None else one)
-            raise CallError(f"x[...]: expected whole numbers from {-width} to {width - 1}, or a slice, got {came}")
-    return [int(one) % width for one in given]
+        index = index_of(one)
+        if index is None or not -width <= index < width:
+            raise CallError(f"x[...]: expected whole numbers from {-width} to {width - 1}, or a slice, got {one!r}")
+        chosen.append(index % width)
+    return chosen
 
 
 def _is_listed(indices: Any) -> bool:

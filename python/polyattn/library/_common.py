@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .._errors import CallError
-from .._literals import whole
+from .._whole import whole_number
 from ..builder import Argument, Sequence, Spec, attention, layer_norm
 
 
@@ -26,7 +26,7 @@ def sizes_of(what: str, given: Any) -> tuple[int, ...]:
     """A list of sizes, at least one."""
     if not isinstance(given, (tuple, list)) or not given:
         raise CallError(f"{what}: expected a tuple of sizes, got {given!r}")
-    return tuple(whole(one, what) for one in given)
+    return tuple(whole_number(what, one) for one in given)
 
 
 def one_of(what: str, choice: Any, known: Any) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from .. import builder as b
 from .._errors import CallError
-from .._literals import Mask, TriangleWeights, whole
+from .._literals import Mask, TriangleWeights
+from .._whole import whole_number
 from ..builder import Spec
 from ._common import build, normalized, one_of, sequences, sizes_of
 
@@ -23,7 +24,7 @@ def llops(
     mask takes means.
     """
 
-    p, rank = whole(p, "llops: p"), whole(rank, "llops: rank")
+    p, rank = whole_number("llops: p", p), whole_number("llops: rank", rank)
 
     def names(side: str) -> list[list[str]]:
         # Ranks, each with its p projections.
@@ -162,7 +163,7 @@ def fpa_diagonal(
     d: int = 64, dv: int | None = None, n: int = 2, *, dtype: str = "f32", name: str = "fpa_diagonal"
 ) -> Spec:
     """FPA, Table 1: n diagonal factors."""
-    n = whole(n, "fpa_diagonal: n")
+    n = whole_number("fpa_diagonal: n", n)
 
     def body(q: Any, k: Any, v: Any, **gains: Any) -> Any:
         query, key = (b.tensor(*(x * gain for gain in gains.values())) for x in (q, k))
@@ -176,7 +177,7 @@ def fpa_rank1(
     d: int = 64, dv: int | None = None, n: int = 3, *, dtype: str = "f32", name: str = "fpa_rank1"
 ) -> Spec:
     """FPA, Table 1: n learned directions, one feature."""
-    n = whole(n, "fpa_rank1: n")
+    n = whole_number("fpa_rank1: n", n)
 
     def body(q: Any, k: Any, v: Any, **directions: Any) -> Any:
         query, key = (b.hadamard(*(x @ one for one in directions.values())) for x in (q, k))

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import torch
 
 from .._errors import CallError
-from .._literals import whole
+from .._whole import whole_number
 from ._recipes import STORAGE
 
 
@@ -88,4 +88,4 @@ class Checks:
 
     def whole(self, argument: str, value: Any, least: int) -> int:
         """A whole number of Python's or NumPy's."""
-        return whole(value, f"{self.who}: argument '{argument}'", least)
+        return whole_number(f"{self.who}: argument '{argument}'", value, least)

@@ -9,9 +9,10 @@ import torch
 from torch import nn
 
 from .._errors import CallError
+from .._whole import whole_number
 from . import _recipes
 from ._decode import decode_in_order, kernel_of
-from ._numbers import numbers_of_sequences, whole_number
+from ._numbers import numbers_of_sequences
 from ._operators import is_autocast_on
 from ._slots import Slots
 from ._states import States

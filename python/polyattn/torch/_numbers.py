@@ -1,17 +1,17 @@
-"""Whole numbers as callers give them: sizes, slots, lengths, positions, offsets.
+"""Tensors of whole numbers as callers give them: slots, lengths, positions, offsets.
 
 Anything else (a bool, a fraction, text) is refused. No number is rounded, and none wraps where a kernel has fewer bits.
 """
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 import torch
 
 from .._errors import CallError
+from .._whole import describe
 
 _WHOLE = {
     getattr(torch, name)
@@ -19,34 +19,6 @@ _WHOLE = {
     if hasattr(torch, name)  # the wider unsigned ones came with PyTorch 2.3
 }
 _INT32_MAX, _INT64_MAX = 2**31 - 1, 2**63 - 1
-
-
-def describe(given: Any) -> str:
-    """An argument's value in a message."""
-    if isinstance(given, torch.Tensor):
-        return f"{given.dtype} {tuple(given.shape)}"
-    if isinstance(given, np.ndarray):
-        return f"an array of {given.dtype} {given.shape}"
-    text = repr(given)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def whole_number(name: str, given: Any, least: int) -> int:
-    """One number, at least `least`."""
-    number = given if type(given) is int else _index_of(given)
-    if number is None or number < least:
-        raise CallError(f"{name}: expected a whole number of at least {least}, got {describe(given)}")
-    return number
-
-
-def _index_of(given: Any) -> int | None:
-    """Python's own rule for an index, with bools left out."""
-    if isinstance(given, bool) or isinstance(given, torch.Tensor) and given.dtype not in _WHOLE:
-        return None
-    try:
-        return operator.index(given)
-    except (TypeError, ValueError):
-        return None
 
 
 def is_whole(tensor: torch.Tensor) -> bool:

@@ -8,8 +8,9 @@ import torch
 
 from .._errors import CallError
 from .._kernels import Signature
+from .._whole import describe
 from ._call import call
-from ._numbers import describe, is_whole, to_int32
+from ._numbers import is_whole, to_int32
 
 #: The argument that says where sequences begin and end.
 OFFSETS = "cu_seqlens"

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from .._errors import CallError
-from ._numbers import describe, tensor_of
+from .._whole import describe
+from ._numbers import tensor_of
 
 
 class Slots:

@@ -13,9 +13,10 @@ from torch import nn
 from ..._errors import CallError
 from ..._kernels import Tensor
 from ..._specs import Spec
+from ..._whole import whole_number
 from .._attention import Attention as _Operator
 from .._generation import continue_sequences, new_states
-from .._numbers import numbers_of_sequences, whole_number
+from .._numbers import numbers_of_sequences
 from .._sequences import check_offsets
 from .._states import States
 from .constants import Constants, Numbers, numbers_of

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 from ..._errors import CallError
 from ..._specs import Spec
-from .._numbers import whole_number
+from ..._whole import whole_number
 from .attention import Attention
 
 
