@@ -185,6 +185,33 @@ def test_wrong_numbers_of_slots():
     assert are_equal(contents(states), before)
 
 
+def test_slots_that_change_in_place(rng):
+    """Tensors of slots are kept for calls that name the same ones: a caller's tensor may hold others by then."""
+    layer, slots = pn.Linear(48, 6), torch.tensor([4, 1])
+    states, exact = layer.new_states(6), [torch.zeros(0, 48)] * 6
+    for step, numbers in enumerate(([4, 1], [1, 4], [0, -1], [4, 1], [1, 4])):
+        slots.copy_(torch.tensor(numbers))
+        x = torch.from_numpy(rng.standard_normal((2, 3, 48)).astype("f4"))
+        y = layer.step(x, states, slots.clone() if step > 2 else slots)
+        for row, slot in enumerate(numbers):
+            if slot >= 0:
+                exact[slot] = torch.cat([exact[slot], x[row]])
+                wanted = linear_by_formula(layer, exact[slot][None])[0, -3:]
+                assert (y[row] - wanted).norm() <= 1e-4 * wanted.norm()
+    assert states.positions.tolist() == [len(one) for one in exact]
+
+
+def test_no_slot_is_any_number_below_zero(rng):
+    """One that 32 bits do not hold was an error of PyTorch's."""
+    layer, x = pn.Linear(48, 6), torch.from_numpy(rng.standard_normal((2, 3, 48)).astype("f4"))
+    states = layer.new_states(3)
+    for given in ([-(2**40), 1], torch.tensor([-(2**40), 1]), np.array([-(2**62), 1])):
+        states.reset()
+        y = layer.step(x, states, given)
+        wanted = linear_by_formula(layer, x[1:])
+        assert (y[1:] - wanted).norm() <= 1e-4 * wanted.norm() and states.positions.tolist() == [0, 3, 0]
+
+
 def test_states_that_share_memory(rng):
     """Slots are exchanged through a view of themselves."""
     states = numbered_states(pn.Linear(48, 6), 3)

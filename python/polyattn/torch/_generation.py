@@ -14,7 +14,6 @@ from . import _recipes
 from ._decode import decode_in_order, kernel_of
 from ._numbers import numbers_of_sequences
 from ._operators import is_autocast_on
-from ._slots import Slots
 from ._states import States
 
 if TYPE_CHECKING:
@@ -111,14 +110,14 @@ def _all_positions(x: torch.Tensor, states: States, slots: Any, lengths: Any, be
 
 def _some_positions(x: torch.Tensor, states: States, slots: Any, lengths: Any, begins: bool) -> _Part:
     batch, length = x.shape[:2]
-    chosen = Slots(range(batch) if slots is None else slots, len(states))
+    chosen = states.choose(range(batch) if slots is None else slots)
     if len(chosen) != batch:
         raise CallError(f"slots: expected {batch}, one for each row of x, got {len(chosen)}")
     chosen.check_distinct()
-    counts = counts_of(lengths, batch, length, x.device)
+    counts = states.all_positions(batch, length)["lengths"] if lengths is None else counts_of(lengths, batch, length, x.device)
     positions, rows = states.positions, chosen.rows(x.device)
     first = positions.new_zeros(batch) if begins else chosen.gather(positions)
-    after = chosen.with_slot(first + counts)
+    after = chosen.with_slot(first + (length if lengths is None else counts))
     numbers = {"slots": chosen.for_kernel(x.device), "lengths": counts, "first_position": first}
     return numbers, lambda: positions.index_copy_(0, rows, after)
 

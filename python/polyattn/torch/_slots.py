@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import torch
 
@@ -15,8 +15,8 @@ class Slots:
     """Some of `count` slots, in an order. Row i has slot numbers[i], or none where that is below 0."""
 
     def __init__(self, given: Any, count: int) -> None:
-        self._given = given if isinstance(given, torch.Tensor) and given.dtype is torch.int64 and given.dim() == 1 else None
         self.numbers = _numbers_of(given, count)
+        self._tensors: dict[Any, torch.Tensor] = {}
         #: Whether every row has a slot.
         self.is_full = not self.numbers or min(self.numbers) >= 0
         if self.numbers and max(self.numbers) >= count:
@@ -34,30 +34,36 @@ class Slots:
 
     def rows(self, device: Any) -> torch.Tensor:
         """The slots that there are."""
-        if self.is_full and self._given is not None:
-            return self._given.to(device)
-        return torch.tensor([one for one in self.numbers if one >= 0], dtype=torch.int64, device=device)
+        return self._tensor("rows", device, torch.int64, lambda: [one for one in self.numbers if one >= 0])
 
     def for_kernel(self, device: Any) -> torch.Tensor:
         """All of them, as i32."""
-        if self.is_full:
-            return self.rows(device).int()
-        return torch.tensor(self.numbers, dtype=torch.int32, device=device)
+        return self._tensor("kernel", device, torch.int32, lambda: [max(one, -1) for one in self.numbers])
 
     def with_slot(self, sequences: torch.Tensor) -> torch.Tensor:
         """Of one tensor row for each, the rows that have a slot."""
         if self.is_full:
             return sequences
-        chosen = [i for i, one in enumerate(self.numbers) if one >= 0]
-        return sequences.index_select(0, torch.tensor(chosen, dtype=torch.int64, device=sequences.device))
+        return sequences.index_select(0, self._with_slot(sequences.device))
 
     def gather(self, pool: torch.Tensor) -> torch.Tensor:
         """A copy of the slots' rows, with zeros where there is no slot."""
         found = pool.index_select(0, self.rows(pool.device))
         if self.is_full:
             return found
-        chosen = torch.tensor([i for i, one in enumerate(self.numbers) if one >= 0], dtype=torch.int64, device=pool.device)
-        return pool.new_zeros([len(self), *pool.shape[1:]]).index_copy_(0, chosen, found)
+        return pool.new_zeros([len(self), *pool.shape[1:]]).index_copy_(0, self._with_slot(pool.device), found)
+
+    def _with_slot(self, device: Any) -> torch.Tensor:
+        return self._tensor("with slot", device, torch.int64, lambda: [i for i, one in enumerate(self.numbers) if one >= 0])
+
+    def _tensor(self, name: str, device: Any, dtype: torch.dtype, numbers: Callable[[], list[int]]) -> torch.Tensor:
+        """A tensor that is kept, for calls in any mode. A caller's tensor would not do: it may hold other numbers later."""
+        found = self._tensors.get((name, device))
+        if found is None:
+            with torch.inference_mode(False):
+                found = torch.tensor(numbers(), dtype=dtype, device=device)
+            self._tensors[name, device] = found
+        return found
 
 
 def _numbers_of(given: Any, count: int) -> list[int]:
@@ -68,7 +74,7 @@ def _numbers_of(given: Any, count: int) -> list[int]:
             return list(range(count)[given])
         except (TypeError, ValueError):
             raise CallError(f"slots: expected a slice of whole numbers, got {given}") from None
-    if isinstance(given, range):
+    if isinstance(given, range) or type(given) in (list, tuple) and all(type(one) is int and abs(one) < 2**63 for one in given):
         return list(given)
     numbers = tensor_of("slots", given, "whole numbers, a slice, or bools, one for each slot")
     if numbers.dim() > 1 or numbers.dtype is torch.bool and tuple(numbers.shape) != (count,):

@@ -26,6 +26,7 @@ class States:
     def __init__(self, pools: dict[str, torch.Tensor], positions: torch.Tensor) -> None:
         self.pools, self.positions = pools, positions
         self._last: tuple[tuple[int, int], dict[str, torch.Tensor]] | None = None
+        self._chosen: Slots | None = None
 
     def __len__(self) -> int:
         """The number of slots."""
@@ -106,6 +107,15 @@ class States:
                 slots = torch.arange(batch, dtype=torch.int32, device=device)
                 self._last = (batch, length), {"slots": slots, "lengths": torch.full_like(slots, length)}
         return dict(self._last[1])
+
+    def choose(self, slots: Any) -> Slots:
+        """The slots that a call names. Calls that name the same ones, as for token after token, share the tensors."""
+        chosen, last = Slots(slots, len(self)), self._chosen
+        if last is not None and last.numbers == chosen.numbers:
+            return last
+        if not torch.compiler.is_compiling():
+            self._chosen = chosen
+        return chosen
 
     def check_writable(self) -> None:
         """Refuses states that PyTorch would not let this call change, before it changes any of them."""
