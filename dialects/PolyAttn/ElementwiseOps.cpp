@@ -19,9 +19,13 @@
 using namespace mlir;
 using namespace polyattn;
 
-/// The facts of a function that gives back what is not negative.
-static FeatureFacts factsOfMagnitude(const FeatureFacts &input) {
-  return {input.nonNegative ? input.degree : std::nullopt, /*nonNegative=*/true};
+/// The facts of a function that gives back numbers from `lowest` on, and raises those below it.
+static FeatureFacts factsOfFloor(const FeatureFacts &input, double lowest) {
+  // The zero with a minus is raised to 0.
+  double lower = input.bounds.lower;
+  bool changesNothing = lowest <= lower && (lower != 0 || input.bounds.isNonNegative());
+  return {changesNothing ? input.degree : std::nullopt,
+          changesNothing ? input.bounds : Bounds{lowest, std::fmax(input.bounds.upper, lowest)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -33,7 +37,7 @@ LogicalResult ReluOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts ReluOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return factsOfMagnitude(vectors[0]);
+  return factsOfFloor(vectors[0], /*lowest=*/0);
 }
 std::optional<double> ReluOp::getFactorOutside(ArrayRef<double> factors) {
   return factors[0] > 0 ? std::optional(factors[0]) : std::nullopt;
@@ -57,7 +61,8 @@ LogicalResult AbsOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts AbsOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return factsOfMagnitude(vectors[0]);
+  Bounds input = vectors[0].bounds;
+  return {input.isNonNegative() ? vectors[0].degree : std::nullopt, magnitude(input)};
 }
 std::optional<double> AbsOp::getFactorOutside(ArrayRef<double> factors) {
   return std::fabs(factors[0]);
@@ -82,7 +87,7 @@ LogicalResult SignOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts SignOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {/*degree=*/std::nullopt, vectors[0].nonNegative};
+  return {/*degree=*/std::nullopt, ofUnitVector(vectors[0].bounds)};
 }
 std::optional<double> SignOp::getFactorOutside(ArrayRef<double> factors) {
   return factors[0] > 0 ? std::optional(1.0) : std::nullopt;
@@ -100,7 +105,7 @@ LogicalResult IsAboveOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts IsAboveOp::getFacts(ArrayRef<FeatureFacts>) {
-  return {/*degree=*/std::nullopt, /*nonNegative=*/true};
+  return {/*degree=*/std::nullopt, Bounds{0, 1}};
 }
 std::optional<double> IsAboveOp::getFactorOutside(ArrayRef<double> factors) {
   return getValue().isZero() && factors[0] > 0 ? std::optional(1.0) : std::nullopt;
@@ -118,7 +123,11 @@ void IsAboveOp::buildGradient(GradientBuilder &, Value) {}
 LogicalResult LogOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op, Results &results) {
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
-FeatureFacts LogOp::getFacts(ArrayRef<FeatureFacts>) { return {}; }
+FeatureFacts LogOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  // Below 0 there is no logarithm.
+  Bounds positive = factsOfFloor(vectors[0], /*lowest=*/0).bounds;
+  return {/*degree=*/std::nullopt, valuesOfIncreasing(*this, positive)};
+}
 std::optional<double> LogOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> LogOp::getConstantElement(ArrayRef<double> vectors) {
   return evaluateConstant(*this, vectors);
@@ -139,10 +148,7 @@ LogicalResult ClampMinOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts ClampMinOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  const FeatureFacts &input = vectors[0];
-  bool changesNothing = input.nonNegative && getValue().convertToDouble() <= 0;
-  return {changesNothing ? input.degree : std::nullopt,
-          input.nonNegative || !getValue().isNegative()};
+  return factsOfFloor(vectors[0], getValue().convertToDouble());
 }
 std::optional<double> ClampMinOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> ClampMinOp::getConstantElement(ArrayRef<double> vectors) {
@@ -168,7 +174,7 @@ LogicalResult AddConstOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts AddConstOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {vectors[0].degree, vectors[0].nonNegative && !getValue().isNegative()};
+  return {vectors[0].degree, vectors[0].bounds + Bounds::ofNumber(getValue().convertToDouble())};
 }
 std::optional<double> AddConstOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> AddConstOp::getConstantElement(ArrayRef<double> vectors) {
@@ -203,12 +209,11 @@ LogicalResult PowOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
 FeatureFacts PowOp::getFacts(ArrayRef<FeatureFacts> vectors) {
   const FeatureFacts &input = vectors[0];
   if (!getExponent())
-    return {std::nullopt, input.nonNegative};
+    return {std::nullopt, input.bounds.isNonNegative() ? Bounds::nonNegative() : Bounds()};
   double exponent = getExponent()->convertToDouble();
   bool whole = exponent >= 0 && exponent < 1024 && exponent == std::floor(exponent);
-  bool even = whole && std::fmod(exponent, 2.0) == 0;
   return {whole ? multiplyDegree(input.degree, int64_t(exponent)) : std::nullopt,
-          input.nonNegative || even};
+          power(input.bounds, exponent)};
 }
 
 std::optional<double> PowOp::getFactorOutside(ArrayRef<double> factors) {

@@ -31,41 +31,46 @@ def PolyAttn_LogOp : PolyAttn_ElementwiseOp<"log", "log(a)"> {
   let element = "return log(operands[0]);";
 }
 
+/// The values of a function that never falls: its formula at the bounds of its argument.
+defvar PolyAttn_Increasing = "valuesOfIncreasing(*this, x)";
+
 def PolyAttn_EluPlusOneOp : PolyAttn_FunctionOp<"elu_plus_one", "exp(min(a, 0)) + max(a, 0)",
     [{a > 0 ? a + 1 : exp(a)}],
-    [{g.mul({dy, g.sub(y, g.create<ReluOp>(x))})}], nonNegative = true>;
+    [{g.mul({dy, g.sub(y, g.create<ReluOp>(x))})}], PolyAttn_Increasing>;
 
 def PolyAttn_ExpOp : PolyAttn_FunctionOp<"exp", "exp(a)", [{exp(a)}], [{g.mul({dy, y})}],
-    nonNegative = true>;
+    PolyAttn_Increasing>;
 
 def PolyAttn_TanhOp : PolyAttn_FunctionOp<"tanh", "tanh(a)", [{tanh(a)}],
-    [{g.mul({dy, g.oneMinus(g.mul({y, y}))})}]>;
+    [{g.mul({dy, g.oneMinus(g.mul({y, y}))})}], PolyAttn_Increasing>;
 
 def PolyAttn_SinOp : PolyAttn_FunctionOp<"sin", "sin(a)", [{sin(a)}],
-    [{g.mul({dy, g.create<CosOp>(x)})}]>;
+    [{g.mul({dy, g.create<CosOp>(x)})}], "Bounds{-1, 1}">;
 
 def PolyAttn_CosOp : PolyAttn_FunctionOp<"cos", "cos(a)", [{cos(a)}],
-    [{g.scale(g.mul({dy, g.create<SinOp>(x)}), -1)}]>;
+    [{g.scale(g.mul({dy, g.create<SinOp>(x)}), -1)}], "Bounds{-1, 1}">;
 
 def PolyAttn_SigmoidOp : PolyAttn_FunctionOp<"sigmoid", "1 / (1 + exp(-a))",
-    [{1 / (1 + exp(-a))}], [{g.mul({dy, y, g.oneMinus(y)})}], nonNegative = true>;
+    [{1 / (1 + exp(-a))}], [{g.mul({dy, y, g.oneMinus(y)})}], PolyAttn_Increasing>;
 
 // s + y (1 - s) with s = sigmoid(a)
 def PolyAttn_SiluOp : PolyAttn_FunctionOp<"silu", "a / (1 + exp(-a))",
     [{a / (1 + exp(-a))}], [{
         g.mul({dy, g.add({g.create<SigmoidOp>(x),
-                          g.mul({y, g.oneMinus(g.create<SigmoidOp>(x))})})})}]>;
+                          g.mul({y, g.oneMinus(g.create<SigmoidOp>(x))})})})}],
+    "ofRectifierWithDip(x, /*lowest=*/-0.2785)">;
 
 def PolyAttn_SoftplusOp : PolyAttn_FunctionOp<"softplus", "log(1 + exp(a))",
     [{a > 0 ? a + log1p(exp(-a)) : log1p(exp(a))}],
-    [{g.mul({dy, g.create<SigmoidOp>(x)})}], nonNegative = true>;
+    [{g.mul({dy, g.create<SigmoidOp>(x)})}], PolyAttn_Increasing>;
 
 // 1 + erf and 1 + tanh would cancel where a is far below 0.
 def PolyAttn_GeluOp : PolyAttn_FunctionOp<"gelu", "gelu(a), by tanh or by erf", [{
         getForm() == GeluForm::Erf
             ? 0.5 * a * erfc(rounded(-a / sqrt(2.0)))
             : a / (1 + exp(rounded(-2 * sqrt(2 / M_PI) * (a + 0.044715 * a * a * a))))}], [{
-        g.mul({dy, g.create<GeluSlopeOp>(x, getForm())})}]> {
+        g.mul({dy, g.create<GeluSlopeOp>(x, getForm())})}],
+    "ofRectifierWithDip(x, /*lowest=*/-0.1701)"> {
   let description = [{
     Example: `%y = polyattn.gelu %x {form = #polyattn.gelu_form<tanh>} : [256]`
   }];
@@ -75,7 +80,8 @@ def PolyAttn_GeluOp : PolyAttn_FunctionOp<"gelu", "gelu(a), by tanh or by erf", 
 // a s with the sigmoid s of u = c (a + 0.044715 a^3) has the slope s + a s (1 - s) u'. Its terms, each
 // of which is rounded, cancel about a = -0.75.
 def PolyAttn_GeluSlopeOp : PolyAttn_FunctionOp<"gelu_slope", "the derivative of gelu(a)", "a", [{
-        g.refuse(*this, "has no derivative: second derivatives are not supported")}]> {
+        g.refuse(*this, "has no derivative: second derivatives are not supported")}],
+    "Bounds{-0.13, 1.13}"> {
   let description = [{
     Example: `%y = polyattn.gelu_slope %x {form = #polyattn.gelu_form<tanh>} : [256]`
   }];

@@ -27,7 +27,7 @@ static Value throughApply(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Degree and sign of the elements
+// Degree and bounds of the elements
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -36,6 +36,10 @@ namespace {
 /// long chain, too long for recursion.
 class ElementFacts {
 public:
+  /// With `signsOnly` a vector is known by the signs of its elements, not by how large they are:
+  /// what follows holds for rounded elements, too.
+  explicit ElementFacts(bool signsOnly = false) : signsOnly(signsOnly) {}
+
   FeatureFacts of(Value value) {
     Operation *op = value.getDefiningOp();
     if (op && !known.contains(value))
@@ -80,9 +84,10 @@ private:
   FeatureFacts ofApplied(FeatureMapOp map, ApplyOp apply);
   FeatureFacts lookup(Value value) const {
     auto it = known.find(value);
-    return it == known.end() ? FeatureFacts{/*degree=*/1, /*nonNegative=*/false} : it->second;
+    return it == known.end() ? FeatureFacts{/*degree=*/1, Bounds()} : it->second;
   }
 
+  bool signsOnly;
   llvm::DenseMap<Value, FeatureFacts> known;
 };
 
@@ -96,12 +101,14 @@ void ElementFacts::visit(Operation *op) {
   FeatureFacts facts = map ? ofApplied(map, cast<ApplyOp>(op)) : compute(op);
   if (!map && isOfConstants(op))
     facts.degree = 0;
+  if (signsOnly)
+    facts.bounds = facts.bounds.ofSigns();
   known[op->getResult(0)] = facts;
 }
 
 /// The map's result with the facts of what it is applied to.
 FeatureFacts ElementFacts::ofApplied(FeatureMapOp map, ApplyOp apply) {
-  ElementFacts inside;
+  ElementFacts inside(signsOnly);
   for (auto [argument, input] : llvm::zip(map.getBody().getArguments(), apply.getInputs()))
     if (isa<FeatureType>(input.getType()))
       inside.known[argument] = lookup(input);
@@ -123,7 +130,7 @@ FeatureFacts polyattn::factsOf(Value value) { return ElementFacts().of(value); }
 
 bool polyattn::isNonNegativeNearby(Value value) {
   constexpr size_t kNearby = 32;
-  return ElementFacts().nearby(value, kNearby).nonNegative;
+  return ElementFacts(/*signsOnly=*/true).nearby(value, kNearby).bounds.isNonNegative();
 }
 
 //===----------------------------------------------------------------------===//
@@ -249,7 +256,7 @@ PolynomialOfBase ScoreFacts::unscaledPolynomial(Value query, Value key) {
 }
 
 bool ScoreFacts::computeNonNegative(Value query, Value key) {
-  if (elements.of(query).nonNegative && elements.of(key).nonNegative)
+  if (elements.of(query).bounds.isNonNegative() && elements.of(key).bounds.isNonNegative())
     return true;
   // A factor may stand on one side alone.
   bool negated = false, scaled = false;

@@ -14,7 +14,8 @@ namespace polyattn {
 FeatureFacts factsOf(mlir::Value value);
 
 /// Whether the few ops before a vector, which folds look at again and again, tell that it is not
-/// negative. What `factsOf` finds in a long program may stay unknown here.
+/// negative, however it is rounded. What `factsOf` finds in a long program, or from how large
+/// elements are (1 + cos(a)), stays unknown here.
 bool isNonNegativeNearby(mlir::Value value);
 
 /// True where scale <query, key> is never negative: the scale is not, and both vectors are

@@ -86,9 +86,10 @@ class PolyAttn_ElementwiseOp<string mnemonic, string formula>
 
 /// A function like exp, with all that is to be said of it: `meaning` is an expression of `a`, the
 /// element; `gradient` one of the vectors x, y = f(x) and dy that gives dx in the words of
-/// `GradientBuilder g`; `nonNegative` says that it is never below zero.
+/// `GradientBuilder g`; `values` one of `x`, the bounds of the elements, that gives those of the
+/// function's values.
 class PolyAttn_FunctionOp<string mnemonic, string formula, code meaning, code gradient,
-                          bit nonNegative = false>
+                          code values>
     : PolyAttn_ElementwiseOp<mnemonic, formula> {
   let element = "const Number &a = operands[0];\nreturn " # meaning # ";";
   code function = [{
@@ -97,8 +98,9 @@ class PolyAttn_FunctionOp<string mnemonic, string formula, code meaning, code gr
         ::llvm::SmallVectorImpl<::mlir::Type> &results) {
       return inferVector(context, location, results, widthOf(op.getInput()));
     }
-    FeatureFacts $cppClass::getFacts(::llvm::ArrayRef<FeatureFacts>) {
-      return {/*degree=*/std::nullopt, /*nonNegative=*/}] # !if(nonNegative, "true", "false") # [{};
+    FeatureFacts $cppClass::getFacts(::llvm::ArrayRef<FeatureFacts> vectors) {
+      [[maybe_unused]] Bounds x = vectors[0].bounds;
+      return {/*degree=*/std::nullopt, }] # values # [{};
     }
     std::optional<double> $cppClass::getFactorOutside(::llvm::ArrayRef<double>) {
       return std::nullopt;

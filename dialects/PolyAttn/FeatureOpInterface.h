@@ -8,6 +8,7 @@
 #define POLYATTN_DIALECTS_FEATUREOPINTERFACE_H
 
 #include "mlir/IR/OpDefinition.h"
+#include "polyattn/Features/Bounds.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cmath>
 #include <optional>
@@ -20,8 +21,8 @@ struct FeatureFacts {
   /// degree 1 and keep the degree of what follows them comparable); none where the
   /// vector is no polynomial.
   std::optional<int64_t> degree;
-  /// No element is negative, whatever the inputs.
-  bool nonNegative = false;
+  /// Between which numbers all elements lie, whatever the inputs, in exact arithmetic.
+  Bounds bounds;
 };
 
 /// What one op takes for one vector.

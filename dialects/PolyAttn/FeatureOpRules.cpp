@@ -112,8 +112,11 @@ std::optional<int64_t> polyattn::multiplyDegree(std::optional<int64_t> degree, i
   return degree ? std::optional(saturatingMul(*degree, exponent)) : std::nullopt;
 }
 
-bool polyattn::areNonNegative(ArrayRef<FeatureFacts> vectors) {
-  return llvm::all_of(vectors, [](const FeatureFacts &facts) { return facts.nonNegative; });
+Bounds polyattn::boundsOfProduct(ArrayRef<FeatureFacts> vectors) {
+  Bounds product = Bounds::ofNumber(1);
+  for (const FeatureFacts &facts : vectors)
+    product = product * facts.bounds;
+  return product;
 }
 
 double polyattn::productOfFactors(ArrayRef<double> factors) {

@@ -51,7 +51,8 @@ std::optional<int64_t> sumOfDegrees(llvm::ArrayRef<FeatureFacts> vectors);
 std::optional<int64_t> largestDegree(llvm::ArrayRef<FeatureFacts> vectors);
 /// The degree of a vector to the power of `exponent`.
 std::optional<int64_t> multiplyDegree(std::optional<int64_t> degree, int64_t exponent);
-bool areNonNegative(llvm::ArrayRef<FeatureFacts> vectors);
+/// The bounds of a product of one element of each vector.
+Bounds boundsOfProduct(llvm::ArrayRef<FeatureFacts> vectors);
 
 /// The product of factors, and their common value.
 double productOfFactors(llvm::ArrayRef<double> factors);
@@ -63,6 +64,12 @@ std::optional<double> evaluateConstant(Op op, llvm::ArrayRef<double> vectors) {
   if (vectors.size() != op->getNumOperands())
     return std::nullopt;
   return op.evaluateElement(vectors, [](double x) { return x; });
+}
+
+/// The bounds of an element-wise function of one vector that never falls.
+template <typename Op> Bounds valuesOfIncreasing(Op op, Bounds argument) {
+  return ofIncreasing(argument,
+                      [&](double a) { return op.evaluateElement(a, [](double x) { return x; }); });
 }
 
 inline FeatureCost costOfFlops(double flops) { return {flops, /*functions=*/0}; }

@@ -20,7 +20,9 @@ using namespace polyattn;
 LogicalResult SumOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor, Results &results) {
   return inferVector(context, loc, results, 1);
 }
-FeatureFacts SumOp::getFacts(ArrayRef<FeatureFacts> vectors) { return vectors[0]; }
+FeatureFacts SumOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, sum(vectors[0].bounds, widthOf(getInput()))};
+}
 std::optional<double> SumOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> SumOp::getConstantElement(ArrayRef<double> vectors) {
   return vectors[0] * widthOf(getInput());
@@ -33,7 +35,8 @@ LogicalResult SquaredNormOp::inferReturnTypes(MLIRContext *context, Loc loc, Ada
   return inferVector(context, loc, results, 1);
 }
 FeatureFacts SquaredNormOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {multiplyDegree(vectors[0].degree, 2), /*nonNegative=*/true};
+  return {multiplyDegree(vectors[0].degree, 2),
+          sum(power(vectors[0].bounds, 2), widthOf(getInput()))};
 }
 std::optional<double> SquaredNormOp::getFactorOutside(ArrayRef<double> factors) {
   return multiplyFactors(factors[0], factors[0]);
@@ -50,7 +53,7 @@ LogicalResult MaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor, Re
   return inferVector(context, loc, results, 1);
 }
 FeatureFacts MaxOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {/*degree=*/std::nullopt, vectors[0].nonNegative};
+  return {/*degree=*/std::nullopt, vectors[0].bounds};
 }
 std::optional<double> MaxOp::getFactorOutside(ArrayRef<double> factors) {
   return factors[0] > 0 ? std::optional(factors[0]) : std::nullopt;
@@ -66,7 +69,7 @@ LogicalResult FirstMaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts FirstMaxOp::getFacts(ArrayRef<FeatureFacts>) {
-  return {/*degree=*/std::nullopt, /*nonNegative=*/true};
+  return {/*degree=*/std::nullopt, Bounds{0, 1}};
 }
 std::optional<double> FirstMaxOp::getFactorOutside(ArrayRef<double> factors) {
   return factors[0] > 0 ? std::optional(1.0) : std::nullopt;
@@ -92,7 +95,7 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapt
   return inferVector(context, loc, results, width);
 }
 FeatureFacts LayerNormOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {vectors[0].degree, /*nonNegative=*/false};
+  return {vectors[0].degree, Bounds()};
 }
 std::optional<double> LayerNormOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> LayerNormOp::getConstantElement(ArrayRef<double>) {
@@ -141,7 +144,9 @@ LogicalResult L2NormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
     return failure();
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
-FeatureFacts L2NormOp::getFacts(ArrayRef<FeatureFacts> vectors) { return vectors[0]; }
+FeatureFacts L2NormOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, ofUnitVector(vectors[0].bounds)};
+}
 std::optional<double> L2NormOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> L2NormOp::getConstantElement(ArrayRef<double> vectors) {
   double length = std::fabs(vectors[0]) * std::sqrt(double(widthOf(getInput())));
@@ -162,7 +167,9 @@ LogicalResult L2RescaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapt
                                             Results &results) {
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
-FeatureFacts L2RescaleOp::getFacts(ArrayRef<FeatureFacts> vectors) { return vectors[0]; }
+FeatureFacts L2RescaleOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, vectors[0].bounds.ofSigns()};
+}
 std::optional<double> L2RescaleOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> L2RescaleOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost L2RescaleOp::getCost() {
@@ -196,7 +203,8 @@ LogicalResult SumNormOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
   return inferVector(context, loc, results, widthOf(op.getInput()));
 }
 FeatureFacts SumNormOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {/*degree=*/std::nullopt, vectors[0].nonNegative};
+  // Elements of both signs may have any sum.
+  return {/*degree=*/std::nullopt, vectors[0].bounds.isNonNegative() ? Bounds{0, 1} : Bounds()};
 }
 std::optional<double> SumNormOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> SumNormOp::getConstantElement(ArrayRef<double> vectors) {
@@ -216,7 +224,7 @@ LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
   return inferVector(context, loc, results, width);
 }
 FeatureFacts SoftmaxOp::getFacts(ArrayRef<FeatureFacts>) {
-  return {/*degree=*/std::nullopt, /*nonNegative=*/true};
+  return {/*degree=*/std::nullopt, Bounds{0, 1}};
 }
 std::optional<double> SoftmaxOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> SoftmaxOp::getConstantElement(ArrayRef<double>) {

@@ -24,7 +24,7 @@ LogicalResult RopeOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op
   return inferVector(context, loc, results, width);
 }
 FeatureFacts RopeOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {vectors[0].degree, /*nonNegative=*/false};
+  return {vectors[0].degree, Bounds()};
 }
 std::optional<double> RopeOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> RopeOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }

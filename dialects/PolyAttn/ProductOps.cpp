@@ -8,7 +8,9 @@
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/FeatureOpRules.h"
 #include "dialects/PolyAttn/GradientBuilder.h"
+#include "llvm/ADT/MapVector.h"
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 using namespace polyattn;
@@ -44,12 +46,15 @@ LogicalResult HadamardOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
 }
 
 FeatureFacts HadamardOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  // Factors that stand an even number of times are squares.
-  bool othersAreSquares = llvm::all_of(llvm::zip(vectors, getInputs()), [&](auto factor) {
-    auto [facts, input] = factor;
-    return facts.nonNegative || llvm::count(getInputs(), input) % 2 == 0;
-  });
-  return {sumOfDegrees(vectors), othersAreSquares};
+  // A factor that stands several times is a power: an even one is not negative.
+  Bounds product = Bounds::ofNumber(1);
+  llvm::MapVector<Value, int64_t> counts;
+  for (Value input : getInputs())
+    ++counts[input];
+  for (auto [input, facts] : llvm::zip(getInputs(), vectors))
+    if (int64_t count = std::exchange(counts[input], 0))
+      product = product * power(facts.bounds, double(count));
+  return {sumOfDegrees(vectors), product};
 }
 
 std::optional<double> HadamardOp::getFactorOutside(ArrayRef<double> factors) {
@@ -87,7 +92,7 @@ LogicalResult TensorOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
   return infer(context, results, parts.size() == 1 ? parts[0] : Structure::tensorProduct(parts));
 }
 FeatureFacts TensorOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {sumOfDegrees(vectors), areNonNegative(vectors)};
+  return {sumOfDegrees(vectors), boundsOfProduct(vectors)};
 }
 std::optional<double> TensorOp::getFactorOutside(ArrayRef<double> factors) {
   return productOfFactors(factors);
@@ -136,7 +141,8 @@ LogicalResult PowerOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor o
                    : Structure::tensorPower(base, degree));
 }
 FeatureFacts PowerOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {multiplyDegree(vectors[0].degree, getDegree()), vectors[0].nonNegative};
+  return {multiplyDegree(vectors[0].degree, getDegree()),
+          vectors[0].bounds.isNonNegative() ? Bounds::nonNegative() : Bounds()};
 }
 std::optional<double> PowerOp::getFactorOutside(ArrayRef<double> factors) {
   double factor = raiseFactor(factors[0], getDegree());
@@ -172,7 +178,8 @@ LogicalResult TriuOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op
   return inferVector(context, loc, results, binomial(width + 1, 2));
 }
 FeatureFacts TriuOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {sumOfDegrees(vectors), areNonNegative(vectors)};
+  // Their weights are positive.
+  return {sumOfDegrees(vectors), boundsOfProduct(vectors).ofSigns()};
 }
 std::optional<double> TriuOp::getFactorOutside(ArrayRef<double> factors) {
   return productOfFactors(factors);

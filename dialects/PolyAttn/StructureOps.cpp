@@ -19,7 +19,10 @@ LogicalResult AddOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,
   return inferBroadcast(context, loc, op.getInputs(), results);
 }
 FeatureFacts AddOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {largestDegree(vectors), areNonNegative(vectors)};
+  Bounds sum = vectors[0].bounds;
+  for (const FeatureFacts &other : vectors.drop_front())
+    sum = sum + other.bounds;
+  return {largestDegree(vectors), sum};
 }
 std::optional<double> AddOp::getFactorOutside(ArrayRef<double> factors) {
   return commonFactor(factors);
@@ -48,7 +51,10 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor 
   return infer(context, results, parts.size() == 1 ? parts[0] : Structure::concat(parts));
 }
 FeatureFacts ConcatOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {largestDegree(vectors), areNonNegative(vectors)};
+  Bounds elements = vectors[0].bounds;
+  for (const FeatureFacts &other : vectors.drop_front())
+    elements = either(elements, other.bounds);
+  return {largestDegree(vectors), elements};
 }
 std::optional<double> ConcatOp::getFactorOutside(ArrayRef<double> factors) {
   return commonFactor(factors);
@@ -78,7 +84,7 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context, Loc loc, Adapto
   return inferVector(context, loc, results, width);
 }
 FeatureFacts ConstantOp::getFacts(ArrayRef<FeatureFacts>) {
-  return {/*degree=*/0, !getValue().isNegative()};
+  return {/*degree=*/0, Bounds::ofNumber(getValue().convertToDouble())};
 }
 std::optional<double> ConstantOp::getFactorOutside(ArrayRef<double>) { return std::nullopt; }
 std::optional<double> ConstantOp::getConstantElement(ArrayRef<double>) {
@@ -130,7 +136,10 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
       return emitOptionalError(loc, "C2: index ", index, " is outside a vector of ", width);
   return inferVector(context, loc, results, width);
 }
-FeatureFacts ScatterOp::getFacts(ArrayRef<FeatureFacts> vectors) { return vectors[0]; }
+// Elements are sums of those that have one index, or zeros.
+FeatureFacts ScatterOp::getFacts(ArrayRef<FeatureFacts> vectors) {
+  return {vectors[0].degree, either(vectors[0].bounds.ofSigns(), Bounds::ofNumber(0))};
+}
 std::optional<double> ScatterOp::getFactorOutside(ArrayRef<double> factors) { return factors[0]; }
 std::optional<double> ScatterOp::getConstantElement(ArrayRef<double>) { return std::nullopt; }
 FeatureCost ScatterOp::getCost() { return costOfFlops(widthOf(getInput())); }

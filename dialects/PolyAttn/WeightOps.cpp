@@ -32,7 +32,7 @@ LogicalResult ProjectOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor
   return inferVector(context, loc, results, resultWidth);
 }
 FeatureFacts ProjectOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {vectors[0].degree, /*nonNegative=*/false};
+  return {vectors[0].degree, Bounds()};
 }
 std::optional<double> ProjectOp::getFactorOutside(ArrayRef<double> factors) {
   return getBias() ? std::nullopt : std::optional(factors[0]);
@@ -82,7 +82,7 @@ LogicalResult ScaleOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor o
   return infer(context, results, structureOf(op.getInput()));
 }
 FeatureFacts ScaleOp::getFacts(ArrayRef<FeatureFacts> vectors) {
-  return {vectors[0].degree, vectors[0].nonNegative && !getFactor().isNegative()};
+  return {vectors[0].degree, vectors[0].bounds * Bounds::ofNumber(getFactor().convertToDouble())};
 }
 // Its own factor is a part of what leaves.
 std::optional<double> ScaleOp::getFactorOutside(ArrayRef<double> factors) {
@@ -112,7 +112,7 @@ static LogicalResult inferVectorWeight(MLIRContext *context, Loc loc, Value inpu
   return inferVector(context, loc, results, width);
 }
 static FeatureFacts factsOfWeighted(ArrayRef<FeatureFacts> vectors) {
-  return {vectors[0].degree, /*nonNegative=*/false};
+  return {vectors[0].degree, Bounds()};
 }
 
 LogicalResult AddVecOp::inferReturnTypes(MLIRContext *context, Loc loc, Adaptor op,

@@ -39,6 +39,20 @@ polyattn.feature_map @known_sign(%x: [4]) {
 
 // -----
 
+// Rounded, 1 + cos(x) may be a little below zero, and its square root NaN: relu stays.
+// CHECK-LABEL: @known_sign_but_for_rounding
+// CHECK:         relu
+// CHECK-NEXT:    pow
+polyattn.feature_map @known_sign_but_for_rounding(%x: [4]) {
+  %c = cos %x : [4]
+  %a = add_const %c {value = 1.0} : [4]
+  %b = relu %a : [4]
+  %d = pow %b {exponent = 0.5} : [4]
+  yield %d : [4]
+}
+
+// -----
+
 // CHECK-LABEL: @constants
 // CHECK-NEXT:    constant {value = 5.000000e+00 : f64, width = 2 : i64}
 // CHECK-NEXT:    yield

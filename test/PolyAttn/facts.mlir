@@ -1,5 +1,7 @@
 // Scores that are shown not to be negative: none of these attentions says `signed_scores`.
 // RUN: polyattn-opt %s | FileCheck %s
+// Simplified programs are verified again.
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-simplify-features
 
 // 1 + s + s^2/2 + s^3/6 + s^4/24, the fourth Taylor polynomial of the exponential.
 polyattn.feature_map @taylor_4(%x: [4]) {
@@ -115,4 +117,58 @@ polyattn.attention @scaled_to_zero(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x
   %o = attend query %v key %v value %v causal normalize <sum, eps = 1.0e-6> {score_scale = 0.0}
     : [4], [4], [4]
   return %o : [4]
+}
+
+// Bounds of values: what is added is as large as the smallest of them.
+polyattn.feature_map @one_plus_cos(%x: [4]) {
+  %c = cos %x : [4]
+  %y = add_const %c {value = 1.0} : [4]
+  yield %y : [4]
+}
+// 1 - exp(-x^2), and 1 - tanh(x)^2 as gradients have it.
+polyattn.feature_map @one_minus(%x: [4]) {
+  %xx = hadamard %x, %x : [4], [4]
+  %m = scale %xx {factor = -1.0} : [4]
+  %e = exp %m : [4]
+  %me = scale %e {factor = -1.0} : [4]
+  %y = add_const %me {value = 1.0} : [4]
+  %t = tanh %x : [4]
+  %tt = hadamard %t, %t : [4], [4]
+  %mt = scale %tt {factor = -1.0} : [4]
+  %z = add_const %mt {value = 1.0} : [4]
+  %both = concat %y, %z : [4], [4]
+  yield %both : [4] + [4]
+}
+// Sums and products of bounded things. 0.1 + 0.2 is a little more than 0.3 in f64.
+polyattn.feature_map @sums_of_bounded(%x: [4]) {
+  %c = cos %x : [4]
+  %s = sin %x : [4]
+  %n = l2_norm %x {eps = 1.0e-6} : [4]
+  %c1 = scale %c {factor = 0.1} : [4]
+  %s1 = scale %s {factor = -0.2} : [4]
+  %ss = hadamard %c, %s, %n : [4], [4], [4]
+  %sum = add %c1, %s1 : [4], [4]
+  %y = add_const %sum {value = 0.3} : [4]
+  %three = constant {value = 1.0, width = 4}
+  %z = add %ss, %three : [4], [4]
+  %g = silu %x : [4]
+  %w = add_const %g {value = 0.3} : [4]
+  %all = concat %y, %z, %w : [4], [4], [4]
+  yield %all : [4] + [4] + [4]
+}
+
+// CHECK-LABEL: polyattn.attention @bounded
+polyattn.attention @bounded(%q: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>, r: tensor<?x?x?x4xf32>) {
+  %a = apply @one_plus_cos(%q) : tensor<?x?x?x4xf32> -> [4]
+  %b = apply @one_minus(%q) : tensor<?x?x?x4xf32> -> [4] + [4]
+  %c = apply @sums_of_bounded(%q) : tensor<?x?x?x4xf32> -> [4] + [4] + [4]
+  %v = read %q : tensor<?x?x?x4xf32> -> [4]
+  // CHECK-COUNT-3: attend query
+  %o = attend query %a key %a value %v causal normalize <sum, eps = 1.0e-6> : [4], [4], [4]
+  %p = attend query %b key %b value %v causal normalize <sum, eps = 1.0e-6>
+    : [4] + [4], [4] + [4], [4]
+  %r = attend query %c key %c value %v causal normalize <sum, eps = 1.0e-6>
+    : [4] + [4] + [4], [4] + [4] + [4], [4]
+  return %o, %p, %r : [4], [4], [4]
 }

@@ -484,6 +484,20 @@ polyattn.attention @attend_c5_identity(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?
 
 // -----
 
+// cos(x) lies between -1 and 1: with 0.999 it may be negative.
+polyattn.attention @attend_c5_bounds(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = cos %a : [4]
+  %c = add_const %b {value = 0.999} : [4]
+  %d = read %v : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{C5: the scores may be negative}}
+  %o = attend query %c key %c value %d causal normalize <sum, eps = 1.0e-6> : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
 polyattn.attention @attend_c5_odd(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v:
     tensor<?x?x?x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {

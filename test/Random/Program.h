@@ -81,6 +81,7 @@ private:
   void addOp(Choices &choices, int64_t maxFeatures);
   bool addLinear(Choices &choices, size_t x);
   bool addProduct(Choices &choices, size_t x, int64_t maxFeatures);
+  bool addBetweenOnes(Choices &choices, const char *function, size_t x);
   bool addElementwise(Choices &choices, size_t x);
   bool addWeighted(Choices &choices, size_t x);
   bool addNorm(Choices &choices, size_t x);

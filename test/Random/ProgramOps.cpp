@@ -114,6 +114,18 @@ bool Program::addProduct(Choices &choices, size_t x, int64_t maxFeatures) {
   }
 }
 
+/// f(x), whose values lie between -1 and 1, or c + f(x) or c - f(x), which is not negative. With c
+/// of 1 what is rounded may be: a power of it is NaN.
+bool Program::addBetweenOnes(Choices &choices, const char *function, size_t x) {
+  Structure plain = Structure::vector(width(x));
+  if (!add(function, {x}, "", plain, false) || choices.chance(50))
+    return true;
+  if (choices.chance(30))
+    add("scale", {vectors.size() - 1}, "factor = -1.0", plain, false);
+  return add("add_const", {vectors.size() - 1}, "value = " + number(choices.oneOf({1.25, 3.0})),
+             plain, true);
+}
+
 bool Program::addElementwise(Choices &choices, size_t x) {
   Structure plain = Structure::vector(width(x));
   bool sign = nonNegative(x);
@@ -128,11 +140,11 @@ bool Program::addElementwise(Choices &choices, size_t x) {
   case 2:
     return one("exp", true);
   case 3:
-    return one("tanh", false);
+    return addBetweenOnes(choices, "tanh", x);
   case 4:
-    return one("sin", false);
+    return addBetweenOnes(choices, "sin", x);
   case 5:
-    return one("cos", false);
+    return addBetweenOnes(choices, "cos", x);
   case 6:
     return one("abs", true);
   case 7:

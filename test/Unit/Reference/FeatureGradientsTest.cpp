@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FeatureCases.h"
 #include "GradientChecks.h"
 #include "dialects/PolyAttn/FeatureOpDispatch.h"
 #include "mlir/IR/MLIRContext.h"
@@ -14,112 +15,6 @@ using namespace mlir;
 using namespace polyattn;
 
 namespace {
-
-/// The body of a map of %x, %z: [6], %w: 6x4, %b: 4, %g, %h: 6, %f: 2; what it gives, and how
-/// many features that has, 0 where it has scores only.
-struct Case {
-  const char *name, *body, *structure;
-  int features;
-};
-
-const Case kCases[] = {
-    {"project", "%y = project %x, %w, %b : [6], 6x4, 4", "[4]", 4},
-    {"weight_product", "%m = weight_product %w, %c : 6x4, 4x3\n%y = project %x, %m : [6], 6x3",
-     "[3]", 3},
-    {"hadamard",
-     "%s = select %z {indices = array<i64: 2>} : [6]\n"
-     "%y = hadamard %x, %z, %s, %x : [6], [6], [1], [6]",
-     "[6]", 6},
-    {"add", "%s = select %z {indices = array<i64: 2>} : [6]\n%y = add %x, %z, %s : [6], [6], [1]",
-     "[6]", 6},
-    {"tensor", "%p = project %z, %w : [6], 6x4\n%y = tensor %x, %p, %z : [6], [4], [6]",
-     "[6] x [4] x [6]", 144},
-    {"tensor_power", "%y = power %x {degree = 3} : [6]", "pow 3 [6]", 216},
-    {"symmetric_power", "%y = power %x {degree = 3, symmetric} : [6]", "sym 3 [6]", 56},
-    {"power_of_blocks", "%y = power %x {degree = 2, symmetric, block = 2} : [6]",
-     "sym 2 block 2 [6]", 24},
-    {"odd_power_of_magnitude", "%y = power %x {degree = 3, abs} : [6]", "pow 3 [6]", 0},
-    {"even_power_of_magnitude", "%y = power %x {degree = 2, symmetric, abs} : [6]", "sym 2 [6]",
-     21},
-    {"power_of_product", "%p = tensor %x, %z : [6], [6]\n%y = power %p {degree = 2} : [6] x [6]",
-     "pow 2 ([6] x [6])", 1296},
-    {"triu", "%y = triu %x, %z {weights = #polyattn.triu_weights<sqrt2>} : [6], [6]", "[21]", 21},
-    {"triu_unweighted", "%y = triu %x, %z {weights = #polyattn.triu_weights<none>} : [6], [6]",
-     "[21]", 21},
-    {"concat",
-     "%one = constant {value = 0.7, width = 1}\n%xx = power %x {degree = 2} : [6]\n"
-     "%y = concat %one, %z, %xx : [1], [6], pow 2 [6]",
-     "[1] + [6] + pow 2 [6]", 43},
-    {"scale", "%y = scale %x {factor = -0.7} : [6]", "[6]", 6},
-    {"scale_of_power", "%p = power %x {degree = 2} : [6]\n%y = scale %p {factor = 0.7} : pow 2 [6]",
-     "pow 2 [6]", 36},
-    {"structure_as_numbers", "%p = power %x {degree = 2, symmetric} : [6]\n%y = exp %p : sym 2 [6]",
-     "[21]", 21},
-    {"select", "%y = select %x {indices = array<i64: 5, 0, 2, 0>} : [6]", "[4]", 4},
-    {"relu", "%y = relu %x : [6]", "[6]", 6},
-    {"abs", "%y = abs %x : [6]", "[6]", 6},
-    {"elu_plus_one", "%y = elu_plus_one %x : [6]", "[6]", 6},
-    {"exp", "%y = exp %x : [6]", "[6]", 6},
-    {"tanh", "%y = tanh %x : [6]", "[6]", 6},
-    {"sin", "%y = sin %x : [6]", "[6]", 6},
-    {"cos", "%y = cos %x : [6]", "[6]", 6},
-    {"sigmoid", "%y = sigmoid %x : [6]", "[6]", 6},
-    {"silu", "%y = silu %x : [6]", "[6]", 6},
-    {"softplus", "%y = softplus %x : [6]", "[6]", 6},
-    {"gelu_tanh", "%y = gelu %x {form = #polyattn.gelu_form<tanh>} : [6]", "[6]", 6},
-    {"gelu_erf", "%y = gelu %x {form = #polyattn.gelu_form<erf>} : [6]", "[6]", 6},
-    {"pow", "%y = pow %x {exponent = 3.0} : [6]", "[6]", 6},
-    {"pow_by_weights", "%e = exp %x : [6]\n%y = pow %e, %g : [6], 6", "[6]", 6},
-    {"pow_by_vectors", "%e = exp %x : [6]\n%y = pow %e, %z : [6], [6]", "[6]", 6},
-    {"add_const", "%y = add_const %x {value = 0.3} : [6]", "[6]", 6},
-    {"clamp_min", "%y = clamp_min %x {value = 0.3} : [6]", "[6]", 6},
-    {"add_vec", "%y = add_vec %x, %g : [6], 6", "[6]", 6},
-    {"mul_vec", "%y = mul_vec %x, %g : [6], 6", "[6]", 6},
-    {"div_vec", "%y = div_vec %x, %g : [6], 6", "[6]", 6},
-    {"squared_norm", "%s = squared_norm %x : [6]\n%y = hadamard %s, %z : [1], [6]", "[6]", 6},
-    {"max", "%s = max %x : [6]\n%y = hadamard %s, %z : [1], [6]", "[6]", 6},
-    {"layer_norm",
-     "%y = layer_norm %x, %g, %h {eps = 0.1, eps_place = #polyattn.eps_place<inside>}"
-     " : [6], 6, 6",
-     "[6]", 6},
-    {"layer_norm_eps_outside",
-     "%y = layer_norm %x {eps = 0.1, eps_place = #polyattn.eps_place<outside>} : [6]", "[6]", 6},
-    {"l2_norm", "%y = l2_norm %x {eps = 1.0e-3} : [6]", "[6]", 6},
-    {"l2_norm_at_its_floor", "%y = l2_norm %x {eps = 30.0} : [6]", "[6]", 6},
-    {"l2_rescale", "%y = l2_rescale %x, %z : [6], [6]", "[6]", 6},
-    {"sum_norm", "%e = exp %x : [6]\n%y = sum_norm %e {eps = 0.1} : [6]", "[6]", 6},
-    {"softmax", "%y = softmax %x {groups = 2} : [6]", "[6]", 6},
-    {"project_transposed",
-     "%p = project %z, %w : [6], 6x4\n"
-     "%y = project %p, %w {transposed} : [4], 6x4",
-     "[6]", 6},
-    {"scatter", "%y = scatter %x {indices = array<i64: 1, 0, 3, 1, 4, 1>, width = 5} : [6]", "[5]",
-     5},
-    {"sum", "%s = sum %x : [6]\n%y = hadamard %s, %z : [1], [6]", "[6]", 6},
-    {"first_max", "%s = first_max %x : [6]\n%y = hadamard %s, %z : [6], [6]", "[6]", 6},
-    {"is_above", "%s = is_above %x {value = 0.25} : [6]\n%y = hadamard %s, %z : [6], [6]", "[6]",
-     6},
-    {"sign", "%s = sign %x : [6]\n%y = hadamard %s, %z : [6], [6]", "[6]", 6},
-    {"log", "%e = softplus %x : [6]\n%y = log %e : [6]", "[6]", 6},
-    {"gelu_slope", "%y = gelu_slope %x {form = #polyattn.gelu_form<tanh>} : [6]", "[6]", 6},
-    {"gelu_slope_erf", "%y = gelu_slope %x {form = #polyattn.gelu_form<erf>} : [6]", "[6]", 6},
-    {"rope_back",
-     "%y = rope %x, %f {layout = #polyattn.rope_layout<deinterleave>, dims = 4, inverse, offset = "
-     "0.5, scale = 1.5} : [6], 2",
-     "[6]", 6},
-    {"rope",
-     "%y = rope %x, %f {layout = #polyattn.rope_layout<half>, dims = 4, offset = 0.5,"
-     " scale = 1.5} : [6], 2",
-     "[6]", 6},
-    {"rope_interleaved",
-     "%y = rope %x, %f {layout = #polyattn.rope_layout<interleaved>, dims = 4, offset = 0.0,"
-     " scale = 1.0} : [6], 2",
-     "[6]", 6},
-    {"rope_deinterleave",
-     "%y = rope %x, %f {layout = #polyattn.rope_layout<deinterleave>, dims = 4, offset = 0.0,"
-     " scale = 1.0} : [6], 2",
-     "[6]", 6},
-};
 
 /// The map in the scores of one attend, of which its features are the values of another.
 constexpr const char *kSpec = R"mlir(
@@ -143,7 +38,7 @@ constexpr const char *kSpec = R"mlir(
     return %o, %s : [2], [1]
   })mlir";
 
-std::string specOf(const Case &c) {
+std::string specOf(const FeatureCase &c) {
   std::string spec = kSpec;
   auto replace = [&](const std::string &what, const std::string &text) {
     for (size_t at; (at = spec.find(what)) != std::string::npos;)
@@ -159,7 +54,7 @@ std::string specOf(const Case &c) {
   return spec;
 }
 
-class FeatureGradientsTest : public testing::TestWithParam<Case> {};
+class FeatureGradientsTest : public testing::TestWithParam<FeatureCase> {};
 
 /// Through scores, and through features, which are values of another attend.
 TEST_P(FeatureGradientsTest, TapeAgreesWithDifferences) {
@@ -171,7 +66,7 @@ TEST_P(FeatureGradientsTest, TapeAgreesWithDifferences) {
   expectGradientsAreDifferences(call, /*elements=*/4, /*step=*/1e-4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, FeatureGradientsTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Ops, FeatureGradientsTest, testing::ValuesIn(kFeatureCases),
                          [](const auto &info) { return std::string(info.param.name); });
 
 template <typename... Ops> std::vector<std::string> namesOf(polyattn::detail::OpList<Ops...>) {
@@ -186,7 +81,7 @@ template <typename... Ops> std::vector<std::string> namesOf(polyattn::detail::Op
 
 TEST(FeatureGradients, EveryFeatureOpHasACase) {
   for (const std::string &name : namesOf(polyattn::detail::DialectOps()))
-    EXPECT_TRUE(llvm::any_of(kCases, [&](const Case &c) {
+    EXPECT_TRUE(llvm::any_of(kFeatureCases, [&](const FeatureCase &c) {
       return StringRef(c.body).contains("= " + name + " ");
     })) << name;
 }
