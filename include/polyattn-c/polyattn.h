@@ -45,12 +45,15 @@ POLYATTN_EXPORT const char *polyattn_error_message(const polyattn_error *error);
 POLYATTN_EXPORT void polyattn_error_destroy(polyattn_error *error);
 /* What an error is about: the text of a spec, which its message says line by line
  * ("file:line:column: error: ..."); missing memory; or something else, which is one line. Since
- * version 3; POLYATTN_ERROR_CANCELLED, a call that its caller has cancelled, since version 10. */
+ * version 3. Since version 10 POLYATTN_ERROR_CANCELLED, a call that its caller has cancelled, and
+ * POLYATTN_ERROR_NO_GRADIENT: the spec may be right, but no result of the entry depends on what it
+ * is differentiated by, so that a caller can go on without gradients. */
 enum {
   POLYATTN_ERROR_OTHER = 0,
   POLYATTN_ERROR_SPEC = 1,
   POLYATTN_ERROR_MEMORY = 2,
-  POLYATTN_ERROR_CANCELLED = 3
+  POLYATTN_ERROR_CANCELLED = 3,
+  POLYATTN_ERROR_NO_GRADIENT = 4
 };
 POLYATTN_EXPORT int polyattn_error_kind(const polyattn_error *error);
 

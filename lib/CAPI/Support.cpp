@@ -28,7 +28,8 @@ void capi::report(polyattn_error **error, std::string message, int kind) {
 }
 
 void capi::report(polyattn_error **error, llvm::Error failure) {
-  int kind = failure.isA<SpecError>()        ? POLYATTN_ERROR_SPEC
+  int kind = failure.isA<NoGradientError>()  ? POLYATTN_ERROR_NO_GRADIENT
+             : failure.isA<SpecError>()      ? POLYATTN_ERROR_SPEC
              : failure.isA<CancelledError>() ? POLYATTN_ERROR_CANCELLED
                                              : POLYATTN_ERROR_OTHER;
   report(error, llvm::toString(std::move(failure)), kind);

@@ -19,6 +19,7 @@
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Spec/ParseSpec.h"
 #include "polyattn/Tasks/Cancelled.h"
+#include "polyattn/Transforms/NoGradient.h"
 #include "polyattn/Transforms/PackSequences.h"
 #include "polyattn/Transforms/SetStorage.h"
 #include "llvm/IR/LLVMContext.h"
@@ -29,6 +30,7 @@
 using namespace polyattn;
 
 char SpecError::ID;
+char NoGradientError::ID;
 
 namespace {
 /// Collects errors and their notes as text, "file:line:column: error: ..." per line.
@@ -38,13 +40,15 @@ public:
       : handler(context, [this](mlir::Diagnostic &diagnostic) {
           if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
             add("error", diagnostic);
+          noGradient |= saysNoGradient(diagnostic);
           return mlir::success();
         }) {}
 
   llvm::Error take(llvm::StringRef fallback) {
     if (text.empty())
       return llvm::createStringError(fallback);
-    return llvm::make_error<SpecError>(std::move(text));
+    return noGradient ? llvm::make_error<NoGradientError>(std::move(text))
+                      : llvm::make_error<SpecError>(std::move(text));
   }
 
 private:
@@ -60,6 +64,7 @@ private:
       add("note", note);
   }
   std::string text;
+  bool noGradient = false;
   mlir::ScopedDiagnosticHandler handler;
 };
 } // namespace

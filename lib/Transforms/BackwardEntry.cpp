@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "polyattn/Transforms/NoGradient.h"
 #include "llvm/ADT/BitVector.h"
 
 using namespace mlir;
@@ -282,13 +283,30 @@ void BackwardEntry::collectResult(BlockArgument argument, StringRef name) {
   resultTypes.push_back(TypeAttr::get(type));
 }
 
+static constexpr llvm::StringLiteral kNoGradient = "no gradient";
+
+InFlightDiagnostic polyattn::emitNoGradient(Operation *entry) {
+  InFlightDiagnostic diagnostic =
+      entry->emitOpError("has no gradient: no result depends on what it is differentiated by");
+  if (Diagnostic *told = diagnostic.getUnderlyingDiagnostic())
+    told->getMetadata().emplace_back(kNoGradient);
+  return diagnostic;
+}
+
+bool polyattn::saysNoGradient(Diagnostic &diagnostic) {
+  return llvm::any_of(diagnostic.getMetadata(), [](const DiagnosticArgument &mark) {
+    return mark.getKind() == DiagnosticArgument::DiagnosticArgumentKind::String &&
+           mark.getAsString() == kNoGradient;
+  });
+}
+
 LogicalResult BackwardEntry::collectResults() {
   for (unsigned index : wanted) {
     BlockArgument argument = body.getArgument(index);
     collectResult(argument, argumentName(argument));
   }
   if (results.empty())
-    return entry.emitOpError("has no gradient: no result depends on what it is differentiated by");
+    return emitNoGradient(entry);
   return success();
 }
 

@@ -8,7 +8,7 @@ docs/Python.md of the project has the rest.
 
 from importlib.metadata import version as _version
 
-from ._errors import CallError, Diagnostic, SpecError
+from ._errors import CallError, Diagnostic, NoGradientError, SpecError
 from ._kernels import Kernel, Reference, Signature, Tensor, compile, reference
 from . import library
 from .builder import Spec, attention, feature_map
@@ -19,6 +19,7 @@ __all__ = [
     "CallError",
     "Diagnostic",
     "Kernel",
+    "NoGradientError",
     "Reference",
     "Signature",
     "Spec",

@@ -55,7 +55,11 @@ class SpecError(ValueError):
                 return line
             return f"{location.file}:{location.line}:{location.column}: {found[4]}: {found[5]}"
 
-        return SpecError("\n".join(map(move, str(self).splitlines())))
+        return type(self)("\n".join(map(move, str(self).splitlines())))
+
+
+class NoGradientError(SpecError):
+    """No result depends on what it is to be differentiated by."""
 
 
 class CallError(ValueError):

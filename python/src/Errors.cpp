@@ -13,6 +13,7 @@ using namespace polyattn::python;
 
 static Imported callErrorType("polyattn._errors", "CallError");
 static Imported specErrorType("polyattn._errors", "SpecError");
+static Imported noGradientErrorType("polyattn._errors", "NoGradientError");
 
 [[noreturn]] static void raiseAs(Imported &type, const std::string &message) {
   nb::object exception = type(message);
@@ -30,7 +31,10 @@ void polyattn::python::raise(polyattn_error *error) {
   polyattn_error_destroy(error);
   if (kind == POLYATTN_ERROR_MEMORY)
     throw std::bad_alloc();
-  raiseAs(kind == POLYATTN_ERROR_SPEC ? specErrorType : callErrorType, message);
+  raiseAs(kind == POLYATTN_ERROR_NO_GRADIENT ? noGradientErrorType
+          : kind == POLYATTN_ERROR_SPEC      ? specErrorType
+                                             : callErrorType,
+          message);
 }
 
 void polyattn::python::endCall(Interrupts &interrupts, polyattn_error *error) {

@@ -18,8 +18,8 @@ namespace polyattn::python {
 /// Raises polyattn.CallError.
 [[noreturn]] void raiseCallError(const std::string &message);
 
-/// Raises what a failure of the C API is in Python, SpecError, CallError or MemoryError, and
-/// destroys it.
+/// Raises what a failure of the C API is in Python, SpecError, NoGradientError, CallError or
+/// MemoryError, and destroys it.
 [[noreturn]] void raise(polyattn_error *error);
 
 /// After a call that set `error`, or left it null: raises what has interrupted it, or its failure,

@@ -98,6 +98,29 @@ def test_every_op(rng):
     assert abs(found(q, k, v, u, w, c)[0, :, 0] - expected).max() < 1e-12
 
 
+def test_what_bounds_keep_from_being_negative_needs_no_signed_scores(rng):
+    """cos(x) + 1 was refused under by_sum."""
+
+    @polyattn.attention
+    def bounded(q: Sequence[4], k: Sequence[4], v: Sequence[4]):
+        x = b.concat(b.cos(q) + 1, 1 - b.exp(-1 * (q * q)))
+        y = b.concat(2 - b.tanh(k), 1 / (1 + abs(k)))
+        return attend(x, y, v, normalizer=by_sum(1e-6))
+
+    q, k, v = (rng.standard_normal((1, 9, 1, 4)) for _ in range(3))
+    x = np.concatenate([np.cos(q) + 1, 1 - np.exp(-(q**2))], -1)[0, :, 0]
+    y = np.concatenate([2 - np.tanh(k), 1 / (1 + abs(k))], -1)[0, :, 0]
+    scores = np.tril(x @ y.T)
+    expected = scores @ v[0, :, 0] / (scores.sum(-1, keepdims=True) + 1e-6)
+    assert abs(polyattn.reference(bounded)(q, k, v)[0, :, 0] - expected).max() < 1e-12
+    found = polyattn.compile(bounded)(*(one.astype("f4") for one in (q, k, v)))
+    assert abs(found[0, :, 0] - expected).max() < 1e-5 * abs(expected).max()
+    with pytest.raises(SpecError, match="C5: the scores may be negative"):
+        polyattn.compile(polyattn.attention(
+            lambda q: attend(b.cos(q) + 0.99, b.cos(q) + 1, q, normalizer=by_sum(1e-6)), name="it", arguments={"q": Sequence[4]}
+        ))
+
+
 def test_operators_with_a_number_or_a_weight_on_the_left(rng):
     """1 - x, 1 / x, abs(x), w - x, x - w and w / x, against NumPy."""
 

@@ -5,6 +5,7 @@ import pytest
 
 import polyattn
 from polyattn import CallError
+from polyattn import builder as b
 
 SPEC = """
 polyattn.attention @gated(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x8xf32>)
@@ -56,8 +57,24 @@ def test_results_are_paired_with_arguments_by_what_they_are_gradients_of():
     for wrt, named in ((["unused", "v"], ["v"]), (["v", "unused", "q"], ["q", "v"]), (None, ["q", "k", "v"])):
         about = polyattn.compile(spec, direction="backward", wrt=wrt).describe()
         assert [one["gradient_of"] for one in about["results"]] == named
-    with pytest.raises(polyattn.SpecError, match="no result depends on what it is differentiated by"):
+    with pytest.raises(polyattn.NoGradientError, match="no result depends on what it is differentiated by"):
         polyattn.compile(spec, direction="backward", wrt=["unused"])
+
+
+def test_no_gradient_is_an_error_of_its_own():
+    """Callers that can go on without gradients told it by its words. It stays one where lines of Python take those of the spec's place."""
+
+    @polyattn.attention
+    def unused(q: b.Sequence[8], k: b.Sequence[8], v: b.Sequence[8], u: b.Weight[8, 4]):
+        return b.attend(q, k, v, normalizer=b.none())
+
+    for direction in ("training", "backward"):
+        with pytest.raises(polyattn.NoGradientError, match="no result depends on"):
+            polyattn.compile(unused, direction=direction, wrt=["u"])
+    with pytest.raises(polyattn.SpecError, match="row_max") as refused:
+        spec = SPEC.replace("normalize <none>", "normalize <sum, eps = 1.0e-6, eps_mode = row_max> {signed_scores}")
+        polyattn.compile(spec, direction="backward")
+    assert not isinstance(refused.value, polyattn.NoGradientError)
 
 
 def test_a_pair_is_saved_as_one_library(tmp_path):

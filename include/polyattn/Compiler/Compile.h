@@ -29,6 +29,13 @@ private:
   std::string text;
 };
 
+/// One of a spec that would be right, had it a result that depends on what it is differentiated by.
+class NoGradientError : public llvm::ErrorInfo<NoGradientError, SpecError> {
+public:
+  static char ID;
+  using llvm::ErrorInfo<NoGradientError, SpecError>::ErrorInfo;
+};
+
 /// What is compiled of a spec, for any target. Every field belongs into the key of a cached kernel.
 struct SpecOptions {
   /// The attention to compile; empty for all of the spec's.

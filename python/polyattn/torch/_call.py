@@ -6,11 +6,10 @@ from typing import Any
 
 import torch
 
-from .._errors import CallError
+from .._errors import CallError, NoGradientError
 from ._gradients import training
 from ._operators import NO_TRANSFORM, _forward, _forward_op, cast_by_roles, is_autocast_on, kernel_of
 from ._plain import are_plain, call_plain, is_alone
-from ._recipes import NoGradient
 
 
 def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
@@ -25,7 +24,7 @@ def call(attention: int, inputs: list[Any], count: int) -> list[Any]:
     if wants_gradients:
         try:
             return training(attention, inputs)[:count]
-        except NoGradient:  # what requires gradients leads to no result
+        except NoGradientError:  # what requires gradients leads to no result
             inputs = [one.detach() for one in inputs]
     if not inputs or not are_plain(inputs):
         results: list[Any] = _forward_op(attention, inputs)

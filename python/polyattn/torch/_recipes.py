@@ -16,7 +16,7 @@ from typing import Any, Callable
 import torch
 
 from .. import __version__, _polyattn
-from .._errors import CallError, SpecError
+from .._errors import CallError, NoGradientError, SpecError
 from .._kernels import Kernel, Signature, _signature_of, compile
 from .._specs import Spec, python_lines_of, source_of
 from ._threads import TEAM
@@ -29,10 +29,6 @@ DTYPES = {name: dtype for dtype, name in STORAGE.items()} | {"i64": torch.int64,
 NO_STORAGE = "polyattn: expected tensors of float32, bfloat16 or float16"
 
 _recipes: dict[int, Recipe] = {}
-
-
-class NoGradient(SpecError):
-    """No result depends on the arguments whose gradients are wanted."""
 
 
 def _describe(spec: Spec, entry: str | None, storage: str, packed: bool) -> Signature:
@@ -154,11 +150,9 @@ class Recipe:
             names = [x.name for i, x in enumerate(self.signature().arguments) if wrt >> i & 1]
             try:
                 return self._compile(key, dtype=storage, direction=direction, wrt=names, state_every=self._state_every)
-            except SpecError as error:
-                if not any(one.message.endswith("no result depends on what it is differentiated by") for one in error.diagnostics):
-                    raise
+            except NoGradientError as error:
                 self._without[key] = str(error)
-        raise NoGradient(self._without[key])
+        raise NoGradientError(self._without[key])
 
     def pair(self, storage: str, wrt: int) -> Pair:
         found = self._pairs.get((storage, wrt))

@@ -29,6 +29,21 @@ static polyattn_kernel *compile(const char *what, const char *direction, const c
   return kernel;
 }
 
+/* Of which a caller can go on without gradients: the kind says so, not the text. */
+static void without_gradients(void) {
+  static const char text[] = "polyattn.attention @none(%q: tensor<?x?x?x4xf32>)\n"
+                             "    -> (o: tensor<?x?x?x4xf32>) {\n"
+                             "  %o = constant {value = 1.0, width = 4}\n"
+                             "  return %o : [4]\n"
+                             "}\n";
+  options.entry = NULL;
+  options.direction = "training";
+  options.wrt = NULL;
+  if (!polyattn_compile_text(text, sizeof text - 1, "none.mlir", &options, &error))
+    printf("kind %d\n", polyattn_error_kind(error));
+  tell("no gradient", error != NULL);
+}
+
 static void describe(const polyattn_kernel *kernel) {
   polyattn_tensor_info info;
   size_t i;
@@ -60,6 +75,7 @@ int main(int argc, char **argv) {
   compile("wrt alone", NULL, "q");
   compile("unknown", "backward", "q,kk");
   compile("twice", "training", "q,q");
+  without_gradients();
   forward = compile("training", "training", NULL);
   backward = compile("backward", "backward", "q, k,v");
   if (!forward || !backward)
