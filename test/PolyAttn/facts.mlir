@@ -149,8 +149,8 @@ polyattn.feature_map @sums_of_bounded(%x: [4]) {
   %ss = hadamard %c, %s, %n : [4], [4], [4]
   %sum = add %c1, %s1 : [4], [4]
   %y = add_const %sum {value = 0.3} : [4]
-  %three = constant {value = 1.0, width = 4}
-  %z = add %ss, %three : [4], [4]
+  %one = constant {value = 1.0, width = 4}
+  %z = add %ss, %one : [4], [4]
   %g = silu %x : [4]
   %w = add_const %g {value = 0.3} : [4]
   %all = concat %y, %z, %w : [4], [4], [4]
