@@ -1,5 +1,6 @@
 """Tables from results, put between the markers of docs/Benchmarks.md."""
 import re
+import textwrap
 from statistics import median
 
 from . import gradients
@@ -18,6 +19,12 @@ AIMS = {
 }
 NORMAL_PEAK = 150e9
 MISSING = "not yet measured"
+
+
+def wrapped(text):
+    """A paragraph or an item of a list, in the lines of a page (scripts/prose)."""
+    indent = "  " if text.startswith("- ") else ""
+    return textwrap.fill(text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def present(runs):
@@ -274,9 +281,9 @@ def machine_line(results):
     peaks = [run["peak_flops_per_second"] for row in results.get("speed", {}).values()
              for run in present(row["f32"]) + present(row["openblas"])]
     peak = f", a peak of {median(peaks) / 1e9:.0f} GF/s on one thread" if peaks else ""
-    return (f"{facts['cpu']} ({facts['model']}), {facts['cores']} cores, {facts['vectors']}"
-            f"{' and AMX' if facts['amx'] else ''}{peak}; T = {settings['tokens']:,}, "
-            f"{settings['rounds']} rounds of {settings['seconds']:g} s.")
+    return wrapped(f"{facts['cpu']} ({facts['model']}), {facts['cores']} cores, {facts['vectors']}"
+                   f"{' and AMX' if facts['amx'] else ''}{peak}; T = {settings['tokens']:,}, "
+                   f"{settings['rounds']} rounds of {settings['seconds']:g} s.")
 
 
 def plots(results):

@@ -4,7 +4,7 @@ import os
 from statistics import median
 
 from polybench import plots
-from polybench.report import MISSING, table
+from polybench.report import MISSING, table, wrapped
 
 from . import cases
 from .measure import COLUMNS
@@ -112,8 +112,8 @@ def machine_line(results):
         return MISSING.capitalize() + "."
     facts = results["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    return (f"{facts['cpu']} ({facts['model']}), {facts['cores']} cores, {facts['vectors']}; {versions}; medians of up to "
-            f"{results['settings']['rounds']} rounds.")  # fmt: skip
+    return wrapped(f"{facts['cpu']} ({facts['model']}), {facts['cores']} cores, {facts['vectors']}; {versions}; medians of up to "
+                   f"{results['settings']['rounds']} rounds.")  # fmt: skip
 
 
 def mkl_table(results):
@@ -163,7 +163,7 @@ def missing_lines(results):
             one if one.endswith("decode") else f"{one}, T = {', '.join(f'{t:,}' for t in sorted(lengths))}" for one, lengths in what.items()
         )
         lines.append(f"- {NAMES[column]}: {reason} ({where})")
-    return "\n".join(lines) or "Nothing."
+    return "\n".join(map(wrapped, lines)) or "Nothing."
 
 
 def draw(results, folder):
