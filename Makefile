@@ -12,7 +12,7 @@ SEED := 0
 # What `make test` and `make ci` run of a build.
 TESTS = $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(BUILD):replay
 
-.PHONY: wheel build programs environment programs-and-environment check lint test ci sanitized-runtime test-long bench demo deps clean fuzz fuzzer mutants random
+.PHONY: wheel build programs environment programs-and-environment check lint test ci sanitized-runtime test-long bench demo demo-notice deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -96,8 +96,11 @@ bench: deps-bench $(BUILD)/build.ninja
 	cmake --build $(BUILD)
 	@benchmarks/run --build $(BUILD)
 
+demo-notice:
+	@echo "demo: installs missing Debian packages, compiles the compiler and two tools (minutes), then runs for some minutes"
+
 # polyattn-run and the text alone: half of the build.
-demo: deps-demo deps $(BUILD)/build.ninja
+demo: demo-notice deps-demo deps $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target polyattn-run polyattn-text
 	@scripts/demo $(BUILD)
 
