@@ -12,7 +12,7 @@ SEED := 0
 # What `make test` and `make ci` run of a build.
 TESTS = $(BUILD):unit $(BUILD):lit $(BUILD):python $(BUILD):programs=800 $(BUILD):replay
 
-.PHONY: wheel build programs environment programs-and-environment check lint test ci sanitized-runtime test-long bench demo demo-notice deps clean fuzz fuzzer mutants random
+.PHONY: wheel docs build programs environment programs-and-environment check lint test ci sanitized-runtime test-long bench demo demo-notice deps clean fuzz fuzzer mutants random
 
 deps:
 	@scripts/install-dependencies
@@ -50,10 +50,11 @@ programs-and-environment: deps-test deps $(BUILD)/build.ninja
 test: programs-and-environment
 	@scripts/run-tests --same-tree $(TESTS)
 
-# What .ci/run runs: what takes seconds of `make lint`, the runtime with sanitizers, and all tests, also those on PyTorch.
+# What .ci/run runs: what takes seconds of `make lint`, the documentation site, the runtime with sanitizers, and all tests, also those
+# on PyTorch.
 ci: export TORCH ?= 1
-ci: deps-lint programs-and-environment sanitized-runtime
-	@scripts/run-tests --same-tree $(BUILD):format $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(TESTS)
+ci: deps-lint deps-docs programs-and-environment sanitized-runtime
+	@scripts/run-tests --same-tree $(BUILD):format $(BUILD):docs $(SANITIZE_BUILD):runtime $(THREADS_BUILD):runtime $(TESTS)
 
 $(SANITIZE_BUILD)/build.ninja: | deps
 	cmake --preset sanitize
@@ -87,6 +88,11 @@ random: build
 wheel: deps $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target PolyAttnC
 	@scripts/wheel $(BUILD) $(BUILD)/wheels
+
+# The documentation site: $(BUILD)/site/index.html. It quotes what three of the tools say.
+docs: deps-docs deps $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target polyattn-run polyattn-compile polyattn-opt
+	@scripts/docs $(BUILD)
 
 mutants: build
 	@scripts/mutants $(BUILD)

@@ -23,6 +23,8 @@ from ._operators import call_kernel, cast_by_roles
 from ._segments import Cut, Part, cut_batch, cut_packed
 from ._sequences import OFFSETS, check_offsets
 
+__all__ = ["ContextParallel", "context_parallel"]
+
 _FAILED = 1
 
 

@@ -1,0 +1,112 @@
+"""The ops that a spec is written with, each on less than a screen: formula, example, constraints, gradient."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from .page import LLVM, Page, code, table, write as write_page
+
+DIALECT = Path("dialects/PolyAttn")
+# The file of a family of ops, and its heading.
+FAMILIES = {
+    "AttentionOps": "Entries and feature maps",
+    "AttendOp": "Attention",
+    "ProductOps": "Products and powers",
+    "ElementwiseOps": "Element by element",
+    "NormOps": "Sums and norms",
+    "WeightOps": "Weights",
+    "StructureOps": "Structure",
+    "PositionOps": "Positions",
+    "KeepOp": "Local blocks while decoding",
+    "GradientOps": "Gradients, which the compiler writes",
+}
+
+
+@dataclass(frozen=True)
+class Op:
+    name: str
+    family: str
+    summary: str
+    description: str
+    gradient: str
+
+
+def records(source: Path) -> dict:
+    command = [
+        LLVM / "bin/llvm-tblgen",
+        "--dump-json",
+        "-I",
+        LLVM / "include",
+        "-I",
+        source,
+        source / DIALECT / "PolyAttnOps.td",
+    ]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def _rule_of_function(record: dict) -> str:
+    """What an op's definition says of its gradient, in the words of GradientBuilder.h."""
+    found = re.search(r"g\.addTo\(x, (.*)\);\n", record.get("function") or "", re.S)
+    return f"dx = {found[1]}" if found else ""
+
+
+def _rules_of_sources(source: Path) -> dict[str, str]:
+    """The bodies of buildGradient, by class."""
+    found = {}
+    for path in sorted((source / DIALECT).glob("*.cpp")):
+        text = path.read_text(encoding="utf-8")
+        for name, body in re.findall(r"^void (\w+)::buildGradient\([^)]*\) \{(.*?)(?:^|(?<= ))\}$", text, re.M | re.S):
+            found[name] = textwrap.dedent(body.strip("\n"))
+    return found
+
+
+def ops_of(source: Path) -> list[Op]:
+    found = []
+    rules = _rules_of_sources(source)
+    everything = records(source)
+    for name in everything["!instanceof"]["PolyAttn_Op"]:
+        record = everything[name]
+        found.append(Op(
+            record["opName"], record["!locs"][0].split(":")[0].split("/")[-1].removesuffix(".td"), record["summary"],
+            textwrap.dedent(record["description"] or "").strip(),
+            _rule_of_function(record) or rules.get(name.removeprefix("PolyAttn_"), ""),
+        ))  # fmt: skip
+    unknown = {op.family for op in found} - set(FAMILIES)
+    if unknown:
+        raise SystemExit(f"ops.py: expected a heading for {sorted(unknown)}")
+    return found
+
+
+def _section(op: Op) -> str:
+    """Constraints become a list, and the example a block."""
+    text = re.sub(r"^(C\d+): ", r"- **\1** ", op.description, flags=re.M)
+    text = re.sub(r"^(?!- )(.+)\n(?=- \*\*C1\*\*)", r"\1\n\n", text, flags=re.M)
+    # Lines that are set apart keep their columns.
+    text = re.sub(r"(?:(?<=\n\n)|\A)((?:  .*\n)+)", lambda lines: code("text", textwrap.dedent(lines[1])), text)
+    text = re.sub(r"^Example: `([^`]+)`", lambda example: code("mlir", example[1]), text, flags=re.M)
+    summary = op.summary[0].upper() + op.summary[1:]
+    parts = [f"### {op.name}", f"**{summary}.**" if not summary.endswith(".") else f"**{summary}**", text]
+    if op.gradient:
+        parts += [":::{dropdown} Gradient\n:color: light\n", code("cpp", op.gradient), ":::"]
+    return "\n\n".join(parts)
+
+
+def write(source: Path, site: Path) -> list[Page]:
+    ops = ops_of(source)
+    parts = [
+        "Every op of the `polyattn` dialect in short. Inside of feature maps and attentions you may leave out the prefix\n"
+        "`polyattn.`. *Gradient* shows the rule of a feature op as the compiler has it: `x` and `y` are the op's argument and\n"
+        "result, and `dy` is the gradient in `y`. [The spec language](/docs/PolyAttnDialect.md) has the attributes and types of each op.\n"
+    ]
+    for family, title in FAMILIES.items():
+        listed = sorted((op for op in ops if op.family == family), key=lambda op: op.name)
+        rows = [[f"[`{op.name}`](#{op.name.replace('.', '')})", op.summary] for op in listed]
+        parts += [f"## {title}\n", table(["op", "meaning"], rows), *map(_section, listed)]
+    return [
+        write_page(site, "ops", "Ops", "formula, example, constraints and gradient of every op, in short.", "\n".join(parts))
+    ]
