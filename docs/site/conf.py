@@ -47,6 +47,7 @@ breathe_show_include = False
 c_id_attributes = ["POLYATTN_EXPORT"]
 cpp_id_attributes = ["POLYATTN_EXPORT"]
 
+toc_object_entries_show_parents = "hide"
 html_theme = "furo"
 html_title = f"polyattn {release}"
 html_static_path = [str(Path(__file__).parent / "static")]

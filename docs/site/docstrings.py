@@ -64,5 +64,16 @@ def convert(lines):
     return out
 
 
+def dedent(text):
+    """The lines of a docstring whose closing quotes stand on a line of their own: these say how far it is indented, also where all
+    of its other lines are code. None for other docstrings."""
+    first, *rest = text.expandtabs().split("\n")
+    if not rest or rest[-1].strip():
+        return None
+    margin = len(rest[-1])
+    return [first.strip(), *(line[margin:].rstrip() for line in rest[:-1]), ""]
+
+
 def process(app, what, name, obj, options, lines):
-    lines[:] = convert(lines)
+    text = getattr(obj, "__doc__", None)
+    lines[:] = convert(isinstance(text, str) and dedent(text) or lines)

@@ -1,5 +1,6 @@
 """A Sphinx extension: formulas without scripts from elsewhere, colours for MLIR, and links to the README."""
 
+import inspect
 import posixpath
 import re
 
@@ -8,6 +9,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from pygments.lexer import RegexLexer, bygroups
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 from sphinx.errors import ExtensionError
+from sphinx.util.inspect import stringify_signature
 
 import docstrings
 
@@ -79,9 +81,19 @@ def _read_links(app, docname, content):
     content[0] = re.sub(r"\]\((?!\w+:)([^)#\s]+)(#[^)\s]*)?\)", target, content[0])
 
 
+def _signature(app, what, name, obj, options, signature, returns):
+    """A layer's arguments: its base class is a stand-in here, which takes any."""
+    if what == "class" and "__init__" in vars(obj) and (signature or "").startswith("(*args"):
+        found = inspect.signature(obj.__init__)
+        found = found.replace(parameters=list(found.parameters.values())[1:], return_annotation=found.empty)
+        return stringify_signature(found, unqualified_typehints=True), returns
+    return None
+
+
 def setup(app):
     app.add_lexer("mlir", MLIRLexer)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _read_links)
     app.connect("autodoc-process-docstring", docstrings.process)
+    app.connect("autodoc-process-signature", _signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import textwrap
@@ -19,21 +20,15 @@ TABLE = Path(__file__).parent.parent / "gallery.toml"
 class Facts:
     """What `polyattn-run --describe` says of an entry."""
 
-    features: str
-    state: str
-    arguments: list[str]
+    features: int
+    state_bytes: int  # 0: there is no state of fixed size
 
 
 def describe(tools: Path, spec: Path) -> dict[str, Facts]:
     """By entry."""
-    done = subprocess.run([tools / "polyattn-run", spec, "--describe"], capture_output=True, text=True, check=True)
-    found = {}
-    for name, text in re.findall(r"^@(\S+)\n((?: .*\n)*)", done.stdout, re.M):
-        features = re.search(r"feature dimension D: (.+)", text)
-        state = re.search(r"state bytes per batch and head: (.+)", text)
-        arguments = [line.split(None, 2)[1] for line in text.splitlines() if line.startswith("  argument")]
-        found[name] = Facts(features[1] if features else "none", state[1] if state else "none", arguments)
-    return found
+    done = subprocess.run([tools / "polyattn-run", spec, "--describe", "--json"], capture_output=True, text=True, check=True)
+    entries = json.loads(done.stdout)["entries"]
+    return {one["name"]: Facts(one.get("feature_dim") or 0, one.get("state_bytes") or 0) for one in entries}
 
 
 def blocks(text: str) -> dict[str, str]:
@@ -89,8 +84,11 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _bytes(facts: Facts) -> str:
-    return f"{int(facts.state):,} bytes" if facts.state.isdigit() else facts.state
+def _sizes(facts: Facts) -> list[str]:
+    """Features and the state of a head, as cells of a table."""
+    features = f"{facts.features:,}" if facts.features else "none"
+    kib = facts.state_bytes / 1024
+    return [features, f"{kib / 1024:,.1f} MiB" if kib >= 1024 else f"{kib:.1f} KiB" if kib else "none"]
 
 
 def _page(one: dict, source: Path, tools: Path, site: Path, functions: dict[str, str]) -> tuple[Page, Facts]:
@@ -107,14 +105,14 @@ def _page(one: dict, source: Path, tools: Path, site: Path, functions: dict[str,
     use = [f"kernel = polyattn.compile(polyattn.library.{one['builder']}())"]
     if layer:
         use += [f"layer = polyattn.torch.nn.{layer}(512, heads=8)  # a torch.nn.Module: y = layer(x), x [B, T, 512]"]
-    listed = [[f"`{name}`", about.features, _bytes(about)] for name, about in facts_of.items()]
+    listed = [[f"`{name}`", *_sizes(about)] for name, about in facts_of.items()]
     parts = [
         f"*{one['paper']}{' (' + str(one['year']) + ')' if 'year' in one else ''}*\n",
         f"{one['about']}\n",
         f"```{{math}}\n{one['equation']}\n```\n",
         table(
             ["features D", "state per head", "NumPy, JAX", "PyTorch"],
-            [[facts.features, _bytes(facts),
+            [[*_sizes(facts),
               f"[`polyattn.library.{one['builder']}`](#polyattn.library.{one['builder']})",
               f"[`polyattn.torch.nn.{layer}`](#polyattn.torch.nn.{layer})" if layer else "`polyattn.torch.load`"]],
         ),
@@ -154,7 +152,7 @@ def write(source: Path, tools: Path, site: Path) -> list[Page]:
         pages.append(page)
         paper, layer = textwrap.shorten(one["paper"], 60, placeholder=" ..."), f"`{one['layer']}`" if "layer" in one else ""
         name = f"[{one['name']}](/{page.place}.md)"
-        rows.append([str(one.get("year", "")), name, paper, layer, facts.features, _bytes(facts)])
+        rows.append([str(one.get("year", "")), name, paper, layer, *_sizes(facts)])
     overview = table(["year", "attention", "paper", "layer", "D", "state per head"], rows)
     intro = "Sizes are those of the entry that a page shows. `D` is the number of features, by which time and memory grow.\n\n"
     return [write_page(site, "gallery/overview", "All attentions", "year, paper, layer and size of every attention.",

@@ -46,6 +46,7 @@ def pages_of_every_attention():
         expect(applied - set(re.findall(r"^polyattn\.feature_map @([\w.$-]+)", program, re.M)), set())
         facts = gallery.describe(TOOLS, SOURCE / "specs" / f"{one['spec']}.mlir")
         expect(list(facts), gallery.entries(text))
+        expect(facts[entry].features > 0, True)
     copy = SCRATCH / "source"
     for folder in ("specs", "python/polyattn/library", "python/polyattn/torch"):
         shutil.copytree(SOURCE / folder, copy / folder)
@@ -138,6 +139,7 @@ def docstrings_of_the_package():
     ]
     expect(docstrings.convert(lines), ["Takes \\|x\\| and \\*args.", "", ":param dtype: what is ``stored``;", "    f32 if None.",
                                        ":param first:", ":param last: rows.", "", "::", "", "    code = here"])  # fmt: skip
+    expect(docstrings.dedent("About.\n\n        code = here\n    "), ["About.", "", "    code = here", ""])
     expect(
         docstrings.convert(["Either:", "- one", "  and more", "or not."]), ["Either:", "", "- one", "  and more", "", "or not."]
     )
