@@ -4,7 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from . import c_api, commands, gallery, navigation, ops, passes, python_api
+from . import c_api, commands, gallery, navigation, ops, passes, performance, python_api
 
 
 def main(source: Path, build: Path, out: Path) -> None:
@@ -26,6 +26,7 @@ def main(source: Path, build: Path, out: Path) -> None:
             *ops.write(source, site),
             *passes.write(source, site),
         ],
+        "Performance": performance.write(source, site),
         "Gallery": gallery.write(source, build / "bin", site),
     }
     navigation.write(source, out, pages)

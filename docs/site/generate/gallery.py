@@ -136,7 +136,7 @@ def _measured(one: dict, source: Path, site: Path) -> str:
         return ""
     from . import plots  # matplotlib, which checks without a site do without
 
-    found = plots.draw(source, one["measured"], site / "gallery" / f"{_slug(one['name'])}.svg")
+    found = plots.against_length(plots.Measured(source), one["measured"], site / "gallery" / f"{_slug(one['name'])}.svg")
     return (
         f"## Speed\n\n![{found}]({_slug(one['name'])}.svg)\n\n{found} [Baselines](/docs/Peers.md) says how this was measured.\n"
     )

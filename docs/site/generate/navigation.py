@@ -32,7 +32,7 @@ def write(source: Path, out: Path, generated: dict[str, list[Page]]) -> None:
         raise SystemExit(f"docs/README.md: expected a section '{unknown.pop()}'")
     slugs = {}
     for title, (about, pages) in listed.items():
-        pages = generated.get(title, []) + pages if title == "Gallery" else pages + generated.get(title, [])
+        pages = pages + generated.get(title, []) if title == "Look up" else generated.get(title, []) + pages
         slugs[title] = slug = title.lower().replace(" ", "-")
         items = "".join(f"- [{page.title}](/{page.place}.md): {page.about}\n" for page in pages)
         text = f"# {title}\n\n{about}\n\n{items}\n{toctree(pages)}"
