@@ -56,6 +56,7 @@ html_extra_path = [os.path.join(os.environ["POLYATTN_EXTRA"])] if "POLYATTN_EXTR
 html_math_renderer = "mathml"
 html_show_sphinx = False
 html_copy_source = False
+highlight_language = "text"
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 # Tensor is polyattn's, the builder's or PyTorch's: signatures name it without a link.

@@ -51,7 +51,7 @@ def convert(lines):
         elif inside is not None and indent > inside:
             out.append("    " + _prose(text))
         elif indent >= 4 and (not out or not out[-1]):
-            out += ["::", "", line]
+            out += [".. code-block:: python", "    :force:", "", line]
             literal = True
         else:
             if inside is not None or bullet and not text.startswith("- ") and indent <= bullet - 2:

@@ -89,8 +89,7 @@ def _section(op: Op) -> str:
     # Lines that are set apart keep their columns.
     text = re.sub(r"(?:(?<=\n\n)|\A)((?:  .*\n)+)", lambda lines: code("text", textwrap.dedent(lines[1])), text)
     text = re.sub(r"^Example: `([^`]+)`", lambda example: code("mlir", example[1]), text, flags=re.M)
-    summary = op.summary[0].upper() + op.summary[1:]
-    parts = [f"### {op.name}", f"**{summary}.**" if not summary.endswith(".") else f"**{summary}**", text]
+    parts = [f"### {op.name}", f"**{op.summary}**", text]
     if op.gradient:
         parts += [":::{dropdown} Gradient\n:color: light\n", code("cpp", op.gradient), ":::"]
     return "\n\n".join(parts)

@@ -138,7 +138,7 @@ def docstrings_of_the_package():
         "    code = here",
     ]
     expect(docstrings.convert(lines), ["Takes \\|x\\| and \\*args.", "", ":param dtype: what is ``stored``;", "    f32 if None.",
-                                       ":param first:", ":param last: rows.", "", "::", "", "    code = here"])  # fmt: skip
+                                       ":param first:", ":param last: rows.", "", ".. code-block:: python", "    :force:", "", "    code = here"])  # fmt: skip
     expect(docstrings.dedent("About.\n\n        code = here\n    "), ["About.", "", "    code = here", ""])
     expect(
         docstrings.convert(["Either:", "- one", "  and more", "or not."]), ["Either:", "", "- one", "  and more", "", "or not."]
