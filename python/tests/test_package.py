@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 from conftest import ROOT
@@ -190,6 +191,17 @@ print(len(cells), "cells")
     done = run(sys.executable, "-c", program, ROOT / "docs/Tutorial.ipynb", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"[1-9]\d* cells\n", done.stdout)
+
+
+def test_wheel_has_the_licenses_of_what_is_inside(request):
+    wheel = request.config.getoption("--wheel")
+    if not wheel:
+        pytest.skip("--wheel names none")
+    with zipfile.ZipFile(wheel) as files:
+        texts = {os.path.basename(name): files.read(name).decode() for name in files.namelist() if "/licenses/" in name}
+    assert "Apache License" in texts["LICENSE"]
+    named = ("LLVM", "zlib", "zstd", "nanobind", "robin-map", "GNU C++ library")
+    assert [name for name in named if name not in texts["THIRD-PARTY-LICENSES.txt"]] == []
 
 
 def test_wheel_alone(request, tmp_path):
