@@ -80,11 +80,16 @@ def attentions() -> list[dict]:
     return tomllib.loads(TABLE.read_text(encoding="utf-8"))["attention"]
 
 
+def entry_of(one: dict, text: str) -> str:
+    """The entry of a spec that a page shows."""
+    return one.get("entry") or entries(text)[0]
+
+
 def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _sizes(facts: Facts) -> list[str]:
+def sizes(facts: Facts) -> list[str]:
     """Features and the state of a head, as cells of a table."""
     features = f"{facts.features:,}" if facts.features else "none"
     kib = facts.state_bytes / 1024
@@ -95,7 +100,7 @@ def _page(one: dict, source: Path, tools: Path, site: Path, functions: dict[str,
     file = source / "specs" / f"{one['spec']}.mlir"
     text = file.read_text(encoding="utf-8")
     facts_of = describe(tools, file)
-    entry = one.get("entry") or entries(text)[0]
+    entry = entry_of(one, text)
     if entry not in facts_of or one["builder"] not in functions:
         raise SystemExit(
             f"gallery.toml: {one['name']}: there is no entry '{entry}' in {file.name} or no polyattn.library.{one['builder']}"
@@ -105,14 +110,14 @@ def _page(one: dict, source: Path, tools: Path, site: Path, functions: dict[str,
     use = [f"kernel = polyattn.compile(polyattn.library.{one['builder']}())"]
     if layer:
         use += [f"layer = polyattn.torch.nn.{layer}(512, heads=8)  # a torch.nn.Module: y = layer(x), x [B, T, 512]"]
-    listed = [[f"`{name}`", *_sizes(about)] for name, about in facts_of.items()]
+    listed = [[f"`{name}`", *sizes(about)] for name, about in facts_of.items()]
     parts = [
         f"*{one['paper']}{' (' + str(one['year']) + ')' if 'year' in one else ''}*\n",
         f"{one['about']}\n",
         f"```{{math}}\n{one['equation']}\n```\n",
         table(
             ["features D", "state per head", "NumPy, JAX", "PyTorch"],
-            [[*_sizes(facts),
+            [[*sizes(facts),
               f"[`polyattn.library.{one['builder']}`](#polyattn.library.{one['builder']})",
               f"[`polyattn.torch.nn.{layer}`](#polyattn.torch.nn.{layer})" if layer else "`polyattn.torch.load`"]],
         ),
@@ -152,7 +157,7 @@ def write(source: Path, tools: Path, site: Path) -> list[Page]:
         pages.append(page)
         paper, layer = textwrap.shorten(one["paper"], 60, placeholder=" ..."), f"`{one['layer']}`" if "layer" in one else ""
         name = f"[{one['name']}](/{page.place}.md)"
-        rows.append([str(one.get("year", "")), name, paper, layer, *_sizes(facts)])
+        rows.append([str(one.get("year", "")), name, paper, layer, *sizes(facts)])
     overview = table(["year", "attention", "paper", "layer", "D", "state per head"], rows)
     intro = "Sizes are those of the entry that a page shows. `D` is the number of features, by which time and memory grow.\n\n"
     return [write_page(site, "gallery/overview", "All attentions", "year, paper, layer and size of every attention.",

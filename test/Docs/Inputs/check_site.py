@@ -39,7 +39,7 @@ def pages_of_every_attention():
     gallery._check_complete(listed, SOURCE, functions)
     for one in listed:
         text = (SOURCE / "specs" / f"{one['spec']}.mlir").read_text()
-        entry = one.get("entry") or gallery.entries(text)[0]
+        entry = gallery.entry_of(one, text)
         program = gallery.program(text, entry)
         expect(re.findall(r"^polyattn\.attention @([\w.$-]+)", program, re.M), [entry])
         applied = set(re.findall(r"apply @([\w.$-]+)", program))
