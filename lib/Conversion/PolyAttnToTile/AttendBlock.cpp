@@ -171,7 +171,7 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
 
   // Runs that are no multiple of the block, as where another attend asks for shorter ones, and
   // what is there of one.
-  bool isRagged = source == KeySource::Kept || (!local && context.run % context.block != 0);
+  bool isRagged = source == KeySource::Cached || (!local && context.run % context.block != 0);
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
   bool isCausal = context.mask == Mask::Causal;
@@ -220,8 +220,8 @@ Value AttendProgram::runDecay(TileBuilder &b, const BlockSpan &span) {
     })[0];
   };
   Value total = decayOf(behind, zero, KeySource::Call);
-  if (span.kept)
-    total = decayOf(Sweep{b.index(0), span.kept, context.keptBlock}, total, KeySource::Kept);
+  if (span.cached)
+    total = decayOf(Sweep{b.index(0), span.cached, context.cachedBlock}, total, KeySource::Cached);
   return total;
 }
 
@@ -263,9 +263,9 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
   };
   if (hasRun && !span.isOnly)
     add(begin, end, /*local=*/true);
-  if (span.kept)
-    addBlocks(b, queries, b.index(0), span.kept, /*local=*/true, blockDecay, between, accumulators,
-              KeySource::Kept);
+  if (span.cached)
+    addBlocks(b, queries, b.index(0), span.cached, /*local=*/true, blockDecay, between,
+              accumulators, KeySource::Cached);
   if (!usesState() && !span.isOnly)
     add(end, context.isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
   PairDecay pairs = blockDecay.pairs(context.direction());
@@ -322,7 +322,7 @@ BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, cons
     if (updates || (context.isOrdered() && featuresOnDiagonal()))
       vectors.keyFeatures.prepare(b, vectors.keys);
   }
-  if (scoresComeInTurns())
+  if (scoresAreDealtOut())
     prepareScoresOf(queries);
   return vectors;
 }
@@ -356,7 +356,7 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
     if (blockDecay)
       decayState(b, accumulators, span, blockDecay);
   }
-  if (!scoresComeInTurns()) {
+  if (!scoresAreDealtOut()) {
     addNearPairs(b, queries, keys, values, diagonal, span, blockDecay, accumulators);
     return accumulators;
   }

@@ -103,7 +103,7 @@ private:
            !isLocal();
   }
   /// One part of the features has the scores of a block, of which others see none.
-  bool scoresComeInTurns() const {
+  bool scoresAreDealtOut() const {
     return context.isOrdered() && !context.share->isAll() && (contracted || !featuresOnDiagonal());
   }
   int64_t features() const { return queryPlan.monomials.size(); }

@@ -170,7 +170,7 @@ LogicalResult AttendSet::complete(bool sameHeads) {
   if (BlockArgument lengths = attention.getLengthsArgument())
     tensors.lengths = lengths.getArgNumber();
   for (KeepOp keep : attention.getBody().getOps<KeepOp>())
-    tensors.keptBlock = keep.getBlock();
+    tensors.cachedBlock = keep.getBlock();
   if (BlockArgument offsets = attention.getOffsetsArgument())
     tensors.offsets = offsets.getArgNumber();
   if (failed(isRowsAlone() ? findRowsAlone() : findSequences()))
@@ -210,12 +210,12 @@ static void addSums(WeightGradientOp gradient, RowPassing &passing) {
 }
 
 /// What the gradients of decays take of the sets' attends.
-static void keepForDecays(std::vector<AttendSet> &sets) {
+static void saveForDecays(std::vector<AttendSet> &sets) {
   size_t next = 0;
   auto keep = [&](AttendSet &set, Value value) {
     bool isSum = isa<RankedTensorType>(value.getType()) &&
                  llvm::is_contained(set.groupAttends(), value.getDefiningOp<AttendOp>());
-    (isSum ? set.keptSums : set.kept).push_back({value, "kept" + std::to_string(next++)});
+    (isSum ? set.savedSums : set.saved).push_back({value, "kept" + std::to_string(next++)});
   };
   for (AttendSet &set : sets)
     for (AttendOp attend : set.attends) {
@@ -269,7 +269,7 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   }
   if (sets.size() > 1 && sets.back().isRowsAlone() && !sets.back().hasRows())
     sets.pop_back();
-  keepForDecays(sets);
+  saveForDecays(sets);
   if (sets.size() > 1 && attention.hasStatesInPlace())
     return attention.emitError("states that live in arguments have no tile kernels where attends "
                                "have different masks or rows of different sides");
@@ -280,7 +280,7 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   for (AttendSet &set : sets)
     if (failed(set.complete(signature->sameHeads)))
       return failure();
-  hostGuests(sets);
+  fuseSets(sets);
   return sets;
 }
 
@@ -289,7 +289,7 @@ OperandRange AttendSet::returned() const {
 }
 
 bool AttendSet::hasRows() const {
-  if (!sums.empty() || !given.empty())
+  if (!sums.empty() || !exported.empty())
     return true;
   for (auto [result, isOwn] : llvm::zip(returned(), computes))
     if (isOwn && isa<FeatureType>(result.getType()))
@@ -303,7 +303,7 @@ bool AttendSet::hasStatePerQuery() const {
 }
 
 SmallVector<int64_t> AttendSet::shortBlocks() const {
-  if (guest || readsStates() || isRowsAlone())
+  if (fused || readsStates() || isRowsAlone())
     return {};
   SmallVector<int64_t> lengths(schedules[0].shortBlocks.begin(), schedules[0].shortBlocks.end());
   for (const Schedule &schedule : schedules)

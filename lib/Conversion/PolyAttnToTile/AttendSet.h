@@ -20,8 +20,9 @@ struct WeightSum {
   bool transposed = false;
 };
 
-/// What a kernel leaves in a workspace for a kernel after it: products of rows or a final state.
-struct KeptValue {
+/// A value that a kernel saves in a workspace for the kernel that sums up a decay's gradient:
+/// products of rows, or a final state.
+struct SavedValue {
   mlir::Value value;
   std::string name; // of the workspace
 };
@@ -69,15 +70,16 @@ struct AttendSet {
   /// Which of the attention's results are computed from them, or from no attend at all.
   llvm::SmallVector<bool> computes;
   std::vector<WeightSum> sums;
-  std::vector<KeptValue> kept;
+  std::vector<SavedValue> saved;
   /// Those that are sums over groups of query heads, which the kernel of groups leaves.
-  std::vector<KeptValue> keptSums;
-  /// What kernels of later sets need of these, and what these need of kernels of sets before them.
-  std::vector<PassedRows> given, taken;
+  std::vector<SavedValue> savedSums;
+  /// Rows that kernels of later sets need of this one, and rows that this one needs of sets before
+  /// it.
+  std::vector<PassedRows> exported, imported;
 
   /// Attends that read states after blocks, whose blocks the program computes beside its own, where
-  /// it has the vectors of both (GuestSets.cpp); null where there are none.
-  std::shared_ptr<const AttendSet> guest;
+  /// it has the vectors of both (FusedSets.cpp); null where there are none.
+  std::shared_ptr<const AttendSet> fused;
 
   /// A set for each kind of attends, in the order in which they come first, and one of rows alone
   /// behind them if something needs it. Fails with a diagnostic where tile kernels cannot compute
@@ -96,8 +98,8 @@ struct AttendSet {
   bool hasEqualSides(bool sameHeads) const { return sameHeads && mask() != Mask::Full; }
   /// Whether its programs have rows with the positions and heads of queries.
   bool hasRowsOfQueries(bool sameHeads) const { return !ofKeys() || hasEqualSides(sameHeads); }
-  /// The sums of weights' gradients that its main kernel has, its guest's last.
-  size_t countSums() const { return sums.size() + (guest ? guest->sums.size() : 0); }
+  /// The sums of weights' gradients that its main kernel has, those of the fused set last.
+  size_t countSums() const { return sums.size() + (fused ? fused->sums.size() : 0); }
   /// Whether anything is asked of rows, and not of states alone.
   bool hasRows() const;
   /// Some state belongs to a query head.
@@ -114,8 +116,8 @@ struct AttendSet {
   /// The attends whose final states are sums over groups of query heads.
   llvm::SmallVector<AttendOp> groupAttends() const;
   /// Whether a kernel after this set's reads an attend's final state.
-  bool keepsSum(AttendOp attend) const;
-  bool keepsValues() const { return !kept.empty() || !keptSums.empty(); }
+  bool savesSum(AttendOp attend) const;
+  bool savesValues() const { return !saved.empty() || !savedSums.empty(); }
   /// What the attention returns.
   mlir::OperandRange returned() const;
 
@@ -128,7 +130,7 @@ private:
 };
 
 /// Makes sets that read states guests of others that go over the same positions.
-void hostGuests(std::vector<AttendSet> &sets);
+void fuseSets(std::vector<AttendSet> &sets);
 
 } // namespace polyattn
 

@@ -31,10 +31,10 @@ struct DecaySums::Gates {
 DecaySums::DecaySums(DecayGradientOp op, unsigned result, ArrayRef<AttendSet> sets)
     : op(op), result(result), tensors(sets[0].tensors) {
   for (const AttendSet &set : sets)
-    for (ArrayRef<KeptValue> values : {ArrayRef(set.kept), ArrayRef(set.keptSums)})
-      for (const KeptValue &value : values)
+    for (ArrayRef<SavedValue> values : {ArrayRef(set.saved), ArrayRef(set.savedSums)})
+      for (const SavedValue &value : values)
         if (llvm::is_contained(op->getOperands(), value.value))
-          kept.push_back(value);
+          saved.push_back(value);
   // Whatever has the decay's positions and heads: the programs are those of its gates.
   tensors.queryTensor = tensors.keyTensor = tensors.inputs + result;
   tensors.rowsOfKeys = false;
@@ -53,11 +53,11 @@ std::vector<DecaySums> DecaySums::allOf(ArrayRef<AttendSet> sets) {
   return all;
 }
 
-SmallVector<HiddenArgument> DecaySums::workspaces(Builder &b, ArrayRef<KeptValue> kept) {
+SmallVector<HiddenArgument> DecaySums::workspaces(Builder &b, ArrayRef<SavedValue> saved) {
   constexpr int64_t any = ShapedType::kDynamic;
   auto products = RankedTensorType::get({any, any, any}, b.getF32Type());
   SmallVector<HiddenArgument> all;
-  for (const KeptValue &value : kept) {
+  for (const SavedValue &value : saved) {
     auto state = dyn_cast<RankedTensorType>(value.value.getType());
     all.push_back({value.name, state ? state : products});
   }
@@ -79,12 +79,12 @@ ArrayAttr DecaySums::grid(Builder &b) const {
   return b.getArrayAttr(heads);
 }
 
-/// Where a kernel has an argument of the entry, or what another kernel has kept.
+/// Where a kernel has an argument of the entry, or what another kernel has saved.
 Value DecaySums::tensorOf(tile::KernelOp kernel, Value value) const {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return kernel.getTensor(argument.getArgNumber());
-  auto it = llvm::find_if(kept, [&](const KeptValue &other) { return other.value == value; });
-  return kernel.getTensor(tensors.types.size() + (it - kept.begin()));
+  auto it = llvm::find_if(saved, [&](const SavedValue &other) { return other.value == value; });
+  return kernel.getTensor(tensors.types.size() + (it - saved.begin()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,7 +171,7 @@ void DecaySums::build(TileBuilder &b, StringRef entry) const {
 
 /// A program for each batch and gate head.
 void DecaySums::buildOfPositions(TileBuilder &b, StringRef name) const {
-  KernelFrame frame(b, name, tensors, workspaces(b, kept));
+  KernelFrame frame(b, name, tensors, workspaces(b, saved));
   Gates gates{frame.kernel,   frame.batch,
               frame.sequence, frame.head,
               frame.queries,  [&](Value position) { return frame.rowOf(b, position); }};
@@ -201,7 +201,7 @@ void DecaySums::buildOfPositions(TileBuilder &b, StringRef name) const {
 /// A program for each head: the sum over its positions in all batches, or packed sequences, in
 /// order.
 void DecaySums::buildOfHead(TileBuilder &b, StringRef name) const {
-  tile::KernelOp kernel = createKernel(b, name, tensors, workspaces(b, kept), grid(b));
+  tile::KernelOp kernel = createKernel(b, name, tensors, workspaces(b, saved), grid(b));
   Value head = tile::ProgramIdOp::create(b, 0), zero = b.index(0), one = b.index(1);
   Value products = tensorOf(kernel, op.getQueries()[0]);
   Value offsets = tensors.offsets ? kernel.getTensor(*tensors.offsets) : Value();

@@ -25,14 +25,14 @@ public:
   static std::vector<DecaySums> allOf(llvm::ArrayRef<AttendSet> sets);
   /// The workspaces of what a set keeps.
   static llvm::SmallVector<HiddenArgument> workspaces(mlir::Builder &builder,
-                                                      llvm::ArrayRef<KeptValue> kept);
+                                                      llvm::ArrayRef<SavedValue> saved);
 
   /// Builds the kernel where `builder` is.
   void build(TileBuilder &builder, llvm::StringRef entry) const;
   std::string kernelName(llvm::StringRef entry) const;
   /// The axes of its grid, and the values that it takes from workspaces.
   mlir::ArrayAttr grid(mlir::Builder &builder) const;
-  llvm::ArrayRef<KeptValue> getKept() const { return kept; }
+  llvm::ArrayRef<SavedValue> getSaved() const { return saved; }
 
 private:
   /// Positions of one gate, of a batch or of a packed sequence.
@@ -54,7 +54,7 @@ private:
   unsigned result;            // of the entry
   unsigned number = 0;        // among the gradients of decays
   KernelTensors tensors;
-  llvm::SmallVector<KeptValue> kept;
+  llvm::SmallVector<SavedValue> saved;
 };
 
 } // namespace polyattn

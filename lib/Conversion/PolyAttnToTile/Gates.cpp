@@ -31,7 +31,7 @@ BlockDecay Gates::inBlock(TileBuilder &b, Value position, Value valid, KeySource
                                       /*transposed=*/false));
   SmallVector<Value> indices = {context.frame.batch, context.frame.rowOf(b, position), head()};
   int64_t dimension = 1;
-  if (source == KeySource::Kept) {
+  if (source == KeySource::Cached) {
     tensor = context.frame.input(KeepOp::of(decay).getPool());
     indices = {context.frame.stateRow(), head(), position};
     dimension = 2;

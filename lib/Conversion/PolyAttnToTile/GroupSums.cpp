@@ -32,7 +32,7 @@ void KernelBuilder::buildGroupKernel() {
   set.tensors.cluster = 1; // it has no features to share
   KernelPrograms programs = set.programs();
   programs.keyHeads = false;
-  beginUncut(name + "__groups", set.groupTensors(b), programs, set.keptSums);
+  beginUncut(name + "__groups", set.groupTensors(b), programs, set.savedSums);
   buildProgram([&] { KernelProgram(set, ScheduleForm::State, context()).buildGroupSums(b); });
 }
 
@@ -47,9 +47,9 @@ SmallVector<AttendOp> AttendSet::groupAttends() const {
   return found;
 }
 
-bool AttendSet::keepsSum(AttendOp attend) const {
-  return llvm::any_of(keptSums,
-                      [&](const KeptValue &kept) { return kept.value.getDefiningOp() == attend; });
+bool AttendSet::savesSum(AttendOp attend) const {
+  return llvm::any_of(
+      savedSums, [&](const SavedValue &saved) { return saved.value.getDefiningOp() == attend; });
 }
 
 /// Rows are [B, T, H, columns], states [B, H, D, dv] of each query head.
@@ -104,7 +104,7 @@ void KernelProgram::buildGroupSums(TileBuilder &b) {
   };
   auto addStates = [&](bool areKept) {
     for (AttendOp attend : set.attends)
-      if (Value parts = partsOfState(attend); parts && set.keepsSum(attend) == areKept)
+      if (Value parts = partsOfState(attend); parts && set.savesSum(attend) == areKept)
         stateOf(attend).sumParts(b, parts, tensorsOf(attend, FinalPart::State));
   };
   Value isShared = b.compare(arith::CmpIPredicate::ne, heads, b.index(1));

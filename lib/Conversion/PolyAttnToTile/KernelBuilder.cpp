@@ -24,7 +24,7 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
     share = std::make_shared<AllFeatures>();
   segment.reset();
   weightSums.reset();
-  guestSums.reset();
+  fusedSums.reset();
 }
 
 ProgramContext KernelBuilder::context() {
@@ -37,9 +37,9 @@ ProgramContext KernelBuilder::context() {
           set.mask(),
           options.skipIdleState,
           weightSums ? &*weightSums : nullptr,
-          guestSums ? &*guestSums : nullptr,
-          firstKept,
-          keptHere,
+          fusedSums ? &*fusedSums : nullptr,
+          firstSaved,
+          savedHere,
           firstPassed};
 }
 
@@ -112,8 +112,8 @@ void KernelBuilder::buildProgram(TileBuilder::Branch batch) {
     return batch();
   frame->forBatches(b, weightSums->countParts(b, *frame), batch);
   weightSums->store(b, *frame);
-  if (guestSums)
-    guestSums->store(b, *frame);
+  if (fusedSums)
+    fusedSums->store(b, *frame);
 }
 
 /// The kernel that adds up what the programs of all sets have stored.
@@ -139,7 +139,7 @@ void KernelBuilder::buildKernels() {
   steppedTokens = hasPlaces && canStep() ? mostSteppedTokens() : 0;
   // What a launch cuts is not there for a cluster to share.
   set.tensors.cluster =
-      maxSplits > 1 || !set.sums.empty() || set.keepsValues() ? 1 : chooseClusterSize();
+      maxSplits > 1 || !set.sums.empty() || set.savesValues() ? 1 : chooseClusterSize();
   if (maxSplits > 1)
     combine();
   beginMain();
@@ -166,14 +166,14 @@ LogicalResult KernelBuilder::build() {
     b.keepOperands();
   hasPlaces = attention.hasStatesInPlace();
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
-  bool keepsValues = llvm::any_of(*sets, [](const AttendSet &set) { return set.keepsValues(); });
+  bool savesValues = llvm::any_of(*sets, [](const AttendSet &set) { return set.savesValues(); });
   // Rows alone have no features or states. A launch finds one number of parts, which would have to
   // fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
   // as it is. Segments follow from the threads, which bits of gradients must not.
   bool readsStates =
-      llvm::any_of(*sets, [](const AttendSet &set) { return set.guest || set.readsStates(); });
-  if (sets->size() > 1 || hasSums || keepsValues || readsStates || hasPlaces ||
+      llvm::any_of(*sets, [](const AttendSet &set) { return set.fused || set.readsStates(); });
+  if (sets->size() > 1 || hasSums || savesValues || readsStates || hasPlaces ||
       attention.getLengths() || attention.getPacked() || sets->front().ofKeys() ||
       sets->front().isRowsAlone())
     options.cutHeads = options.cutPositions = false;
@@ -206,33 +206,33 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginUncut(name, set.ofKeys() ? set.groupTensors(b) : placedStates(), mainPrograms(), set.kept,
-               set.guest.get());
+    beginUncut(name, set.ofKeys() ? set.groupTensors(b) : placedStates(), mainPrograms(), set.saved,
+               set.fused.get());
   }
 }
 
 /// Opens a kernel of a set that is not cut, with the sums of its programs, what it keeps, and what
 /// passes between sets, behind other workspaces.
 void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
-                               const KernelPrograms &programs, ArrayRef<KeptValue> kept,
-                               const AttendSet *guest) {
+                               const KernelPrograms &programs, ArrayRef<SavedValue> saved,
+                               const AttendSet *fused) {
   auto addSums = [&](const AttendSet &of) {
     SmallVector<HiddenArgument> own = WeightSums::workspaces(b, of.sums, sumTensors.size());
     llvm::append_range(sumTensors, own);
     llvm::append_range(workspaces, own);
     return workspaces.size() - own.size();
   };
-  unsigned first = addSums(set), firstOfGuest = guest ? addSums(*guest) : 0;
-  firstKept = workspaces.size();
-  keptHere = kept;
-  llvm::append_range(workspaces, DecaySums::workspaces(b, kept));
+  unsigned first = addSums(set), firstOfFused = fused ? addSums(*fused) : 0;
+  firstSaved = workspaces.size();
+  savedHere = saved;
+  llvm::append_range(workspaces, DecaySums::workspaces(b, saved));
   firstPassed = workspaces.size();
-  for (const auto &passed : {set.given, set.taken})
+  for (const auto &passed : {set.exported, set.imported})
     for (const PassedRows &rows : passed)
       workspaces.push_back(rows.workspace(b));
   beginKernel(kernel, workspaces, programs);
   if (!set.sums.empty())
     weightSums.emplace(b, set.sums, first);
-  if (guest && !guest->sums.empty())
-    guestSums.emplace(b, guest->sums, firstOfGuest);
+  if (fused && !fused->sums.empty())
+    fusedSums.emplace(b, fused->sums, firstOfFused);
 }

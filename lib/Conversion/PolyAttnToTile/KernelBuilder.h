@@ -72,8 +72,8 @@ private:
 
   //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
   void beginUncut(llvm::StringRef kernel, llvm::SmallVector<HiddenArgument> workspaces,
-                  const KernelPrograms &programs, llvm::ArrayRef<KeptValue> kept = {},
-                  const AttendSet *guest = nullptr);
+                  const KernelPrograms &programs, llvm::ArrayRef<SavedValue> saved = {},
+                  const AttendSet *fused = nullptr);
   void buildProgram(TileBuilder::Branch batch);
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
   void sumDecays(llvm::ArrayRef<AttendSet> sets);
@@ -121,9 +121,9 @@ private:
   std::optional<KernelFrame> frame;
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
-  std::optional<WeightSums> weightSums, guestSums;
-  unsigned firstKept = 0, firstPassed = 0; // workspaces
-  llvm::ArrayRef<KeptValue> keptHere;      // of the kernel at hand
+  std::optional<WeightSums> weightSums, fusedSums;
+  unsigned firstSaved = 0, firstPassed = 0; // workspaces
+  llvm::ArrayRef<SavedValue> savedHere;     // of the kernel at hand
 };
 
 } // namespace polyattn

@@ -89,8 +89,8 @@ Value KernelFrame::hasState(TileBuilder &b) const {
 }
 
 /// How many positions of its local block a call has before it.
-Value KernelFrame::countKept(TileBuilder &b, Value hasSlot) const {
-  Value block = arith::ConstantIntOp::create(b, tensors.keptBlock, 64);
+Value KernelFrame::countCached(TileBuilder &b, Value hasSlot) const {
+  Value block = arith::ConstantIntOp::create(b, tensors.cachedBlock, 64);
   Value rest = arith::RemUIOp::create(b, firstPosition, block);
   return b.select(hasSlot, arith::IndexCastOp::create(b, b.getIndexType(), rest), b.index(0));
 }
@@ -110,8 +110,8 @@ void KernelFrame::readSlotAndLength(TileBuilder &b) {
     slot = load(*tensors.slots);
     Value given = hasState(b);
     queries = b.select(given, queries, b.index(0));
-    if (tensors.keptBlock)
-      kept = countKept(b, given);
+    if (tensors.cachedBlock)
+      cached = countCached(b, given);
     if (firstPosition) {
       Value zero = arith::ConstantIntOp::create(b, 0, 64);
       Value isLater = b.compare(arith::CmpIPredicate::ne, firstPosition, zero);

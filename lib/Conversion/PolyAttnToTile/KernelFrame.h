@@ -52,7 +52,7 @@ struct KernelTensors {
   /// The tensors of the batches' rows in pools of states, and of how many positions count.
   std::optional<int64_t> slots, lengths;
   /// The positions of a local block whose rows are kept in pools; 0 where none are.
-  int64_t keptBlock = 0;
+  int64_t cachedBlock = 0;
   /// The tensor of where packed sequences begin and end.
   std::optional<int64_t> offsets;
   int64_t cluster = 1; // programs that run together
@@ -142,7 +142,7 @@ public:
   mlir::Value positions;     // index: those of the tensors; null where all of them count
   mlir::Value slot;          // index: the batch's row in pools of states; null without pools
   mlir::Value isContinued;   // i1: whether that row holds the batch's state; null where it does
-  mlir::Value kept;          // index: rows of the call's first block in pools; null without such
+  mlir::Value cached;        // index: rows of the call's first local block in pools; null without
   mlir::Value firstPosition; // i64: of row 0 in its sequence; null where that is always 0
   mlir::Value clusterRank;   // index; null without clusters
   WeightTiles weights;
@@ -150,7 +150,7 @@ public:
 private:
   void setBatch(TileBuilder &builder, mlir::Value number);
   void readSlotAndLength(TileBuilder &builder);
-  mlir::Value countKept(TileBuilder &builder, mlir::Value hasSlot) const;
+  mlir::Value countCached(TileBuilder &builder, mlir::Value hasSlot) const;
   mlir::Value headsOf(TileBuilder &builder, int64_t tensor) const;
   /// The head of keys that serves a query head.
   mlir::Value servingHead(TileBuilder &builder, const KernelTensors &tensors, mlir::Value head);

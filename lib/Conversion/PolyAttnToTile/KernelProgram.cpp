@@ -20,27 +20,27 @@ static SmallVector<Schedule> inForm(ArrayRef<Schedule> schedules, ScheduleForm f
   return chosen;
 }
 
-/// What computes the blocks of a set's guest: its rows are of the other side where those of the set
-/// are of keys.
-struct KernelProgram::Guest {
+/// Computes the blocks of the set that is fused with another one: its rows are of the other side
+/// where those of the set are of keys.
+struct KernelProgram::Fused {
   KernelFrame frame;
   KernelProgram program;
 
-  Guest(const AttendSet &set, const AttendSet &host, const ProgramContext &context)
-      : frame(set.ofKeys() == host.ofKeys() ? context.frame : context.frame.mirrored()),
+  Fused(const AttendSet &set, const AttendSet &other, const ProgramContext &context)
+      : frame(set.ofKeys() == other.ofKeys() ? context.frame : context.frame.mirrored()),
         program(set, set.schedules, contextOf(set, context)) {}
 
 private:
-  ProgramContext contextOf(const AttendSet &set, const ProgramContext &host) {
+  ProgramContext contextOf(const AttendSet &set, const ProgramContext &other) {
     return {frame,
-            host.share,
+            other.share,
             /*segment=*/std::nullopt,
-            host.block,
-            host.keptBlock,
+            other.block,
+            other.cachedBlock,
             set.run,
             set.mask(),
-            host.skipsIdleState,
-            host.guestSums};
+            other.skipsIdleState,
+            other.fusedSums};
   }
 };
 
@@ -127,8 +127,8 @@ StateProgram &KernelProgram::stateOf(AttendOp attend) {
 KernelProgram::KernelProgram(const AttendSet &set, ArrayRef<Schedule> schedules,
                              const ProgramContext &context)
     : set(set), context(context) {
-  if (set.guest)
-    guest = std::make_shared<Guest>(*set.guest, set, context);
+  if (set.fused)
+    fused = std::make_shared<Fused>(*set.fused, set, context);
   makePrograms(schedules);
   if (context.segment)
     bindSegmentSums();
@@ -195,14 +195,14 @@ static bool isKeptStates(Value result) {
 
 void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                                  VectorProgram &queries, const BlockSpan &span) {
-  takeRows(b, queries, span);
+  loadImported(b, queries, span);
   llvm::DenseMap<Value, RowFactors> factorsOf;
   for (auto [attend, program, sum] : llvm::zip(set.attends, programs, accumulators)) {
     Value factors = AttendOp(attend).getRowFactors();
     Value output = program.normalize(b, sum, span, factors ? &factorsOf[factors] : nullptr);
     queries.bind(AttendOp(attend).getOutput(), output);
   }
-  giveRows(b, queries, span);
+  storeExported(b, queries, span);
   for (auto [i, result] : llvm::enumerate(set.returned())) {
     if (!set.computes[i] || !isa<FeatureType>(result.getType()) || isKeptStates(result))
       continue;
@@ -216,13 +216,13 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
     context.weightSums->add(b, queries, span.valid);
 }
 
-/// Binds what the results need of other sets.
-void KernelProgram::takeRows(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
+/// Binds rows that kernels of other sets have left in workspaces.
+void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
-  for (auto [i, taken] : llvm::enumerate(set.taken)) {
-    Value tensor = frame.workspace(context.firstPassed + set.given.size() + i);
-    int64_t width = cast<FeatureType>(taken.vector.getType()).getWidth();
-    rows.bind(taken.vector,
+  for (auto [i, imported] : llvm::enumerate(set.imported)) {
+    Value tensor = frame.workspace(context.firstPassed + set.exported.size() + i);
+    int64_t width = cast<FeatureType>(imported.vector.getType()).getWidth();
+    rows.bind(imported.vector,
               tile::LoadOp::create(
                   b, b.tileType(context.block, width), tensor,
                   ValueRange{frame.batch, frame.rowOf(b, span.position), frame.head, b.index(0)},
@@ -230,18 +230,18 @@ void KernelProgram::takeRows(TileBuilder &b, VectorProgram &rows, const BlockSpa
   }
 }
 
-/// Stores what other sets need of this one.
-void KernelProgram::giveRows(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
-  for (auto [i, given] : llvm::enumerate(set.given))
-    storeResult(b, rows, given.vector, context.frame.workspace(context.firstPassed + i), b.index(0),
-                span);
+/// Stores rows that kernels of other sets need, in workspaces.
+void KernelProgram::storeExported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
+  for (auto [i, exported] : llvm::enumerate(set.exported))
+    storeResult(b, rows, exported.vector, context.frame.workspace(context.firstPassed + i),
+                b.index(0), span);
 }
 
-/// The workspace of a value that the kernel keeps; null for others.
+/// The workspace of a value that the kernel saves for gradients of decays; null for others.
 Value KernelProgram::workspaceOf(Value value) const {
-  for (auto [i, kept] : llvm::enumerate(context.kept))
-    if (kept.value == value)
-      return context.frame.workspace(context.firstKept + i);
+  for (auto [i, saved] : llvm::enumerate(context.saved))
+    if (saved.value == value)
+      return context.frame.workspace(context.firstSaved + i);
   return {};
 }
 
@@ -285,8 +285,8 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
     auto storePart = [&] { state.storePart(b, parts); };
     if (!parts)
       store();
-    else if (set.keepsSum(attend))
-      storePart(); // the kernel of groups writes what is kept, whatever their size
+    else if (set.savesSum(attend))
+      storePart(); // the kernel of groups writes what is saved, whatever their size
     else
       storeGroupPart(b, store, storePart);
   }
@@ -307,8 +307,8 @@ void KernelProgram::finish(TileBuilder &b) {
 /// Computes a block. Where query heads share states, the head at hand updates them once the others
 /// have read what they hold.
 void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
-  if (guest)
-    guest->program.block(b, span);
+  if (fused)
+    fused->program.block(b, span);
   if (context.hasGroup) {
     BlockSpan reading = span;
     reading.onlyReads = true;
@@ -368,9 +368,9 @@ void KernelProgram::takeIn(TileBuilder &b, const Sweep &positions, KeySource sou
 /// The blocks of a local kernel's run, and what states take in once it has ended.
 void KernelProgram::blocksOfRun(TileBuilder &b, const Sweep &run) {
   run.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
-  if (run.kept) {
-    Value taken = b.select(run.isFull, run.kept, b.index(0));
-    takeIn(b, Sweep{b.index(0), taken, context.keptBlock}, KeySource::Kept);
+  if (run.cached) {
+    Value taken = b.select(run.isFull, run.cached, b.index(0));
+    takeIn(b, Sweep{b.index(0), taken, context.cachedBlock}, KeySource::Cached);
   }
   takeIn(b, Sweep{run.begin, endOfUpdates(b, run), run.block, run.direction}, KeySource::Call);
 }
@@ -396,14 +396,14 @@ void KernelProgram::buildStates(TileBuilder &b) {
 /// All blocks, in runs of a local kernel's if it has one.
 void KernelProgram::sweepBlocks(TileBuilder &b) {
   Sweep sweep = context.sweep(b);
-  if (context.run <= context.block && !sweep.kept)
+  if (context.run <= context.block && !sweep.cached)
     sweep.forBlocks(b, [&](const BlockSpan &span) { block(b, span); });
   else
     sweep.forRuns(b, context.run, [&](const Sweep &run) { blocksOfRun(b, run); });
 }
 
 void KernelProgram::build(TileBuilder &b) {
-  if (!set.hasRows() && !context.frame.kept)
+  if (!set.hasRows() && !context.frame.cached)
     return buildStates(b);
   for (StateProgram &state : states)
     state.begin(b);

@@ -65,7 +65,7 @@ private:
   void storeFinalStates(TileBuilder &builder);
   void storeProducts(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                      const BlockSpan &span);
-  mlir::Value workspaceOf(mlir::Value kept) const;
+  mlir::Value workspaceOf(mlir::Value saved) const;
   mlir::Value tensorOfState(unsigned result) const;
   enum class FinalPart { State, Normalizer };
   llvm::SmallVector<mlir::Value> tensorsOf(AttendOp attend, FinalPart part) const;
@@ -86,14 +86,14 @@ private:
   void storeZeros(TileBuilder &builder, int64_t rows);
   void writeBackStates(TileBuilder &builder);
   void ifStatesChange(TileBuilder &builder, TileBuilder::Branch body);
-  void storeKept(TileBuilder &builder);
-  void storeKept(TileBuilder &builder, bool ofQueries);
+  void storeCached(TileBuilder &builder);
+  void storeCached(TileBuilder &builder, bool ofQueries);
   void storeResults(TileBuilder &builder, llvm::ArrayRef<Accumulators> accumulators,
                     VectorProgram &queries, const BlockSpan &span);
   void storeResult(TileBuilder &builder, VectorProgram &queries, mlir::Value vector,
                    mlir::Value tensor, mlir::Value column, const BlockSpan &span);
-  void takeRows(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
-  void giveRows(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
+  void loadImported(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
+  void storeExported(TileBuilder &builder, VectorProgram &rows, const BlockSpan &span);
   void storeFactors(TileBuilder &builder, const RowFactors &factors, mlir::Value tensor,
                     const BlockSpan &span);
   void storeGroupPart(TileBuilder &builder, TileBuilder::Branch results, TileBuilder::Branch part);
@@ -110,8 +110,8 @@ private:
   std::vector<AttendProgram> programs;
   /// States that no loop of a reader updates: their keys come in once all have read them.
   std::vector<StateProgram *> updatedApart;
-  struct Guest;
-  std::shared_ptr<Guest> guest; // of the set's guest; null without
+  struct Fused;
+  std::shared_ptr<Fused> fused; // null where no set is fused
 };
 
 } // namespace polyattn

@@ -97,11 +97,11 @@ std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<Atten
 }
 
 /// The workspaces of what a set keeps: products of each row and query head, and states.
-static void writeKept(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
-                      ArrayRef<KeptValue> kept) {
+static void writeSaved(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
+                       ArrayRef<SavedValue> saved) {
   const KernelTensors &kernel = set.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
-  for (const HiddenArgument &tensor : DecaySums::workspaces(b, kept)) {
+  for (const HiddenArgument &tensor : DecaySums::workspaces(b, saved)) {
     ArrayRef<int64_t> sizes = tensor.type.getShape();
     SmallVector<ExtentAttr> shape;
     if (sizes.size() == 3)
@@ -116,20 +116,20 @@ static void writeKept(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
   }
 }
 
-/// The workspaces of rows that a set gives, which its first kernel brings along, and of those that
-/// it takes.
+/// The workspaces of rows that a set exports, which its first kernel brings along, and of those
+/// that it imports.
 static void usePassed(EntryBuilder &e, OpBuilder &b, const AttendSet &set, bool isFirst) {
   int64_t rows = set.tensors.queryTensor;
-  for (const PassedRows &given : set.given) {
-    HiddenArgument tensor = given.workspace(b);
+  for (const PassedRows &exported : set.exported) {
+    HiddenArgument tensor = exported.workspace(b);
     if (isFirst)
       e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(rows, 2),
                            e.number(tensor.type.getShape().back())});
     else
       e.useAlso(tensor.name);
   }
-  for (const PassedRows &taken : set.taken)
-    e.useAlso(taken.name);
+  for (const PassedRows &imported : set.imported)
+    e.useAlso(imported.name);
 }
 
 /// The stages of a set that is not cut. Takes the workspaces of its sums from the first ones of
@@ -152,7 +152,7 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     tensors = tensors.drop_front(count);
     EntryBuilder::Uses own = e.use({}), all = before;
     llvm::append_range(sums, own);
-    writeKept(e, b, set, keeps ? set.kept : set.keptSums);
+    writeSaved(e, b, set, keeps ? set.saved : set.savedSums);
     usePassed(e, b, set, /*isFirst=*/keeps);
     llvm::append_range(all, own);
     llvm::append_range(all, e.use({}));
@@ -188,14 +188,14 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     writeStages(e, b, attends, kernelNameOf(attends, sets),
                 steppedTokens ? mainPrograms() : attends.programs(), tensors, sums);
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
-    if (attends.guest)
-      bytes += WeightSums::bytesOf(attends.guest->sums);
+    if (attends.fused)
+      bytes += WeightSums::bytesOf(attends.fused->sums);
   }
   for (const DecaySums &decay : DecaySums::allOf(sets)) {
-    EntryBuilder::Uses kept;
-    for (const KeptValue &value : decay.getKept())
-      kept.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
-    e.use(kept);
+    EntryBuilder::Uses saved;
+    for (const SavedValue &value : decay.getSaved())
+      saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
+    e.use(saved);
     e.stage(decay.kernelName(attention.getSymName()), decay.grid(b));
   }
   if (sums.empty())

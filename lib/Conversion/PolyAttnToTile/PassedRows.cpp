@@ -65,11 +65,11 @@ AttendSet &RowPassing::computing(ArrayRef<Value> vectors) {
 
 void RowPassing::pass(Value vector, AttendSet &from, AttendSet &to) {
   auto isVector = [&](const PassedRows &rows) { return rows.vector == vector; };
-  auto it = llvm::find_if(from.given, isVector);
-  if (it == from.given.end()) {
-    from.given.push_back({vector, "rows" + std::to_string(numPassed++)});
-    it = std::prev(from.given.end());
+  auto it = llvm::find_if(from.exported, isVector);
+  if (it == from.exported.end()) {
+    from.exported.push_back({vector, "rows" + std::to_string(numPassed++)});
+    it = std::prev(from.exported.end());
   }
-  if (llvm::none_of(to.taken, isVector))
-    to.taken.push_back(*it);
+  if (llvm::none_of(to.imported, isVector))
+    to.imported.push_back(*it);
 }

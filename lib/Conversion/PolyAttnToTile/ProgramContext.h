@@ -29,7 +29,7 @@ struct SegmentContext {
 class WeightSums;
 
 /// Where a program has the keys of its positions from: this call, or pools of the calls before.
-enum class KeySource { Call, Kept };
+enum class KeySource { Call, Cached };
 
 /// What all states and attends of one program share.
 struct ProgramContext {
@@ -37,26 +37,27 @@ struct ProgramContext {
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment; // none where positions are not cut
   int64_t block;                         // C
-  int64_t keptBlock;                     // as many rows of pools are read at a time
+  int64_t cachedBlock;                   // as many rows of pools are read at a time
   int64_t run;                           // blocks of a local kernel, 0 without
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
-  WeightSums *weightSums = nullptr;    // to which blocks add; null without gradients of weights
-  WeightSums *guestSums = nullptr;     // those of the set's guest
-  unsigned firstKept = 0;              // the workspace of the first value of `kept`
-  llvm::ArrayRef<KeptValue> kept = {}; // what the kernel keeps
-  unsigned firstPassed = 0;            // that of the first rows that it gives to others, or takes
-  bool hasGroup = false;               // a program has all query heads that share its states
-  int64_t fewestBatches = 1;           // whose features a kernel before the steps computes
+  WeightSums *weightSums = nullptr;      // to which blocks add; null without gradients of weights
+  WeightSums *fusedSums = nullptr;       // those of the set's fused
+  unsigned firstSaved = 0;               // the workspace of the first value of `saved`
+  llvm::ArrayRef<SavedValue> saved = {}; // for gradients of decays
+  unsigned firstPassed = 0;              // that of the first rows that it gives to others, or takes
+  bool hasGroup = false;                 // a program has all query heads that share its states
+  int64_t fewestBatches = 1;             // whose features a kernel before the steps computes
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     return {frame.rowOf(builder, position), share->rowOfCall(builder, position),
             frame.firstPosition, valid, frame.firstPosition || frame.isPacked()};
   }
   /// Rows of the call's first local block in the pools of calls before.
-  BlockRows keptRows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
-    mlir::Value kept = mlir::arith::IndexCastOp::create(builder, builder.getI64Type(), frame.kept);
-    mlir::Value first = mlir::arith::SubIOp::create(builder, frame.firstPosition, kept);
+  BlockRows cachedRows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
+    mlir::Value cached =
+        mlir::arith::IndexCastOp::create(builder, builder.getI64Type(), frame.cached);
+    mlir::Value first = mlir::arith::SubIOp::create(builder, frame.firstPosition, cached);
     return {position, position, first, valid, true, /*ofBatches=*/false, frame.stateRow()};
   }
   VectorProgram queryVectors(TileBuilder &builder, const BlockSpan &span) const {
@@ -65,16 +66,18 @@ struct ProgramContext {
   /// Vectors of keys, for a block of as many positions as the source has at a time.
   VectorProgram keyVectors(TileBuilder &builder, mlir::Value position, mlir::Value valid,
                            KeySource source = KeySource::Call) const {
-    BlockRows found = source == KeySource::Kept ? keptRows(builder, position, valid)
-                                                : rows(builder, position, valid);
+    BlockRows found = source == KeySource::Cached ? cachedRows(builder, position, valid)
+                                                  : rows(builder, position, valid);
     return frame.keyVectors(builder, found, blockOf(source));
   }
-  int64_t blockOf(KeySource source) const { return source == KeySource::Kept ? keptBlock : block; }
+  int64_t blockOf(KeySource source) const {
+    return source == KeySource::Cached ? cachedBlock : block;
+  }
   /// The positions of the program, block by block.
   Sweep sweep(TileBuilder &builder) const {
     Sweep sweep{segment ? segment->begin : builder.index(0), segment ? segment->end : frame.queries,
                 block, direction()};
-    sweep.kept = frame.kept;
+    sweep.cached = frame.cached;
     return sweep;
   }
   /// A query sees the keys on its own side only.
@@ -89,7 +92,7 @@ struct ProgramContext {
     return isForwards() ? tile::Triangle::Lower : tile::Triangle::Upper;
   }
   /// A local kernel's block has several blocks of the program, or such of calls before.
-  bool runsAreLong() const { return run > block || frame.kept; }
+  bool runsAreLong() const { return run > block || frame.cached; }
 };
 
 } // namespace polyattn

@@ -108,9 +108,9 @@ Value KernelProgram::tensorOfState(unsigned result) const {
 /// A state that goes on is as it was where the call fills no local block.
 void KernelProgram::ifStatesChange(TileBuilder &b, TileBuilder::Branch body) {
   const KernelFrame &frame = context.frame;
-  if (!frame.kept)
+  if (!frame.cached)
     return body();
-  Value all = b.addIndex(frame.kept, frame.queries);
+  Value all = b.addIndex(frame.cached, frame.queries);
   Value isFull = b.compare(arith::CmpIPredicate::sge, all, b.index(context.run));
   Value isNew = b.isEqual(frame.isContinued, arith::ConstantIntOp::create(b, 0, 1));
   b.branch(arith::OrIOp::create(b, isFull, isNew), body);
@@ -118,8 +118,8 @@ void KernelProgram::ifStatesChange(TileBuilder &b, TileBuilder::Branch body) {
 
 void KernelProgram::buildWriteBack(TileBuilder &b) {
   ifStatesChange(b, [&] { writeBackStates(b); });
-  if (context.frame.kept)
-    storeKept(b);
+  if (context.frame.cached)
+    storeCached(b);
 }
 
 void KernelProgram::writeBackStates(TileBuilder &b) {
@@ -169,13 +169,13 @@ static bool isOfQueries(const AttendSet &set, KeepOp keep) {
 }
 
 /// Keeps what the call has of its last local block, of query heads or of key heads.
-void KernelProgram::storeKept(TileBuilder &b, bool ofQueries) {
+void KernelProgram::storeCached(TileBuilder &b, bool ofQueries) {
   const KernelFrame &frame = context.frame;
   Value zero = b.index(0), run = b.index(context.run), length = b.index(context.block);
-  Value all = b.addIndex(frame.kept, frame.queries);
+  Value all = b.addIndex(frame.cached, frame.queries);
   Value begin = b.mulIndex(b.divIndex(all, run), run), isFirst = b.isEqual(begin, zero);
-  Value row = b.select(isFirst, zero, b.subIndex(begin, frame.kept));
-  Value place = b.select(isFirst, frame.kept, zero), count = b.subIndex(frame.queries, row);
+  Value row = b.select(isFirst, zero, b.subIndex(begin, frame.cached));
+  Value place = b.select(isFirst, frame.cached, zero), count = b.subIndex(frame.queries, row);
   b.loop(zero, count, length, [&](Value offset) {
     Value valid = b.minIndex(b.subIndex(count, offset), length);
     for (auto [i, result] : llvm::enumerate(set.returned()))
@@ -186,13 +186,13 @@ void KernelProgram::storeKept(TileBuilder &b, bool ofQueries) {
 }
 
 /// The first of the query heads that share the keys keeps these.
-void KernelProgram::storeKept(TileBuilder &b) {
+void KernelProgram::storeCached(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   if (!set.hasStatePerQuery())
-    return storeKept(b, /*ofQueries=*/false);
-  storeKept(b, /*ofQueries=*/true);
+    return storeCached(b, /*ofQueries=*/false);
+  storeCached(b, /*ofQueries=*/true);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)),
-           [&] { storeKept(b, /*ofQueries=*/false); });
+           [&] { storeCached(b, /*ofQueries=*/false); });
 }
 
 /// The results of positions that do not count, so many at a time.

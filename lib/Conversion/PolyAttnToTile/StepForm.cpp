@@ -88,7 +88,7 @@ bool KernelBuilder::canStep() {
   };
   if (hasStatesOfBothHeads(set))
     return false;
-  bool hasPools = set.tensors.keptBlock != 0; // which are those of all attends
+  bool hasPools = set.tensors.cachedBlock != 0; // which are those of all attends
   return llvm::all_of(set.attends, [&](AttendOp attend) {
     return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
            attend.getFinalState() && hasRows(attend.getGivenState().state) &&
@@ -163,7 +163,7 @@ KernelPrograms KernelBuilder::fewPrograms() {
 /// Programs of query heads with states of their own share rows in pools, which one of them may
 /// write only when the others have read them.
 int64_t KernelBuilder::mostSteppedTokens() {
-  bool sharesPools = set.tensors.keptBlock && set.hasStatePerQuery();
+  bool sharesPools = set.tensors.cachedBlock && set.hasStatePerQuery();
   bool areBlock = options.fewTokens > 1 && options.fewTokens < set.block();
   return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : 1;
 }
@@ -290,12 +290,12 @@ void KernelProgram::stepToken(TileBuilder &b, StepFeatures features) {
   bool isReadBefore = scoresNearPairs(set);
   if (isReadBefore)
     stepOtherHeads(b, features);
-  if (!context.frame.kept)
+  if (!context.frame.cached)
     computeStepKeys(b, rows, features);
   stepHead(b, rows, features);
   if (!isReadBefore)
     stepOtherHeads(b, features);
-  if (context.frame.kept)
+  if (context.frame.cached)
     takeInFullBlock(b);
 }
 
@@ -303,7 +303,7 @@ void KernelProgram::stepToken(TileBuilder &b, StepFeatures features) {
 void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
                              StepFeatures features) {
   Value zero = b.index(0), one = b.index(1);
-  BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.kept};
+  BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.cached};
   VectorProgram queries = context.queryVectors(b, span);
   bool isReadBefore = scoresNearPairs(set);
   SmallVector<Accumulators> sums;
@@ -321,15 +321,15 @@ void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
 void KernelProgram::takeInFullBlock(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   Value zero = b.index(0), one = b.index(1);
-  Value isFull = b.isEqual(b.addIndex(frame.kept, one), b.index(context.run));
+  Value isFull = b.isEqual(b.addIndex(frame.cached, one), b.index(context.run));
   b.branch(isFull, [&] {
     ProgramContext inBlocks = context;
-    inBlocks.block = context.keptBlock;
+    inBlocks.block = context.cachedBlock;
     KernelProgram whole(set, ScheduleForm::State, inBlocks);
     for (StateProgram &state : whole.states)
       state.begin(b);
-    whole.takeIn(b, Sweep{zero, frame.kept, context.keptBlock}, KeySource::Kept);
-    whole.takeIn(b, Sweep{zero, one, context.keptBlock}, KeySource::Call);
+    whole.takeIn(b, Sweep{zero, frame.cached, context.cachedBlock}, KeySource::Cached);
+    whole.takeIn(b, Sweep{zero, one, context.cachedBlock}, KeySource::Call);
     for (AttendOp attend : set.attends)
       whole.stateOf(attend).store(b, placeOf(attend));
   });
@@ -357,8 +357,8 @@ void KernelProgram::buildStep(TileBuilder &b) {
           stateOf(attend).clear(b, placeOf(attend));
       });
     b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
-    if (frame.kept)
-      storeKept(b);
+    if (frame.cached)
+      storeCached(b);
   };
   if (set.hasStatePerQuery())
     update();
@@ -377,8 +377,8 @@ void KernelProgram::buildFewTokens(TileBuilder &b) {
       for (AttendOp attend : set.attends)
         stateOf(attend).store(b, placeOf(attend));
     });
-    if (frame.kept)
-      storeKept(b);
+    if (frame.cached)
+      storeCached(b);
   };
   if (set.hasStatePerQuery())
     update();

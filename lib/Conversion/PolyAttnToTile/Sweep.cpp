@@ -32,7 +32,7 @@ Sweep::Values Sweep::forBlocks(TileBuilder &b, ValueRange carried, CarryingBody 
   Value length = b.index(block);
   return forPositions(b, block, carried, [&](Value position, ValueRange in) {
     Value valid = isWhole ? length : b.minIndex(b.subIndex(end, position), length);
-    return body(BlockSpan{position, valid, begin, end, /*isOnly=*/false, kept}, in);
+    return body(BlockSpan{position, valid, begin, end, /*isOnly=*/false, cached}, in);
   });
 }
 
@@ -45,23 +45,24 @@ void Sweep::forBlocks(TileBuilder &b, Body body) const {
 
 /// The first run has begun before this sweep, so that the others do not begin at multiples of
 /// `run`.
-void Sweep::forKeptRuns(TileBuilder &b, int64_t run, function_ref<void(const Sweep &)> body) const {
+void Sweep::forCachedRuns(TileBuilder &b, int64_t run,
+                          function_ref<void(const Sweep &)> body) const {
   Value length = b.index(run), zero = b.index(0);
-  Value all = b.addIndex(kept, b.subIndex(end, begin)), first = b.subIndex(begin, kept);
+  Value all = b.addIndex(cached, b.subIndex(end, begin)), first = b.subIndex(begin, cached);
   b.loop(zero, all, length, [&](Value start) {
     Value isFirst = b.isEqual(start, zero), behind = b.addIndex(start, length);
     Value from = b.select(isFirst, begin, b.addIndex(first, start));
     Value to = b.addIndex(first, b.minIndex(behind, all));
     Sweep own{from, to, block, direction};
-    own.kept = b.select(isFirst, kept, zero);
+    own.cached = b.select(isFirst, cached, zero);
     own.isFull = b.compare(arith::CmpIPredicate::sle, behind, all);
     body(own);
   });
 }
 
 void Sweep::forRuns(TileBuilder &b, int64_t run, function_ref<void(const Sweep &)> body) const {
-  if (kept)
-    return forKeptRuns(b, run, body);
+  if (cached)
+    return forCachedRuns(b, run, body);
   Value length = b.index(run);
   forPositions(b, run, ValueRange(), [&](Value start, ValueRange) {
     Value after = b.minIndex(b.addIndex(start, length), end);

@@ -20,13 +20,13 @@ namespace polyattn {
 
 /// The positions of a block.
 struct BlockSpan {
-  mlir::Value position;   // of its first row
-  mlir::Value valid;      // how many of its C rows exist
-  mlir::Value start;      // where its run of blocks begins, that of a local kernel
-  mlir::Value end;        // and where it ends
-  bool isOnly = false;    // there is no other
-  mlir::Value kept = {};  // how many positions the run has before the call; null where none has any
-  bool onlyReads = false; // its keys come into no state
+  mlir::Value position;    // of its first row
+  mlir::Value valid;       // how many of its C rows exist
+  mlir::Value start;       // where its run of blocks begins, that of a local kernel
+  mlir::Value end;         // and where it ends
+  bool isOnly = false;     // there is no other
+  mlir::Value cached = {}; // rows of the run that earlier calls left in pools; null without pools
+  bool onlyReads = false;  // its keys come into no state
 };
 
 struct Sweep {
@@ -34,9 +34,10 @@ struct Sweep {
   int64_t block;          // C
   Direction direction = Direction::Forwards;
   bool isWhole = false; // all blocks have C positions
-  /// index: how many positions the first run has before those of the sweep, of calls before this
-  /// one; null where none has any. Of a run i1 whether it is full, and not the last one so far.
-  mlir::Value kept = {}, isFull = {};
+  /// `cached`, index: rows of the first local block that earlier calls left in the pool; null
+  /// without a pool. `isFull`, i1 of a run: the local block is complete, so that its keys may enter
+  /// the state.
+  mlir::Value cached = {}, isFull = {};
 
   using Values = TileBuilder::Values;
   using Body = llvm::function_ref<void(const BlockSpan &)>;
@@ -51,8 +52,8 @@ struct Sweep {
                llvm::function_ref<void(const Sweep &)> body) const;
 
 private:
-  void forKeptRuns(TileBuilder &builder, int64_t run,
-                   llvm::function_ref<void(const Sweep &)> body) const;
+  void forCachedRuns(TileBuilder &builder, int64_t run,
+                     llvm::function_ref<void(const Sweep &)> body) const;
   Values forPositions(TileBuilder &builder, int64_t length, mlir::ValueRange carried,
                       TileBuilder::CarryingBody body) const;
 };

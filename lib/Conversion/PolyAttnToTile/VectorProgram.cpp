@@ -44,9 +44,9 @@ Value VectorProgram::load(ReadOp read, bool transposed) {
   Value zero = b->index(0);
   SmallVector<Value> indices;
   Value row = firstRow(/*isTable=*/rank == 3);
-  if (rank == 4 && rowRange.keptIn) {
+  if (rank == 4 && rowRange.cachedIn) {
     tensor = weights.tensorOf(KeepOp::of(read.getTensor()).getPool());
-    indices = {rowRange.keptIn, head, row, zero};
+    indices = {rowRange.cachedIn, head, row, zero};
     rowDim = 2;
   } else if (rank == 4) {
     indices = {batch, row, head, zero};

@@ -26,7 +26,7 @@ struct BlockRows {
   mlir::Value valid;         // index: how many there are
   bool indexTables = false;  // by the place in the sequence, whatever rows the tensors have
   bool ofBatches = false;    // a row is a batch at `position`, and not a position of one
-  mlir::Value keptIn = {};   // index: the row of the pools that has them; null for the call's own
+  mlir::Value cachedIn = {}; // index: the row of the pools that has them; null for the call's own
 };
 
 /// Computes vectors of one side, queries or keys, for a run of `columns` positions.

@@ -121,8 +121,8 @@ WeightReduction::WeightReduction(ArrayRef<AttendSet> sets) : tensors(sets[0].ten
   for (const AttendSet &set : sets)
     for (int64_t i = 0; i < set.countKernels(); ++i) {
       addKernel(set);
-      if (i == 0 && set.guest)
-        addKernel(*set.guest);
+      if (i == 0 && set.fused)
+        addKernel(*set.fused);
     }
 }
 
