@@ -178,7 +178,8 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
       inPools.insert(value);
   bool hasState = false;
   for (Operation &inside : op.getBody().front()) {
-    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp>(inside))
+    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp, AddGradientsOp>(
+            inside))
       return inside.emitOpError("C8: has no slots and no lengths");
     auto attend = dyn_cast<AttendOp>(inside);
     if (!attend)

@@ -266,7 +266,8 @@ static LogicalResult verifyResult(AttentionOp op, Value value, Type type, Type s
     return verifyWeight(op, value, tensor);
   if (value.getType() != type && !isColumnOf(tensor, value.getType()))
     return op.emitOpError("C3: a result ") << type << " is given a " << value.getType();
-  if (!isa_and_nonnull<AttendOp, AttendBackwardOp, DecayGradientOp, KeepOp>(value.getDefiningOp()))
+  if (!isa_and_nonnull<AttendOp, AttendBackwardOp, DecayGradientOp, AddGradientsOp, KeepOp>(
+          value.getDefiningOp()))
     return op.emitOpError("C3: a result is neither a vector nor a final state: ") << type;
   return success();
 }

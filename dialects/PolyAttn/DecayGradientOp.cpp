@@ -69,6 +69,28 @@ static bool areProducts(ValueRange products, Mask mask) {
   });
 }
 
+LogicalResult AddGradientsOp::verify() {
+  auto giver = [](Value gradient) {
+    auto op = gradient.getDefiningOp<AttendBackwardOp>();
+    return op && op.getDecayGradient() == gradient ? op : AttendBackwardOp();
+  };
+  AttendBackwardOp first = getGradients().size() < 2 ? nullptr : giver(getGradients()[0]);
+  bool areOfOneDecay = first && llvm::all_of(getGradients(), [&](Value gradient) {
+                         AttendBackwardOp op = giver(gradient);
+                         return op && op.getDecay() == first.getDecay() &&
+                                op.getGateHeads() == first.getGateHeads() &&
+                                op.getGrouping() == first.getGrouping();
+                       });
+  if (!areOfOneDecay)
+    return emitOpError("C1: expected two or more gradients of one decay, of attends with equal "
+                       "`gate_heads` and `grouping`");
+  for (Operation *user : getResult().getUsers())
+    if (!isa<ReturnOp>(user))
+      return emitOpError("C2: a sum of gradients can only be returned, but ")
+             << user->getName() << " uses it";
+  return success();
+}
+
 LogicalResult DecayGradientOp::verify() {
   if (!areProducts(getQueries(), Mask::Causal) || !areProducts(getKeys(), Mask::Anticausal))
     return emitOpError("C1: expected `products` of causal attends as queries and of anticausal "

@@ -221,4 +221,37 @@ def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states", [Pure, HasParent<"::polyatt
   }];
 }
 
+def PolyAttn_AddGradientsOp : PolyAttn_Op<"add_gradients",
+    [Pure, HasParent<"::polyattn::AttentionOp">, SameOperandsAndResultType]> {
+  let summary = "the sum of gradients of one decay";
+  let description = [{
+    A decay that several attends take has a gradient from each, and its own is their sum. It stands for
+    one `decay_gradient` of all their products, which `polyattn-expand-backward` puts in its place.
+
+    C1: there are two or more gradients, those that `attend_backward` ops with equal `gate_heads` and
+        `grouping` give of one decay.
+    C2: only `return` takes the result.
+
+    ```mlir
+    polyattn.attention @shared_decay(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>,
+                                     %g: tensor<?x?x?xf32>, %d_o: tensor<?x?x?x64xf32>)
+        -> (d_g: tensor<?x?x?xf32>) {
+      %a = read %q : tensor<?x?x?x64xf32> -> [64]
+      %b = read %k : tensor<?x?x?x64xf32> -> [64]
+      %dn = read %d_o : tensor<?x?x?x64xf32> -> [64]
+      %da, %db, %dv, %dg0 = attend_backward query %a leaves (%a) key %b leaves (%b) value %b
+          gradient %dn decay %g causal : [64], [64], [64], [64], [64], [64], tensor<?x?x?xf32>
+      %dc, %dd, %dw, %dg1 = attend_backward query %b leaves (%b) key %a leaves (%a) value %a
+          gradient %dn decay %g causal : [64], [64], [64], [64], [64], [64], tensor<?x?x?xf32>
+      %dg = add_gradients %dg0, %dg1 : tensor<?x?x?xf32>
+      return %dg : tensor<?x?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$gradients);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$gradients attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // POLYATTN_GRADIENT_OPS

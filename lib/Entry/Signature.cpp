@@ -107,6 +107,8 @@ TensorSignature describe(const Signature &signature, StringRef name, RankedTenso
 Uses usesOfResult(Value value, const UseAnalysis &analysis) {
   if (auto keep = value.getDefiningOp<KeepOp>())
     return analysis.uses[cast<BlockArgument>(keep.getPool()).getArgNumber()];
+  if (auto sum = value.getDefiningOp<AddGradientsOp>())
+    value = sum.getGradients().front();
   Uses use;
   bool isVector = isa<FeatureType>(value.getType());
   if (auto gradient = value.getDefiningOp<WeightGradientOp>())

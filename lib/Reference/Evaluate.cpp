@@ -147,12 +147,12 @@ Array Evaluator::decayGradient(DecayGradientOp op) {
   return result;
 }
 
-void Evaluator::addStates(AddStatesOp op) {
-  Array sum = tensors[op.getStates().front()];
-  for (Value state : op.getStates().drop_front())
-    for (auto [total, term] : llvm::zip_equal(sum.data, tensors[state].data))
-      total += term;
-  tensors.computed[op.getResult()] = std::move(sum);
+void Evaluator::addTensors(ValueRange terms, Value sum) {
+  Array total = tensors[terms.front()];
+  for (Value term : terms.drop_front())
+    for (auto [x, y] : llvm::zip_equal(total.data, tensors[term].data))
+      x += y;
+  tensors.computed[sum] = std::move(total);
 }
 
 FailureOr<std::vector<Array>> Evaluator::run() {
@@ -161,7 +161,9 @@ FailureOr<std::vector<Array>> Evaluator::run() {
     if (auto backward = dyn_cast<AttendBackwardOp>(op))
       attendBackward(backward);
     else if (auto sum = dyn_cast<AddStatesOp>(op))
-      addStates(sum);
+      addTensors(sum.getStates(), sum.getResult());
+    else if (auto gradients = dyn_cast<AddGradientsOp>(op))
+      addTensors(gradients.getGradients(), gradients.getResult());
     else if (auto forward = dyn_cast<AttendOp>(op); forward && failed(attend(forward)))
       return failure();
     else if (auto keep = dyn_cast<KeepOp>(op)) // of one batch (Kept.h)

@@ -129,7 +129,7 @@ public:
   Array weightGradient(WeightGradientOp op, mlir::RankedTensorType type);
   Array decayGradient(DecayGradientOp op);
   void addRunningSum(mlir::Value argument, Array &sum) const;
-  void addStates(AddStatesOp op);
+  void addTensors(mlir::ValueRange terms, mlir::Value sum);
 
   // Attend.cpp: rows and states of one attend.
   /// Attends of both directions are asked alike.

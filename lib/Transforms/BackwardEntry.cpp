@@ -39,6 +39,7 @@ private:
   bool wantsDenominator(AttendOp attend);
   Value foldNormalizer(AttendOp attend, const Kept &kept, Value dO, Value &dZ);
   LogicalResult collectResults();
+  Value sumOf(ArrayRef<Value> terms);
   void collectResult(BlockArgument argument, StringRef name);
   void removeForward();
 
@@ -63,7 +64,8 @@ private:
   /// The gradient of a final state, all results that it is taken together; null where it is none.
   Value finalGradientOf(Value state);
   /// Notes the gradient of a decay or a state.
-  LogicalResult addTensor(AttendOp attend, Value tensor, Value gradient);
+  LogicalResult addDecay(AttendOp attend, AttendBackwardOp op);
+  LogicalResult addState(AttendOp attend, Value state, Value gradient);
 
   AttentionOp entry;
   Block &body;
@@ -75,9 +77,9 @@ private:
   llvm::DenseMap<Operation *, size_t> attendIndex; // in the order of the body
   llvm::DenseMap<Operation *, Value> outputs;      // by which an attend's output is known
   llvm::DenseMap<Operation *, Value> factors, blockStates;
-  llvm::DenseMap<Value, SmallVector<Value>> finalGradients; // of final states, in their results
-  llvm::DenseMap<Value, Value> tensorGradients;             // of decays and initial states
-  SmallVector<std::string> argumentNames, saved;            // of new arguments
+  llvm::DenseMap<Value, SmallVector<Value>> finalGradients;  // of final states, in their results
+  llvm::DenseMap<Value, SmallVector<Value>> tensorGradients; // of decays and initial states
+  SmallVector<std::string> argumentNames, saved;             // of new arguments
   SmallVector<NamedAttribute> gradientOf;
   SmallVector<std::string> resultNames;
   SmallVector<Value> results;
@@ -182,16 +184,34 @@ Value BackwardEntry::finalGradientOf(Value state) {
   return gradients.create<AddStatesOp>(state.getType(), terms);
 }
 
-LogicalResult BackwardEntry::addTensor(AttendOp attend, Value tensor, Value gradient) {
-  if (!tensor || !active.contains(tensor))
+LogicalResult BackwardEntry::addDecay(AttendOp attend, AttendBackwardOp op) {
+  Value decay = attend.getDecay();
+  if (!decay || !active.contains(decay))
     return success();
-  if (tensorGradients.try_emplace(tensor, gradient).second)
+  SmallVector<Value> &terms = tensorGradients[decay];
+  terms.push_back(op.getDecayGradient());
+  auto first = terms.front().getDefiningOp<AttendBackwardOp>();
+  if (op.getGateHeads() == first.getGateHeads() && op.getGrouping() == first.getGrouping())
     return success();
-  StringRef name = argumentName(cast<BlockArgument>(tensor));
-  return attend.emitOpError("takes the same tensor as another attend, '")
-         << name << "', and sums of gradients of decays and states are not supported: give each "
-         << "attend an argument of its own and add their gradients, or do not differentiate by '"
-         << name << "'";
+  StringRef name = argumentName(cast<BlockArgument>(decay));
+  return attend.emitOpError("takes the decay '")
+         << name << "' with another `grouping` or other `gate_heads` than another attend, and sums "
+         << "of such gradients are not supported: give each attend an argument of its own and add "
+         << "their gradients, or do not differentiate by '" << name << "'";
+}
+
+LogicalResult BackwardEntry::addState(AttendOp attend, Value state, Value gradient) {
+  if (!state || !active.contains(state))
+    return success();
+  SmallVector<Value> &terms = tensorGradients[state];
+  terms.push_back(gradient);
+  if (terms.size() == 1)
+    return success();
+  StringRef name = argumentName(cast<BlockArgument>(state));
+  return attend.emitOpError("takes the same state as another attend, '")
+         << name << "', and sums of gradients of states are not supported: give each attend an "
+         << "argument of its own and add their gradients, or do not differentiate by '" << name
+         << "'";
 }
 
 LogicalResult BackwardEntry::visit(AttendOp attend) {
@@ -235,10 +255,10 @@ LogicalResult BackwardEntry::visit(AttendOp attend) {
   addLeaves(localKeyLeaves, op.getLocalKeyLeafGradients());
   gradients.addTo(attend.getValue(), op.getValueGradient());
   return success(
-      succeeded(addTensor(attend, attend.getDecay(), op.getDecayGradient())) &&
-      succeeded(addTensor(attend, attend.getInitialState(), op.getInitialStateGradient())) &&
+      succeeded(addDecay(attend, op)) &&
+      succeeded(addState(attend, attend.getInitialState(), op.getInitialStateGradient())) &&
       succeeded(
-          addTensor(attend, attend.getInitialNormalizer(), op.getInitialNormalizerGradient())));
+          addState(attend, attend.getInitialNormalizer(), op.getInitialNormalizerGradient())));
 }
 
 /// The program from its last op to its first.
@@ -258,10 +278,17 @@ LogicalResult BackwardEntry::visitAttends(ArrayRef<Operation *> program) {
 // Results
 //===----------------------------------------------------------------------===//
 
+/// The gradient of a decay or a state from those that attends give; null where none does.
+Value BackwardEntry::sumOf(ArrayRef<Value> terms) {
+  if (terms.size() < 2)
+    return terms.empty() ? Value() : terms.front();
+  return gradients.create<AddGradientsOp>(terms.front().getType(), terms);
+}
+
 /// The gradient of an argument: of a sequence as it is stored, of all else in f32.
 void BackwardEntry::collectResult(BlockArgument argument, StringRef name) {
   auto type = cast<RankedTensorType>(argument.getType());
-  Value gradient = tensorGradients.lookup(argument);
+  Value gradient = sumOf(tensorGradients.lookup(argument));
   for (Operation *user : argument.getUsers()) {
     auto read = dyn_cast<ReadOp>(user);
     if (!read)

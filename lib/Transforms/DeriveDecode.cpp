@@ -23,7 +23,7 @@ namespace polyattn {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkOp(Operation &op) {
-  if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp>(op))
+  if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp, AddGradientsOp>(op))
     return op.emitOpError("is a gradient, which does not decode");
   auto attend = dyn_cast<AttendOp>(op);
   if (!attend)

@@ -370,6 +370,30 @@ private:
   SmallVector<Value> queryProducts, keyProducts, statesBefore, statesOfSweep;
 };
 
+/// One gradient of a decay in place of a sum of several: it is made of all their products.
+void mergeSum(AddGradientsOp sum) {
+  SmallVector<Value> queries, keys, states, stateGradients;
+  DecayGradientOp first;
+  for (Value term : sum.getGradients()) {
+    auto gradient = term.getDefiningOp<DecayGradientOp>();
+    first = first ? first : gradient;
+    llvm::append_range(queries, gradient.getQueries());
+    llvm::append_range(keys, gradient.getKeys());
+    llvm::append_range(states, gradient.getStates());
+    llvm::append_range(stateGradients, gradient.getStateGradients());
+  }
+  OpBuilder builder(sum);
+  auto merged = DecayGradientOp::create(builder, sum.getLoc(), first.getDecay(), queries, keys,
+                                        states, stateGradients, /*plus=*/Value(),
+                                        first.getGateHeadsAttr(), first.getGroupingAttr());
+  SmallVector<Value> terms(sum.getGradients());
+  sum.replaceAllUsesWith(merged.getResult());
+  sum.erase();
+  for (Value term : terms)
+    if (term.use_empty())
+      term.getDefiningOp()->erase();
+}
+
 struct ExpandBackward : polyattn::impl::ExpandBackwardBase<ExpandBackward> {
   void runOnOperation() override {
     SmallVector<AttendBackwardOp> ops;
@@ -379,6 +403,10 @@ struct ExpandBackward : polyattn::impl::ExpandBackwardBase<ExpandBackward> {
         return signalPassFailure();
       Expansion(op).run();
     }
+    SmallVector<AddGradientsOp> sums;
+    getOperation().walk([&](AddGradientsOp sum) { sums.push_back(sum); });
+    for (AddGradientsOp sum : sums)
+      mergeSum(sum);
   }
 };
 

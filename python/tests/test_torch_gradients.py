@@ -5,6 +5,7 @@ import copy
 import pytest
 
 import polyattn
+from polyattn import builder as b
 from polyattn import library
 
 torch = pytest.importorskip("torch")
@@ -221,6 +222,42 @@ def test_gradients_of_views(plainly):
     exact = torch.cat([q, k, v], -1).double().requires_grad_()
     definition(*exact.split([16, 16, 8], -1)).sum().backward()
     assert (buffer.grad - exact.grad).norm() <= 1e-5 * exact.grad.norm()
+
+
+@pytest.mark.parametrize("of_heads", [False, True])
+def test_a_decay_that_several_attends_take(of_heads, rng):
+    """Its gradient, the sum of those from each, was refused."""
+    decay = b.HeadDecay if of_heads else b.Decay
+
+    @polyattn.attention
+    def shared(q: b.Sequence[8], k: b.Sequence[8], v: b.Sequence[6], g: decay):
+        x, y = b.softmax(q), b.softmax(k)
+        m = b.attend(x, y, v, decay=g, normalizer=b.by_sum(1e-6))
+        n = b.attend(q, k, v, decay=g, mask="anticausal", normalizer=b.none(), score_scale=0.1)
+        return m + n + b.attend(k, y, v, decay=g, normalizer=b.none(), score_scale=0.1)
+
+    def weights(g, T):
+        """What is left at i of what came at j: the gates after j up to i."""
+        passed = g.expand(2, T, -1) if of_heads else g
+        passed = passed.cumsum(1).transpose(1, 2)
+        return (passed[..., :, None] - passed[..., None, :]).tril().exp().tril()
+
+    def definition(q, k, v, g):
+        q, k, v = (one.transpose(1, 2) for one in (q, k, v))
+        w = weights(g, q.shape[2])
+        scores = q.softmax(-1) @ k.softmax(-1).mT * w
+        m = scores @ v / (scores.sum(-1, keepdim=True) + 1e-6)
+        n = 0.1 * (q @ k.mT * w.mT) @ v
+        return (m + n + 0.1 * (k @ k.softmax(-1).mT * w) @ v).transpose(1, 2)
+
+    attention, sizes = pt.load(shared), ((2, 70, 3, 8), (2, 70, 3, 8), (2, 70, 3, 6))
+    inputs = [torch.from_numpy(rng.standard_normal(size).astype("f4")) / 2 for size in sizes]
+    inputs.append(-0.2 * torch.from_numpy(rng.random((3,) if of_heads else (2, 70, 3)).astype("f4")))
+    factors = torch.randn(2, 70, 3, 6)
+    exact = gradients_of(definition, [x.double() for x in inputs], factors)
+    for which in (None, (3,), (0, 3)):
+        for one, i in zip(gradients_of(attention, inputs, factors, which), which or range(4)):
+            assert (one - exact[i]).norm() <= 1e-4 * exact[i].norm(), i
 
 
 @pytest.mark.parametrize("name", ["linear", "llops", "performer", "hedgehog"])

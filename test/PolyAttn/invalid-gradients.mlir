@@ -1,4 +1,4 @@
-// One test for each numbered constraint of attend_backward, weight_gradient, decay_gradient and add_states, and of what attentions
+// One test for each numbered constraint of attend_backward, weight_gradient, decay_gradient, add_states and add_gradients, and of what attentions
 // and attends say of gradients.
 // RUN: polyattn-opt %s -split-input-file -verify-diagnostics
 
@@ -628,4 +628,66 @@ polyattn.attention @add_states_c2(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf3
   // expected-error@+1 {{C2: only attends and gradients take a sum of states, but polyattn.return uses it}}
   %sum = add_states %s, %t : tensor<?x?x4x4xf32>, tensor<?x?x4x4xf32> -> tensor<?x?x4x4xf32>
   return %sum : tensor<?x?x4x4xf32>
+}
+
+// -----
+
+polyattn.attention @add_gradients_c1_one(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  // expected-error@+1 {{C1: expected two or more gradients of one decay}}
+  %dg = add_gradients %b#3 : tensor<?x?x?xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @add_gradients_c1_decays(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %h: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  %c:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %h causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  // expected-error@+1 {{C1: expected two or more gradients of one decay}}
+  %dg = add_gradients %b#3, %c#3 : tensor<?x?x?xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @add_gradients_c1_grouping(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+      {grouping = #polyattn.grouping<block>}
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  %c:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  // expected-error@+1 {{C1: expected two or more gradients of one decay, of attends with equal `gate_heads` and `grouping`}}
+  %dg = add_gradients %b#3, %c#3 : tensor<?x?x?xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @add_gradients_c1_tensors(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (d_g: tensor<?x?x?xf32>) {
+  // expected-error@+1 {{C1: expected two or more gradients of one decay}}
+  %dg = add_gradients %g, %g : tensor<?x?x?xf32>
+  return %dg : tensor<?x?x?xf32>
+}
+
+// -----
+
+polyattn.attention @add_gradients_c2(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  %c:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal {score_scale = 2.0}
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  // expected-error@+1 {{C2: a sum of gradients can only be returned}}
+  %dg = add_gradients %b#3, %c#3 : tensor<?x?x?xf32>
+  %o = attend query %x key %x value %x decay %dg causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>
+  return %o : [4]
 }

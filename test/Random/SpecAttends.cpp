@@ -18,9 +18,14 @@ void SpecWriter::decay() {
   bool perQuery = choices.chance(40);
   attributes += std::string("gate_heads = #polyattn.gate_heads<") + (perQuery ? "q" : "kv") + ">, ";
   if (form < 7) {
-    Tensor gates = addTensor("g", form == 5 ? "?x?x?x" : "?x", "f32");
-    operands += " decay %" + gates.name;
-    types += ", " + gates.type;
+    // The gates of an attend before, of which the gradient is a sum then, where both read them
+    // alike.
+    Gates gates{{}, form == 5 ? "?x?x?x" : "?x", grouping, perQuery};
+    bool again = lastGates && lastGates->isReadAs(gates) && choices.chance(60);
+    gates.tensor = again ? lastGates->tensor : addTensor("g", gates.shape, "f32");
+    operands += " decay %" + gates.tensor.name;
+    types += ", " + gates.tensor.type;
+    lastGates = gates;
     return;
   }
   std::string factors;

@@ -66,6 +66,16 @@ private:
   Sides bothSides(const Tensor *query, const Value *queryVector, const Tensor &key,
                   int64_t maxFeatures, int64_t mostOps);
 
+  /// A tensor of decays, and how an attend reads it.
+  struct Gates {
+    Tensor tensor;
+    std::string shape, grouping;
+    bool perQuery = false;
+    bool isReadAs(const Gates &other) const {
+      return shape == other.shape && grouping == other.grouping && perQuery == other.perQuery;
+    }
+  };
+
   /// An attend as text, from its `=` on, and what it gives.
   struct Attend {
     std::string text;
@@ -90,6 +100,7 @@ private:
   std::vector<std::pair<std::string, std::string>> states; // name and type
   Attend last;
   std::optional<Tensor> lastQuery, lastKey, lastValue;
+  std::optional<Gates> lastGates;
   std::vector<int64_t> blocks;
   std::string mask = "causal";
   std::string grouping;

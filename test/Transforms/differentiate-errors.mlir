@@ -50,14 +50,31 @@ polyattn.attention @constant(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>
 
 // -----
 
-polyattn.attention @shared_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
     -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %y = exp %x : [4]
-  // expected-error@+1 {{takes the same tensor as another attend, 'g', and sums of gradients of decays and states are not supported: give each attend an argument of its own and add their gradients, or do not differentiate by 'g'}}
+  // expected-error@+1 {{takes the same state as another attend, 's', and sums of gradients of states are not supported: give each attend an argument of its own and add their gradients, or do not differentiate by 's'}}
+  %a = attend query %x key %x value %x initial %s causal normalize <none>
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  %b = attend query %y key %x value %x initial %s causal normalize <none>
+    : [4], [4], [4], tensor<?x?x4x4xf32>
+  %o = add %a, %b : [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @shared_decay_of_other_heads(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = exp %x : [4]
+  // expected-error@+1 {{takes the decay 'g' with another `grouping` or other `gate_heads` than another attend, and sums of such gradients are not supported: give each attend an argument of its own and add their gradients, or do not differentiate by 'g'}}
   %a = attend query %x key %x value %x decay %g causal normalize <none>
+      {grouping = #polyattn.grouping<block>}
     : [4], [4], [4], tensor<?x?x?xf32>
   %b = attend query %y key %x value %x decay %g causal normalize <none>
+      {grouping = #polyattn.grouping<interleaved>}
     : [4], [4], [4], tensor<?x?x?xf32>
   %o = add %a, %b : [4], [4]
   return %o : [4]

@@ -121,3 +121,17 @@ polyattn.attention @wide_result(%q: tensor<?x?x?x4xbf16>, %k: tensor<?x?x?x4xbf1
   %o = attend query %a key %b value %y causal normalize <sum, eps = 1.0e-6> : [4], [4], [4]
   return %o : [4]
 }
+
+// A decay that two attends take.
+// CHECK-LABEL: polyattn.attention @shared_decay__backward
+// CHECK-DAG:     [[A:%.*]]:4 = attend_backward {{.*}} decay %g causal
+// CHECK-DAG:     [[B:%.*]]:4 = attend_backward {{.*}} decay %g anticausal
+// CHECK:         [[DG:%.*]] = add_gradients {{%.*}}#3, {{%.*}}#3 : tensor<?x?x?xf32>
+// CHECK:         return {{.*}}, [[DG]]
+polyattn.attention @shared_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %a = attend query %x key %x value %x decay %g causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>
+  %b = attend query %x key %x value %x decay %g anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>
+  %o = add %a, %b : [4], [4]
+  return %o : [4]
+}

@@ -180,3 +180,22 @@ polyattn.attention @decay_of_features(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?x
     : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
   return %b#0, %b#3 : [4], tensor<?x?x?xf32>
 }
+
+// A decay of several attends: one gradient, of the products of all, with the causal ones and the anticausal ones on their sides.
+// CHECK-LABEL: polyattn.attention @shared_decay
+// CHECK-DAG:     {{%.*}}, [[Q0:%.*]] = attend {{.*}} decay %g {{.*}}products {{%.*}} causal
+// CHECK-DAG:     {{%.*}}, [[K0:%.*]] = attend {{.*}} decay %g {{.*}}products {{%.*}} anticausal
+// CHECK:         [[DG:%.*]] = decay_gradient %g queries {{%.*}}, {{%.*}} keys {{%.*}}, {{%.*}} : tensor<?x?x?xf32>, [1], [1], [1], [1]
+// CHECK-NOT:     add_gradients
+// CHECK:         return [[DG]]
+polyattn.attention @shared_decay(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
+    -> (d_g: tensor<?x?x?xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %y leaves (%y) value %y gradient %y decay %g causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  %c:4 = attend_backward query %y leaves (%y) key %x leaves (%x) value %x gradient %y decay %g anticausal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>
+  %dg = add_gradients %b#3, %c#3 : tensor<?x?x?xf32>
+  return %dg : tensor<?x?x?xf32>
+}
