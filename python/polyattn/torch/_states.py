@@ -154,7 +154,8 @@ class StateCache:
     """The states of all attentions of a model: `cache[layer]` or `cache["blocks.0.attention"]` are those of one of its layers.
 
     A layer that the model has in several places has states in each, which only names tell apart. One that a model calls several
-    times in one place has no room here for so many sequences: give each call its own `layer.new_states(slots)`.
+    times in one place has no room here for so many sequences: give each call its own `layer.new_states(slots)`. It cannot be refused, as a
+    prompt in parts makes the same calls.
 
     copy.deepcopy copies the states, which go on with the same model. In a file (pickle, torch.save) are names and states, and `attach`
     says which model they go on with.
