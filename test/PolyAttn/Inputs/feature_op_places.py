@@ -19,7 +19,7 @@ emission = "lib/Conversion/PolyAttnToTile/"
 function_files = {function_definitions, emission + "ElementEmission.cpp"}
 norm_files = {"dialects/PolyAttn/NormOps.td", "dialects/PolyAttn/NormOps.cpp", "lib/Reference/FeatureProgram.cpp",
               emission + "VectorEmission.h", emission + "NormEmission.cpp"}
-normalizer_files = {"dialects/PolyAttn/PolyAttnBase.td", "dialects/PolyAttn/PolyAttnDialect.cpp",
+normalizer_files = {"dialects/PolyAttn/PolyAttnBase.td", "dialects/PolyAttn/NormalizerSyntax.cpp",
                     "lib/Reference/Normalizer.cpp", emission + "Normalizer.cpp"}
 # Ops have an eps or a bias of their own: those of a normalizer are read by that name, or as numbers of its attribute.
 normalizer = (r"\b(NormalizerKind|EpsMode|Reduce)::|\bget(EpsMode|Reduce|GuardBelow|GuardAdd|MinDenom)\(\)|"
