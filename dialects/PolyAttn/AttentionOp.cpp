@@ -7,6 +7,8 @@
 
 #include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/ShortForm/ShortForm.h"
+#include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -36,6 +38,8 @@ static ParseResult parseArgument(OpAsmParser &parser, ArrayRef<OpAsmParser::Argu
 }
 
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
+  if (shortform::isShortForm(parser))
+    return shortform::parseAttention(parser, result);
   SmallVector<OpAsmParser::Argument> arguments;
   if (parseHeader(parser, result, arguments) || parser.parseArrow())
     return failure();
@@ -74,6 +78,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &result) {
 }
 
 void AttentionOp::print(OpAsmPrinter &printer) {
+  if (shortform::canPrint(*this))
+    return shortform::printAttention(printer, *this);
   printHeader(printer, getSymName(), getBody());
   printer << " -> (";
   llvm::interleaveComma(llvm::seq<size_t>(0, getResultNames().size()), printer, [&](size_t i) {

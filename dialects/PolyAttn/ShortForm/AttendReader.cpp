@@ -1,0 +1,262 @@
+//===- AttendReader.cpp - reads an attend of the short form ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/ShortForm/AttendReader.h"
+#include "dialects/PolyAttn/NormalizerSyntax.h"
+#include "dialects/PolyAttn/ShortForm/AttendClauses.h"
+#include "dialects/PolyAttn/ShortForm/ShortForm.h"
+#include "dialects/PolyAttn/ShortForm/TextAhead.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace polyattn;
+using namespace polyattn::shortform;
+
+static constexpr StringLiteral kAttend = "attend";
+
+bool AttendReader::isNext(OpAsmParser &parser) {
+  return isNextWord(parser, kAttend) && isNameBefore(parser, "(");
+}
+
+/// The words that an enum has.
+template <typename Enum>
+static SmallVector<StringRef> listWords(std::optional<Enum> (*symbolize)(uint32_t),
+                                        StringRef (*stringify)(Enum), uint32_t most) {
+  SmallVector<StringRef> words;
+  for (uint32_t i = 0; i <= most; ++i)
+    if (std::optional<Enum> value = symbolize(i))
+      words.push_back(stringify(*value));
+  return words;
+}
+
+static const AttendClause *findClause(StringRef name) {
+  const auto *found =
+      llvm::find_if(kAttendClauses, [&](const AttendClause &one) { return one.name == name; });
+  return found == std::end(kAttendClauses) ? nullptr : found;
+}
+
+/// A word that ends the clauses: what begins the next statement.
+static bool beginsStatement(OpAsmParser &parser) {
+  return isNameBefore(parser, "=,") ||
+         llvm::any_of(kStatements, [&](StringRef word) { return isNextWord(parser, word); });
+}
+
+FailureOr<Operation *> AttendReader::read() {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(kAttend) || readVectors() || readMask() || readNormalizer())
+    return failure();
+  llvm::StringSet<> given;
+  while (llvm::isAlpha(nextCharacter(parser)) && !beginsStatement(parser)) {
+    SMLoc clauseLoc = parser.getCurrentLocation();
+    StringRef clause;
+    if (parser.parseKeyword(&clause))
+      return failure();
+    if (findClause(clause) && !given.insert(clause).second)
+      return FailureOr<Operation *>(errorAt(parser, clauseLoc)
+                                    << "`" << clause << "` is given twice");
+    if (readClause(clause, clauseLoc))
+      return failure();
+  }
+  if (!hasGrouping)
+    add("grouping", GroupingAttr::get(maker.getContext(), *symbolizeGrouping(kStandardGrouping)));
+  SmallVector<Value> values;
+  SmallVector<int32_t> segments;
+  for (Value operand : operands) {
+    segments.push_back(operand ? 1 : 0);
+    if (operand)
+      values.push_back(operand);
+  }
+  add("operandSegmentSizes", maker.getBuilder().getDenseI32ArrayAttr(segments));
+  return maker.make<AttendOp>(loc, values, attributes);
+}
+
+/// `(` query `,` key `,` value `)`
+ParseResult AttendReader::readVectors() {
+  SMLoc loc = parser.getCurrentLocation();
+  size_t count = 0;
+  auto parseVector = [&]() -> ParseResult {
+    ExpressionPtr expression;
+    if (expressions.parse(scope, expression))
+      return failure();
+    if (count >= 3)
+      return errorAt(parser, expression->loc) << "attend takes a query, a key and a value";
+    FailureOr<Value> vector = evaluator.vector(*expression, scope);
+    operands[count++] = vector.value_or(Value());
+    return success(succeeded(vector));
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseVector))
+    return failure();
+  if (count < 3)
+    return errorAt(parser, loc) << "attend takes a query, a key and a value, got " << count;
+  return success();
+}
+
+ParseResult AttendReader::readMask() {
+  StringRef word;
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<StringRef> words =
+      listWords<Mask>(symbolizeMask, stringifyMask, getMaxEnumValForMask());
+  if (!llvm::isAlpha(nextCharacter(parser)))
+    return errorAt(parser, loc) << "expected the mask, one of " << llvm::join(words, ", ");
+  if (expressions.parseWord(words, "the mask", word))
+    return failure();
+  add("mask", MaskAttr::get(maker.getContext(), *symbolizeMask(word)));
+  return success();
+}
+
+/// `normalize` (`none` | `sum` | `bias`) (`(` fields `)`)?
+ParseResult AttendReader::readNormalizer() {
+  if (failed(parser.parseOptionalKeyword("normalize")))
+    return errorAt(parser, parser.getCurrentLocation())
+           << "expected `normalize` and none, sum(eps) or bias(number): a normalizer has no "
+              "default";
+  NormalizerReader reader(parser, [&](SMLoc loc) { return errorAt(parser, loc); });
+  auto parseNumber = [&](double &number) { return readNumber(number); };
+  bool isFirst = true;
+  // A number without a name comes first.
+  auto parseField = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    bool mayBeMain = std::exchange(isFirst, false) && reader.hasMainField();
+    if (isNameBefore(parser, "="))
+      return reader.readField(parseNumber);
+    if (mayBeMain)
+      return reader.readMainField(parseNumber);
+    return errorAt(parser, loc) << "expected `name = value`, as in reduce = mean";
+  };
+  if (reader.readKind())
+    return failure();
+  if (nextCharacter(parser) == '(' &&
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseField))
+    return failure();
+  NormalizerAttr normalizer = reader.finish("sum(0)", "bias(1)");
+  add("normalizer", normalizer);
+  return success(bool(normalizer));
+}
+
+ParseResult AttendReader::readNumber(double &number) {
+  ExpressionPtr expression;
+  if (expressions.parse(scope, expression))
+    return failure();
+  FailureOr<double> value = evaluator.number(*expression, scope);
+  number = value.value_or(0);
+  return success(succeeded(value));
+}
+
+ParseResult AttendReader::readClause(StringRef name, SMLoc loc) {
+  const AttendClause *clause = findClause(name);
+  ExpressionPtr expression;
+  double number;
+  if (!clause) {
+    SmallVector<StringRef> names;
+    for (const AttendClause &one : kAttendClauses)
+      names.push_back(one.name);
+    return ExpressionParser::suggest(
+        errorAt(parser, loc) << "attend has no clause '" << name << "'", name, names);
+  }
+  switch (clause->kind) {
+  case AttendClause::Kind::Flag:
+    add(name, maker.getBuilder().getUnitAttr());
+    return success();
+  case AttendClause::Kind::Whole: {
+    if (expressions.parse(scope, expression))
+      return failure();
+    FailureOr<int64_t> whole = evaluator.whole(*expression, scope);
+    if (succeeded(whole))
+      add(name, maker.getBuilder().getI64IntegerAttr(*whole));
+    return success(succeeded(whole));
+  }
+  case AttendClause::Kind::Number:
+    if (readNumber(number))
+      return failure();
+    add(name, maker.getBuilder().getF64FloatAttr(number));
+    return success();
+  case AttendClause::Kind::Word:
+    return readWord(name);
+  case AttendClause::Kind::Tensor:
+    return readTensor(clause->segment);
+  case AttendClause::Kind::Vector: {
+    if (expressions.parse(scope, expression))
+      return failure();
+    FailureOr<Value> vector = evaluator.vector(*expression, scope);
+    operands[clause->segment] = vector.value_or(Value());
+    return success(succeeded(vector));
+  }
+  case AttendClause::Kind::Local:
+    return readLocal();
+  case AttendClause::Kind::Factors:
+    return readDecayFactors();
+  case AttendClause::Kind::Schedule: {
+    ScheduleAttr schedule;
+    if (parser.parseAttribute(schedule))
+      return failure();
+    add(name, schedule);
+    return success();
+  }
+  }
+  llvm_unreachable("every clause is read above");
+}
+
+/// `(` query `,` key `)`
+ParseResult AttendReader::readLocal() {
+  ExpressionPtr query, key;
+  if (parser.parseLParen() || expressions.parse(scope, query) || parser.parseComma() ||
+      expressions.parse(scope, key) || parser.parseRParen())
+    return failure();
+  for (auto [segment, expression] : {std::pair(3, query.get()), std::pair(4, key.get())}) {
+    FailureOr<Value> vector = evaluator.vector(*expression, scope);
+    if (failed(vector))
+      return failure();
+    operands[segment] = *vector;
+  }
+  return success();
+}
+
+ParseResult AttendReader::readTensor(size_t segment) {
+  ExpressionPtr expression;
+  if (expressions.parse(scope, expression))
+    return failure();
+  FailureOr<Meaning> meaning = evaluator.evaluate(*expression, scope);
+  if (failed(meaning))
+    return failure();
+  if (meaning->isNumber() || !isa<RankedTensorType>(meaning->value.getType()))
+    return errorAt(parser, expression->loc)
+           << "expected an argument of the attention, got " << kindOf(*meaning);
+  operands[segment] = meaning->value;
+  return success();
+}
+
+ParseResult AttendReader::readWord(StringRef clause) {
+  StringRef word;
+  if (clause == "gate_heads") {
+    if (expressions.parseWord(listWords<GateHeads>(symbolizeGateHeads, stringifyGateHeads,
+                                                   getMaxEnumValForGateHeads()),
+                              clause, word))
+      return failure();
+    add(clause, GateHeadsAttr::get(maker.getContext(), *symbolizeGateHeads(word)));
+    return success();
+  }
+  SmallVector<StringRef> words =
+      listWords<Grouping>(symbolizeGrouping, stringifyGrouping, getMaxEnumValForGrouping());
+  words.push_back(kNoGrouping);
+  if (expressions.parseWord(words, clause, word))
+    return failure();
+  hasGrouping = true;
+  if (word != kNoGrouping)
+    add(clause, GroupingAttr::get(maker.getContext(), *symbolizeGrouping(word)));
+  return success();
+}
+
+/// `(` number (`,` number)* `)`
+ParseResult AttendReader::readDecayFactors() {
+  SmallVector<double> factors;
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     [&] { return readNumber(factors.emplace_back()); }))
+    return failure();
+  add("decay_factors", maker.getBuilder().getDenseF64ArrayAttr(factors));
+  return success();
+}

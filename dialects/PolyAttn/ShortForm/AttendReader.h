@@ -1,0 +1,55 @@
+//===- AttendReader.h - reads an attend of the short form -------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_SHORTFORM_ATTENDREADER_H
+#define POLYATTN_DIALECTS_SHORTFORM_ATTENDREADER_H
+
+#include "dialects/PolyAttn/ShortForm/Evaluator.h"
+#include "dialects/PolyAttn/ShortForm/ExpressionParser.h"
+
+namespace polyattn::shortform {
+
+/// `attend(query, key, value)`, the mask, `normalize` and what else there is, clause by clause.
+class AttendReader {
+public:
+  AttendReader(mlir::OpAsmParser &parser, ExpressionParser &expressions, Evaluator &evaluator,
+               OpMaker &maker, const Scope &scope)
+      : parser(parser), expressions(expressions), evaluator(evaluator), maker(maker), scope(scope) {
+  }
+
+  /// Whether an attend comes next.
+  static bool isNext(mlir::OpAsmParser &parser);
+  llvm::FailureOr<mlir::Operation *> read();
+
+private:
+  mlir::ParseResult readVectors();
+  mlir::ParseResult readMask();
+  mlir::ParseResult readNormalizer();
+  mlir::ParseResult readClause(llvm::StringRef clause, llvm::SMLoc loc);
+  mlir::ParseResult readLocal();
+  mlir::ParseResult readTensor(size_t segment);
+  mlir::ParseResult readWord(llvm::StringRef clause);
+  mlir::ParseResult readDecayFactors();
+  mlir::ParseResult readNumber(double &number);
+
+  void add(llvm::StringRef name, mlir::Attribute value) {
+    attributes.push_back(maker.attribute(name, value));
+  }
+
+  mlir::OpAsmParser &parser;
+  ExpressionParser &expressions;
+  Evaluator &evaluator;
+  OpMaker &maker;
+  const Scope &scope;
+  /// The operands of AttendOp's segments.
+  std::array<mlir::Value, 10> operands = {};
+  llvm::SmallVector<mlir::NamedAttribute> attributes;
+  bool hasGrouping = false;
+};
+
+} // namespace polyattn::shortform
+
+#endif // POLYATTN_DIALECTS_SHORTFORM_ATTENDREADER_H

@@ -1,0 +1,99 @@
+//===- OptMain.cpp - polyattn-opt as a library ----------------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Pipelines/OptMain.h"
+#include "dialects/PolyAttn/ShortForm/ReadingSession.h"
+#include "dialects/PolyAttn/ShortForm/ShortForm.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "polyattn/Pipelines/Registration.h"
+#include "polyattn/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace polyattn;
+
+static llvm::cl::opt<bool>
+    printShort("print-short",
+               llvm::cl::desc("Print attentions in the short form, with their maps put where they "
+                              "are used; what has no short form is printed as usual"));
+static llvm::cl::opt<std::string>
+    sizesText("sizes", llvm::cl::value_desc("d=64,m=1024"),
+              llvm::cl::desc("Sizes of attentions in the short form, in place of their own"));
+
+namespace {
+/// What the options ask of a context, before anything is read.
+struct ShortFormOptions : mlir::DialectExtension<ShortFormOptions, PolyAttnDialect> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShortFormOptions)
+  explicit ShortFormOptions(SpecSizes sizes) : sizes(std::move(sizes)) {}
+
+  void apply(mlir::MLIRContext *, PolyAttnDialect *dialect) const override {
+    if (printShort)
+      dialect->addInterfaces<shortform::ShortPrinting>();
+    if (!sizes.values.empty())
+      ReadingSession::of(*dialect).begin(sizes);
+  }
+
+  SpecSizes sizes;
+};
+
+} // namespace
+
+/// Refuses sizes that nothing has been read with.
+static mlir::LogicalResult checkSizes(mlir::MLIRContext &context) {
+  auto &dialect = *context.getOrLoadDialect<PolyAttnDialect>();
+  return ReadingSession::of(dialect).checkSizes(
+      [&] { return mlir::emitError(mlir::UnknownLoc::get(&context)); });
+}
+
+/// The passes of the command line are asked for once the input has been read.
+static mlir::MlirOptMainConfig readConfig() {
+  auto given = mlir::MlirOptMainConfig::createFromCLOptions();
+  mlir::MlirOptMainConfig config = given;
+  config.setPassPipelineSetupFn([given](mlir::PassManager &passes) {
+    if (failed(checkSizes(*passes.getContext())) || failed(given.setupPassPipeline(passes)))
+      return mlir::failure();
+    if (printShort)
+      passes.addPass(createInlineMaps());
+    return mlir::success();
+  });
+  return config;
+}
+
+int polyattn::optMain(int argc, char **argv) {
+  registerPasses();
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv,
+      "Runs passes on attention specs and tile kernels; --polyattn-cpu-pipeline goes all of the "
+      "way\n",
+      registry);
+  if (!printShort && sizesText.empty())
+    return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
+  llvm::Expected<SpecSizes> sizes = parseSpecSizes(sizesText);
+  if (!sizes) {
+    llvm::errs() << "--sizes: " << llvm::toString(sizes.takeError()) << "\n";
+    return EXIT_FAILURE;
+  }
+  registry.addExtension(mlir::TypeID::get<ShortFormOptions>(),
+                        std::make_unique<ShortFormOptions>(std::move(*sizes)));
+  std::string message;
+  auto text = mlir::openInputFile(input, &message);
+  auto file = text ? mlir::openOutputFile(output, &message) : nullptr;
+  if (!file) {
+    llvm::errs() << message << "\n";
+    return EXIT_FAILURE;
+  }
+  if (failed(mlir::MlirOptMain(file->os(), std::move(text), registry, readConfig())))
+    return EXIT_FAILURE;
+  file->keep();
+  return EXIT_SUCCESS;
+}
