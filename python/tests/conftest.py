@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import tempfile
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import polyattn
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPECS = ROOT / "specs"
-# Tests leave no kernels in the user's cache, nor find any there.
-os.environ["POLYATTN_CACHE_DIR"] = ""
+# Tests leave no kernels in the user's cache, nor find any there. They share one of this session: many want the same kernels, and those
+# that are about compiling say `cache=""`.
+_CACHE = tempfile.TemporaryDirectory(prefix="polyattn-tests-")
+os.environ["POLYATTN_CACHE_DIR"] = _CACHE.name
 
 
 @pytest.fixture

@@ -267,9 +267,25 @@ def test_flatten_of_vision(rng):
     assert (layer(x) - wanted).norm() <= 1e-4 * wanted.norm()
 
 
+def check_gradients(attention, inputs, rng):
+    """The gradients of f32 kernels against differences of the oracle, which computes in f64, along a random direction of each input."""
+    reference = polyattn.reference(*attention._source[:2])
+    factors = torch.from_numpy(rng.standard_normal(attention(*inputs).shape))
+    (attention(*inputs) * factors).sum().backward()
+    exact = [one.detach().double().numpy() for one in inputs]
+    for i, one in enumerate(inputs):
+        if not one.requires_grad:
+            continue
+        direction, step = rng.standard_normal(one.shape), 1e-6
+        above, below = (reference(*exact[:i], exact[i] + by * direction, *exact[i + 1 :]) for by in (step, -step))
+        slope = ((above - below) * factors.numpy()).sum() / (2 * step)
+        found, size = (one.grad.double().numpy() * direction).sum(), one.grad.double().norm().item()
+        assert abs(found - slope) <= 1e-4 * max(abs(slope), size), attention.signature.arguments[i].name
+
+
 @pytest.mark.parametrize("name", [*LAYERS, "PolaFormer"])
 def test_operators_of_all_families(name, rng):
-    """PyTorch's own checks of an operator, and differences of the attention against its gradients. They are of f32, and coarse."""
+    """PyTorch's own checks of an operator, and the gradients of the attention."""
     layer = pn.PolaFormer(48, 6) if name == "PolaFormer" else LAYERS[name]()
     attention, seen = layer.attention, []
 
@@ -283,7 +299,6 @@ def test_operators_of_all_families(name, rng):
         one.detach().clone().requires_grad_(i < 3 or isinstance(getattr(layer, about.name, None), torch.nn.Parameter))
         for i, (about, one) in enumerate(zip(attention.signature.arguments, seen[0]))
     ]
+    check_gradients(attention, inputs, rng)
     handle, wrt = attention._handle, sum(1 << i for i, one in enumerate(inputs) if one.requires_grad)
-    torch.library.opcheck(torch.ops.polyattn.forward.default, (handle, [one.detach() for one in inputs]))
     torch.library.opcheck(torch.ops.polyattn.training.default, (handle, wrt, inputs))
-    torch.autograd.gradcheck(attention, inputs, eps=1e-2, atol=2e-2, rtol=5e-2, fast_mode=True)
