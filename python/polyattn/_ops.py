@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ._errors import CallError
-from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, enum_text, number
-from ._structure import concatenation, power, product, vector
+from ._literals import EpsPlace, GeluForm, RopeLayout, TriangleWeights, enum_text, is_number, number
+from ._structure import concatenation, product, vector
+from ._structure import power as structure_of_power
 from ._traced import Traced
 from ._values import Vector, emit, vector_of
 from ._whole import whole_number
@@ -27,32 +28,48 @@ def tensor(*inputs: Any) -> Vector:
 
 
 def concat(*inputs: Any) -> Vector:
-    """Vectors side by side: the score is the sum of the operands' scores."""
-    return emit("concat", list(inputs), concatenation(_parts(inputs, "concat")))
+    """Vectors side by side: the score is the sum of the operands' scores. Beside a vector, a number is a constant of width 1."""
+    like = next((x for x in inputs if isinstance(x, Traced)), None)
+    parts = [constant(like, x) if like is not None and is_number(x) else x for x in inputs]
+    return emit("concat", parts, concatenation(_parts(tuple(parts), "concat")))
+
+
+def power(x: Any, degree: int, *, symmetric: bool = False, block: int | None = None, abs: bool = False) -> Vector:
+    """The tensor power, whose score is <x, y>^degree: all width^degree products.
+
+    symmetric: sorted monomials alone, with the roots of their multiplicities, as of `sym`.
+    block: monomials sorted by blocks of so many elements, which divide the width.
+    abs: the score is |<x, y>|^degree; of an odd degree it has no features.
+    """
+    return _power(x, degree, "power", symmetric, block, abs)
+
+
+def sym(x: Any, degree: int, *, block: int | None = None, abs: bool = False) -> Vector:
+    """The symmetric power: `power(x, degree, symmetric=True)`, with the same scores and fewer features."""
+    return _power(x, degree, "sym", True, block, abs)
 
 
 def tensor_power(
     x: Any, degree: int, *, symmetric: bool = True, block: int | None = None, abs: bool = False
 ) -> Vector:
-    """The tensor power, whose score is <x, y>^degree.
+    """An older name of `power` and `sym`, symmetric where nothing is said."""
+    return _power(x, degree, "tensor_power", symmetric, block, abs)
 
-    symmetric: sorted monomials alone, with the roots of their multiplicities; False for all width^degree of them.
-    block: monomials sorted by blocks of so many elements, which divide the width.
-    abs: the score is |<x, y>|^degree; of an odd degree it has no features.
-    """
-    structure = power(
-        vector_of(x, "tensor_power").structure, whole_number("tensor_power: degree", degree), symmetric,
-        None if block is None else whole_number("tensor_power: block", block),
+
+def _power(x: Any, degree: int, who: str, symmetric: bool, block: int | None, abs: bool) -> Vector:
+    structure = structure_of_power(
+        vector_of(x, who).structure, whole_number(f"{who}: degree", degree), symmetric,
+        None if block is None else whole_number(f"{who}: block", block),
     )  # fmt: skip
     return emit("power", [x], structure, degree=degree, symmetric=symmetric, block=block, abs=abs)
 
 
-def triangle(x: Any, y: Any, *, weights: TriangleWeights) -> Vector:
+def triu(x: Any, y: Any, *, weights: TriangleWeights) -> Vector:
     """Products x_i y_j for i <= j, width (width + 1) / 2 of them. weights: off-diagonal ones times 1 (none) or the root of 2 (sqrt2)."""
-    width = vector_of(x, "triangle").width
+    width = vector_of(x, "triu").width
     return emit(
         "triu", [x, y], vector(width * (width + 1) // 2),
-        weights=enum_text("triu_weights", weights, "triangle: weights", TriangleWeights),
+        weights=enum_text("triu_weights", weights, "triu: weights", TriangleWeights),
     )  # fmt: skip
 
 

@@ -231,7 +231,7 @@ class Vector(Traced):
         return emit("abs", [self], vector(self.width))
 
     def __pow__(self, exponent: Any) -> Vector:
-        """Element by element; `tensor_power` is another op."""
+        """Element by element; `power` is another op."""
         if is_number(exponent):
             return emit("pow", [self], vector(self.width), exponent=number(exponent, "**"))
         return emit("pow", [self, operand_of(exponent, "**")], vector(self.width))
@@ -308,8 +308,7 @@ def program_of(values: list[Any], who: str) -> Program:
 
 # What users call ops that have another name in the dialect.
 _WORDS = {
-    "abs": "absolute", "add_vec": "+", "div_vec": "/", "max": "maximum", "mul_vec": "*", "pow": "**", "power": "tensor_power",
-    "scale": "*", "sum": "total", "triu": "triangle",
+    "add_vec": "+", "div_vec": "/", "mul_vec": "*", "pow": "**", "scale": "*",
 }  # fmt: skip
 
 

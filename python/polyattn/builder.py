@@ -54,6 +54,7 @@ from ._ops import (
     layer_norm,
     log,
     maximum,
+    power,
     relu,
     rope,
     sigmoid,
@@ -64,11 +65,12 @@ from ._ops import (
     softplus,
     squared_norm,
     sum_norm,
+    sym,
     tanh,
     tensor,
     tensor_power,
     total,
-    triangle,
+    triu,
 )
 from ._specs import storage_of
 from ._values import Matrix, Program, Tensor, Vector, add, hadamard, kind_of, project, vector_of
@@ -113,6 +115,7 @@ __all__ = [
     "log",
     "maximum",
     "none",
+    "power",
     "project",
     "relu",
     "rope",
@@ -124,11 +127,13 @@ __all__ = [
     "softplus",
     "squared_norm",
     "sum_norm",
+    "sym",
     "tanh",
     "tensor",
     "tensor_power",
     "total",
     "triangle",
+    "triu",
 ]
 
 
@@ -265,3 +270,9 @@ def _checked(arguments: dict[str, Argument]) -> dict[str, Argument]:
         if not isinstance(kind, Argument):
             raise CallError(f"arguments: '{name}': expected what an argument is, such as Sequence[64], got {kind!r}")
     return arguments
+
+
+# The dialect's names of functions that Python has by another name. `from polyattn.builder import *` leaves Python's own alone.
+abs, max, sum = absolute, maximum, total
+# An older name.
+triangle = triu

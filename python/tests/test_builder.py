@@ -64,6 +64,31 @@ def test_options_of_the_decorator():
     assert "tensor<?x4x4xbf16>" in one.text
 
 
+def test_functions_have_the_names_of_the_dialect():
+    """The short form of specs, the dialect and the builder have one vocabulary; older names mean the same."""
+
+    def ops(make):
+        def traced(q, k, v, w):
+            return attend(q, k, make(q, v), normalizer=none())
+
+        arguments = {"q": Sequence[4], "k": Sequence[4], "v": Sequence[4], "w": Weight[4]}
+        return polyattn.attention(traced, arguments=arguments).text
+
+    for new, old in (
+        (lambda q, v: b.sym(v, 2), lambda q, v: b.tensor_power(v, 2)),
+        (lambda q, v: b.power(v, 2), lambda q, v: b.tensor_power(v, 2, symmetric=False)),
+        (lambda q, v: b.power(v, 3, symmetric=True, block=2, abs=True), lambda q, v: b.tensor_power(v, 3, block=2, abs=True)),
+        (lambda q, v: b.triu(q, v, weights="none"), lambda q, v: b.triangle(q, v, weights="none")),
+        (lambda q, v: b.sum(v), lambda q, v: b.total(v)),
+        (lambda q, v: b.max(v), lambda q, v: b.maximum(v)),
+        (lambda q, v: b.abs(v), lambda q, v: b.absolute(v)),
+        (lambda q, v: b.concat(1, v, 0.5), lambda q, v: b.concat(b.constant(v, 1), v, b.constant(v, 0.5))),
+    ):
+        assert ops(new) == ops(old)
+    assert "{degree = 2, symmetric}" in ops(lambda q, v: b.sym(v, 2))
+    assert not {"sum", "max", "abs"} & set(b.__all__)
+
+
 def test_every_op(rng):
     """Ops that no function of the library uses, and all operators, against NumPy."""
 

@@ -68,7 +68,7 @@ def power(
     """
 
     def phi(x: Any) -> Any:
-        return b.tensor_power(x * d**-0.25, p, symmetric=symmetric, block=block)
+        return b.power(x * d**-0.25, p, symmetric=symmetric, block=block)
 
     def body(q: Any, k: Any, v: Any, log_gate: Any = None) -> Any:
         return b.attend(
@@ -88,7 +88,7 @@ def polynomial(
     def body(q: Any, k: Any, v: Any, gamma: Any, beta: Any) -> Any:
         query, key = (normalized(x, gamma, beta) for x in (q, k))
         return b.attend(
-            b.tensor_power(query, p), b.tensor_power(key, p), v, normalizer=b.by_bias(1.0)
+            b.sym(query, p), b.sym(key, p), v, normalizer=b.by_bias(1.0)
         )
 
     weights = {"gamma": b.Weight[d], "beta": b.Weight[d]}
@@ -103,7 +103,7 @@ def based(
 
     def phi(x: Any, w: Any) -> Any:
         h = (x @ w) * r**-0.25
-        square = b.tensor_power(h, 2, symmetric=symmetric) * math.sqrt(0.5)
+        square = b.power(h, 2, symmetric=symmetric) * math.sqrt(0.5)
         return b.concat(b.constant(x, 1.0), h, square)
 
     def body(q: Any, k: Any, v: Any, w_q: Any, w_k: Any) -> Any:
@@ -196,7 +196,7 @@ def triangle(
     def body(q: Any, k: Any, v: Any, gamma: Any, beta: Any) -> Any:
         def phi(x: Any) -> Any:
             y = normalized(x, gamma, beta)
-            return b.triangle(y, y, weights=weights)
+            return b.triu(y, y, weights=weights)
 
         return b.attend(phi(q), phi(k), v, normalizer=b.none())
 
@@ -228,7 +228,7 @@ def fast_rope(
         h = b.rope(x, freqs, layout="interleaved") * d**-0.25
         first, second, *others = _EXP[p]
         parts = [b.constant(x, first), h * second]
-        parts += [b.tensor_power(h, i + 2) * root for i, root in enumerate(others)]
+        parts += [b.sym(h, i + 2) * root for i, root in enumerate(others)]
         return b.concat(*parts)
 
     def body(q: Any, k: Any, v: Any, freqs: Any, first_position: Any = None) -> Any:

@@ -14,7 +14,7 @@ def _attend_sketch(phi: Any, q: Any, k: Any, v: Any, p: int, local: int | None) 
     """Scores by sketches, and inside blocks of `local` positions the exact ones."""
     exact = None
     if local is not None:
-        exact = (b.tensor_power(q, p), b.tensor_power(k, p))
+        exact = (b.sym(q, p), b.sym(k, p))
     return b.attend(phi(q), phi(k), v, normalizer=b.by_bias(1.0), local=exact, block=local)
 
 
@@ -33,7 +33,7 @@ def polysketch(
             below = (x, x)
             if p == 8:
                 below = (node(x, x, "g11", "g12"), node(x, x, "g21", "g22"))
-            return b.tensor_power(node(*below, "g1", "g2"), 2, symmetric=False)
+            return b.power(node(*below, "g1", "g2"), 2)
 
         query, key = (normalized(x, gamma, beta) for x in (q, k))
         return _attend_sketch(phi, query, key, v, p, local)
@@ -68,7 +68,7 @@ def polysketch_learned(
 
         def phi(x: Any) -> Any:
             f = b.hadamard(net(x, 1), net(x, 2))
-            return b.tensor_power(b.tanh(f * (1 / math.sqrt(r))) * math.sqrt(r), 2, symmetric=False)
+            return b.power(b.tanh(f * (1 / math.sqrt(r))) * math.sqrt(r), 2)
 
         query, key = (normalized(x, gamma, beta) for x in (q, k))
         return _attend_sketch(phi, query, key, v, 4, local)

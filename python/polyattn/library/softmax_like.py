@@ -24,7 +24,7 @@ def performer(
         wx = h @ w
         terms = [wx, b.squared_norm(h) * -0.5]
         if stabilized:
-            terms.append(b.maximum(wx) * -1.0)
+            terms.append(b.max(wx) * -1.0)
         e = b.exp(b.add(*terms))
         return (e + 1e-6 if form == "guarded" else e) * m**-0.5
 

@@ -62,7 +62,7 @@ def taylor(d: int, dv: int, *, scale: float | None, normalize: bool) -> Spec:
 
     def phi(x: Any) -> Any:
         h = x * factor
-        return b.concat(b.constant(x, 1.0), h, b.tensor_power(h, 2) * math.sqrt(0.5))
+        return b.concat(b.constant(x, 1.0), h, b.sym(h, 2) * math.sqrt(0.5))
 
     def body(q: Any, k: Any, v: Any) -> Any:
         return b.attend(phi(q), phi(k), v, normalizer=b.by_sum(1e-6) if normalize else b.none())
@@ -77,7 +77,7 @@ def power(
     factor = (d**-0.5 if scale is None else scale) ** degree
 
     def body(q: Any, k: Any, v: Any, log_G: Any = None) -> Any:
-        query, key = (b.tensor_power(x, degree) for x in (q, k))
+        query, key = (b.sym(x, degree) for x in (q, k))
         return b.attend(
             query, key, v, normalizer=b.none() if eps is None else b.by_sum(eps), score_scale=factor,
             decay=log_G, gate_heads="kv" if gated else None,
