@@ -174,16 +174,28 @@ static void eraseUnused(ModuleOp module) {
         op.erase();
 }
 
+/// Refuses sizes that the entry, or every entry, lacks. That there is no such entry is said by
+/// whoever looks for it.
+static LogicalResult checkSizes(ModuleOp module, const SpecSizes &sizes,
+                                const ReadingSession &session) {
+  if (!sizes.entry.empty() && !module.lookupSymbol(sizes.entry))
+    return success();
+  return session.checkSizes([&] { return emitError(module.getLoc()); });
+}
+
 OwningOpRef<ModuleOp> polyattn::parseSpecSource(const llvm::SourceMgr &sources,
-                                                MLIRContext &context) {
-  context.getOrLoadDialect<PolyAttnDialect>();
+                                                MLIRContext &context, const SpecSizes &sizes) {
+  auto &dialect = *context.getOrLoadDialect<PolyAttnDialect>();
   if (failed(checkText(sources, context)))
     return {};
   // What is too large is not even verified.
   ParserConfig config(&context, /*verifyAfterParse=*/false);
+  ReadingSession &session = ReadingSession::of(dialect);
+  session.begin(sizes);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, config);
-  if (!module || failed(checkCounts(*module)) || failed(verify(*module)) ||
-      failed(OperationsCheck().check(*module)))
+  session.end();
+  if (!module || failed(checkCounts(*module)) || failed(checkSizes(*module, sizes, session)) ||
+      failed(verify(*module)) || failed(OperationsCheck().check(*module)))
     return {};
   eraseUnused(*module);
   return module;

@@ -70,8 +70,9 @@ ParseResult ExpressionParser::finish(ExpressionPtr expression, ExpressionPtr &re
     contain(range.start);
     contain(range.stop);
   }
+  // Operands of a map are evaluated before it is.
   if (expression->map)
-    expression->depth += expression->map->depth;
+    expression->depth = std::max(expression->depth, expression->map->depth + 1);
   if (expression->depth > ReadingLimits::kDepth)
     return errorAt(parser, expression->loc)
            << "expressions are more than " << ReadingLimits::kDepth

@@ -14,6 +14,7 @@
 #ifndef POLYATTN_SPEC_PARSESPEC_H
 #define POLYATTN_SPEC_PARSESPEC_H
 
+#include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -31,7 +32,7 @@ struct SpecLimits {
   /// Characters of a name, a number or a string.
   static constexpr size_t kWordBytes = 1024;
   /// After every map has been put where it is applied.
-  static constexpr int64_t kOperations = 30000;
+  static constexpr int64_t kOperations = ReadingLimits::kOperations;
   static constexpr int64_t kOperands = 100000;
   /// Numbers of a vector that an op computes; structured features may be many more, as long as only
   /// their scores are formed.
@@ -41,9 +42,11 @@ struct SpecLimits {
 
 /// Parses and verifies the spec of `sources`' main buffer. Null where it is none; the context's
 /// handlers of diagnostics have the reason then. The context needs no dialect, and gets polyattn
-/// only: what lowers the spec appends others to its registry.
+/// only: what lowers the spec appends others to its registry. `sizes` are those of attentions in
+/// the short form; what no entry has is an error.
 mlir::OwningOpRef<mlir::ModuleOp> parseSpecSource(const llvm::SourceMgr &sources,
-                                                  mlir::MLIRContext &context);
+                                                  mlir::MLIRContext &context,
+                                                  const SpecSizes &sizes = {});
 
 /// Whether a text has a `gpu.module`. Such a file is no spec but a program, as polyattn-compile
 /// writes it with --emit warp: whoever compiles it trusts its author.

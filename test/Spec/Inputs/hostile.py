@@ -45,7 +45,69 @@ def maps(ops, uses):
             spec("".join(f"  %r{i} = apply @m(%x) : [8] -> [8]\n" for i in range(uses))))
 
 
+def short(body="", query="q", last="", arguments="q, k, v: seq[8]", head="<d = 8>"):
+    return f"polyattn.attention @a{head}({arguments}) {{\n{body}  return attend({query}, k, v) causal normalize none\n}}\n{last}"
+
+
+def doubling(count):
+    """Maps that use the one before twice: 2^count ops of a few lines."""
+    return "  map m0(x) = tanh(x)\n" + "".join(f"  map m{i}(x) = m{i - 1}(m{i - 1}(x))\n" for i in range(1, count))
+
+
+def doubling_numbers(count):
+    return "  map m0(x) = x * 1\n" + "".join(
+        f"  map m{i}(x) = m{i - 1}(x) + m{i - 1}(x)\n" for i in range(1, count))
+
+
 deep = random.randint(65, 8000)
+# Twins of the cases below in the short form, and what only it has.
+SHORT = {
+    "brackets of expressions": (short(f"  x = {nested('(', 'q', ')', deep)}\n"), "brackets are nested"),
+    "signs": (short(f"  x = {'-' * 100000}q\n"), "deep inside each other"),
+    "signs of few": (short(f"  x = {'- ' * 250}q\n"), "deep inside each other"),
+    "exponents": (short(f"  x = {'q ** ' * 100000}q\n"), "deep inside each other"),
+    "a long sum": (short(f"  x = {'q + ' * 100000}q\n"), "deep inside each other"),
+    "selections of selections": (short(f"  x = q{'[0:1]' * 100000}\n"), "deep inside each other"),
+    "a chain of maps": (short("  map m0(x) = tanh(x)\n" + "".join(
+        f"  map m{i}(x) = m{i - 1}(x)\n" for i in range(1, 50000))), "deep inside each other"),
+    "a chain of maps in what is named": (short("  map m0(x) = x * 1\n" + "".join(
+        f"  map m{i}(x) = sum(clamp_min(q, value = m{i - 1}(x)))\n" for i in range(1, 50000))), "deep inside each other"),
+    "maps that double": (short(doubling(40) + "  x = m39(q)\n"), "at most 30000 ops"),
+    "maps that double numbers": (short(doubling_numbers(60) + "  x = q * m59(1)\n"), "have at most 1000000 parts"),
+    "maps that double in many entries": ("".join(
+        short(doubling(15) + "  x = m14(q)\n").replace("@a<", f"@a{i}<") for i in range(3000)), "at most 30000 ops"),
+    "many ops": (short("".join(f"  x{i} = tanh(q)\n" for i in range(30001))), "at most 30000 ops"),
+    "many ops of maps": (short("  map m(x) {\n" + "".join(f"    y{i} = tanh(x)\n" for i in range(150)) +
+                               "    return x\n  }\n" + "".join(f"  x{i} = m(q)\n" for i in range(250))),
+                         "at most 30000 ops"),
+    "many operands": (short("".join(f"  x{i} = add({', '.join(['q'] * 200)})\n" for i in range(501))),
+                      "at most 100000 operands"),
+    "many parts": (short("".join(f"  x{i} = {'1 + ' * 150}1\n" for i in range(5000))), "have at most 1000000 parts"),
+    "many elements": (short("".join(f"  x{i} = q[0:60000]\n" for i in range(20)), arguments="q, k, v: seq[60000]"),
+                      "selects at most 1048576 elements"),
+    "a range without end": (short("  x = q[0:9007199254740992]\n"), "expected elements of 0 to 7"),
+    "indices without end": (short("  x = scatter(q, indices = [0:9007199254740992], width = 8)\n"),
+                            "selects at most 1048576 elements"),
+    "a wide vector": (short(arguments=f"q, k, v: seq[{random.randint(65537, 2**31 - 1)}]"), "at most 65536"),
+    "the numbers of many features": (short("  f = sym(q, 20)\n  n = squared_norm(tensor(f, f))\n"), "at most 65536"),
+    "a large weight": (short("  read big\n", arguments="q, k, v: seq[8], big: weight[60000, 60000]"), "a weight has at most"),
+    "a huge structure": (short("  x0 = q\n" + "".join(f"  x{i} = concat(x{i - 1}, x{i - 1})\n" for i in range(1, 40))),
+                         "too many parts"),
+    "a size without end": (short(head="<d = 1e300>"), "expected a whole number"),
+    "a size below one": (short(head="<d = 0 - 1>"), "expected a size of 1 to"),
+    "a number that is none": (short("  x = q * (0 * 2 ** 5000)\n"), "must be finite"),
+    "many arguments without a type": (short(arguments=", ".join(f"a{i}" for i in range(200000))), "has no type"),
+    "many results": (short().replace(") {", ") -> (" + ", ".join(f"r{i} in q" for i in range(100000)) + ") {", 1),
+                     "as many as behind"),
+    "an attribute of an attention": (short().replace(") {\n", ") attributes {llvm.emit_c_interface} {\n", 1),
+                                     "llvm.emit_c_interface"),
+    "a name that is a path": (short().replace("@a", '@"../a"'), "can be part of a C name"),
+    "the name of a stage": (short().replace("@a", "@a__prefix"), "can be part of a C name"),
+    "a long name": (short(f"  {'x' * 1025} = q\n"), "more than 1024 characters"),
+    "no end": (short()[:-3], "expected"),
+    "a string for a number": (short('  x = q * "1"\n'), "expected a number, a name"),
+    "a token that is none": (short("  x = q $ 2\n"), "unexpected character"),
+}
 CASES = {
     "brackets of attributes": (spec(extra=", x = " + nested("[", "", "]", deep)), "brackets are nested"),
     "brackets of types": (spec("  %z = relu %x : " + nested("tuple<", "i1", ">", deep)),
@@ -119,7 +181,8 @@ commands = [
     ["polyattn-compile", path, "--emit", "tile", "-o", "/dev/null"],
     ["polyattn-compile", path, "--target", "sm_90", "--emit", "tile", "-o", "/dev/null"],
 ]
-cases = {"a spec that may pass": (spec(), "")} | CASES
+cases = {"a spec that may pass": (spec(), ""), "a short one that may pass": (short(), "")} | CASES
+cases |= {f"short form, {name}": case for name, case in SHORT.items()}
 for name, (text, words) in cases.items():
     with open(path, "wb") as file:
         file.write(text if isinstance(text, bytes) else text.encode())
