@@ -121,7 +121,7 @@ llvm::Expected<LoweredModule> polyattn::parseModule(llvm::StringRef text, llvm::
   // A copy: MLIR's lexer looks for the zero behind the text, which a caller's need not have.
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, fileName), llvm::SMLoc());
-  result.module = parseSpecSource(sources, *result.context);
+  result.module = parseSpecSource(sources, *result.context, {options.sizes, options.entry});
   if (!result.module)
     return diagnostics.take("the spec could not be parsed");
   appendDialects(*result.context);

@@ -48,6 +48,7 @@ public:
     options.packed = source.packed;
     options.direction = source.direction;
     options.gradients = source.gradients;
+    options.sizes = source.sizes;
     auto kernel = compileKernel(source.text, source.fileName, options);
     if (!kernel)
       return kernel.takeError();

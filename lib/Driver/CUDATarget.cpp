@@ -173,7 +173,8 @@ public:
                         source.storage.str(),
                         source.invariant,
                         {source.direction, /*pair=*/false, source.gradients},
-                        source.packed};
+                        source.packed,
+                        source.sizes};
     auto kernel = GPUKernel::compile(source.text, source.fileName, options, *device);
     if (!kernel)
       return kernel.takeError();

@@ -9,6 +9,7 @@
 #include "Emit.h"
 #include "OutputFiles.h"
 #include "ProgressLine.h"
+#include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "polyattn/Compiler/Version.h"
 #include "polyattn/Driver/Explain.h"
 #include "polyattn/Files/InputFile.h"
@@ -92,6 +93,9 @@ struct Arguments {
   const std::string machines = listMachines();
   llvm::cl::opt<std::string> target{"target", llvm::cl::desc(machines), llvm::cl::init("cpu"),
                                     llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
+  llvm::cl::opt<std::string> sizes{
+      "sizes", llvm::cl::desc("Sizes of the entries, in place of those that the spec says"),
+      llvm::cl::value_desc("d=64,m=1024"), llvm::cl::cat(what)};
   llvm::cl::opt<std::string> storage{
       "storage",
       llvm::cl::desc("What tensors hold: f32, bf16 or f16 (default: what the spec says)"),
@@ -171,6 +175,9 @@ static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
     if (isGiven && !isAboutGradients(*direction))
       return llvm::createStringError(llvm::Twine(flag) +
                                      ": expected --direction training or backward with it");
+  llvm::Expected<SpecSizes> sizes = parseSpecSizes(arguments.sizes);
+  if (!sizes)
+    return llvm::createStringError("--sizes: " + llvm::toString(sizes.takeError()));
   return SpecOptions{
       arguments.entry,
       arguments.storage,
@@ -178,7 +185,8 @@ static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
       {*direction,
        /*pair=*/true,
        {{arguments.wrt.begin(), arguments.wrt.end()}, arguments.accumulate, arguments.stateEvery}},
-      arguments.packed};
+      arguments.packed,
+      std::move(sizes->values)};
 }
 
 /// None where what is written goes to standard output, which may be the same terminal.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <thread>
@@ -79,6 +80,7 @@ struct CommandLine {
   std::vector<Option> options = {
       {kWhat, "entry", "NAME", "the attention to run; needed where a spec has several"},
       {kWhat, "target", "NAME", "what runs it (default cpu), see below"},
+      {kWhat, "sizes", "d=64,m=1024", "sizes of the entry, in place of those that the spec says"},
       {kWhat, "storage", "TYPE", "what tensors hold: f32, bf16, f16 (default: what the spec says)"},
       {kWhat, "invariant", "",
        "cut no head into parts: bits depend neither on the batch nor on threads"},
@@ -218,6 +220,14 @@ static Error parseCheck(CommandLine &line, RunOptions &options) {
   return Error::success();
 }
 
+static Error readSizes(CommandLine &line, RunOptions &options) {
+  auto sizes = parseSpecSizes(line.value("sizes").value_or(""));
+  if (!sizes)
+    return createStringError("--sizes: " + llvm::toString(sizes.takeError()));
+  options.sizes = std::move(sizes->values);
+  return Error::success();
+}
+
 Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   CommandLine line;
   if (Error error = line.parse(arguments))
@@ -237,6 +247,8 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
   options.entry = line.value("entry").value_or("");
   options.target = line.value("target").value_or("cpu");
   options.storage = line.value("storage").value_or("");
+  if (Error error = readSizes(line, options))
+    return std::move(error);
   options.profile = line.value("profile").value_or("");
   options.saveInputs = line.value("save-inputs").value_or("");
   options.json = line.flag("json");

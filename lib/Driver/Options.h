@@ -37,6 +37,8 @@ struct RunOptions {
   bool help = false, version = false, describe = false, json = false, padded = false,
        invariant = false, packed = false;
   std::optional<double> tolerance;
+  /// Sizes of the entry in place of those of the spec's text.
+  std::map<std::string, int64_t> sizes;
   /// 0 for the target's own choice.
   int64_t segments = 0;
   /// Seconds to measure for; none without --bench.

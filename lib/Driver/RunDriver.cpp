@@ -277,7 +277,7 @@ Error runSpec(const RunOptions &options, const DialectRegistry &dialects,
   std::string text = (*buffer)->getBuffer().str();
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
-  OwningOpRef<ModuleOp> module = parseSpecSource(sources, context);
+  OwningOpRef<ModuleOp> module = parseSpecSource(sources, context, {options.sizes, options.entry});
   if (!module)
     return llvm::make_error<ReportedError>();
   context.appendDialectRegistry(dialects);

@@ -49,7 +49,7 @@ Expected<std::unique_ptr<Executable>> Subject::compile(Target &target, llvm::Str
   ProgressLine progress("polyattn-run: compiling @" + AttentionOp(attention).getSymName().str());
   return target.compile({attention, text, options.spec, options.storage, options.profile,
                          options.invariant, options.packed, direction, options.gradients,
-                         AttentionOp(definition).getSymName()});
+                         AttentionOp(definition).getSymName(), options.sizes});
 }
 
 static bool isMissing(const TensorSignature &tensor, const RunOptions &options) {

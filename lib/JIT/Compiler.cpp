@@ -20,6 +20,8 @@ static std::string cacheKey(llvm::StringRef text, const CompileOptions &options)
       << machine.l2Bytes << ' ' << options.codegen.optimizationLevel << ' '
       << options.codegen.optimizeIR << ' ' << options.invariant << ' ' << options.packed << ' '
       << options.direction.gradients.accumulate << ' ' << options.direction.gradients.stateEvery;
+  for (const auto &[name, size] : options.sizes)
+    numbers += " " + name + "=" + std::to_string(size);
   std::string instructions = toText(machine.instructions);
   llvm::SmallVector<llvm::StringRef> parts = {text,
                                               options.entry,
@@ -49,11 +51,9 @@ static llvm::Expected<CompiledObject> compileOne(llvm::StringRef text, llvm::Str
 }
 
 SpecOptions polyattn::specOptionsOf(const JITOptions &options) {
-  return {options.entry,
-          options.storage,
-          options.invariant,
-          {options.direction, /*pair=*/false, options.gradients},
-          options.packed};
+  return {options.entry,     options.storage,
+          options.invariant, {options.direction, /*pair=*/false, options.gradients},
+          options.packed,    options.sizes};
 }
 
 llvm::Expected<CompileOptions> polyattn::compileOptionsOf(const JITOptions &options) {

@@ -20,19 +20,12 @@
 
 using namespace polyattn;
 
-static llvm::cl::opt<bool>
-    printShort("print-short",
-               llvm::cl::desc("Print attentions in the short form, with their maps put where they "
-                              "are used; what has no short form is printed as usual"));
-static llvm::cl::opt<std::string>
-    sizesText("sizes", llvm::cl::value_desc("d=64,m=1024"),
-              llvm::cl::desc("Sizes of attentions in the short form, in place of their own"));
-
 namespace {
 /// What the options ask of a context, before anything is read.
 struct ShortFormOptions : mlir::DialectExtension<ShortFormOptions, PolyAttnDialect> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShortFormOptions)
-  explicit ShortFormOptions(SpecSizes sizes) : sizes(std::move(sizes)) {}
+  ShortFormOptions(SpecSizes sizes, bool printShort)
+      : sizes(std::move(sizes)), printShort(printShort) {}
 
   void apply(mlir::MLIRContext *, PolyAttnDialect *dialect) const override {
     if (printShort)
@@ -42,8 +35,8 @@ struct ShortFormOptions : mlir::DialectExtension<ShortFormOptions, PolyAttnDiale
   }
 
   SpecSizes sizes;
+  bool printShort;
 };
-
 } // namespace
 
 /// Refuses sizes that nothing has been read with.
@@ -54,10 +47,10 @@ static mlir::LogicalResult checkSizes(mlir::MLIRContext &context) {
 }
 
 /// The passes of the command line are asked for once the input has been read.
-static mlir::MlirOptMainConfig readConfig() {
+static mlir::MlirOptMainConfig readConfig(bool printShort) {
   auto given = mlir::MlirOptMainConfig::createFromCLOptions();
   mlir::MlirOptMainConfig config = given;
-  config.setPassPipelineSetupFn([given](mlir::PassManager &passes) {
+  config.setPassPipelineSetupFn([given, printShort](mlir::PassManager &passes) {
     if (failed(checkSizes(*passes.getContext())) || failed(given.setupPassPipeline(passes)))
       return mlir::failure();
     if (printShort)
@@ -68,6 +61,12 @@ static mlir::MlirOptMainConfig readConfig() {
 }
 
 int polyattn::optMain(int argc, char **argv) {
+  llvm::cl::opt<bool> printShort(
+      "print-short", llvm::cl::desc("Print attentions in the short form, with their maps put where "
+                                    "they are used; what has no short form is printed as usual"));
+  llvm::cl::opt<std::string> sizesText(
+      "sizes", llvm::cl::value_desc("d=64,m=1024"),
+      llvm::cl::desc("Sizes of attentions in the short form, in place of their own"));
   registerPasses();
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -84,7 +83,7 @@ int polyattn::optMain(int argc, char **argv) {
     return EXIT_FAILURE;
   }
   registry.addExtension(mlir::TypeID::get<ShortFormOptions>(),
-                        std::make_unique<ShortFormOptions>(std::move(*sizes)));
+                        std::make_unique<ShortFormOptions>(std::move(*sizes), printShort));
   std::string message;
   auto text = mlir::openInputFile(input, &message);
   auto file = text ? mlir::openOutputFile(output, &message) : nullptr;
@@ -92,7 +91,7 @@ int polyattn::optMain(int argc, char **argv) {
     llvm::errs() << message << "\n";
     return EXIT_FAILURE;
   }
-  if (failed(mlir::MlirOptMain(file->os(), std::move(text), registry, readConfig())))
+  if (failed(mlir::MlirOptMain(file->os(), std::move(text), registry, readConfig(printShort))))
     return EXIT_FAILURE;
   file->keep();
   return EXIT_SUCCESS;

@@ -13,6 +13,7 @@
 #include "polyattn/Pipelines/CPU.h"
 #include "polyattn/Pipelines/Direction.h"
 #include "polyattn/Target/CPU.h"
+#include <map>
 #include <memory>
 
 namespace polyattn {
@@ -47,6 +48,8 @@ struct SpecOptions {
   DirectionOptions direction = {};
   /// Whether calls have packed sequences, with their offsets as one more argument.
   bool packed = false;
+  /// Sizes of the entry, or of all, in place of those of the spec's text; for the short form.
+  std::map<std::string, int64_t> sizes = {};
 };
 
 /// What decides the code of a spec. Every field belongs into the key of a cached kernel.

@@ -72,6 +72,8 @@ struct EntrySource {
   GradientOptions gradients = {};
   /// The definition's name in the text, where the entry has another one.
   llvm::StringRef definition = {};
+  /// Sizes of the definition in place of those of the text.
+  std::map<std::string, int64_t> sizes = {};
 
   llvm::StringRef nameInText() const {
     return definition.empty() ? AttentionOp(attention).getSymName() : definition;

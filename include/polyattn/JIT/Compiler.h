@@ -28,6 +28,8 @@ struct JITOptions {
   GradientOptions gradients;
   /// Whether calls have packed sequences, with their offsets as one more argument.
   bool packed = false;
+  /// Sizes of the entry in place of those of the spec's text; for the short form.
+  std::map<std::string, int64_t> sizes;
   CodegenOptions codegen;
   /// Where compiled kernels are kept; the user's folder by default, nowhere where empty.
   std::optional<std::string> cacheDirectory;
