@@ -93,8 +93,8 @@ def speed_table(results):
         gains = ratios(measured.get("f32"), measured.get("openblas"))
         row.append(with_spread(gains, "{:.2f}x") if gains else "")
         rows.append(row)
-    return table(["entry", "aim", "median", "best", "rounds", "aim, tokens/s",
-                  "tokens/s per head at 150 GF/s", "aim", "over OpenBLAS"], rows)
+    return table(["entry", "target", "median", "best", "rounds", "target, tokens/s",
+                  "tokens/s per head at 150 GF/s", "target", "over OpenBLAS"], rows)
 
 
 def openblas_table(results):
@@ -122,7 +122,7 @@ def bf16_table(results):
         rows.append([f"`{entry}_bf16`", "1.0x",
                      with_spread(gains, "{:.2f}x") if gains else MISSING,
                      million(median(map(normal_rate, runs))) if runs else ""])
-    return table(["entry", "aim", "speed of bf16 over f32", "tokens/s per head at 150 GF/s"],
+    return table(["entry", "target", "speed of bf16 over f32", "tokens/s per head at 150 GF/s"],
                  rows)
 
 
@@ -135,7 +135,7 @@ def threads_table(results):
             gains = ratios(measured.get(f"H{heads}_threads2"), measured.get(f"H{heads}_threads1"))
             row += [aim, with_spread(gains, "{:.2f}x") if gains else MISSING]
         rows.append(row)
-    return table(["entry", "aim", "two threads, B H = 4", "aim", "two threads, B H = 1"], rows)
+    return table(["entry", "target", "two threads, B H = 4", "target", "two threads, B H = 1"], rows)
 
 
 def compile_table(results):
@@ -147,7 +147,7 @@ def compile_table(results):
             times = present(measured.get(key))
             row.append(with_spread(times, "{:.1f}") if times else MISSING)
         rows.append(row)
-    return table(["entry", "spec to kernel, ms (aim 150)", "from the cache, ms (aim 10)"], rows)
+    return table(["entry", "spec to kernel, ms (target 150)", "from the cache, ms (target 10)"], rows)
 
 
 def long_table(results):
@@ -173,8 +173,8 @@ def long_table(results):
         rows.append(row)
     tokens = next((run["long"]["T"] for run in results.get("long", {}).values()
                    if run.get("long")), 1 << 20)
-    return table(["entry", "us per token", f"at T = {tokens:,}", "ratio (aim 1.10)",
-                  "memory beyond arguments, MiB (aim 64)"], rows)
+    return table(["entry", "us per token", f"at T = {tokens:,}", "ratio (target 1.10)",
+                  "memory beyond arguments, MiB (target 64)"], rows)
 
 
 def measured_forms(results):
@@ -245,7 +245,7 @@ def gradients_table(results):
         else:
             row += [MISSING, "", "", ""]
         rows.append(row)
-    return table(["entry", "aim", "time over forward", "operations over forward",
+    return table(["entry", "target", "time over forward", "operations over forward",
                   "forward, of peak", "backward, of peak"], rows)
 
 
@@ -258,8 +258,8 @@ def one_sweep_table(results):
         columns = [ratios(measured.get(a), measured.get(b)) for a, b in pairs]
         rows.append([f"`{entry}`", str(every), f"{aim}x",
                      *(with_spread(column, "{:.2f}x") if column else MISSING for column in columns)])
-    return table(["entry", "L", "aim", "forward that keeps states, over forward",
-                  "one sweep, over forward", "two sweeps, over forward", "one sweep over two"],
+    return table(["entry", "L", "target", "forward that saves states, over forward",
+                  "one pass, over forward", "two passes, over forward", "one pass over two"],
                  rows)
 
 

@@ -60,8 +60,8 @@ def speed_table(results, direction):
             row["system"], f"{row['T']:,}", str(row["threads"]), *(number(row[one]) for one in COLUMNS),
             times(best and ratio(row, best)), times(aim_of(row)), NAMES.get(best, ""), *forms_of(row),
         ])  # fmt: skip
-    return table(["system", "T", "threads", *(f"{NAMES[one]}, ms" for one in COLUMNS), "best peer / ours", "aim", "best peer",
-                  "form of ours", "of eager", "of JAX"], rows)  # fmt: skip
+    return table(["system", "T", "threads", *(f"{NAMES[one]}, ms" for one in COLUMNS), "speedup over the best baseline", "target",
+                  "best baseline", "form of polyattn", "of eager", "of JAX"], rows)  # fmt: skip
 
 
 def decode_table(results):
@@ -73,8 +73,8 @@ def decode_table(results):
             row["system"], str(row["B"] * row["H"]), str(row["threads"]), *(number(row[one] and row[one] * 1e3) for one in columns),
             times(ratio(row, "eager")), times(aim_of(row)), times(best and ratio(row, best)), NAMES.get(best, ""), *forms_of(row),
         ])  # fmt: skip
-    return table(["system", "B H", "threads", *(f"{NAMES[one]}, us" for one in columns), "eager / ours", "aim", "best peer / ours",
-                  "best peer", "form of ours", "of eager", "of JAX"], rows)  # fmt: skip
+    return table(["system", "B H", "threads", *(f"{NAMES[one]}, us" for one in columns), "speedup over eager", "target",
+                  "over the best baseline", "best baseline", "form of polyattn", "of eager", "of JAX"], rows)  # fmt: skip
 
 
 def forms_of(row):
@@ -99,12 +99,12 @@ def least_ratio(results, name, direction, threads):
 def aims_table(results):
     threads = sorted({row["threads"] for row in results.get("rows", [])}) or [1, 2]
     columns = [(direction, n) for direction in cases.DIRECTIONS for n in threads]
-    words = {"forward": "forward", "both": "forward + backward", "decode": f"decode over eager (aim {cases.DECODE_AIM:g}x)"}
+    words = {"forward": "forward", "both": "forward + backward", "decode": f"decode over eager (target {cases.DECODE_AIM:g}x)"}
     rows = [
         [name, f"{system.aim}x", *(least_ratio(results, name, *one) for one in columns)]
         for name, system in cases.SYSTEMS.items() if system.aim
     ]  # fmt: skip
-    return table(["system", "aim", *(f"{words[one]}, {n} thread{'s' * (n > 1)}" for one, n in columns)], rows)
+    return table(["system", "target", *(f"{words[one]}, {n} thread{'s' * (n > 1)}" for one, n in columns)], rows)
 
 
 def machine_line(results):
