@@ -25,6 +25,8 @@ FAMILIES = {
     "KeepOp": "Local blocks while decoding",
     "GradientOps": "Gradients, which the compiler writes",
 }
+# Lines of text, or of rules, that are shown at once.
+SCREEN = 12
 
 
 @dataclass(frozen=True)
@@ -82,16 +84,38 @@ def ops_of(source: Path) -> list[Op]:
     return found
 
 
+def _blocks(text: str) -> list[str]:
+    """Paragraphs, lists and fenced code."""
+    return [block.strip("\n") for block in re.findall(r"^```[\s\S]*?^```$|(?:^(?!```).*\S.*\n?)+", text, re.M)]
+
+
+def _dropdown(title: str, blocks: list[str]) -> list[str]:
+    return [f"::::{{dropdown}} {title}\n:color: light\n", *blocks, "::::"] if blocks else []
+
+
 def _section(op: Op) -> str:
-    """Constraints become a list, and the example a block."""
+    """Formula, example, rules and gradient, on less than a screen: the rest folds."""
     text = re.sub(r"^(C\d+): ", r"- **\1** ", op.description, flags=re.M)
     text = re.sub(r"^(?!- )(.+)\n(?=- \*\*C1\*\*)", r"\1\n\n", text, flags=re.M)
     # Lines that are set apart keep their columns.
-    text = re.sub(r"(?:(?<=\n\n)|\A)((?:  .*\n)+)", lambda lines: code("text", textwrap.dedent(lines[1])), text)
+    text = re.sub(r"(?:(?<=\n\n)|\A)((?:  .*(?:\n|\Z))+)", lambda lines: code("text", textwrap.dedent(lines[1])), text)
     text = re.sub(r"^Example: `([^`]+)`", lambda example: code("mlir", example[1]), text, flags=re.M)
-    parts = [f"### {op.name}", f"**{op.summary}**", text]
-    if op.gradient:
-        parts += [":::{dropdown} Gradient\n:color: light\n", code("cpp", op.gradient), ":::"]
+    blocks = _blocks(text)
+    rules = [block for block in blocks if block.startswith("- **C")]
+    examples = [block for block in blocks if block.startswith("```mlir")]
+    prose = [block for block in blocks if block not in rules + examples]
+    lines, shown = 0, 0
+    while shown < len(prose) and (shown == 0 or lines + prose[shown].count("\n") < SCREEN):
+        lines += prose[shown].count("\n") + 1
+        shown += 1
+    if shown > 1 and shown < len(prose) and prose[shown - 1].endswith(":"):
+        shown -= 1
+    count = "\n".join(rules).count("- **C")
+    folds = "\n".join(rules).count("\n") >= SCREEN
+    parts = [f"### {op.name}", f"**{op.summary}**", *prose[:shown], *([] if folds else rules), *examples]
+    parts += _dropdown(f"Rules C1 to C{count}", rules if folds else [])
+    parts += _dropdown("Details", prose[shown:])
+    parts += _dropdown("Gradient", [code("cpp", op.gradient)] if op.gradient else [])
     return "\n\n".join(parts)
 
 

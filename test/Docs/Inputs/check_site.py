@@ -88,6 +88,14 @@ def every_op():
     section = text.split("\n### layer_norm\n")[1].split("\n### ")[0]
     expect([part for part in ("sqrt(var + eps)", "- **C1** ", "- **C2** ", "```mlir\n%y = polyattn.layer_norm", "Gradient")
             if part not in section], [])  # fmt: skip
+    # Long ones fold, and lose nothing.
+    section = text.split("\n### attend\n")[1].split("\n### ")[0]
+    shown, *folded = section.split("::::{dropdown} ")
+    expect(shown.count("\n") < 60, True)
+    expect([part.split("\n")[0].split(" to ")[0] for part in folded], ["Rules C1", "Details"])
+    words = lambda text: sorted(re.findall(r"[A-Za-z_]{3,}", text))
+    description = found["attend"].description
+    expect([word for word in set(words(description)) - {"Example"} if word not in words(section)], [])
 
 
 def commands_and_passes():
