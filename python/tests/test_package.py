@@ -146,8 +146,8 @@ def blocks(page, language="python"):
         ("README.md", "python torch"),
         ("docs/Python.md", "python"),
         ("docs/PyTorch.md", "python"),
-        ("docs/Tutorial.md", "python"),
-        ("docs/Tutorial.md", "python(?: torch)?"),  # the latter go on from the former
+        # Programs with PyTorch go on from those without.
+        ("docs/Tutorial.md", "python(?: torch)?" if importlib.util.find_spec("torch") else "python"),
         ("docs/Installation.md", "python"),
         *((f"docs/how-to/{path.name}", "python") for path in sorted((ROOT / "docs/how-to").glob("*.md"))),
     ],
