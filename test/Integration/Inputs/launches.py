@@ -1,10 +1,11 @@
-"""Which kernels and workspaces entries become, one line for each kernel and for each workspace of each `tile.entry`.
+"""Which kernels and workspaces entries become, one line for each `tile.entry`.
 
     launches.py DIRECTION --TARGET_PIPELINE SPEC...
 
-A kernel's line has the numbers that a program keeps in buffers from block to block, mostly states, and those of persistent ones apart. An
-entry that has no such direction is left out.
+The line has the stages and the workspaces in their order. `KERNEL=N`: a program has N numbers in buffers, which are mostly states.
+`@WORKSPACE=N`: there are N numbers for each combination of batches, positions, heads or parts. Entries without the direction are left out.
 """
+import math
 import re
 import sys
 
@@ -24,12 +25,14 @@ def buffers(module):
 def describe(module):
     kept = buffers(module)
     for name, body in re.findall(r"^  tile\.entry @(\w+) .*?{\n(.*?)^  }$", module, re.MULTILINE | re.DOTALL):
-        print(name)
+        words = [name + ":"]
         for line in body.splitlines():
-            if stage := re.search(r"tile\.stage @(\w+) programs (\[.*?\])", line):
-                print(f"  kernel {stage[1].removeprefix(name) or 'itself'} {stage[2]} keeps {kept[stage[1]]}")
-            elif workspace := re.search(r"tile\.workspace @(\w+) : (\w+ \[.*?\])", line):
-                print(f"  workspace {workspace[1]} {workspace[2]}")
+            if stage := re.search(r"tile\.stage @(\w+) programs", line):
+                words.append(f"{stage[1].removeprefix(name) or 'main'}={kept[stage[1]]}")
+            elif workspace := re.search(r"tile\.workspace @(\w+) : \w+ \[(.*?)\] *(?:fill.*)?$", line):
+                sizes = [int(size) for size in workspace[2].split(", ") if size.isdigit()]
+                words.append(f"@{workspace[1]}={math.prod(sizes)}")
+        print(*words)
 
 
 def main():
