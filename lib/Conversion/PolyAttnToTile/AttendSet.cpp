@@ -215,7 +215,7 @@ static void saveForDecays(std::vector<AttendSet> &sets) {
   auto keep = [&](AttendSet &set, Value value) {
     bool isSum = isa<RankedTensorType>(value.getType()) &&
                  llvm::is_contained(set.groupAttends(), value.getDefiningOp<AttendOp>());
-    (isSum ? set.savedSums : set.saved).push_back({value, "kept" + std::to_string(next++)});
+    (isSum ? set.savedSums : set.saved).push_back({value, "saved" + std::to_string(next++)});
   };
   for (AttendSet &set : sets)
     for (AttendOp attend : set.attends) {

@@ -7,26 +7,26 @@
 // CHECK:         [[STRICT:%.*]] = tile.dot {{.*}}precision <f32> {{.*}}lower_lhs
 // CHECK:         [[PRODUCT:%.*]] = tile.map {{.*}}[[STRICT]]
 // CHECK:         [[PRODUCTS:%.*]] = tile.reduce <add> <columns> [[PRODUCT]]
-// CHECK:         store [[PRODUCTS]], %kept0[{{.*}}] valid
+// CHECK:         store [[PRODUCTS]], %saved0[{{.*}}] valid
 // CHECK-LABEL: tile.kernel @gates__anticausal programs
-// CHECK:         store {{%.*}}, %kept1[{{.*}}] valid
-// CHECK:         store {{%.*}}, %kept2
+// CHECK:         store {{%.*}}, %saved1[{{.*}}] valid
+// CHECK:         store {{%.*}}, %saved2
 // CHECK-LABEL: tile.kernel @gates__decay programs [dim(5, 0), dim(5, 2)]
 // CHECK:         tile.load %s
-// CHECK:         tile.load %kept2
+// CHECK:         tile.load %saved2
 // CHECK:         store {{%.*}}, %d_g[{{.*}}] valid
-// CHECK:         tile.load %kept1
-// CHECK:         tile.load %kept0
+// CHECK:         tile.load %saved1
+// CHECK:         tile.load %saved0
 // CHECK:         tile.cumulative_sum
 // CHECK:         store {{%.*}}, %d_g[{{.*}}] valid
 
 // CHECK:       tile.entry @gates tensors 6 inputs 5 {
-// CHECK-NEXT:    tile.workspace @kept0 : f32 [dim(0, 0), dim(0, 1), dim(0, 2)]
-// CHECK-NEXT:    tile.stage @gates programs [dim(0, 0), dim(0, 2)] uses [@kept0]
-// CHECK-NEXT:    tile.workspace @kept1 : f32 [dim(1, 0), dim(1, 1), dim(1, 2)]
-// CHECK-NEXT:    tile.workspace @kept2 : f32 [dim(1, 0), dim(0, 2), 8, 8]
-// CHECK-NEXT:    tile.stage @gates__anticausal programs [dim(1, 0), dim(1, 2)] uses [@kept1, @kept2]
-// CHECK-NEXT:    tile.stage @gates__decay programs [dim(5, 0), dim(5, 2)] uses [@kept0, @kept1, @kept2]
+// CHECK-NEXT:    tile.workspace @saved0 : f32 [dim(0, 0), dim(0, 1), dim(0, 2)]
+// CHECK-NEXT:    tile.stage @gates programs [dim(0, 0), dim(0, 2)] uses [@saved0]
+// CHECK-NEXT:    tile.workspace @saved1 : f32 [dim(1, 0), dim(1, 1), dim(1, 2)]
+// CHECK-NEXT:    tile.workspace @saved2 : f32 [dim(1, 0), dim(0, 2), 8, 8]
+// CHECK-NEXT:    tile.stage @gates__anticausal programs [dim(1, 0), dim(1, 2)] uses [@saved1, @saved2]
+// CHECK-NEXT:    tile.stage @gates__decay programs [dim(5, 0), dim(5, 2)] uses [@saved0, @saved1, @saved2]
 // CHECK-NEXT:  }
 polyattn.attention @gates(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %g: tensor<?x?x?xf32>,
     %s: tensor<?x?x8x8xf32>, %ds: tensor<?x?x8x8xf32>) -> (d_g: tensor<?x?x?xf32>) {
@@ -47,12 +47,12 @@ polyattn.attention @gates(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %g: 
 // kernels with rows of keys, too.
 // CHECK-LABEL: tile.kernel @head__anticausal_of_keys programs [dim(0, 0), dim(0, 2)]
 // CHECK:         [[HEAD:%.*]] = program_id 1
-// CHECK:         store {{%.*}}, %kept1[{{%.*}}, {{%.*}}, [[HEAD]]] valid
+// CHECK:         store {{%.*}}, %saved1[{{%.*}}, {{%.*}}, [[HEAD]]] valid
 // CHECK-LABEL: tile.kernel @head__decay programs [dim(3, 0)]
-// CHECK:         memref.dim %kept0
+// CHECK:         memref.dim %saved0
 // CHECK:         arith.divui
 // CHECK:         store {{%.*}}, %d_g
-// CHECK:         tile.workspace @kept1 : f32 [dim(1, 0), dim(1, 1), dim(0, 2)]
+// CHECK:         tile.workspace @saved1 : f32 [dim(1, 0), dim(1, 1), dim(0, 2)]
 polyattn.attention @head(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %g: tensor<?xf32>)
     -> (d_g: tensor<?xf32>) {
   %a = read %q : tensor<?x?x?x8xf32> -> [8]
