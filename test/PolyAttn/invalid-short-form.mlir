@@ -217,7 +217,7 @@ polyattn.attention @by_zero(q, k, v: seq[8]) {
 // -----
 
 polyattn.attention @root(q, k, v: seq[8]) {
-  // expected-error@+1 {{the root of a negative number}}
+  // expected-error@+1 {{the root of a negative number, -2}}
   x = q * sqrt(-2)
 }
 

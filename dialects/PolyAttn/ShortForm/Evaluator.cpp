@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/ShortForm/Evaluator.h"
 #include "dialects/PolyAttn/ShortForm/Functions.h"
+#include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include <cmath>
 
 using namespace mlir;
@@ -68,7 +69,7 @@ FailureOr<int64_t> Evaluator::whole(const Expression &expression, const Scope &s
   constexpr double kMost = double(int64_t(1) << 53);
   if (*value != std::floor(*value) || std::fabs(*value) > kMost)
     return FailureOr<int64_t>(maker.error(expression.loc)
-                              << "expected a whole number, got " << *value);
+                              << "expected a whole number, got " << spellDecimal(*value));
   return int64_t(*value);
 }
 
@@ -355,7 +356,8 @@ Result Evaluator::squareRoot(const Expression &call, const Scope &scope) {
   if (failed(value))
     return failure();
   if (!(*value >= 0))
-    return Result(maker.error(call.loc) << "the root of a negative number, " << *value);
+    return Result(maker.error(call.loc)
+                  << "the root of a negative number, " << spellDecimal(*value));
   return Meaning{{}, std::sqrt(*value)};
 }
 

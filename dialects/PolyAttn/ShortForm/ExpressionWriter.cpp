@@ -8,23 +8,14 @@
 #include "dialects/PolyAttn/NormalizerSyntax.h"
 #include "dialects/PolyAttn/ShortForm/AttendClauses.h"
 #include "dialects/PolyAttn/ShortForm/Functions.h"
+#include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "dialects/PolyAttn/ShortForm/Writer.h"
-#include <charconv>
 
 using namespace mlir;
 using namespace polyattn;
 using namespace polyattn::shortform;
 
-/// The shortest decimal that reads back, 1e-6 and not 1e-06.
-void Writer::writeNumber(double number) {
-  std::array<char, 32> text;
-  auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
-  auto [mantissa, exponent] = StringRef(text.data(), end - text.data()).split('e');
-  printer << mantissa;
-  if (exponent.empty())
-    return;
-  printer << 'e' << (exponent.front() == '-' ? "-" : "") << exponent.drop_front().ltrim('0');
-}
+void Writer::writeNumber(double number) { printer << spellDecimal(number); }
 
 void Writer::writeExpression(Operation *op) {
   if (auto select = dyn_cast<SelectOp>(op))

@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "llvm/ADT/StringExtras.h"
+#include <charconv>
 
 using namespace mlir;
 using namespace polyattn;
@@ -132,4 +133,14 @@ ParseResult shortform::parseDecimal(AsmParser &parser, double &number) {
     if (failed(skipToken(parser, end)))
       return fail();
   return success();
+}
+
+std::string shortform::spellDecimal(double number) {
+  std::array<char, 32> text;
+  auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  auto [mantissa, exponent] = StringRef(text.data(), end - text.data()).split('e');
+  if (exponent.empty())
+    return mantissa.str();
+  StringRef sign = exponent.front() == '-' ? "-" : "";
+  return (mantissa + "e" + sign + exponent.drop_front().ltrim('0')).str();
 }

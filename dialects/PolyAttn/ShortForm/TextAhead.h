@@ -40,6 +40,9 @@ bool isShortForm(mlir::AsmParser &parser);
 /// are some only. The next character is a digit.
 mlir::ParseResult parseDecimal(mlir::AsmParser &parser, double &number);
 
+/// The shortest decimal that reads back, 1e-6 and not 1e-06.
+std::string spellDecimal(double number);
+
 } // namespace polyattn::shortform
 
 #endif // POLYATTN_DIALECTS_SHORTFORM_TEXTAHEAD_H
