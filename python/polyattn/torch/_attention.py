@@ -76,7 +76,7 @@ class Attention:
                 return CallError(f"{self._entry}: argument '{name}': expected a dense tensor, got one of layout {one.layout}")
         if isinstance(error, NotImplementedError):
             return error
-        if str(error).startswith(_recipes.NO_STORAGE):
+        if isinstance(error, _recipes.StorageError):
             return CallError(
                 f"{self._entry}: argument '{self._names[0]}': expected float32, bfloat16 or float16, got {what_came(inputs[0])}"
             )

@@ -25,10 +25,11 @@ from ._threads import TEAM
 STORAGE = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16"}
 DTYPES = {name: dtype for dtype, name in STORAGE.items()} | {"i64": torch.int64, "i32": torch.int32}
 
-#: How a refusal of any other dtype begins.
-NO_STORAGE = "polyattn: expected tensors of float32, bfloat16 or float16"
-
 _recipes: dict[int, Recipe] = {}
+
+
+class StorageError(CallError):
+    """Tensors of a dtype that no sequence has."""
 
 
 def _describe(spec: Spec, entry: str | None, storage: str, packed: bool) -> Signature:
@@ -263,5 +264,5 @@ def storage_of(inputs: list[Any]) -> str:
         raise CallError("polyattn: expected tensors, got none")
     found = STORAGE.get(inputs[0].dtype)
     if found is None:
-        raise CallError(f"{NO_STORAGE}, got {inputs[0].dtype}")
+        raise StorageError(f"polyattn: expected tensors of float32, bfloat16 or float16, got {inputs[0].dtype}")
     return found
