@@ -8,6 +8,7 @@
 #include "polyattn/Features/Bounds.h"
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 using namespace polyattn;
 

@@ -28,7 +28,9 @@ struct Bounds {
   /// 1 + cos(a) in f32 may be a little below zero.
   Bounds ofSigns() const;
 
-  bool operator==(const Bounds &other) const = default;
+  bool operator==(const Bounds &other) const {
+    return lower == other.lower && upper == other.upper;
+  }
 };
 
 /// Bounds of sums and products, of any values within those of the operands. What a sum of numbers
