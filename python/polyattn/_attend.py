@@ -13,7 +13,7 @@ from ._values import Tensor, Vector, kind_of, program_of, vector_of
 
 @dataclass(frozen=True)
 class Normalizer:
-    """What the sums of weighted values are divided by: `none()`, `by_sum(eps)` or `by_bias(bias)`."""
+    """The divisor of the sums of weighted values: `none()`, `by_sum(eps)` or `by_bias(bias)`."""
 
     kind: str
     options: tuple[tuple[str, Any], ...] = ()

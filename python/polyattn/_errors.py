@@ -1,4 +1,4 @@
-"""What goes wrong because of a caller is one of two exceptions, both a ValueError."""
+"""Errors of a caller: two exceptions, both a ValueError."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SourceLocation:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What is wrong at one location of a spec."""
+    """One message about a location of a spec."""
 
     file: str
     line: int
@@ -31,7 +31,7 @@ class Diagnostic:
 
 
 class SpecError(ValueError):
-    """A spec that is wrong. `diagnostics` says where, and why."""
+    """A wrong spec. `diagnostics` has the locations and messages."""
 
     _LOCATED = re.compile(r"^(.*?):(\d+):(\d+): (\w+): (.*)$")
 
@@ -59,8 +59,8 @@ class SpecError(ValueError):
 
 
 class NoGradientError(SpecError):
-    """No result depends on what it is to be differentiated by."""
+    """No result depends on the arguments of `wrt`."""
 
 
 class CallError(ValueError):
-    """A call that is wrong: the argument, what was expected and what came, in one line."""
+    """A wrong call. One line names the argument, the expected value and the given one."""

@@ -1,4 +1,4 @@
-"""Kernels and the oracle."""
+"""Kernels and the reference."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ._specs import Spec, python_lines_of, source_of
 
 @dataclass(frozen=True)
 class Tensor:
-    """One argument or result. A size is a number, or a name that the call's arrays decide.
+    """One argument or result. A size is a number, or a name whose value each call decides.
 
-    role: what the spec uses it as: "query", "key", "value", "positional", "weight" (a matrix), "vector" (added), "gain" (multiplied or
+    role: its use in the spec: "query", "key", "value", "positional", "weight" (a matrix), "vector" (added), "gain" (multiplied or
     divided by), "frequencies", "decay", "state", ..., "output", "gradient", "saved".
     """
 
@@ -33,7 +33,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Signature:
-    """What an entry takes and gives, in this order."""
+    """The arguments and results of an entry, in their order."""
 
     name: str
     arguments: tuple[Tensor, ...]
@@ -69,12 +69,11 @@ def _compile_again(source: _polyattn.Source, threads: int | None) -> Kernel:
 class Kernel(_polyattn.Kernel):
     """A compiled entry of a spec: `kernel(q, k, v)`, `kernel(q, k=k, v=v, out=o, threads=2)`.
 
-    Arrays are NumPy's or any with `__dlpack__` in the processor's memory. They are read and written where they
-    are. Results are new arrays of the first argument's library, or `out`: an array, a tuple of all, or a dictionary of
-    some. A state that lives in an argument is updated there, and that array is the result. Several threads may call one kernel at once.
+    Arrays are NumPy's or any with `__dlpack__` in CPU memory. They are read and written in place. Results are new arrays of
+    the first argument's library, or `out`: an array, a tuple of all, or a dictionary of some. A state that is stored in an
+    argument is updated there, and this array is the result. Several threads may call one kernel at once.
 
-    A kernel pickles as its spec's text and options, and is compiled, or found in the cache, where it is unpickled: a native one for
-    that machine.
+    A pickled kernel holds its spec's text and options. Unpickling compiles it or finds it in the cache, for the present machine.
     """
 
     def __init__(self, source: _polyattn.Source) -> None:
@@ -95,12 +94,12 @@ class Kernel(_polyattn.Kernel):
         return found
 
     def describe(self) -> dict[str, Any]:
-        """Everything that the kernel says of itself: tensors, stages, features, the processor it needs."""
+        """All properties of the kernel: tensors, stages, features, the CPU features that it needs."""
         found: dict[str, Any] = json.loads(self._json())
         return found
 
     def explain(self) -> str:
-        """What was decided and at what costs, in words."""
+        """The chosen schedule, its cost and the alternatives, as text."""
         return _polyattn.explain(self._source)
 
     def ir(self, level: str = "tile") -> str:
@@ -112,7 +111,7 @@ class Kernel(_polyattn.Kernel):
     def save(self, directory: Union[str, "os.PathLike[str]"], library: str | None = None) -> None:
         """Writes lib<library>.so, its C header and a JSON description, which need no polyattn at run time.
 
-        The library is called as the entry unless said otherwise. A C compiler links it (cc, clang or gcc)."""
+        The default name of the library is the entry's. A C compiler links it (cc, clang or gcc)."""
         for name, value in (("directory", directory), ("library", library or self.entry)):
             if not isinstance(value, (str, os.PathLike)):
                 raise CallError(f"{name}: expected a name, got {type(value).__name__}")
@@ -123,7 +122,7 @@ class Kernel(_polyattn.Kernel):
 
 
 class Reference(_polyattn.Reference):
-    """The oracle of an entry: every score by its definition, in f64, slow. Called and pickled as a kernel is."""
+    """The reference of an entry: every score by its definition, in f64, slow. Called and pickled like a kernel."""
 
     def __init__(self, source: _polyattn.Source) -> None:
         super().__init__(source)
@@ -153,22 +152,21 @@ def compile(
 ) -> Kernel:
     """Compiles an entry of a spec, or takes it from the cache.
 
-    spec: its text, a path, or what the builder has made.
-    entry: which of the spec's attentions; may be left out where there is one.
-    target: native, or x86-64, x86-64-v3, x86-64-v4; cuda, or cuda:1, for a GPU of this machine, on which calls take
-        tensors of PyTorch or arrays of CuPy, and are launched on that library's current stream.
-    dtype: what sequences are stored in (f32, bf16, f16, or a dtype of NumPy's or torch's); the spec's if None.
-    direction: forward, results alone; training, results and what gradients need; backward, gradients, from what a
-        training kernel of the same spec gives; decode, results, from states in pools, which are updated in place;
-        states and gradient_states, what a segment of a sequence adds to the states after it, and to the gradients of
-        those before it.
-    wrt: the arguments whose gradients are wanted; all that have one if None.
-    accumulate: gradients of weights, and of decays of heads, are added to what one more argument for each holds,
-        sum_d_NAME, and live there.
-    state_every: a training kernel keeps the states after so many positions each, as one more result, from which the
-        backward kernel of the same state_every computes all gradients in one sweep: less time for more memory.
-    packed: sequences lie one after the other in one batch, between the offsets of one more argument, cu_seqlens.
-    invariant: a sequence's bits depend neither on its batch nor on threads.
+    spec: its text, a path, or a spec of the builder or the library.
+    entry: one of the spec's attentions; needed if there are several.
+    target: native, or x86-64, x86-64-v3, x86-64-v4; cuda, or cuda:1, for a GPU of this machine. Calls on a GPU take
+        PyTorch tensors or CuPy arrays, and are launched on the current stream of that library.
+    dtype: dtype of the sequences (f32, bf16, f16, or a dtype of NumPy or PyTorch); the spec's if None.
+    direction: forward, results only; training, results and saved tensors; backward, gradients, from the saved tensors of
+        a training kernel of the same spec; decode, results, with states in pools that are updated in place; states and
+        gradient_states, the contribution of a segment to the states after it, and to the gradients of the states before it.
+    wrt: the arguments that get gradients; all that have one if None.
+    accumulate: gradients of weights, and of decays of heads, are added to the values of one more argument each, sum_d_NAME,
+        and stored there.
+    state_every: a training kernel saves the states after every so many positions, as one more result. The backward kernel of
+        the same state_every then computes all gradients in one pass: less time for more memory.
+    packed: sequences are concatenated in one batch, between the offsets of one more argument, cu_seqlens.
+    invariant: the bits of a sequence depend neither on its batch nor on threads.
     cache: a folder for compiled code; the user's if None, none if "".
     """
     with python_lines_of(spec):
@@ -192,10 +190,10 @@ def compile(
 def reference(
     spec: Spec, entry: str | None = None, dtype: Any = None, direction: str = "forward", *, packed: bool = False
 ) -> Reference:
-    """The oracle of an entry of a spec: a function that gives results in f64, final states as new arrays, too.
+    """The reference of an entry of a spec: a function that returns f64 results, and final states as new arrays.
 
-    Arguments are those of `compile`; of directions it has all but training and backward: gradients are compared with
-    differences of the forward one.
+    Arguments are those that `compile` has. The directions training and backward are refused: compare gradients with
+    differences of the forward direction.
     """
     if direction in ("training", "backward"):
         raise CallError(f"direction: expected forward, decode, states or gradient_states of an oracle, got {direction}")

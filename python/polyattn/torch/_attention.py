@@ -19,18 +19,18 @@ from ._sequences import OFFSETS, call_packed
 class Attention:
     """An attention on tensors: `attention(q, k, v)`, `attention(q, k=k, v=v)`. `load` makes one.
 
-    Queries are [B, T, H, d], keys [B, T, Hkv, d] and values [B, T, Hkv, dv], of float32, bfloat16 or float16: the dtype of the first
-    tensor chooses the kernel, which is compiled upon the first call, or by `warm`. `signature` has the shapes, dtypes and roles of all
-    arguments and results. A call gives one tensor, or a tuple where the spec has several results.
+    Queries are [B, T, H, d], keys [B, T, Hkv, d] and values [B, T, Hkv, dv], of float32, bfloat16 or float16. The dtype of the
+    first tensor selects the kernel, which is compiled at the first call, or by `warm`. `signature` has the shapes, dtypes and
+    roles of all arguments and results. A call returns one tensor, or a tuple if the spec has several results.
 
-    With `cu_seqlens`, N + 1 ascending numbers from 0 to T, the sequences are [1, T, H, d] and hold N sequences one behind the other;
-    states and first positions are those of each.
+    With `cu_seqlens`, N + 1 ascending offsets from 0 to T, the tensors are [1, T, H, d] and hold N concatenated sequences. Each
+    sequence has its own states and first position.
 
     Kernels live as long as an attention of the same spec does. It pickles as its spec.
 
     Raises:
-        polyattn.SpecError: of the spec, with its lines; upon a call, where a direction such as gradients is not there for it.
-        polyattn.CallError: names the argument of a call, what was expected and what came.
+        polyattn.SpecError: of the spec, with its lines; at a call, if a direction such as gradients does not exist for it.
+        polyattn.CallError: names the argument, the expected value and the given one.
     """
 
     def __init__(self, spec: Spec, entry: str | None = None, state_every: int | None = None) -> None:
@@ -103,7 +103,7 @@ class Attention:
         return inputs
 
     def warm(self, dtype: Any = torch.float32, *, wrt: Sequence[str] | None = None) -> None:
-        """Compiles the kernels for sequences of a dtype now: that of calls, and both halves of the gradient.
+        """Compiles the kernels for sequences of a dtype: the one of calls without gradients, and both of the gradient.
 
         wrt: the arguments that will require gradients; all that can if None, and none if it is empty.
         """
@@ -130,10 +130,9 @@ def load(spec: Spec, entry: str | None = None, *, state_every: int | None = None
     """An attention from a spec.
 
     Args:
-        spec: its text, a path, or what the builder or the library has made.
-        entry: which of the spec's attentions; may be left out where there is one.
-        state_every: gradients take less time and more memory: their forward call keeps the states after so many positions each,
-            1 to 1024.
+        spec: its text, a path, or a spec of the builder or the library.
+        entry: one of the spec's attentions; needed if there are several.
+        state_every: save the states after every so many positions, 1 to 1024. Gradients then take less time and more memory.
 
     Raises:
         polyattn.SpecError: of the spec, with its lines.

@@ -1,4 +1,4 @@
-"""States of sequences for generation: what a layer keeps of the positions it has seen."""
+"""States of sequences for generation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ._slots import Slots
 
 
 class States:
-    """The states of one layer's sequences: rows of pools, one for each slot, and how many positions each has seen.
+    """The states of one layer's sequences: pools with a row for each slot, and the number of positions of each sequence.
 
-    A slot without positions is a sequence that has not started. Its rows need not be zero.
+    A slot without positions is a new sequence. Its rows need not be zero.
 
-    Every method and `step` and `prefill` take slots in the same forms: a number, a list, an array or a tensor of numbers, a slice, or
-    bools, one for each slot, which choose the slots where they are True. A number below 0 is no slot. A number that is no slot's
-    is refused.
+    Every method and `step` and `prefill` take slots in the same forms: an integer, a list, an array or a tensor of integers, a
+    slice, or bools, one for each slot, which select the slots where they are True. An integer below 0 is no slot. An integer
+    beyond the slots is refused.
     """
 
     def __init__(self, pools: dict[str, torch.Tensor], positions: torch.Tensor) -> None:
@@ -39,17 +39,17 @@ class States:
         self.positions.index_fill_(0, chosen.rows(self.positions.device), 0)
 
     def gather(self, slots: Any) -> States:
-        """A copy of some slots, in that order. Where there is no slot the copy has a sequence that has not started."""
+        """A copy of some slots, in this order. An integer below 0 gives a new sequence."""
         chosen = Slots(slots, len(self))
         with torch.inference_mode(False):  # the copy can be written in any mode
             return States({name: chosen.gather(one) for name, one in self.pools.items()}, chosen.gather(self.positions))
 
     def scatter(self, slots: Any, states: States) -> None:
-        """Puts each sequence of `states`, which `gather` gave here or elsewhere, into a slot. Without a slot it is left out."""
+        """Writes each sequence of `states`, a result of `gather` here or elsewhere, to a slot. Below 0 it is skipped."""
         self._writer(slots, states)()
 
     def reorder(self, slots: Any) -> None:
-        """Slot i continues the sequence of slot slots[i], as the beams of a search do."""
+        """For beam search: slot i continues the sequence of slot slots[i]."""
         chosen = Slots(slots, len(self))
         if len(chosen) != len(self):
             raise CallError(f"slots: expected {len(self)}, one for each slot, got {len(chosen)}")
@@ -151,14 +151,14 @@ def _names_of(model: nn.Module) -> _Names:
 
 
 class StateCache:
-    """The states of all attentions of a model: `cache[layer]` or `cache["blocks.0.attention"]` are those of one of its layers.
+    """The states of all attentions of a model. `cache[layer]` or `cache["blocks.0.attention"]` are the states of one layer.
 
-    A layer that the model has in several places has states in each, which only names tell apart. One that a model calls several
-    times in one place has no room here for so many sequences: give each call its own `layer.new_states(slots)`. It cannot be refused, as a
-    prompt in parts makes the same calls.
+    A layer that the model has in several places has states for each place, found by name. If a model calls a layer several
+    times in one place, give each call its own `layer.new_states(slots)`: one state cannot hold several sequences. The cache
+    cannot detect this case, because a prompt in parts makes the same calls.
 
-    copy.deepcopy copies the states, which go on with the same model. In a file (pickle, torch.save) are names and states, and `attach`
-    says which model they go on with.
+    copy.deepcopy copies the states, which continue with the same model. A file (pickle, torch.save) has names and states, and
+    `attach` connects them to a model.
     """
 
     def __init__(self, model: nn.Module, slots: int, device: Any = None) -> None:
@@ -168,7 +168,7 @@ class StateCache:
         }
 
     def attach(self, model: nn.Module) -> None:
-        """Makes `cache[layer]` take the layers of this model, which has the same ones under the same names."""
+        """Connects the cache to this model, which has the same layers under the same names."""
         names = _names_of(model)
         self._check([name for its in names.values() for name in its])
         for layer, its in names.items():

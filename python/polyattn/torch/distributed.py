@@ -108,7 +108,7 @@ def _outside_graphs(function: Any) -> Any:
 
 
 class ContextParallel:
-    """What context_parallel gives: a function of an attention and the tensors of this rank's segment."""
+    """The result of context_parallel: a function of an attention and the tensors of this rank's segment."""
 
     def __init__(self, group: Any) -> None:
         self.group = group
@@ -315,10 +315,10 @@ def _with_rows(x: Any, part: Part, rows: Any) -> Any:
 
 
 def context_parallel(group: Any = None) -> ContextParallel:
-    """Calls of attentions whose sequences lie on the ranks of a process group, in their order.
+    """Calls of attentions whose sequences are split over the ranks of a process group, in their order.
 
-    Each rank has its positions, of any number, and calls the same: `context(attention, q, k, v, ..., state)`. The attention has initial
-    and final states. Local blocks are not cut: a rank's positions begin at multiples of them.
+    Each rank has its own positions, of any number, and makes the same calls: `context(attention, q, k, v, ..., state)`. The
+    attention has initial and final states. The positions of a rank start at a multiple of a local block.
     """
     if not dist.is_available() or not dist.is_initialized():
         raise CallError("context_parallel: expected torch.distributed with a process group; call init_process_group first")

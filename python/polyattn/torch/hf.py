@@ -86,7 +86,7 @@ class _StateLayer(CacheLayerMixin):  # type: ignore[misc, unused-ignore]
 
 
 class StateCache(Cache):  # type: ignore[misc, unused-ignore]
-    """What `past_key_values` is for a model of `layers` layers with states."""
+    """The `past_key_values` of a model with `layers` layers with states."""
 
     def __init__(self, layers: int) -> None:
         super().__init__(layers=[_StateLayer() for _ in range(layers)])
@@ -132,15 +132,16 @@ def _rotated(x: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
 
 
 class CachedAttention(nn.Module):
-    """A layer of polyattn.torch.nn under transformers' arguments: the layer `index` of a model.
+    """A layer of polyattn.torch.nn with transformers' arguments: the layer `index` of a model.
 
-    attention_mask is [batch, columns], with a cache also of earlier calls' columns. 0 is padding before, behind or between sequences,
-    which changes nothing of what a sequence gives. The result is zero there. Numbers in the mask, position_ids that begin again,
-    seq_idx or offsets (cu_seqlens, cu_seq_lens_q, cu_seq_lens_k) are several sequences in a row, which see nothing of each other.
-    A layer with first_position begins each sequence at its position_ids. An argument that cannot be honoured is refused.
+    attention_mask is [batch, columns], with a cache also for the columns of earlier calls. 0 is padding before, after or between
+    sequences. Padding does not change the results of a sequence, and its own result is zero. Several numbers in the mask,
+    position_ids that start again, seq_idx or offsets (cu_seqlens, cu_seq_lens_q, cu_seq_lens_k) are several sequences in a
+    row, which do not see each other. A layer with first_position starts each sequence at its position_ids. Unsupported arguments
+    are refused.
 
-    With past_key_values (or cache), each row goes on with one sequence. Where a model calls one layer in several places, each place
-    needs a CachedAttention with an index of its own, which may share the layer.
+    With past_key_values (or cache), each row continues one sequence. If a model calls one layer in several places, each place
+    needs its own CachedAttention with its own index; these may share the layer.
     """
 
     def __init__(self, layer: Attention, index: int) -> None:
@@ -271,7 +272,7 @@ def _check_positions(
 
 
 class GenerationMixin(transformers.GenerationMixin):  # type: ignore[misc, unused-ignore]
-    """`generate()` with a StateCache: greedy, sampling, beams. Not assisted decoding, as a state cannot be taken back."""
+    """`generate()` with a StateCache: greedy, sampling, beams. No assisted decoding, because states cannot be rolled back."""
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)

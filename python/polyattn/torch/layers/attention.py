@@ -59,32 +59,31 @@ class Attention(nn.Module):
         layer = polyattn.torch.nn.Attention(polyattn.library.llops(d=64, m=256), 512, heads=8)
         y = layer(x)  # x and y: [B, T, 512]
 
-    The spec's other arguments begin by what the spec uses them as (`layer.attention.signature` has the roles):
+    The use of the spec's other arguments determines their initial values (`layer.attention.signature` has the roles):
 
-    - a weight, a matrix, is a parameter of normal numbers with the variance 1 / rows;
-    - a vector that is added, a bias or a shift, is a parameter of zeros;
-    - a gain, a vector that something is multiplied or divided by, or an exponent, is a parameter of ones. Several gains of one
-      shape begin at 1 plus a tenth of normal numbers, since equal ones would have equal gradients for good;
-    - rotary frequencies are 10000^(-i / n) for i = 0 ... n - 1 and decays log(1 - 2^(-5 - h)) for head h. They are constants,
-      no parameters: f32 whatever dtype the layer is cast to, and in no checkpoint;
-    - what has a size T belongs to the call: `first_position` is an argument of `forward`, and any other one is for a subclass.
+    - a weight, a matrix: a parameter of normal numbers with the variance 1 / rows;
+    - an added vector, a bias or a shift: a parameter of zeros;
+    - a gain, a factor, divisor or exponent: a parameter of ones. Several gains of one shape start at 1 plus a tenth of normal
+      numbers, because equal ones would always have equal gradients;
+    - rotary frequencies: 10000^(-i / n) for i = 0 ... n - 1; decays: log(1 - 2^(-5 - h)) for head h. They are constants, not
+      parameters: f32 for any dtype of the layer, and in no checkpoint;
+    - arguments with a size T belong to the call. `first_position` is an argument of `forward`; override `of_call` for others.
 
-    A subclass that wants other numbers overrides `initial` or `formula`.
+    For other values, override `initial` or `formula` in a subclass.
 
     Args:
-        spec: its text, a path, or what the builder or the library has made. Attentions with states of their own are refused.
+        spec: its text, a path, or a spec of the builder or the library. Attentions with states in their signature are refused.
         width: the size of the last dimension of x and y.
-        heads: heads of queries. Head sizes are the spec's.
-        kv_heads: heads of keys and values, a divisor of `heads`; as many if None.
-        entry: which of the spec's attentions; may be left out where there is one.
-        bias: whether the four projections have biases, which begin as zeros.
-        state_every: with gradients, keep the states after so many positions each, 1 to 1024: less time for more memory
-            (`polyattn.torch.load`).
+        heads: heads of queries. The spec has the head sizes.
+        kv_heads: heads of keys and values, a divisor of `heads`; equal to `heads` if None.
+        entry: one of the spec's attentions; needed if there are several.
+        bias: whether the four projections have biases, which start at zero.
+        state_every: save the states after every so many positions, 1 to 1024. Gradients then take less time and more memory.
         constants: frequencies and decays by argument name, in place of the formulas above.
 
     Raises:
         polyattn.SpecError: of the spec, with its lines.
-        polyattn.CallError: names the argument, what was expected and what came.
+        polyattn.CallError: names the argument, the expected value and the given one.
     """
 
     #: The modules that `combine` calls.
@@ -181,7 +180,7 @@ class Attention(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
-        """Begins anew: parameters and buffers, where they lie, and those of the projections.
+        """Initializes parameters, buffers and projections, in place.
 
         For modules that were made on the device `meta` and then got memory by `to_empty`.
         """
@@ -220,7 +219,7 @@ class Attention(nn.Module):
         return q, k, v
 
     def attend(self, x: torch.Tensor, first_position: Any = None, cu_seqlens: Any = None) -> torch.Tensor:
-        """What attention gives, [B, T, heads, value's size]."""
+        """The result of the attention, [B, T, heads, value's size]."""
         q, k, v = self.project(x)
         own = (self.own(name, x.device) for name in self._others)
         count = x.shape[0] if cu_seqlens is None else check_offsets(type(self).__name__, cu_seqlens, x)
@@ -239,27 +238,27 @@ class Attention(nn.Module):
         return self.combine(self.attend(x, first_position, cu_seqlens), x)
 
     def combine(self, o: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """The layer's result from that of its attention."""
+        """The layer's result from the attention's."""
         y: torch.Tensor = self.o_proj(o.flatten(-2))
         return y
 
     def new_states(self, slots: int, device: Any = None) -> States:
-        """Room for the states of so many sequences, on the device of the layer's weights unless another is given.
+        """States of `slots` sequences, on the device of the layer's weights unless you give another.
 
         Attentions without a state are refused, at a line of the spec.
         """
         return new_states(self, slots, device)
 
     def prefill(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
-        """`step` for sequences that start here."""
+        """`step` for new sequences, from their first position."""
         return self._continue(x, states, slots, lengths, begins=True)
 
     def step(self, x: torch.Tensor, states: States, slots: Any = None, lengths: Any = None) -> torch.Tensor:
-        """The layer for the next positions of sequences, x [B, T, width], whose states continue.
+        """The layer's result for the next positions of sequences, x [B, T, width], with their states.
 
-        slots: where each sequence's state is, below 0 for none, in any form that `States` names; 0, 1, ... if None. No two rows have
-        one slot. lengths: how many of the T positions each has, the others' results are those of a zero; all if None.
-        A call that is refused changes no state.
+        slots: the slot of each row, below 0 for none, in any form that `States` accepts; 0, 1, ... if None. No two rows may
+        share a slot. lengths: how many of the T positions of each row count, all if None. Later results are those of a zero.
+        A refused call changes no state.
         """
         return self._continue(x, states, slots, lengths, begins=False)
 

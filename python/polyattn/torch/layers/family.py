@@ -1,4 +1,4 @@
-"""What layers of the library's functions share."""
+"""The base of the layers around functions of the library."""
 
 from __future__ import annotations
 
