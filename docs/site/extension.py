@@ -33,6 +33,8 @@ class MLIRLexer(RegexLexer):
                 r"(polyattn|tile|warp|arith|scf|func|gpu|llvm|math|memref|vector)(\.)([\w.]+)",
                 bygroups(Keyword.Namespace, Punctuation, Keyword),
             ),
+            (r"\b(map|return|attend|apply|read|yield|causal|anticausal|full|normalize|local|decay)\b", Keyword),
+            (r"\b(seq|weight|head_weight|table|state)(?=\[)", Keyword.Type),
             (r"[A-Za-z_][\w$]*", Name),
             (r"->|[=+*/<>@:-]", Operator),
             (r"[\[\](){},.;|?$'&!^~%#\\]", Punctuation),

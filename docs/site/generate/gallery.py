@@ -34,12 +34,14 @@ def describe(tools: Path, spec: Path) -> dict[str, Facts]:
 def blocks(text: str) -> dict[str, str]:
     """The feature maps and attentions of a spec by name, with the comments before them."""
     found = {}
+    # Brackets in comments are none.
+    plain = re.sub(r"//.*", lambda comment: " " * len(comment[0]), text)
     for match in re.finditer(r"((?:^//.*\n)*)^polyattn\.\w+ @([\w.$-]+)", text, re.M):
         depth, at = 0, match.end()
         # The body is the first brace that is not inside of parentheses, where attributes of arguments are.
         parentheses = 0
         while True:
-            one = text[at]
+            one = plain[at]
             parentheses += (one == "(") - (one == ")")
             depth += (one == "{") - (one == "}")
             at += 1

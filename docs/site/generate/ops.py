@@ -118,7 +118,7 @@ def write(source: Path, site: Path) -> list[Page]:
     parts = [
         "Every op of the `polyattn` dialect in short. Inside of feature maps and attentions you may leave out the prefix\n"
         "`polyattn.`. *Gradient* shows the rule of a feature op as the compiler has it: `x` and `y` are the op's argument and\n"
-        "result, and `dy` is the gradient in `y`. [The spec language](/docs/PolyAttnDialect.md) has the attributes and types of each op.\n"
+        "result, and `dy` is the gradient in `y`. [The dialect of specs](/docs/PolyAttnDialect.md) has the attributes and types of each op.\n"
     ]
     for family, title in families(source, ops).items():
         listed = sorted((op for op in ops if op.family == family), key=lambda op: op.name)

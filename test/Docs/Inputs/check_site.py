@@ -48,6 +48,10 @@ def pages_of_every_attention():
         facts = gallery.describe(TOOLS, SOURCE / "specs" / f"{one['spec']}.mlir")
         expect(list(facts), gallery.entries(text))
         expect(facts[entry].features > 0, True)
+    short = (
+        "// LLoPS (\npolyattn.attention @a<d = 8>(q, k, v: seq[d]) {\n  // a { here\n  map f(x) = relu(x)\n  return f(q)\n}\n"
+    )
+    expect(gallery.program(short + short.replace("@a", "@b"), "a") + "\n", short)
     copy = SCRATCH / "source"
     for folder in ("specs", "python/polyattn/library", "python/polyattn/torch"):
         shutil.copytree(SOURCE / folder, copy / folder)
