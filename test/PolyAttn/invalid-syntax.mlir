@@ -192,7 +192,7 @@ polyattn.feature_map @weight_large(%w: 4294967296x4294967296) {}
   // expected-error@+1 {{expected one query, one key, one value and at most one of each other operand}}
   %o = "polyattn.attend"(%a, %a, %a) {mask = #polyattn.mask<causal>,
       normalizer = #polyattn.normalizer<none>,
-      operandSegmentSizes = array<i32: 3, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
+      operandSegmentSizes = array<i32: 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (!polyattn.feature<[4]>, !polyattn.feature<[4]>, !polyattn.feature<[4]>)
     -> !polyattn.feature<[4]>
   "polyattn.return"(%o) : (!polyattn.feature<[4]>) -> ()
@@ -206,7 +206,7 @@ polyattn.feature_map @weight_large(%w: 4294967296x4294967296) {}
   %a = "polyattn.read"(%q) : (tensor<?x?x?x4xf32>) -> !polyattn.feature<[4]>
   // expected-error@+1 {{requires attribute 'normalizer'}}
   %o = "polyattn.attend"(%a, %a, %a) {mask = #polyattn.mask<causal>,
-      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>}
+      operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>}
     : (!polyattn.feature<[4]>, !polyattn.feature<[4]>, !polyattn.feature<[4]>)
     -> !polyattn.feature<[4]>
   "polyattn.return"(%o) : (!polyattn.feature<[4]>) -> ()

@@ -45,7 +45,8 @@ private:
   OpMaker &maker;
   const Scope &scope;
   /// The operands of AttendOp's segments.
-  std::array<mlir::Value, 10> operands = {};
+  std::array<mlir::Value, std::tuple_size_v<AttendOp::Properties::operandSegmentSizesTy>> operands =
+      {};
   llvm::SmallVector<mlir::NamedAttribute> attributes;
   bool hasGrouping = false;
 };

@@ -288,10 +288,11 @@ void AttendProgram::prepareScoresOf(VectorProgram &queries) {
 /// In a local kernel's first run, which may be all that there is of a call, no block of many reads
 /// a state, and its queries need no features.
 void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
-                                         FeatureBlocks &features, const BlockSpan &span) {
+                                         FeatureBlocks &features, const StateProgram &state,
+                                         const BlockSpan &span) {
   if (readsRowsOfQueries(features))
     return;
-  Value filled = updatesAfterRun() ? getState()->isFilled(b, span) : Value();
+  Value filled = updatesAfterRun() ? state.isFilled(b, span) : Value();
   if (!filled)
     return features.prepare(b, queries);
   // First what scores need as well: it is computed once for both.
@@ -316,7 +317,7 @@ BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, cons
   if (state && !contracted) {
     for (const StateReading &reading : readings) {
       vectors.queryFeatures.emplace_back(reading.queries, reading.weights);
-      prepareQueryFeatures(b, queries, vectors.queryFeatures.back(), span);
+      prepareQueryFeatures(b, queries, vectors.queryFeatures.back(), *reading.state, span);
     }
     bool updates = readings[0].updates && state->updatesWithBlock(span);
     if (updates || (context.isOrdered() && featuresOnDiagonal()))

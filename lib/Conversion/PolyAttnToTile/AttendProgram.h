@@ -139,7 +139,7 @@ private:
     return formsAllFeatures() && queries.areRowMajor();
   }
   void prepareQueryFeatures(TileBuilder &builder, VectorProgram &queries, FeatureBlocks &features,
-                            const BlockSpan &span);
+                            const StateProgram &state, const BlockSpan &span);
   void prepareScoresOf(VectorProgram &queries);
   Accumulators throughState(TileBuilder &builder, VectorProgram &queries, BlockVectors &vectors,
                             const BlockSpan &span, mlir::Value &diagonal);
