@@ -15,18 +15,32 @@ elu = """polyattn.feature_map @elu(%x: [64]) {
 """
 spec = elu + "".join(programs)
 
+STATES = ("state", "state_rows", "transpose_state", "scale_state", "stack_states", "join_states", "unfold_pairs")
+
+
+def defined(name, type):
+    """Ops that give an operand its value: vectors of ones, and states of these."""
+    if power := re.fullmatch(r"sym (\d+) \[(\d+)\]", type):
+        return (
+            f"  {name}_base = polyattn.constant {{value = 1.0, width = {power[2]}}}\n"
+            f"  {name} = polyattn.power {name}_base {{degree = {power[1]}, symmetric}} : [{power[2]}]\n"
+        )
+    if state := re.fullmatch(r"!polyattn\.state<(\d+) ?x ?(\d+)>", type):
+        vectors = "".join(defined(f"{name}_{one}", f"[{width}]") for one, width in zip("kv", state.groups()))
+        return f"{vectors}  {name} = polyattn.state key {name}_k value {name}_v causal : [{state[1]}], [{state[2]}]\n"
+    return f"  {name} = polyattn.constant {{value = 1.0, width = {type[1:-1]}}}\n"
+
+
 for number, line in enumerate(lines):
     body, _, types = line.partition(" = ")[2].rpartition(" : ")
     operands = re.findall(r"%\w+", body or line.partition(" = ")[2])
     types = types.split(" -> ")[0].replace("(", "").replace(")", "").split(", ") if operands else []
     assert len(operands) == len(types), line
-    attention = any(f"polyattn.{op} " in line for op in ("read", "apply", "attend", "weight_gradient"))
+    inside = ("attend", "weight_gradient", *STATES)
+    attention = any(f"polyattn.{op} " in line for op in ("read", "apply", *inside))
     constants = ""
-    if "polyattn.attend " in line or "polyattn.weight_gradient " in line:
-        constants = "".join(
-            f"  {name} = polyattn.constant {{value = 1.0, width = {type[1:-1]}}}\n"
-            for name, type in zip(operands, types)
-        )
+    if any(f"polyattn.{op} " in line for op in inside):
+        constants = "".join(defined(name, type) for name, type in zip(operands, types))
         operands, types = [], []
     arguments = ", ".join(f"{name}: {type}" for name, type in zip(operands, types))
     head = f"polyattn.feature_map @example_{number}({arguments}) {{\n"
