@@ -332,7 +332,8 @@ void Merge::apply() {
     view = JoinStatesOp::create(builder, part.getLoc(), ValueRange{view, other});
   else if (other)
     view = StackStatesOp::create(builder, part.getLoc(), ValueRange{view, other});
-  if (view != whole.getResult())
+  // Features that a loop over the view's rows forms are those of the whole's keys.
+  if (view != whole.getResult() || part.getKey() != whole.getKey())
     scoreWithoutFeatures(part);
   part.replaceAllUsesWith(view);
   part.erase();

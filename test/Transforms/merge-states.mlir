@@ -53,6 +53,28 @@ polyattn.attention @equal(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (
   return %o, %p : [4], [4]
 }
 
+// Multiples of features over multiples of values, whose numbers cancel: the sums are the same, but not the
+// features of keys, so that pairs of a block are seen through scores.
+// CHECK-LABEL: @multiples
+// CHECK: %[[TWICE:.*]] = scale %[[K:.*]] {factor = 2.000000e+00 : f64}
+// CHECK: %[[S:.*]] = state key %[[K]] value %{{.*}} causal
+// CHECK-NOT: state key
+// CHECK: attend query %{{.*}} key %[[TWICE]] {{.*}} state %[[S]] causal {{.*}} diagonal = scores
+// CHECK: attend query %{{.*}} key %[[K]] {{.*}} state %[[S]] causal {{.*}} diagonal = features
+polyattn.attention @multiples(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x8xf32>)
+    -> (o: tensor<?x?x?x8xf32>, p: tensor<?x?x?x8xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %k : tensor<?x?x?x4xf32> -> [4]
+  %value = read %v : tensor<?x?x?x8xf32> -> [8]
+  %twice = scale %y {factor = 2.0} : [4]
+  %half = scale %value {factor = 0.5} : [8]
+  %o = attend query %x key %twice value %half causal normalize <none> {schedule = #polyattn.schedule<
+      form = state, diagonal = features, block = 16, feature_block = 4, quadratic_below = 0>} : [4], [4], [8]
+  %p = attend query %x key %y value %value causal normalize <none> {schedule = #polyattn.schedule<
+      form = state, diagonal = features, block = 16, feature_block = 4, quadratic_below = 0>} : [4], [4], [8]
+  return %o, %p : [8], [8]
+}
+
 // Of a state that is contracted, the numbers are rows of the other one; the normalizer's column stays.
 // CHECK-LABEL: @squares
 // CHECK: %[[ALL:.*]] = state key %{{.*}} value %[[B:.*]] anticausal : [4] + sym 2 [4], [2]

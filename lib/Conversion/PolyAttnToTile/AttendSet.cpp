@@ -118,6 +118,13 @@ static LogicalResult checkReadings(AttendOp attend, const Schedule &schedule) {
                               "or of transposed ones, one after another");
     row += term.rows();
   }
+  // The features that a loop over a state forms are those of the state's keys.
+  auto own = attend.getState().getDefiningOp<StateOp>();
+  bool hasOwnFeatures = own && own.getKey() == attend.getKey();
+  if (schedule.diagonal == ScheduleDiagonal::Features && !schedule.contracted &&
+      !attend.getLocalQuery() && attend.isOrdered() && !hasOwnFeatures)
+    return attend.emitError("a schedule whose diagonal is computed from features needs the state "
+                            "of the attend's own keys, not a view: write `diagonal = scores`");
   return success();
 }
 

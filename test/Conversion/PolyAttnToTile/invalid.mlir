@@ -92,3 +92,31 @@ polyattn.attention @contracted_state(%q: tensor<?x?x?x3xf32>, %k: tensor<?x?x?x3
     : [3] x [3], [3] x [3], [3]
   return %o : [3]
 }
+
+// -----
+
+// CHECK: error: a schedule whose diagonal is computed from features needs the state of the attend's own keys
+polyattn.attention @features_of_view(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %twice = scale %a {factor = 2.0} : [4]
+  %s = state key %a value %a causal : [4], [4]
+  %view = scale_state %s {factor = 2.0} : !polyattn.state<4x4>
+  %o = attend query %a key %twice value %a state %view causal normalize <none> {schedule = #polyattn.schedule<
+      form = state, diagonal = features, block = 16, feature_block = 4, quadratic_below = 0>}
+    : [4], [4], [4], !polyattn.state<4x4>
+  return %o : [4]
+}
+
+// -----
+
+// CHECK: error: a schedule whose diagonal is computed from features needs the state of the attend's own keys
+polyattn.attention @features_of_others(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %twice = scale %a {factor = 2.0} : [4]
+  %half = scale %a {factor = 0.5} : [4]
+  %s = state key %a value %a causal : [4], [4]
+  %o = attend query %a key %twice value %half state %s causal normalize <none> {schedule = #polyattn.schedule<
+      form = state, diagonal = features, block = 16, feature_block = 4, quadratic_below = 0>}
+    : [4], [4], [4], !polyattn.state<4x4>
+  return %o : [4]
+}
