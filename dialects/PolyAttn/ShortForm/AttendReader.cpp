@@ -50,13 +50,13 @@ FailureOr<Operation *> AttendReader::read() {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(kAttend) || readVectors() || readMask() || readNormalizer())
     return failure();
-  llvm::StringSet<> given;
+  llvm::StringSet<> clauses;
   while (llvm::isAlpha(nextCharacter(parser)) && !beginsStatement(parser)) {
     SMLoc clauseLoc = parser.getCurrentLocation();
     StringRef clause;
     if (parser.parseKeyword(&clause))
       return failure();
-    if (findClause(clause) && !given.insert(clause).second)
+    if (findClause(clause) && !clauses.insert(clause).second)
       return FailureOr<Operation *>(errorAt(parser, clauseLoc)
                                     << "`" << clause << "` is given twice");
     if (readClause(clause, clauseLoc))
@@ -64,15 +64,15 @@ FailureOr<Operation *> AttendReader::read() {
   }
   if (!hasGrouping)
     add("grouping", GroupingAttr::get(maker.getContext(), *symbolizeGrouping(kStandardGrouping)));
-  SmallVector<Value> values;
+  SmallVector<Value> given;
   SmallVector<int32_t> segments;
   for (Value operand : operands) {
     segments.push_back(operand ? 1 : 0);
     if (operand)
-      values.push_back(operand);
+      given.push_back(operand);
   }
   add("operandSegmentSizes", maker.getBuilder().getDenseI32ArrayAttr(segments));
-  return maker.make<AttendOp>(loc, values, attributes);
+  return maker.make<AttendOp>(loc, given, attributes);
 }
 
 /// `(` query `,` key `,` value `)`
@@ -80,20 +80,22 @@ ParseResult AttendReader::readVectors() {
   SMLoc loc = parser.getCurrentLocation();
   size_t count = 0;
   auto parseVector = [&]() -> ParseResult {
-    ExpressionPtr expression;
-    if (expressions.parse(scope, expression))
-      return failure();
     if (count >= 3)
-      return errorAt(parser, expression->loc) << "attend takes a query, a key and a value";
-    FailureOr<Value> vector = evaluator.vector(*expression, scope);
-    operands[count++] = vector.value_or(Value());
-    return success(succeeded(vector));
+      return errorAt(parser, parser.getCurrentLocation())
+             << "attend takes a query, a key and a value";
+    return readVector(count++);
   };
   if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseVector))
     return failure();
   if (count < 3)
     return errorAt(parser, loc) << "attend takes a query, a key and a value, got " << count;
   return success();
+}
+
+ParseResult AttendReader::readVector(size_t segment) {
+  FailureOr<Value> vector = values.readVector();
+  operands[segment] = vector.value_or(Value());
+  return success(succeeded(vector));
 }
 
 ParseResult AttendReader::readMask() {
@@ -139,17 +141,13 @@ ParseResult AttendReader::readNormalizer() {
 }
 
 ParseResult AttendReader::readNumber(double &number) {
-  ExpressionPtr expression;
-  if (expressions.parse(scope, expression))
-    return failure();
-  FailureOr<double> value = evaluator.number(*expression, scope);
+  FailureOr<double> value = values.readNumber();
   number = value.value_or(0);
   return success(succeeded(value));
 }
 
 ParseResult AttendReader::readClause(StringRef name, SMLoc loc) {
   const AttendClause *clause = findClause(name);
-  ExpressionPtr expression;
   double number;
   if (!clause) {
     SmallVector<StringRef> names;
@@ -163,9 +161,7 @@ ParseResult AttendReader::readClause(StringRef name, SMLoc loc) {
     add(name, maker.getBuilder().getUnitAttr());
     return success();
   case AttendClause::Kind::Whole: {
-    if (expressions.parse(scope, expression))
-      return failure();
-    FailureOr<int64_t> whole = evaluator.whole(*expression, scope);
+    FailureOr<int64_t> whole = values.readWhole();
     if (succeeded(whole))
       add(name, maker.getBuilder().getI64IntegerAttr(*whole));
     return success(succeeded(whole));
@@ -179,13 +175,8 @@ ParseResult AttendReader::readClause(StringRef name, SMLoc loc) {
     return readWord(name);
   case AttendClause::Kind::Tensor:
     return readTensor(clause->segment);
-  case AttendClause::Kind::Vector: {
-    if (expressions.parse(scope, expression))
-      return failure();
-    FailureOr<Value> vector = evaluator.vector(*expression, scope);
-    operands[clause->segment] = vector.value_or(Value());
-    return success(succeeded(vector));
-  }
+  case AttendClause::Kind::Vector:
+    return readVector(clause->segment);
   case AttendClause::Kind::Local:
     return readLocal();
   case AttendClause::Kind::Factors:
@@ -203,29 +194,18 @@ ParseResult AttendReader::readClause(StringRef name, SMLoc loc) {
 
 /// `(` query `,` key `)`
 ParseResult AttendReader::readLocal() {
-  ExpressionPtr query, key;
-  if (parser.parseLParen() || expressions.parse(scope, query) || parser.parseComma() ||
-      expressions.parse(scope, key) || parser.parseRParen())
-    return failure();
-  for (auto [segment, expression] : {std::pair(3, query.get()), std::pair(4, key.get())}) {
-    FailureOr<Value> vector = evaluator.vector(*expression, scope);
-    if (failed(vector))
-      return failure();
-    operands[segment] = *vector;
-  }
-  return success();
+  return failure(parser.parseLParen() || readVector(3) || parser.parseComma() || readVector(4) ||
+                 parser.parseRParen());
 }
 
 ParseResult AttendReader::readTensor(size_t segment) {
-  ExpressionPtr expression;
-  if (expressions.parse(scope, expression))
-    return failure();
-  FailureOr<Meaning> meaning = evaluator.evaluate(*expression, scope);
+  SMLoc loc;
+  FailureOr<Meaning> meaning = values.readMeaning(&loc);
   if (failed(meaning))
     return failure();
   if (meaning->isNumber() || !isa<RankedTensorType>(meaning->value.getType()))
-    return errorAt(parser, expression->loc)
-           << "expected an argument of the attention, got " << kindOf(*meaning);
+    return errorAt(parser, loc) << "expected an argument of the attention, got "
+                                << kindOf(*meaning);
   operands[segment] = meaning->value;
   return success();
 }

@@ -7,18 +7,16 @@
 #ifndef POLYATTN_DIALECTS_SHORTFORM_ATTENDREADER_H
 #define POLYATTN_DIALECTS_SHORTFORM_ATTENDREADER_H
 
-#include "dialects/PolyAttn/ShortForm/Evaluator.h"
-#include "dialects/PolyAttn/ShortForm/ExpressionParser.h"
+#include "dialects/PolyAttn/ShortForm/ExpressionReader.h"
 
 namespace polyattn::shortform {
 
 /// `attend(query, key, value)`, the mask, `normalize` and what else there is, clause by clause.
 class AttendReader {
 public:
-  AttendReader(mlir::OpAsmParser &parser, ExpressionParser &expressions, Evaluator &evaluator,
-               OpMaker &maker, const Scope &scope)
-      : parser(parser), expressions(expressions), evaluator(evaluator), maker(maker), scope(scope) {
-  }
+  AttendReader(mlir::OpAsmParser &parser, ExpressionParser &expressions, ExpressionReader &values,
+               OpMaker &maker)
+      : parser(parser), expressions(expressions), values(values), maker(maker) {}
 
   /// Whether an attend comes next.
   static bool isNext(mlir::OpAsmParser &parser);
@@ -26,6 +24,7 @@ public:
 
 private:
   mlir::ParseResult readVectors();
+  mlir::ParseResult readVector(size_t segment);
   mlir::ParseResult readMask();
   mlir::ParseResult readNormalizer();
   mlir::ParseResult readClause(llvm::StringRef clause, llvm::SMLoc loc);
@@ -41,9 +40,8 @@ private:
 
   mlir::OpAsmParser &parser;
   ExpressionParser &expressions;
-  Evaluator &evaluator;
+  ExpressionReader &values;
   OpMaker &maker;
-  const Scope &scope;
   /// The operands of AttendOp's segments.
   std::array<mlir::Value, std::tuple_size_v<AttendOp::Properties::operandSegmentSizesTy>> operands =
       {};

@@ -31,17 +31,16 @@ static constexpr int64_t kMostSize = FeatureType::kMaxVector;
 
 ParseResult HeaderReader::readSize(StringRef entry) {
   StringRef name;
-  ExpressionPtr expression;
-  if (expressions.parseNewName(scope, name) || parser.parseEqual() ||
-      expressions.parse(scope, expression))
+  SMLoc loc;
+  if (expressions.parseNewName(scope, name) || parser.parseEqual())
     return failure();
-  FailureOr<int64_t> own = evaluator.whole(*expression, scope);
+  FailureOr<int64_t> own = values.readWhole(&loc);
   if (failed(own))
     return failure();
   int64_t size = session.bind(entry, name).value_or(*own);
   if (size < 1 || size > kMostSize)
-    return errorAt(parser, expression->loc)
-           << "expected a size of 1 to " << kMostSize << " for '" << name << "', got " << size;
+    return errorAt(parser, loc) << "expected a size of 1 to " << kMostSize << " for '" << name
+                                << "', got " << size;
   scope.define(name, Meaning{{}, double(size)});
   return success();
 }
@@ -123,13 +122,10 @@ ParseResult HeaderReader::readType(const ArgumentKind *&kind, RankedTensorType &
 }
 
 ParseResult HeaderReader::readTypeSize(SmallVectorImpl<int64_t> &shape) {
-  ExpressionPtr expression;
-  if (expressions.parse(scope, expression))
-    return failure();
-  FailureOr<int64_t> size = evaluator.whole(*expression, scope);
+  SMLoc loc;
+  FailureOr<int64_t> size = values.readWhole(&loc);
   if (succeeded(size) && (*size < 1 || *size > kMostSize))
-    return errorAt(parser, expression->loc)
-           << "expected a size of 1 to " << kMostSize << ", got " << *size;
+    return errorAt(parser, loc) << "expected a size of 1 to " << kMostSize << ", got " << *size;
   shape.push_back(size.value_or(1));
   return success(succeeded(size));
 }

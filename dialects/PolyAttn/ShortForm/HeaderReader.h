@@ -7,8 +7,7 @@
 #ifndef POLYATTN_DIALECTS_SHORTFORM_HEADERREADER_H
 #define POLYATTN_DIALECTS_SHORTFORM_HEADERREADER_H
 
-#include "dialects/PolyAttn/ShortForm/Evaluator.h"
-#include "dialects/PolyAttn/ShortForm/ExpressionParser.h"
+#include "dialects/PolyAttn/ShortForm/ExpressionReader.h"
 
 namespace polyattn::shortform {
 
@@ -25,10 +24,10 @@ struct ResultText {
 class HeaderReader {
 public:
   HeaderReader(mlir::OpAsmParser &parser, mlir::OperationState &result, mlir::Block &body,
-               ReadingSession &session, ExpressionParser &expressions, Evaluator &evaluator,
+               ReadingSession &session, ExpressionParser &expressions, ExpressionReader &values,
                Scope &scope)
       : parser(parser), result(result), body(body), session(session), expressions(expressions),
-        evaluator(evaluator), scope(scope) {}
+        values(values), scope(scope) {}
 
   /// Defines sizes and arguments in the scope.
   mlir::ParseResult read(llvm::StringRef entry);
@@ -52,7 +51,7 @@ private:
   mlir::Block &body;
   ReadingSession &session;
   ExpressionParser &expressions;
-  Evaluator &evaluator;
+  ExpressionReader &values;
   Scope &scope;
   llvm::SmallVector<mlir::Attribute> argumentNames;
   std::optional<std::vector<ResultText>> results;

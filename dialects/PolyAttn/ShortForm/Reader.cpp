@@ -32,8 +32,8 @@ ParseResult shortform::parseAttention(OpAsmParser &parser, OperationState &resul
 Reader::Reader(OpAsmParser &parser, OperationState &result, ReadingSession &session)
     : parser(parser), result(result), region(result.addRegion()),
       maker(parser, session, region->emplaceBlock()), evaluator(maker),
-      expressions(parser, session, maps),
-      header(parser, result, region->front(), session, expressions, evaluator, scope) {}
+      expressions(parser, session, maps), values(expressions, evaluator, scope),
+      header(parser, result, region->front(), session, expressions, values, scope) {}
 
 ParseResult Reader::read(StringRef entry) {
   if (header.read(entry) || parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
@@ -63,11 +63,9 @@ ParseResult Reader::readStatement(bool &isReturn) {
 /// name (`,` name)*, arguments that are read here and not where they are used first.
 ParseResult Reader::readReads() {
   do {
-    ExpressionPtr expression;
-    if (expressions.parse(scope, expression))
-      return failure();
-    FailureOr<Meaning> meaning = evaluator.evaluate(*expression, scope);
-    if (failed(meaning) || failed(maker.read(expression->loc, *meaning)))
+    SMLoc loc;
+    FailureOr<Meaning> meaning = values.readMeaning(&loc);
+    if (failed(meaning) || failed(maker.read(loc, *meaning)))
       return failure();
   } while (succeeded(parser.parseOptionalComma()));
   return success();
@@ -142,16 +140,13 @@ ParseResult Reader::readAssignment() {
     return failure();
   SmallVector<Meaning> meanings;
   if (AttendReader::isNext(parser)) {
-    FailureOr<Operation *> op = AttendReader(parser, expressions, evaluator, maker, scope).read();
+    FailureOr<Operation *> op = AttendReader(parser, expressions, values, maker).read();
     if (failed(op))
       return failure();
     for (Value value : (*op)->getResults())
       meanings.push_back({value});
   } else {
-    ExpressionPtr expression;
-    if (expressions.parse(scope, expression))
-      return failure();
-    FailureOr<Meaning> meaning = evaluator.evaluate(*expression, scope);
+    FailureOr<Meaning> meaning = values.readMeaning();
     if (failed(meaning))
       return failure();
     meanings.push_back(*meaning);
@@ -170,28 +165,26 @@ ParseResult Reader::readAssignment() {
 /// attend | expression (`,` expression)*
 ParseResult Reader::readReturn() {
   SMLoc loc = parser.getCurrentLocation();
-  SmallVector<Value> values;
+  SmallVector<Value> returned;
   if (AttendReader::isNext(parser)) {
-    FailureOr<Operation *> op = AttendReader(parser, expressions, evaluator, maker, scope).read();
+    FailureOr<Operation *> op = AttendReader(parser, expressions, values, maker).read();
     if (failed(op))
       return failure();
-    llvm::append_range(values, (*op)->getResults());
-    return addResults(loc, values);
+    llvm::append_range(returned, (*op)->getResults());
+    return addResults(loc, returned);
   }
   do {
-    ExpressionPtr expression;
-    if (expressions.parse(scope, expression))
-      return failure();
-    FailureOr<Meaning> meaning = evaluator.evaluate(*expression, scope);
+    SMLoc own;
+    FailureOr<Meaning> meaning = values.readMeaning(&own);
     if (failed(meaning))
       return failure();
     bool isState = isa_and_nonnull<OpResult>(meaning->value);
-    FailureOr<Value> value = isState ? meaning->value : maker.readVector(expression->loc, *meaning);
+    FailureOr<Value> value = isState ? meaning->value : maker.readVector(own, *meaning);
     if (failed(value))
       return failure();
-    values.push_back(*value);
+    returned.push_back(*value);
   } while (succeeded(parser.parseOptionalComma()));
-  return addResults(loc, values);
+  return addResults(loc, returned);
 }
 
 /// What sequences hold; f32 without one.

@@ -37,6 +37,7 @@ private:
   Maps maps;
   Scope scope;
   ExpressionParser expressions;
+  ExpressionReader values;
   HeaderReader header;
 };
 
