@@ -178,8 +178,7 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
       inPools.insert(value);
   bool hasState = false;
   for (Operation &inside : op.getBody().front()) {
-    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp, AddGradientsOp>(
-            inside))
+    if (inside.hasTrait<OnlyInGradients>())
       return inside.emitOpError("C8: has no slots and no lengths");
     auto attend = dyn_cast<AttendOp>(inside);
     if (!attend)

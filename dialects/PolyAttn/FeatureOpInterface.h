@@ -59,6 +59,11 @@ class DependsOnPosition : public mlir::OpTrait::TraitBase<ConcreteOp, DependsOnP
 template <typename ConcreteOp>
 class CombinesScores : public mlir::OpTrait::TraitBase<ConcreteOp, CombinesScores> {};
 
+/// An op that only entries of gradients have. Such entries have no gradient, decoding or segments
+/// of their own.
+template <typename ConcreteOp>
+class OnlyInGradients : public mlir::OpTrait::TraitBase<ConcreteOp, OnlyInGradients> {};
+
 } // namespace polyattn
 
 #include "dialects/PolyAttn/FeatureOpInterface.h.inc"

@@ -12,9 +12,11 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
+def OnlyInGradients : NativeOpTrait<"OnlyInGradients"> { let cppNamespace = "::polyattn"; }
+
 def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
     [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
-     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+     OnlyInGradients, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the gradients of an attend";
   let description = [{
     With N_i and Z_i as of `attend`, the gradients of a number of which dN_i and dZ_i (`gradient`) are
@@ -97,7 +99,8 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
 }
 
 def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
-    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+     OnlyInGradients]> {
   let summary = "the gradient of a weight, a sum over positions";
   let description = [{
     The sum of x dy^T over all pairs (x, dy) that are given, over batch and positions: the gradient of a
@@ -132,7 +135,8 @@ def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
 }
 
 def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
-    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+     OnlyInGradients]> {
   let summary = "the gradient of a decay's logarithm, a running sum over positions";
   let description = [{
     The gate of position t decays what the pairs of a query i >= t and a key j < t give, and nothing
@@ -186,7 +190,8 @@ def PolyAttn_DecayGradientOp : PolyAttn_Op<"decay_gradient",
   let hasVerifier = 1;
 }
 
-def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states", [Pure, HasParent<"::polyattn::AttentionOp">]> {
+def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states",
+    [Pure, HasParent<"::polyattn::AttentionOp">, OnlyInGradients]> {
   let summary = "the sum of states that are given";
   let description = [{
     A final state that is two results has a gradient in each of them, and an attend's gradients are made
@@ -222,7 +227,7 @@ def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states", [Pure, HasParent<"::polyatt
 }
 
 def PolyAttn_AddGradientsOp : PolyAttn_Op<"add_gradients",
-    [Pure, HasParent<"::polyattn::AttentionOp">, SameOperandsAndResultType]> {
+    [Pure, HasParent<"::polyattn::AttentionOp">, SameOperandsAndResultType, OnlyInGradients]> {
   let summary = "the sum of gradients of one decay";
   let description = [{
     A decay that several attends take has a gradient from each, and its own is their sum. It stands for

@@ -235,7 +235,7 @@ void GradientEvaluator::addGateSlopes(AttendOp op, int64_t batch, int64_t head,
 
 LogicalResult checkDifferentiable(AttentionOp attention) {
   for (Operation &op : attention.getBody().front()) {
-    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp, AddGradientsOp>(op))
+    if (op.hasTrait<OnlyInGradients>())
       return op.emitError("gives gradients, and no second ones");
     auto attend = dyn_cast<AttendOp>(op);
     if (attend && attend.getStateEvery())

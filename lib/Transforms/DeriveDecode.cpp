@@ -23,7 +23,7 @@ namespace polyattn {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkOp(Operation &op) {
-  if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp, AddGradientsOp>(op))
+  if (op.hasTrait<OnlyInGradients>())
     return op.emitOpError("is a gradient, which does not decode");
   auto attend = dyn_cast<AttendOp>(op);
   if (!attend)

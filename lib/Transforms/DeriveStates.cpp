@@ -55,7 +55,7 @@ static FailureOr<SmallVector<AttendOp>> composingAttends(AttentionOp attention) 
   if (attends.empty())
     return attention.emitOpError("has no attend, so no states that segments compose by");
   for (Operation &op : attention.getBody().front())
-    if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp, AddGradientsOp>(op))
+    if (op.hasTrait<OnlyInGradients>())
       return op.emitOpError("is a gradient, which segments do not compose by");
   for (AttendOp attend : attends)
     if (failed(checkAttend(attend)))

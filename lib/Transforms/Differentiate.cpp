@@ -37,7 +37,7 @@ static LogicalResult checkOp(Operation &op) {
           "supported");
     return success();
   }
-  if (isa<AttendBackwardOp, WeightGradientOp, DecayGradientOp, AddStatesOp, AddGradientsOp>(op))
+  if (op.hasTrait<OnlyInGradients>())
     return op.emitOpError("is a gradient: second derivatives are not supported");
   if (isa<ApplyOp>(op))
     return op.emitOpError("applies a map; maps must be inlined before they are differentiated");
