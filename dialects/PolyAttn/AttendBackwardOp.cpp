@@ -106,8 +106,7 @@ void AttendBackwardOp::print(OpAsmPrinter &printer) {
     printer << " " << keyword << " " << vector << " leaves (" << leaves << ")";
   };
   auto optional = [&](StringRef keyword, Value operand) {
-    if (operand)
-      printer << " " << keyword << " " << operand;
+    printOptionalOperand(printer, keyword, operand);
   };
   structured("query", getQuery(), getQueryLeaves());
   structured("key", getKey(), getKeyLeaves());

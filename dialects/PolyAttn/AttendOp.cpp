@@ -34,22 +34,22 @@ ParseResult polyattn::parseMask(OpAsmParser &parser, OperationState &result) {
 ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &result) {
   OperandSegments segments{{}, {1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, parser.getCurrentLocation()};
   auto &operands = segments.operands;
-  auto optional = [&](StringRef keyword, size_t segment, size_t count) -> ParseResult {
-    if (failed(parser.parseOptionalKeyword(keyword)))
+  auto localVectors = [&]() -> ParseResult {
+    if (failed(parser.parseOptionalKeyword("local")))
       return success();
-    for (size_t i = 0; i < count; ++i) {
-      if ((i && parser.parseComma()) || parser.parseOperand(operands.emplace_back()))
-        return failure();
-      segments.sizes[segment + i] = 1;
-    }
-    return success();
+    segments.sizes[3] = segments.sizes[4] = 1;
+    return failure(parser.parseOperand(operands.emplace_back()) || parser.parseComma() ||
+                   parser.parseOperand(operands.emplace_back()));
+  };
+  auto optional = [&](StringRef keyword, size_t segment) {
+    return segments.parseOptional(parser, keyword, segment);
   };
   if (parser.parseKeyword("query") || parser.parseOperand(operands.emplace_back()) ||
       parser.parseKeyword("key") || parser.parseOperand(operands.emplace_back()) ||
       parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()) ||
-      optional("local", 3, 2) || optional("decay", 5, 1) || optional("initial", 6, 1) ||
-      optional("initial_normalizer", 7, 1) || optional("block_states", 8, 1) ||
-      optional("products", 9, 1) || optional("state", 10, 1))
+      localVectors() || optional("decay", 5) || optional("initial", 6) ||
+      optional("initial_normalizer", 7) || optional("block_states", 8) || optional("products", 9) ||
+      optional("state", 10))
     return failure();
   Attribute normalizer;
   if (parseMask(parser, result) || parser.parseKeyword("normalize") ||
@@ -74,18 +74,12 @@ void AttendOp::print(OpAsmPrinter &printer) {
   printer << " query " << getQuery() << " key " << getKey() << " value " << getValue();
   if (getLocalQuery())
     printer << " local " << getLocalQuery() << ", " << getLocalKey();
-  if (getDecay())
-    printer << " decay " << getDecay();
-  if (getInitialState())
-    printer << " initial " << getInitialState();
-  if (getInitialNormalizer())
-    printer << " initial_normalizer " << getInitialNormalizer();
-  if (getBlockStates())
-    printer << " block_states " << getBlockStates();
-  if (getProducts())
-    printer << " products " << getProducts();
-  if (getState())
-    printer << " state " << getState();
+  printOptionalOperand(printer, "decay", getDecay());
+  printOptionalOperand(printer, "initial", getInitialState());
+  printOptionalOperand(printer, "initial_normalizer", getInitialNormalizer());
+  printOptionalOperand(printer, "block_states", getBlockStates());
+  printOptionalOperand(printer, "products", getProducts());
+  printOptionalOperand(printer, "state", getState());
   printer << " " << stringifyMask(getMask()) << " normalize ";
   getNormalizer().print(printer);
   printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName(),

@@ -48,8 +48,7 @@ void DecayGradientOp::print(OpAsmPrinter &printer) {
   printer << " " << getDecay() << " queries " << getQueries() << " keys " << getKeys();
   if (!getStates().empty())
     printer << " states " << getStates() << " gradients " << getStateGradients();
-  if (getPlus())
-    printer << " " << kPlus << " " << getPlus();
+  printOptionalOperand(printer, kPlus, getPlus());
   printer.printOptionalAttrDict((*this)->getAttrs(), {getOperandSegmentSizesAttrName()});
   printer << " : ";
   printFeatureTypes(printer, *this, getOperandTypes());

@@ -17,6 +17,24 @@ bool polyattn::hasFeaturesOfLeaves(const Structure &structure) {
           llvm::all_of(structure.parts(), hasFeaturesOfLeaves));
 }
 
+bool polyattn::isLeaf(Value vector) {
+  return cast<FeatureType>(vector.getType()).getStructure().kind() == Structure::Kind::Vector &&
+         !vector.getDefiningOp<ConstantOp>();
+}
+
+Value polyattn::withoutScales(Value vector, double &factor) {
+  while (auto scale = vector.getDefiningOp<ScaleOp>()) {
+    factor *= scale.getFactor().convertToDouble();
+    vector = scale.getInput();
+  }
+  return vector;
+}
+
+Value polyattn::withoutScales(Value vector) {
+  double factor = 1;
+  return withoutScales(vector, factor);
+}
+
 ValueRange polyattn::partsOf(Value vector) {
   bool isPlain =
       cast<FeatureType>(vector.getType()).getStructure().kind() == Structure::Kind::Vector;

@@ -18,6 +18,13 @@ llvm::SmallVector<mlir::Value> leavesOf(mlir::Value vector);
 /// Whether the features are those that the leaves have: side by side, none a product.
 bool hasFeaturesOfLeaves(const Structure &structure);
 
+/// Whether a vector is such a leaf by itself.
+bool isLeaf(mlir::Value vector);
+
+/// The vector that `vector` is a multiple of; the number is multiplied to `factor`.
+mlir::Value withoutScales(mlir::Value vector, double &factor);
+mlir::Value withoutScales(mlir::Value vector);
+
 /// The operands through which a value's structure is built; empty for leaves and constants.
 mlir::ValueRange partsOf(mlir::Value vector);
 

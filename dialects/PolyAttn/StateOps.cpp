@@ -61,17 +61,9 @@ ParseResult StateOp::parse(OpAsmParser &parser, OperationState &result) {
   OperandSegments segments{{}, {1, 1, 0, 0, 0}, parser.getCurrentLocation()};
   auto &operands = segments.operands;
   if (parser.parseKeyword("key") || parser.parseOperand(operands.emplace_back()) ||
-      parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()))
-    return failure();
-  for (auto [segment, keyword] :
-       {std::pair{2, "decay"}, {3, "initial"}, {4, "initial_normalizer"}}) {
-    if (failed(parser.parseOptionalKeyword(keyword)))
-      continue;
-    if (parser.parseOperand(operands.emplace_back()))
-      return failure();
-    segments.sizes[segment] = 1;
-  }
-  if (parseMask(parser, result))
+      parser.parseKeyword("value") || parser.parseOperand(operands.emplace_back()) ||
+      segments.parseOptional(parser, "decay", 2) || segments.parseOptional(parser, "initial", 3) ||
+      segments.parseOptional(parser, "initial_normalizer", 4) || parseMask(parser, result))
     return failure();
   if (parseEndOfSegments(
           parser, result, segments, getOperandSegmentSizesAttrName(result.name),
@@ -82,12 +74,9 @@ ParseResult StateOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void StateOp::print(OpAsmPrinter &printer) {
   printer << " key " << getKey() << " value " << getValue();
-  if (getDecay())
-    printer << " decay " << getDecay();
-  if (getInitialState())
-    printer << " initial " << getInitialState();
-  if (getInitialNormalizer())
-    printer << " initial_normalizer " << getInitialNormalizer();
+  printOptionalOperand(printer, "decay", getDecay());
+  printOptionalOperand(printer, "initial", getInitialState());
+  printOptionalOperand(printer, "initial_normalizer", getInitialNormalizer());
   printer << " " << stringifyMask(getMask());
   printer.printOptionalAttrDict((*this)->getAttrs(),
                                 {getOperandSegmentSizesAttrName(), getMaskAttrName()});
@@ -128,21 +117,22 @@ SmallVector<int64_t, 2> StateOp::initialStateSizes() {
   return sizes;
 }
 
+/// Whether two ops have the same recurrence but for the block, whose meaning is the op's.
+template <typename Op> static bool haveEqualSteps(StateOp state, Op other) {
+  return state.getMask() == other.getMask() && state.getDecay() == other.getDecay() &&
+         state.getDecayFactorsAttr() == other.getDecayFactorsAttr() &&
+         state.getGateHeadsAttr() == other.getGateHeadsAttr() &&
+         state.getGroupingAttr() == other.getGroupingAttr() &&
+         state.getOfKeys() == other.getOfKeys();
+}
+
 bool StateOp::hasRecurrenceOf(StateOp other) {
-  return getMask() == other.getMask() && getDecay() == other.getDecay() &&
-         getDecayFactorsAttr() == other.getDecayFactorsAttr() &&
-         getGateHeadsAttr() == other.getGateHeadsAttr() &&
-         getGroupingAttr() == other.getGroupingAttr() && getOfKeys() == other.getOfKeys() &&
-         getBlockAttr() == other.getBlockAttr();
+  return haveEqualSteps(*this, other) && getBlockAttr() == other.getBlockAttr();
 }
 
 bool StateOp::hasRecurrenceOfAttend(AttendOp attend) {
   IntegerAttr block = attend.getLocalQuery() ? attend.getBlockAttr() : IntegerAttr();
-  return getMask() == attend.getMask() && getDecay() == attend.getDecay() &&
-         getDecayFactorsAttr() == attend.getDecayFactorsAttr() &&
-         getGateHeadsAttr() == attend.getGateHeadsAttr() &&
-         getGroupingAttr() == attend.getGroupingAttr() && getOfKeys() == attend.getOfKeys() &&
-         getBlockAttr() == block;
+  return haveEqualSteps(*this, attend) && getBlockAttr() == block;
 }
 
 LogicalResult StateOp::verify() {

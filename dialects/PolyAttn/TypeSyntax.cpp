@@ -257,6 +257,18 @@ static StringRef wordsOf(OperandKind kind) {
   llvm_unreachable("an operand of no kind");
 }
 
+ParseResult OperandSegments::parseOptional(OpAsmParser &parser, StringRef keyword, size_t segment) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  sizes[segment] = 1;
+  return parser.parseOperand(operands.emplace_back());
+}
+
+void polyattn::printOptionalOperand(OpAsmPrinter &printer, StringRef keyword, Value operand) {
+  if (operand)
+    printer << " " << keyword << " " << operand;
+}
+
 ParseResult polyattn::parseEndOfSegments(OpAsmParser &parser, OperationState &result,
                                          const OperandSegments &segments, StringAttr sizesName,
                                          llvm::function_ref<OperandKind(int64_t)> kindOf) {

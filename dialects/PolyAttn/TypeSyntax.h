@@ -45,7 +45,14 @@ struct OperandSegments {
   llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;
   llvm::SmallVector<int32_t> sizes;
   llvm::SMLoc loc; // where the first one stands
+
+  /// `(keyword operand)?`, as the segment of that number.
+  mlir::ParseResult parseOptional(mlir::OpAsmParser &parser, llvm::StringRef keyword,
+                                  size_t segment);
 };
+/// Prints ` keyword operand`; nothing where there is no operand.
+void printOptionalOperand(mlir::OpAsmPrinter &printer, llvm::StringRef keyword,
+                          mlir::Value operand);
 
 /// What an operand is: a vector of features, a tensor, or the sums that a `state` op stands for.
 enum class OperandKind { Feature, Tensor, State };

@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/ContractedState.h"
 #include "dialects/PolyAttn/Factors.h"
+#include "dialects/PolyAttn/Leaves.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -15,26 +16,12 @@ static Structure structureOf(Value vector) {
   return cast<FeatureType>(vector.getType()).getStructure();
 }
 
-static bool isPlain(Value vector) {
-  return structureOf(vector).kind() == Structure::Kind::Vector &&
-         !vector.getDefiningOp<ConstantOp>();
-}
-
-/// The vector that `vector` is a multiple of; the number is multiplied to `factor`.
-static Value withoutScale(Value vector, double &factor) {
-  while (auto scale = vector.getDefiningOp<ScaleOp>()) {
-    factor *= scale.getFactor().convertToDouble();
-    vector = scale.getInput();
-  }
-  return vector;
-}
-
 /// Whether rows of a state have the vector's elements: as they are, or with one more beside them.
 static bool canBeRow(Value vector) {
   if (auto concat = vector.getDefiningOp<ConcatOp>())
-    return concat.getInputs().size() == 2 && isPlain(concat.getInputs()[0]) &&
+    return concat.getInputs().size() == 2 && isLeaf(concat.getInputs()[0]) &&
            structureOf(concat.getInputs()[1]).width() == 1;
-  return isPlain(vector);
+  return isLeaf(vector);
 }
 
 std::optional<ContractedState> ContractedState::of(AttendOp attend) {
@@ -42,22 +29,22 @@ std::optional<ContractedState> ContractedState::of(AttendOp attend) {
     return std::nullopt;
   ContractedState state;
   state.factor = attend.scoreScale();
-  Value query = withoutScale(attend.getQuery(), state.factor);
+  Value query = withoutScales(attend.getQuery(), state.factor);
   double ofSums = 1;
-  Value key = withoutScale(attend.getKey(), ofSums);
-  Value value = withoutScale(attend.getValue(), ofSums);
+  Value key = withoutScales(attend.getKey(), ofSums);
+  Value value = withoutScales(attend.getValue(), ofSums);
   auto ofQuery = query.getDefiningOp<TensorOp>(), ofKey = key.getDefiningOp<TensorOp>();
   if (!ofQuery || !ofKey || ofQuery.getInputs().size() != 2 || ofKey.getInputs().size() != 2)
     return std::nullopt;
   for (unsigned own : {0, 1}) {
     double keyScale = 1;
-    if (withoutScale(ofKey.getInputs()[own], keyScale) != value)
+    if (withoutScales(ofKey.getInputs()[own], keyScale) != value)
       continue;
     state.keyFactor = value;
     state.queryFactor = ofQuery.getInputs()[own];
     state.column = ofKey.getInputs()[1 - own];
     state.row = ofQuery.getInputs()[1 - own];
-    if (!isPlain(value) || !isPlain(state.queryFactor) || !canBeRow(state.column) ||
+    if (!isLeaf(value) || !isLeaf(state.queryFactor) || !canBeRow(state.column) ||
         !canBeRow(state.row) || state.column.getType() != state.row.getType())
       continue;
     state.stateFactor = ofSums * keyScale;

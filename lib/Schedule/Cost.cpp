@@ -7,6 +7,7 @@
 
 #include "polyattn/Schedule/Cost.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Schedule/ContractedState.h"
 
@@ -149,8 +150,7 @@ struct LeafPairs {
     Place definition() const {
       Place place = *this;
       while (true) {
-        while (auto scale = place.value.getDefiningOp<ScaleOp>())
-          place.value = scale.getInput();
+        place.value = withoutScales(place.value);
         if (auto apply = place.value.getDefiningOp<ApplyOp>()) {
           place.maps.push_back(apply);
           place.value = mapOf(apply).getFeatures();
@@ -220,14 +220,8 @@ struct StateSize {
 };
 } // namespace
 
-static Value withoutScales(Value vector) {
-  while (auto scale = vector.getDefiningOp<ScaleOp>())
-    vector = scale.getInput();
-  return vector;
-}
-
 /// The vectors that a concatenation stacks, or the vector itself.
-static SmallVector<Value> partsOf(Value vector) {
+static SmallVector<Value> stackedIn(Value vector) {
   if (auto concat = vector.getDefiningOp<ConcatOp>())
     return llvm::to_vector(concat.getInputs());
   return {vector};
@@ -240,7 +234,7 @@ static double squaresKeptBy(AttendOp attend, Value square, AttendOp other) {
   std::optional<ContractedState> state = ContractedState::of(other);
   return power && power.getDegree() == 2 && state &&
                  state->keyFactor == withoutScales(power.getInput()) &&
-                 withoutScales(attend.getValue()) == withoutScales(partsOf(state->column)[0])
+                 withoutScales(attend.getValue()) == withoutScales(stackedIn(state->column)[0])
              ? double(cheapestWidth(square))
              : 0;
 }
@@ -252,7 +246,7 @@ static double featuresKeptByAnother(AttendOp attend) {
   if (attend.getNormalizer().hasDenominator())
     return 0;
   double most = 0;
-  SmallVector<Value> parts = partsOf(attend.getKey());
+  SmallVector<Value> parts = stackedIn(attend.getKey());
   for (auto other : attend->getBlock()->getOps<AttendOp>()) {
     if (other == attend || other.getMask() != attend.getMask() ||
         other.getDecay() != attend.getDecay() ||

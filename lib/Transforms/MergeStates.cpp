@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/Factors.h"
+#include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/StateTerms.h"
 #include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Transforms/Passes.h"
@@ -31,14 +32,6 @@ using namespace polyattn;
 //===----------------------------------------------------------------------===//
 
 static int64_t widthOf(Value vector) { return cast<FeatureType>(vector.getType()).getWidth(); }
-
-static Value withoutScale(Value vector, double &factor) {
-  while (auto scale = vector.getDefiningOp<ScaleOp>()) {
-    factor *= scale.getFactor().convertToDouble();
-    vector = scale.getInput();
-  }
-  return vector;
-}
 
 namespace {
 /// Finds by which number a vector is another one times. Pairs are visited once: a chain of products
@@ -59,7 +52,7 @@ public:
 private:
   std::optional<double> find(Value a, Value b) {
     double ofA = 1, ofB = 1;
-    a = withoutScale(a, ofA), b = withoutScale(b, ofB);
+    a = withoutScales(a, ofA), b = withoutScales(b, ofB);
     if (a == b)
       return ofA / ofB;
     Operation *own = a.getDefiningOp(), *other = b.getDefiningOp();
@@ -97,7 +90,7 @@ struct Part {
 
 static void addParts(Value vector, double factor, SmallVectorImpl<Part> &parts) {
   int64_t first = parts.empty() ? 0 : parts.back().first + widthOf(parts.back().vector);
-  vector = withoutScale(vector, factor);
+  vector = withoutScales(vector, factor);
   if (auto concat = vector.getDefiningOp<ConcatOp>())
     for (Value input : concat.getInputs())
       addParts(input, factor, parts);
@@ -106,15 +99,10 @@ static void addParts(Value vector, double factor, SmallVectorImpl<Part> &parts) 
 }
 
 /// The vectors that a concatenation stacks, or the vector itself.
-static SmallVector<Part> partsOf(Value vector) {
+static SmallVector<Part> stackedIn(Value vector) {
   SmallVector<Part> parts;
   addParts(vector, 1, parts);
   return parts;
-}
-
-static bool isPlain(Value vector) {
-  return cast<FeatureType>(vector.getType()).getStructure().kind() == Structure::Kind::Vector &&
-         !vector.getDefiningOp<ConstantOp>();
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,8 +123,9 @@ static bool canBeViewed(StateOp state) {
   return state.isOrdered() && !state.getNormalizer() && !readersOf(state).empty();
 }
 
-/// Whether the readers of `whole` have a state for all calls for which those of `part` have one.
-static bool isThereWith(StateOp whole, StateOp part) {
+/// Whether `whole` is formed in all calls in which `part` is: the form of some attends depends on
+/// the call's length.
+static bool isFormedWith(StateOp whole, StateOp part) {
   auto formOf = [](AttendOp attend) { return scheduleOf(attend).form; };
   ScheduleForm form = formOf(readersOf(part)[0]);
   return llvm::all_of(readersOf(part), [&](AttendOp attend) { return formOf(attend) == form; }) &&
@@ -226,7 +215,7 @@ bool Merge::matchRowsOf(Value value, bool lastApart) {
   if (!ofValue || whole.getLastApart() != lastApart)
     return false;
   SmallVector<Part> parts = {{whole.getKey(), 0}};
-  llvm::append_range(parts, partsOf(whole.getKey()));
+  llvm::append_range(parts, stackedIn(whole.getKey()));
   for (const Part &own : parts) {
     std::optional<double> ofKey = ratios.of(part.getKey(), own.vector);
     if (!ofKey)
@@ -246,10 +235,10 @@ bool Merge::matchTransposed() {
   otherValue = {};
   if (part.getLastApart() || whole.getLastApart())
     return false;
-  SmallVector<Part> features = partsOf(part.getKey());
-  bool arePlain = llvm::all_of(
-      features, [](const Part &own) { return isPlain(own.vector) || widthOf(own.vector) == 1; });
-  if (!arePlain)
+  SmallVector<Part> features = stackedIn(part.getKey());
+  bool areLeaves = llvm::all_of(
+      features, [](const Part &own) { return isLeaf(own.vector) || widthOf(own.vector) == 1; });
+  if (!areLeaves)
     return false;
   otherFeatures.clear();
   if (std::optional<double> ofKey = ratios.of(part.getKey(), whole.getValue()))
@@ -262,9 +251,9 @@ bool Merge::matchTransposed() {
 /// Whether the part's values are features of the whole, whose values are features of the part, each
 /// `times` those.
 bool Merge::matchFeaturesOfWhole(double times) {
-  for (const Part &own : partsOf(whole.getKey())) {
+  for (const Part &own : stackedIn(whole.getKey())) {
     std::optional<double> ofValue = ratios.of(part.getValue(), own.vector);
-    if (!ofValue || !isPlain(own.vector))
+    if (!ofValue || !isLeaf(own.vector))
       continue;
     first = own.first, count = widthOf(own.vector);
     factor = times * *ofValue / own.factor;
@@ -359,7 +348,7 @@ struct MergeStatesPass : polyattn::impl::MergeStatesBase<MergeStatesPass> {
       for (StateOp whole : states()) {
         Merge merge(part, whole, ratios);
         if (whole == part || !canBeViewed(whole) || !part.hasRecurrenceOf(whole) ||
-            !isThereWith(whole, part) || !haveScores(part) || !match(merge, part))
+            !isFormedWith(whole, part) || !haveScores(part) || !match(merge, part))
           continue;
         merge.apply();
         break;

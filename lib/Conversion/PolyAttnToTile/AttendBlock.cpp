@@ -169,8 +169,8 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
         *value = values[next++];
   };
 
-  // Runs that are no multiple of the block, as where another attend asks for shorter ones, and
-  // what is there of one.
+  // The last block is shorter where a run is no multiple of the block, as where another attend asks
+  // for shorter blocks, and where the cache holds part of a run.
   bool isRagged = source == KeySource::Cached || (!local && context.run % context.block != 0);
   // The nearest block first, so that the decay between two blocks is a sum of few terms. Blocks
   // before the queries end with them, and are whole.
@@ -292,7 +292,7 @@ void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
                                          const BlockSpan &span) {
   if (readsRowsOfQueries(features))
     return;
-  Value filled = updatesAfterRun() ? state.isFilled(b, span) : Value();
+  Value filled = state.updatesAfterRun() ? state.isFilled(b, span) : Value();
   if (!filled)
     return features.prepare(b, queries);
   // First what scores need as well: it is computed once for both.
@@ -323,7 +323,7 @@ BlockVectors AttendProgram::vectors(TileBuilder &b, VectorProgram &queries, cons
     if (updates || (context.isOrdered() && featuresOnDiagonal()))
       vectors.keyFeatures.prepare(b, vectors.keys);
   }
-  if (scoresAreDealtOut())
+  if (partsTakeTurns())
     prepareScoresOf(queries);
   return vectors;
 }
@@ -357,7 +357,7 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
     if (blockDecay)
       decayState(b, accumulators, span, blockDecay);
   }
-  if (!scoresAreDealtOut()) {
+  if (!partsTakeTurns()) {
     addNearPairs(b, queries, keys, values, diagonal, span, blockDecay, accumulators);
     return accumulators;
   }

@@ -90,6 +90,7 @@ private:
   bool usesState() const { return schedule.form != ScheduleForm::Quadratic; }
   /// The states are those that a tensor has after each block, and none are summed up.
   bool readsStatesInRows() const { return usesState() && op.getBlockStates(); }
+  /// Keys come into the state, or into that of rows, at the end of a whole run of blocks.
   bool updatesAfterRun() const {
     return usesState() && context.isOrdered() && isLocal() && context.runsAreLong();
   }
@@ -102,8 +103,9 @@ private:
     return usesState() && !readsStatesInRows() && schedule.diagonal == ScheduleDiagonal::Features &&
            !isLocal();
   }
-  /// One part of the features has the scores of a block, of which others see none.
-  bool scoresAreDealtOut() const {
+  /// Whether the scores of one block are computed by one part of the features, those of the next by
+  /// another: they are no sum over features.
+  bool partsTakeTurns() const {
     return context.isOrdered() && !context.share->isAll() && (contracted || !featuresOnDiagonal());
   }
   int64_t features() const { return queryPlan.monomials.size(); }

@@ -216,10 +216,10 @@ static void addSums(WeightGradientOp gradient, RowPassing &passing) {
   }
 }
 
-/// What the gradients of decays take of the sets' attends.
+/// Notes which row products and final states the gradients of decays read: kernels store them.
 static void saveForDecays(std::vector<AttendSet> &sets) {
   size_t next = 0;
-  auto keep = [&](AttendSet &set, Value value) {
+  auto save = [&](AttendSet &set, Value value) {
     bool isSum = isa<RankedTensorType>(value.getType()) &&
                  llvm::is_contained(set.groupAttends(), value.getDefiningOp<AttendOp>());
     (isSum ? set.savedSums : set.saved).push_back({value, "saved" + std::to_string(next++)});
@@ -227,10 +227,10 @@ static void saveForDecays(std::vector<AttendSet> &sets) {
   for (AttendSet &set : sets)
     for (AttendOp attend : set.attends) {
       if (Value products = attend.getRowProducts(); products && !products.use_empty())
-        keep(set, products);
+        save(set, products);
       for (Value state : attend.getFinalStates())
         if (llvm::any_of(state.getUsers(), llvm::IsaPred<DecayGradientOp>))
-          keep(set, state);
+          save(set, state);
     }
 }
 

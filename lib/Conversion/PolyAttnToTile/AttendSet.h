@@ -129,7 +129,8 @@ private:
   mlir::LogicalResult findRowsAlone();
 };
 
-/// Makes sets that read states guests of others that go over the same positions.
+/// Fuses each set that reads states into another set over the same positions, where there is one:
+/// one kernel computes both.
 void fuseSets(std::vector<AttendSet> &sets);
 
 } // namespace polyattn

@@ -23,7 +23,7 @@ class DecaySums {
 public:
   /// Those of all the gradients that the entry returns.
   static std::vector<DecaySums> allOf(llvm::ArrayRef<AttendSet> sets);
-  /// The workspaces of what a set keeps.
+  /// The workspaces of the values that a set saves.
   static llvm::SmallVector<HiddenArgument> workspaces(mlir::Builder &builder,
                                                       llvm::ArrayRef<SavedValue> saved);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FeaturePlan.h"
+#include "dialects/PolyAttn/Leaves.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -43,14 +44,6 @@ DenseIntElementsAttr FeaturePlan::table(Builder &builder) const {
   return DenseIntElementsAttr::get(type, ArrayRef(rows));
 }
 
-Value polyattn::peelScales(Value value, double &factor) {
-  while (auto scale = value.getDefiningOp<ScaleOp>()) {
-    factor *= scale.getFactor().convertToDouble();
-    value = scale.getInput();
-  }
-  return value;
-}
-
 FeaturePlan polyattn::planPairs(Value vector) {
   FeaturePlan plan;
   plan.leaves.push_back(vector);
@@ -66,8 +59,8 @@ FeaturePlan polyattn::partOf(const FeaturePlan &plan, int64_t first, int64_t cou
   FeaturePlan part;
   part.monomials.assign(plan.monomials.begin() + first, plan.monomials.begin() + first + count);
   llvm::SmallDenseMap<int64_t, int64_t> rows; // of the whole's stack, where they are now
-  for (auto [leaf, start] : llvm::zip(plan.leaves, plan.leafStart)) {
-    int64_t width = cast<FeatureType>(leaf.getType()).getWidth();
+  for (auto [number, leaf] : llvm::enumerate(plan.leaves)) {
+    int64_t start = plan.leafStart[number], width = cast<FeatureType>(leaf.getType()).getWidth();
     bool isUsed = llvm::any_of(part.monomials, [&](const Monomial &monomial) {
       return llvm::any_of(monomial.indices,
                           [&](int64_t row) { return row >= start && row < start + width; });
@@ -120,7 +113,7 @@ struct Planner {
 
   std::vector<Monomial> of(Value value) {
     double factor = 1;
-    value = peelScales(value, factor);
+    value = withoutScales(value, factor);
     std::vector<Monomial> result;
     if (auto tensor = value.getDefiningOp<TensorOp>()) {
       result.push_back({{}, 1.0});

@@ -42,9 +42,6 @@ FeaturePlan planPairs(mlir::Value vector);
 /// The plan of monomials [first, first + count) alone.
 FeaturePlan partOf(const FeaturePlan &plan, int64_t first, int64_t count);
 
-/// `value` without the scales on it; their product is multiplied to `factor`.
-mlir::Value peelScales(mlir::Value value, double &factor);
-
 } // namespace polyattn
 
 #endif // POLYATTN_CONVERSION_FEATUREPLAN_H

@@ -7,7 +7,6 @@
 
 #include "KernelProgram.h"
 #include "WeightSums.h"
-#include "dialects/PolyAttn/Factors.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -48,35 +47,6 @@ static bool usesState(AttendOp attend, const Schedule &schedule) {
   return schedule.form != ScheduleForm::Quadratic && attend.getState();
 }
 
-/// Whether a state's sums may lack the weights of keys, which readers multiply by instead: where
-/// states live in arguments these hold them as they are read, so that what is left and found again
-/// has the same bits. Weights can be divided by, and what queries multiply by is a number of f32;
-/// otherwise each side has its own, whose product may come about where features and values have
-/// made up for them.
-static bool canBeBare(StateOp state, const ProgramContext &context) {
-  FeaturePlan keys = planFeatures(state.getKey());
-  auto isOne = [](const Monomial &feature) { return feature.weight == 1; };
-  auto isZero = [](const Monomial &feature) { return feature.weight == 0; };
-  bool isPlaced = state->getParentOfType<AttentionOp>().hasStatesInPlace();
-  if (isPlaced || context.frame.slot || llvm::any_of(keys.monomials, isZero))
-    return false;
-  if (llvm::all_of(keys.monomials, isOne))
-    return true;
-  return llvm::all_of(readersOf(state), [&](AttendOp attend) {
-    if (pairsOf(attend.getState())) // whose weights are small numbers
-      return true;
-    FeaturePlan queries = planFeatures(attend.getQuery());
-    return llvm::all_of(termsOf(attend.getState()), [&](const StateTerm &term) {
-      return term.state != state ||
-             llvm::all_of(llvm::seq<int64_t>(0, term.rows()), [&](int64_t i) {
-               const Monomial &key = keys.monomials[term.feature + (term.isTransposed ? 0 : i)];
-               return isRepresentable(attend.scoreScale() * queries.monomials[term.row + i].weight *
-                                      (term.factor * key.weight));
-             });
-    });
-  });
-}
-
 /// The states of the attends that have one in this form, each once, and what the attends read of
 /// them. The last reader of a state updates it in the loop that reads it, where it reads all of it
 /// as it is; the keys of others come in once all have read them.
@@ -93,10 +63,9 @@ void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
     if (usesState(attend, schedule))
       for (StateOp op : statesIn(AttendOp(attend).getState()))
         if (llvm::none_of(states, [&](StateProgram &state) { return state.getOp() == op; }))
-          states.emplace_back(op, schedules[lastReaderOf(op)].featureBlock, canBeBare(op, context),
-                              context);
+          states.emplace_back(op, schedules[lastReaderOf(op)].featureBlock, context);
   for (StateProgram &state : states)
-    updatedApart.push_back(&state);
+    updatedAfterReads.push_back(&state);
   for (auto [i, attend, schedule] : llvm::enumerate(set.attends, schedules)) {
     std::vector<StateReading> readings;
     if (usesState(attend, schedule)) {
@@ -107,7 +76,7 @@ void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
         bool updates =
             term.isWhole() && (pairs || terms.size() == 1) && lastReaderOf(term.state) == i;
         if (updates)
-          llvm::erase(updatedApart, state);
+          llvm::erase(updatedAfterReads, state);
         readings.push_back({state, term, updates});
       }
     }
@@ -331,7 +300,7 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
       form(i + 1);
       accumulators.push_back(program.block(b, queries, vectors[i], span));
     }
-    for (StateProgram *state : updatedApart)
+    for (StateProgram *state : updatedAfterReads)
       if (state->updatesWithBlock(span))
         state->add(b, span, state->positionsToAdd(b, span));
     storeProducts(b, accumulators, span);

@@ -108,8 +108,8 @@ private:
   const ProgramContext context;
   std::deque<StateProgram> states; // those that attends read in this form
   std::vector<AttendProgram> programs;
-  /// States that no loop of a reader updates: their keys come in once all have read them.
-  std::vector<StateProgram *> updatedApart;
+  /// States that no reader's loop updates: they take in the block's keys after the last read.
+  std::vector<StateProgram *> updatedAfterReads;
   struct Fused;
   std::shared_ptr<Fused> fused; // null where no set is fused
 };

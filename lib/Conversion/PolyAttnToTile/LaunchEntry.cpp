@@ -96,7 +96,7 @@ std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<Atten
   return (entry + "__" + stringifyMask(attends.mask()) + side).str();
 }
 
-/// The workspaces of what a set keeps: products of each row and query head, and states.
+/// The workspaces of the values that a set saves: products of each row and query head, and states.
 static void writeSaved(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
                        ArrayRef<SavedValue> saved) {
   const KernelTensors &kernel = set.tensors;

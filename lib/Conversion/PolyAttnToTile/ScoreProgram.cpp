@@ -8,6 +8,7 @@
 #include "ScoreProgram.h"
 #include "FeaturePlan.h"
 #include "dialects/PolyAttn/Factors.h"
+#include "dialects/PolyAttn/Leaves.h"
 #include "polyattn/Features/ScoreExpression.h"
 
 using namespace mlir;
@@ -47,8 +48,8 @@ static ScoreExpression scaled(ScoreExpression score, double ofQuery, double ofKe
 /// Both sides have one structure, so they are read together.
 ScoreExpression Score::read(Value query, Value key) {
   double ofQuery = 1, ofKey = 1;
-  query = peelScales(query, ofQuery);
-  key = peelScales(key, ofKey);
+  query = withoutScales(query, ofQuery);
+  key = withoutScales(key, ofKey);
   auto constantQ = query.getDefiningOp<ConstantOp>(), constantK = key.getDefiningOp<ConstantOp>();
   if (constantQ && constantK)
     return ScoreExpression::constant(ofQuery * ofKey * constantQ.getWidth() *

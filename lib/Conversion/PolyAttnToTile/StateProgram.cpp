@@ -6,15 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "StateProgram.h"
+#include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/StateTerms.h"
 
 using namespace mlir;
 using namespace polyattn;
 
-StateProgram::StateProgram(StateOp op, int64_t featureBlock, bool isBare,
-                           const ProgramContext &context)
-    : op(op), context(context), gates(op, context), isBare(isBare),
-      keyPlan(planFeatures(op.getKey())) {
+StateProgram::StateProgram(StateOp op, int64_t featureBlock, const ProgramContext &context)
+    : op(op), context(context), gates(op, context), keyPlan(planFeatures(op.getKey())),
+      isBare(canBeBare()) {
   BlockState::Shape shape = shapeOf(op, featureBlock);
   shape.direction = context.direction();
   for (const Monomial &feature : keyPlan.monomials)
@@ -24,6 +24,33 @@ StateProgram::StateProgram(StateOp op, int64_t featureBlock, bool isBare,
   sums = BlockState(std::move(shape), context.share);
   isAskedFor = llvm::any_of(readersOf(op), [](AttendOp attend) {
     return attend.getFinalState() || attend.keepsStates();
+  });
+}
+
+/// Whether the sums may lack the weights of keys, which readers multiply by instead: where states
+/// live in arguments these hold them as they are read, so that what is left and found again has the
+/// same bits. Weights can be divided by, and what queries multiply by is a number of f32; otherwise
+/// each side has its own, whose product may come about where features and values have made up for
+/// them.
+bool StateProgram::canBeBare() const {
+  auto isOne = [](const Monomial &feature) { return feature.weight == 1; };
+  auto isZero = [](const Monomial &feature) { return feature.weight == 0; };
+  bool isPlaced = op->getParentOfType<AttentionOp>().hasStatesInPlace();
+  if (isPlaced || context.frame.slot || llvm::any_of(keyPlan.monomials, isZero))
+    return false;
+  if (llvm::all_of(keyPlan.monomials, isOne))
+    return true;
+  return llvm::all_of(readersOf(op), [&](AttendOp attend) {
+    if (pairsOf(attend.getState())) // whose weights are small numbers
+      return true;
+    FeaturePlan queries = planFeatures(attend.getQuery());
+    return llvm::all_of(termsOf(attend.getState()), [&](const StateTerm &term) {
+      return term.state != op || llvm::all_of(llvm::seq<int64_t>(0, term.rows()), [&](int64_t i) {
+               double ofKey = keyPlan.monomials[term.feature + (term.isTransposed ? 0 : i)].weight;
+               return isRepresentable(attend.scoreScale() * queries.monomials[term.row + i].weight *
+                                      (term.factor * ofKey));
+             });
+    });
   });
 }
 

@@ -32,9 +32,8 @@ struct StateColumns {
 
 class StateProgram {
 public:
-  /// Forms `featureBlock` features at a time. With `isBare` the sums are those of the key's
-  /// products without their weights, which readers multiply by.
-  StateProgram(StateOp op, int64_t featureBlock, bool isBare, const ProgramContext &context);
+  /// Forms `featureBlock` features at a time.
+  StateProgram(StateOp op, int64_t featureBlock, const ProgramContext &context);
   /// What is gathered: the features of keys, and what is beside them in their rows.
   static BlockState::Shape shapeOf(StateOp op, int64_t featureBlock);
 
@@ -106,6 +105,7 @@ public:
   void storeSegmentState(TileBuilder &builder, mlir::Value decay);
 
 private:
+  bool canBeBare() const;
   void fill(TileBuilder &builder);
   StoredState initialState() const;
   void storeTo(TileBuilder &builder, const BlockState::Destinations &results);
@@ -114,9 +114,9 @@ private:
   mutable StateOp op; // its accessors are not const
   const ProgramContext &context;
   Gates gates;
-  bool isBare;
   bool isAskedFor = false; // as a final state, or after each block
   FeaturePlan keyPlan;
+  bool isBare; // sums of the key's products without their weights: readers multiply by those
   std::vector<double> keyWeights;
   BlockState sums;
   std::optional<SegmentStates> segmentStates;
