@@ -198,7 +198,8 @@ def PolyAttn_NormalizerAttr : AttrDef<PolyAttn_Dialect, "Normalizer"> {
 def PolyAttn_ScheduleForm : PolyAttn_Enum<"ScheduleForm", "how pairs of distant positions meet", [
   I32EnumAttrCase<"State", 0, "state">,
   I32EnumAttrCase<"Quadratic", 1, "quadratic">,
-  I32EnumAttrCase<"Both", 2, "both">]>;
+  I32EnumAttrCase<"Both", 2, "both">,
+  I32EnumAttrCase<"Chunkwise", 3, "chunkwise">]>;
 def PolyAttn_ScheduleDiagonal : PolyAttn_Enum<"ScheduleDiagonal", "scores inside a block", [
   I32EnumAttrCase<"Scores", 0, "scores">, I32EnumAttrCase<"Features", 1, "features">]>;
 
@@ -210,7 +211,11 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
 
       form            `state`: blocks meet through S (PolySketchFormer, section 3.1);
                       `quadratic`: all pairs by scores, tile by tile (FPA's tiled form);
-                      `both`: quadratic for fewer than `quadratic_below` positions
+                      `both`: quadratic for fewer than `quadratic_below` positions;
+                      `chunkwise`: blocks are computed each by itself, from the state before their
+                      segment and the pairs of the segment by scores. Stages before them compute the
+                      sums of segments, and from these the states. Calls of fewer than
+                      `quadratic_below` positions are one segment
       diagonal        pairs of one block by the score form or by inner products of features
       block           positions in a block, 1 to 1024; blocks of one entry are as long as the
                       shortest of its attends', and no longer than a local kernel's
@@ -222,6 +227,10 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
       contracted      the value is one of the two factors of the key's features, as in gradients of squares
                       of scores: the state is symmetric in both and has each of their products once, and
                       what a query gets of it is contracted with its own factor. Left out where it is not
+      segment         with `chunkwise`: the positions of a segment, a multiple of `block` and of a local
+                      kernel's block, at most 65536
+      states          with `chunkwise`: the type in which the states before segments are stored, f32
+                      where it is left out
 
     How features are stored is another decision: powers are symmetric with a schedule as without.
 
@@ -232,7 +241,9 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
     EnumParameter<PolyAttn_ScheduleDiagonal>:$diagonal,
     "int64_t":$block, "int64_t":$feature_block, "int64_t":$quadratic_below,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$short_blocks,
-    DefaultValuedParameter<"bool", "false">:$contracted);
+    DefaultValuedParameter<"bool", "false">:$contracted,
+    DefaultValuedParameter<"int64_t", "0">:$segment,
+    OptionalParameter<"::mlir::FloatType">:$states);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

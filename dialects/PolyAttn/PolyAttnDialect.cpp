@@ -61,10 +61,30 @@ void PolyAttnDialect::initialize() {
 // ScheduleAttr
 //===----------------------------------------------------------------------===//
 
+/// What belongs to the form `chunkwise` is there with it, and not with others.
+static LogicalResult verifySegments(function_ref<InFlightDiagnostic()> emitError, ScheduleForm form,
+                                    int64_t block, DenseI64ArrayAttr shortBlocks, bool contracted,
+                                    int64_t segment, FloatType states) {
+  constexpr int64_t longest = 65536;
+  if (form != ScheduleForm::Chunkwise) {
+    if (segment || states)
+      return emitError() << "`segment` and `states` belong to the form `chunkwise`";
+    return success();
+  }
+  if (segment < 1 || segment > longest || segment % block)
+    return emitError() << "a segment has 1 to " << longest << " positions, a multiple of a block's "
+                       << block << ", not " << segment;
+  if (states && !states.isF32() && !states.isBF16() && !states.isF16())
+    return emitError() << "states are stored as f32, bf16 or f16, not as " << states;
+  if (contracted || shortBlocks)
+    return emitError() << "the form `chunkwise` has no contracted states and no short blocks";
+  return success();
+}
+
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, ScheduleForm form,
                                    ScheduleDiagonal diagonal, int64_t block, int64_t featureBlock,
                                    int64_t quadraticBelow, DenseI64ArrayAttr shortBlocks,
-                                   bool contracted) {
+                                   bool contracted, int64_t segment, FloatType states) {
   constexpr int64_t longest = 1024;
   if (block < 1 || block > longest)
     return emitError() << "a block has 1 to 1024 positions, not " << block;
@@ -72,10 +92,12 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "a feature block has at least one feature, not " << featureBlock;
   if (quadraticBelow < 0)
     return emitError() << "quadratic_below is 0 or more, not " << quadraticBelow;
-  if (quadraticBelow > 0 && form != ScheduleForm::Both)
-    return emitError() << "quadratic_below belongs to the form `both`";
+  if (quadraticBelow > 0 && form != ScheduleForm::Both && form != ScheduleForm::Chunkwise)
+    return emitError() << "quadratic_below belongs to the forms `both` and `chunkwise`";
   if (contracted && (form == ScheduleForm::Quadratic || diagonal == ScheduleDiagonal::Features))
     return emitError() << "a contracted state is one whose blocks have their pairs by scores";
+  if (failed(verifySegments(emitError, form, block, shortBlocks, contracted, segment, states)))
+    return failure();
   if (!shortBlocks)
     return success();
   if (shortBlocks.size() > kMaxShortBlocks)

@@ -77,8 +77,9 @@ LogicalResult WorkspaceOp::verify() {
   if (failed(verifyExtents(*this, getShape())))
     return failure();
   Type element = getElement();
-  if (!element.isF32() && !element.isSignlessInteger(32) && !element.isSignlessInteger(64))
-    return emitOpError("C4: a workspace holds f32, i32 or i64, not ") << element;
+  bool isFloat = element.isF32() || element.isBF16() || element.isF16();
+  if (!isFloat && !element.isSignlessInteger(32) && !element.isSignlessInteger(64))
+    return emitOpError("C4: a workspace holds f32, bf16, f16, i32 or i64, not ") << element;
   if (getShape().size() > kMostDimensions)
     return emitOpError("C4: a workspace has at most ") << kMostDimensions << " dimensions";
   int64_t elements = 1;

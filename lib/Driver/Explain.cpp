@@ -21,7 +21,9 @@ static void describe(llvm::raw_ostream &stream, const Schedule &schedule) {
   if (schedule.form == ScheduleForm::Both)
     stream << "quadratic below T = " << schedule.quadraticBelow << ", else a state";
   else
-    stream << (schedule.form == ScheduleForm::State ? "a state" : "quadratic");
+    stream << (schedule.form == ScheduleForm::Quadratic ? "quadratic" : "a state");
+  if (schedule.form == ScheduleForm::Chunkwise)
+    stream << " before each segment of " << schedule.segment << " positions";
   stream << "; blocks of " << schedule.block << " positions";
   if (schedule.form != ScheduleForm::Quadratic) {
     bool scores = schedule.diagonal == ScheduleDiagonal::Scores;
@@ -54,7 +56,7 @@ static void compare(llvm::raw_ostream &stream, const AttentionShape &shape,
       withState(ScheduleDiagonal::Features, "state, pairs by features", costs.diagonalByFeatures);
   }
   if (!shape.needsState)
-    stream << "    " << (schedule.form == ScheduleForm::State ? "  " : "* ")
+    stream << "    " << (usesState && schedule.form != ScheduleForm::Both ? "  " : "* ")
            << llvm::formatv("{0,-27} {1:f1} T\n", "quadratic", costs.quadraticPerPosition);
   if (!shape.hasScoreForm || !shape.hasFeatures)
     return;

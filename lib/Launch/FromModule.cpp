@@ -32,7 +32,7 @@ static std::vector<LaunchExtent> extentsOf(ArrayAttr extents) {
 
 static LaunchWorkspace workspaceOf(tile::WorkspaceOp op) {
   static_assert(int(tile::WorkspaceFill::Launch) == LaunchWorkspace::Launch);
-  // The verifier lets f32, i32 and i64 pass, whose names are ours.
+  // The verifier lets f32, bf16, f16, i32 and i64 pass, whose names are ours.
   std::optional<ElementType> element = parseElementType(debugString(op.getElement()));
   return {op.getWorkspace().str(), *element, LaunchWorkspace::Fill(op.getFill()),
           extentsOf(op.getShape())};

@@ -44,6 +44,10 @@ AttentionShape AttentionShape::of(AttendOp attend) {
                  });
   auto entry = attend->getParentOfType<AttentionOp>();
   shape.givesGradients = entry && entry.getGradientOf();
+  bool isAlone = llvm::hasSingleElement(attends.getOps<AttendOp>()) && !attend.getStateEvery() &&
+                 !attend.getBlockStates();
+  shape.canBeChunkwise = isAlone && entry && !shape.givesGradients && !entry.getPacked() &&
+                         !entry.getLengths() && !entry.hasStatesInPlace();
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());
   shape.errors = RowErrors::of(structure);
@@ -154,6 +158,8 @@ Schedule Schedule::of(ScheduleAttr attribute) {
   if (DenseI64ArrayAttr lengths = attribute.getShortBlocks())
     llvm::append_range(schedule.shortBlocks, lengths.asArrayRef());
   schedule.contracted = attribute.getContracted();
+  schedule.segment = attribute.getSegment();
+  schedule.states = attribute.getStates();
   return schedule;
 }
 
@@ -163,7 +169,7 @@ DenseI64ArrayAttr Schedule::shortBlocksAttribute(MLIRContext *context) const {
 
 ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
   return ScheduleAttr::get(context, form, diagonal, block, featureBlock, quadraticBelow,
-                           shortBlocksAttribute(context), contracted);
+                           shortBlocksAttribute(context), contracted, segment, states);
 }
 
 /// So few features that one block may have them all, and that scores are cheaper than they are.
@@ -188,12 +194,79 @@ static int64_t featureBlockFor(int64_t features, int64_t l1Bytes) {
 
 /// Whether the features of a position are products of a few values, and the state, with a copy for
 /// products in 16 bits, more than two multiprocessors hold: it then comes from far away for each
-/// block, and blocks of positions and of features are twice as long. Features that are projected
-/// would take the place of that.
+/// block. Features that are projected would take the place of blocks that are longer for it.
 static bool hasFarState(const AttentionShape &shape, const ScheduleMachine &machine) {
-  return machine.tensorCores && shape.isBF16 && shape.hasScoreForm && !shape.localBlock &&
+  return machine.tensorCores && shape.hasScoreForm && !shape.localBlock &&
          shape.features * shape.valueWidth * GPUDescription::bytesPerStateNumber >
              2 * machine.l1Bytes;
+}
+
+namespace {
+/// What the form `chunkwise` takes on tensor cores, in the time of multiply-adds of pairs. Modelled
+/// for an H200 with squares of 64 numbers in bf16.
+struct ChunkwiseTimes {
+  const AttentionShape &shape;
+
+  double numbers() const { return double(shape.features) * shape.valueWidth; }
+  double pair() const { return shape.scoreWidth + shape.valueWidth; }
+  /// A number of a state between segments is stored, added up and read.
+  static constexpr double kBetweenSegments = 450;
+  /// A product with a state waits for what it forms its features of.
+  static constexpr double kState = 1.14;
+
+  /// The segments for which states between them and pairs inside take the same: a power of two
+  /// times a block.
+  int64_t segment(int64_t block) const {
+    constexpr int64_t most = 8192;
+    double best = std::sqrt(2 * kBetweenSegments * numbers() / pair()), length = block;
+    while (length < most && length * std::sqrt(2) < best)
+      length *= 2;
+    return length;
+  }
+  double quadratic(double positions) const { return positions / 2 * pair(); }
+  double perPosition(double positions, double segment) const {
+    double read = 1 - segment / positions;
+    return read * numbers() * (2 * kState + kBetweenSegments / segment) + quadratic(segment);
+  }
+  /// From how many positions on segments are faster than all pairs.
+  int64_t segmentsFrom(int64_t segment) const {
+    constexpr int64_t most = 256;
+    for (int64_t count = 2; count < most; ++count)
+      if (perPosition(count * segment, segment) < quadratic(count * segment))
+        return count * segment;
+    return most * segment;
+  }
+};
+} // namespace
+
+/// The schedule with independent blocks, where these beat a state that passes from block to block
+/// through far memory. A program carries a block of features of a state, which eight warps have
+/// registers for; factors in f32 take twice as many.
+static std::optional<Schedule> chunkwise(const AttentionShape &shape,
+                                         const ScheduleMachine &machine, MLIRContext *context) {
+  if (!hasFarState(shape, machine) || !shape.canBeChunkwise || !shape.isOrdered ||
+      !shape.hasFeatures || shape.features > kMaxScheduledFeatures || shape.wantsScores() ||
+      machine.isInvariant)
+    return std::nullopt;
+  constexpr int64_t carried =
+      8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
+  Schedule schedule;
+  schedule.form = ScheduleForm::Chunkwise;
+  schedule.block = shape.isBF16 ? 128 : 64;
+  int64_t features = (shape.isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
+  schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
+  ChunkwiseTimes times{shape};
+  schedule.segment = times.segment(schedule.block);
+  if (!shape.needsState)
+    schedule.quadraticBelow = times.segmentsFrom(schedule.segment);
+  if (shape.isBF16)
+    schedule.states = BFloat16Type::get(context);
+  // Keys are formed again for each block of features, and for each block of queries of a segment.
+  double again =
+      double(shape.features) / schedule.featureBlock + schedule.segment / 2. / schedule.block;
+  if (shape.keyLeaves * again > times.numbers())
+    return std::nullopt;
+  return schedule;
 }
 
 /// The feature block for tensor cores: the state gets what two blocks of features, of queries and
@@ -208,7 +281,7 @@ static int64_t featureBlockOfFragments(const AttentionShape &shape,
   bool isCarried = shape.features * shape.valueWidth <= carried;
   if (shape.features <= 128 || (shape.features <= kFewFeatures && isCarried))
     return shape.features;
-  if (hasFarState(shape, machine))
+  if (shape.isBF16 && hasFarState(shape, machine))
     return 256;
   return shape.isBF16 ? 128 : 64;
 }
@@ -326,7 +399,8 @@ Schedule polyattn::chooseSchedule(const AttentionShape &given, const ScheduleMac
   Schedule schedule;
   schedule.contracted = wantsContraction(given, machine);
   AttentionShape shape = schedule.contracted ? given.contracted() : given;
-  schedule.block = hasFarState(shape, machine) ? 128 : blockFor(shape.localBlock);
+  bool isFar = shape.isBF16 && hasFarState(shape, machine);
+  schedule.block = isFar ? 128 : blockFor(shape.localBlock);
   bool stateFits = shape.features <= kMaxScheduledFeatures || shape.needsState;
   if (!shape.hasFeatures || !stateFits)
     schedule.form = ScheduleForm::Quadratic;
@@ -354,5 +428,8 @@ Schedule polyattn::chooseSchedule(const AttentionShape &given, const ScheduleMac
 Schedule polyattn::scheduleOf(AttendOp attend, const ScheduleMachine &machine) {
   if (ScheduleAttr attribute = attend.getScheduleAttr())
     return Schedule::of(attribute);
-  return chooseSchedule(AttentionShape::of(attend), machine);
+  AttentionShape shape = AttentionShape::of(attend);
+  if (std::optional<Schedule> schedule = chunkwise(shape, machine, attend.getContext()))
+    return *schedule;
+  return chooseSchedule(shape, machine);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -54,7 +55,8 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
     WalkResult result = getOperation().walk([&](AttendOp attend) {
       if (attend.getSchedule())
         return WalkResult::advance();
-      Schedule schedule = scheduleOf(attend, {l1Bytes, tensorCores, shortBlock});
+      Schedule schedule =
+          scheduleOf(attend, {l1Bytes, tensorCores, shortBlock, isInvariant(getOperation())});
       auto attention = attend->getParentOfType<AttentionOp>();
       if (std::optional<int64_t> own = attention ? blockOfStates(attention) : std::nullopt)
         schedule.block = *own;
@@ -66,7 +68,8 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
       auto attribute = ScheduleAttr::getChecked(
           [&] { return attend.emitError(); }, &getContext(), schedule.form, schedule.diagonal,
           schedule.block, schedule.featureBlock, schedule.quadraticBelow,
-          schedule.shortBlocksAttribute(&getContext()), schedule.contracted);
+          schedule.shortBlocksAttribute(&getContext()), schedule.contracted, schedule.segment,
+          schedule.states);
       if (!attribute)
         return WalkResult::interrupt();
       attend.setScheduleAttr(attribute);

@@ -20,8 +20,13 @@ using namespace polyattn;
 /// Whether what an attend's schedule asks for exists.
 static LogicalResult checkSchedule(AttendOp attend, const Schedule &schedule) {
   AttentionShape shape = AttentionShape::of(attend, schedule);
-  if (schedule.form != ScheduleForm::State && shape.needsState)
+  bool mayLackState =
+      schedule.form == ScheduleForm::Quadratic || schedule.form == ScheduleForm::Both;
+  if (mayLackState && shape.needsState)
     return attend.emitError("the schedule has no state, but one is asked for");
+  if (schedule.form == ScheduleForm::Chunkwise && schedule.quadraticBelow && shape.needsState)
+    return attend.emitError("the schedule has no state in calls of fewer than ")
+           << schedule.quadraticBelow << " positions, but one is asked for";
   if (schedule.form != ScheduleForm::Quadratic && !shape.hasFeatures)
     return attend.emitError("the schedule asks for a state, but these scores have no features");
   if (schedule.form != ScheduleForm::Quadratic && shape.features > AttendOp::kMaxStateWidth)

@@ -8,6 +8,7 @@
 #include "Experiment.h"
 #include "dialects/Warp/Warp.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Target/NVPTX.h"
 #include "test/Support/Processes.h"
 #include "llvm/Support/FileSystem.h"
@@ -33,10 +34,9 @@ static void setStateFrom(LoweredModule &module, int64_t positions) {
     std::optional<ScheduleAttr> schedule = attend.getSchedule();
     if (!schedule || schedule->getForm() != ScheduleForm::Both)
       return;
-    attend.setScheduleAttr(
-        ScheduleAttr::get(attend.getContext(), schedule->getForm(), schedule->getDiagonal(),
-                          schedule->getBlock(), schedule->getFeatureBlock(), positions,
-                          schedule->getShortBlocks(), schedule->getContracted()));
+    Schedule changed = Schedule::of(*schedule);
+    changed.quadraticBelow = positions;
+    attend.setScheduleAttr(changed.toAttribute(attend.getContext()));
   });
 }
 

@@ -119,8 +119,8 @@ tile.entry @large tensors 2 inputs 1 {
 
 func.func private @k()
 tile.entry @element tensors 2 inputs 1 {
-  // expected-error @below {{C4: a workspace holds f32, i32 or i64, not 'bf16'}}
-  tile.workspace @a : bf16 [4]
+  // expected-error @below {{C4: a workspace holds f32, bf16, f16, i32 or i64, not 'f64'}}
+  tile.workspace @a : f64 [4]
   tile.stage @k programs []
 }
 
@@ -128,7 +128,7 @@ tile.entry @element tensors 2 inputs 1 {
 
 func.func private @k()
 tile.entry @element tensors 2 inputs 1 {
-  // expected-error @below {{C4: a workspace holds f32, i32 or i64, not 'ui32'}}
+  // expected-error @below {{C4: a workspace holds f32, bf16, f16, i32 or i64, not 'ui32'}}
   tile.workspace @a : ui32 [4]
   tile.stage @k programs []
 }

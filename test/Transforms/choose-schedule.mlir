@@ -128,6 +128,53 @@ polyattn.attention @not_carried_bf16(%q: tensor<?x?x?x16xbf16>, %v: tensor<?x?x?
   return %o : [64]
 }
 
+// A state that two multiprocessors could not keep would come from far memory for each block. Blocks are
+// computed each by itself instead, from states between segments; a processor passes the state on.
+// CORES-LABEL: @far_state
+// CORES: #polyattn.schedule<form = chunkwise, diagonal = scores, block = 128, feature_block = 256, quadratic_below = [[#]], segment = 1024, states = bf16>
+// CHECK-LABEL: @far_state
+// CHECK: #polyattn.schedule<form = {{state|both}},
+polyattn.attention @far_state(%q: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %x = read %q : tensor<?x?x?x64xbf16> -> [64]
+  %p = power %x {degree = 2, symmetric} : [64]
+  %o = attend query %p key %p value %x causal normalize <sum, eps = 1.0e-6> : sym 2 [64], sym 2 [64], [64]
+  return %o : [64]
+}
+
+// With a state in and out no call is one segment; factors in f32 have shorter blocks.
+// CORES-LABEL: @far_state_given
+// CORES: #polyattn.schedule<form = chunkwise, diagonal = scores, block = 64, feature_block = 128, quadratic_below = 0, segment = 1024>
+polyattn.attention @far_state_given(%q: tensor<?x?x?x64xf32>, %s: tensor<?x?x2080x64xf32>)
+    -> (o: tensor<?x?x?x64xf32>, f: tensor<?x?x2080x64xf32>) {
+  %x = read %q : tensor<?x?x?x64xf32> -> [64]
+  %p = power %x {degree = 2, symmetric} : [64]
+  %o:2 = attend query %p key %p value %x initial %s causal normalize <none> {final_state}
+    : sym 2 [64], sym 2 [64], [64], tensor<?x?x2080x64xf32>
+  return %o#0, %o#1 : [64], tensor<?x?x2080x64xf32>
+}
+
+// Packed sequences have lengths that no launch knows, and under the full mask all keys come first.
+// CORES-LABEL: @far_state_packed
+// CORES: #polyattn.schedule<form = {{state|both}},
+polyattn.attention @far_state_packed(%q: tensor<?x?x?x64xbf16>, %offsets: tensor<?xi32>)
+    -> (o: tensor<?x?x?x64xbf16>) packed %offsets {
+  %x = read %q : tensor<?x?x?x64xbf16> -> [64]
+  %p = power %x {degree = 2, symmetric} : [64]
+  %o = attend query %p key %p value %x causal normalize <none> : sym 2 [64], sym 2 [64], [64]
+  return %o : [64]
+}
+// CORES-LABEL: @far_state_full
+// CORES: #polyattn.schedule<form = {{state|both}},
+polyattn.attention @far_state_full(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>)
+    -> (o: tensor<?x?x?x64xbf16>) {
+  %x = read %q : tensor<?x?x?x64xbf16> -> [64]
+  %y = read %k : tensor<?x?x?x64xbf16> -> [64]
+  %p = power %x {degree = 2, symmetric} : [64]
+  %r = power %y {degree = 2, symmetric} : [64]
+  %o = attend query %p key %r value %y full normalize <none> : sym 2 [64], sym 2 [64], [64]
+  return %o : [64]
+}
+
 // A state of so high a power would lose the digits of its scores: it is chosen where these take 16 times as
 // long.
 // CHECK-LABEL: @inaccurate

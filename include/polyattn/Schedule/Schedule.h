@@ -27,9 +27,11 @@ struct AttentionShape {
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
   bool isBF16 = false;         // tensor cores multiply in it: all sequences are, nothing is kept
   bool givesGradients = false; // its entry is a backward one
-  double queryLeaves = 0;      // multiply-adds of forming one query,
-  double keyLeaves = 0;        // and one key
-  RowErrors errors = {0, 0};   // what f32 leaves of a row
+  /// It is alone in an entry of sequences of one length, and has states in no pools.
+  bool canBeChunkwise = false;
+  double queryLeaves = 0;    // multiply-adds of forming one query,
+  double keyLeaves = 0;      // and one key
+  RowErrors errors = {0, 0}; // what f32 leaves of a row
   /// Features and width of the state that is contracted; 0 where there is none.
   int64_t contractedFeatures = 0, contractedWidth = 0;
   bool isContracted = false; // `features` are those of that state
@@ -62,7 +64,9 @@ struct Schedule {
   int64_t quadraticBelow = 0; // with Both: the quadratic form for fewer positions
   /// Lengths of short blocks, ascending: a call of at most that many positions is one block.
   llvm::SmallVector<int64_t, 2> shortBlocks = {};
-  bool contracted = false; // the state is that of ContractedState
+  bool contracted = false;     // the state is that of ContractedState
+  int64_t segment = 0;         // with Chunkwise: positions between states
+  mlir::FloatType states = {}; // with Chunkwise: how these are stored; null for f32
 
   static Schedule of(ScheduleAttr attribute);
   ScheduleAttr toAttribute(mlir::MLIRContext *context) const;
@@ -119,6 +123,8 @@ struct ScheduleMachine {
   /// The positions of the longest call that is one block, without a state; 0 where short calls have
   /// blocks like any other.
   int64_t shortBlock = 0;
+  /// Bits must not depend on where a call begins in its sequence (Invariant.h).
+  bool isInvariant = false;
 };
 
 Schedule chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine = {});

@@ -67,17 +67,18 @@ void AttendProgram::readRows(TileBuilder &b, const StateReading &reading, Vector
     LhsTile phiQ = rowMajor ? queryBlocks.rowMajor(b, queries)
                             : LhsTile{queryBlocks.block(b, queries, first, count)};
     Value feature = term.feature ? b.addIndex(first, b.index(term.feature)) : first;
-    Value row = stored.rowOf(b, feature), s = stored.readRows(b, row, count);
+    Value row = stored.rowOf(b, feature);
+    // Sums that come with a product need its other factor before it.
+    Value z = normalized() ? stored.readNormalizer(b, row, count) : Value();
+    Value s = stored.readRows(b, row, count);
     Value terms = filled ? b.select(filled, b.index(count), b.index(0)) : Value();
     auto product = [&](Value lhs, Value rhs, Value acc, bool lhsTransposed) {
       return b.dot(lhs, rhs, acc, lhsTransposed, tile::Triangle::None, tile::Triangle::None, terms);
     };
     TileBuilder::Values out = {product(phiQ.tile, s, in[0], phiQ.transposed)};
-    if (normalized()) {
-      Value z = stored.readNormalizer(b, row, count);
+    if (z)
       out.push_back(rowMajor ? product(phiQ.tile, z, in[1], phiQ.transposed)
                              : product(z, phiQ.tile, in[1], /*lhsTransposed=*/true));
-    }
     if (!updates && !hasDiagonal)
       return out;
     Value phiK = vectors.keyFeatures.block(b, vectors.keys, first, count);
@@ -136,12 +137,12 @@ Accumulators AttendProgram::throughState(TileBuilder &b, VectorProgram &queries,
   return accumulators;
 }
 
-/// What came through the state has decayed since the sweep came to the run of blocks, or else to
-/// the block.
+/// What came through the state has decayed since the sweep came to the segment or to the run of
+/// blocks, or else to the block.
 void AttendProgram::decayState(TileBuilder &b, Accumulators &accumulators, const BlockSpan &span,
                                const BlockDecay &blockDecay) {
   Value logarithm = decayOfReaders(b, blockDecay, context.direction());
-  if (updatesAfterRun())
+  if (updatesAfterRun() || readsSegmentStart())
     logarithm = b.add(logarithm, runDecay(b, span));
   Value factor = expOf(b, logarithm);
   accumulators.numerator = b.mul(accumulators.numerator, factor);
@@ -207,12 +208,14 @@ void AttendProgram::addBlocks(TileBuilder &b, VectorProgram &queries, Value from
   unpack(sweep.forBlocks(b, carried, perBlock), accumulators, between);
 }
 
-/// The decay of the blocks of this run that the sweep has behind it, [1 x 1].
+/// The decay of the blocks of this run, or segment, that the sweep has behind it, [1 x 1].
 Value AttendProgram::runDecay(TileBuilder &b, const BlockSpan &span) {
   Value zero = b.constant(1, 1, 0);
-  Sweep behind{span.start, span.position, context.block, Direction::Forwards, /*isWhole=*/true};
+  Value start = context.chunk ? context.chunk->begin : span.start;
+  Sweep behind{start, span.position, context.block, Direction::Forwards, /*isWhole=*/true};
   if (!context.isForwards())
-    behind = {b.addIndex(span.position, span.valid), span.end, context.block};
+    behind = {b.addIndex(span.position, span.valid), context.chunk ? context.chunk->end : span.end,
+              context.block};
   auto decayOf = [&](const Sweep &sweep, Value before, KeySource source) {
     return sweep.forBlocks(b, before, [&](const BlockSpan &span, ValueRange in) {
       Value own = gates.inBlock(b, span.position, span.valid, source).total(b);
@@ -266,7 +269,9 @@ void AttendProgram::addNearPairs(TileBuilder &b, VectorProgram &queries, VectorP
   if (span.cached)
     addBlocks(b, queries, b.index(0), span.cached, /*local=*/true, blockDecay, between,
               accumulators, KeySource::Cached);
-  if (!usesState() && !span.isOnly)
+  if (readsSegmentStart())
+    add(end, context.isForwards() ? context.chunk->begin : context.chunk->end, /*local=*/false);
+  else if (!usesState() && !span.isOnly)
     add(end, context.isForwards() ? b.index(0) : context.frame.keys, /*local=*/false);
   PairDecay pairs = blockDecay.pairs(context.direction());
   diagonal = diagonal ? decayAndMask(b, diagonal, context.triangle(), pairs)
@@ -290,8 +295,12 @@ void AttendProgram::prepareScoresOf(VectorProgram &queries) {
 void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
                                          FeatureBlocks &features, const StateProgram &state,
                                          const BlockSpan &span) {
-  if (readsRowsOfQueries(features))
+  if (readsRowsOfQueries(features)) {
+    // Nobody behind it knows what is formed in a loop that may have no iteration.
+    if (context.chunk)
+      queries.lhs(queryPlan.leaves[0]);
     return;
+  }
   Value filled = state.updatesAfterRun() ? state.isFilled(b, span) : Value();
   if (!filled)
     return features.prepare(b, queries);

@@ -88,6 +88,8 @@ public:
 private:
   bool isLocal() const { return bool(op.getLocalQuery()); }
   bool usesState() const { return schedule.form != ScheduleForm::Quadratic; }
+  /// The state is that before the block's segment, whose pairs go by scores.
+  bool readsSegmentStart() const { return context.chunk && usesState(); }
   /// The states are those that a tensor has after each block, and none are summed up.
   bool readsStatesInRows() const { return usesState() && op.getBlockStates(); }
   /// Keys come into the state, or into that of rows, at the end of a whole run of blocks.

@@ -198,6 +198,39 @@ LogicalResult AttendSet::complete(bool sameHeads) {
   return success();
 }
 
+/// Whether the kernels of the form `chunkwise` can compute these attends (ChunkwiseKernels.h).
+LogicalResult AttendSet::checkSegments() const {
+  for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
+    AttendOp op = attend;
+    auto error = [&](const Twine &message) -> LogicalResult { return op.emitError(message); };
+    const Schedule &other = schedules[0];
+    if (std::tie(schedule.segment, schedule.states, schedule.quadraticBelow) !=
+            std::tie(other.segment, other.states, other.quadraticBelow) &&
+        (schedule.segment || segment()))
+      return error("attends of one mask must have the same segments and states between them");
+    if (!segment())
+      continue;
+    if (segment() % block() || (run && segment() % run))
+      return error("a segment of " + Twine(segment()) + " positions is no multiple of " +
+                   Twine(run ? run : block()) + ", the block of the entry's kernels");
+    if (mask() == Mask::Full)
+      return error("the form `chunkwise` is for causal and anticausal attends");
+    if (schedule.quadraticBelow && schedule.diagonal == ScheduleDiagonal::Features)
+      return error(
+          "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
+    bool readsViews = llvm::any_of(
+        attends, [](AttendOp other) { return !other.getState().getDefiningOp<StateOp>(); });
+    if (ofKeys() || readsStates() || fused || !sums.empty() || savesValues() ||
+        op.getStateEvery() || readsViews)
+      return error("the form `chunkwise` has no sums over positions or heads beside its rows, "
+                   "no states after blocks, and no views of states yet");
+    if (attention.getPacked() || attention.getLengths() || attention.hasStatesInPlace())
+      return error("the form `chunkwise` is for sequences of one length, and not for states in "
+                   "arguments");
+  }
+  return success();
+}
+
 static bool isSumTransposed(WeightGradientOp gradient) {
   return !gradient.getInputs().empty() && VectorProgram::isRowMajor(gradient.getInputs()[0]) &&
          !VectorProgram::isRowMajor(gradient.getGradients()[0]);
@@ -288,6 +321,9 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     if (failed(set.complete(signature->sameHeads)))
       return failure();
   fuseSets(sets);
+  for (const AttendSet &set : sets)
+    if (failed(set.checkSegments()))
+      return failure();
   return sets;
 }
 

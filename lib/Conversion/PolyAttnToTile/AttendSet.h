@@ -110,6 +110,8 @@ struct AttendSet {
   int64_t block() const;
   /// The least number of positions for which all have their state; 0 where they always have.
   int64_t quadraticBelow() const;
+  /// The positions of a segment where blocks are computed each by itself; 0 in other forms.
+  int64_t segment() const { return isRowsAlone() ? 0 : schedules[0].segment; }
   /// The workspaces of programs that share rows of keys: of the rows, if any are asked for, and of
   /// the final states of `groupAttends`.
   llvm::SmallVector<HiddenArgument> groupTensors(mlir::Builder &builder) const;
@@ -126,6 +128,7 @@ private:
   mlir::LogicalResult complete(bool sameHeads);
   mlir::LogicalResult add(AttendOp attend);
   mlir::LogicalResult findSequences();
+  mlir::LogicalResult checkSegments() const;
   mlir::LogicalResult findRowsAlone();
 };
 

@@ -114,10 +114,14 @@ Value BlockState::rowOf(TileBuilder &b, Value feature) const {
 }
 
 Value BlockState::readRows(TileBuilder &b, Value row, int64_t count) const {
+  if (stored)
+    return stored->loadRows(b, row, count, shape.width);
   return tile::ReadOp::create(b, b.tileType(count, shape.width), rows, row);
 }
 
 Value BlockState::readNormalizer(TileBuilder &b, Value row, int64_t count) const {
+  if (stored)
+    return stored->loadNormalizer(b, row, count);
   return tile::ReadOp::create(b, b.tileType(count, 1), normalizer, row);
 }
 
@@ -157,7 +161,7 @@ void BlockState::fill(TileBuilder &b, const StoredState *given, const SegmentsBe
     if (given && given->normalizer)
       column = unweighted(given->loadNormalizer(b, first, count));
     if (behind) {
-      addSegments(b, *behind, first, tile, column);
+      addBehind(b, *behind, first, tile, column);
       tile::WriteOp::create(b, tile, rows, row);
     }
     if (normalizer)
@@ -166,12 +170,81 @@ void BlockState::fill(TileBuilder &b, const StoredState *given, const SegmentsBe
   });
 }
 
-/// S <- exp(decay of the segment) S + the segment's state, and z likewise. The segments are the
-/// inner loop: what is gathered stays in registers.
-void BlockState::addSegments(TileBuilder &b, const SegmentsBehind &behind, Value first,
-                             Value &gathered, Value &column) const {
+/// What was gathered, decayed by the factor if there is one, and what comes to it.
+static Value decayedSum(TileBuilder &b, Value before, Value factor, Value sum) {
+  if (!factor)
+    return b.add(before, sum);
+  return b.map({before, factor, sum}, [](ElementBuilder &e, ValueRange in) -> Value {
+    return e.add(e.mul(in[0], in[1]), in[2]);
+  });
+}
+
+SmallVector<Value> BlockState::gathered(TileBuilder &b, Value first, int64_t count) const {
+  SmallVector<Value> tiles;
+  if (rows)
+    tiles.push_back(readRows(b, rowOf(b, first), count));
+  if (normalizer)
+    tiles.push_back(readNormalizer(b, rowOf(b, first), count));
+  return tiles;
+}
+
+/// S <- exp(decay of the segment) S + the segment's state, and z likewise.
+SmallVector<Value> BlockState::afterSegment(TileBuilder &b, const SegmentStates &segments,
+                                            Value segment, ValueRange before, Value first) const {
+  StoredState stored = segments.of(segment);
+  Value factor = segments.decays ? expOf(b, segments.loadDecay(b, segment)) : Value();
+  SmallVector<Value> after;
+  int64_t count = b.typeOf(before[0]).getRows();
+  if (shape.width)
+    after.push_back(
+        decayedSum(b, before[0], factor, stored.loadRows(b, first, count, shape.width)));
+  if (shape.hasNormalizer)
+    after.push_back(decayedSum(b, before.back(), factor, stored.loadNormalizer(b, first, count)));
+  return after;
+}
+
+/// The segments are the inner loop: what is gathered stays in registers.
+void BlockState::addSegments(TileBuilder &b, const SegmentStates &segments,
+                             function_ref<StoredState(Value)> before, bool finishes) {
+  Value tensor = segments.states ? segments.states : segments.normalizers;
+  Value count = memref::DimOp::create(b, tensor, b.index(0)), one = b.index(1);
+  bool forwards = shape.direction == Direction::Forwards;
+  forFeatureBlocks(b, {}, [&](Value first, int64_t size, ValueRange) {
+    auto store = [&](Value segment, ValueRange tiles) {
+      StoredState stored = before(segment);
+      if (shape.width)
+        stored.storeRows(b, tiles.front(), first);
+      if (shape.hasNormalizer)
+        stored.storeNormalizer(b, tiles.back(), first);
+    };
+    // Backwards sums lie one place before their segments where the first one has none.
+    auto results =
+        b.loop(b.index(0), count, one, gathered(b, first, size), [&](Value i, ValueRange in) {
+          Value slot = forwards ? i : b.subIndex(b.subIndex(count, one), i);
+          store(forwards || finishes ? slot : b.addIndex(slot, one), in);
+          return TileBuilder::Values(afterSegment(b, segments, slot, in, first));
+        });
+    if (!finishes) {
+      Value exists =
+          b.compare(arith::CmpIPredicate::ne,
+                    memref::DimOp::create(b, before(one).tensor(), b.index(0)), b.index(0));
+      b.branch(exists, [&] { store(forwards ? count : b.index(0), results); });
+      return TileBuilder::Values();
+    }
+    Value row = rowOf(b, first);
+    if (rows)
+      tile::WriteOp::create(b, results.front(), rows, row);
+    if (normalizer)
+      tile::WriteOp::create(b, results.back(), normalizer, row);
+    return TileBuilder::Values();
+  });
+}
+
+/// The states of segments behind a program. They are the inner loop: what is gathered stays in
+/// registers.
+void BlockState::addBehind(TileBuilder &b, const SegmentsBehind &behind, Value first,
+                           Value &gathered, Value &column) const {
   const SegmentStates &segments = behind.segments;
-  int64_t count = b.typeOf(gathered).getRows();
   Value last;
   if (shape.direction == Direction::Backwards) {
     Value all = memref::DimOp::create(b, segments.states, b.index(0));
@@ -181,20 +254,8 @@ void BlockState::addSegments(TileBuilder &b, const SegmentsBehind &behind, Value
   if (normalizer)
     carried.push_back(column);
   auto results = b.loop(b.index(0), behind.count, b.index(1), carried, [&](Value i, ValueRange in) {
-    Value segment = last ? b.subIndex(last, i) : i;
-    StoredState stored = segments.of(segment);
-    Value factor = segments.decays ? expOf(b, segments.loadDecay(b, segment)) : Value();
-    auto add = [&](Value before, Value sum) {
-      if (!factor)
-        return b.add(before, sum);
-      return b.map({before, factor, sum}, [](ElementBuilder &e, ValueRange in) -> Value {
-        return e.add(e.mul(in[0], in[1]), in[2]);
-      });
-    };
-    TileBuilder::Values out = {add(in[0], stored.loadRows(b, first, count, shape.width))};
-    if (normalizer)
-      out.push_back(add(in[1], stored.loadNormalizer(b, first, count)));
-    return out;
+    return TileBuilder::Values(
+        afterSegment(b, segments, last ? b.subIndex(last, i) : i, in, first));
   });
   gathered = results[0];
   if (normalizer)
@@ -302,7 +363,8 @@ void BlockState::copy(TileBuilder &b, const StoredState &from, const Destination
 void BlockState::storeSegmentState(TileBuilder &b, const StoredState &stored) const {
   forFeatureBlocks(b, {}, [&](Value first, int64_t count, ValueRange) {
     Value row = rowOf(b, first);
-    stored.storeRows(b, readRows(b, row, count), first);
+    if (rows)
+      stored.storeRows(b, readRows(b, row, count), first);
     if (normalizer)
       stored.storeNormalizer(b, readNormalizer(b, row, count), first);
     return TileBuilder::Values();

@@ -41,6 +41,8 @@ struct StoredState {
   mlir::Value loadRows(TileBuilder &builder, mlir::Value first, int64_t count, int64_t width) const;
   mlir::Value loadNormalizer(TileBuilder &builder, mlir::Value first, int64_t count) const;
   void storeRows(TileBuilder &builder, mlir::Value tile, mlir::Value first) const;
+  /// One of its tensors.
+  mlir::Value tensor() const { return rows ? rows : normalizer; }
   void storeNormalizer(TileBuilder &builder, mlir::Value tile, mlir::Value first) const;
 
 private:
@@ -132,11 +134,25 @@ public:
   /// Writes the state of a segment, as `fill` reads it.
   void storeSegmentState(TileBuilder &builder, const StoredState &stored) const;
 
+  /// Reads from now on what lies in tensors, where there are no buffers.
+  void readFrom(const StoredState &state) { stored = state; }
+  /// Adds what segments add, in the order of the sweep, and stores what there is before each of
+  /// them, `before(segment)`. `finishes` says that the sum of the last one is there, too; else the
+  /// last one has only a state before it.
+  void addSegments(TileBuilder &builder, const SegmentStates &segments,
+                   llvm::function_ref<StoredState(mlir::Value)> before, bool finishes);
+
 private:
   void updateNormalizer(TileBuilder &builder, mlir::Value features, mlir::Value weights,
                         mlir::Value factor, mlir::Value first, mlir::Value valid);
-  void addSegments(TileBuilder &builder, const SegmentsBehind &behind, mlir::Value first,
-                   mlir::Value &rows, mlir::Value &column) const;
+  void addBehind(TileBuilder &builder, const SegmentsBehind &behind, mlir::Value first,
+                 mlir::Value &rows, mlir::Value &column) const;
+  /// What a block of features has gathered: rows and normalizer, those that there are.
+  llvm::SmallVector<mlir::Value> gathered(TileBuilder &builder, mlir::Value first,
+                                          int64_t count) const;
+  llvm::SmallVector<mlir::Value> afterSegment(TileBuilder &builder, const SegmentStates &segments,
+                                              mlir::Value segment, mlir::ValueRange before,
+                                              mlir::Value first) const;
   void
   storeBlocks(TileBuilder &builder, const Destinations &destinations,
               llvm::function_ref<mlir::Value(mlir::Value first, int64_t count)> rows,
@@ -144,7 +160,8 @@ private:
 
   Shape shape;
   std::shared_ptr<const FeatureShare> share;
-  mlir::Value rows, normalizer; // buffers [D x dv], [D x 1]
+  mlir::Value rows, normalizer;      // buffers [D x dv], [D x 1]
+  std::optional<StoredState> stored; // what is read in place of these
 };
 
 } // namespace polyattn

@@ -41,6 +41,19 @@ Values AllFeatures::forBlocks(TileBuilder &b, const FeatureRange &range, ValueRa
   return results;
 }
 
+Values FeaturesIf::forBlocks(TileBuilder &b, const FeatureRange &range, ValueRange carried,
+                             Body body) const {
+  int64_t size = range.blockSize(), whole = range.whole();
+  auto upTo = [&](int64_t from, int64_t to) -> Value {
+    return b.select(condition, b.index(to), b.index(from));
+  };
+  Values results = loop(b, b.index(0), upTo(0, whole), size, carried, body);
+  if (whole < range.features)
+    results =
+        loop(b, b.index(whole), upTo(whole, range.features), range.features - whole, results, body);
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // Parts of a launch
 //===----------------------------------------------------------------------===//
@@ -138,4 +151,21 @@ void ClusterShare::finishBlock(TileBuilder &b, MutableArrayRef<Accumulators> acc
 
 void ClusterShare::inOneProgram(TileBuilder &b, TileBuilder::Branch body) const {
   b.branch(b.isEqual(rank, b.index(0)), body);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of features
+//===----------------------------------------------------------------------===//
+
+Value FeatureBlockShare::rowOf(TileBuilder &b, Value feature, int64_t) const {
+  return b.createOrFold<arith::SubIOp>(feature, first);
+}
+
+Values FeatureBlockShare::forBlocks(TileBuilder &b, const FeatureRange &, ValueRange carried,
+                                    Body body) const {
+  return body(first, size, carried);
+}
+
+void FeatureBlockShare::inOneProgram(TileBuilder &b, TileBuilder::Branch body) const {
+  b.branch(b.isEqual(first, b.index(0)), body);
 }

@@ -147,6 +147,36 @@ private:
   mlir::Value begin(TileBuilder &builder, int64_t features) const;
 };
 
+/// All features or, where a condition does not hold, none: what the program would read is zero.
+class FeaturesIf final : public FeatureShare {
+public:
+  explicit FeaturesIf(mlir::Value condition) : condition(condition) {}
+
+  bool isAll() const override { return true; }
+  Values forBlocks(TileBuilder &builder, const FeatureRange &range, mlir::ValueRange carried,
+                   Body body) const override;
+
+private:
+  const mlir::Value condition; // i1
+};
+
+/// The program has one block of the features of one state, as other programs have the others.
+class FeatureBlockShare final : public FeatureShare {
+public:
+  /// `first`, index: the first feature of the block, which has `size` of them.
+  FeatureBlockShare(mlir::Value first, int64_t size) : first(first), size(size) {}
+
+  int64_t rows(int64_t features) const override { return size; }
+  mlir::Value rowOf(TileBuilder &builder, mlir::Value feature, int64_t features) const override;
+  Values forBlocks(TileBuilder &builder, const FeatureRange &range, mlir::ValueRange carried,
+                   Body body) const override;
+  void inOneProgram(TileBuilder &builder, TileBuilder::Branch body) const override;
+
+private:
+  const mlir::Value first;
+  const int64_t size;
+};
+
 } // namespace polyattn
 
 #endif // POLYATTN_CONVERSION_FEATURESHARE_H

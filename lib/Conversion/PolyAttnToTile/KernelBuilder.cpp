@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "ChunkwiseKernels.h"
 #include "DecaySums.h"
 #include "KernelProgram.h"
 #include "dialects/PolyAttn/StateTerms.h"
@@ -132,6 +133,8 @@ void KernelBuilder::sumDecays(ArrayRef<AttendSet> sets) {
 
 /// The kernels of the attends of one mask.
 void KernelBuilder::buildKernels() {
+  if (set.segment())
+    return ChunkwiseKernels(set, name, options.skipIdleState).build(b, attention);
   if (options.cutHeads)
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
@@ -175,7 +178,7 @@ LogicalResult KernelBuilder::build() {
       llvm::any_of(*sets, [](const AttendSet &set) { return set.fused || set.readsStates(); });
   if (sets->size() > 1 || hasSums || savesValues || readsStates || hasPlaces ||
       attention.getLengths() || attention.getPacked() || sets->front().ofKeys() ||
-      sets->front().isRowsAlone())
+      sets->front().isRowsAlone() || sets->front().segment())
     options.cutHeads = options.cutPositions = false;
   // States are whole where they are kept, or seen by way of views.
   if (llvm::any_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {

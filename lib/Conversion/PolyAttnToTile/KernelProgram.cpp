@@ -398,6 +398,22 @@ void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
   program.storeZeros(b, length);
 }
 
+void KernelProgram::buildChunk(TileBuilder &b, Value position,
+                               function_ref<StoredState(StateOp)> stateOf) {
+  for (StateProgram &state : states)
+    state.readFrom(stateOf(state.getOp()));
+  Value end = context.frame.queries, length = b.index(context.block);
+  BlockSpan span{position, b.minIndex(b.subIndex(end, position), length), context.chunk->begin,
+                 context.chunk->end};
+  if (context.runsAreLong()) {
+    Value run = b.index(context.run);
+    span.start = b.mulIndex(b.divIndex(position, run), run);
+    span.end = b.minIndex(b.addIndex(span.start, run), end);
+  }
+  span.onlyReads = true;
+  block(b, span);
+}
+
 void KernelProgram::buildPrefix(TileBuilder &b) {
   SmallVector<Value> decays;
   for (StateProgram &state : states) {

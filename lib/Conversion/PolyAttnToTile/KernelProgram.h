@@ -31,6 +31,9 @@ public:
 
   /// The loops over the program's positions, and the final states.
   void build(TileBuilder &builder);
+  /// One block of queries at `position`, whose states `stateOf` finds in tensors.
+  void buildChunk(TileBuilder &builder, mlir::Value position,
+                  llvm::function_ref<StoredState(StateOp)> stateOf);
   /// Stores what the program's segment adds to the states.
   void buildPrefix(TileBuilder &builder);
   /// A call of at most one token: states are updated where they live, by the program of the first

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChunkwiseKernels.h"
 #include "DecaySums.h"
+#include "EntryBuilder.h"
 #include "KernelBuilder.h"
 
 using namespace mlir;
@@ -15,65 +17,6 @@ using tile::ExtentBase;
 
 /// The most programs that have sums of their own.
 static constexpr int64_t kMostSummingPrograms = 64;
-
-namespace polyattn {
-/// Builds the ops inside of an entry.
-class EntryBuilder {
-public:
-  EntryBuilder(OpBuilder &b, Location loc) : b(b), loc(loc), context(b.getContext()) {}
-
-  ExtentAttr dimension(int64_t tensor, int64_t dimension) {
-    return ExtentAttr::dimensionOf(context, tensor, dimension);
-  }
-  ExtentAttr choice(ExtentBase choice, int64_t plus = 0, int64_t times = 1) {
-    return ExtentAttr::choice(context, choice, plus, times);
-  }
-  ExtentAttr number(int64_t number) { return ExtentAttr::number(context, number); }
-
-  /// A tensor of the kernels that the caller does not have.
-  void workspace(const HiddenArgument &tensor, ArrayRef<ExtentAttr> shape,
-                 tile::WorkspaceFill fill = tile::WorkspaceFill::None) {
-    tile::WorkspaceOp::create(b, loc, b.getStringAttr(tensor.name),
-                              TypeAttr::get(tensor.type.getElementType()), list(shape),
-                              tile::WorkspaceFillAttr::get(context, fill));
-    useAlso(tensor.name);
-  }
-
-  /// The next stages take a workspace of a stage before them, too.
-  void useAlso(StringRef name) { uses.push_back(FlatSymbolRefAttr::get(context, name)); }
-
-  using Uses = SmallVector<Attribute>;
-  /// Says which workspaces the next stages take, and returns those that they took until now.
-  Uses use(Uses next) { return std::exchange(uses, std::move(next)); }
-
-  /// A kernel that takes all workspaces so far.
-  tile::StageOp stage(const Twine &kernel, ArrayAttr programs) {
-    auto name = FlatSymbolRefAttr::get(context, kernel.str());
-    return tile::StageOp::create(b, loc, name, programs,
-                                 uses.empty() ? ArrayAttr() : b.getArrayAttr(uses), UnitAttr(),
-                                 UnitAttr(), UnitAttr());
-  }
-
-  /// Kernels from here on take no workspace that is there already.
-  void forgetWorkspaces() { uses.clear(); }
-
-  tile::ChooseOp choose(ExtentBase kind, ExtentAttr of) {
-    return tile::ChooseOp::create(b, loc, tile::ExtentBaseAttr::get(context, kind), of,
-                                  IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr(),
-                                  IntegerAttr(), IntegerAttr(), IntegerAttr());
-  }
-
-private:
-  ArrayAttr list(ArrayRef<ExtentAttr> extents) {
-    return b.getArrayAttr(SmallVector<Attribute>(extents.begin(), extents.end()));
-  }
-
-  OpBuilder &b;
-  Location loc;
-  MLIRContext *context;
-  SmallVector<Attribute> uses;
-};
-} // namespace polyattn
 
 /// What a position costs where prefix states are summed up, in percent of what it costs in all.
 int64_t KernelBuilder::prefixCostPercent() {
@@ -185,6 +128,11 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
   EntryBuilder::Uses sums;
   int64_t bytes = 0;
   for (const AttendSet &attends : sets) {
+    if (attends.segment()) {
+      ChunkwiseKernels(attends, kernelNameOf(attends, sets), options.skipIdleState)
+          .writeStages(e, b);
+      continue;
+    }
     writeStages(e, b, attends, kernelNameOf(attends, sets),
                 steppedTokens ? mainPrograms() : attends.programs(), tensors, sums);
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);

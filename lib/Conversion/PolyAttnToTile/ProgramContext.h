@@ -48,6 +48,9 @@ struct ProgramContext {
   unsigned firstPassed = 0;              // that of the first rows that it gives to others, or takes
   bool hasGroup = false;                 // a program has all query heads that share its states
   int64_t fewestBatches = 1;             // whose features a kernel before the steps computes
+  /// The segment of the program's one block of queries, which reads the state before it: pairs of
+  /// the segment go by scores. None in other forms than `chunkwise`.
+  std::optional<SegmentContext> chunk = std::nullopt;
 
   BlockRows rows(TileBuilder &builder, mlir::Value position, mlir::Value valid) const {
     return {frame.rowOf(builder, position), share->rowOfCall(builder, position),

@@ -124,6 +124,8 @@ bool StateProgram::updatesAfterRun() const {
 Value StateProgram::isFilled(TileBuilder &b, const BlockSpan &span) const {
   if (!context.skipsIdleState || !context.isOrdered() || op.getInitialState())
     return {};
+  if (context.chunk)
+    return context.chunk->isEntered(b, context.direction());
   if (!context.isForwards()) {
     Value end = updatesAfterRun() ? span.end : b.addIndex(span.position, span.valid);
     return b.compare(arith::CmpIPredicate::slt, end, context.frame.keys);
@@ -293,4 +295,22 @@ void StateProgram::storeSegmentState(TileBuilder &b, Value decay) {
     context.share->inOneProgram(b, [&] { segmentStates->storeDecay(b, decay, own.segment); });
   }
   sums.storeSegmentState(b, segmentStates->of(own.segment));
+}
+
+void StateProgram::sumSegment(TileBuilder &b) {
+  beginPrefix(b);
+  SmallVector<Value> decays;
+  if (hasDecayByPosition())
+    decays.push_back(b.constant(1, 1, 0));
+  decays = context.sweep(b).forBlocks(b, decays, [&](const BlockSpan &span, ValueRange in) {
+    Value decay = add(b, span, span.valid);
+    return in.empty() ? TileBuilder::Values() : TileBuilder::Values{b.add(in[0], decay)};
+  });
+  storeSegmentState(b, decays.empty() ? Value() : decays[0]);
+}
+
+void StateProgram::sumSegments(TileBuilder &b, function_ref<StoredState(Value)> before,
+                               bool finishes) {
+  begin(b);
+  sums.addSegments(b, *segmentStates, before, finishes);
 }

@@ -103,6 +103,14 @@ public:
   /// Called after all keys of the segment have come. `decay` is the sum of the logarithms that they
   /// gave; null unless it differs from position to position.
   void storeSegmentState(TileBuilder &builder, mlir::Value decay);
+  /// Sums up the segment's keys, from zeros, and stores the sum.
+  void sumSegment(TileBuilder &builder);
+  /// Begins as `begin` does, adds the sums of segments, and stores what there is before each, in
+  /// `before(segment)`. `finishes` says whether the last one's sum is there.
+  void sumSegments(TileBuilder &builder, llvm::function_ref<StoredState(mlir::Value)> before,
+                   bool finishes);
+  /// Blocks read the state from tensors, and add nothing to it.
+  void readFrom(const StoredState &state) { sums.readFrom(state); }
 
 private:
   bool canBeBare() const;

@@ -39,6 +39,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       computed.insert(result);
     }
   }
+  passOnRegisters(loop);
   Pipeline pipeline = openPipeline(loop);
   if (!pipeline.tiles.empty()) {
     startFirstCopies(pipeline, loop);
@@ -85,6 +86,15 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     unpack(result, lowered.getResults(), next);
   }
   return success();
+}
+
+/// What the loop alone has of a value from before it are the registers of what it carries.
+void KernelLowering::passOnRegisters(scf::ForOp loop) {
+  for (Value init : loop.getInitArgs()) {
+    bool isLoops = llvm::all_of(init.getUsers(), [&](Operation *user) { return user == loop; });
+    if (isLoops && init.getParentBlock() == loop->getBlock())
+      registers.erase(init);
+  }
 }
 
 // All new values are there before the first old one goes.

@@ -90,6 +90,7 @@ private:
   //===--- Control flow (ControlFlow.cpp) -----------------------------------===//
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   /// `stage` is the buffer of the next iteration, null without a pipeline.
+  void passOnRegisters(mlir::scf::ForOp loop);
   void lowerYield(mlir::scf::ForOp loop, mlir::Value stage);
   /// What is left to do for a tile in memory once all new values are computed.
   using Writes = llvm::SmallVector<std::function<void()>>;

@@ -48,11 +48,16 @@ ResidencyAnalysis::ResidencyAnalysis(KernelOp kernel, int64_t warps, const Memor
   });
 }
 
+/// A matrix that programs load before their loops, as it is for all positions.
+static bool isWeight(LoadOp load, KernelOp kernel) {
+  return load->getParentOp() == kernel && !load.getValid() && !isVector(load.getResult());
+}
+
 /// Weights stay in memory as far as they fit, in program order.
 void ResidencyAnalysis::chooseDistantWeights(KernelOp kernel) {
   int64_t weightBytes = plan.weightBytes;
   kernel.walk([&](LoadOp load) {
-    if (load->getParentOp() != kernel || isVector(load.getResult()))
+    if (!isWeight(load, kernel))
       return;
     TileType type = load.getResult().getType();
     TileMemory storage =

@@ -120,3 +120,75 @@ polyattn.attention @features_of_others(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x
     : [4], [4], [4], !polyattn.state<4x4>
   return %o : [4]
 }
+
+// -----
+
+// CHECK: error: the form `chunkwise` is for causal and anticausal attends
+polyattn.attention @chunks_full(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %b value %b full normalize <none> {schedule = #polyattn.schedule<form = chunkwise,
+      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0, segment = 128>}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// CHECK: error: the form `chunkwise` is for sequences of one length, and not for states in arguments
+polyattn.attention @chunks_packed(%q: tensor<?x?x?x4xf32>, %offsets: tensor<?xi32>) -> (o: tensor<?x?x?x4xf32>)
+    packed %offsets {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none> {schedule = #polyattn.schedule<form = chunkwise,
+      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0, segment = 128>}
+    : [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// CHECK: error: attends of one mask must have the same segments and states between them
+polyattn.attention @chunks_beside_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x8xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = elu_plus_one %a : [4]
+  %x = attend query %a key %a value %a causal normalize <none> {schedule = #polyattn.schedule<form = chunkwise,
+      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0, segment = 128>}
+    : [4], [4], [4]
+  %y = attend query %b key %b value %a causal normalize <none> {schedule = #polyattn.schedule<form = state,
+      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0>} : [4], [4], [4]
+  %o = concat %x, %y : [4], [4]
+  return %o : [4] + [4]
+}
+
+// -----
+
+// CHECK: error: a segment of 128 positions is no multiple of 96, the block of the entry's kernels
+polyattn.attention @chunks_of_runs(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a local %a, %a causal normalize <none> {block = 96, schedule = #polyattn.schedule<form = chunkwise,
+      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0, segment = 128>}
+    : [4], [4], [4], [4], [4]
+  return %o : [4]
+}
+
+// -----
+
+// CHECK: error: the schedule has no state in calls of fewer than 200 positions, but one is asked for
+polyattn.attention @chunks_without_state(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>, s: tensor<?x?x4x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o:2 = attend query %a key %a value %a causal normalize <none> {final_state, schedule = #polyattn.schedule<form = chunkwise,
+      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 200, segment = 128>}
+    : [4], [4], [4]
+  return %o#0, %o#1 : [4], tensor<?x?x4x4xf32>
+}
+
+// -----
+
+// CHECK: error: short calls of the form `chunkwise` have no features: write `diagonal = scores`
+polyattn.attention @chunks_features(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %a key %a value %a causal normalize <none> {schedule = #polyattn.schedule<form = chunkwise,
+      diagonal = features, block = 64, feature_block = 4, quadratic_below = 200, segment = 128>}
+    : [4], [4], [4]
+  return %o : [4]
+}

@@ -1,12 +1,13 @@
 """Runs entries of a spec with `polyattn-run --check` and says which failed.
 
     check_entries.py SPEC [--entries a,b] [--lengths 1,63] [--state-from 0] [--diagonal features]
-                     [--block 16] [--anticausal] -- OPTIONS
+                     [--block 16] [--segment 64] [--anticausal] -- OPTIONS
 
 OPTIONS are polyattn-run's own; a length stands where they say `T={T}`. The other options write
 another schedule into the spec, so that short inputs reach code that long ones need:
 `--state-from` the length where the form with a state begins, where the schedule has both forms;
-`--diagonal` and `--block` everywhere. `--anticausal` gives causal attends the other mask.
+`--diagonal` and `--block` everywhere; `--segment` the form `chunkwise`, with segments of so many
+positions, `--state-from` then the length where it has several. `--anticausal` gives causal attends the other mask.
 """
 import argparse
 import json
@@ -45,7 +46,11 @@ def with_schedule(arguments, spec, folder):
     """The spec with the wanted schedule written into every attend."""
     option = f"--polyattn-choose-schedule=block={arguments.block}"
     text = output_of(["polyattn-opt", option, spec])
-    if arguments.state_from is not None:
+    if arguments.segment:
+        below = arguments.state_from or 0
+        text = re.sub(r"form = \w+, (.*?), quadratic_below = \d+(, short_blocks = \[.*?\])?(, segment = \d+)?",
+                      rf"form = chunkwise, \1, quadratic_below = {below}, segment = {arguments.segment}", text)
+    elif arguments.state_from is not None:
         form = "both" if arguments.state_from else "state"
         text, count = re.subn(r"form = both, (.*?), quadratic_below = \d+",
                               rf"form = {form}, \1, quadratic_below = {arguments.state_from}", text)
@@ -68,6 +73,7 @@ def main():
     parser.add_argument("--state-from", type=int)
     parser.add_argument("--diagonal", choices=["scores", "features"])
     parser.add_argument("--block", type=int, default=0)
+    parser.add_argument("--segment", type=int)
     parser.add_argument("--anticausal", action="store_true")
     split = sys.argv.index("--")
     arguments, options = parser.parse_args(sys.argv[1:split]), sys.argv[split + 1:]
@@ -76,7 +82,7 @@ def main():
         spec = arguments.spec
         if arguments.anticausal:
             spec = anticausal(spec, folder)
-        if arguments.state_from is not None or arguments.diagonal or arguments.block:
+        if arguments.state_from is not None or arguments.diagonal or arguments.block or arguments.segment:
             spec = with_schedule(arguments, spec, folder)
         for entry in entries_of(spec, arguments.entries):
             for length in arguments.lengths:

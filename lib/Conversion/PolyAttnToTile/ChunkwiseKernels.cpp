@@ -1,0 +1,301 @@
+//===- ChunkwiseKernels.cpp - the kernels of the form `chunkwise` ---------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChunkwiseKernels.h"
+#include "dialects/PolyAttn/StateTerms.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+//===----------------------------------------------------------------------===//
+// Tensors and programs
+//===----------------------------------------------------------------------===//
+
+/// The features of a program that adds the sums of segments, one after another. It waits for each:
+/// many programs do so together.
+static constexpr int64_t kPrefixFeatures = 32;
+
+FeatureRange ChunkwiseKernels::Piece::range(int64_t block) const {
+  return StateProgram::shapeOf(state, block).range;
+}
+
+std::vector<ChunkwiseKernels::Piece> ChunkwiseKernels::pieces() const {
+  std::vector<Piece> pieces;
+  for (auto [i, state] : llvm::enumerate(set.states)) {
+    Piece &piece = pieces.emplace_back();
+    piece.state = state;
+    piece.suffix = set.states.size() > 1 ? std::to_string(i) : "";
+    for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules))
+      if (AttendOp(attend).getState() == StateOp(state).getResult()) {
+        piece.featureBlock = std::max(piece.featureBlock, schedule.featureBlock);
+        piece.hasFinal |= bool(AttendOp(attend).getFinalState());
+      }
+  }
+  return pieces;
+}
+
+static HiddenArgument tensor(const Twine &name, ArrayRef<int64_t> sizes, Type element) {
+  constexpr int64_t any = ShapedType::kDynamic;
+  SmallVector<int64_t> shape = {any, any, any}; // segments, batches, heads
+  llvm::append_range(shape, sizes);
+  return {name.str(), RankedTensorType::get(shape, element)};
+}
+
+/// What segments add to a state: rows, normalizers, and the logarithms of their decays.
+SmallVector<HiddenArgument> ChunkwiseKernels::sumTensors(const Piece &piece, Builder &b) const {
+  BlockState::Shape shape = StateProgram::shapeOf(piece.state, piece.featureBlock);
+  SmallVector<HiddenArgument> tensors;
+  Type f32 = b.getF32Type();
+  if (shape.width)
+    tensors.push_back(
+        tensor("segment_sums" + piece.suffix, {shape.range.features, shape.width}, f32));
+  if (shape.hasNormalizer)
+    tensors.push_back(tensor("segment_normalizers" + piece.suffix, shape.range.features, f32));
+  if (piece.state.hasDecay())
+    tensors.push_back(tensor("segment_decays" + piece.suffix, {}, f32));
+  return tensors;
+}
+
+/// The states before segments.
+SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(const Piece &piece, Builder &b) const {
+  BlockState::Shape shape = StateProgram::shapeOf(piece.state, piece.featureBlock);
+  SmallVector<HiddenArgument> tensors;
+  Type stored = set.schedules[0].states ? Type(set.schedules[0].states) : b.getF32Type();
+  if (shape.width)
+    tensors.push_back(tensor("states" + piece.suffix, {shape.range.features, shape.width}, stored));
+  if (shape.hasNormalizer)
+    tensors.push_back(tensor("normalizers" + piece.suffix, shape.range.features, b.getF32Type()));
+  return tensors;
+}
+
+/// The tensors of a state from workspace `next` on, which becomes that behind them.
+ChunkwiseKernels::Tensors ChunkwiseKernels::bind(const Piece &piece, const KernelFrame &frame,
+                                                 unsigned &next, bool ofSums) const {
+  BlockState::Shape shape = StateProgram::shapeOf(piece.state, piece.featureBlock);
+  Tensors tensors;
+  if (shape.width)
+    tensors.rows = frame.workspace(next++);
+  if (shape.hasNormalizer)
+    tensors.normalizers = frame.workspace(next++);
+  if (ofSums && piece.state.hasDecay())
+    tensors.decays = frame.workspace(next++);
+  return tensors;
+}
+
+/// `times` for each `length` positions but the first `without`.
+tile::ExtentAttr ChunkwiseKernels::positionsBy(Builder &b, int64_t length, int64_t without,
+                                               int64_t times) const {
+  return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.keyTensor,
+                               /*dimension=*/1, /*plus=*/-without, /*divisor=*/length, times);
+}
+
+static int64_t countBlocks(const FeatureRange &range) {
+  return llvm::divideCeil(range.features, range.blockSize());
+}
+
+KernelPrograms ChunkwiseKernels::sumPrograms(const Piece &piece, Builder &b) const {
+  int64_t without = piece.hasFinal ? 0 : set.segment();
+  return {positionsBy(b, set.segment(), without, countBlocks(piece.range(piece.featureBlock))),
+          /*keyHeads=*/!set.hasStatePerQuery()};
+}
+
+KernelPrograms ChunkwiseKernels::prefixPrograms(const Piece &piece, Builder &b) const {
+  return {tile::ExtentAttr::number(b.getContext(), countBlocks(piece.range(kPrefixFeatures))),
+          /*keyHeads=*/!set.hasStatePerQuery()};
+}
+
+KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
+  return {positionsBy(b, set.block(), /*without=*/0, /*times=*/1)};
+}
+
+ProgramContext ChunkwiseKernels::contextOf(KernelFrame &frame,
+                                           std::shared_ptr<const FeatureShare> share) const {
+  return {frame,       std::move(share), std::nullopt, set.block(),
+          set.block(), set.run,          set.mask(),   skipsIdleState};
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// The last block may have fewer features than the others: it has code of its own.
+void ChunkwiseKernels::forFeatureBlock(
+    TileBuilder &b, const FeatureRange &range, Value block,
+    function_ref<void(std::shared_ptr<const FeatureShare>)> body) const {
+  int64_t size = range.blockSize(), rest = range.features - range.whole();
+  auto of = [&](Value first, int64_t count) {
+    return [=, &body] { body(std::make_shared<FeatureBlockShare>(first, count)); };
+  };
+  Value first = countBlocks(range) == 1 ? b.index(0) : b.mulIndex(block, b.index(size));
+  if (!rest)
+    return of(first, size)();
+  Value isLast = b.isEqual(block, b.index(range.whole() / size));
+  b.branch(isLast, of(b.index(range.whole()), rest), of(first, size));
+}
+
+/// Backwards the first segment's sum is needed for the final state only.
+void ChunkwiseKernels::buildSums(TileBuilder &b, const Piece &piece) const {
+  KernelFrame frame(b, name + "__states" + piece.suffix, set.tensors, sumTensors(piece, b),
+                    sumPrograms(piece, b));
+  FeatureRange range = piece.range(piece.featureBlock);
+  Value blocks = b.index(countBlocks(range)), length = b.index(set.segment());
+  Value slot = b.divIndex(frame.segment, blocks);
+  Value block = arith::RemUIOp::create(b, frame.segment, blocks);
+  Value segment = isForwards() || piece.hasFinal ? slot : b.addIndex(slot, b.index(1));
+  Value begin = b.mulIndex(segment, length);
+  Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
+  unsigned next = 0;
+  Tensors sums = bind(piece, frame, next, /*ofSums=*/true);
+  Value head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+  ifLong(b, frame, [&] {
+    forFeatureBlock(b, range, block, [&](std::shared_ptr<const FeatureShare> share) {
+      ProgramContext context = contextOf(frame, std::move(share));
+      context.segment = {slot, Value(), begin, end, Value()};
+      StateProgram state(piece.state, piece.featureBlock, context);
+      state.setSegmentStates({sums.rows, sums.normalizers, sums.decays, frame.batch, head});
+      state.sumSegment(b);
+    });
+  });
+}
+
+void ChunkwiseKernels::buildPrefix(TileBuilder &b, const Piece &piece) const {
+  SmallVector<HiddenArgument> tensors = sumTensors(piece, b);
+  llvm::append_range(tensors, stateTensors(piece, b));
+  KernelFrame frame(b, name + "__prefix" + piece.suffix, set.tensors, tensors,
+                    prefixPrograms(piece, b));
+  unsigned next = 0;
+  Tensors sums = bind(piece, frame, next, /*ofSums=*/true);
+  Tensors states = bind(piece, frame, next, /*ofSums=*/false);
+  Value head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+  SmallVector<Value> finals, finalNormalizers;
+  for (AttendOp attend : set.attends)
+    if (attend.getState() == piece.state.getResult())
+      for (auto [i, result] : llvm::enumerate(set.returned()))
+        for (auto [part, final] : llvm::enumerate(attend.getFinalStates()))
+          if (result == final)
+            (part ? finalNormalizers : finals).push_back(frame.result(i));
+  FeatureRange range = piece.range(kPrefixFeatures);
+  auto before = [&](Value segment) -> StoredState {
+    return {states.rows, states.normalizers, {segment, frame.batch, head}};
+  };
+  ifLong(b, frame, [&] {
+    forFeatureBlock(b, range, frame.segment, [&](std::shared_ptr<const FeatureShare> share) {
+      ProgramContext context = contextOf(frame, std::move(share));
+      StateProgram state(piece.state, range.block, context);
+      state.setSegmentStates({sums.rows, sums.normalizers, sums.decays, frame.batch, head});
+      state.sumSegments(b, before, piece.hasFinal);
+      state.finish(b, finals, finalNormalizers);
+    });
+  });
+}
+
+/// Whether a call has several segments; null where all have. Else all its positions are one, and
+/// nobody reads a state.
+Value ChunkwiseKernels::isLong(TileBuilder &b, const KernelFrame &frame) const {
+  int64_t below = set.schedules[0].quadraticBelow;
+  if (!below)
+    return {};
+  return b.compare(arith::CmpIPredicate::sge, frame.keys, b.index(below));
+}
+
+void ChunkwiseKernels::ifLong(TileBuilder &b, const KernelFrame &frame,
+                              TileBuilder::Branch body) const {
+  if (Value condition = isLong(b, frame))
+    b.branch(condition, body);
+  else
+    body();
+}
+
+/// The segment of a program's block of queries.
+SegmentContext ChunkwiseKernels::segmentOf(TileBuilder &b, const KernelFrame &frame,
+                                           Value position) const {
+  Value length = b.index(set.segment()), zero = b.index(0), one = b.index(1);
+  Value number = b.divIndex(position, length), begin = b.mulIndex(number, length);
+  Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
+  Value segments = b.divIndex(b.addIndex(frame.keys, b.subIndex(length, one)), length);
+  if (Value hasSegments = isLong(b, frame)) {
+    begin = b.select(hasSegments, begin, zero);
+    end = b.select(hasSegments, end, frame.keys);
+    number = b.select(hasSegments, number, zero);
+    segments = b.select(hasSegments, segments, one);
+  }
+  return {number, segments, begin, end, Value()};
+}
+
+void ChunkwiseKernels::buildQueries(TileBuilder &b) const {
+  SmallVector<HiddenArgument> tensors;
+  std::vector<Piece> all = pieces();
+  for (const Piece &piece : all)
+    llvm::append_range(tensors, stateTensors(piece, b));
+  KernelFrame frame(b, name, set.tensors, tensors, queryPrograms(b));
+  Value position = b.mulIndex(frame.segment, b.index(set.block()));
+  SegmentContext own = segmentOf(b, frame, position);
+  // Scores that come from features are needed where no state is, too.
+  bool readsAlways = llvm::any_of(set.schedules, [](const Schedule &schedule) {
+    return schedule.diagonal == ScheduleDiagonal::Features;
+  });
+  bool isGiven =
+      llvm::any_of(set.states, [](StateOp state) { return bool(state.getInitialState()); });
+  std::shared_ptr<const FeatureShare> share = std::make_shared<AllFeatures>();
+  if (!readsAlways && !isGiven)
+    share = std::make_shared<FeaturesIf>(
+        own.isEntered(b, isForwards() ? Direction::Forwards : Direction::Backwards));
+  ProgramContext context = contextOf(frame, std::move(share));
+  context.chunk = own;
+  Value head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+  llvm::DenseMap<Operation *, StoredState> stored;
+  unsigned next = 0;
+  for (const Piece &piece : all) {
+    Tensors states = bind(piece, frame, next, /*ofSums=*/false);
+    stored[piece.state] = {states.rows, states.normalizers, {own.segment, frame.batch, head}};
+  }
+  KernelProgram(set, ScheduleForm::Chunkwise, context).buildChunk(b, position, [&](StateOp state) {
+    return stored.lookup(state);
+  });
+}
+
+void ChunkwiseKernels::build(TileBuilder &b, AttentionOp attention) const {
+  for (const Piece &piece : pieces()) {
+    b.setInsertionPoint(attention);
+    buildSums(b, piece);
+    b.setInsertionPoint(attention);
+    buildPrefix(b, piece);
+  }
+  b.setInsertionPoint(attention);
+  buildQueries(b);
+}
+
+void ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
+  const KernelTensors &kernel = set.tensors;
+  int64_t heads = set.hasStatePerQuery() ? kernel.queryTensor : kernel.keyTensor;
+  auto workspaces = [&](ArrayRef<HiddenArgument> tensors, tile::ExtentAttr segments) {
+    for (const HiddenArgument &tensor : tensors) {
+      SmallVector<tile::ExtentAttr> shape = {
+          segments, kernel.batches(b.getContext(), kernel.queryTensor), e.dimension(heads, 2)};
+      for (int64_t size : tensor.type.getShape().drop_front(3))
+        shape.push_back(e.number(size));
+      e.workspace(tensor, shape);
+    }
+  };
+  EntryBuilder::Uses read;
+  for (const Piece &piece : pieces()) {
+    e.use({});
+    workspaces(sumTensors(piece, b),
+               positionsBy(b, set.segment(), piece.hasFinal ? 0 : set.segment(), /*times=*/1));
+    e.stage(name + "__states" + piece.suffix, kernel.gridOf(b, sumPrograms(piece, b)));
+    EntryBuilder::Uses sums = e.use({});
+    workspaces(stateTensors(piece, b), positionsBy(b, set.segment(), /*without=*/0, /*times=*/1));
+    EntryBuilder::Uses states = e.use({});
+    llvm::append_range(read, states);
+    llvm::append_range(sums, states);
+    e.use(sums);
+    e.stage(name + "__prefix" + piece.suffix, kernel.gridOf(b, prefixPrograms(piece, b)));
+  }
+  e.use(read);
+  e.stage(name, kernel.gridOf(b, queryPrograms(b)));
+  e.forgetWorkspaces();
+}

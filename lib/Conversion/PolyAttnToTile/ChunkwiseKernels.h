@@ -1,0 +1,85 @@
+//===- ChunkwiseKernels.h - the kernels of the form `chunkwise` -*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Positions are cut into segments of L positions. Three kinds of kernels, each with programs that
+// depend on no other program of their stage, as in FLA's chunk mode and the chunkwise form of gated
+// linear attention (Yang et al. 2024, section 4):
+//
+//   NAME__states   for each state, a block of its features and a segment: the sum over the segment;
+//   NAME__prefix   for each state and a block of its features: the state before each segment, and
+//                  the final state where it is asked for. Sums come in the order of segments;
+//   NAME           for each block of queries: the state before its segment, and the pairs of the
+//                  segment by scores.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_CHUNKWISEKERNELS_H
+#define POLYATTN_CONVERSION_CHUNKWISEKERNELS_H
+
+#include "EntryBuilder.h"
+#include "KernelProgram.h"
+
+namespace polyattn {
+
+class ChunkwiseKernels {
+public:
+  /// Of the set's attends, whose rows the kernel `name` computes.
+  ChunkwiseKernels(const AttendSet &set, llvm::StringRef name, bool skipsIdleState)
+      : set(set), name(name), skipsIdleState(skipsIdleState) {}
+
+  /// Builds the kernels before `attention`.
+  void build(TileBuilder &builder, AttentionOp attention) const;
+  /// Writes their workspaces and stages.
+  void writeStages(EntryBuilder &entry, mlir::OpBuilder &builder) const;
+
+private:
+  /// One state, and the tensors that only these kernels see.
+  struct Piece {
+    mutable StateOp state;    // its accessors are not const
+    std::string suffix;       // of names: a number where there are several states
+    int64_t featureBlock = 0; // features of a program
+    /// Its features, in blocks of so many.
+    FeatureRange range(int64_t block) const;
+    bool hasFinal = false; // the last segment's sum is needed, too
+  };
+  /// Which tensors of a kernel a state has, in the order of `sumTensors` and `stateTensors`.
+  struct Tensors {
+    mlir::Value rows, normalizers, decays; // null where there are none
+  };
+
+  std::vector<Piece> pieces() const;
+  llvm::SmallVector<HiddenArgument> sumTensors(const Piece &piece, mlir::Builder &builder) const;
+  llvm::SmallVector<HiddenArgument> stateTensors(const Piece &piece, mlir::Builder &builder) const;
+  Tensors bind(const Piece &piece, const KernelFrame &frame, unsigned &next, bool ofSums) const;
+  /// Programs for each head: blocks of features times segments, blocks of features, and blocks of
+  /// queries.
+  tile::ExtentAttr positionsBy(mlir::Builder &builder, int64_t length, int64_t without,
+                               int64_t times) const;
+  KernelPrograms sumPrograms(const Piece &piece, mlir::Builder &builder) const;
+  KernelPrograms prefixPrograms(const Piece &piece, mlir::Builder &builder) const;
+  KernelPrograms queryPrograms(mlir::Builder &builder) const;
+  ProgramContext contextOf(KernelFrame &frame, std::shared_ptr<const FeatureShare> share) const;
+
+  mlir::Value isLong(TileBuilder &builder, const KernelFrame &frame) const;
+  void ifLong(TileBuilder &builder, const KernelFrame &frame, TileBuilder::Branch body) const;
+  SegmentContext segmentOf(TileBuilder &builder, const KernelFrame &frame,
+                           mlir::Value position) const;
+  void buildSums(TileBuilder &builder, const Piece &piece) const;
+  void buildPrefix(TileBuilder &builder, const Piece &piece) const;
+  void buildQueries(TileBuilder &builder) const;
+  /// Emits `body` for the block of features of a program, whose number is `block`.
+  void forFeatureBlock(TileBuilder &builder, const FeatureRange &range, mlir::Value block,
+                       llvm::function_ref<void(std::shared_ptr<const FeatureShare>)> body) const;
+  bool isForwards() const { return set.mask() == Mask::Causal; }
+
+  const AttendSet &set;
+  std::string name;
+  bool skipsIdleState;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_CHUNKWISEKERNELS_H
