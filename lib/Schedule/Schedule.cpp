@@ -44,10 +44,11 @@ AttentionShape AttentionShape::of(AttendOp attend) {
                  });
   auto entry = attend->getParentOfType<AttentionOp>();
   shape.givesGradients = entry && entry.getGradientOf();
-  bool isAlone = llvm::hasSingleElement(attends.getOps<AttendOp>()) && !attend.getStateEvery() &&
-                 !attend.getBlockStates();
-  shape.canBeChunkwise = isAlone && entry && !shape.givesGradients && !entry.getPacked() &&
-                         !entry.getLengths() && !entry.hasStatesInPlace();
+  bool hasSums = !attends.getOps<WeightGradientOp>().empty() ||
+                 !attends.getOps<DecayGradientOp>().empty() ||
+                 (attend.getOfKeys() && shape.needsState);
+  shape.canBeChunkwise = entry && !hasSums && !attend.getStateEvery() && !attend.getBlockStates() &&
+                         !entry.getPacked() && !entry.getLengths() && !entry.hasStatesInPlace();
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());
   shape.errors = RowErrors::of(structure);
@@ -205,10 +206,9 @@ namespace {
 /// What the form `chunkwise` takes on tensor cores, in the time of multiply-adds of pairs. Modelled
 /// for an H200 with squares of 64 numbers in bf16.
 struct ChunkwiseTimes {
-  const AttentionShape &shape;
+  double numbers = 0; // of the states
+  double pair = 0;    // multiply-adds
 
-  double numbers() const { return double(shape.features) * shape.valueWidth; }
-  double pair() const { return shape.scoreWidth + shape.valueWidth; }
   /// A number of a state between segments is stored, added up and read.
   static constexpr double kBetweenSegments = 450;
   /// A product with a state waits for what it forms its features of.
@@ -218,15 +218,15 @@ struct ChunkwiseTimes {
   /// times a block.
   int64_t segment(int64_t block) const {
     constexpr int64_t most = 8192;
-    double best = std::sqrt(2 * kBetweenSegments * numbers() / pair()), length = block;
+    double best = std::sqrt(2 * kBetweenSegments * numbers / pair), length = block;
     while (length < most && length * std::sqrt(2) < best)
       length *= 2;
     return length;
   }
-  double quadratic(double positions) const { return positions / 2 * pair(); }
+  double quadratic(double positions) const { return positions / 2 * pair; }
   double perPosition(double positions, double segment) const {
     double read = 1 - segment / positions;
-    return read * numbers() * (2 * kState + kBetweenSegments / segment) + quadratic(segment);
+    return read * numbers * (2 * kState + kBetweenSegments / segment) + quadratic(segment);
   }
   /// From how many positions on segments are faster than all pairs.
   int64_t segmentsFrom(int64_t segment) const {
@@ -239,34 +239,56 @@ struct ChunkwiseTimes {
 };
 } // namespace
 
-/// The schedule with independent blocks, where these beat a state that passes from block to block
-/// through far memory. A program carries a block of features of a state, which eight warps have
-/// registers for; factors in f32 take twice as many.
-static std::optional<Schedule> chunkwise(const AttentionShape &shape,
-                                         const ScheduleMachine &machine, MLIRContext *context) {
-  if (!hasFarState(shape, machine) || !shape.canBeChunkwise || !shape.isOrdered ||
-      !shape.hasFeatures || shape.features > kMaxScheduledFeatures || shape.wantsScores() ||
-      machine.isInvariant)
-    return std::nullopt;
+/// Gradients have a kernel's programs for each head alone in the form with a state: what is formed
+/// again may take some times as long as products with the state.
+static constexpr double kTimesForGradients = 8;
+
+/// A program carries a block of features of a state, which eight warps have registers for; factors
+/// in f32 take twice as many.
+std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp> attends,
+                                                               const ScheduleMachine &machine) {
   constexpr int64_t carried =
       8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
-  Schedule schedule;
-  schedule.form = ScheduleForm::Chunkwise;
-  schedule.block = shape.isBF16 ? 128 : 64;
-  int64_t features = (shape.isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
-  schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
-  ChunkwiseTimes times{shape};
-  schedule.segment = times.segment(schedule.block);
-  if (!shape.needsState)
-    schedule.quadraticBelow = times.segmentsFrom(schedule.segment);
-  if (shape.isBF16)
-    schedule.states = BFloat16Type::get(context);
-  // Keys are formed again for each block of features, and for each block of queries of a segment.
-  double again =
-      double(shape.features) / schedule.featureBlock + schedule.segment / 2. / schedule.block;
-  if (shape.keyLeaves * again > times.numbers())
+  if (machine.isInvariant)
     return std::nullopt;
-  return schedule;
+  ChunkwiseTimes times;
+  bool isFar = false, isBF16 = true, givesGradients = false, needsState = false;
+  SmallVector<AttentionShape> shapes;
+  for (AttendOp attend : attends) {
+    AttentionShape &shape = shapes.emplace_back(AttentionShape::of(attend));
+    bool hasScores = shape.hasScoreForm || shape.features <= kFewFeatures;
+    if (!shape.canBeChunkwise || !shape.isOrdered || !shape.hasFeatures || !hasScores ||
+        shape.localBlock || shape.features > kMaxScheduledFeatures || shape.wantsScores())
+      return std::nullopt;
+    times.numbers += double(shape.features) * shape.valueWidth;
+    times.pair += shape.scoreWidth + shape.valueWidth;
+    isFar |= hasFarState(shape, machine);
+    isBF16 &= shape.isBF16;
+    givesGradients |= shape.givesGradients;
+    needsState |= shape.needsState;
+  }
+  if (!machine.tensorCores || (!isFar && !givesGradients))
+    return std::nullopt;
+  std::vector<Schedule> schedules;
+  double again = 0;
+  for (const AttentionShape &shape : shapes) {
+    Schedule &schedule = schedules.emplace_back();
+    schedule.form = ScheduleForm::Chunkwise;
+    schedule.block = isBF16 ? 128 : 64;
+    int64_t features = (isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
+    schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
+    schedule.segment = times.segment(schedule.block);
+    if (!needsState)
+      schedule.quadraticBelow = times.segmentsFrom(schedule.segment);
+    if (isBF16)
+      schedule.states = BFloat16Type::get(attends.front()->getContext());
+    // Keys are formed again for each block of features, and for each block of queries of a segment.
+    again += shape.keyLeaves * (double(shape.features) / schedule.featureBlock +
+                                schedule.segment / 2. / schedule.block);
+  }
+  if (again > times.numbers * (givesGradients ? kTimesForGradients : 1))
+    return std::nullopt;
+  return schedules;
 }
 
 /// The feature block for tensor cores: the state gets what two blocks of features, of queries and
@@ -428,8 +450,5 @@ Schedule polyattn::chooseSchedule(const AttentionShape &given, const ScheduleMac
 Schedule polyattn::scheduleOf(AttendOp attend, const ScheduleMachine &machine) {
   if (ScheduleAttr attribute = attend.getScheduleAttr())
     return Schedule::of(attribute);
-  AttentionShape shape = AttentionShape::of(attend);
-  if (std::optional<Schedule> schedule = chunkwise(shape, machine, attend.getContext()))
-    return *schedule;
-  return chooseSchedule(shape, machine);
+  return chooseSchedule(AttentionShape::of(attend), machine);
 }

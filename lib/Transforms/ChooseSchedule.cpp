@@ -9,6 +9,7 @@
 #include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Transforms/Passes.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_CHOOSESCHEDULE
@@ -51,33 +52,64 @@ namespace {
 struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
   using ChooseScheduleBase::ChooseScheduleBase;
 
-  void runOnOperation() override {
-    WalkResult result = getOperation().walk([&](AttendOp attend) {
-      if (attend.getSchedule())
-        return WalkResult::advance();
-      Schedule schedule =
-          scheduleOf(attend, {l1Bytes, tensorCores, shortBlock, isInvariant(getOperation())});
-      auto attention = attend->getParentOfType<AttentionOp>();
-      if (std::optional<int64_t> own = attention ? blockOfStates(attention) : std::nullopt)
-        schedule.block = *own;
-      if (block)
-        schedule.block = block;
-      if (featureBlock)
-        schedule.featureBlock = featureBlock;
-      // The options are a user's.
-      auto attribute = ScheduleAttr::getChecked(
-          [&] { return attend.emitError(); }, &getContext(), schedule.form, schedule.diagonal,
-          schedule.block, schedule.featureBlock, schedule.quadraticBelow,
-          schedule.shortBlocksAttribute(&getContext()), schedule.contracted, schedule.segment,
-          schedule.states);
-      if (!attribute)
-        return WalkResult::interrupt();
-      attend.setScheduleAttr(attribute);
-      explain(attend, schedule);
-      return WalkResult::advance();
+  ScheduleMachine machine() {
+    return {l1Bytes, tensorCores, shortBlock, isInvariant(getOperation())};
+  }
+
+  /// The options are a user's.
+  static LogicalResult set(AttendOp attend, const Schedule &schedule) {
+    MLIRContext *context = attend.getContext();
+    auto attribute =
+        ScheduleAttr::getChecked([&] { return attend.emitError(); }, context, schedule.form,
+                                 schedule.diagonal, schedule.block, schedule.featureBlock,
+                                 schedule.quadraticBelow, schedule.shortBlocksAttribute(context),
+                                 schedule.contracted, schedule.segment, schedule.states);
+    if (!attribute)
+      return failure();
+    attend.setScheduleAttr(attribute);
+    explain(attend, schedule);
+    return success();
+  }
+
+  LogicalResult chooseAlone(AttendOp attend) {
+    Schedule schedule = scheduleOf(attend, machine());
+    auto attention = attend->getParentOfType<AttentionOp>();
+    if (std::optional<int64_t> own = attention ? blockOfStates(attention) : std::nullopt)
+      schedule.block = *own;
+    if (block)
+      schedule.block = block;
+    if (featureBlock)
+      schedule.featureBlock = featureBlock;
+    return set(attend, schedule);
+  }
+
+  /// One kernel computes the attends of one mask and side: either all of them in blocks by
+  /// themselves, or none.
+  LogicalResult chooseTogether(ArrayRef<AttendOp> attends) {
+    bool isFree = !block && !featureBlock && llvm::none_of(attends, [](AttendOp attend) {
+      return bool(attend.getScheduleAttr());
     });
-    if (result.wasInterrupted())
-      signalPassFailure();
+    if (auto schedules = isFree ? chooseChunkwise(attends, machine()) : std::nullopt) {
+      for (auto [attend, schedule] : llvm::zip(attends, *schedules))
+        if (failed(set(attend, schedule)))
+          return failure();
+      return success();
+    }
+    for (AttendOp attend : attends)
+      if (!attend.getScheduleAttr() && failed(chooseAlone(attend)))
+        return failure();
+    return success();
+  }
+
+  void runOnOperation() override {
+    for (auto attention : getOperation().getOps<AttentionOp>()) {
+      llvm::MapVector<std::pair<unsigned, unsigned>, SmallVector<AttendOp>> groups;
+      for (auto attend : attention.getBody().getOps<AttendOp>())
+        groups[{unsigned(attend.getMask()), attend.getOfKeys()}].push_back(attend);
+      for (auto &[kind, attends] : groups)
+        if (failed(chooseTogether(attends)))
+          return signalPassFailure();
+    }
   }
 };
 

@@ -27,7 +27,8 @@ struct AttentionShape {
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
   bool isBF16 = false;         // tensor cores multiply in it: all sequences are, nothing is kept
   bool givesGradients = false; // its entry is a backward one
-  /// It is alone in an entry of sequences of one length, and has states in no pools.
+  /// The entry has sequences of one length, no states in pools or in rows, and no sums over
+  /// positions.
   bool canBeChunkwise = false;
   double queryLeaves = 0;    // multiply-adds of forming one query,
   double keyLeaves = 0;      // and one key
@@ -131,6 +132,11 @@ Schedule chooseSchedule(const AttentionShape &shape, const ScheduleMachine &mach
 
 /// What the attend carries, or else the choice; never without a form that exists.
 Schedule scheduleOf(AttendOp attend, const ScheduleMachine &machine = {});
+
+/// Schedules of the form `chunkwise` for attends that one kernel computes, where these are faster
+/// than states that pass from block to block; none where they are not.
+std::optional<std::vector<Schedule>> chooseChunkwise(llvm::ArrayRef<AttendOp> attends,
+                                                     const ScheduleMachine &machine);
 
 /// Why calls of this attention cannot be one short block of `length` positions; empty where they
 /// can.

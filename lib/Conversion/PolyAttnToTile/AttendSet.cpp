@@ -220,10 +220,11 @@ LogicalResult AttendSet::checkSegments() const {
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
     bool readsViews = llvm::any_of(
         attends, [](AttendOp other) { return !other.getState().getDefiningOp<StateOp>(); });
-    if (ofKeys() || readsStates() || fused || !sums.empty() || savesValues() ||
-        op.getStateEvery() || readsViews)
+    bool hasSums = !sums.empty() || savesValues() ||
+                   (ofKeys() && (op.hasInitialState() || op.getFinalState()));
+    if (hasSums || readsStates() || fused || op.getStateEvery() || readsViews)
       return error("the form `chunkwise` has no sums over positions or heads beside its rows, "
-                   "no states after blocks, and no views of states yet");
+                   "no states after blocks, and no views of states");
     if (attention.getPacked() || attention.getLengths() || attention.hasStatesInPlace())
       return error("the form `chunkwise` is for sequences of one length, and not for states in "
                    "arguments");

@@ -45,6 +45,12 @@ static HiddenArgument tensor(const Twine &name, ArrayRef<int64_t> sizes, Type el
   return {name.str(), RankedTensorType::get(shape, element)};
 }
 
+/// A workspace's name is the only one of its entry.
+std::string ChunkwiseKernels::nameOf(StringRef tensor, const Piece &piece) const {
+  std::string mask = isForwards() ? "" : "_" + stringifyMask(set.mask()).str();
+  return tensor.str() + mask + (set.ofKeys() ? "_of_keys" : "") + piece.suffix;
+}
+
 /// What segments add to a state: rows, normalizers, and the logarithms of their decays.
 SmallVector<HiddenArgument> ChunkwiseKernels::sumTensors(const Piece &piece, Builder &b) const {
   BlockState::Shape shape = StateProgram::shapeOf(piece.state, piece.featureBlock);
@@ -52,11 +58,11 @@ SmallVector<HiddenArgument> ChunkwiseKernels::sumTensors(const Piece &piece, Bui
   Type f32 = b.getF32Type();
   if (shape.width)
     tensors.push_back(
-        tensor("segment_sums" + piece.suffix, {shape.range.features, shape.width}, f32));
+        tensor(nameOf("segment_sums", piece), {shape.range.features, shape.width}, f32));
   if (shape.hasNormalizer)
-    tensors.push_back(tensor("segment_normalizers" + piece.suffix, shape.range.features, f32));
+    tensors.push_back(tensor(nameOf("segment_normalizers", piece), shape.range.features, f32));
   if (piece.state.hasDecay())
-    tensors.push_back(tensor("segment_decays" + piece.suffix, {}, f32));
+    tensors.push_back(tensor(nameOf("segment_decays", piece), {}, f32));
   return tensors;
 }
 
@@ -66,9 +72,9 @@ SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(const Piece &piece, B
   SmallVector<HiddenArgument> tensors;
   Type stored = set.schedules[0].states ? Type(set.schedules[0].states) : b.getF32Type();
   if (shape.width)
-    tensors.push_back(tensor("states" + piece.suffix, {shape.range.features, shape.width}, stored));
+    tensors.push_back(tensor(nameOf("states", piece), {shape.range.features, shape.width}, stored));
   if (shape.hasNormalizer)
-    tensors.push_back(tensor("normalizers" + piece.suffix, shape.range.features, b.getF32Type()));
+    tensors.push_back(tensor(nameOf("normalizers", piece), shape.range.features, b.getF32Type()));
   return tensors;
 }
 
@@ -100,16 +106,23 @@ static int64_t countBlocks(const FeatureRange &range) {
 KernelPrograms ChunkwiseKernels::sumPrograms(const Piece &piece, Builder &b) const {
   int64_t without = piece.hasFinal ? 0 : set.segment();
   return {positionsBy(b, set.segment(), without, countBlocks(piece.range(piece.featureBlock))),
-          /*keyHeads=*/!set.hasStatePerQuery()};
+          /*keyHeads=*/!haveHeadsOfRows()};
 }
 
 KernelPrograms ChunkwiseKernels::prefixPrograms(const Piece &piece, Builder &b) const {
   return {tile::ExtentAttr::number(b.getContext(), countBlocks(piece.range(kPrefixFeatures))),
-          /*keyHeads=*/!set.hasStatePerQuery()};
+          /*keyHeads=*/!haveHeadsOfRows()};
 }
 
 KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
-  return {positionsBy(b, set.block(), /*without=*/0, /*times=*/1)};
+  return {positionsBy(b, set.block(), /*without=*/0, /*times=*/1), /*keyHeads=*/set.ofKeys()};
+}
+
+SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
+  SmallVector<HiddenArgument> tensors;
+  for (const Piece &piece : pieces())
+    llvm::append_range(tensors, stateTensors(piece, b));
+  return tensors;
 }
 
 ProgramContext ChunkwiseKernels::contextOf(KernelFrame &frame,
@@ -150,7 +163,7 @@ void ChunkwiseKernels::buildSums(TileBuilder &b, const Piece &piece) const {
   Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
   unsigned next = 0;
   Tensors sums = bind(piece, frame, next, /*ofSums=*/true);
-  Value head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+  Value head = headOf(frame);
   ifLong(b, frame, [&] {
     forFeatureBlock(b, range, block, [&](std::shared_ptr<const FeatureShare> share) {
       ProgramContext context = contextOf(frame, std::move(share));
@@ -170,7 +183,7 @@ void ChunkwiseKernels::buildPrefix(TileBuilder &b, const Piece &piece) const {
   unsigned next = 0;
   Tensors sums = bind(piece, frame, next, /*ofSums=*/true);
   Tensors states = bind(piece, frame, next, /*ofSums=*/false);
-  Value head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+  Value head = headOf(frame);
   SmallVector<Value> finals, finalNormalizers;
   for (AttendOp attend : set.attends)
     if (attend.getState() == piece.state.getResult())
@@ -226,12 +239,8 @@ SegmentContext ChunkwiseKernels::segmentOf(TileBuilder &b, const KernelFrame &fr
   return {number, segments, begin, end, Value()};
 }
 
-void ChunkwiseKernels::buildQueries(TileBuilder &b) const {
-  SmallVector<HiddenArgument> tensors;
-  std::vector<Piece> all = pieces();
-  for (const Piece &piece : all)
-    llvm::append_range(tensors, stateTensors(piece, b));
-  KernelFrame frame(b, name, set.tensors, tensors, queryPrograms(b));
+void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, ProgramContext context) const {
+  const KernelFrame &frame = context.frame;
   Value position = b.mulIndex(frame.segment, b.index(set.block()));
   SegmentContext own = segmentOf(b, frame, position);
   // Scores that come from features are needed where no state is, too.
@@ -240,38 +249,33 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b) const {
   });
   bool isGiven =
       llvm::any_of(set.states, [](StateOp state) { return bool(state.getInitialState()); });
-  std::shared_ptr<const FeatureShare> share = std::make_shared<AllFeatures>();
   if (!readsAlways && !isGiven)
-    share = std::make_shared<FeaturesIf>(
+    context.share = std::make_shared<FeaturesIf>(
         own.isEntered(b, isForwards() ? Direction::Forwards : Direction::Backwards));
-  ProgramContext context = contextOf(frame, std::move(share));
   context.chunk = own;
-  Value head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
   llvm::DenseMap<Operation *, StoredState> stored;
-  unsigned next = 0;
-  for (const Piece &piece : all) {
-    Tensors states = bind(piece, frame, next, /*ofSums=*/false);
-    stored[piece.state] = {states.rows, states.normalizers, {own.segment, frame.batch, head}};
+  for (const Piece &piece : pieces()) {
+    Tensors states = bind(piece, frame, first, /*ofSums=*/false);
+    stored[piece.state] = {
+        states.rows, states.normalizers, {own.segment, frame.batch, headOf(frame)}};
   }
   KernelProgram(set, ScheduleForm::Chunkwise, context).buildChunk(b, position, [&](StateOp state) {
     return stored.lookup(state);
   });
 }
 
-void ChunkwiseKernels::build(TileBuilder &b, AttentionOp attention) const {
+void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const {
   for (const Piece &piece : pieces()) {
     b.setInsertionPoint(attention);
     buildSums(b, piece);
     b.setInsertionPoint(attention);
     buildPrefix(b, piece);
   }
-  b.setInsertionPoint(attention);
-  buildQueries(b);
 }
 
-void ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
+EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
   const KernelTensors &kernel = set.tensors;
-  int64_t heads = set.hasStatePerQuery() ? kernel.queryTensor : kernel.keyTensor;
+  int64_t heads = haveHeadsOfRows() ? kernel.queryTensor : kernel.keyTensor;
   auto workspaces = [&](ArrayRef<HiddenArgument> tensors, tile::ExtentAttr segments) {
     for (const HiddenArgument &tensor : tensors) {
       SmallVector<tile::ExtentAttr> shape = {
@@ -295,7 +299,6 @@ void ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
     e.use(sums);
     e.stage(name + "__prefix" + piece.suffix, kernel.gridOf(b, prefixPrograms(piece, b)));
   }
-  e.use(read);
-  e.stage(name, kernel.gridOf(b, queryPrograms(b)));
   e.forgetWorkspaces();
+  return read;
 }

@@ -30,10 +30,16 @@ public:
   ChunkwiseKernels(const AttendSet &set, llvm::StringRef name, bool skipsIdleState)
       : set(set), name(name), skipsIdleState(skipsIdleState) {}
 
-  /// Builds the kernels before `attention`.
-  void build(TileBuilder &builder, AttentionOp attention) const;
-  /// Writes their workspaces and stages.
-  void writeStages(EntryBuilder &entry, mlir::OpBuilder &builder) const;
+  /// Builds the kernels of states before `attention`.
+  void buildStates(TileBuilder &builder, AttentionOp attention) const;
+  /// Writes their workspaces and stages. Gives the names of the states that the last kernel reads.
+  EntryBuilder::Uses writeStages(EntryBuilder &entry, mlir::OpBuilder &builder) const;
+  /// The tensors of these states, and the programs of the last kernel.
+  llvm::SmallVector<HiddenArgument> stateTensors(mlir::Builder &builder) const;
+  KernelPrograms queryPrograms(mlir::Builder &builder) const;
+  /// Builds a block of queries in the last kernel, whose workspaces have the states from `first`
+  /// on. `context` is that of a kernel that is not cut.
+  void buildQueries(TileBuilder &builder, unsigned first, ProgramContext context) const;
 
 private:
   /// One state, and the tensors that only these kernels see.
@@ -51,6 +57,7 @@ private:
   };
 
   std::vector<Piece> pieces() const;
+  std::string nameOf(llvm::StringRef tensor, const Piece &piece) const;
   llvm::SmallVector<HiddenArgument> sumTensors(const Piece &piece, mlir::Builder &builder) const;
   llvm::SmallVector<HiddenArgument> stateTensors(const Piece &piece, mlir::Builder &builder) const;
   Tensors bind(const Piece &piece, const KernelFrame &frame, unsigned &next, bool ofSums) const;
@@ -60,7 +67,6 @@ private:
                                int64_t times) const;
   KernelPrograms sumPrograms(const Piece &piece, mlir::Builder &builder) const;
   KernelPrograms prefixPrograms(const Piece &piece, mlir::Builder &builder) const;
-  KernelPrograms queryPrograms(mlir::Builder &builder) const;
   ProgramContext contextOf(KernelFrame &frame, std::shared_ptr<const FeatureShare> share) const;
 
   mlir::Value isLong(TileBuilder &builder, const KernelFrame &frame) const;
@@ -69,11 +75,15 @@ private:
                            mlir::Value position) const;
   void buildSums(TileBuilder &builder, const Piece &piece) const;
   void buildPrefix(TileBuilder &builder, const Piece &piece) const;
-  void buildQueries(TileBuilder &builder) const;
   /// Emits `body` for the block of features of a program, whose number is `block`.
   void forFeatureBlock(TileBuilder &builder, const FeatureRange &range, mlir::Value block,
                        llvm::function_ref<void(std::shared_ptr<const FeatureShare>)> body) const;
   bool isForwards() const { return set.mask() == Mask::Causal; }
+  /// Whose states there are: of the heads of rows, or of what rows see.
+  bool haveHeadsOfRows() const { return !set.ofKeys() && set.hasStatePerQuery(); }
+  mlir::Value headOf(const KernelFrame &frame) const {
+    return haveHeadsOfRows() ? frame.head : frame.kvHead;
+  }
 
   const AttendSet &set;
   std::string name;

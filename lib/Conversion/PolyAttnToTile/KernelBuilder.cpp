@@ -131,10 +131,21 @@ void KernelBuilder::sumDecays(ArrayRef<AttendSet> sets) {
   }
 }
 
+/// Blocks that are computed each by itself, after the kernels of the states that they read.
+void KernelBuilder::buildChunkwise() {
+  ChunkwiseKernels kernels(set, name, options.skipIdleState);
+  kernels.buildStates(b, attention);
+  beginUncut(name, set.ofKeys() ? set.groupTensors(b) : SmallVector<HiddenArgument>(),
+             kernels.queryPrograms(b), set.saved, /*fused=*/nullptr, kernels.stateTensors(b));
+  kernels.buildQueries(b, firstLast, context());
+  if (set.ofKeys())
+    buildGroupKernel();
+}
+
 /// The kernels of the attends of one mask.
 void KernelBuilder::buildKernels() {
   if (set.segment())
-    return ChunkwiseKernels(set, name, options.skipIdleState).build(b, attention);
+    return buildChunkwise();
   if (options.cutHeads)
     cutByFeatures();
   // Parts of the features do no work twice; segments are for what has too few features.
@@ -215,10 +226,10 @@ void KernelBuilder::beginMain() {
 }
 
 /// Opens a kernel of a set that is not cut, with the sums of its programs, what it keeps, and what
-/// passes between sets, behind other workspaces.
+/// passes between sets, behind other workspaces and before the `last` ones.
 void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
                                const KernelPrograms &programs, ArrayRef<SavedValue> saved,
-                               const AttendSet *fused) {
+                               const AttendSet *fused, ArrayRef<HiddenArgument> last) {
   auto addSums = [&](const AttendSet &of) {
     SmallVector<HiddenArgument> own = WeightSums::workspaces(b, of.sums, sumTensors.size());
     llvm::append_range(sumTensors, own);
@@ -233,6 +244,8 @@ void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> wor
   for (const auto &passed : {set.exported, set.imported})
     for (const PassedRows &rows : passed)
       workspaces.push_back(rows.workspace(b));
+  firstLast = workspaces.size();
+  llvm::append_range(workspaces, last);
   beginKernel(kernel, workspaces, programs);
   if (!set.sums.empty())
     weightSums.emplace(b, set.sums, first);

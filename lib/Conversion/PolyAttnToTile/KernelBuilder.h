@@ -39,6 +39,7 @@ private:
   void buildBlocks();
   void buildForms();
   void buildForm(ScheduleForm form);
+  void buildChunkwise();
   void buildShortOrLong(llvm::ArrayRef<int64_t> lengths);
   void branch(mlir::Value isShort, TileBuilder::Branch few, TileBuilder::Branch many);
 
@@ -73,7 +74,7 @@ private:
   //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
   void beginUncut(llvm::StringRef kernel, llvm::SmallVector<HiddenArgument> workspaces,
                   const KernelPrograms &programs, llvm::ArrayRef<SavedValue> saved = {},
-                  const AttendSet *fused = nullptr);
+                  const AttendSet *fused = nullptr, llvm::ArrayRef<HiddenArgument> last = {});
   void buildProgram(TileBuilder::Branch batch);
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
   void sumDecays(llvm::ArrayRef<AttendSet> sets);
@@ -122,8 +123,8 @@ private:
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
   std::optional<WeightSums> weightSums, fusedSums;
-  unsigned firstSaved = 0, firstPassed = 0; // workspaces
-  llvm::ArrayRef<SavedValue> savedHere;     // of the kernel at hand
+  unsigned firstSaved = 0, firstPassed = 0, firstLast = 0; // workspaces
+  llvm::ArrayRef<SavedValue> savedHere;                    // of the kernel at hand
 };
 
 } // namespace polyattn

@@ -79,7 +79,7 @@ static void usePassed(EntryBuilder &e, OpBuilder &b, const AttendSet &set, bool 
 /// `tensors`, and gives their names to `sums`.
 static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name,
                         KernelPrograms programs, ArrayRef<HiddenArgument> &tensors,
-                        EntryBuilder::Uses &sums) {
+                        EntryBuilder::Uses &sums, ArrayRef<Attribute> states = {}) {
   const KernelTensors &kernel = set.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
   auto stage = [&](const Twine &name, const KernelPrograms &programs, bool keeps) {
@@ -99,6 +99,8 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     usePassed(e, b, set, /*isFirst=*/keeps);
     llvm::append_range(all, own);
     llvm::append_range(all, e.use({}));
+    if (keeps)
+      llvm::append_range(all, states);
     e.use(all);
     e.stage(name, kernel.gridOf(b, programs));
     e.use(before);
@@ -117,8 +119,9 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     isOfRows = false;
   }
   stage(name, programs, /*keeps=*/true);
-  programs.keyHeads = false;
-  stage(name + "__groups", programs, /*keeps=*/false);
+  KernelPrograms groups = set.programs();
+  groups.keyHeads = false;
+  stage(name + "__groups", groups, /*keeps=*/false);
   e.forgetWorkspaces();
 }
 
@@ -128,13 +131,17 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
   EntryBuilder::Uses sums;
   int64_t bytes = 0;
   for (const AttendSet &attends : sets) {
+    std::string own = kernelNameOf(attends, sets);
+    KernelPrograms programs = steppedTokens ? mainPrograms() : attends.programs();
+    EntryBuilder::Uses states;
     if (attends.segment()) {
-      ChunkwiseKernels(attends, kernelNameOf(attends, sets), options.skipIdleState)
-          .writeStages(e, b);
-      continue;
+      ChunkwiseKernels kernels(attends, own, options.skipIdleState);
+      states = kernels.writeStages(e, b);
+      programs = kernels.queryPrograms(b);
     }
-    writeStages(e, b, attends, kernelNameOf(attends, sets),
-                steppedTokens ? mainPrograms() : attends.programs(), tensors, sums);
+    writeStages(e, b, attends, own, programs, tensors, sums, states);
+    if (attends.segment())
+      e.forgetWorkspaces();
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
     if (attends.fused)
       bytes += WeightSums::bytesOf(attends.fused->sums);
