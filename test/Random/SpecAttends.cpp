@@ -81,6 +81,17 @@ std::string SpecWriter::schedule(int64_t features) {
          ", quadratic_below = " + std::to_string(below) + shortBlocks + ">, ";
 }
 
+/// One schedule for all attends of a spec, whose segments are the same.
+std::string SpecWriter::chunkwiseSchedule() {
+  int64_t block = choices.oneOf({16, 8, 32, 64, 33});
+  blocks.push_back(block);
+  return "schedule = #polyattn.schedule<form = chunkwise, diagonal = scores, block = " +
+         std::to_string(block) +
+         ", feature_block = " + std::to_string(choices.oneOf({16, 64, 7, 33})) +
+         ", quadratic_below = " + std::to_string(choices.oneOf({0, 0, 40, 129})) +
+         ", segment = " + std::to_string(block * choices.oneOf({1, 2, 4})) + ">, ";
+}
+
 void SpecWriter::initialStates(const Value &key, int64_t valueWidth, bool normalized) {
   std::string width = std::to_string(key.structure.width());
   Tensor state = addTensor("s", "?x?x" + width + "x" + std::to_string(valueWidth) + "x", "f32");
@@ -161,7 +172,11 @@ void SpecWriter::attend() {
     initialStates(both.key, value.structure.width(), normalized);
   if (final)
     attributes += "final_state, ";
-  if (choices.chance(20))
+  if (outputs.empty() && isOrdered() && choices.chance(12))
+    chunks = chunkwiseSchedule();
+  if (!chunks.empty())
+    attributes += chunks;
+  else if (choices.chance(20))
     attributes += schedule(features);
   attributes += grouping;
   if (grouping.empty() && !attributes.empty())

@@ -87,12 +87,14 @@ private:
   void decay();
   std::string normalizer(bool isSigned, bool hasStates);
   std::string schedule(int64_t features);
+  std::string chunkwiseSchedule();
   void initialStates(const Value &key, int64_t valueWidth, bool normalized);
   std::vector<Value> chooseResults();
   void finish();
 
   Choices &choices;
   Case &spec;
+  std::string chunks; // the schedule of all attends in the form `chunkwise`; else empty
   std::string storage = "f32", weightStorage = "f32", maps, arguments, body;
   int next = 0;
   std::vector<std::string> differentiable;

@@ -13,6 +13,7 @@
 #include "dialects/PolyAttn/StateTerms.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Schedule/ContractedState.h"
+#include "polyattn/Schedule/Invariant.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -223,11 +224,14 @@ LogicalResult AttendSet::checkSegments() const {
     bool hasSums = !sums.empty() || savesValues() ||
                    (ofKeys() && (op.hasInitialState() || op.getFinalState()));
     if (hasSums || readsStates() || fused || op.getStateEvery() || readsViews)
-      return error("the form `chunkwise` has no sums over positions or heads beside its rows, "
-                   "no states after blocks, and no views of states");
+      return error("the form `chunkwise` has no sums over positions or heads beside its rows, no "
+                   "states after blocks, and no views of states: leave the schedule out");
     if (attention.getPacked() || attention.getLengths() || attention.hasStatesInPlace())
       return error("the form `chunkwise` is for sequences of one length, and not for states in "
-                   "arguments");
+                   "arguments: leave the schedule out");
+    if (isInvariant(attention->getParentOfType<ModuleOp>()))
+      return error("bits of the form `chunkwise` depend on where a call begins in its sequence, "
+                   "which those of an invariant kernel must not: leave the schedule out");
   }
   return success();
 }

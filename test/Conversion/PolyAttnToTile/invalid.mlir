@@ -135,7 +135,7 @@ polyattn.attention @chunks_full(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>
 
 // -----
 
-// CHECK: error: the form `chunkwise` is for sequences of one length, and not for states in arguments
+// CHECK: error: the form `chunkwise` is for sequences of one length, and not for states in arguments: leave the schedule out
 polyattn.attention @chunks_packed(%q: tensor<?x?x?x4xf32>, %offsets: tensor<?xi32>) -> (o: tensor<?x?x?x4xf32>)
     packed %offsets {
   %a = read %q : tensor<?x?x?x4xf32> -> [4]
