@@ -214,8 +214,9 @@ def PolyAttn_ScheduleAttr : AttrDef<PolyAttn_Dialect, "Schedule"> {
                       `both`: quadratic for fewer than `quadratic_below` positions;
                       `chunkwise`: blocks are computed each by itself, from the state before their
                       segment and the pairs of the segment by scores. Stages before them compute the
-                      sums of segments, and from these the states. Calls of fewer than
-                      `quadratic_below` positions are one segment
+                      sums of segments, and from these the states. Under the full mask all blocks
+                      read the sum of all segments. Calls of fewer than `quadratic_below` positions
+                      are one segment
       diagonal        pairs of one block by the score form or by inner products of features
       block           positions in a block, 1 to 1024; blocks of one entry are as long as the
                       shortest of its attends', and no longer than a local kernel's

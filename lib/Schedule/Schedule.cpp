@@ -239,9 +239,15 @@ struct ChunkwiseTimes {
 };
 } // namespace
 
-/// Gradients have a kernel's programs for each head alone in the form with a state: what is formed
-/// again may take some times as long as products with the state.
-static constexpr double kTimesForGradients = 8;
+static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &schedule,
+                              const ScheduleMachine &machine);
+
+/// Where the form with a state has one program for each head, what is formed again may take some
+/// times as long as products with the state.
+static constexpr double kTimesAlone = 8;
+
+/// The positions of a segment where all queries read the sum of all: enough of them for a program.
+static constexpr int64_t kSegmentWithoutOrder = 512;
 
 /// A program carries a block of features of a state, which eight warps have registers for; factors
 /// in f32 take twice as many.
@@ -252,22 +258,25 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   if (machine.isInvariant)
     return std::nullopt;
   ChunkwiseTimes times;
-  bool isFar = false, isBF16 = true, givesGradients = false, needsState = false;
+  bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false;
   SmallVector<AttentionShape> shapes;
   for (AttendOp attend : attends) {
     AttentionShape &shape = shapes.emplace_back(AttentionShape::of(attend));
-    bool hasScores = shape.hasScoreForm || shape.features <= kFewFeatures;
-    if (!shape.canBeChunkwise || !shape.isOrdered || !shape.hasFeatures || !hasScores ||
-        shape.localBlock || shape.features > kMaxScheduledFeatures || shape.wantsScores())
+    bool hasScores = shape.hasScoreForm || shape.features <= kFewFeatures || !shape.isOrdered;
+    if (!shape.canBeChunkwise || !shape.hasFeatures || !hasScores || shape.localBlock ||
+        shape.features > kMaxScheduledFeatures || shape.wantsScores())
       return std::nullopt;
     times.numbers += double(shape.features) * shape.valueWidth;
     times.pair += shape.scoreWidth + shape.valueWidth;
     isFar |= hasFarState(shape, machine);
+    isOrdered &= shape.isOrdered;
     isBF16 &= shape.isBF16;
     givesGradients |= shape.givesGradients;
     needsState |= shape.needsState;
   }
-  if (!machine.tensorCores || (!isFar && !givesGradients))
+  // Otherwise these have one program for each head.
+  bool isAlone = givesGradients || !isOrdered;
+  if (!machine.tensorCores || (!isFar && !isAlone))
     return std::nullopt;
   std::vector<Schedule> schedules;
   double again = 0;
@@ -277,16 +286,24 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     schedule.block = isBF16 ? 128 : 64;
     int64_t features = (isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
     schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
-    schedule.segment = times.segment(schedule.block);
-    if (!needsState)
+    schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentWithoutOrder;
+    if (isOrdered && !needsState)
       schedule.quadraticBelow = times.segmentsFrom(schedule.segment);
     if (isBF16)
       schedule.states = BFloat16Type::get(attends.front()->getContext());
     // Keys are formed again for each block of features, and for each block of queries of a segment.
-    again += shape.keyLeaves * (double(shape.features) / schedule.featureBlock +
-                                schedule.segment / 2. / schedule.block);
+    again += shape.keyLeaves * double(shape.features) / schedule.featureBlock;
+    if (isOrdered)
+      again += shape.keyLeaves * schedule.segment / 2. / schedule.block;
   }
-  if (again > times.numbers * (givesGradients ? kTimesForGradients : 1))
+  if (!isOrdered) {
+    int64_t below = std::numeric_limits<int64_t>::max();
+    for (auto [shape, schedule] : llvm::zip(shapes, schedules))
+      below = std::min(below, quadraticBelow(shape, schedule, machine));
+    for (Schedule &schedule : schedules)
+      schedule.quadraticBelow = below;
+  }
+  if (again > times.numbers * (isAlone ? kTimesAlone : 1))
     return std::nullopt;
   return schedules;
 }

@@ -153,7 +153,7 @@ polyattn.attention @far_state_given(%q: tensor<?x?x?x64xf32>, %s: tensor<?x?x208
   return %o#0, %o#1 : [64], tensor<?x?x2080x64xf32>
 }
 
-// Packed sequences have lengths that no launch knows, and under the full mask all keys come first.
+// Packed sequences have lengths that no launch knows.
 // CORES-LABEL: @far_state_packed
 // CORES: #polyattn.schedule<form = {{state|both}},
 polyattn.attention @far_state_packed(%q: tensor<?x?x?x64xbf16>, %offsets: tensor<?xi32>)
@@ -163,8 +163,9 @@ polyattn.attention @far_state_packed(%q: tensor<?x?x?x64xbf16>, %offsets: tensor
   %o = attend query %p key %p value %x causal normalize <none> : sym 2 [64], sym 2 [64], [64]
   return %o : [64]
 }
+// Under the full mask every query reads one state: a program for each block, not for each head.
 // CORES-LABEL: @far_state_full
-// CORES: #polyattn.schedule<form = {{state|both}},
+// CORES: #polyattn.schedule<form = chunkwise, diagonal = scores, block = 128, feature_block = 256, quadratic_below = [[#]], segment = 512, states = bf16>
 polyattn.attention @far_state_full(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>)
     -> (o: tensor<?x?x?x64xbf16>) {
   %x = read %q : tensor<?x?x?x64xbf16> -> [64]

@@ -348,7 +348,11 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
       accumulators = throughContractedState(b, queries, keys, span, blockDecay);
     else if (usesState())
       accumulators = throughState(b, queries, vectors, span, none);
-    else
+    // A short call has all its pairs by scores.
+    if (readsSegmentStart() && schedule.quadraticBelow)
+      addBlocks(b, queries, context.chunk->begin, context.chunk->end, /*local=*/false, BlockDecay(),
+                none, accumulators);
+    if (!usesState())
       addBlocks(b, queries, b.index(0), context.frame.keys, /*local=*/false, BlockDecay(), none,
                 accumulators);
     return accumulators;

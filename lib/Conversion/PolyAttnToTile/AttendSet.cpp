@@ -214,8 +214,6 @@ LogicalResult AttendSet::checkSegments() const {
     if (segment() % block() || (run && segment() % run))
       return error("a segment of " + Twine(segment()) + " positions is no multiple of " +
                    Twine(run ? run : block()) + ", the block of the entry's kernels");
-    if (mask() == Mask::Full)
-      return error("the form `chunkwise` is for causal and anticausal attends");
     if (schedule.quadraticBelow && schedule.diagonal == ScheduleDiagonal::Features)
       return error(
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");

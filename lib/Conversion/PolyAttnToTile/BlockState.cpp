@@ -221,7 +221,8 @@ void BlockState::addSegments(TileBuilder &b, const SegmentStates &segments,
     auto results =
         b.loop(b.index(0), count, one, gathered(b, first, size), [&](Value i, ValueRange in) {
           Value slot = forwards ? i : b.subIndex(b.subIndex(count, one), i);
-          store(forwards || finishes ? slot : b.addIndex(slot, one), in);
+          if (before)
+            store(forwards || finishes ? slot : b.addIndex(slot, one), in);
           return TileBuilder::Values(afterSegment(b, segments, slot, in, first));
         });
     if (!finishes) {

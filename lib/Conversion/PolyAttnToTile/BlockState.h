@@ -137,8 +137,8 @@ public:
   /// Reads from now on what lies in tensors, where there are no buffers.
   void readFrom(const StoredState &state) { stored = state; }
   /// Adds what segments add, in the order of the sweep, and stores what there is before each of
-  /// them, `before(segment)`. `finishes` says that the sum of the last one is there, too; else the
-  /// last one has only a state before it.
+  /// them, `before(segment)`, unless that is null. `finishes` says that the sum of the last one is
+  /// there, too; else the last one has only a state before it.
   void addSegments(TileBuilder &builder, const SegmentStates &segments,
                    llvm::function_ref<StoredState(mlir::Value)> before, bool finishes);
 

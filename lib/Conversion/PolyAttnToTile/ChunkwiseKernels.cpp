@@ -92,11 +92,10 @@ ChunkwiseKernels::Tensors ChunkwiseKernels::bind(const Piece &piece, const Kerne
   return tensors;
 }
 
-/// `times` for each `length` positions but the first `without`.
-tile::ExtentAttr ChunkwiseKernels::positionsBy(Builder &b, int64_t length, int64_t without,
-                                               int64_t times) const {
+/// `times` for each segment of keys but the first `without` positions.
+tile::ExtentAttr ChunkwiseKernels::keysBy(Builder &b, int64_t without, int64_t times) const {
   return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.keyTensor,
-                               /*dimension=*/1, /*plus=*/-without, /*divisor=*/length, times);
+                               /*dimension=*/1, /*plus=*/-without, set.segment(), times);
 }
 
 static int64_t countBlocks(const FeatureRange &range) {
@@ -104,8 +103,8 @@ static int64_t countBlocks(const FeatureRange &range) {
 }
 
 KernelPrograms ChunkwiseKernels::sumPrograms(const Piece &piece, Builder &b) const {
-  int64_t without = piece.hasFinal ? 0 : set.segment();
-  return {positionsBy(b, set.segment(), without, countBlocks(piece.range(piece.featureBlock))),
+  int64_t without = sumsAll(piece) ? 0 : set.segment();
+  return {keysBy(b, without, countBlocks(piece.range(piece.featureBlock))),
           /*keyHeads=*/!haveHeadsOfRows()};
 }
 
@@ -115,7 +114,10 @@ KernelPrograms ChunkwiseKernels::prefixPrograms(const Piece &piece, Builder &b) 
 }
 
 KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
-  return {positionsBy(b, set.block(), /*without=*/0, /*times=*/1), /*keyHeads=*/set.ofKeys()};
+  auto blocks =
+      tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
+                            /*dimension=*/1, /*plus=*/0, set.block(), /*times=*/1);
+  return {blocks, /*keyHeads=*/set.ofKeys()};
 }
 
 SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
@@ -158,7 +160,7 @@ void ChunkwiseKernels::buildSums(TileBuilder &b, const Piece &piece) const {
   Value blocks = b.index(countBlocks(range)), length = b.index(set.segment());
   Value slot = b.divIndex(frame.segment, blocks);
   Value block = arith::RemUIOp::create(b, frame.segment, blocks);
-  Value segment = isForwards() || piece.hasFinal ? slot : b.addIndex(slot, b.index(1));
+  Value segment = isForwards() || sumsAll(piece) ? slot : b.addIndex(slot, b.index(1));
   Value begin = b.mulIndex(segment, length);
   Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
   unsigned next = 0;
@@ -223,10 +225,18 @@ void ChunkwiseKernels::ifLong(TileBuilder &b, const KernelFrame &frame,
     body();
 }
 
-/// The segment of a program's block of queries.
+/// The segment of a program's block of queries. Under the full mask it has no keys, and all of them
+/// are before it.
 SegmentContext ChunkwiseKernels::segmentOf(TileBuilder &b, const KernelFrame &frame,
                                            Value position) const {
   Value length = b.index(set.segment()), zero = b.index(0), one = b.index(1);
+  if (!isOrdered()) {
+    Value hasSegments = isLong(b, frame);
+    if (!hasSegments)
+      return {one, b.index(2), zero, zero, Value()};
+    Value keys = b.select(hasSegments, zero, frame.keys);
+    return {b.select(hasSegments, one, zero), b.index(2), zero, keys, Value()};
+  }
   Value number = b.divIndex(position, length), begin = b.mulIndex(number, length);
   Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
   Value segments = b.divIndex(b.addIndex(frame.keys, b.subIndex(length, one)), length);
@@ -256,8 +266,9 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, ProgramConte
   llvm::DenseMap<Operation *, StoredState> stored;
   for (const Piece &piece : pieces()) {
     Tensors states = bind(piece, frame, first, /*ofSums=*/false);
-    stored[piece.state] = {
-        states.rows, states.normalizers, {own.segment, frame.batch, headOf(frame)}};
+    stored[piece.state] = {states.rows,
+                           states.normalizers,
+                           {isOrdered() ? own.segment : b.index(0), frame.batch, headOf(frame)}};
   }
   KernelProgram(set, ScheduleForm::Chunkwise, context).buildChunk(b, position, [&](StateOp state) {
     return stored.lookup(state);
@@ -288,11 +299,11 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
   EntryBuilder::Uses read;
   for (const Piece &piece : pieces()) {
     e.use({});
-    workspaces(sumTensors(piece, b),
-               positionsBy(b, set.segment(), piece.hasFinal ? 0 : set.segment(), /*times=*/1));
+    workspaces(sumTensors(piece, b), keysBy(b, sumsAll(piece) ? 0 : set.segment(), /*times=*/1));
     e.stage(name + "__states" + piece.suffix, kernel.gridOf(b, sumPrograms(piece, b)));
     EntryBuilder::Uses sums = e.use({});
-    workspaces(stateTensors(piece, b), positionsBy(b, set.segment(), /*without=*/0, /*times=*/1));
+    workspaces(stateTensors(piece, b),
+               isOrdered() ? keysBy(b, /*without=*/0, /*times=*/1) : e.number(1));
     EntryBuilder::Uses states = e.use({});
     llvm::append_range(read, states);
     llvm::append_range(sums, states);

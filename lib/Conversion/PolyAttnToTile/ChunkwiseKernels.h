@@ -15,6 +15,8 @@
 //   NAME           for each block of queries: the state before its segment, and the pairs of the
 //                  segment by scores.
 //
+// Under the full mask every query reads the sum of all segments.
+//
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_CHUNKWISEKERNELS_H
 #define POLYATTN_CONVERSION_CHUNKWISEKERNELS_H
@@ -63,8 +65,7 @@ private:
   Tensors bind(const Piece &piece, const KernelFrame &frame, unsigned &next, bool ofSums) const;
   /// Programs for each head: blocks of features times segments, blocks of features, and blocks of
   /// queries.
-  tile::ExtentAttr positionsBy(mlir::Builder &builder, int64_t length, int64_t without,
-                               int64_t times) const;
+  tile::ExtentAttr keysBy(mlir::Builder &builder, int64_t without, int64_t times) const;
   KernelPrograms sumPrograms(const Piece &piece, mlir::Builder &builder) const;
   KernelPrograms prefixPrograms(const Piece &piece, mlir::Builder &builder) const;
   ProgramContext contextOf(KernelFrame &frame, std::shared_ptr<const FeatureShare> share) const;
@@ -78,7 +79,10 @@ private:
   /// Emits `body` for the block of features of a program, whose number is `block`.
   void forFeatureBlock(TileBuilder &builder, const FeatureRange &range, mlir::Value block,
                        llvm::function_ref<void(std::shared_ptr<const FeatureShare>)> body) const;
-  bool isForwards() const { return set.mask() == Mask::Causal; }
+  bool isForwards() const { return set.mask() != Mask::Anticausal; }
+  bool isOrdered() const { return set.mask() != Mask::Full; }
+  /// Whether the sum of every segment is needed, the one where the sweep ends, too.
+  bool sumsAll(const Piece &piece) const { return piece.hasFinal || !isOrdered(); }
   /// Whose states there are: of the heads of rows, or of what rows see.
   bool haveHeadsOfRows() const { return !set.ofKeys() && set.hasStatePerQuery(); }
   mlir::Value headOf(const KernelFrame &frame) const {

@@ -311,6 +311,11 @@ void StateProgram::sumSegment(TileBuilder &b) {
 
 void StateProgram::sumSegments(TileBuilder &b, function_ref<StoredState(Value)> before,
                                bool finishes) {
-  begin(b);
-  sums.addSegments(b, *segmentStates, before, finishes);
+  if (context.isOrdered()) {
+    begin(b);
+    return sums.addSegments(b, *segmentStates, before, finishes);
+  }
+  beginPrefix(b);
+  sums.addSegments(b, *segmentStates, /*before=*/nullptr, /*finishes=*/true);
+  sums.storeSegmentState(b, before(b.index(0)));
 }

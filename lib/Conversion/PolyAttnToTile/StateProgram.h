@@ -106,7 +106,8 @@ public:
   /// Sums up the segment's keys, from zeros, and stores the sum.
   void sumSegment(TileBuilder &builder);
   /// Begins as `begin` does, adds the sums of segments, and stores what there is before each, in
-  /// `before(segment)`. `finishes` says whether the last one's sum is there.
+  /// `before(segment)`. `finishes` says whether the last one's sum is there. Without an order there
+  /// is one state, that of all segments, in `before(0)`.
   void sumSegments(TileBuilder &builder, llvm::function_ref<StoredState(mlir::Value)> before,
                    bool finishes);
   /// Blocks read the state from tensors, and add nothing to it.

@@ -123,18 +123,6 @@ polyattn.attention @features_of_others(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x
 
 // -----
 
-// CHECK: error: the form `chunkwise` is for causal and anticausal attends
-polyattn.attention @chunks_full(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
-  %a = read %q : tensor<?x?x?x4xf32> -> [4]
-  %b = read %k : tensor<?x?x?x4xf32> -> [4]
-  %o = attend query %a key %b value %b full normalize <none> {schedule = #polyattn.schedule<form = chunkwise,
-      diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0, segment = 128>}
-    : [4], [4], [4]
-  return %o : [4]
-}
-
-// -----
-
 // CHECK: error: the form `chunkwise` is for sequences of one length, and not for states in arguments: leave the schedule out
 polyattn.attention @chunks_packed(%q: tensor<?x?x?x4xf32>, %offsets: tensor<?xi32>) -> (o: tensor<?x?x?x4xf32>)
     packed %offsets {
