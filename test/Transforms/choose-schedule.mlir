@@ -213,11 +213,11 @@ polyattn.attention @hand(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf32>) 
 }
 
 // A call of few keys pays for a whole block of queries and keys in both forms: 4,950 multiply-adds for a position by a
-// state, 832 by pairs. On tensor cores two forms must be worth their code at more lengths.
+// state, 832 by pairs. On tensor cores pairs must be worth their code at more lengths.
 // CHECK-LABEL: @few_keys_of_full_mask
 // CHECK: #polyattn.schedule<form = both, diagonal = scores, block = 64, feature_block = {{[0-9]+}}, quadratic_below = 317>
 // CORES-LABEL: @few_keys_of_full_mask
-// CORES: #polyattn.schedule<form = state,
+// CORES: #polyattn.schedule<form = chunkwise, {{.*}}, quadratic_below = 0,
 polyattn.attention @few_keys_of_full_mask(%q: tensor<?x?x?x5xf32>, %k: tensor<?x?x?x5xf32>) -> (o: tensor<?x?x?x5xf32>) {
   %x = read %q : tensor<?x?x?x5xf32> -> [5]
   %y = read %k : tensor<?x?x?x5xf32> -> [5]
