@@ -36,6 +36,18 @@ Place MemorySystem::placeOf(uint64_t sector) const {
   return tensor ? tensor->place : Place::DeviceMemory;
 }
 
+/// A line that was written to goes to device memory when another one takes its place.
+Cache::Line &MemorySystem::insertIntoL2(Multiprocessor &multiprocessor, uint64_t sector, Clock at) {
+  uint64_t before = l2.replacedDirty();
+  Cache::Line &line = l2.insert(lineOf(sector));
+  if (uint64_t replaced = l2.replacedDirty() - before) {
+    multiprocessor.memoryFree = std::max(multiprocessor.memoryFree, at) +
+                                static_cast<double>(replaced * kLineBytes) / placement.memory;
+    statistics.bytesToMemory += replaced * kLineBytes;
+  }
+  return line;
+}
+
 Event MemorySystem::readThroughL2(Multiprocessor &multiprocessor, uint64_t sector, Place place,
                                   Clock start) {
   int part = sectorInLine(sector);
@@ -53,7 +65,7 @@ Event MemorySystem::readThroughL2(Multiprocessor &multiprocessor, uint64_t secto
   multiprocessor.memoryFree = begin + kSectorBytes / placement.memory;
   statistics.bytesFromMemory += kSectorBytes;
   Event arrival{begin + machine.memoryLatency, Cause::DeviceMemory};
-  l2.insert(lineOf(sector)).fill(part, arrival.at - machine.l2Latency / 2);
+  insertIntoL2(multiprocessor, sector, begin).fill(part, arrival.at - machine.l2Latency / 2);
   return arrival;
 }
 
@@ -90,14 +102,8 @@ Clock MemorySystem::write(Multiprocessor &multiprocessor, uint64_t sector, Clock
   Clock start = std::max(at, multiprocessor.toL2Free);
   multiprocessor.toL2Free = start + kSectorBytes / placement.toL2;
   statistics.bytesStored += kSectorBytes;
-  uint64_t before = l2.replacedDirty();
-  Cache::Line &line = l2.insert(lineOf(sector));
+  Cache::Line &line = insertIntoL2(multiprocessor, sector, start);
   line.fill(sectorInLine(sector), 0);
   line.dirty = true;
-  if (uint64_t replaced = l2.replacedDirty() - before) {
-    multiprocessor.memoryFree = std::max(multiprocessor.memoryFree, start) +
-                                static_cast<double>(replaced * kLineBytes) / placement.memory;
-    statistics.bytesToMemory += replaced * kLineBytes;
-  }
   return start;
 }

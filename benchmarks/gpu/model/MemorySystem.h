@@ -26,6 +26,7 @@ public:
 
 private:
   Event readThroughL2(Multiprocessor &multiprocessor, uint64_t sector, Place place, Clock start);
+  Cache::Line &insertIntoL2(Multiprocessor &multiprocessor, uint64_t sector, Clock at);
   Place placeOf(uint64_t sector) const;
 
   const Machine &machine;

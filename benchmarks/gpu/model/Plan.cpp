@@ -64,15 +64,13 @@ static Extents readExtents(TextLine &line, const Plan &plan, size_t most) {
 }
 
 static void readWorkspace(TextLine &line, Plan &plan) {
-  static const std::pair<const char *, int64_t> dtypes[] = {
-      {"f32", POLYATTN_F32}, {"i32", POLYATTN_I32}, {"i64", POLYATTN_I64}};
-  std::string dtype = line.word("a dtype");
-  const auto *found = std::find_if(std::begin(dtypes), std::end(dtypes),
-                                   [&](const auto &known) { return dtype == known.first; });
-  if (found == std::end(dtypes))
-    line.fail("unknown dtype '" + dtype + "'");
+  std::string name = line.word("a dtype");
   polyattn_rt_workspace_rule rule{};
-  rule.dtype = found->second;
+  for (int32_t dtype = POLYATTN_F32; dtype <= POLYATTN_F64; ++dtype)
+    if (name == polyattn_dtype_name(dtype))
+      rule.dtype = dtype;
+  if (!rule.dtype)
+    line.fail("unknown dtype '" + name + "'");
   Extents sizes = readExtents(line, plan, POLYATTN_MAX_RANK);
   rule.rank = static_cast<int64_t>(sizes.size());
   std::copy(sizes.begin(), sizes.end(), rule.sizes);

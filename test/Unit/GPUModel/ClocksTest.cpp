@@ -89,6 +89,33 @@ TEST(GPUModelClocks, StoreReleasesItsOperands) {
   EXPECT_EQ(clocks(code, machine, launchOf(1)), 9 + 12);
 }
 
+/// Touches so many lines of 128 bytes, one after another, in a loop.
+std::vector<Line> touch(const std::string &text, const std::string &first, const std::string &end,
+                        const std::string &label) {
+  return {{1, "MOV R3, RZ"},
+          {1, "MOV R2, " + first},
+          {0, label + ":"},
+          {1, text},
+          {1, "VIADD R2, R2, 0x80"},
+          {1, "ISETP.LT.AND P0, PT, R2, " + end + ", PT"},
+          {1, "@P0 BRA `(" + label + ")"}};
+}
+
+TEST(GPUModelClocks, ReplacedStoresGoToMemory) {
+  Machine machine = simpleMachine();
+  machine.l2Bytes = 131072; // 1,024 lines
+  std::vector<Line> code = touch("STG.E desc[UR4][R2.64], R5", "0x100000", "0x11f000", ".L_x_0");
+  code.push_back({1, "EXIT"});
+  // 992 lines fit.
+  EXPECT_EQ(simulate(code, machine, launchOf(1)).bytesToMemory, 0u);
+  // Loads of 8,192 others take the place of all but a few of them, chosen at random.
+  std::vector<Line> loads = touch("LDG.E R5, desc[UR4][R2.64]", "0x200000", "0x300000", ".L_x_1");
+  code.insert(code.end() - 1, loads.begin(), loads.end());
+  Statistics statistics = simulate(code, machine, launchOf(1));
+  EXPECT_GT(statistics.bytesToMemory, 980u * 128);
+  EXPECT_LE(statistics.bytesToMemory, 992u * 128);
+}
+
 /// Each lane reads the word of its number times STRIDE.
 std::vector<Line> sharedLoad(const std::string &stride, const std::string &load) {
   return {{1, "S2R R0, SR_LANEID", 0},

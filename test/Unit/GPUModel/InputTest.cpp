@@ -109,7 +109,10 @@ TEST(GPUModelInput, PlansChooseSegments) {
   EXPECT_EQ(choices(plan + "segments 2\n"),
             "{\"segments\": 2, \"parts\": 1, \"programs\": [128, 128], \"workspaces\": [[2, 4, "
             "64]]}\n");
+  EXPECT_EQ(choices("sizes 4\nworkspace bf16 size 0 0 1 2 3\n"),
+            "{\"segments\": 1, \"parts\": 1, \"programs\": [], \"workspaces\": [[9]]}\n");
   auto fails = [&](const std::string &text) { return failureOf([&] { choices(text); }); };
+  EXPECT_EQ(fails("workspace f8 size 0 0 0 1 1\n"), "line 1 of the plan: unknown dtype 'f8'");
   EXPECT_EQ(fails("sizes 4\nstage 1 0 size 1 0 0 1 1\n"),
             "line 2 of the plan: there is no such tensor or dimension");
   EXPECT_EQ(fails("segments 2\n"), "its positions cannot be cut into 2 segments");
