@@ -120,6 +120,11 @@ static int countLines(const std::vector<uint64_t> &sectors) {
   return lines;
 }
 
+/// Loads that see the stores of other multiprocessors, which the first-level cache does not.
+static bool isCoherent(const Instruction &instruction) {
+  return instruction.has(Modifier::STRONG) && !instruction.hasText("SM");
+}
+
 Completion LoadStore::global(Warp &warp, const Instruction &instruction, Mask mask, Clock at,
                              Multiprocessor &multiprocessor) {
   Operation operation = instruction.operation;
@@ -148,8 +153,7 @@ Completion LoadStore::global(Warp &warp, const Instruction &instruction, Mask ma
     read = std::max(read, last);
     return {{read, Cause::OperandsRead}, read};
   }
-  bool throughL1 =
-      !(isCopy && instruction.has(Modifier::BYPASS)) && !instruction.has(Modifier::STRONG);
+  bool throughL1 = !(isCopy && instruction.has(Modifier::BYPASS)) && !isCoherent(instruction);
   Event arrival{start + machine.l1Latency, Cause::L1};
   for (uint64_t sector : sectors)
     if (Event event = memory.read(multiprocessor, sector, start, throughL1); event.at > arrival.at)

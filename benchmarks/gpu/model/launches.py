@@ -155,6 +155,8 @@ class Model:
         for change in what_if:
             self.options += ["--what-if", change]
         self.resident, self.profile = resident, profile
+        # A plan without stages: only the machine and the what-ifs are read, before minutes of compilation.
+        call_model(self.program, "polyattn-gpu-model", ["--plan", os.devnull, *self.machine, *self.options])
 
     def call(self, entry_kernels, entry, sizes, segments=0):
         """Milliseconds of all launches, the segments, and what was found of each launch."""
@@ -178,3 +180,20 @@ class Model:
         if self.profile:
             arguments += ["--profile", f"{self.profile}.{kernel.name}"]
         return {"kernel": kernel.name, "stack": kernel.stack, **call_model(self.program, kernel.name, arguments)}
+
+
+def extrapolate(model, entry_kernels, entry, sizes, segments, lengths):
+    """Two lengths are modelled, and the time of the call's own length lies on a line with theirs."""
+    if "T" not in sizes:
+        raise tools.Failure("--lengths", "--sizes has no T")
+    shorter, longer = (model.call(entry_kernels, entry, {**sizes, "T": length}, segments) for length in lengths)
+    if (shorter["segments"], len(shorter["kernels"])) != (longer["segments"], len(longer["kernels"])):
+        raise tools.Failure("--lengths", "the two lengths have other launches; name --segments, or longer lengths")
+    steps = (sizes["T"] - lengths[0]) / (lengths[1] - lengths[0])
+
+    def on_line(first, second):
+        return first["milliseconds"] + (second["milliseconds"] - first["milliseconds"]) * steps
+    for first, second in zip(shorter["kernels"], longer["kernels"]):
+        second["milliseconds"] = on_line(first, second)
+    return {**longer, "sizes": sizes, "lengths": list(lengths),
+            "milliseconds": sum(launch["milliseconds"] for launch in longer["kernels"])}

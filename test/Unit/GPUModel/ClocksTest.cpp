@@ -72,6 +72,15 @@ TEST(GPUModelClocks, ScoreboardWaitsForTheLoad) {
   EXPECT_EQ(clocks(code, machine, launchOf(1)), 6);
 }
 
+TEST(GPUModelClocks, CoherentLoadsPassTheFirstLevelCache) {
+  for (auto [modifier, hits] : {std::pair("", 1u), {".STRONG.SM", 1u}, {".STRONG.GPU", 0u}}) {
+    std::string load = std::string("LDG.E") + modifier + " R2, desc[UR4][R4.64]";
+    std::vector<Line> code = {
+        {1, load, 0}, {1, "NOP", 7, 7, {0}}, {1, load, 0}, {1, "EXIT", 7, 7, {0}}};
+    EXPECT_EQ(simulate(code, simpleMachine(), launchOf(1)).l1Hits, hits) << load;
+  }
+}
+
 TEST(GPUModelClocks, StoreReleasesItsOperands) {
   Machine machine = simpleMachine();
   machine.lsuIssueLatency = 4;
@@ -141,6 +150,8 @@ TEST(GPUModelClocks, BankConflictsTakeWavefronts) {
   EXPECT_EQ(load("0x84"), 0);                           // rows of 33 words
   EXPECT_EQ(load("0x10", "LDS.128 R4, [R2+0x400]"), 3); // 512 bytes
   EXPECT_EQ(load("0x20", "LDS.128 R4, [R2+0x400]"), 7); // eight lanes in half of the banks
+  // 16 bytes go by quarters of a warp, also where all lanes read the same.
+  EXPECT_EQ(load("0x0", "LDS.128 R4, [R2+0x400]"), 3);
   WhatIf noConflicts;
   addWhatIf(noConflicts, "no-conflicts");
   EXPECT_EQ(clocks(sharedLoad("0x80", "LDS R4, [R2+0x400]"), machine, launch, noConflicts), 26);
