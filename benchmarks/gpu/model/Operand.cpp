@@ -27,7 +27,9 @@ static int numberOf(const std::string &text, const char *prefix, int zero) {
   char first = text[length];
   if (first == 'Z' || first == 'T')
     return zero;
-  return first >= '0' && first <= '9' ? std::atoi(text.c_str() + length) : -1;
+  return first >= '0' && first <= '9'
+             ? static_cast<int>(std::strtol(text.c_str() + length, nullptr, 10))
+             : -1;
 }
 
 /// `R2.64+UR4+0x10`, without the brackets.

@@ -162,6 +162,7 @@ void polyattn::gpumodel::writeChoices(std::ostream &out, const std::string &text
                                       const Machine &machine) {
   Plan plan = readPlan(text, machine);
   std::vector<const int64_t *> sizes;
+  sizes.reserve(plan.sizes.size());
   for (const std::vector<int64_t> &tensor : plan.sizes)
     sizes.push_back(tensor.data());
   polyattn_rt_launch launch = choose(plan, machine, sizes);
