@@ -46,7 +46,7 @@ inline std::string listing(const std::vector<Line> &lines) {
                   "        /*%04x*/                   %s ;   /* 0x%08x00000000 */\n"
                   "                                            /* 0x%016llx */\n",
                   address, line.text.c_str(), line.upperWord,
-                  static_cast<unsigned long long>(control << 41));
+                  static_cast<unsigned long long>(control) << 41);
     text += buffer;
     address += 16;
   }
