@@ -18,6 +18,7 @@ LAYERS = {
     "FLatten": lambda **kw: pn.FLatten(48, 6, **kw),
     "LLoPS": lambda **kw: pn.LLoPS(48, 6, m=16, **kw),
     "LLoPS of rank 2": lambda **kw: pn.LLoPS(48, 6, m=16, rank=2, squared=True, **kw),
+    "LLoPS of each head": lambda **kw: pn.LLoPS(48, 6, m=16, per_head=True, **kw),
     "Power": lambda **kw: pn.Power(48, 6, **kw),
     "gated Power": lambda **kw: pn.Power(48, 6, gated=True, **kw),
     "Polynomial": lambda **kw: pn.Polynomial(48, 6, **kw),
@@ -158,6 +159,52 @@ def test_a_sketch_begins_at_what_it_sketches():
 
         found, wanted = features(q, "q") @ features(k, "k"), (q @ k / 16) ** p
         assert abs(found - wanted) < 0.1 * (q.norm() * k.norm() / 16) ** p
+
+
+@pytest.mark.parametrize("options", [{}, {"p": 3, "m": 40}, {"p": 4}])
+@pytest.mark.parametrize("per_head", [True, False])
+def test_llops_begins_as_based(per_head, options, rng):
+    """LLoPS, section 4.2: scores, and so results, are BASED's, in any degree; and every weight has a gradient."""
+    based = pn.Based(48, 6, 2, r=4, per_head=per_head, head_dim=10, value_dim=7)
+    layer = pn.LLoPS.from_based(based, **options)
+    x = torch.from_numpy(rng.standard_normal((2, 29, 48)).astype("f4"))
+    with torch.no_grad():
+        wanted = based(x)
+        assert (layer(x) - wanted).norm() <= 1e-5 * wanted.norm()
+        states, begun = layer.new_states(2), based.new_states(2)
+        for call, part in (("prefill", x[:, :20]), ("step", x[:, 20:])):
+            wanted = getattr(based, call)(part, begun)
+            assert (getattr(layer, call)(part, states) - wanted).norm() <= 1e-5 * wanted.norm()
+
+        # The scores by the formula 1 + s + s^2 / 2 in f64.
+        exact, begun = (copy.deepcopy(one).double() for one in (layer, based))
+        q, k = (one(x.double()).unflatten(-1, (count, -1)) for one, count in ((exact.q_proj, 6), (exact.k_proj, 2)))
+        kernel = [torch.stack([y @ getattr(exact, f"theta_{side}{i + 1}") if not per_head else torch.einsum(
+            "bthd,hdm->bthm", y, getattr(exact, f"theta_{side}{i + 1}")) for i in range(exact._options["p"])]).prod(0)
+            for side, y in (("q", q), ("k", k))]  # fmt: skip
+        found = torch.einsum("bthm,bshm->bhts", kernel[0], kernel[1].repeat_interleave(3, 2))
+        q, k = (one(x.double()).unflatten(-1, (count, -1)) for one, count in ((begun.q_proj, 6), (begun.k_proj, 2)))
+        h = [torch.einsum("bthd,hdr->bthr", y, w if per_head else w.expand(y.shape[2], -1, -1))
+             for y, w in ((q, begun.w_q), (k, begun.w_k))]  # fmt: skip
+        s = torch.einsum("bthr,bshr->bhts", h[0], h[1].repeat_interleave(3, 2)) / 2  # the root of r = 4
+        assert torch.allclose(found, 1 + s + s**2 / 2, rtol=1e-6, atol=1e-6)
+    layer(x).square().sum().backward()
+    learned = [one for one in layer.parameters() if one.grad is not None and one.grad.any()]
+    assert len(learned) == len(list(layer.parameters()))
+
+
+def test_llops_begins_as_based_refuses():
+    based = pn.Based(48, 6, r=4)
+    for make, words in (
+        (lambda: pn.LLoPS.from_based(pn.Linear(48, 6)), "based: expected a polyattn.torch.nn.Based, got Linear"),
+        (lambda: pn.LLoPS.from_based(based, p=1), "p: expected a whole number of at least 2, got 1"),
+        (lambda: pn.LLoPS.from_based(based, m=14), "m: expected a whole number of at least 15, got 14"),
+        (lambda: pn.LLoPS(48, 6, squared=True, eps=1e-6), "llops: eps is offered without the square and the full mask only"),
+        (lambda: pn.LLoPS(48, 6, mask="full", eps=1e-6), "llops: eps is offered without the square and the full mask only"),
+        (lambda: library.llops(states=True, eps=1e-6), "llops: states are offered without a normalizer only"),
+    ):
+        with pytest.raises(polyattn.CallError, match=words):
+            make()
 
 
 @torch.no_grad()

@@ -15,16 +15,20 @@ from ._common import build, normalized, one_of, sequences, sizes_of
 
 def llops(
     d: int = 128, dv: int | None = None, m: int = 256, p: int = 2, rank: int = 1, *,
-    squared: bool = False, mask: Mask = "causal", states: bool = False, dtype: str = "f32",
-    name: str = "llops",
+    squared: bool = False, per_head: bool = False, eps: float | None = None, mask: Mask = "causal",
+    states: bool = False, dtype: str = "f32", name: str = "llops",
 ) -> Spec:  # fmt: skip
     """LLoPS, Definition 3.3: the product of p projections, `rank` of them added.
 
     squared: another square makes features positive, and the sum of the scores the normalizer. The full
-    mask takes means.
+    mask takes means. per_head: each head has its own projections.
+    eps: without the square, scores are divided by their sum plus eps, although they may have either
+    sign. LLoPS that begins as BASED keeps BASED's normalizer so.
     """
 
     p, rank = whole_number("llops: p", p), whole_number("llops: rank", rank)
+    if eps is not None and (squared or mask == "full"):
+        raise CallError("llops: eps is offered without the square and the full mask only")
 
     def names(side: str) -> list[list[str]]:
         # Ranks, each with its p projections.
@@ -42,17 +46,20 @@ def llops(
         normalizer = b.by_sum(1e-6) if squared else b.none()
         if mask == "full" and not squared:
             normalizer = b.none(reduce="mean")
+        if eps is not None:
+            normalizer = b.by_sum(eps)
         return b.attend(
             phi(q, "q"), phi(k, "k"), v, mask=mask, normalizer=normalizer,
-            initial=state, final_state=states,
+            signed_scores=eps is not None, initial=state, final_state=states,
         )  # fmt: skip
 
     arguments = sequences(d, dv)
+    weight = (b.HeadWeight if per_head else b.Weight)[d, m]
     for side in "qk":
-        arguments |= {one: b.Weight[d, m] for group in names(side) for one in group}
+        arguments |= {one: weight for group in names(side) for one in group}
     if states:
-        if squared:
-            raise CallError("llops: states are offered without the square only")
+        if squared or eps is not None:
+            raise CallError("llops: states are offered without a normalizer only")
         arguments["state"] = b.State[m, d if dv is None else dv]
     return build(name, dtype, arguments, body)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
 from ... import library
+from ..._errors import CallError
 from ..._literals import Mask
 from ..._specs import Spec
+from ..._whole import whole_number
 from ...library._common import one_of
 from .attention import begin_as, normal
 from .family import Family
@@ -30,23 +33,91 @@ class LLoPS(Family):
         p: the degree, projections that are multiplied.
         rank: products that are added.
         squared: square the features, so that scores are positive, and divide by their sum.
+        per_head: whether each head has its own projections. All heads begin with the same numbers.
+        eps: without `squared`, divide by the sum of the scores plus eps; None: do not divide.
         mask: "causal", "anticausal", or "full", which takes means and has no states.
     """
 
     def __init__(
         self, width: int, heads: int, kv_heads: int | None = None, *, m: int = 256, p: int = 2, rank: int = 1,
-        squared: bool = False, mask: Mask = "causal", head_dim: int | None = None, value_dim: int | None = None,
-        bias: bool = False, state_every: int | None = None,
+        squared: bool = False, per_head: bool = False, eps: float | None = None, mask: Mask = "causal",
+        head_dim: int | None = None, value_dim: int | None = None, bias: bool = False, state_every: int | None = None,
     ) -> None:  # fmt: skip
-        options = {"m": m, "p": p, "rank": rank, "squared": squared, "mask": mask}
+        options = {"m": m, "p": p, "rank": rank, "squared": squared, "per_head": per_head, "eps": eps, "mask": mask}
         super().__init__(library.llops, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
         # Both sides begin with the same numbers. Names are theta_<side><factor><rank>.
         if name.startswith("theta_k"):
-            return getattr(self, "theta_q" + name.removeprefix("theta_k")).detach().float().clone(), True
-        d, m = shape
-        return normal(shape) * (m * self._options["rank"]) ** (-0.5 / self._options["p"]) * d**-0.5, True
+            begun = getattr(self, "theta_q" + name.removeprefix("theta_k")).detach().float()
+            return begun[: shape[0]].clone(), True  # of each head, keys may have fewer
+        d, m = shape[-2:]
+        numbers = normal([d, m]) * (m * self._options["rank"]) ** (-0.5 / self._options["p"]) * d**-0.5
+        return numbers.repeat(*shape[:-2], 1, 1) if len(shape) > 2 else numbers, True
+
+    @classmethod
+    @torch.no_grad()
+    def from_based(cls, based: Based, *, p: int = 2, m: int | None = None) -> LLoPS:
+        """A layer that begins as `based`, with the same results, and learns from there (the LLoPS paper, section 4.2).
+
+        Queries and keys get one more channel, a constant 1 by the biases of their projections. With it products of p linear maps have
+        BASED's constant and linear terms, and any p >= 2 its squares. Scores are divided by their sum, as BASED's are; while the layer
+        learns they may become negative.
+
+        Args:
+            based: the layer, not changed; the result has its dtype and device.
+            p: the degree, at least 2.
+            m: features, at least the 1 + r + r (r + 1) / 2 of BASED; as many if None. Features beyond these begin with zeros on the
+                keys' side.
+
+        Raises:
+            polyattn.CallError: names the argument, the expected value and the given one.
+        """
+        if not isinstance(based, Based):
+            raise CallError(f"based: expected a polyattn.torch.nn.Based, got {type(based).__name__}")
+        options, weight = based._options, based.q_proj.weight
+        pairs = list(itertools.combinations_with_replacement(range(options["r"]), 2))
+        needed = 1 + options["r"] + len(pairs)
+        p, m = whole_number("p", p, 2), needed if m is None else whole_number("m", m, needed)
+        layer: LLoPS = cls(
+            based.width, based.heads, based.kv_heads, m=m, p=p, per_head=options["per_head"], eps=options["eps"],
+            head_dim=options["head_dim"] + 1, value_dim=options["value_dim"], bias=True,
+        )  # fmt: skip
+        layer.to(weight.device, weight.dtype)
+        for side in "qkvo":
+            _begin_projection(getattr(layer, f"{side}_proj"), getattr(based, f"{side}_proj"), options["head_dim"], side in "qk")
+        for side, w in (("q", based.w_q), ("k", based.w_k)):
+            for i, factor in enumerate(_factors_of_based(w * options["r"] ** -0.25, pairs, p)):
+                theta = getattr(layer, f"theta_{side}{i + 1}")
+                theta[..., :needed].copy_(factor)
+                if side == "k" and i == 0:
+                    theta[..., needed:] = 0
+        return layer
+
+
+def _begin_projection(linear: nn.Linear, begun: nn.Linear, head_dim: int, with_constant: bool) -> None:
+    """Gives a projection the numbers of another; `with_constant`, heads have one more channel, which is 1."""
+    weight, bias = begun.weight, begun.weight.new_zeros(begun.out_features) if begun.bias is None else begun.bias
+    if with_constant:
+        weight = nn.functional.pad(weight.unflatten(0, (-1, head_dim)), (0, 0, 0, 1)).flatten(0, 1)
+        bias = nn.functional.pad(bias.unflatten(0, (-1, head_dim)), (0, 1), value=1.0).flatten()
+    linear.weight.copy_(weight)
+    linear.bias.copy_(bias)
+
+
+def _factors_of_based(w: torch.Tensor, pairs: list[tuple[int, int]], p: int) -> list[torch.Tensor]:
+    """The p factors of BASED's features 1, h_i and h_i h_j of h = x w, of vectors x whose last channel is 1."""
+    h = nn.functional.pad(w, (0, 0, 0, 1))
+    one = torch.zeros_like(h[..., :1])
+    one[..., -1, :] = 1
+    first, second = ([pair[i] for pair in pairs] for i in (0, 1))
+    # s^2 / 2 has h_i^2 with the factor 1 / 2 and h_i h_j with 1, of which each side has the root.
+    scale = torch.tensor([2**-0.5 if i == j else 1.0 for i, j in pairs], dtype=w.dtype, device=w.device)
+    count = 1 + w.shape[-1] + len(pairs)
+    ones = one.expand(*one.shape[:-1], count)
+    left = torch.cat([one, h, h[..., first] * scale], -1)
+    right = torch.cat([ones[..., : 1 + w.shape[-1]], h[..., second]], -1)
+    return [left, right, *[ones] * (p - 2)]
 
 
 def _open(gate: nn.Linear) -> None:
