@@ -1,36 +1,21 @@
-"""Layers of plain PyTorch to compare with: softmax attention, and two that mix positions without scores of features."""
+"""Layers of plain PyTorch to compare with that mix positions without scores of features."""
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 
-class _Projected(nn.Module):
-    """Queries, keys and values [B, heads, T, size] of one projection, and another of the results."""
+class Nystroem(nn.Module):
+    """Nystroemformer, Xiong et al. 2021: softmax attention through means of queries and keys, its landmarks. Every position sees all."""
 
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, landmarks=16):
         super().__init__()
-        self.heads = heads
+        self.heads, self.landmarks = heads, landmarks
         self.qkv, self.o_proj = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
 
     def forward(self, x):
         q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).movedim(-3, 0).transpose(2, 3)
         return self.o_proj(self.attend(q, k, v).transpose(1, 2).flatten(-2))
-
-
-class Softmax(_Projected):
-    """PyTorch's own attention, causal."""
-
-    def attend(self, q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-
-class Nystroem(_Projected):
-    """Nystroemformer, Xiong et al. 2021: softmax attention through means of queries and keys, its landmarks. Every position sees all."""
-
-    def __init__(self, width, heads, landmarks=16):
-        super().__init__(width, heads)
-        self.landmarks = landmarks
 
     def attend(self, q, k, v):
         q = q * q.shape[-1] ** -0.5

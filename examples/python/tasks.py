@@ -30,10 +30,10 @@ import chart
 import polyattn
 import polyattn.torch.nn as pn
 import recall_tasks
-from train_lm import ROOT, Block
+from train_lm import ROOT, Block, Softmax
 
 KINDS = {name: getattr(pn, name) for name in pn.__all__ if name not in ("Attention", "StateCache", "States")}
-KINDS |= {name: getattr(baselines, name) for name in ("Softmax", "FNet", "Nystroem")}
+KINDS |= {"Softmax": Softmax, "FNet": baselines.FNet, "Nystroem": baselines.Nystroem}
 
 LAYERS = [
     *(f"LLoPS(m={m}, p=2, squared=True)" for m in (4, 8, 16, 64)),
@@ -75,10 +75,9 @@ class Model(nn.Module):
     def state_bytes(self):
         """Of one sequence, in f32; None where states grow with the length, or where there are none."""
         try:
-            states = [block.attention.new_states(1) for block in self.blocks]
+            return sum(4 * pool.numel() for block in self.blocks for pool in block.attention.new_states(1).pools.values())
         except (AttributeError, polyattn.SpecError):
             return None
-        return sum(4 * pool.numel() for one in states for pool in one.pools.values())
 
 
 def layer_of(text):

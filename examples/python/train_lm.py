@@ -20,12 +20,24 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-import chart
 import polyattn
 import polyattn.torch.nn as pn
-from baselines import Softmax
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Softmax(nn.Module):
+    """PyTorch's own attention, between the same projections."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.o_proj = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).movedim(-3, 0).transpose(2, 3)
+        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.o_proj(o.transpose(1, 2).flatten(-2))
 
 
 ATTENTIONS = {
@@ -127,26 +139,45 @@ def sample(model, start, count, length):
     return bytes(text).decode(errors="replace"), [b - a for a, b in zip(ends, ends[1:])]
 
 
+COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#e07b00", "#00808b")
+
+
 def plot(curves, plain):
     """An SVG of losses over steps, each the mean of some, between none and what single bytes have."""
+    width, height, left, top = 640, 360, 50, 20
     means = {}
     for name, losses in curves.items():
         size = max(1, len(losses) // 40)
         means[name] = [sum(part) / len(part) for part in (losses[j : j + size] for j in range(0, len(losses), size))]
     most = 1.05 * min(8.0, max(plain, *(max(one) for one in means.values())))  # 8: every byte as likely
+
+    def at(share, bits):
+        return f"{left + share * width:.1f},{top + height * (1 - min(bits / most, 1)):.1f}"
+
+    def line(points, style):
+        return f'<polyline points="{" ".join(points)}" fill="none" {style}/>'
+
+    def text(place, words, style=""):
+        x, y = place.split(",")
+        return f'<text x="{x}" y="{y}" {style}>{words}</text>'
+
+    gray = 'stroke="#999999" stroke-dasharray="4"'
+    parts = [line([at(0, most), at(0, 0), at(1, 0)], 'stroke="black"'), line([at(0, plain), at(1, plain)], gray)]
+    parts += [text(at(0.5, 1.02 * plain), "single bytes"), text(at(0.45, -0.09 * most), "steps")]
+    parts += [text(at(-0.04, bits), bits) for bits in range(int(most) + 1)]
     steps = max(map(len, curves.values()))
-    axes = chart.Axes(50, 20, 640, 360, (0, steps), (0, most))
-    axes.dashes(plain, chart.GRAY)
-    axes.text(0.5 * steps, plain, "single bytes", down=-6)
-    axes.text(0.45 * steps, 0, "steps", down=34)
-    axes.text(0.2 * steps, most, "bits per byte", down=14)
-    axes.ticks({steps: steps}, {bits: bits for bits in range(int(most) + 1)})
+    parts += [text(at(0.96, -0.05 * most), steps), text(at(0.2, 0.96 * most), "bits per byte")]
     for i, (name, one) in enumerate(means.items()):
-        color = chart.COLORS[i % len(chart.COLORS)]
-        share = len(curves[name]) / len(one)
-        axes.curve([((j + 0.5) * share, x) for j, x in enumerate(one)], color)
-        axes.text(0.84 * steps, most * (0.95 - 0.05 * i), name, style=f'fill="{color}"')
-    return chart.document(720, 430, [axes])
+        color = COLORS[i % len(COLORS)]
+        share = len(curves[name]) / steps / len(one)
+        points = [at((j + 0.5) * share, x) for j, x in enumerate(one)]
+        parts.append(line(points, f'stroke="{color}" stroke-width="2"'))
+        parts.append(text(at(0.84, most * (0.95 - 0.05 * i)), name, f'fill="{color}"'))
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 80}" height="{height + 70}" font-family="sans-serif" '
+        f'font-size="13">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
+    )
 
 
 def main():
