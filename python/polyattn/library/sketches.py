@@ -3,77 +3,119 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Callable
 
 from .. import builder as b
+from .._errors import CallError
+from .._whole import whole_number
 from ..builder import Argument, Spec
-from ._common import build, normalized, one_of, sequences
+from ._common import build, normalized, sequences
 
 
-def _attend_sketch(phi: Any, q: Any, k: Any, v: Any, p: int, local: int | None) -> Any:
-    """Scores by sketches, and inside blocks of `local` positions the exact ones."""
-    exact = None
-    if local is not None:
-        exact = (b.sym(q, p), b.sym(k, p))
-    return b.attend(phi(q), phi(k), v, normalizer=b.by_bias(1.0), local=exact, block=local)
+def _degree(p: Any, least: int) -> int:
+    """A power of two, as the tree needs it."""
+    p = whole_number("p", p, least)
+    if p & (p - 1):
+        raise CallError(f"p: expected a power of two, at least {least}, got {p}")
+    return p
+
+
+def _nodes(degree: int, path: str = "") -> list[tuple[str, int]]:
+    """The projections of a tree of that degree, each with the degree of its input: below the first, then the second child, the root."""
+    if degree == 1:
+        return []
+    children = [path + "1", path + "2"]
+    below = [one for child in children for one in _nodes(degree // 2, child)]
+    return below + [(child, degree // 2) for child in children]
+
+
+def _tree(x: Any, degree: int, join: Callable[[Any, Any, str, str], Any], path: str = "") -> Any:
+    """Algorithms 1 and 2, with negativity."""
+    if degree == 1:
+        return x
+    first, second = path + "1", path + "2"
+    return join(_tree(x, degree // 2, join, first), _tree(x, degree // 2, join, second), first, second)
+
+
+def _sketched(
+    phi: Callable[[Any], Any], q: Any, k: Any, v: Any, weights: dict[str, Any], p: int, local: int | None, signed: bool = False
+) -> Any:  # fmt: skip
+    """Scores by sketches of normalized, perhaps rotated vectors, and inside blocks of `local` positions the exact ones."""
+    query, key = (normalized(x, weights["gamma"], weights["beta"]) for x in (q, k))
+    if "freqs" in weights:
+        query, key = (b.rope(x, weights["freqs"], layout="interleaved") for x in (query, key))
+    exact = None if local is None else (b.sym(query, p), b.sym(key, p))
+    normalizer = b.none() if signed else b.by_bias(1.0)
+    return b.attend(phi(query), phi(key), v, normalizer=normalizer, local=exact, block=local)
+
+
+def _arguments(d: int, dv: int | None, weights: dict[str, Argument], rotary: bool, first_position: bool) -> dict[str, Argument]:
+    if first_position and not rotary:
+        raise CallError("first_position: expected False without rotary=True")
+    arguments = sequences(d, dv) | {"gamma": b.Weight[d], "beta": b.Weight[d]} | weights
+    if rotary:
+        arguments["freqs"] = b.Weight[d // 2]
+    return arguments | ({"first_position": b.FirstPosition} if first_position else {})
 
 
 def polysketch(
-    d: int = 64, dv: int | None = None, r: int = 32, p: int = 4, *, local: int | None = None,
-    dtype: str = "f32", name: str = "polysketch",
+    d: int = 64, dv: int | None = None, r: int = 32, p: int = 4, *, local: int | None = None, signed: bool = False,
+    rotary: bool = False, first_position: bool = False, dtype: str = "f32", name: str = "polysketch",
 ) -> Spec:  # fmt: skip
-    """Algorithm 1, a tree of random projections, p = 4 or 8; local: blocks with exact scores."""
-    one_of("p", p, (4, 8))
+    """Algorithm 1, a tree of random projections, p = 4, 8, 16, ...; local: blocks with exact scores.
 
-    def body(q: Any, k: Any, v: Any, gamma: Any, beta: Any, **g: Any) -> Any:
-        def node(x: Any, y: Any, first: str, second: str) -> Any:
-            return b.hadamard(x @ g[first], y @ g[second]) * (1 / math.sqrt(r))
+    signed: the sketch of degree p before its square, p = 2, 4, ...; r features of either sign, and no normalizer.
+    rotary: normalized queries and keys are rotated by `freqs` (appendix I); first_position: an argument of that name says where in
+    its sequence a call begins.
+    """
+    p = _degree(p, 2 if signed else 4)
+    degree = p if signed else p // 2
+
+    def body(q: Any, k: Any, v: Any, **weights: Any) -> Any:
+        def join(x: Any, y: Any, first: str, second: str) -> Any:
+            return b.hadamard(x @ weights["g" + first], y @ weights["g" + second]) * (1 / math.sqrt(r))
 
         def phi(x: Any) -> Any:
-            below = (x, x)
-            if p == 8:
-                below = (node(x, x, "g11", "g12"), node(x, x, "g21", "g22"))
-            return b.power(node(*below, "g1", "g2"), 2)
+            sketch = _tree(x, degree, join)
+            return sketch if signed else b.power(sketch, 2)
 
-        query, key = (normalized(x, gamma, beta) for x in (q, k))
-        return _attend_sketch(phi, query, key, v, p, local)
+        return _sketched(phi, q, k, v, weights, p, local, signed)
 
-    weights: dict[str, Argument] = {"gamma": b.Weight[d], "beta": b.Weight[d]}
-    if p == 8:
-        weights |= {one: b.Weight[d, r] for one in ("g11", "g12", "g21", "g22")}
-    width = d if p == 4 else r
-    weights |= {"g1": b.Weight[width, r], "g2": b.Weight[width, r]}
-    return build(name, dtype, sequences(d, dv) | weights, body)
+    weights: dict[str, Argument] = {f"g{path}": b.Weight[d if below == 1 else r, r] for path, below in _nodes(degree)}
+    return build(name, dtype, _arguments(d, dv, weights, rotary, first_position), body)
 
 
 def polysketch_learned(
-    d: int = 64, dv: int | None = None, r: int = 32, *, hidden: int | None = None,
-    local: int | None = 1024, dtype: str = "f32", name: str = "polysketch_learned",
+    d: int = 64, dv: int | None = None, r: int = 32, p: int = 4, *, hidden: int | None = None, local: int | None = 1024,
+    rotary: bool = False, first_position: bool = False, dtype: str = "f32", name: str = "polysketch_learned",
 ) -> Spec:  # fmt: skip
-    """Algorithm 2, p = 4: two small networks instead of Gaussians, and a tanh."""
+    """Algorithm 2, p = 4, 8, 16, ...: small networks instead of Gaussians, and a tanh; options as of polysketch."""
+    p = _degree(p, 4)
     wide = 8 * r if hidden is None else hidden
-    sizes: dict[str, tuple[int, ...]] = {
-        "gamma1": (d,), "beta1": (d,), "w1": (d, wide), "b1": (wide,), "w2": (wide, r), "b2": (r,),
-        "gamma2": (r,), "beta2": (r,), "w3": (r, wide), "b3": (wide,), "w4": (wide, r), "b4": (r,),
-    }  # fmt: skip
 
-    def body(q: Any, k: Any, v: Any, gamma: Any, beta: Any, **weights: Any) -> Any:
-        def net(x: Any, number: int) -> Any:
-            w = {one: weights[f"{one}_{number}"] for one in sizes}
+    def sizes(width: int) -> dict[str, tuple[int, ...]]:
+        return {
+            "gamma1": (width,), "beta1": (width,), "w1": (width, wide), "b1": (wide,), "w2": (wide, r), "b2": (r,),
+            "gamma2": (r,), "beta2": (r,), "w3": (r, wide), "b3": (wide,), "w4": (wide, r), "b4": (r,),
+        }  # fmt: skip
+
+    def body(q: Any, k: Any, v: Any, **weights: Any) -> Any:
+        def net(x: Any, path: str) -> Any:
+            w = {one: weights[f"{one}_{path}"] for one in sizes(d)}
             for layer in (1, 2):
                 x = b.layer_norm(x, w[f"gamma{layer}"], w[f"beta{layer}"], eps=1e-6)
                 x = b.project(x, w[f"w{2 * layer - 1}"], w[f"b{2 * layer - 1}"])
                 x = b.project(b.gelu(x, form="tanh"), w[f"w{2 * layer}"], w[f"b{2 * layer}"])
             return x
 
-        def phi(x: Any) -> Any:
-            f = b.hadamard(net(x, 1), net(x, 2))
-            return b.power(b.tanh(f * (1 / math.sqrt(r))) * math.sqrt(r), 2)
+        def join(x: Any, y: Any, first: str, second: str) -> Any:
+            f = b.hadamard(net(x, first), net(y, second))
+            return b.tanh(f * (1 / math.sqrt(r))) * math.sqrt(r)
 
-        query, key = (normalized(x, gamma, beta) for x in (q, k))
-        return _attend_sketch(phi, query, key, v, 4, local)
+        return _sketched(lambda x: b.power(_tree(x, p // 2, join), 2), q, k, v, weights, p, local)
 
-    arguments = sequences(d, dv) | {"gamma": b.Weight[d], "beta": b.Weight[d]}
-    for number in (1, 2):
-        arguments |= {f"{one}_{number}": b.Weight[size] for one, size in sizes.items()}
-    return build(name, dtype, arguments, body)
+    weights: dict[str, Argument] = {
+        f"{one}_{path}": b.Weight[size]
+        for path, below in _nodes(p // 2) for one, size in sizes(d if below == 1 else r).items()
+    }  # fmt: skip
+    return build(name, dtype, _arguments(d, dv, weights, rotary, first_position), body)

@@ -38,31 +38,40 @@ def performer(
 
 
 def rff(
-    d: int = 64, dv: int | None = None, m: int = 256, *, softmax: bool = False, dtype: str = "f32",
+    d: int = 64, dv: int | None = None, m: int = 256, *, softmax: bool = False, gated: bool = False, dtype: str = "f32",
     name: str = "rff",
 ) -> Spec:  # fmt: skip
-    """Random Fourier features: the Gaussian kernel, or with `softmax` exp(<q, k> / sqrt d)."""
+    """Random Fourier features: the Gaussian kernel, or with `softmax` exp(<q, k> / sqrt d).
 
-    def fourier(x: Any, w: Any) -> Any:
+    gated: states forget as those of Random Feature Attention (Peng et al. 2021), g_t S + (1 - g_t) phi(k) v. `log_gate` has log g,
+    `input_gate` 1 - g.
+    """
+
+    def fourier(x: Any, w: Any, gate: Any = None) -> Any:
         h = x * d**-0.25
         wx = h @ w
-        both = b.concat(b.cos(wx), b.sin(wx))
+        waves = [b.cos(wx), b.sin(wx)]
+        both = b.concat(*(waves if gate is None else [b.hadamard(one, gate) for one in waves]))
         if softmax:
             both = b.hadamard(both, b.exp(b.squared_norm(h) * 0.5))
         return both * m**-0.5
 
-    def body(q: Any, k: Any, v: Any, w: Any) -> Any:
+    def body(q: Any, k: Any, v: Any, w: Any, log_gate: Any = None, input_gate: Any = None) -> Any:
         normalizer = b.by_sum(1e-6, min_denom=1e-4)
-        return b.attend(fourier(q, w), fourier(k, w), v, normalizer=normalizer, signed_scores=True)
+        return b.attend(
+            fourier(q, w), fourier(k, w, input_gate), v, normalizer=normalizer, signed_scores=True,
+            decay=log_gate, gate_heads="kv" if gated else None,
+        )  # fmt: skip
 
-    return build(name, dtype, sequences(d, dv) | {"w": b.Weight[d, m]}, body)
+    gates = {"log_gate": b.Decay, "input_gate": b.Sequence[1]} if gated else {}
+    return build(name, dtype, sequences(d, dv) | {"w": b.Weight[d, m]} | gates, body)
 
 
 def hedgehog(
-    d: int = 64, dv: int | None = None, *, form: Literal["halves", "joint", "exp"] = "halves",
+    d: int = 64, dv: int | None = None, *, m: int | None = None, form: Literal["halves", "joint", "exp"] = "halves",
     eps: float = 1e-6, dtype: str = "f32", name: str = "hedgehog",
 ) -> Spec:  # fmt: skip
-    """Hedgehog (Zhang et al. 2024), its weights one per head.
+    """Hedgehog (Zhang et al. 2024), its weights one per head, 2 m features; m is d if None.
 
     form: halves (a softmax of x W and one of -x W); joint (one softmax of both, with a bias and a factor of 2); exp.
     """
@@ -82,7 +91,7 @@ def hedgehog(
 
     arguments = sequences(d, dv)
     for side in "qk":
-        arguments[f"w_{side}"] = b.HeadWeight[d, d]
+        arguments[f"w_{side}"] = b.HeadWeight[d, d if m is None else m]
         if form == "joint":
-            arguments[f"b_{side}"] = b.HeadWeight[d]
+            arguments[f"b_{side}"] = b.HeadWeight[d if m is None else m]
     return build(name, dtype, arguments, body)

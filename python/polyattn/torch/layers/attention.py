@@ -42,6 +42,12 @@ def xavier(linear: nn.Linear, gain: float = 1.0) -> None:
         nn.init.zeros_(linear.bias)
 
 
+def open_gate(gate: nn.Linear) -> None:
+    """A gate that forgets slowly at first."""
+    nn.Linear.reset_parameters(gate)
+    nn.init.constant_(gate.bias, 6.0)  # sigmoid(6) is 0.9975
+
+
 def _spread_as(tensor: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
     """Numbers over the ranks as a parameter is that FSDP has sharded; those of the first rank, where they are random."""
     placements = getattr(tensor, "placements", None)

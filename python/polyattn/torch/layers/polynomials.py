@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -14,7 +15,8 @@ from ..._literals import Mask
 from ..._specs import Spec
 from ..._whole import whole_number
 from ...library._common import one_of
-from .attention import begin_as, normal
+from .attention import begin_as, normal, open_gate
+from .constants import Constant
 from .family import Family
 
 
@@ -120,11 +122,6 @@ def _factors_of_based(w: torch.Tensor, pairs: list[tuple[int, int]], p: int) -> 
     return [left, right, *[ones] * (p - 2)]
 
 
-def _open(gate: nn.Linear) -> None:
-    nn.Linear.reset_parameters(gate)
-    nn.init.constant_(gate.bias, 6.0)  # sigmoid(6) is 0.9975
-
-
 class Power(Family):
     """Power attention, Gelada et al. 2025: x and y [B, T, width]; scores (<q, k> / sqrt head_dim)^p.
 
@@ -144,7 +141,7 @@ class Power(Family):
         options = {"p": p, "symmetric": symmetric, "block": block, "gated": gated, "eps": eps}
         super().__init__(library.power, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
         if gated:
-            self.gate = begin_as(_open, nn.Linear(width, self.kv_heads))
+            self.gate = begin_as(open_gate, nn.Linear(width, self.kv_heads))
 
     def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
         if name == "log_gate":
@@ -226,14 +223,18 @@ class FPA(Family):
         return super().initial(name, shape)
 
 
-def _polysketch(*, learned: bool, r: int, p: int, hidden: int | None, local: Any, d: int, dv: int) -> Spec:
+def _polysketch(
+    *, learned: bool, p: int, hidden: int | None, local: Any, signed: bool, d: int, dv: int, **options: Any
+) -> Spec:  # fmt: skip
     """Either sketch of the library, whose options differ."""
     more = {} if local == "auto" else {"local": local}
     if learned:
+        # Gradients of the six networks of p = 8 have more workspaces than a launch takes (runtime/plan.h).
         one_of("p", p, (4,))
-        return library.polysketch_learned(d, dv, r, hidden=hidden, **more)
+        one_of("signed", signed, (False,))
+        return library.polysketch_learned(d, dv, p=p, hidden=hidden, **options, **more)
     one_of("hidden", hidden, (None,))
-    return library.polysketch(d, dv, r, p, **more)
+    return library.polysketch(d, dv, p=p, signed=signed, **options, **more)
 
 
 class PolySketch(Family):
@@ -243,18 +244,28 @@ class PolySketch(Family):
         width, heads, kv_heads, head_dim, value_dim, bias, state_every: as all families have them (`Family`).
         learned: two small networks in place of Gaussians, which are buffers `g1`, ... and not learned.
         r: the size of a sketch.
-        p: the degree, 4 or 8; 4 where it is learned.
+        p: the degree, a power of two, at least 4; 4 where it is learned.
         hidden: the width inside of the networks; 8 r if None.
         local: scores are exact inside of blocks of so many positions; None: nowhere; "auto": 1024 where it is learned, else None.
+        signed: the sketch before its square, of degree p from 2 on: r features of either sign, and no normalizer.
+        rotary: normalized queries and keys are rotated by their positions.
+        first_position: `layer(x, first_position)` takes the position of x's first row in its sequence, whole numbers [B] or one.
+        constants: numbers for `freqs` [head_dim / 2] in place of 10000^(-2i / head_dim).
     """
+
+    freqs = Constant()
 
     def __init__(
         self, width: int, heads: int, kv_heads: int | None = None, *, learned: bool = False, r: int = 32, p: int = 4,
-        hidden: int | None = None, local: int | Literal["auto"] | None = "auto", head_dim: int | None = None,
-        value_dim: int | None = None, bias: bool = False, state_every: int | None = None,
+        hidden: int | None = None, local: int | Literal["auto"] | None = "auto", signed: bool = False, rotary: bool = False,
+        first_position: bool = False, head_dim: int | None = None, value_dim: int | None = None, bias: bool = False,
+        state_every: int | None = None, constants: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        options = {"learned": learned, "r": r, "p": p, "hidden": hidden, "local": local}
-        super().__init__(_polysketch, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
+        options = {
+            "learned": learned, "r": r, "p": p, "hidden": hidden, "local": local, "signed": signed, "rotary": rotary,
+            "first_position": first_position,
+        }  # fmt: skip
+        super().__init__(_polysketch, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every, constants)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
         if not self._options["learned"] and name[0] == "g" and name[1:].isdigit():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import nn
 
 from ... import library
-from .attention import normal
+from .attention import begin_as, normal, open_gate
 from .family import Family
 
 
@@ -51,14 +51,25 @@ class RFF(Family):
         width, heads, kv_heads, head_dim, value_dim, bias, state_every: as all families have them (`Family`).
         m: directions, half as many as there are features.
         softmax: estimate exp(<q, k> / sqrt head_dim) instead.
+        gated: Random Feature Attention's gate of each token and key head, g, the sigmoid of a projection `gate`: states are
+            multiplied by it, and what is added to them by 1 - g. It begins nearly open.
     """
 
     def __init__(
-        self, width: int, heads: int, kv_heads: int | None = None, *, m: int = 256, softmax: bool = False,
+        self, width: int, heads: int, kv_heads: int | None = None, *, m: int = 256, softmax: bool = False, gated: bool = False,
         head_dim: int | None = None, value_dim: int | None = None, bias: bool = False, state_every: int | None = None,
     ) -> None:  # fmt: skip
-        options = {"m": m, "softmax": softmax}
+        options = {"m": m, "softmax": softmax, "gated": gated}
         super().__init__(library.rff, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
+        if gated:
+            self.gate = begin_as(open_gate, nn.Linear(width, self.kv_heads))
+
+    def of_call(self, name: str, x: torch.Tensor, first_position: Any, count: int, rows: int) -> torch.Tensor:
+        if name == "log_gate":
+            return nn.functional.logsigmoid(self.gate(x).float())
+        if name == "input_gate":
+            return torch.sigmoid(-self.gate(x)).unsqueeze(-1)
+        return super().of_call(name, x, first_position, count, rows)
 
     def gain_of(self, side: str) -> float:
         head_dim = int(self.attention.signature.arguments[0].shape[-1])
@@ -73,19 +84,20 @@ class Hedgehog(Family):
 
     Args:
         width, heads, kv_heads, head_dim, value_dim, bias, state_every: as all families have them (`Family`).
+        m: rows of each map, half as many as there are features; head_dim if None. Maps of another size begin with normal numbers.
         form: "halves", a softmax of x W and one of -x W; "joint", one softmax of both, with a bias and a factor of 2; "exp".
         eps: is added to the sum of the scores.
     """
 
     def __init__(
-        self, width: int, heads: int, kv_heads: int | None = None, *, form: Literal["halves", "joint", "exp"] = "halves",
-        eps: float = 1e-6, head_dim: int | None = None, value_dim: int | None = None, bias: bool = False,
-        state_every: int | None = None,
+        self, width: int, heads: int, kv_heads: int | None = None, *, m: int | None = None,
+        form: Literal["halves", "joint", "exp"] = "halves", eps: float = 1e-6, head_dim: int | None = None,
+        value_dim: int | None = None, bias: bool = False, state_every: int | None = None,
     ) -> None:  # fmt: skip
-        options = {"form": form, "eps": eps}
+        options = {"m": m, "form": form, "eps": eps}
         super().__init__(library.hedgehog, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
 
     def initial(self, name: str, shape: list[int]) -> tuple[torch.Tensor, bool]:
-        if name.startswith("w_"):
+        if name.startswith("w_") and shape[-2] == shape[-1]:
             return torch.eye(shape[-1], dtype=torch.float32).repeat(shape[0], 1, 1), True
         return super().initial(name, shape)
