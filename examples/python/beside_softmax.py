@@ -128,11 +128,10 @@ def memory(lengths, d):
 
 
 def size(count):
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.3g} {unit}"
-        count /= 1024
-    return f"{count:.3g} GiB"
+    units = ["B", "KiB", "MiB", "GiB"]
+    while count >= 1024 and len(units) > 1:
+        count, units = count / 1024, units[1:]
+    return f"{count:.1f} {units[0]}" if count % 1 and count < 100 else f"{count:.0f} {units[0]}"
 
 
 def main():

@@ -97,7 +97,7 @@ def test_beside_softmax(tmp_path):
     sizes = [[float(n) * units[unit] for n, unit in re.findall(r"([\d.e+]+) ([KMG]?i?B) ", line)]
              for line in said.splitlines() if re.match(r"\| (512|2,048) \|", line)]  # fmt: skip
     (state, cache, _, _, small), (state_after, cache_after, linear, _, large) = sizes
-    assert state == state_after == pytest.approx(16 * 17 * 4, rel=0.01) and cache_after == 4 * cache == 2 * 4 * 2048 * 16
+    assert state == state_after == pytest.approx(16 * 17 * 4, rel=0.05) and cache_after == 4 * cache == 2 * 4 * 2048 * 16
     assert large > 2048**2 * 4 and large > 8 * small and linear < large / 8
     plot = ElementTree.parse(tmp_path / "weights.svg").getroot()
     assert len(plot.findall("{*}rect")) == 1 + 6 * 32 * 33 / 2
