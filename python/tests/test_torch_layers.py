@@ -22,6 +22,7 @@ LAYERS = {
     "Power": lambda **kw: pn.Power(48, 6, **kw),
     "gated Power": lambda **kw: pn.Power(48, 6, gated=True, **kw),
     "Polynomial": lambda **kw: pn.Polynomial(48, 6, **kw),
+    "local Polynomial": lambda **kw: pn.Polynomial(48, 6, p=4, local=8, **kw),
     "Based": lambda **kw: pn.Based(48, 6, r=4, **kw),
     "ReBased": lambda **kw: pn.ReBased(48, 6, **kw),
     "PolySketch": lambda **kw: pn.PolySketch(48, 6, r=8, **kw),

@@ -164,6 +164,20 @@ def test_hedgehog_of_any_width(form, rng):
     assert polyattn.compile(library.hedgehog(WIDTH // HEADS, m=21)).describe()["feature_dim"] == 42
 
 
+@torch.no_grad()
+def test_local_blocks_alone(rng):
+    """Table 7 of PolySketchFormer: exact scores inside of blocks and none beyond, at once and token by token."""
+    layer, x = pn.Polynomial(WIDTH, HEADS, p=4, local=8), numbers(rng, 2, LENGTH, WIDTH)
+    w, (_, (q, k, v)) = weights_of(layer), projected(layer, x)
+    q, k = (F.layer_norm(one, one.shape[-1:], w["gamma"], w["beta"]) for one in (q, k))
+    block = torch.arange(LENGTH) // 8
+    scores = (q @ k.mT) ** 4 * (block[:, None] == block)
+    check(layer, x, causal(scores, v, lambda total: 1 + total))
+    states, wanted = layer.new_states(2), layer(x)
+    found = torch.cat([layer.prefill(x[:, :20], states), *(layer.step(x[:, i : i + 1], states) for i in range(20, LENGTH))], 1)
+    assert (found - wanted).norm() <= 1e-5 * wanted.norm()
+
+
 def test_wrong_sketches():
     for make, words in (
         (lambda: library.polysketch(p=6), "p: expected a power of two, at least 4, got 6"),

@@ -88,15 +88,22 @@ def power(
 
 
 def polynomial(
-    d: int = 64, dv: int | None = None, p: int = 2, *, dtype: str = "f32", name: str = "polynomial"
-) -> Spec:
-    """Polynomial attention without sketches (PolySketchFormer, section 2.1), layer-normalized."""
+    d: int = 64, dv: int | None = None, p: int = 2, *, local: int | None = None, dtype: str = "f32",
+    name: str = "polynomial",
+) -> Spec:  # fmt: skip
+    """Polynomial attention without sketches (PolySketchFormer, section 2.1), layer-normalized.
+
+    local: a query sees the keys of its block of so many positions only (table 7, local blocks alone).
+    """
 
     def body(q: Any, k: Any, v: Any, gamma: Any, beta: Any) -> Any:
-        query, key = (normalized(x, gamma, beta) for x in (q, k))
+        query, key = (b.sym(normalized(x, gamma, beta), p) for x in (q, k))
+        if local is None:
+            return b.attend(query, key, v, normalizer=b.by_bias(1.0))
         return b.attend(
-            b.sym(query, p), b.sym(key, p), v, normalizer=b.by_bias(1.0)
-        )
+            b.constant(q, 0.0), b.constant(k, 0.0), v, normalizer=b.by_bias(1.0), local=(query, key),
+            block=local, signed_scores=True,
+        )  # fmt: skip
 
     weights = {"gamma": b.Weight[d], "beta": b.Weight[d]}
     return build(name, dtype, sequences(d, dv) | weights, body)

@@ -155,13 +155,15 @@ class Polynomial(Family):
     Args:
         width, heads, kv_heads, head_dim, value_dim, bias, state_every: as all families have them (`Family`).
         p: the degree; even, as scores are divided by their sum plus 1.
+        local: a query sees the keys of its block of so many positions only; None: all before it.
     """
 
     def __init__(
-        self, width: int, heads: int, kv_heads: int | None = None, *, p: int = 2, head_dim: int | None = None,
-        value_dim: int | None = None, bias: bool = False, state_every: int | None = None,
+        self, width: int, heads: int, kv_heads: int | None = None, *, p: int = 2, local: int | None = None,
+        head_dim: int | None = None, value_dim: int | None = None, bias: bool = False, state_every: int | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(library.polynomial, {"p": p}, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
+        options = {"p": p, "local": local}
+        super().__init__(library.polynomial, options, width, heads, kv_heads, head_dim, value_dim, bias, state_every)
 
 
 class Based(Family):
