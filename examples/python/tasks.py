@@ -285,7 +285,7 @@ def options_of():
     parser.add_argument("--layer", nargs="+", metavar="LAYER", help="a layer and its options: 'LLoPS(m=64, p=4)'")
     parser.add_argument("--steps", type=whole, help="600, with --quick 200")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=whole, default=2)
+    parser.add_argument("--threads", type=whole, default=1, help="the models are small")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("tasks.json"), help="tasks.json unless given")
     parser.add_argument("--plot", type=pathlib.Path, help="an SVG file; the results' name with .svg unless given")
     parser.add_argument("--save", type=pathlib.Path, metavar="FOLDER", help="keep the weights of models here")
