@@ -39,7 +39,7 @@ LAYERS = [
     *(f"LLoPS(m={m}, p=2, squared=True)" for m in (4, 8, 16, 64)),
     *(f"LLoPS(m=8, p={p}, squared=True)" for p in (1, 3)),
     *(f"Based(r={r})" for r in (1, 2, 3, 4)),
-    "PolySketch(r=2)", "PolySketch(r=4)", "PolySketch(r=4, learned=True)",
+    "PolySketch(r=2)", "PolySketch(r=4)", "PolySketch(r=4, learned=True, local=None)",
     "Linear()", "Hedgehog()", "Performer(m=16)", "Power(p=2)", "Softmax()", "FNet()", "Nystroem()",
 ]  # fmt: skip
 QUICK_LAYERS = [
