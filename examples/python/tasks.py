@@ -263,7 +263,7 @@ def plot(runs, tasks):
     for i, one in enumerate(families):
         legend.text(0, len(families) - i, f"{'&#9679;' if one in fixed else '- -'} {one}", style=f'fill="{color[one]}"')
     legend.text(0, 0, "- - chance", style=f'fill="{chart.GRAY}"')
-    return chart.document(1110, 30 + 310 * ((len(tasks) + 1) // 2), [*panels, legend])
+    return chart.document(930 + 8 * max(map(len, families)), 30 + 310 * ((len(tasks) + 1) // 2), [*panels, legend])
 
 
 class Parser(argparse.ArgumentParser):
