@@ -103,12 +103,12 @@ bench: deps-bench $(BUILD)/build.ninja
 	@benchmarks/run --build $(BUILD)
 
 demo-notice:
-	@echo "demo: installs missing Debian packages, compiles the compiler and two tools (minutes), then runs for some minutes"
+	@scripts/demo --notice $(BUILD)
 
-# polyattn-run and the text alone: half of the build.
-demo: demo-notice deps-demo deps $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target polyattn-run polyattn-text
-	@scripts/demo $(BUILD)
+# The library alone: two thirds of the files. DEMO has options of the demo, such as DEMO="--seconds 20".
+demo: demo-notice deps $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target PolyAttnC
+	@scripts/demo $(BUILD) $(DEMO)
 
 clean:
 	rm -rf $(BUILD) $(FUZZ_BUILD) $(SANITIZE_BUILD) $(THREADS_BUILD)

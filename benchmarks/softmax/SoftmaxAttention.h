@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The yardstick of quadratic time in the plots of `make bench` and `make demo`: blocks of
+// The yardstick of quadratic time in the plots of `make bench`: blocks of
 // keys with a running maximum, as FlashAttention has it, so that no T x T matrix is formed.
 // It is ours and decent, not a tuned library; comparisons say so.
 //

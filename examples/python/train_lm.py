@@ -6,7 +6,8 @@
 Reads the documents of this repository, or any files. Prints losses in bits per byte beside what a model without context gets
 (the entropy of single bytes), keeps them in FOLDER/losses.json and losses.svg beside each model's weights, and ends with a sample. All models
 have the same sizes and see the same batches. An attention whose gradients are not compiled yet says so, with the line of its spec. Samples are
-made byte by byte from the attentions' states, at a cost that does not depend on how long they are.
+made byte by byte from the attentions' states, at a cost that does not depend on how long they are; softmax keeps all keys and
+values instead. The model is the one of `python -m polyattn.demo` (polyattn/demo/model.py).
 """
 
 import argparse
@@ -14,30 +15,17 @@ import json
 import pathlib
 import sys
 import time
-import types
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 import polyattn
 import polyattn.torch.nn as pn
+from polyattn.demo.generation import Writer
+from polyattn.demo.model import Model, Softmax, bits_per_byte, draw, entropy
+from polyattn.demo.plot import Panel, means, svg
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-class Softmax(nn.Module):
-    """PyTorch's own attention, between the same projections."""
-
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.qkv, self.o_proj = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
-
-    def forward(self, x):
-        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, -1)).movedim(-3, 0).transpose(2, 3)
-        o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.o_proj(o.transpose(1, 2).flatten(-2))
 
 
 ATTENTIONS = {
@@ -52,51 +40,6 @@ ATTENTIONS = {
 }
 
 
-class Block(nn.Module):
-    def __init__(self, attention, width, heads):
-        super().__init__()
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-        # Bytes just before this one, which attentions without positions do not know.
-        self.recent = nn.Conv1d(width, width, 4, groups=width)
-        self.attention = attention(width, heads)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def forward(self, x, state=None):
-        """With a state, x is what comes next in a sequence: what a block keeps of it is of one size."""
-        h = self.norms[0](x)
-        before = state.before if state else h.new_zeros(h.shape[0], 3, h.shape[2])
-        h = torch.cat([before, h], dim=1)
-        if state:
-            state.before = h[:, -3:]
-        h = self.recent(h.mT).mT
-        x = x + (self.attention.step(h, state.states) if state else self.attention(h))
-        return x + self.mlp(self.norms[1](x))
-
-    def new_state(self, batch):
-        before = torch.zeros(batch, 3, self.recent.in_channels)
-        return types.SimpleNamespace(before=before, states=self.attention.new_states(batch))
-
-
-class Model(nn.Module):
-    def __init__(self, attention, width=128, heads=4, depth=2):
-        super().__init__()
-        self.bytes = nn.Embedding(256, width)
-        self.blocks = nn.ModuleList([Block(attention, width, heads) for _ in range(depth)])
-        self.norm = nn.LayerNorm(width)
-
-    def forward(self, text, states=None):
-        x = self.bytes(text)
-        for block, state in zip(self.blocks, states or [None] * len(self.blocks)):
-            x = block(x, state)
-        return self.norm(x) @ self.bytes.weight.T * self.bytes.weight.shape[1] ** -0.5
-
-
-def batch(data, length, generator):
-    starts = torch.randint(len(data) - length - 1, (8,), generator=generator).tolist()
-    rows = torch.stack([data[start : start + length + 1] for start in starts]).long()
-    return rows[:, :-1], rows[:, 1:]
-
-
 def train(name, data, options):
     torch.manual_seed(options.seed)
     model = Model(ATTENTIONS[name])
@@ -105,8 +48,7 @@ def train(name, data, options):
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=options.steps)
     losses, begin = [], time.perf_counter()
     for step in range(options.steps):
-        text, following = batch(data, options.length, generator)
-        loss = F.cross_entropy(model(text).flatten(0, 1), following.flatten()) / torch.tensor(2.0).log()
+        loss = bits_per_byte(model, draw(data, options.length, generator))
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -121,63 +63,12 @@ def train(name, data, options):
 
 
 @torch.no_grad()
-def sample(model, start, count, length):
-    """Text that goes on from `start`, and the seconds of each half of its bytes.
-
-    With states a byte takes the same time wherever it is. Softmax, which has none, reads the last `length` bytes for each.
-    """
-    has_states = all(hasattr(block.attention, "new_states") for block in model.blocks)
-    states = [block.new_state(1) for block in model.blocks] if has_states else None
-    text = list(start.encode())
-    ends = [time.perf_counter()]
-    for i in range(count):
-        new = text if i == 0 else text[-1:]
-        logits = model(torch.tensor([new if has_states else text[-length:]]), states)[0, -1]
-        text.append(int(torch.multinomial((logits / 0.7).softmax(-1), 1)))
-        if i + 1 in (count // 2, count):
-            ends.append(time.perf_counter())
-    return bytes(text).decode(errors="replace"), [b - a for a, b in zip(ends, ends[1:])]
-
-
-COLORS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#e07b00", "#00808b")
-
-
-def plot(curves, plain):
-    """An SVG of losses over steps, each the mean of some, between none and what single bytes have."""
-    width, height, left, top = 640, 360, 50, 20
-    means = {}
-    for name, losses in curves.items():
-        size = max(1, len(losses) // 40)
-        means[name] = [sum(part) / len(part) for part in (losses[j : j + size] for j in range(0, len(losses), size))]
-    most = 1.05 * min(8.0, max(plain, *(max(one) for one in means.values())))  # 8: every byte as likely
-
-    def at(share, bits):
-        return f"{left + share * width:.1f},{top + height * (1 - min(bits / most, 1)):.1f}"
-
-    def line(points, style):
-        return f'<polyline points="{" ".join(points)}" fill="none" {style}/>'
-
-    def text(place, words, style=""):
-        x, y = place.split(",")
-        return f'<text x="{x}" y="{y}" {style}>{words}</text>'
-
-    gray = 'stroke="#999999" stroke-dasharray="4"'
-    parts = [line([at(0, most), at(0, 0), at(1, 0)], 'stroke="black"'), line([at(0, plain), at(1, plain)], gray)]
-    parts += [text(at(0.5, 1.02 * plain), "single bytes"), text(at(0.45, -0.09 * most), "steps")]
-    parts += [text(at(-0.04, bits), bits) for bits in range(int(most) + 1)]
-    steps = max(map(len, curves.values()))
-    parts += [text(at(0.96, -0.05 * most), steps), text(at(0.2, 0.96 * most), "bits per byte")]
-    for i, (name, one) in enumerate(means.items()):
-        color = COLORS[i % len(COLORS)]
-        share = len(curves[name]) / steps / len(one)
-        points = [at((j + 0.5) * share, x) for j, x in enumerate(one)]
-        parts.append(line(points, f'stroke="{color}" stroke-width="2"'))
-        parts.append(text(at(0.84, most * (0.95 - 0.05 * i)), name, f'fill="{color}"'))
-    body = "\n".join(parts)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 80}" height="{height + 70}" font-family="sans-serif" '
-        f'font-size="13">\n<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
-    )
+def sample(model, start, count):
+    """Text that continues `start`, and the microseconds per byte of its halves."""
+    writer = Writer(model, seed=0)
+    writer.read(torch.tensor(list(start.encode())))
+    times = [1e6 / writer.write(part) for part in (count // 2, count - count // 2)]
+    return start + writer.written.decode(errors="replace"), times
 
 
 def main():
@@ -197,8 +88,7 @@ def main():
     torch.set_num_threads(options.threads)
     files = options.files or sorted(ROOT.glob("docs/*.md"))
     data = torch.frombuffer(bytearray(b"".join(one.read_bytes() for one in files)), dtype=torch.uint8)
-    shares = torch.bincount(data, minlength=256) / len(data)
-    plain = (torch.special.entr(shares).sum() / torch.tensor(2.0).log()).item()
+    plain = entropy(data)
     print(f"{len(data)} bytes; single bytes: {plain:.2f} bits per byte")
     curves = {}
     for name in options.attention:
@@ -213,11 +103,11 @@ def main():
             options.save.mkdir(parents=True, exist_ok=True)
             torch.save(model.state_dict(), options.save / f"{name}.pt")
             (options.save / "losses.json").write_text(json.dumps(curves))
-            (options.save / "losses.svg").write_text(plot(curves, plain))
-        text, halves = sample(model, "The ", options.sample, options.length)
+            panel = Panel("", "steps", "bits per byte", {one: means(x) for one, x in curves.items()}, {"single bytes": plain})
+            (options.save / "losses.svg").write_text(svg("Losses of models over bytes", [panel]))
+        text, halves = sample(model, "The ", options.sample)
         print(text)
-        each = ", ".join(f"{2e6 * seconds / options.sample:.0f}" for seconds in halves)
-        print(f"{name}: us per byte of the sample's halves: {each}")
+        print(f"{name}: us per byte of the sample's halves: {', '.join(f'{one:.0f}' for one in halves)}")
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def test_train_lm(tmp_path):
     assert last < 3 * first
     assert (tmp_path / "linear.pt").exists() and (tmp_path / "losses.json").exists()
     plot = ElementTree.parse(tmp_path / "losses.svg").getroot()
-    curves = [one.get("points").split() for one in plot.findall("{*}polyline") if one.get("stroke-width")]
+    curves = [one.get("points").split() for one in plot.iter("{http://www.w3.org/2000/svg}polyline") if one.get("stroke-width")]
     assert len(curves) == len(json.loads((tmp_path / "losses.json").read_text()))
     heights = [float(point.split(",")[1]) for point in curves[0]]
     assert heights[-1] > heights[0] + 10  # downwards

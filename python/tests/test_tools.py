@@ -93,5 +93,8 @@ def test_ctrl_c_ends_the_tool():
     )  # fmt: skip
     time.sleep(2)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    try:
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == -signal.SIGINT
