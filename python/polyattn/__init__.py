@@ -8,6 +8,7 @@ docs/Python.md of the project has the rest.
 
 from importlib.metadata import version as _version
 
+from ._comparison import Comparison, compare
 from ._errors import CallError, Diagnostic, NoGradientError, SpecError
 from ._kernels import Kernel, Reference, Signature, Tensor, compile, reference
 from . import library
@@ -17,6 +18,7 @@ __version__ = _version("polyattn")
 
 __all__ = [
     "CallError",
+    "Comparison",
     "Diagnostic",
     "Kernel",
     "NoGradientError",
@@ -26,6 +28,7 @@ __all__ = [
     "SpecError",
     "Tensor",
     "attention",
+    "compare",
     "compile",
     "feature_map",
     "library",

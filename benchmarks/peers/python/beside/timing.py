@@ -2,14 +2,12 @@
 
 import ctypes
 import gc
-import math
 import os
-import time
 
 import numpy as np
 
-SHORTEST = 2e-3  # seconds of a round: shorter calls are repeated
-ENOUGH = 0.5  # seconds; what takes longer is not called again to find the fastest
+from polyattn._timing import ENOUGH, Call  # noqa: F401
+
 TOLERANCE = 1e-3, 1e-2  # of results and of gradients, relative
 
 
@@ -35,37 +33,6 @@ class Results:
                 error = np.linalg.norm(one - expected[name]) / max(norm, max(norms) / 100, 1e-30)
                 if not error < self.tolerance:
                     raise Mismatch(f"results differ by {error:.1e}")
-
-
-class Call:
-    """`run` is timed and waits for its end; `results` gives arrays to be compared with others' before that."""
-
-    def __init__(self, run, results=None, form=""):
-        self.run, self.form = run, form
-        self.results = results or run
-        self.count = 1
-
-    def seconds(self):
-        """Of one call, the mean of as many as a round takes."""
-        begin = time.perf_counter()
-        for _ in range(self.count):
-            self.run()
-        return (time.perf_counter() - begin) / self.count
-
-    def turn(self):
-        """The same in a round. A long call is called before: memory that went back to the system while others had their turns
-        would be fetched again within its time, as it is not where a program calls it again and again."""
-        if self.count == 1:
-            self.run()
-        return self.seconds()
-
-    def ready(self):
-        """Decides how often a round calls it. Returns the seconds of one call."""
-        once = self.seconds()
-        if once < ENOUGH:
-            once = min(once, self.seconds())
-        self.count = max(1, min(1000, math.ceil(SHORTEST / once)))
-        return once
 
 
 def reason_of(error):

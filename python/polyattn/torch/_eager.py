@@ -1,0 +1,303 @@
+"""Any attention as a program of PyTorch's operations, for comparisons: what a user would write by hand, in several forms.
+
+It is made from the spec's text and shares no code with kernels or with the reference.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any, Callable
+
+import torch
+from torch import Tensor
+
+from .._kernels import Signature
+from .._polyattn import print_ir
+from .._specs import Spec, source_of
+from ._features import Dense, Features, NoForm, features_of, rope
+from ._lines import Body, Line, attributes_of, clauses_of, read
+
+
+def by_heads(x: Tensor) -> Tensor:
+    """[B, T, H, d] from [B, H, T, d], and back."""
+    return x.transpose(1, 2)
+
+
+class Attend:
+    """The line that attends, read once."""
+
+    def __init__(self, line: Line) -> None:
+        self.clauses, given = clauses_of(line), line.attributes
+        kind = re.search(r" (causal|anticausal|full) normalize <(\w+)(?:, )?(.*?)>", line.words)
+        if kind is None or {"initial", "state"} & set(self.clauses) or "final_state" in given:
+            raise NoForm("states in the signature")
+        self.mask, self.normalizer, self.options = kind[1], kind[2], attributes_of(kind[3])
+        self.is_interleaved = given.get("grouping") == "interleaved"
+        self.block: int | None = given.get("block")
+        self.score_scale: float = given.get("score_scale", 1.0)
+        self.factors: list[float] | None = given.get("decay_factors")
+        self.has_decay = "decay" in self.clauses or self.factors is not None
+        self.result = line.results[0]
+
+    def divide(self, numerator: Tensor, total: Tensor | None, count: Any, largest: Tensor | None = None) -> Tensor:
+        """By the denominator. `total` [..., T, 1] are the sums of scores, `count` the numbers of visible keys."""
+        options = self.options
+        if options.get("reduce") == "mean":
+            numerator, total = numerator / count, None if total is None else total / count
+        if total is None:
+            return numerator
+        denominator = total
+        if "guard_below" in options:
+            denominator = total + options["guard_add"] * (total.abs() <= options["guard_below"])
+        if self.normalizer == "bias":
+            denominator = denominator + options["bias"]
+        elif options.get("eps_mode") == "row_max":
+            if largest is None:
+                raise NoForm("eps_mode row_max needs all scores of a row")
+            denominator = denominator + options["eps"] * largest
+        else:
+            denominator = denominator + options["eps"]
+        if "min_denom" in options:
+            floor = torch.full_like(denominator, options["min_denom"])
+            denominator = torch.where(denominator.abs() < floor, floor.copysign(denominator), denominator)
+        return numerator / denominator
+
+    @property
+    def divides(self) -> bool:
+        return self.normalizer != "none"
+
+
+class Vectors:
+    """The operands of an attend for given tensors, with as many heads of keys as of queries. Logarithms of decays are [B, H, T]."""
+
+    def __init__(self, attend: Attend, values: dict[str, Any]) -> None:
+        one = {word: [values[name] for name in names] for word, names in attend.clauses.items()}
+        self.query, key, value = (one[word][0] for word in ("query", "key", "value"))
+        query = self.query.dense() if isinstance(self.query, Dense) else _first(self.query)
+        heads = query.shape[1]
+
+        def spread(x: Tensor) -> Tensor:
+            groups = heads // x.shape[1] if x.shape[1] else 1
+            return x if groups == 1 else x.repeat(1, groups, *[1] * (x.dim() - 2)) if attend.is_interleaved else x.repeat_interleave(groups, 1)
+
+        self.key, self.value = key.map(spread), spread(value.dense())
+        self.local = (one["local"][0], one["local"][1].map(spread)) if "local" in one else None
+        self.decay = None
+        if attend.has_decay:
+            batch, length = query.shape[0], query.shape[2]
+            given = torch.tensor(attend.factors, dtype=query.dtype).log() if attend.factors else one["decay"][0]
+            logarithms = given[None, :, None].expand(batch, -1, length) if given.dim() == 1 else given.transpose(1, 2)
+            self.decay = spread(logarithms)
+
+
+def _first(features: Features) -> Tensor:
+    """Some numbers of composed features, for their sizes."""
+    for name in ("base", "a"):
+        if hasattr(features, name):
+            return _first(getattr(features, name))
+    if hasattr(features, "parts"):
+        return max((_first(one) for one in features.parts), key=lambda x: x.numel())
+    return features.dense()
+
+
+class Eager:
+    """A spec's attention. `direct`, `chunked` and `looped` are functions of its arguments; `token` continues states."""
+
+    def __init__(self, spec: Spec, entry: str | None, signature: Signature, all_products: bool = False) -> None:
+        self._source, self._all_products = (spec, entry, signature), all_products
+        text = print_ir(source_of(spec, entry), "spec")
+        # Entries after passes would have others; this one is as its author wrote it.
+        self.body, self.maps = read(text)
+        self.signature = signature
+        self.roles = {f"%{one.name}": one for one in signature.arguments}
+        self.attend = Attend(next(line for line in self.body.lines if line.op == "attend"))
+        returned = next(line for line in self.body.lines if line.op == "return")
+        if returned.operands != (self.attend.result,):
+            raise NoForm("results beyond the attend")
+
+    def _read(self, name: str, tensor: Tensor) -> Any:
+        """An argument as ops have it."""
+        about = self.roles[name]
+        shape = about.shape
+        if about.role in ("query", "key", "value"):
+            return Dense(by_heads(tensor))
+        if "T" in shape or "Tk" in shape:  # a vector of each position, [T, heads, d]
+            return Dense(tensor.transpose(0, 1)[None])
+        is_of_heads = bool(shape) and isinstance(shape[0], str)
+        return tensor[:, None] if is_of_heads and tensor.dim() == 2 else tensor
+
+    def _run(self, body: Body, values: dict[str, Any], positions: Tensor) -> dict[str, Any]:
+        for line in body.lines:
+            if line.op in ("attend", "return", "yield"):
+                continue
+            given = [values[name] for name in line.operands]
+            if line.op == "read":
+                found = self._read(line.operands[0], given[0])
+            elif line.op == "apply":
+                found = self._apply(line, given, positions)
+            elif line.op == "constant":
+                found = Dense(torch.full((1, 1, 1, line.attributes["width"]), line.attributes["value"], dtype=values["dtype"]))
+            elif line.op == "weight_product":
+                found = given[0] @ given[1]
+            elif line.op == "rope":
+                found = Dense(rope(given[0].dense(), given[1], positions, **line.attributes))
+            else:
+                found = features_of(line.op, given, line.attributes, self._all_products)
+            values[line.results[0]] = found
+        return values
+
+    def _apply(self, line: Line, given: list[Any], positions: Tensor) -> Any:
+        """A feature map. Its operands may be arguments of the attention."""
+        name = re.search(r"@(\w+)", line.words)
+        assert name
+        body = self.maps[name[1]]
+        operands = [one if isinstance(one, Features) or place not in self.roles else self._read(place, one)
+                    for place, one in zip(line.operands, given)]  # fmt: skip
+        values: dict[str, Any] = dict(zip(body.arguments, operands))
+        values["dtype"] = next(one.dtype for one in (x.dense() if isinstance(x, Features) else x for x in operands))
+        self._run(body, values, positions)
+        return values[next(one for one in body.lines if one.op == "yield").operands[0]]
+
+    def vectors(self, tensors: tuple[Tensor, ...], first: int = 0) -> Vectors:
+        """The operands of the attend, from position `first` on."""
+        values: dict[str, Any] = {f"%{one.name}": x for one, x in zip(self.signature.arguments, tensors)}
+        values["dtype"] = tensors[0].dtype
+        length = tensors[0].shape[1]
+        positions = torch.arange(first, first + length, dtype=torch.float64 if tensors[0].dtype == torch.float64 else torch.float32)
+        self._run(self.body, values, positions.view(-1, 1))
+        return Vectors(self.attend, {name: Dense(by_heads(x)) if self._is_sequence(name, x) else x for name, x in values.items()})
+
+    def _is_sequence(self, name: str, x: Any) -> bool:
+        """Arguments that the attend takes as they are."""
+        return isinstance(x, torch.Tensor) and name in self.roles and self.roles[name].role in ("query", "key", "value")
+
+    def direct(self, *tensors: Tensor) -> Tensor:
+        """All scores at once."""
+        one, attend = self.vectors(tensors), self.attend
+        scores = one.query.scores(one.key)
+        rows, columns = (torch.arange(size) for size in scores.shape[-2:])
+        if one.local:
+            assert attend.block
+            is_near = rows[:, None] // attend.block == columns // attend.block
+            scores = torch.where(is_near, one.local[0].scores(one.local[1]), scores)
+        scores = scores * attend.score_scale
+        if one.decay is not None:
+            past = one.decay.cumsum(-1)
+            distance = past[..., :, None] - past[..., None, :]
+            scores = scores * (distance if attend.mask == "causal" else -distance).clamp(max=0).exp().to(scores)
+        if attend.mask != "full":
+            scores = scores.tril() if attend.mask == "causal" else scores.triu()
+        counts = {"causal": rows + 1, "anticausal": len(rows) - rows, "full": torch.full_like(rows, len(columns))}[attend.mask]
+        total = scores.sum(-1, keepdim=True) if attend.divides else None
+        largest = scores.amax(-1, keepdim=True) if attend.options.get("eps_mode") == "row_max" else None
+        return by_heads(attend.divide(scores @ one.value, total, counts[:, None], largest))
+
+    def _check_states(self, has_local: int | None = None) -> None:
+        attend = self.attend
+        if attend.mask != "causal":
+            raise NoForm(f"the mask {attend.mask} has no states here")
+        if attend.options.get("eps_mode") == "row_max":
+            raise NoForm("eps_mode row_max needs all scores of a row")
+        if attend.block is not None and attend.block != has_local:
+            raise NoForm(f"exact blocks of {attend.block} positions")
+
+    def _in_chunk(self, query: Features, key: Features, local: tuple[Features, Features] | None) -> Tensor:
+        return (local[0].scores(local[1]) if local else query.scores(key)) * self.attend.score_scale
+
+    def chunked(self, length: int, *tensors: Tensor) -> Tensor:
+        """Scores inside chunks, states between them, all chunks at once."""
+        self._check_states(length)
+        one, attend = self.vectors(tensors), self.attend
+        if one.decay is not None:
+            raise NoForm("decays, whose chunks follow each other")
+        size = tensors[0].shape[1]
+        if size % length:
+            raise NoForm(f"chunks of {length} of {size} positions")
+
+        def cut(x: Tensor) -> Tensor:
+            return x.expand(*x.shape[:2], size, -1).unflatten(2, (-1, length))
+
+        def before(x: Tensor) -> Tensor:
+            return torch.cat([torch.zeros_like(x[:, :, :1]), x.cumsum(2)[:, :, :-1]], 2)
+
+        query, key, value = one.query.map(cut), one.key.map(cut), cut(one.value)
+        local = (one.local[0].map(cut), one.local[1].map(cut)) if one.local else None
+        scores = self._in_chunk(query, key, local).tril()
+        q, k = query.dense() * attend.score_scale, key.dense()
+        o = scores @ value + q @ before(k.mT @ value)
+        total = scores.sum(-1, keepdim=True) + q @ before(k.sum(-2))[..., None] if attend.divides else None
+        counts = torch.arange(1, size + 1).view(-1, length, 1)
+        return by_heads(attend.divide(o, total, counts).flatten(2, 3))
+
+    def looped(self, length: int, *tensors: Tensor) -> Tensor:
+        """The same chunk after chunk, with decays."""
+        self._check_states(length)
+        one, attend = self.vectors(tensors), self.attend
+        size, state, sums, parts = tensors[0].shape[1], 0.0, 0.0, []
+        for begin in range(0, size, length):
+            part = functools.partial(_part, begin=begin, end=min(begin + length, size), size=size)
+            query, key, value = one.query.map(part), one.key.map(part), part(one.value)
+            local = (one.local[0].map(part), one.local[1].map(part)) if one.local else None
+            scores = self._in_chunk(query, key, local).tril()
+            q, k = query.dense() * attend.score_scale, key.dense()
+            if one.decay is not None:
+                past = one.decay[..., begin : begin + length].cumsum(-1)
+                scores = scores * (past[..., :, None] - past[..., None, :]).clamp(max=0).exp().to(scores)
+                q, k = q * past[..., None].exp().to(q), k * (past[..., -1:] - past)[..., None].exp().to(k)
+                kept = past[..., -1, None, None].exp().to(q)
+                next_state, next_sums = state * kept + k.mT @ value, sums * kept + k.sum(-2, keepdim=True).mT
+            else:
+                next_state, next_sums = state + k.mT @ value, sums + k.sum(-2, keepdim=True).mT
+            o = scores @ value + (q @ state if begin else 0)
+            total = scores.sum(-1, keepdim=True) + (q @ sums if begin else 0) if attend.divides else None
+            parts.append(attend.divide(o, total, torch.arange(begin + 1, begin + 1 + value.shape[2])[:, None]))
+            state, sums = next_state, next_sums
+        return by_heads(torch.cat(parts, 2))
+
+    def token(self, position: int, state: Tensor, sums: Tensor, *tensors: Tensor) -> Tensor:
+        """One position of each sequence, whose states [B, H, D, dv] and sums [B, H, D, 1] continue in place."""
+        self._check_states()
+        one, attend = self.vectors(tensors, position), self.attend
+        q, k = one.query.dense() * attend.score_scale, one.key.dense()
+        if one.decay is not None:
+            kept = one.decay[..., None].exp().to(state)
+            state.mul_(kept)
+            sums.mul_(kept)
+        state.addcmul_(k.mT, one.value)
+        if attend.divides:
+            sums.add_(k.mT)
+        return by_heads(attend.divide(q @ state, q @ sums if attend.divides else None, position + 1))
+
+    def states(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+        """States of new sequences, for `token`."""
+        self._check_states()
+        one = self.vectors(tensors)
+        batch, heads = one.value.shape[:2]
+        zeros = functools.partial(one.value.new_zeros, batch, heads, one.key.width)
+        return zeros(one.value.shape[-1]), zeros(1)
+
+    def ways(self) -> dict[str, Eager]:
+        """This, and the same with other features, by the ends of their forms' names."""
+        lines = [line for body in (self.body, *self.maps.values()) for line in body.lines]
+        if any(line.op == "power" and "symmetric" in line.attributes for line in lines):
+            return {"": self, ", all products": Eager(*self._source, all_products=True)}
+        return {"": self}
+
+    def forms(self, length: int, batch: int, heads: int, most: int = 1 << 28) -> Mapping[str, Callable[..., Tensor]]:
+        """The functions that hold at most so many numbers at once, about, by name. `looped` ones are loops of Python."""
+        found: dict[str, Callable[..., Tensor]] = {}
+        if batch * heads * length**2 <= most:
+            found["direct"] = self.direct
+        sizes = [self.attend.block] if self.attend.block else [64, 128, 256]
+        for way, eager in self.ways().items():
+            for size in (one for one in sizes if one < length):
+                found[f"chunked {size}{way}"] = functools.partial(eager.chunked, size)
+                found[f"looped {size}{way}"] = functools.partial(eager.looped, size)
+        return found
+
+
+def _part(x: Tensor, begin: int, end: int, size: int) -> Tensor:
+    """Some positions; a vector that is the same at all of them stays."""
+    return x[:, :, begin:end] if x.shape[2] == size else x
