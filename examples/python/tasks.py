@@ -30,7 +30,9 @@ import chart
 import polyattn
 import polyattn.torch.nn as pn
 import recall_tasks
-from train_lm import ROOT, Block, Softmax
+from polyattn.demo.model import Block, Softmax
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 KINDS = {name: getattr(pn, name) for name in pn.__all__ if name not in ("Attention", "StateCache", "States")}
 KINDS |= {"Softmax": Softmax, "FNet": baselines.FNet, "Nystroem": baselines.Nystroem}
