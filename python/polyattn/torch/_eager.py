@@ -115,7 +115,7 @@ class Eager:
         self.attend = Attend(next(line for line in self.body.lines if line.op == "attend"))
         returned = next(line for line in self.body.lines if line.op == "return")
         if returned.operands != (self.attend.result,):
-            raise NoForm("results beyond the attend")
+            raise NoForm("a result that is computed after the attends")
 
     def _read(self, name: str, tensor: Tensor) -> Any:
         """An argument as ops have it."""
