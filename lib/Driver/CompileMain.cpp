@@ -87,7 +87,7 @@ struct Arguments {
   llvm::cl::OptionCategory what{"What to compile"};
   llvm::cl::OptionCategory result{"What to write"};
   llvm::cl::opt<std::string> input{llvm::cl::Positional, llvm::cl::desc("SPEC.mlir"),
-                                   llvm::cl::Required, llvm::cl::cat(what)};
+                                   llvm::cl::cat(what)};
   llvm::cl::opt<std::string> entry{"entry", llvm::cl::desc("The attention (default: all of them)"),
                                    llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   const std::string machines = listMachines();
@@ -96,10 +96,12 @@ struct Arguments {
   llvm::cl::opt<std::string> sizes{
       "sizes", llvm::cl::desc("Sizes of the entries, in place of those that the spec says"),
       llvm::cl::value_desc("d=64,m=1024"), llvm::cl::cat(what)};
-  llvm::cl::opt<std::string> storage{
-      "storage",
-      llvm::cl::desc("What tensors hold: f32, bf16 or f16 (default: what the spec says)"),
+  llvm::cl::opt<std::string> dtype{
+      "dtype",
+      llvm::cl::desc("Element type of the tensors: f32, bf16 or f16 (default: the spec's)"),
       llvm::cl::value_desc("TYPE"), llvm::cl::cat(what)};
+  llvm::cl::alias storage{"storage", llvm::cl::desc("Older name of --dtype"),
+                          llvm::cl::aliasopt(dtype), llvm::cl::cat(what)};
   llvm::cl::opt<bool> invariant{
       "invariant",
       llvm::cl::desc("Cut no head into parts: a sequence's bits depend neither on its batch nor on "
@@ -137,7 +139,7 @@ struct Arguments {
                                  llvm::cl::cat(what)};
   llvm::cl::opt<std::string> output{
       "o", llvm::cl::desc("A file, - for standard output; for --emit lib and kernels a directory"),
-      llvm::cl::value_desc("OUT"), llvm::cl::Required, llvm::cl::cat(result)};
+      llvm::cl::value_desc("OUT"), llvm::cl::cat(result)};
   llvm::cl::opt<std::string> emit{
       "emit",
       llvm::cl::desc("For processors: lib (a shared library, its C header and a JSON description, "
@@ -175,18 +177,27 @@ static llvm::Expected<SpecOptions> specOptionsOf(const Arguments &arguments) {
     if (isGiven && !isAboutGradients(*direction))
       return llvm::createStringError(llvm::Twine(flag) +
                                      ": expected --direction training or backward with it");
+  if (arguments.dtype.getNumOccurrences() > 1) // Its older name counts.
+    return llvm::createStringError("--dtype is given twice");
   llvm::Expected<SpecSizes> sizes = parseSpecSizes(arguments.sizes);
   if (!sizes)
     return llvm::createStringError("--sizes: " + llvm::toString(sizes.takeError()));
   return SpecOptions{
       arguments.entry,
-      arguments.storage,
+      arguments.dtype,
       arguments.invariant,
       {*direction,
        /*pair=*/true,
        {{arguments.wrt.begin(), arguments.wrt.end()}, arguments.accumulate, arguments.stateEvery}},
       arguments.packed,
       std::move(sizes->values)};
+}
+
+/// After what else may be wrong: this is the smallest mistake.
+static llvm::Error checkOutput(const Arguments &arguments) {
+  if (!arguments.output.empty())
+    return llvm::Error::success();
+  return llvm::createStringError("-o: expected a directory or a file for the result, as in -o out");
 }
 
 /// None where what is written goes to standard output, which may be the same terminal.
@@ -205,6 +216,8 @@ static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &
   if (!machine)
     return llvm::createStringError(llvm::toString(machine.takeError()) + ", " + listGPUs());
   options.machine = *machine;
+  if (llvm::Error error = checkOutput(arguments))
+    return error;
   auto progress = showProgress(arguments);
   llvm::Expected<LoweredModule> module = parseSpec(spec, arguments.input, options);
   if (!module)
@@ -227,6 +240,8 @@ static llvm::Error compileForGPU(const Arguments &arguments, const SpecOptions &
   llvm::Expected<GPUDescription> gpu = findGPU(arguments.target);
   if (!gpu)
     return gpu.takeError();
+  if (llvm::Error error = checkOutput(arguments))
+    return error;
   auto progress = showProgress(arguments);
   llvm::Expected<LoweredModule> module = parseForGPU(spec, arguments.input, what);
   if (!module)
@@ -245,6 +260,9 @@ static llvm::Error compileForGPU(const Arguments &arguments, const SpecOptions &
 }
 
 static llvm::Error compile(const Arguments &arguments) {
+  if (arguments.input.empty())
+    return llvm::createStringError("expected a spec, as in polyattn-compile specs/linear.mlir "
+                                   "--entry linear -o out");
   bool isGPU = isGPUName(arguments.target);
   llvm::Expected<Emit> emit = parseEmit(arguments.emit, arguments.target, isGPU);
   if (!emit)

@@ -81,7 +81,9 @@ struct CommandLine {
       {kWhat, "entry", "NAME", "the attention to run; needed where a spec has several"},
       {kWhat, "target", "NAME", "what runs it (default cpu), see below"},
       {kWhat, "sizes", "d=64,m=1024", "sizes of the entry, in place of those that the spec says"},
-      {kWhat, "storage", "TYPE", "what tensors hold: f32, bf16, f16 (default: what the spec says)"},
+      {kWhat, "dtype", "TYPE",
+       "element type of the tensors: f32, bf16, f16 (default: the spec's); --storage is its older "
+       "name"},
       {kWhat, "invariant", "",
        "cut no head into parts: bits depend neither on the batch nor on threads"},
       {kWhat, "direction", "NAME",
@@ -140,6 +142,8 @@ Error CommandLine::parse(ArrayRef<const char *> arguments) {
     text.consume_front("-");
     auto [name, value] = text.split('=');
     bool hasValue = name.size() != text.size();
+    if (name == "storage")
+      name = "dtype";
     auto found = find_if(options, [&, &name = name](const Option &o) { return o.name == name; });
     if (found == options.end())
       return createStringError("unknown option '" + Twine(arguments[i]) + "', see --help");
@@ -246,7 +250,7 @@ Expected<RunOptions> driver::parseOptions(ArrayRef<const char *> arguments) {
     return std::move(error);
   options.entry = line.value("entry").value_or("");
   options.target = line.value("target").value_or("cpu");
-  options.storage = line.value("storage").value_or("");
+  options.storage = line.value("dtype").value_or("");
   if (Error error = readSizes(line, options))
     return std::move(error);
   options.profile = line.value("profile").value_or("");

@@ -83,7 +83,7 @@ static llvm::Error setStorage(AttentionOp attention, Type element) {
 llvm::Error polyattn::setStorage(ModuleOp module, StringRef name) {
   Type element = storageType(module.getContext(), name);
   if (!element)
-    return llvm::createStringError("unknown storage '" + name + "', expected f32, bf16 or f16");
+    return llvm::createStringError("expected a dtype of f32, bf16 or f16, got '" + name + "'");
   for (AttentionOp attention : module.getOps<AttentionOp>())
     if (llvm::Error error = ::setStorage(attention, element))
       return error;

@@ -46,7 +46,7 @@ polyattn.attention @rotary(%q: tensor<?x?x?x16xf32>, %f: tensor<4xf32>, %fh: ten
   return %o : [16]
 }
 
-// UNKNOWN: error: unknown storage 'f64', expected f32, bf16 or f16
+// UNKNOWN: error: expected a dtype of f32, bf16 or f16, got 'f64'
 
 // The factors of rows do not.
 // CHECK-LABEL: attention @kept
