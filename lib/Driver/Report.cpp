@@ -199,7 +199,10 @@ static void printEntry(const Signature &signature, raw_ostream &stream) {
   };
   fact("feature dimension D", facts.featureDim, "beyond 2^62");
   fact("degree", facts.degree, "none, not a polynomial");
-  stream << "  score form: " << (facts.scoreForm.empty() ? "none" : facts.scoreForm) << "\n";
+  stream << "  scores: "
+         << (facts.scoreForm.empty() ? "inner products of the features"
+                                     : "in the form of " + facts.scoreForm + ", without features")
+         << "\n";
   fact("state bytes per batch and head", facts.stateBytes, "none, no state can be held");
 }
 
