@@ -64,8 +64,13 @@ void AttendProgram::readRows(TileBuilder &b, const StateReading &reading, Vector
   if (updates && state.getOp().getValue() != op.getValue())
     added = state.columnsOf(vectors.keys).rows;
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
-    LhsTile phiQ = rowMajor ? queryBlocks.rowMajor(b, queries)
-                            : LhsTile{queryBlocks.block(b, queries, first, count)};
+    // Nobody behind it knows what is formed in a loop that may have no iteration.
+    std::optional<VectorProgram> inside;
+    if (context.chunk)
+      inside.emplace(queries);
+    VectorProgram &program = inside ? *inside : queries;
+    LhsTile phiQ = rowMajor ? queryBlocks.rowMajor(b, program)
+                            : LhsTile{queryBlocks.block(b, program, first, count)};
     Value feature = term.feature ? b.addIndex(first, b.index(term.feature)) : first;
     Value row = stored.rowOf(b, feature);
     // Sums that come with a product need its other factor before it.
@@ -295,12 +300,8 @@ void AttendProgram::prepareScoresOf(VectorProgram &queries) {
 void AttendProgram::prepareQueryFeatures(TileBuilder &b, VectorProgram &queries,
                                          FeatureBlocks &features, const StateProgram &state,
                                          const BlockSpan &span) {
-  if (readsRowsOfQueries(features)) {
-    // Nobody behind it knows what is formed in a loop that may have no iteration.
-    if (context.chunk)
-      queries.lhs(queryPlan.leaves[0]);
+  if (readsRowsOfQueries(features))
     return;
-  }
   Value filled = state.updatesAfterRun() ? state.isFilled(b, span) : Value();
   if (!filled)
     return features.prepare(b, queries);
