@@ -255,7 +255,9 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
                                                                const ScheduleMachine &machine) {
   constexpr int64_t carried =
       8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
-  if (machine.isInvariant)
+  // Each state has two stages and up to five workspaces, of which a launch has so many.
+  constexpr size_t mostAttends = 6;
+  if (machine.isInvariant || attends.size() > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;
   bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false;

@@ -17,7 +17,7 @@ extern "C" {
 
 /* Of a kernel, of 8 bytes each: drivers before CUDA 12.1 take 4 KiB. */
 #define POLYATTN_CUDA_MAX_PARAMETERS 512
-#define POLYATTN_CUDA_MAX_STAGES 8
+#define POLYATTN_CUDA_MAX_STAGES 64
 /* Alignment of the workspace in bytes: what the allocators of the driver and of frameworks
  * guarantee. */
 #define POLYATTN_CUDA_WORKSPACE_ALIGNMENT 128
