@@ -47,8 +47,11 @@ AttentionShape AttentionShape::of(AttendOp attend) {
   bool hasSums = !attends.getOps<WeightGradientOp>().empty() ||
                  !attends.getOps<DecayGradientOp>().empty() ||
                  (attend.getOfKeys() && shape.needsState);
-  shape.canBeChunkwise = entry && !hasSums && !attend.getStateEvery() && !attend.getBlockStates() &&
-                         !entry.getPacked() && !entry.getLengths() && !entry.hasStatesInPlace();
+  bool hasStatesInRows = llvm::any_of(attends.getOps<AttendOp>(), [](AttendOp other) {
+    return other.getStateEvery() || other.getBlockStates();
+  });
+  shape.canBeChunkwise = entry && !hasSums && !hasStatesInRows && !entry.getPacked() &&
+                         !entry.getLengths() && !entry.hasStatesInPlace();
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());
   shape.errors = RowErrors::of(structure);

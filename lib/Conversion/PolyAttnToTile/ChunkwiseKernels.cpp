@@ -154,7 +154,7 @@ void ChunkwiseKernels::forFeatureBlock(
 
 /// Backwards the first segment's sum is needed for the final state only.
 void ChunkwiseKernels::buildSums(TileBuilder &b, const Piece &piece) const {
-  KernelFrame frame(b, name + "__states" + piece.suffix, set.tensors, sumTensors(piece, b),
+  KernelFrame frame(b, name + "__sums" + piece.suffix, set.tensors, sumTensors(piece, b),
                     sumPrograms(piece, b));
   FeatureRange range = piece.range(piece.featureBlock);
   Value blocks = b.index(countBlocks(range)), length = b.index(set.segment());
@@ -300,7 +300,7 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
   for (const Piece &piece : pieces()) {
     e.use({});
     workspaces(sumTensors(piece, b), keysBy(b, sumsAll(piece) ? 0 : set.segment(), /*times=*/1));
-    e.stage(name + "__states" + piece.suffix, kernel.gridOf(b, sumPrograms(piece, b)));
+    e.stage(name + "__sums" + piece.suffix, kernel.gridOf(b, sumPrograms(piece, b)));
     EntryBuilder::Uses sums = e.use({});
     workspaces(stateTensors(piece, b),
                isOrdered() ? keysBy(b, /*without=*/0, /*times=*/1) : e.number(1));

@@ -9,7 +9,7 @@
 // depend on no other program of their stage, as in FLA's chunk mode and the chunkwise form of gated
 // linear attention (Yang et al. 2024, section 4):
 //
-//   NAME__states   for each state, a block of its features and a segment: the sum over the segment;
+//   NAME__sums   for each state, a block of its features and a segment: the sum over the segment;
 //   NAME__prefix   for each state and a block of its features: the state before each segment, and
 //                  the final state where it is asked for. Sums come in the order of segments;
 //   NAME           for each block of queries: the state before its segment, and the pairs of the

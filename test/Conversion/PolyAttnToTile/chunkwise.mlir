@@ -3,7 +3,7 @@
 // The form `chunkwise`: sums of segments, states between them, and blocks of queries by themselves.
 
 // A program of the first kernel has one of two blocks of features, and one segment.
-// CHECK-LABEL: tile.kernel @gated__states programs [2 * ceildiv(dim({{[0-9]+}}, 1) - 128, 128), dim({{[0-9]+}}, 0), dim({{[0-9]+}}, 2)] attributes
+// CHECK-LABEL: tile.kernel @gated__sums programs [2 * ceildiv(dim({{[0-9]+}}, 1) - 128, 128), dim({{[0-9]+}}, 0), dim({{[0-9]+}}, 2)] attributes
 // CHECK-SAME: "segment_sums", "segment_normalizers", "segment_decays"
 // CHECK-DAG: %[[SLOT:.*]] = arith.divui %program, %c2
 // CHECK-DAG: %[[BLOCK:.*]] = arith.remui %program, %c2
