@@ -18,7 +18,7 @@ static std::string number(double value) {
 
 /// The schedule in words.
 static void describe(llvm::raw_ostream &stream, const Schedule &schedule) {
-  if (schedule.form == ScheduleForm::Both)
+  if (schedule.form == ScheduleForm::Both || schedule.quadraticBelow)
     stream << "quadratic below T = " << schedule.quadraticBelow << ", else a state";
   else
     stream << (schedule.form == ScheduleForm::Quadratic ? "quadratic" : "a state");

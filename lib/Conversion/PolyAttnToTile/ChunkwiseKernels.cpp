@@ -47,7 +47,7 @@ static HiddenArgument tensor(const Twine &name, ArrayRef<int64_t> sizes, Type el
 
 /// A workspace's name is the only one of its entry.
 std::string ChunkwiseKernels::nameOf(StringRef tensor, const Piece &piece) const {
-  std::string mask = isForwards() ? "" : "_" + stringifyMask(set.mask()).str();
+  std::string mask = set.mask() == Mask::Causal ? "" : "_" + stringifyMask(set.mask()).str();
   return tensor.str() + mask + (set.ofKeys() ? "_of_keys" : "") + piece.suffix;
 }
 
