@@ -217,6 +217,7 @@ def test_wheel_alone(request, tmp_path):
     (tmp_path / "specs").symlink_to(ROOT / "specs")
     program = blocks("README.md") + (
         "\nassert polyattn.__file__.startswith('" + str(tmp_path) + "')"
+        "\nkernel = polyattn.compile(hedgehog)"
         "\ntry:"
         "\n    kernel.save('saved')"
         "\n    raise SystemExit('saved without a linker')"

@@ -14,10 +14,10 @@ from ._common import build, normalized, sequences
 
 def _degree(p: Any, least: int) -> int:
     """A power of two, as the tree needs it."""
-    p = whole_number("p", p, least)
-    if p & (p - 1):
-        raise CallError(f"p: expected a power of two, at least {least}, got {p}")
-    return p
+    degree = int(whole_number("p", p, least))
+    if degree & (degree - 1):
+        raise CallError(f"p: expected a power of two, at least {least}, got {degree}")
+    return degree
 
 
 def _nodes(degree: int, path: str = "") -> list[tuple[str, int]]:
