@@ -9,6 +9,7 @@
 #include "dialects/PolyAttn/FeatureFacts.h"
 #include "polyattn/Schedule/ContractedState.h"
 #include "polyattn/Schedule/Cost.h"
+#include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Target/GPUDescription.h"
 
 using namespace mlir;
@@ -44,14 +45,6 @@ AttentionShape AttentionShape::of(AttendOp attend) {
                  });
   auto entry = attend->getParentOfType<AttentionOp>();
   shape.givesGradients = entry && entry.getGradientOf();
-  bool hasSums = !attends.getOps<WeightGradientOp>().empty() ||
-                 !attends.getOps<DecayGradientOp>().empty() ||
-                 (attend.getOfKeys() && shape.needsState);
-  bool hasStatesInRows = llvm::any_of(attends.getOps<AttendOp>(), [](AttendOp other) {
-    return other.getStateEvery() || other.getBlockStates();
-  });
-  shape.canBeChunkwise = entry && !hasSums && !hasStatesInRows && !entry.getPacked() &&
-                         !entry.getLengths() && !entry.hasStatesInPlace();
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());
   shape.errors = RowErrors::of(structure);
@@ -171,9 +164,15 @@ DenseI64ArrayAttr Schedule::shortBlocksAttribute(MLIRContext *context) const {
   return shortBlocks.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, shortBlocks);
 }
 
+ScheduleAttr Schedule::toAttribute(MLIRContext *context,
+                                   function_ref<InFlightDiagnostic()> emitError) const {
+  return ScheduleAttr::getChecked(emitError, context, form, diagonal, block, featureBlock,
+                                  quadraticBelow, shortBlocksAttribute(context), contracted,
+                                  segment, states);
+}
+
 ScheduleAttr Schedule::toAttribute(MLIRContext *context) const {
-  return ScheduleAttr::get(context, form, diagonal, block, featureBlock, quadraticBelow,
-                           shortBlocksAttribute(context), contracted, segment, states);
+  return toAttribute(context, [&] { return mlir::emitError(UnknownLoc::get(context)); });
 }
 
 /// So few features that one block may have them all, and that scores are cheaper than they are.
@@ -245,12 +244,39 @@ struct ChunkwiseTimes {
 static int64_t quadraticBelow(const AttentionShape &shape, const Schedule &schedule,
                               const ScheduleMachine &machine);
 
-/// Where the form with a state has one program for each head, what is formed again may take some
-/// times as long as products with the state.
-static constexpr double kTimesAlone = 8;
+/// Where the form with a state has one program for each head, features that are formed again may
+/// take some times as long as products with the state.
+static constexpr double kTimesOfFewPrograms = 8;
 
-/// The positions of a segment where all queries read the sum of all: enough of them for a program.
-static constexpr int64_t kSegmentWithoutOrder = 512;
+/// The positions of a segment under the full mask, as much work as a program should have.
+static constexpr int64_t kSegmentOfFullMask = 512;
+
+StringRef polyattn::noChunks(AttendOp attend) {
+  auto entry = attend->getParentOfType<AttentionOp>();
+  if (!entry)
+    return "the form `chunkwise` is that of attends in entries";
+  if (entry.getPacked() || entry.getLengths() || entry.hasStatesInPlace())
+    return "the form `chunkwise` is for sequences of one length, and not for states in arguments: "
+           "leave the schedule out";
+  bool hasStates = attend.hasInitialState() || attend.getFinalState();
+  if (attend.getStateEvery() || attend.getBlockStates() || (attend.getOfKeys() && hasStates))
+    return "the form `chunkwise` has no states after blocks, and no sums of states over heads: "
+           "leave the schedule out";
+  if (isInvariant(entry->getParentOfType<ModuleOp>()))
+    return "bits of the form `chunkwise` depend on where a call begins in its sequence, which "
+           "those of an invariant kernel must not: leave the schedule out";
+  return "";
+}
+
+/// Whether an entry has sums over all positions, or states after blocks, which attends beside them
+/// are computed with.
+static bool hasSumsOrStatesInRows(AttentionOp entry) {
+  return llvm::any_of(entry.getBody().front(), [](Operation &op) {
+    auto attend = dyn_cast<AttendOp>(op);
+    return isa<WeightGradientOp, DecayGradientOp>(op) ||
+           (attend && (attend.getStateEvery() || attend.getBlockStates()));
+  });
+}
 
 /// A program carries a block of features of a state, which eight warps have registers for; factors
 /// in f32 take twice as many.
@@ -260,7 +286,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
       8 * GPUDescription::warpSize * GPUDescription::carriedNumbersPerThread;
   // Each state has two stages and up to five workspaces, of which a launch has so many.
   constexpr size_t mostAttends = 6;
-  if (machine.isInvariant || attends.size() > mostAttends)
+  if (!machine.tensorCores || attends.size() > mostAttends)
     return std::nullopt;
   ChunkwiseTimes times;
   bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false;
@@ -268,7 +294,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   for (AttendOp attend : attends) {
     AttentionShape &shape = shapes.emplace_back(AttentionShape::of(attend));
     bool hasScores = shape.hasScoreForm || shape.features <= kFewFeatures || !shape.isOrdered;
-    if (!shape.canBeChunkwise || !shape.hasFeatures || !hasScores || shape.localBlock ||
+    if (!noChunks(attend).empty() || !shape.hasFeatures || !hasScores || shape.localBlock ||
         shape.features > kMaxScheduledFeatures || shape.wantsScores())
       return std::nullopt;
     times.numbers += double(shape.features) * shape.valueWidth;
@@ -279,9 +305,10 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     givesGradients |= shape.givesGradients;
     needsState |= shape.needsState;
   }
-  // Otherwise these have one program for each head.
-  bool isAlone = givesGradients || !isOrdered;
-  if (!machine.tensorCores || (!isFar && !isAlone))
+  // In the form with a state these have one program for each head.
+  bool hasFewPrograms = givesGradients || !isOrdered;
+  if ((!isFar && !hasFewPrograms) ||
+      hasSumsOrStatesInRows(AttendOp(attends.front())->getParentOfType<AttentionOp>()))
     return std::nullopt;
   std::vector<Schedule> schedules;
   double again = 0;
@@ -291,7 +318,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     schedule.block = isBF16 ? 128 : 64;
     int64_t features = (isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
     schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
-    schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentWithoutOrder;
+    schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentOfFullMask;
     if (isOrdered && !needsState)
       schedule.quadraticBelow = times.segmentsFrom(schedule.segment);
     if (isBF16)
@@ -308,7 +335,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     for (Schedule &schedule : schedules)
       schedule.quadraticBelow = below;
   }
-  if (again > times.numbers * (isAlone ? kTimesAlone : 1))
+  if (again > times.numbers * (hasFewPrograms ? kTimesOfFewPrograms : 1))
     return std::nullopt;
   return schedules;
 }

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
-#include "polyattn/Schedule/Invariant.h"
 #include "polyattn/Schedule/Schedule.h"
 #include "polyattn/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -52,18 +51,12 @@ namespace {
 struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
   using ChooseScheduleBase::ChooseScheduleBase;
 
-  ScheduleMachine machine() {
-    return {l1Bytes, tensorCores, shortBlock, isInvariant(getOperation())};
-  }
+  ScheduleMachine machine() { return {l1Bytes, tensorCores, shortBlock}; }
 
   /// The options are a user's.
   static LogicalResult set(AttendOp attend, const Schedule &schedule) {
-    MLIRContext *context = attend.getContext();
-    auto attribute =
-        ScheduleAttr::getChecked([&] { return attend.emitError(); }, context, schedule.form,
-                                 schedule.diagonal, schedule.block, schedule.featureBlock,
-                                 schedule.quadraticBelow, schedule.shortBlocksAttribute(context),
-                                 schedule.contracted, schedule.segment, schedule.states);
+    ScheduleAttr attribute =
+        schedule.toAttribute(attend.getContext(), [&] { return attend.emitError(); });
     if (!attribute)
       return failure();
     attend.setScheduleAttr(attribute);
@@ -71,7 +64,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
     return success();
   }
 
-  LogicalResult chooseAlone(AttendOp attend) {
+  LogicalResult chooseOne(AttendOp attend) {
     Schedule schedule = scheduleOf(attend, machine());
     auto attention = attend->getParentOfType<AttentionOp>();
     if (std::optional<int64_t> own = attention ? blockOfStates(attention) : std::nullopt)
@@ -85,7 +78,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
 
   /// One kernel computes the attends of one mask and side: either all of them in blocks by
   /// themselves, or none.
-  LogicalResult chooseTogether(ArrayRef<AttendOp> attends) {
+  LogicalResult chooseGroup(ArrayRef<AttendOp> attends) {
     bool isFree = !block && !featureBlock && llvm::none_of(attends, [](AttendOp attend) {
       return bool(attend.getScheduleAttr());
     });
@@ -96,7 +89,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
       return success();
     }
     for (AttendOp attend : attends)
-      if (!attend.getScheduleAttr() && failed(chooseAlone(attend)))
+      if (!attend.getScheduleAttr() && failed(chooseOne(attend)))
         return failure();
     return success();
   }
@@ -107,7 +100,7 @@ struct ChooseSchedule : polyattn::impl::ChooseScheduleBase<ChooseSchedule> {
       for (auto attend : attention.getBody().getOps<AttendOp>())
         groups[{unsigned(attend.getMask()), attend.getOfKeys()}].push_back(attend);
       for (auto &[kind, attends] : groups)
-        if (failed(chooseTogether(attends)))
+        if (failed(chooseGroup(attends)))
           return signalPassFailure();
     }
   }

@@ -27,12 +27,9 @@ struct AttentionShape {
   int64_t localScoreWidth = 0; // multiply-adds of one of its scores
   bool isBF16 = false;         // tensor cores multiply in it: all sequences are, nothing is kept
   bool givesGradients = false; // its entry is a backward one
-  /// The entry has sequences of one length, no states in pools or in rows, and no sums over
-  /// positions.
-  bool canBeChunkwise = false;
-  double queryLeaves = 0;    // multiply-adds of forming one query,
-  double keyLeaves = 0;      // and one key
-  RowErrors errors = {0, 0}; // what f32 leaves of a row
+  double queryLeaves = 0;      // multiply-adds of forming one query,
+  double keyLeaves = 0;        // and one key
+  RowErrors errors = {0, 0};   // what f32 leaves of a row
   /// Features and width of the state that is contracted; 0 where there is none.
   int64_t contractedFeatures = 0, contractedWidth = 0;
   bool isContracted = false; // `features` are those of that state
@@ -71,6 +68,9 @@ struct Schedule {
 
   static Schedule of(ScheduleAttr attribute);
   ScheduleAttr toAttribute(mlir::MLIRContext *context) const;
+  /// The same of fields that a user may have chosen: null with an error where they do not fit.
+  ScheduleAttr toAttribute(mlir::MLIRContext *context,
+                           llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
   /// Null where there are none.
   mlir::DenseI64ArrayAttr shortBlocksAttribute(mlir::MLIRContext *context) const;
 };
@@ -124,14 +124,16 @@ struct ScheduleMachine {
   /// The positions of the longest call that is one block, without a state; 0 where short calls have
   /// blocks like any other.
   int64_t shortBlock = 0;
-  /// Bits must not depend on where a call begins in its sequence (Invariant.h).
-  bool isInvariant = false;
 };
 
 Schedule chooseSchedule(const AttentionShape &shape, const ScheduleMachine &machine = {});
 
 /// What the attend carries, or else the choice; never without a form that exists.
 Schedule scheduleOf(AttendOp attend, const ScheduleMachine &machine = {});
+
+/// Why this attend cannot have the form `chunkwise`, whatever is computed beside it; empty where it
+/// can.
+llvm::StringRef noChunks(AttendOp attend);
 
 /// Schedules of the form `chunkwise` for attends that one kernel computes, where these are faster
 /// than states that pass from block to block; none where they are not.

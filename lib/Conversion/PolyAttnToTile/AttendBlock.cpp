@@ -64,7 +64,7 @@ void AttendProgram::readRows(TileBuilder &b, const StateReading &reading, Vector
   if (updates && state.getOp().getValue() != op.getValue())
     added = state.columnsOf(vectors.keys).rows;
   auto perBlock = [&](Value first, int64_t count, ValueRange in) {
-    // Nobody behind it knows what is formed in a loop that may have no iteration.
+    // The loop may have no iteration: what is formed in it is not there behind it.
     std::optional<VectorProgram> inside;
     if (context.chunk)
       inside.emplace(queries);
@@ -350,12 +350,12 @@ Accumulators AttendProgram::block(TileBuilder &b, VectorProgram &queries, BlockV
     else if (usesState())
       accumulators = throughState(b, queries, vectors, span, none);
     // A short call has all its pairs by scores.
-    if (readsSegmentStart() && schedule.quadraticBelow)
-      addBlocks(b, queries, context.chunk->begin, context.chunk->end, /*local=*/false, BlockDecay(),
-                none, accumulators);
     if (!usesState())
       addBlocks(b, queries, b.index(0), context.frame.keys, /*local=*/false, BlockDecay(), none,
                 accumulators);
+    else if (readsSegmentStart() && schedule.quadraticBelow)
+      addBlocks(b, queries, context.chunk->begin, context.chunk->end, /*local=*/false, BlockDecay(),
+                none, accumulators);
     return accumulators;
   }
 

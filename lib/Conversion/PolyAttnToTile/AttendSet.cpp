@@ -13,7 +13,6 @@
 #include "dialects/PolyAttn/StateTerms.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Schedule/ContractedState.h"
-#include "polyattn/Schedule/Invariant.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -219,17 +218,11 @@ LogicalResult AttendSet::checkSegments() const {
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
     bool readsViews = llvm::any_of(
         attends, [](AttendOp other) { return !other.getState().getDefiningOp<StateOp>(); });
-    bool hasSums = !sums.empty() || savesValues() ||
-                   (ofKeys() && (op.hasInitialState() || op.getFinalState()));
-    if (hasSums || readsStates() || fused || op.getStateEvery() || readsViews)
-      return error("the form `chunkwise` has no sums over positions or heads beside its rows, no "
-                   "states after blocks, and no views of states: leave the schedule out");
-    if (attention.getPacked() || attention.getLengths() || attention.hasStatesInPlace())
-      return error("the form `chunkwise` is for sequences of one length, and not for states in "
-                   "arguments: leave the schedule out");
-    if (isInvariant(attention->getParentOfType<ModuleOp>()))
-      return error("bits of the form `chunkwise` depend on where a call begins in its sequence, "
-                   "which those of an invariant kernel must not: leave the schedule out");
+    if (!sums.empty() || savesValues() || fused || readsViews)
+      return error("the form `chunkwise` has no sums over positions or states after blocks beside "
+                   "its rows, and no views of states: leave the schedule out");
+    if (StringRef reason = noChunks(op); !reason.empty())
+      return error(reason);
   }
   return success();
 }

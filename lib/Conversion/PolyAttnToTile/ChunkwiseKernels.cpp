@@ -19,23 +19,23 @@ using namespace polyattn;
 /// many programs do so together.
 static constexpr int64_t kPrefixFeatures = 32;
 
-FeatureRange ChunkwiseKernels::Piece::range(int64_t block) const {
+FeatureRange ChunkwiseKernels::StateInfo::range(int64_t block) const {
   return StateProgram::shapeOf(state, block).range;
 }
 
-std::vector<ChunkwiseKernels::Piece> ChunkwiseKernels::pieces() const {
-  std::vector<Piece> pieces;
+std::vector<ChunkwiseKernels::StateInfo> ChunkwiseKernels::stateInfos() const {
+  std::vector<StateInfo> infos;
   for (auto [i, state] : llvm::enumerate(set.states)) {
-    Piece &piece = pieces.emplace_back();
-    piece.state = state;
-    piece.suffix = set.states.size() > 1 ? std::to_string(i) : "";
+    StateInfo &info = infos.emplace_back();
+    info.state = state;
+    info.suffix = set.states.size() > 1 ? std::to_string(i) : "";
     for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules))
       if (AttendOp(attend).getState() == StateOp(state).getResult()) {
-        piece.featureBlock = std::max(piece.featureBlock, schedule.featureBlock);
-        piece.hasFinal |= bool(AttendOp(attend).getFinalState());
+        info.featureBlock = std::max(info.featureBlock, schedule.featureBlock);
+        info.hasFinal |= bool(AttendOp(attend).getFinalState());
       }
   }
-  return pieces;
+  return infos;
 }
 
 static HiddenArgument tensor(const Twine &name, ArrayRef<int64_t> sizes, Type element) {
@@ -46,48 +46,49 @@ static HiddenArgument tensor(const Twine &name, ArrayRef<int64_t> sizes, Type el
 }
 
 /// A workspace's name is the only one of its entry.
-std::string ChunkwiseKernels::nameOf(StringRef tensor, const Piece &piece) const {
+std::string ChunkwiseKernels::nameOf(StringRef tensor, const StateInfo &info) const {
   std::string mask = set.mask() == Mask::Causal ? "" : "_" + stringifyMask(set.mask()).str();
-  return tensor.str() + mask + (set.ofKeys() ? "_of_keys" : "") + piece.suffix;
+  return tensor.str() + mask + (set.ofKeys() ? "_of_keys" : "") + info.suffix;
 }
 
 /// What segments add to a state: rows, normalizers, and the logarithms of their decays.
-SmallVector<HiddenArgument> ChunkwiseKernels::sumTensors(const Piece &piece, Builder &b) const {
-  BlockState::Shape shape = StateProgram::shapeOf(piece.state, piece.featureBlock);
+SmallVector<HiddenArgument> ChunkwiseKernels::sumTensors(const StateInfo &info, Builder &b) const {
+  BlockState::Shape shape = StateProgram::shapeOf(info.state, info.featureBlock);
   SmallVector<HiddenArgument> tensors;
   Type f32 = b.getF32Type();
   if (shape.width)
     tensors.push_back(
-        tensor(nameOf("segment_sums", piece), {shape.range.features, shape.width}, f32));
+        tensor(nameOf("segment_sums", info), {shape.range.features, shape.width}, f32));
   if (shape.hasNormalizer)
-    tensors.push_back(tensor(nameOf("segment_normalizers", piece), shape.range.features, f32));
-  if (piece.state.hasDecay())
-    tensors.push_back(tensor(nameOf("segment_decays", piece), {}, f32));
+    tensors.push_back(tensor(nameOf("segment_normalizers", info), shape.range.features, f32));
+  if (info.state.hasDecay())
+    tensors.push_back(tensor(nameOf("segment_decays", info), {}, f32));
   return tensors;
 }
 
 /// The states before segments.
-SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(const Piece &piece, Builder &b) const {
-  BlockState::Shape shape = StateProgram::shapeOf(piece.state, piece.featureBlock);
+SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(const StateInfo &info,
+                                                           Builder &b) const {
+  BlockState::Shape shape = StateProgram::shapeOf(info.state, info.featureBlock);
   SmallVector<HiddenArgument> tensors;
   Type stored = set.schedules[0].states ? Type(set.schedules[0].states) : b.getF32Type();
   if (shape.width)
-    tensors.push_back(tensor(nameOf("states", piece), {shape.range.features, shape.width}, stored));
+    tensors.push_back(tensor(nameOf("states", info), {shape.range.features, shape.width}, stored));
   if (shape.hasNormalizer)
-    tensors.push_back(tensor(nameOf("normalizers", piece), shape.range.features, b.getF32Type()));
+    tensors.push_back(tensor(nameOf("normalizers", info), shape.range.features, b.getF32Type()));
   return tensors;
 }
 
 /// The tensors of a state from workspace `next` on, which becomes that behind them.
-ChunkwiseKernels::Tensors ChunkwiseKernels::bind(const Piece &piece, const KernelFrame &frame,
+ChunkwiseKernels::Tensors ChunkwiseKernels::bind(const StateInfo &info, const KernelFrame &frame,
                                                  unsigned &next, bool ofSums) const {
-  BlockState::Shape shape = StateProgram::shapeOf(piece.state, piece.featureBlock);
+  BlockState::Shape shape = StateProgram::shapeOf(info.state, info.featureBlock);
   Tensors tensors;
   if (shape.width)
     tensors.rows = frame.workspace(next++);
   if (shape.hasNormalizer)
     tensors.normalizers = frame.workspace(next++);
-  if (ofSums && piece.state.hasDecay())
+  if (ofSums && info.state.hasDecay())
     tensors.decays = frame.workspace(next++);
   return tensors;
 }
@@ -102,14 +103,14 @@ static int64_t countBlocks(const FeatureRange &range) {
   return llvm::divideCeil(range.features, range.blockSize());
 }
 
-KernelPrograms ChunkwiseKernels::sumPrograms(const Piece &piece, Builder &b) const {
-  int64_t without = sumsAll(piece) ? 0 : set.segment();
-  return {keysBy(b, without, countBlocks(piece.range(piece.featureBlock))),
+KernelPrograms ChunkwiseKernels::sumPrograms(const StateInfo &info, Builder &b) const {
+  int64_t without = sumsAll(info) ? 0 : set.segment();
+  return {keysBy(b, without, countBlocks(info.range(info.featureBlock))),
           /*keyHeads=*/!haveHeadsOfRows()};
 }
 
-KernelPrograms ChunkwiseKernels::prefixPrograms(const Piece &piece, Builder &b) const {
-  return {tile::ExtentAttr::number(b.getContext(), countBlocks(piece.range(kPrefixFeatures))),
+KernelPrograms ChunkwiseKernels::prefixPrograms(const StateInfo &info, Builder &b) const {
+  return {tile::ExtentAttr::number(b.getContext(), countBlocks(info.range(kPrefixFeatures))),
           /*keyHeads=*/!haveHeadsOfRows()};
 }
 
@@ -122,8 +123,8 @@ KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
 
 SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
   SmallVector<HiddenArgument> tensors;
-  for (const Piece &piece : pieces())
-    llvm::append_range(tensors, stateTensors(piece, b));
+  for (const StateInfo &info : stateInfos())
+    llvm::append_range(tensors, stateTensors(info, b));
   return tensors;
 }
 
@@ -153,56 +154,56 @@ void ChunkwiseKernels::forFeatureBlock(
 }
 
 /// Backwards the first segment's sum is needed for the final state only.
-void ChunkwiseKernels::buildSums(TileBuilder &b, const Piece &piece) const {
-  KernelFrame frame(b, name + "__sums" + piece.suffix, set.tensors, sumTensors(piece, b),
-                    sumPrograms(piece, b));
-  FeatureRange range = piece.range(piece.featureBlock);
+void ChunkwiseKernels::buildSums(TileBuilder &b, const StateInfo &info) const {
+  KernelFrame frame(b, name + "__sums" + info.suffix, set.tensors, sumTensors(info, b),
+                    sumPrograms(info, b));
+  FeatureRange range = info.range(info.featureBlock);
   Value blocks = b.index(countBlocks(range)), length = b.index(set.segment());
   Value slot = b.divIndex(frame.segment, blocks);
   Value block = arith::RemUIOp::create(b, frame.segment, blocks);
-  Value segment = isForwards() || sumsAll(piece) ? slot : b.addIndex(slot, b.index(1));
+  Value segment = isForwards() || sumsAll(info) ? slot : b.addIndex(slot, b.index(1));
   Value begin = b.mulIndex(segment, length);
   Value end = b.minIndex(b.addIndex(begin, length), frame.keys);
   unsigned next = 0;
-  Tensors sums = bind(piece, frame, next, /*ofSums=*/true);
+  Tensors sums = bind(info, frame, next, /*ofSums=*/true);
   Value head = headOf(frame);
   ifLong(b, frame, [&] {
     forFeatureBlock(b, range, block, [&](std::shared_ptr<const FeatureShare> share) {
       ProgramContext context = contextOf(frame, std::move(share));
       context.segment = {slot, Value(), begin, end, Value()};
-      StateProgram state(piece.state, piece.featureBlock, context);
+      StateProgram state(info.state, info.featureBlock, context);
       state.setSegmentStates({sums.rows, sums.normalizers, sums.decays, frame.batch, head});
-      state.sumSegment(b);
+      sumSegment(b, context, &state);
     });
   });
 }
 
-void ChunkwiseKernels::buildPrefix(TileBuilder &b, const Piece &piece) const {
-  SmallVector<HiddenArgument> tensors = sumTensors(piece, b);
-  llvm::append_range(tensors, stateTensors(piece, b));
-  KernelFrame frame(b, name + "__prefix" + piece.suffix, set.tensors, tensors,
-                    prefixPrograms(piece, b));
+void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const {
+  SmallVector<HiddenArgument> tensors = sumTensors(info, b);
+  llvm::append_range(tensors, stateTensors(info, b));
+  KernelFrame frame(b, name + "__prefix" + info.suffix, set.tensors, tensors,
+                    prefixPrograms(info, b));
   unsigned next = 0;
-  Tensors sums = bind(piece, frame, next, /*ofSums=*/true);
-  Tensors states = bind(piece, frame, next, /*ofSums=*/false);
+  Tensors sums = bind(info, frame, next, /*ofSums=*/true);
+  Tensors states = bind(info, frame, next, /*ofSums=*/false);
   Value head = headOf(frame);
   SmallVector<Value> finals, finalNormalizers;
   for (AttendOp attend : set.attends)
-    if (attend.getState() == piece.state.getResult())
+    if (attend.getState() == info.state.getResult())
       for (auto [i, result] : llvm::enumerate(set.returned()))
         for (auto [part, final] : llvm::enumerate(attend.getFinalStates()))
           if (result == final)
             (part ? finalNormalizers : finals).push_back(frame.result(i));
-  FeatureRange range = piece.range(kPrefixFeatures);
+  FeatureRange range = info.range(kPrefixFeatures);
   auto before = [&](Value segment) -> StoredState {
     return {states.rows, states.normalizers, {segment, frame.batch, head}};
   };
   ifLong(b, frame, [&] {
     forFeatureBlock(b, range, frame.segment, [&](std::shared_ptr<const FeatureShare> share) {
       ProgramContext context = contextOf(frame, std::move(share));
-      StateProgram state(piece.state, range.block, context);
+      StateProgram state(info.state, range.block, context);
       state.setSegmentStates({sums.rows, sums.normalizers, sums.decays, frame.batch, head});
-      state.sumSegments(b, before, piece.hasFinal);
+      state.sumSegments(b, before, info.hasFinal);
       state.finish(b, finals, finalNormalizers);
     });
   });
@@ -264,11 +265,11 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, ProgramConte
         own.isEntered(b, isForwards() ? Direction::Forwards : Direction::Backwards));
   context.chunk = own;
   llvm::DenseMap<Operation *, StoredState> stored;
-  for (const Piece &piece : pieces()) {
-    Tensors states = bind(piece, frame, first, /*ofSums=*/false);
-    stored[piece.state] = {states.rows,
-                           states.normalizers,
-                           {isOrdered() ? own.segment : b.index(0), frame.batch, headOf(frame)}};
+  for (const StateInfo &info : stateInfos()) {
+    Tensors states = bind(info, frame, first, /*ofSums=*/false);
+    stored[info.state] = {states.rows,
+                          states.normalizers,
+                          {isOrdered() ? own.segment : b.index(0), frame.batch, headOf(frame)}};
   }
   KernelProgram(set, ScheduleForm::Chunkwise, context).buildChunk(b, position, [&](StateOp state) {
     return stored.lookup(state);
@@ -276,11 +277,11 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, ProgramConte
 }
 
 void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const {
-  for (const Piece &piece : pieces()) {
+  for (const StateInfo &info : stateInfos()) {
     b.setInsertionPoint(attention);
-    buildSums(b, piece);
+    buildSums(b, info);
     b.setInsertionPoint(attention);
-    buildPrefix(b, piece);
+    buildPrefix(b, info);
   }
 }
 
@@ -297,18 +298,18 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
     }
   };
   EntryBuilder::Uses read;
-  for (const Piece &piece : pieces()) {
+  for (const StateInfo &info : stateInfos()) {
     e.use({});
-    workspaces(sumTensors(piece, b), keysBy(b, sumsAll(piece) ? 0 : set.segment(), /*times=*/1));
-    e.stage(name + "__sums" + piece.suffix, kernel.gridOf(b, sumPrograms(piece, b)));
+    workspaces(sumTensors(info, b), keysBy(b, sumsAll(info) ? 0 : set.segment(), /*times=*/1));
+    e.stage(name + "__sums" + info.suffix, kernel.gridOf(b, sumPrograms(info, b)));
     EntryBuilder::Uses sums = e.use({});
-    workspaces(stateTensors(piece, b),
+    workspaces(stateTensors(info, b),
                isOrdered() ? keysBy(b, /*without=*/0, /*times=*/1) : e.number(1));
     EntryBuilder::Uses states = e.use({});
     llvm::append_range(read, states);
     llvm::append_range(sums, states);
     e.use(sums);
-    e.stage(name + "__prefix" + piece.suffix, kernel.gridOf(b, prefixPrograms(piece, b)));
+    e.stage(name + "__prefix" + info.suffix, kernel.gridOf(b, prefixPrograms(info, b)));
   }
   e.forgetWorkspaces();
   return read;

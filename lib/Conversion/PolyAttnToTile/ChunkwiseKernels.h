@@ -45,7 +45,7 @@ public:
 
 private:
   /// One state, and the tensors that only these kernels see.
-  struct Piece {
+  struct StateInfo {
     mutable StateOp state;    // its accessors are not const
     std::string suffix;       // of names: a number where there are several states
     int64_t featureBlock = 0; // features of a program
@@ -58,31 +58,32 @@ private:
     mlir::Value rows, normalizers, decays; // null where there are none
   };
 
-  std::vector<Piece> pieces() const;
-  std::string nameOf(llvm::StringRef tensor, const Piece &piece) const;
-  llvm::SmallVector<HiddenArgument> sumTensors(const Piece &piece, mlir::Builder &builder) const;
-  llvm::SmallVector<HiddenArgument> stateTensors(const Piece &piece, mlir::Builder &builder) const;
-  Tensors bind(const Piece &piece, const KernelFrame &frame, unsigned &next, bool ofSums) const;
+  std::vector<StateInfo> stateInfos() const;
+  std::string nameOf(llvm::StringRef tensor, const StateInfo &info) const;
+  llvm::SmallVector<HiddenArgument> sumTensors(const StateInfo &info, mlir::Builder &builder) const;
+  llvm::SmallVector<HiddenArgument> stateTensors(const StateInfo &info,
+                                                 mlir::Builder &builder) const;
+  Tensors bind(const StateInfo &info, const KernelFrame &frame, unsigned &next, bool ofSums) const;
   /// Programs for each head: blocks of features times segments, blocks of features, and blocks of
   /// queries.
   tile::ExtentAttr keysBy(mlir::Builder &builder, int64_t without, int64_t times) const;
-  KernelPrograms sumPrograms(const Piece &piece, mlir::Builder &builder) const;
-  KernelPrograms prefixPrograms(const Piece &piece, mlir::Builder &builder) const;
+  KernelPrograms sumPrograms(const StateInfo &info, mlir::Builder &builder) const;
+  KernelPrograms prefixPrograms(const StateInfo &info, mlir::Builder &builder) const;
   ProgramContext contextOf(KernelFrame &frame, std::shared_ptr<const FeatureShare> share) const;
 
   mlir::Value isLong(TileBuilder &builder, const KernelFrame &frame) const;
   void ifLong(TileBuilder &builder, const KernelFrame &frame, TileBuilder::Branch body) const;
   SegmentContext segmentOf(TileBuilder &builder, const KernelFrame &frame,
                            mlir::Value position) const;
-  void buildSums(TileBuilder &builder, const Piece &piece) const;
-  void buildPrefix(TileBuilder &builder, const Piece &piece) const;
+  void buildSums(TileBuilder &builder, const StateInfo &info) const;
+  void buildPrefix(TileBuilder &builder, const StateInfo &info) const;
   /// Emits `body` for the block of features of a program, whose number is `block`.
   void forFeatureBlock(TileBuilder &builder, const FeatureRange &range, mlir::Value block,
                        llvm::function_ref<void(std::shared_ptr<const FeatureShare>)> body) const;
   bool isForwards() const { return set.mask() != Mask::Anticausal; }
   bool isOrdered() const { return set.mask() != Mask::Full; }
   /// Whether the sum of every segment is needed, the one where the sweep ends, too.
-  bool sumsAll(const Piece &piece) const { return piece.hasFinal || !isOrdered(); }
+  bool sumsAll(const StateInfo &info) const { return info.hasFinal || !isOrdered(); }
   /// Whose states there are: of the heads of rows, or of what rows see.
   bool haveHeadsOfRows() const { return !set.ofKeys() && set.hasStatePerQuery(); }
   mlir::Value headOf(const KernelFrame &frame) const {

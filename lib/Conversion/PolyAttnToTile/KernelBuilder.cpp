@@ -137,7 +137,7 @@ void KernelBuilder::buildChunkwise() {
   kernels.buildStates(b, attention);
   beginUncut(name, set.ofKeys() ? set.groupTensors(b) : SmallVector<HiddenArgument>(),
              kernels.queryPrograms(b), set.saved, /*fused=*/nullptr, kernels.stateTensors(b));
-  kernels.buildQueries(b, firstLast, context());
+  kernels.buildQueries(b, firstState, context());
   if (set.ofKeys())
     buildGroupKernel();
 }
@@ -189,7 +189,7 @@ LogicalResult KernelBuilder::build() {
       llvm::any_of(*sets, [](const AttendSet &set) { return set.fused || set.readsStates(); });
   if (sets->size() > 1 || hasSums || savesValues || readsStates || hasPlaces ||
       attention.getLengths() || attention.getPacked() || sets->front().ofKeys() ||
-      sets->front().isRowsAlone() || sets->front().segment())
+      sets->front().isRowsAlone())
     options.cutHeads = options.cutPositions = false;
   // States are whole where they are kept, or seen by way of views.
   if (llvm::any_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
@@ -226,10 +226,10 @@ void KernelBuilder::beginMain() {
 }
 
 /// Opens a kernel of a set that is not cut, with the sums of its programs, what it keeps, and what
-/// passes between sets, behind other workspaces and before the `last` ones.
+/// passes between sets, behind other workspaces, and the states before segments that it reads.
 void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
                                const KernelPrograms &programs, ArrayRef<SavedValue> saved,
-                               const AttendSet *fused, ArrayRef<HiddenArgument> last) {
+                               const AttendSet *fused, ArrayRef<HiddenArgument> states) {
   auto addSums = [&](const AttendSet &of) {
     SmallVector<HiddenArgument> own = WeightSums::workspaces(b, of.sums, sumTensors.size());
     llvm::append_range(sumTensors, own);
@@ -244,8 +244,8 @@ void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> wor
   for (const auto &passed : {set.exported, set.imported})
     for (const PassedRows &rows : passed)
       workspaces.push_back(rows.workspace(b));
-  firstLast = workspaces.size();
-  llvm::append_range(workspaces, last);
+  firstState = workspaces.size();
+  llvm::append_range(workspaces, states);
   beginKernel(kernel, workspaces, programs);
   if (!set.sums.empty())
     weightSums.emplace(b, set.sums, first);

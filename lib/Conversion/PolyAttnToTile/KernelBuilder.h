@@ -74,7 +74,7 @@ private:
   //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
   void beginUncut(llvm::StringRef kernel, llvm::SmallVector<HiddenArgument> workspaces,
                   const KernelPrograms &programs, llvm::ArrayRef<SavedValue> saved = {},
-                  const AttendSet *fused = nullptr, llvm::ArrayRef<HiddenArgument> last = {});
+                  const AttendSet *fused = nullptr, llvm::ArrayRef<HiddenArgument> states = {});
   void buildProgram(TileBuilder::Branch batch);
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
   void sumDecays(llvm::ArrayRef<AttendSet> sets);
@@ -123,8 +123,8 @@ private:
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
   std::optional<WeightSums> weightSums, fusedSums;
-  unsigned firstSaved = 0, firstPassed = 0, firstLast = 0; // workspaces
-  llvm::ArrayRef<SavedValue> savedHere;                    // of the kernel at hand
+  unsigned firstSaved = 0, firstPassed = 0, firstState = 0; // workspaces
+  llvm::ArrayRef<SavedValue> savedHere;                     // of the kernel at hand
 };
 
 } // namespace polyattn

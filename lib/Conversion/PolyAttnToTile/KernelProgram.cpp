@@ -415,22 +415,5 @@ void KernelProgram::buildChunk(TileBuilder &b, Value position,
 }
 
 void KernelProgram::buildPrefix(TileBuilder &b) {
-  SmallVector<Value> decays;
-  for (StateProgram &state : states) {
-    state.beginPrefix(b);
-    if (state.hasDecayByPosition())
-      decays.push_back(b.constant(1, 1, 0));
-  }
-  decays = context.sweep(b).forBlocks(b, decays, [&](const BlockSpan &span, ValueRange in) {
-    TileBuilder::Values totals;
-    for (StateProgram &state : states) {
-      Value decay = state.add(b, span, span.valid);
-      if (state.hasDecayByPosition())
-        totals.push_back(b.add(in[totals.size()], decay));
-    }
-    return totals;
-  });
-  size_t next = 0;
-  for (StateProgram &state : states)
-    state.storeSegmentState(b, state.hasDecayByPosition() ? decays[next++] : Value());
+  sumSegment(b, context, llvm::to_vector(llvm::make_pointer_range(states)));
 }

@@ -297,16 +297,26 @@ void StateProgram::storeSegmentState(TileBuilder &b, Value decay) {
   sums.storeSegmentState(b, segmentStates->of(own.segment));
 }
 
-void StateProgram::sumSegment(TileBuilder &b) {
-  beginPrefix(b);
+void polyattn::sumSegment(TileBuilder &b, const ProgramContext &context,
+                          ArrayRef<StateProgram *> states) {
   SmallVector<Value> decays;
-  if (hasDecayByPosition())
-    decays.push_back(b.constant(1, 1, 0));
+  for (StateProgram *state : states) {
+    state->beginPrefix(b);
+    if (state->hasDecayByPosition())
+      decays.push_back(b.constant(1, 1, 0));
+  }
   decays = context.sweep(b).forBlocks(b, decays, [&](const BlockSpan &span, ValueRange in) {
-    Value decay = add(b, span, span.valid);
-    return in.empty() ? TileBuilder::Values() : TileBuilder::Values{b.add(in[0], decay)};
+    TileBuilder::Values totals;
+    for (StateProgram *state : states) {
+      Value decay = state->add(b, span, span.valid);
+      if (state->hasDecayByPosition())
+        totals.push_back(b.add(in[totals.size()], decay));
+    }
+    return totals;
   });
-  storeSegmentState(b, decays.empty() ? Value() : decays[0]);
+  size_t next = 0;
+  for (StateProgram *state : states)
+    state->storeSegmentState(b, state->hasDecayByPosition() ? decays[next++] : Value());
 }
 
 void StateProgram::sumSegments(TileBuilder &b, function_ref<StoredState(Value)> before,

@@ -103,8 +103,6 @@ public:
   /// Called after all keys of the segment have come. `decay` is the sum of the logarithms that they
   /// gave; null unless it differs from position to position.
   void storeSegmentState(TileBuilder &builder, mlir::Value decay);
-  /// Sums up the segment's keys, from zeros, and stores the sum.
-  void sumSegment(TileBuilder &builder);
   /// Begins as `begin` does, adds the sums of segments, and stores what there is before each, in
   /// `before(segment)`. `finishes` says whether the last one's sum is there. Without an order there
   /// is one state, that of all segments, in `before(0)`.
@@ -130,6 +128,11 @@ private:
   BlockState sums;
   std::optional<SegmentStates> segmentStates;
 };
+
+/// Sums up the keys of the program's segment in each of the states, from zeros, and stores the
+/// sums.
+void sumSegment(TileBuilder &builder, const ProgramContext &context,
+                llvm::ArrayRef<StateProgram *> states);
 
 } // namespace polyattn
 

@@ -59,6 +59,8 @@ bool polyattn::tile_to_warp::endsWhereLoopBegins(BufferOp state) {
 static int64_t weightBytesOf(KernelOp kernel) {
   int64_t bytes = 0;
   for (auto load : kernel.getBody().front().getOps<LoadOp>()) {
+    if (!isWeight(load))
+      continue;
     TileType type = load.getResult().getType();
     TileMemory storage = TileMemory::of(type.getRows(), type.getColumns(), type.getElementType(),
                                         /*columnMajor=*/false);

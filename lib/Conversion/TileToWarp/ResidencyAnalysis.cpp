@@ -48,16 +48,15 @@ ResidencyAnalysis::ResidencyAnalysis(KernelOp kernel, int64_t warps, const Memor
   });
 }
 
-/// A matrix that programs load before their loops, as it is for all positions.
-static bool isWeight(LoadOp load, KernelOp kernel) {
-  return load->getParentOp() == kernel && !load.getValid() && !isVector(load.getResult());
+bool polyattn::tile_to_warp::isWeight(LoadOp load) {
+  return isa<KernelOp>(load->getParentOp()) && !load.getValid();
 }
 
 /// Weights stay in memory as far as they fit, in program order.
 void ResidencyAnalysis::chooseDistantWeights(KernelOp kernel) {
   int64_t weightBytes = plan.weightBytes;
   kernel.walk([&](LoadOp load) {
-    if (!isWeight(load, kernel))
+    if (!isWeight(load) || isVector(load.getResult()))
       return;
     TileType type = load.getResult().getType();
     TileMemory storage =

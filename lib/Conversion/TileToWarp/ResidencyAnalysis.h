@@ -39,6 +39,10 @@ struct ColumnSum {
   static ColumnSum of(tile::ReduceOp reduce);
 };
 
+/// Whether a program loads this before its loops, as it is for all positions: rows of positions
+/// have a bound.
+bool isWeight(tile::LoadOp load);
+
 /// Whether a map alone reads a matrix that a loop's iterations load.
 bool isReadByMap(tile::LoadOp load);
 

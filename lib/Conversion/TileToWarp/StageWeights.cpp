@@ -38,7 +38,8 @@ SmallVector<LoadOp> polyattn::tile_to_warp::weightsKeptNowhere(KernelOp kernel,
                                                                const ResidencyAnalysis &residency) {
   SmallVector<LoadOp> weights;
   for (auto load : kernel.getOps<LoadOp>())
-    if (!isVector(load.getResult()) && residency.of(load.getResult()) == Residency::Deferred)
+    if (isWeight(load) && !isVector(load.getResult()) &&
+        residency.of(load.getResult()) == Residency::Deferred)
       weights.push_back(load);
   return weights;
 }
