@@ -7,16 +7,10 @@
 
 #include "Failure.h"
 #include "Program.h"
+#include "TextLine.h"
 #include <sstream>
 
 using namespace polyattn::gpumodel;
-
-static std::string trim(const std::string &text) {
-  size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string::npos)
-    return "";
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 static std::vector<std::string> split(const std::string &text, char separator) {
   std::vector<std::string> parts;

@@ -30,6 +30,26 @@ bool executeFloat(const Instruction &instruction, Registers &registers, Mask mas
 /// SHFL, which also occupies the load/store unit.
 void executeShuffle(const Instruction &instruction, Registers &registers, Mask mask);
 
+/// Comparisons 1 to 6, which all numbers have; others do not hold.
+template <typename Number> bool holdsInOrder(int comparison, Number a, Number b) {
+  switch (comparison) {
+  case 1:
+    return a < b;
+  case 2:
+    return a == b;
+  case 3:
+    return a <= b;
+  case 4:
+    return a > b;
+  case 5:
+    return a != b;
+  case 6:
+    return a >= b;
+  default:
+    return false;
+  }
+}
+
 /// Whether a comparison of opcode order (LT, EQ, ...) holds.
 bool holds(int comparison, int64_t a, int64_t b);
 bool holds(int comparison, float a, float b);

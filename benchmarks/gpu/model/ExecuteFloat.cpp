@@ -22,20 +22,7 @@ bool polyattn::gpumodel::holds(int comparison, float a, float b) {
     return unordered == (comparison == 8);
   if (unordered)
     return comparison > 8;
-  switch (comparison > 8 ? comparison - 8 : comparison) {
-  case 1:
-    return a < b;
-  case 2:
-    return a == b;
-  case 3:
-    return a <= b;
-  case 4:
-    return a > b;
-  case 5:
-    return a != b;
-  default:
-    return a >= b;
-  }
+  return holdsInOrder(comparison > 8 ? comparison - 8 : comparison, a, b);
 }
 
 static float function(const Instruction &instruction, float x) {

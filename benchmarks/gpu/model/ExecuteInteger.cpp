@@ -12,22 +12,7 @@
 using namespace polyattn::gpumodel;
 
 bool polyattn::gpumodel::holds(int comparison, int64_t a, int64_t b) {
-  switch (comparison) {
-  case 1:
-    return a < b;
-  case 2:
-    return a == b;
-  case 3:
-    return a <= b;
-  case 4:
-    return a > b;
-  case 5:
-    return a != b;
-  case 6:
-    return a >= b;
-  default:
-    return comparison == 15;
-  }
+  return comparison == 15 || holdsInOrder(comparison, a, b);
 }
 
 static int64_t asInteger(uint32_t value, bool isUnsigned) {

@@ -7,6 +7,7 @@
 
 #include "Machine.h"
 #include "Failure.h"
+#include "TextLine.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -14,13 +15,6 @@
 #include <sstream>
 
 using namespace polyattn::gpumodel;
-
-static std::string trim(const std::string &text) {
-  size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string::npos)
-    return "";
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 static std::map<std::string, double *> fieldsOf(Machine &machine) {
   return {

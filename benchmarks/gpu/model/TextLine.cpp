@@ -53,3 +53,10 @@ std::vector<uint8_t> TextLine::bytes() {
   }
   return data;
 }
+
+std::string polyattn::gpumodel::trim(const std::string &text) {
+  size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string::npos)
+    return "";
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}

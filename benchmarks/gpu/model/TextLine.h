@@ -34,6 +34,9 @@ private:
   std::stringstream stream;
 };
 
+/// Without the blanks around it.
+std::string trim(const std::string &text);
+
 } // namespace polyattn::gpumodel
 
 #endif // POLYATTN_BENCHMARKS_GPU_MODEL_TEXTLINE_H
