@@ -31,6 +31,7 @@ import polyattn
 import polyattn.torch.nn as pn
 import recall_tasks
 from polyattn.demo.model import Block, Softmax
+from polyattn.demo.training import descend
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -135,12 +136,8 @@ def train(layer, task, settings, tell=lambda step, loss: None):
     for step in range(settings["steps"]):
         text, labels = task.draw(settings["batch"], generator, False)
         loss = F.cross_entropy(model(text).flatten(0, 1), labels.flatten(), ignore_index=recall_tasks.NOTHING)
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        losses.append(descend(model, optimizer, loss))
         schedule.step()
-        losses.append(loss.item())
         tell(step + 1, losses[-1])
     return model, losses
 

@@ -17,13 +17,13 @@ import sys
 import time
 
 import torch
-from torch import nn
 
 import polyattn
 import polyattn.torch.nn as pn
 from polyattn.demo.generation import Writer
 from polyattn.demo.model import Model, Softmax, bits_per_byte, draw, entropy
 from polyattn.demo.plot import Panel, means, svg
+from polyattn.demo.training import descend
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -48,15 +48,10 @@ def train(name, data, options):
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=options.steps)
     losses, begin = [], time.perf_counter()
     for step in range(options.steps):
-        loss = bits_per_byte(model, draw(data, options.length, generator))
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        losses.append(descend(model, optimizer, bits_per_byte(model, draw(data, options.length, generator))))
         schedule.step()
-        losses.append(loss.item())
         if sys.stderr.isatty():
-            print(f"\r{name}: {step + 1}/{options.steps}, {loss.item():.2f} bits per byte", end="", file=sys.stderr)
+            print(f"\r{name}: {step + 1}/{options.steps}, {losses[-1]:.2f} bits per byte", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return model, losses, time.perf_counter() - begin

@@ -15,6 +15,15 @@ LENGTH, COUNT = 128, 4  # bytes of a text, texts of a batch: many small steps le
 RATE = 3e-3
 
 
+def descend(model: torch.nn.Module, optimizer: torch.optim.Optimizer, loss: torch.Tensor) -> float:
+    """One step of the optimizer, with gradients of a norm of at most 1. Gives the loss."""
+    optimizer.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return float(loss.detach())
+
+
 @dataclass
 class Run:
     """A model, its optimizer, and its losses in bits per byte with the seconds of each step."""
@@ -30,12 +39,7 @@ class Run:
         begin = time.perf_counter()
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        loss = bits_per_byte(self.model, text)
-        self.optimizer.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        self.losses.append(loss.item())
+        self.losses.append(descend(self.model, self.optimizer, bits_per_byte(self.model, text)))
         self.seconds += time.perf_counter() - begin
 
     def mean(self) -> float:
