@@ -21,7 +21,7 @@ extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "breathe", "
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 # The source folder also holds the repository's files that pages link to: these become downloads.
-include_patterns = ["*.md", "docs/**.md", "site/**.md", "*/README.md"]
+include_patterns = ["*.md", "docs/**.md", "site/**.md", "**/README.md"]
 exclude_patterns = ["README.md", "docs/README.md", "test/**", "lib/**"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "html_image"]
 myst_heading_anchors = 4
