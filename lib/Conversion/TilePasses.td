@@ -94,7 +94,8 @@ def SetPrecision : Pass<"tile-set-precision", "::mlir::ModuleOp"> {
     there: they are `split_bf16` beside `bf16` and else `f32`.
 
     A product that says `f32`, as those of an attend from whose results gradients take small differences, is
-    `split_tf32` on tensor cores, and so are all products of matrices of its kernel.
+    `split_bf16` on tensor cores where all inputs or all results have 16 bits, and else `split_tf32`. So
+    are all products of matrices of its kernel, and those of a kernel that reads sequences in f32.
 
     Numeric contract: precision-reducing, to what the storage of the sequences has.
   }];

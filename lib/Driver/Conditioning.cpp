@@ -53,6 +53,12 @@ Arithmetic Arithmetic::ofSplitTF32() {
   return arithmetic;
 }
 
+Arithmetic Arithmetic::ofSplitBF16() {
+  Arithmetic arithmetic = of(ElementType::F32);
+  arithmetic.unit = splitProduct(ElementType::BF16);
+  return arithmetic;
+}
+
 double Disturbance::operator()(double x) {
   if (way != Way::AtRandom && std::isfinite(x))
     return x + (way == Way::Upwards ? 1 : -1) * arithmetic.unit * std::fabs(x);
@@ -174,8 +180,8 @@ static bool hasPlainFeatures(AttentionOp attention) {
 static void sampleGradients(const Oracle &oracle, function_ref<void(ArrayRef<Array>)> show) {
   // What cancels in a gradient is kept in f32, whatever tensors hold and targets compute in.
   double ofVectors = Arithmetic::of(oracle.arithmetic).unit;
-  double ofSums =
-      oracle.usesTensorCores ? Arithmetic::kSplitProduct : Arithmetic::of(ElementType::F32).unit;
+  double ofSums = oracle.usesTensorCores ? Arithmetic::splitProduct(oracle.arithmetic)
+                                         : Arithmetic::of(ElementType::F32).unit;
   for (int sample = 0; sample < kGradientSamples; ++sample) {
     Disturbance vectors({ofVectors, HUGE_VAL, 0}, sample),
         sums({ofSums, HUGE_VAL, 0}, sample + 100);

@@ -31,9 +31,13 @@ struct Arithmetic {
   /// f32, whose numbers are multiplied as the sum of two of tf32. The second one of a small number
   /// is below the normal numbers.
   static Arithmetic ofSplitTF32();
-  /// What one product of such numbers is off by: each factor lacks half a unit of 2^-23, and the
-  /// product of their second ones is left out.
-  static constexpr double kSplitProduct = 0x1p-22;
+  /// f32, whose numbers are multiplied as the sum of two of bf16, in gradients of what has 16 bits.
+  static Arithmetic ofSplitBF16();
+  /// What a product of tensor cores is off by that keeps its operands: each factor lacks half a
+  /// unit of what two numbers have together, and the product of the second ones is left out.
+  static double splitProduct(ElementType storage) {
+    return storage == ElementType::F32 ? 0x1p-22 : 0x1p-16;
+  }
 };
 
 /// An arithmetic that changes every number that it is given.

@@ -268,14 +268,25 @@ StringRef polyattn::noChunks(AttendOp attend) {
   return "";
 }
 
-/// Whether an entry has sums over all positions, or states after blocks, which attends beside them
-/// are computed with.
-static bool hasSumsOrStatesInRows(AttentionOp entry) {
+/// Whether an entry has gradients of decays, or states after blocks, which attends beside them are
+/// computed with.
+static bool hasDecayGradientsOrStatesInRows(AttentionOp entry) {
   return llvm::any_of(entry.getBody().front(), [](Operation &op) {
     auto attend = dyn_cast<AttendOp>(op);
-    return isa<WeightGradientOp, DecayGradientOp>(op) ||
+    return isa<DecayGradientOp>(op) ||
            (attend && (attend.getStateEvery() || attend.getBlockStates()));
   });
+}
+
+/// Whether a multiprocessor keeps the sums that gradients of weights add to in each block. Else a
+/// program that goes on with a state reads them in fewer blocks, and from nearer.
+static bool keepsWeightSums(AttentionOp entry, const ScheduleMachine &machine) {
+  int64_t bytes = 0;
+  for (auto gradient : entry.getBody().getOps<WeightGradientOp>()) {
+    ArrayRef<int64_t> shape = gradient.getType().getShape();
+    bytes += std::accumulate(shape.begin(), shape.end(), int64_t(sizeof(float)), std::multiplies());
+  }
+  return bytes <= machine.l1Bytes / 2;
 }
 
 /// A program carries a block of features of a state, which eight warps have registers for; factors
@@ -290,15 +301,20 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     return std::nullopt;
   ChunkwiseTimes times;
   bool isFar = false, isOrdered = true, isBF16 = true, givesGradients = false, needsState = false;
+  int64_t localBlock = 0;
   SmallVector<AttentionShape> shapes;
   for (AttendOp attend : attends) {
     AttentionShape &shape = shapes.emplace_back(AttentionShape::of(attend));
     bool hasScores = shape.hasScoreForm || shape.features <= kFewFeatures || !shape.isOrdered;
-    if (!noChunks(attend).empty() || !shape.hasFeatures || !hasScores || shape.localBlock ||
+    // Segments have whole local blocks. Forwards these pairs and a state are best in one loop.
+    bool fits =
+        shape.localBlock == 0 || (shape.givesGradients && llvm::isPowerOf2_64(shape.localBlock));
+    if (!noChunks(attend).empty() || !shape.hasFeatures || !hasScores || !fits ||
         shape.features > kMaxScheduledFeatures || shape.wantsScores())
       return std::nullopt;
     times.numbers += double(shape.features) * shape.valueWidth;
     times.pair += shape.scoreWidth + shape.valueWidth;
+    localBlock = std::max(localBlock, shape.localBlock);
     isFar |= hasFarState(shape, machine);
     isOrdered &= shape.isOrdered;
     isBF16 &= shape.isBF16;
@@ -307,8 +323,9 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   }
   // In the form with a state these have one program for each head.
   bool hasFewPrograms = givesGradients || !isOrdered;
-  if ((!isFar && !hasFewPrograms) ||
-      hasSumsOrStatesInRows(AttendOp(attends.front())->getParentOfType<AttentionOp>()))
+  auto entry = AttendOp(attends.front())->getParentOfType<AttentionOp>();
+  if ((!isFar && !hasFewPrograms) || hasDecayGradientsOrStatesInRows(entry) ||
+      !keepsWeightSums(entry, machine))
     return std::nullopt;
   std::vector<Schedule> schedules;
   double again = 0;
@@ -319,6 +336,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
     int64_t features = (isBF16 ? carried : carried / 2) / shape.valueWidth / 64 * 64;
     schedule.featureBlock = std::clamp<int64_t>(features, 64, 256);
     schedule.segment = isOrdered ? times.segment(schedule.block) : kSegmentOfFullMask;
+    schedule.segment = std::max(schedule.segment, localBlock);
     if (isOrdered && !needsState)
       schedule.quadraticBelow = times.segmentsFrom(schedule.segment);
     if (isBF16)

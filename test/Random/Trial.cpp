@@ -184,8 +184,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Numbers in products of a GPU have the type that tensors hold, f32 as two of tf32; elsewhere
-  /// all are f32.
+  /// Numbers in products of a GPU have the type that tensors hold, f32 as two of tf32, and in
+  /// gradients of 16 bits as two of bf16; elsewhere all are f32.
   const Judge *judgeFor(bool gpu,
                         driver::EvaluationBudget budget = driver::EvaluationBudget::Small) {
     ElementType type = gpu ? storageType() : ElementType::F32;
@@ -193,7 +193,9 @@ private:
     auto &ofBudget = budget == driver::EvaluationBudget::Small ? judges : judgesOfLargeBudget;
     std::optional<Judge> &judge = ofBudget[split ? 3 : static_cast<int>(type)];
     if (!judge) {
-      Arithmetic sums = split ? Arithmetic::ofSplitTF32() : Arithmetic::of(ElementType::F32);
+      Arithmetic sums = split              ? Arithmetic::ofSplitTF32()
+                        : gpu && gradients ? Arithmetic::ofSplitBF16()
+                                           : Arithmetic::of(ElementType::F32);
       Arithmetic vectors = split ? sums : Arithmetic::of(type);
       auto asked = gradients ? Judge::ask(*gradients, arguments, sizes, {vectors, sums}, budget)
                              : Judge::ask(segment ? segment : attention, arguments, sizes,

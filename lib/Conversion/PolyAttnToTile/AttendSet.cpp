@@ -218,8 +218,8 @@ LogicalResult AttendSet::checkSegments() const {
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
     bool readsViews = llvm::any_of(
         attends, [](AttendOp other) { return !other.getState().getDefiningOp<StateOp>(); });
-    if (!sums.empty() || savesValues() || fused || readsViews)
-      return error("the form `chunkwise` has no sums over positions or states after blocks beside "
+    if (savesValues() || fused || readsViews)
+      return error("the form `chunkwise` has no gradients of decays or states after blocks beside "
                    "its rows, and no views of states: leave the schedule out");
     if (StringRef reason = noChunks(op); !reason.empty())
       return error(reason);

@@ -115,6 +115,8 @@ KernelPrograms ChunkwiseKernels::prefixPrograms(const StateInfo &info, Builder &
 }
 
 KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
+  if (!set.sums.empty())
+    return set.programs();
   auto blocks =
       tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
                             /*dimension=*/1, /*plus=*/0, set.block(), /*times=*/1);
@@ -250,9 +252,9 @@ SegmentContext ChunkwiseKernels::segmentOf(TileBuilder &b, const KernelFrame &fr
   return {number, segments, begin, end, Value()};
 }
 
-void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, ProgramContext context) const {
+void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, Value position,
+                                    ProgramContext context) const {
   const KernelFrame &frame = context.frame;
-  Value position = b.mulIndex(frame.segment, b.index(set.block()));
   SegmentContext own = segmentOf(b, frame, position);
   // Scores that come from features are needed where no state is, too.
   bool readsAlways = llvm::any_of(set.schedules, [](const Schedule &schedule) {

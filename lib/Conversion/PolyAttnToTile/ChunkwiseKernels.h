@@ -13,7 +13,8 @@
 //   NAME__prefix   for each state and a block of its features: the state before each segment, and
 //                  the final state where it is asked for. Sums come in the order of segments;
 //   NAME           for each block of queries: the state before its segment, and the pairs of the
-//                  segment by scores.
+//                  segment by scores. Where the gradients of weights are summed up, for a part of
+//                  these blocks, one after another.
 //
 // Under the full mask every query reads the sum of all segments.
 //
@@ -39,9 +40,10 @@ public:
   /// The tensors of these states, and the programs of the last kernel.
   llvm::SmallVector<HiddenArgument> stateTensors(mlir::Builder &builder) const;
   KernelPrograms queryPrograms(mlir::Builder &builder) const;
-  /// Builds a block of queries in the last kernel, whose workspaces have the states from `first`
-  /// on. `context` is that of a kernel that is not cut.
-  void buildQueries(TileBuilder &builder, unsigned first, ProgramContext context) const;
+  /// Builds the block of queries at `position` in the last kernel, whose workspaces have the states
+  /// from `first` on. `context` is that of a kernel that is not cut.
+  void buildQueries(TileBuilder &builder, unsigned first, mlir::Value position,
+                    ProgramContext context) const;
 
 private:
   /// One state, and the tensors that only these kernels see.

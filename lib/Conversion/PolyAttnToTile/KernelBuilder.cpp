@@ -137,7 +137,13 @@ void KernelBuilder::buildChunkwise() {
   kernels.buildStates(b, attention);
   beginUncut(name, set.ofKeys() ? set.groupTensors(b) : SmallVector<HiddenArgument>(),
              kernels.queryPrograms(b), set.saved, /*fused=*/nullptr, kernels.stateTensors(b));
-  kernels.buildQueries(b, firstState, context());
+  auto block = [&](Value position) { kernels.buildQueries(b, firstState, position, context()); };
+  if (weightSums) {
+    frame->forBlocks(b, weightSums->countParts(b, *frame), set.block(), block);
+    weightSums->store(b, *frame);
+  } else {
+    block(b.mulIndex(frame->segment, b.index(set.block())));
+  }
   if (set.ofKeys())
     buildGroupKernel();
 }

@@ -163,18 +163,40 @@ void KernelFrame::setBatch(TileBuilder &b, Value number) {
   readSlotAndLength(b);
 }
 
-/// The parts have as many batches, or packed sequences, as each other, or one less, and lie one
-/// after another.
-void KernelFrame::forBatches(TileBuilder &b, Value parts, function_ref<void()> body) {
-  Value zero = b.index(0), one = b.index(1);
+/// Those of the call, or its packed sequences.
+Value KernelFrame::countBatches(TileBuilder &b) const {
   Value batches = memref::DimOp::create(
-      b, kernel.getTensor(tensors.offsets.value_or(tensors.queryTensor)), zero);
+      b, kernel.getTensor(tensors.offsets.value_or(tensors.queryTensor)), b.index(0));
   if (tensors.offsets) // where each begins, and the last one ends
-    batches = b.subIndex(batches, one);
-  auto firstOf = [&](Value part) { return b.divIndex(b.mulIndex(part, batches), parts); };
-  b.loop(firstOf(part), firstOf(b.addIndex(part, one)), one, [&](Value number) {
+    batches = b.subIndex(batches, b.index(1));
+  return batches;
+}
+
+/// The parts have as many items as each other, or one less, and lie one after another. Some are
+/// empty where there are more parts than items.
+void KernelFrame::forItems(TileBuilder &b, Value parts, Value items,
+                           function_ref<void(Value)> body) const {
+  Value one = b.index(1);
+  auto firstOf = [&](Value part) { return b.divIndex(b.mulIndex(part, items), parts); };
+  b.loop(firstOf(part), firstOf(b.addIndex(part, one)), one, body);
+}
+
+void KernelFrame::forBatches(TileBuilder &b, Value parts, function_ref<void()> body) {
+  forItems(b, parts, countBatches(b), [&](Value number) {
     setBatch(b, number);
     body();
+  });
+}
+
+void KernelFrame::forBlocks(TileBuilder &b, Value parts, int64_t length,
+                            function_ref<void(Value)> body) {
+  assert(!tensors.offsets && !tensors.lengths && "batches have as many blocks as each other");
+  Value positions = b.index(length), last = b.subIndex(positions, b.index(1));
+  Value blocks = b.divIndex(b.addIndex(queries, last), positions);
+  forItems(b, parts, b.mulIndex(countBatches(b), blocks), [&](Value item) {
+    setBatch(b, b.divIndex(item, blocks));
+    Value block = arith::RemUIOp::create(b, item, blocks);
+    body(b.mulIndex(block, positions));
   });
 }
 

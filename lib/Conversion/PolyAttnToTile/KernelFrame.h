@@ -111,6 +111,10 @@ public:
 
   /// What a program does in each of its batches, one after another.
   void forBatches(TileBuilder &builder, mlir::Value parts, llvm::function_ref<void()> body);
+  /// The same where parts are of blocks of `length` positions, those of all batches: `body` is for
+  /// one of them, and has the position at which it begins.
+  void forBlocks(TileBuilder &builder, mlir::Value parts, int64_t length,
+                 llvm::function_ref<void(mlir::Value)> body);
 
   /// The i-th query head of those that share the program's key head.
   mlir::Value sharingHead(TileBuilder &builder, mlir::Value i) const;
@@ -149,6 +153,9 @@ public:
 
 private:
   void setBatch(TileBuilder &builder, mlir::Value number);
+  mlir::Value countBatches(TileBuilder &builder) const;
+  void forItems(TileBuilder &builder, mlir::Value parts, mlir::Value items,
+                llvm::function_ref<void(mlir::Value)> body) const;
   void readSlotAndLength(TileBuilder &builder);
   mlir::Value countCached(TileBuilder &builder, mlir::Value hasSlot) const;
   mlir::Value headsOf(TileBuilder &builder, int64_t tensor) const;

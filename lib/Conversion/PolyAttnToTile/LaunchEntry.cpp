@@ -15,8 +15,9 @@ using namespace polyattn;
 using tile::ExtentAttr;
 using tile::ExtentBase;
 
-/// The most programs that have sums of their own.
-static constexpr int64_t kMostSummingPrograms = 64;
+/// The most programs that have sums of their own, and where blocks are computed each by itself: two
+/// for each of a GPU's multiprocessors, twice over.
+static constexpr int64_t kMostSummingPrograms = 64, kMostSummingProgramsOfBlocks = 512;
 
 /// What a position costs where prefix states are summed up, in percent of what it costs in all.
 int64_t KernelBuilder::prefixCostPercent() {
@@ -157,10 +158,15 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     return;
   e.use(sums);
   e.stage(attention.getSymName() + "__reduce", WeightReduction(sets).grid(b));
-  ExtentAttr batches = set.tensors.batches(b.getContext(), set.tensors.queryTensor);
-  tile::ChooseOp choice = e.choose(ExtentBase::Parts, batches);
+  auto chunkwise = llvm::find_if(sets, [](const AttendSet &set) { return set.segment() > 0; });
+  bool ofBlocks = chunkwise != sets.end();
+  ExtentAttr items = set.tensors.batches(b.getContext(), set.tensors.queryTensor);
+  if (ofBlocks) // of one batch, or of some short ones: a part may be empty
+    items = ExtentAttr::get(b.getContext(), ExtentBase::Dimension, set.tensors.queryTensor,
+                            /*dimension=*/1, /*plus=*/0, chunkwise->block(), /*times=*/4);
+  tile::ChooseOp choice = e.choose(ExtentBase::Parts, items);
   choice.setBytes(bytes);
-  choice.setMax(kMostSummingPrograms);
+  choice.setMax(ofBlocks ? kMostSummingProgramsOfBlocks : kMostSummingPrograms);
 }
 
 /// The stages of batches of few tokens, which have none of the workspaces of longer ones.

@@ -28,21 +28,49 @@ static bool keepsOperands(tile::KernelOp kernel) {
   return found;
 }
 
-/// In what tensor cores multiply two matrices of a kernel: as exactly as its sequences are stored,
-/// or as one of its products asks.
-static Precision precisionOfMatrices(tile::KernelOp kernel) {
-  bool f32 = keepsOperands(kernel), f16 = false;
-  for (unsigned i = 0; i < kernel.getNumInputs(); ++i) {
-    auto type = cast<MemRefType>(kernel.getTensor(i).getType());
-    // Sequences have heads in this dimension, states [B, H, D, dv] their features.
-    if (type.getRank() != 4 || !type.isDynamicDim(2))
-      continue;
-    f32 |= type.getElementType().isF32();
-    f16 |= type.getElementType().isF16();
+/// How many of a kernel's tensors are the caller's. Behind them are workspaces, of which only an
+/// entry says that they are none of its results.
+static int64_t countTensors(tile::KernelOp kernel) {
+  for (auto entry : kernel->getParentOfType<ModuleOp>().getOps<tile::EntryOp>())
+    for (auto stage : entry.getBody().getOps<tile::StageOp>())
+      if (stage.getKernel() == kernel.getSymName())
+        return entry.getTensors();
+  return kernel.getBody().getNumArguments();
+}
+
+namespace {
+/// In which types tensors hold sequences.
+struct SequenceTypes {
+  bool f32 = false, f16 = false, bf16 = false;
+
+  /// Of a kernel's tensors from `begin` to `end`.
+  static SequenceTypes of(tile::KernelOp kernel, int64_t begin, int64_t end) {
+    SequenceTypes types;
+    for (int64_t i = begin; i < end; ++i) {
+      auto type = cast<MemRefType>(kernel.getTensor(i).getType());
+      // Sequences have heads in this dimension, states [B, H, D, dv] their features.
+      if (type.getRank() != 4 || !type.isDynamicDim(2))
+        continue;
+      types.f32 |= type.getElementType().isF32();
+      types.f16 |= type.getElementType().isF16();
+      types.bf16 |= type.getElementType().isBF16();
+    }
+    return types;
   }
-  if (f32)
-    return Precision::SplitTF32;
-  return f16 ? Precision::TF32 : Precision::BF16;
+  bool are16Bits() const { return (f16 || bf16) && !f32; }
+};
+} // namespace
+
+/// In what tensor cores multiply two matrices of a kernel: as exactly as its sequences are stored,
+/// or as one of its products asks. Two bf16 have 16 bits, which is more than an input or a result
+/// of 16 bits shows, and cost half of two tf32, or a third where a factor is a tensor in bf16.
+static Precision precisionOfMatrices(tile::KernelOp kernel) {
+  int64_t inputs = kernel.getNumInputs();
+  SequenceTypes read = SequenceTypes::of(kernel, 0, inputs);
+  SequenceTypes written = SequenceTypes::of(kernel, inputs, countTensors(kernel));
+  if (!read.f32 && !keepsOperands(kernel))
+    return read.f16 ? Precision::TF32 : Precision::BF16;
+  return read.are16Bits() || written.are16Bits() ? Precision::SplitBF16 : Precision::SplitTF32;
 }
 
 namespace {

@@ -85,10 +85,10 @@ SmallVector<Values> KernelLowering::multiply(ArrayRef<Product> products, const W
           sums.push_back(accumulators[indexOf(p, i, j, r)]);
         Values fragment = rounds ? Values(4, e.f32(0)) : sums;
         // Small parts first: what they add up to is not lost beside the large one.
-        if (residency.splitsOperands()) {
+        if (!lhs[p].low[i].empty())
           multiplyFragment(lhs[p].low[i], rhs.high[j - tile], fragment);
+        if (!rhs.low[j - tile].empty())
           multiplyFragment(lhs[p].high[i], rhs.low[j - tile], fragment);
-        }
         multiplyFragment(lhs[p].high[i], rhs.high[j - tile], fragment);
         for (int64_t r = 0; r < 4; ++r)
           accumulators[indexOf(p, i, j, r)] =

@@ -101,6 +101,17 @@ public:
   mlir::Value fromUpperBF16(mlir::Value word) {
     return toF32(mlir::arith::AndIOp::create(*this, word, i32(int32_t(0xffff0000))));
   }
+  /// Two f32, each as a sum of two bf16: the first ones in a word, and the second ones.
+  std::pair<mlir::Value, mlir::Value> splitPair(mlir::Value low, mlir::Value high) {
+    auto pack = [&](mlir::Value a, mlir::Value b) {
+      return warp::PackOp::create(*this, warp::OperandKind::BF16, a, b).getResult();
+    };
+    mlir::Value rounded = pack(low, high);
+    auto rest = [&](mlir::Value number, mlir::Value first) {
+      return mlir::arith::SubFOp::create(*this, number, first).getResult();
+    };
+    return {rounded, pack(rest(low, fromBF16(rounded)), rest(high, fromUpperBF16(rounded)))};
+  }
   mlir::Value toF32(mlir::Value bits) {
     return mlir::arith::BitcastOp::create(*this, getF32Type(), bits);
   }

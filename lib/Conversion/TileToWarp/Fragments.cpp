@@ -161,8 +161,11 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
                                                         const WarpTile &warpTile, Value term,
                                                         int64_t first, int64_t count) {
   Fragments fragments;
-  if (loadMatrices(product, isLhs, warpTile, term, first, count, fragments))
+  if (loadMatrices(product, isLhs, warpTile, term, first, count, fragments)) {
+    // What memory has in bf16 leaves nothing over.
+    fragments.low.resize(fragments.high.size());
     return fragments;
+  }
   if (isLhs && !product.lhsTransposed && product.lhsTriangle == tile::Triangle::None)
     if (std::optional<FeatureRuns> runs = runsToForm(product.lhs))
       return formRows(product, *runs, warpTile, term);
@@ -192,6 +195,12 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
     for (int64_t half = 0; half < 2; ++half)
       for (int64_t o = 0; o < outers; ++o) {
         const Value *elements = &values[(t * outers + o) * perOuter + half * perOuter / 2];
+        if (!wide && residency.splitsOperands()) {
+          auto [rounded, rest] = e.splitPair(elements[0], elements[1]);
+          high.push_back(rounded);
+          low.push_back(rest);
+          continue;
+        }
         if (!wide) {
           high.push_back(
               warp::PackOp::create(e, warp::OperandKind::BF16, elements[0], elements[1]));

@@ -58,10 +58,9 @@ LogicalResult tile_to_warp::checkPrecision(KernelOp kernel) {
     // A vector is multiplied in f32, or as a sum of two bf16: no less exactly than asked.
     if (!product.ofMatrices)
       continue;
-    if (precision != Precision::BF16 && precision != Precision::TF32 &&
-        precision != Precision::SplitTF32)
-      return product.op->emitError(
-                 "tensor cores multiply matrices in bf16, tf32 or split_tf32, not in ")
+    if (precision == Precision::F32)
+      return product.op->emitError("tensor cores multiply matrices in bf16, tf32, split_bf16 or "
+                                   "split_tf32, not in ")
              << stringifyPrecision(precision)
              << " (--tile-set-precision=tensor-cores chooses one of these)";
     if (!first)
@@ -81,9 +80,10 @@ std::pair<warp::OperandKind, bool> tile_to_warp::operandsOf(KernelOp kernel) {
   SmallVector<Product> products = productsOf(kernel);
   const auto *matrices = llvm::find_if(products, [](const Product &p) { return p.ofMatrices; });
   if (matrices != products.end()) {
-    bool bf16 = matrices->precision == Precision::BF16;
-    return {bf16 ? warp::OperandKind::BF16 : warp::OperandKind::TF32,
-            matrices->precision == Precision::SplitTF32};
+    Precision precision = matrices->precision;
+    bool isSplit = precision == Precision::SplitBF16 || precision == Precision::SplitTF32;
+    bool bf16 = precision == Precision::BF16 || precision == Precision::SplitBF16;
+    return {bf16 ? warp::OperandKind::BF16 : warp::OperandKind::TF32, isSplit};
   }
   // Without products of matrices the tensor cores serve sums and products of vectors, in two bf16
   // unless one of these wants f32.

@@ -13,8 +13,8 @@
 namespace polyattn::tile_to_warp {
 
 /// Reports a tile of 16-bit elements, or a product whose precision cannot be lowered. Tensor cores
-/// multiply matrices in bf16, tf32 or split tf32, and all matrices of a kernel in one of these:
-/// what memory holds depends on it.
+/// multiply matrices in bf16, in tf32, or in sums of two of these, and all matrices of a kernel in
+/// one way: what memory holds depends on it.
 mlir::LogicalResult checkPrecision(tile::KernelOp kernel);
 
 /// What the tensor cores multiply in a kernel that was checked, and whether each factor is cut in

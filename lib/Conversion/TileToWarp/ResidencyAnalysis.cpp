@@ -205,8 +205,8 @@ static bool formsFeatures(OpOperand &use) {
 
 bool ResidencyAnalysis::isFormedByProducts(MonomialsOp monomials) const {
   Value features = monomials.getResult();
-  if (kind != warp::OperandKind::BF16 || isVector(features) ||
-      of(monomials.getSource()) != Residency::Memory || !FeatureRuns::of(monomials))
+  if (!roundsToBF16() || isVector(features) || of(monomials.getSource()) != Residency::Memory ||
+      !FeatureRuns::of(monomials))
     return false;
   auto isNear = [&](OpOperand &use) { return use.getOwner()->getBlock() == monomials->getBlock(); };
   return llvm::all_of(features.getUses(), isNear) &&
@@ -303,8 +303,8 @@ bool ResidencyAnalysis::isOperand(Value value) const {
 /// A part of a state that products read, where shared memory has no copy of the whole: it is read
 /// once, in order, and not by each warp as its fragments want it.
 bool ResidencyAnalysis::needsStaging(ReadOp read) const {
-  return kind == warp::OperandKind::BF16 && !isVector(read.getResult()) &&
-         isOperand(read.getResult()) && !plan.bf16Copies.contains(read.getBuffer().getDefiningOp());
+  return roundsToBF16() && !isVector(read.getResult()) && isOperand(read.getResult()) &&
+         !plan.bf16Copies.contains(read.getBuffer().getDefiningOp());
 }
 
 bool ResidencyAnalysis::leavesSource(SliceOp slice) const {
@@ -345,7 +345,7 @@ bool ResidencyAnalysis::replacesInPlace(OpOperand &yielded) const {
 }
 
 bool ResidencyAnalysis::isReadByProducts(BufferOp buffer) const {
-  return kind == warp::OperandKind::BF16 && buffer.getResult().getType().getColumns() > 1 &&
+  return roundsToBF16() && buffer.getResult().getType().getColumns() > 1 &&
          llvm::any_of(buffer->getUsers(), [&](Operation *user) {
            return isa<ReadOp>(user) && isOperand(user->getResult(0));
          });
@@ -357,7 +357,7 @@ Type ResidencyAnalysis::elementType(Value value) const {
     return f32;
   auto load = value.getDefiningOp<LoadOp>();
   bool exact = load && cast<MemRefType>(load.getMemref().getType()).getElementType().isBF16();
-  return exact || isOperand(value) ? bf16 : f32;
+  return exact || (!split && isOperand(value)) ? bf16 : f32;
 }
 
 //===----------------------------------------------------------------------===//

@@ -38,16 +38,9 @@ Values KernelLowering::vectorFragment(Value vector, Value term) {
   // One number has no neighbours.
   if (elements.size() == 1)
     elements = {e.select(e.less(k.base, 1), elements[0], e.f32(0)), e.f32(0), e.f32(0), e.f32(0)};
-  auto pack = [&](Value a, Value b) -> Value {
-    return warp::PackOp::create(e, warp::OperandKind::BF16, a, b);
-  };
   for (int64_t i = 0; i < 4; i += 2) {
-    Value rounded = pack(elements[i], elements[i + 1]), rest[2];
-    for (int64_t half = 0; half < 2; ++half) {
-      Value number = half ? e.fromUpperBF16(rounded) : e.fromBF16(rounded);
-      rest[half] = arith::SubFOp::create(e, elements[i + half], number);
-    }
-    Value second = e.select(e.less(column, 2), pack(rest[0], rest[1]), e.i32(0));
+    auto [rounded, rest] = e.splitPair(elements[i], elements[i + 1]);
+    Value second = e.select(e.less(column, 2), rest, e.i32(0));
     words.push_back(e.select(isFirst, rounded, second));
   }
   return words;
@@ -90,8 +83,7 @@ void KernelLowering::writeRowSums(const RowSums &rowSums, const WarpTile &warpTi
 }
 
 bool KernelLowering::reduceByProducts(const Reduction &reduction, WriteSum write) {
-  if (!reduction.matrix || reduction.kind != ReduceKind::Add ||
-      residency.operandKind() != warp::OperandKind::BF16 ||
+  if (!reduction.matrix || reduction.kind != ReduceKind::Add || !residency.roundsToBF16() ||
       !(matricesOf(reduction.matrix) || runsToForm(reduction.matrix)))
     return false;
   Product product;
@@ -136,8 +128,7 @@ static bool isThereAt(Value value, Operation *point, const DenseSet<Value> &comp
 bool KernelLowering::canHaveRowSums(DotOp dot) {
   TileType type = dot.getResult().getType();
   WarpLayout warps = WarpLayout::of(type.getRows(), type.getColumns(), options.warps);
-  return residency.operandKind() == warp::OperandKind::BF16 &&
-         warps.rowWarps * warps.columnWarps == options.warps;
+  return residency.roundsToBF16() && warps.rowWarps * warps.columnWarps == options.warps;
 }
 
 DotOp KernelLowering::vectorProductToFuse(DotOp dot) {
@@ -208,7 +199,7 @@ KernelLowering::RowSums KernelLowering::rowSumsOf(ReduceOp reduce) {
 
 AccumulateOp KernelLowering::updateToFuse(ReduceOp reduce) {
   auto [matrix, weights] = ColumnSum::of(reduce);
-  if (residency.operandKind() != warp::OperandKind::BF16 || !canFuse(reduce))
+  if (!residency.roundsToBF16() || !canFuse(reduce))
     return {};
   // The update comes earlier than the program has it: nothing on the way may know its buffer.
   auto mayMove = [&](AccumulateOp update) {

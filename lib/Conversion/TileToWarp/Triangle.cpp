@@ -75,6 +75,7 @@ Values KernelLowering::multiplyTriangle(ArrayRef<Product> products, const WarpTi
                        [&] { return addBadTerms(products, warpTile, accumulators); }));
 }
 
+/// What rounding leaves over of an infinite number is NaN: that goes with it.
 void KernelLowering::leaveBadTerms(Fragments &fragments, Value &seen) {
   bool wide = residency.operandKind() == warp::OperandKind::TF32;
   auto carriesOf = [&](Value word) -> Value {
@@ -84,7 +85,6 @@ void KernelLowering::leaveBadTerms(Fragments &fragments, Value &seen) {
     return carries;
   };
   if (wide) {
-    // What tf32 leaves over of an infinite number is NaN.
     for (auto [i, words] : llvm::enumerate(fragments.high))
       for (auto [j, word] : llvm::enumerate(words)) {
         Value isBad = e.less(carriesOf(word), 0);
@@ -94,12 +94,15 @@ void KernelLowering::leaveBadTerms(Fragments &fragments, Value &seen) {
       }
     return;
   }
-  for (Values &words : fragments.high)
-    for (Value &word : words) {
+  for (auto [i, words] : llvm::enumerate(fragments.high))
+    for (auto [j, word] : llvm::enumerate(words)) {
       Value signs = arith::AndIOp::create(e, carriesOf(word), e.i32(kSigns));
       Value halves = arith::ShRUIOp::create(e, signs, e.i32(15));
       Value bad = arith::MulIOp::create(e, halves, e.i32(0xffff));
-      word = arith::AndIOp::create(e, word, arith::XOrIOp::create(e, bad, e.i32(-1)));
+      Value others = arith::XOrIOp::create(e, bad, e.i32(-1));
+      word = arith::AndIOp::create(e, word, others);
+      if (!fragments.low[i].empty())
+        fragments.low[i][j] = arith::AndIOp::create(e, fragments.low[i][j], others);
     }
 }
 

@@ -88,14 +88,15 @@ tile.kernel @f32 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "
   tile.accumulate %x, %one, %z[%c0] : !tile.tile<16x16xf32>, !tile.tile<16x1xf32>, !tile.buffer<16x1>
 }
 
-// Tensor cores have no f32 for matrices but split_tf32, and one precision for all of a kernel.
+// Tensor cores have no f32 for matrices but sums of two numbers, and one precision for all of a kernel. Beside inputs of 16 bits two
+// bf16 are enough.
 // VECTOR-LABEL: tile.kernel @keeps_operands
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
 // VECTOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
 // TENSOR-LABEL: tile.kernel @keeps_operands
-// TENSOR: dot %{{.*}} precision <split_tf32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
-// TENSOR: dot %{{.*}} precision <split_tf32> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// TENSOR: dot %{{.*}} precision <split_bf16> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
+// TENSOR: dot %{{.*}} precision <split_bf16> : <16x16xf32>, <16x16xf32> -> <16x16xf32>
 // TENSOR: dot %{{.*}} precision <f32> : <16x16xf32>, <16x1xf32> -> <16x1xf32>
 tile.kernel @keeps_operands programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
 ^bb0(%q: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xf32>):
@@ -117,4 +118,32 @@ tile.kernel @keeps_operands programs [dim(0, 0), dim(0, 2)] attributes {arg_name
 tile.kernel @f64 attributes {arg_names = [], num_inputs = 0} {
   %one = tile.constant 1.0 : !tile.tile<4x4xf64>
   %y = tile.dot %one, %one : !tile.tile<4x4xf64>, !tile.tile<4x4xf64> -> !tile.tile<4x4xf64>
+}
+
+// Results of 16 bits show no more, whatever is read in f32. Workspaces are no results.
+// TENSOR-LABEL: tile.kernel @rounded_results
+// TENSOR: dot %{{.*}} precision <split_bf16>
+tile.kernel @rounded_results programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "d_q", "rows"], num_inputs = 1} {
+^bb0(%q: memref<?x?x?x16xf32>, %d_q: memref<?x?x?x16xbf16>, %rows: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf32> -> !tile.tile<16x16xf32>
+  %y = tile.dot %x, %x : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
+}
+tile.entry @rounded_results tensors 2 inputs 1 {
+  tile.workspace @rows : f32 [dim(0, 0), dim(0, 1), dim(0, 2), 16]
+  tile.stage @rounded_results programs [dim(0, 0), dim(0, 2)] uses [@rows]
+}
+
+// A result in f32 of what is read in f32 and in bf16 shows more.
+// TENSOR-LABEL: tile.kernel @mixed
+// TENSOR: dot %{{.*}} precision <split_tf32>
+tile.kernel @mixed programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "v", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xf32>, %v: memref<?x?x?x16xbf16>, %o: memref<?x?x?x16xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf32> -> !tile.tile<16x16xf32>
+  %y = tile.dot %x, %x : !tile.tile<16x16xf32>, !tile.tile<16x16xf32> -> !tile.tile<16x16xf32>
 }

@@ -60,7 +60,7 @@ tile.kernel @no_precision programs [dim(0, 0), dim(0, 2)] attributes {arg_names 
   %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
   %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
-  // expected-error @below {{tensor cores multiply matrices in bf16, tf32 or split_tf32, not in f32}}
+  // expected-error @below {{tensor cores multiply matrices in bf16, tf32, split_bf16 or split_tf32, not in f32}}
   %y = tile.dot %x, %x : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
   %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
   tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
@@ -68,16 +68,60 @@ tile.kernel @no_precision programs [dim(0, 0), dim(0, 2)] attributes {arg_names 
 
 // -----
 
+// A tile in bf16 has no second bf16: of two such factors there is one product, beside one computed in f32 there are two, and of two
+// of these three.
+
+// CHECK-LABEL: gpu.func @split_bf16(
+// CHECK-COUNT-1: warp.mma_sync <bf16>
+// CHECK-NOT: warp.mma_sync
+// CHECK: gpu.return
 tile.kernel @split_bf16 programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "o"], num_inputs = 1} {
-^bb0(%q: memref<?x?x?x64xbf16>, %o: memref<?x?x?x64xf32>):
+^bb0(%q: memref<?x?x?x16xbf16>, %o: memref<?x?x?x8xf32>):
   %batch = tile.program_id 0 : index
   %head = tile.program_id 1 : index
   %c0 = arith.constant 0 : index
-  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x64xbf16> -> !tile.tile<64x64xf32>
-  // expected-error @below {{tensor cores multiply matrices in bf16, tf32 or split_tf32, not in split_bf16}}
-  %y = tile.dot %x, %x precision <split_bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
-  %z = tile.dot %x, %x acc %y : !tile.tile<64x64xf32> precision <split_bf16> : !tile.tile<64x64xf32>, !tile.tile<64x64xf32> -> !tile.tile<64x64xf32>
-  tile.store %z, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<64x64xf32>, memref<?x?x?x64xf32>
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+  %v = tile.slice %x[%c0, %c0] : !tile.tile<16x16xf32> -> !tile.tile<16x8xf32>
+  %y = tile.dot %x, %v precision <split_bf16> : !tile.tile<16x16xf32>, !tile.tile<16x8xf32> -> !tile.tile<16x8xf32>
+  tile.store %y, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: gpu.func @split_bf16_of_one(
+// CHECK: warp.ldmatrix
+// CHECK: %[[A0:.*]], %[[A1:.*]], %[[A2:.*]], %[[A3:.*]] = warp.mma_sync <bf16>
+// CHECK-NEXT: warp.mma_sync <bf16>{{.*}} (%[[A0]], %[[A1]], %[[A2]], %[[A3]])
+// CHECK-NOT: warp.mma_sync
+// CHECK: gpu.return
+tile.kernel @split_bf16_of_one programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "v", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xbf16>, %v: memref<?x?x?x8xf32>, %o: memref<?x?x?x8xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xbf16> -> !tile.tile<16x16xf32>
+  %w = tile.load %v[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xf32> -> !tile.tile<16x8xf32>
+  %y = tile.dot %x, %w precision <split_bf16> : !tile.tile<16x16xf32>, !tile.tile<16x8xf32> -> !tile.tile<16x8xf32>
+  tile.store %y, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: gpu.func @split_bf16_of_two(
+// CHECK: %[[A0:.*]], %[[A1:.*]], %[[A2:.*]], %[[A3:.*]] = warp.mma_sync <bf16>
+// CHECK-NEXT: %[[B0:.*]], %[[B1:.*]], %[[B2:.*]], %[[B3:.*]] = warp.mma_sync <bf16>{{.*}} (%[[A0]], %[[A1]], %[[A2]], %[[A3]])
+// CHECK-NEXT: warp.mma_sync <bf16>{{.*}} (%[[B0]], %[[B1]], %[[B2]], %[[B3]])
+// CHECK-NOT: warp.mma_sync
+// CHECK: gpu.return
+tile.kernel @split_bf16_of_two programs [dim(0, 0), dim(0, 2)] attributes {arg_names = ["q", "v", "o"], num_inputs = 2} {
+^bb0(%q: memref<?x?x?x16xf32>, %v: memref<?x?x?x8xf32>, %o: memref<?x?x?x8xf32>):
+  %batch = tile.program_id 0 : index
+  %head = tile.program_id 1 : index
+  %c0 = arith.constant 0 : index
+  %x = tile.load %q[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x16xf32> -> !tile.tile<16x16xf32>
+  %w = tile.load %v[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : memref<?x?x?x8xf32> -> !tile.tile<16x8xf32>
+  %y = tile.dot %x, %w precision <split_bf16> : !tile.tile<16x16xf32>, !tile.tile<16x8xf32> -> !tile.tile<16x8xf32>
+  tile.store %y, %o[%batch, %c0, %head, %c0] {row_dim = 1, col_dim = 3} : !tile.tile<16x8xf32>, memref<?x?x?x8xf32>
 }
 
 // -----
