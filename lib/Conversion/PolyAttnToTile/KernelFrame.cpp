@@ -193,9 +193,11 @@ void KernelFrame::forBlocks(TileBuilder &b, Value parts, int64_t length,
   assert(!tensors.offsets && !tensors.lengths && "batches have as many blocks as each other");
   Value positions = b.index(length), last = b.subIndex(positions, b.index(1));
   Value blocks = b.divIndex(b.addIndex(queries, last), positions);
+  // What is copied ahead of the first iteration is computed where there is none, too.
+  Value divisor = arith::MaxUIOp::create(b, blocks, b.index(1));
   forItems(b, parts, b.mulIndex(countBatches(b), blocks), [&](Value item) {
-    setBatch(b, b.divIndex(item, blocks));
-    Value block = arith::RemUIOp::create(b, item, blocks);
+    setBatch(b, b.divIndex(item, divisor));
+    Value block = arith::RemUIOp::create(b, item, divisor);
     body(b.mulIndex(block, positions));
   });
 }

@@ -100,6 +100,13 @@ int64_t WeightReduction::Gradient::strip() const {
   return std::gcd(rows(), isVector(op) ? 64 : 16);
 }
 
+/// The parts that are loaded at once, as many as leave room for wide rows: on a GPU a load takes
+/// longer than what is done with it.
+static int64_t partsAtOnce(int64_t rows, int64_t columns) {
+  constexpr int64_t most = 8, numbers = 8192;
+  return std::clamp<int64_t>(numbers / (rows * columns), 1, most);
+}
+
 WeightReduction::WeightReduction(ArrayRef<AttendSet> sets) : tensors(sets[0].tensors) {
   for (auto [i, value] : llvm::enumerate(sets[0].returned()))
     if (auto op = value.getDefiningOp<WeightGradientOp>()) {
@@ -148,33 +155,50 @@ ArrayAttr WeightReduction::grid(Builder &b) const {
   return b.getArrayAttr(axes);
 }
 
-/// Rows of one weight: what all programs have stored for them, part by part and head by head.
+/// Rows of one weight: what all programs have stored for them, some parts after others, in these
+/// head by head, and of a head part by part.
 void WeightReduction::reduce(TileBuilder &b, tile::KernelOp kernel, const Gradient &gradient,
                              Value strip, Value head) const {
   bool vector = isVector(gradient.op);
   int64_t count = gradient.strip(), columns = vector ? 1 : gradient.op.getType().getShape()[1];
+  int64_t together = partsAtOnce(count, columns);
   Value zero = b.index(0), one = b.index(1), row = b.mulIndex(strip, b.index(count));
-  auto load = [&](Value tensor, Value part, Value of, bool transposed) -> Value {
+  // Zeros where there is no such part.
+  auto load = [&](Value tensor, Value part, Value parts, Value of, bool transposed) -> Value {
+    Value valid;
+    if (together > 1) {
+      Value exists = b.compare(arith::CmpIPredicate::ult, part, parts);
+      valid = b.select(exists, b.index(transposed ? columns : count), zero);
+      part = b.select(exists, part, zero);
+    }
     SmallVector<Value> at = {part, of, row};
     if (!vector)
       at = transposed ? SmallVector<Value>{part, of, zero, row}
                       : SmallVector<Value>{part, of, row, zero};
-    return tile::LoadOp::create(b, b.tileType(count, columns), tensor, at, Value(), /*row_dim=*/2,
+    return tile::LoadOp::create(b, b.tileType(count, columns), tensor, at, valid, /*row_dim=*/2,
                                 /*col_dim=*/vector ? -1 : 3, transposed);
   };
   SmallVector<Value> sum = {b.constant(count, columns, 0)};
   for (auto [number, transposed] : llvm::zip(gradient.workspaces, gradient.transposed)) {
     Value tensor = kernel.getTensor(tensors.types.size() + number);
     Value parts = memref::DimOp::create(b, tensor, zero);
-    sum = b.loop(zero, parts, one, sum, [&, transposed = transposed](Value part, ValueRange in) {
-      auto add = [&](Value of, ValueRange in) {
-        return TileBuilder::Values{b.add(in[0], load(tensor, part, of, transposed))};
-      };
-      if (gradient.perHead)
-        return add(head, in);
-      Value heads = memref::DimOp::create(b, tensor, one);
-      return b.loop(zero, heads, one, in, add);
-    });
+    sum = b.loop(zero, parts, b.index(together), sum,
+                 [&, transposed = transposed](Value part, ValueRange in) {
+                   auto add = [&](Value of, ValueRange in) {
+                     SmallVector<Value> loaded;
+                     for (int64_t i = 0; i < together; ++i)
+                       loaded.push_back(
+                           load(tensor, b.addIndex(part, b.index(i)), parts, of, transposed));
+                     Value sum = in[0];
+                     for (Value more : loaded)
+                       sum = b.add(sum, more);
+                     return TileBuilder::Values{sum};
+                   };
+                   if (gradient.perHead)
+                     return add(head, in);
+                   Value heads = memref::DimOp::create(b, tensor, one);
+                   return b.loop(zero, heads, one, in, add);
+                 });
   }
   SmallVector<Value> at;
   if (gradient.perHead)
