@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import tempfile
 
 import numpy as np
@@ -15,6 +16,14 @@ SPECS = ROOT / "specs"
 # that are about compiling say `cache=""`.
 _CACHE = tempfile.TemporaryDirectory(prefix="polyattn-tests-")
 os.environ["POLYATTN_CACHE_DIR"] = _CACHE.name
+
+
+@pytest.fixture(autouse=True)
+def interruptible():
+    """A shell's background jobs, and their children, ignore SIGINT: tests that interrupt a program would wait forever."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
 
 
 @pytest.fixture

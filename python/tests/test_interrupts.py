@@ -26,14 +26,6 @@ def compile_slowly(**options):
     return polyattn.compile(SPECS / "polysketch-learned.mlir", "polysketch_learned", direction="backward", **options)
 
 
-@pytest.fixture(autouse=True)
-def handler():
-    """A shell's background jobs, and their children, ignore SIGINT."""
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, usual)
-
-
 @pytest.fixture
 def interrupt():
     """Sends SIGINT to this process from another thread, once `when` says so: a call has begun that takes seconds.
@@ -220,10 +212,7 @@ def test_a_long_compile_is_logged(caplog):
 def test_a_long_compile_says_so_on_a_terminal():
     """And a process that was interrupted ends as Python's do."""
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOW], stderr=slave, stdin=slave,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-c", SLOW], stderr=slave, stdin=slave)
     os.close(slave)
     text = b""
     interrupted = False
