@@ -112,6 +112,64 @@ def test_a_layer_in_several_places(rng):
         cache[pn.Linear(48, 6)]
 
 
+@pytest.mark.parametrize("calls", [(0, 0, 1, 2), (0, 1, 1, 2), (0, 1, 2, 2), (0, 0)])
+def test_a_layer_that_is_called_twice_in_one_place(calls, rng):
+    """Its one state would go over the words twice. The first pass cannot tell it from a prompt in parts; a later one does."""
+    model = torch.nn.ModuleList(pn.Linear(48, 6) for _ in range(3)).requires_grad_(False)
+    x = torch.from_numpy(rng.standard_normal((2, 12, 48)).astype("f4"))
+
+    def through(x, states):
+        for i, one in zip(calls, states):
+            x = model[i].step(x, one)
+        return x
+
+    if len(set(calls)) > 1:
+        cache = pn.StateCache(model, 2)
+        through(x[:, :9], [cache[model[i]] for i in calls])
+        before = {}
+
+        def goes_on():
+            for at in (slice(9, 10), slice(10, 11)):
+                y = x[:, at]
+                for i in calls:
+                    before.update({name: one.state_dict()["positions"].clone() for name, one in cache.states.items()})
+                    y = model[i].step(y, cache[model[i]])
+
+        with pytest.raises(polyattn.CallError, match="expected each layer once in a pass of the model, got ") as refused:
+            goes_on()
+        assert f"got {max(calls, key=calls.count)} after" in str(refused.value) and "give each call its own layer.new_states" in str(refused.value)
+        assert all(torch.equal(one.positions, before[name]) for name, one in cache.states.items())
+
+    # What the message says: states of each call.
+    own, wanted = [model[i].new_states(2) for i in calls], x
+    for i in calls:
+        wanted = model[i](wanted)
+    found = torch.cat([through(part, own) for part in x.split(5, 1)], 1)
+    assert (found - wanted).norm() <= 1e-4 * wanted.norm()
+
+
+def test_prompts_in_parts_through_one_layer_after_another(rng):
+    """They are no layers that are called twice: the parts may be other ones in each layer, and slots begin later than others."""
+    model = torch.nn.ModuleList(pn.Linear(48, 6) for _ in range(2)).requires_grad_(False)
+    x = torch.from_numpy(rng.standard_normal((3, 13, 48)).astype("f4"))
+    cache, wanted = pn.StateCache(model, 3), model[1](model[0](x))
+    model[0].step(x[:, :5], cache[model[0]])  # another use of one layer, forgotten by new sequences in all slots
+    cache[model[0]].reset()
+    for slots in (torch.tensor([2]), torch.tensor([1, 0])):
+        y = x[slots, :12]
+        for layer, size in zip(model, (4, 3)):
+            layer.prefill(y[:, :0], cache[layer], slots)
+            y = torch.cat([layer.step(part, cache[layer], slots) for part in y.split(size, 1)], 1)
+        assert torch.allclose(y, wanted[slots, :12], atol=1e-4)
+    saved, y = cache.gather(slice(None)), x[:, 12:]
+    for _ in range(2):  # the second time from a copy
+        for layer in model:
+            y = layer.step(y, cache[layer])
+        assert torch.allclose(y, wanted[:, 12:], atol=1e-4)
+        cache.scatter(None, saved)
+        y = x[:, 12:]
+
+
 def test_a_compiled_layer_has_its_states_once():
     """What wraps a layer has its attributes, and would have states beside those that the layer goes on with."""
     layer = pn.Linear(48, 6)

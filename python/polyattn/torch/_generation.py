@@ -66,6 +66,7 @@ def continue_sequences(
             arguments.append(_of_call(layer, one, x, numbers["first_position"]) if own is None else own)
     o = decode_in_order(attention, kernel, arguments)
     advance()
+    states.take_turn(x.shape[1], are_new=begins and slots is None and len(x) == len(states))
     return layer.combine(o, x)
 
 
@@ -82,6 +83,7 @@ def _check(x: Any, states: Any) -> None:
         raise CallError(
             f"states: expected them on {x.device}, as x, got {positions.device}; new_states has the argument device"
         )
+    states.check_turn()
     states.check_writable()
 
 

@@ -13,6 +13,13 @@ from ._numbers import is_whole
 from ._slots import Slots
 
 
+class _Turns:
+    """The place of a cache whose states went on last, and the columns that they have seen since they were new."""
+
+    def __init__(self) -> None:
+        self.place, self.seen = "", 0
+
+
 class States:
     """The states of one layer's sequences: pools with a row for each slot, and the number of positions of each sequence.
 
@@ -27,6 +34,7 @@ class States:
         self.pools, self.positions = pools, positions
         self._last: tuple[tuple[int, int], dict[str, torch.Tensor]] | None = None
         self._chosen: Slots | None = None
+        self._turns, self._place, self._seen = _Turns(), "", 0  # those of its cache, where it is in one
 
     def __len__(self) -> int:
         """The number of slots."""
@@ -37,12 +45,15 @@ class States:
         chosen = Slots(slots, len(self))
         self.check_writable()
         self.positions.index_fill_(0, chosen.rows(self.positions.device), 0)
+        self._seen = 0 if slots is None else self._seen
 
     def gather(self, slots: Any) -> States:
         """A copy of some slots, in this order. An integer below 0 gives a new sequence."""
         chosen = Slots(slots, len(self))
         with torch.inference_mode(False):  # the copy can be written in any mode
-            return States({name: chosen.gather(one) for name, one in self.pools.items()}, chosen.gather(self.positions))
+            copy = States({name: chosen.gather(one) for name, one in self.pools.items()}, chosen.gather(self.positions))
+        copy._seen = self._seen
+        return copy
 
     def scatter(self, slots: Any, states: States) -> None:
         """Writes each sequence of `states`, a result of `gather` here or elsewhere, to a slot. Below 0 it is skipped."""
@@ -83,6 +94,7 @@ class States:
         def write() -> None:
             for own, other in pairs:
                 own.index_copy_(0, rows, other)
+            self._seen = states._seen if slots is None else self._seen
 
         return write
 
@@ -116,6 +128,28 @@ class States:
         if not torch.compiler.is_compiling():
             self._chosen = chosen
         return chosen
+
+    def join(self, turns: _Turns, place: str) -> None:
+        """Makes them the states of one place of a cache, whose places take turns."""
+        self._turns, self._place = turns, place
+
+    def check_turn(self) -> None:
+        """Refuses a call of a layer that its model calls several times in a pass, as soon as the layer before it in a pass has
+        seen fewer columns. A prompt in parts may go through one layer after another."""
+        turns = self._turns
+        if turns.place == self._place or self._seen <= turns.seen or torch.compiler.is_compiling():
+            return
+        raise CallError(
+            f"states: expected each layer once in a pass of the model, got {self._place} after {self._seen} columns and "
+            f"{turns.place} after {turns.seen}; where a model calls a layer several times in one place, give each call its own "
+            "layer.new_states(slots)"
+        )
+
+    def take_turn(self, columns: int, are_new: bool) -> None:
+        """Notes a call with so many columns, which begins new sequences in all slots or not."""
+        if not torch.compiler.is_compiling():
+            self._seen = columns if are_new else self._seen + columns
+            self._turns.place, self._turns.seen = self._place, self._seen
 
     def check_writable(self) -> None:
         """Refuses states that PyTorch would not let this call change, before it changes any of them."""
@@ -154,8 +188,9 @@ class StateCache:
     """The states of all attentions of a model. `cache[layer]` or `cache["blocks.0.attention"]` are the states of one layer.
 
     A layer that the model has in several places has states for each place, found by name. If a model calls a layer several
-    times in one place, give each call its own `layer.new_states(slots)`: one state cannot hold several sequences. The cache
-    cannot detect this case, because a prompt in parts makes the same calls.
+    times in one place, give each call its own `layer.new_states(slots)`: one state cannot hold several sequences. Such a model
+    is refused as soon as its layers have seen different numbers of columns. A model of one layer is not, because a prompt in
+    parts makes the same calls.
 
     copy.deepcopy copies the states, which continue with the same model. A file (pickle, torch.save) has names and states, and
     `attach` connects them to a model.
@@ -166,6 +201,9 @@ class StateCache:
         self.states: dict[str, States] = {
             name: layer.new_states(slots, device) for layer, names in self._names.items() for name in names
         }
+        turns = _Turns()
+        for name, one in self.states.items():
+            one.join(turns, name)
 
     def attach(self, model: nn.Module) -> None:
         """Connects the cache to this model, which has the same layers under the same names."""
