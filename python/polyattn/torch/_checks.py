@@ -24,6 +24,10 @@ def what_came(one: Any) -> str:
     return type(one).__name__
 
 
+def _words(sizes: tuple[str | int, ...]) -> str:
+    return f"[{', '.join(map(str, sizes))}]"
+
+
 class Checks:
     """Those of one call. A size gets its number from the first tensor that has it, and others are compared with that tensor."""
 
@@ -34,18 +38,17 @@ class Checks:
 
     def tensor(self, argument: str, one: Any, *sizes: str | int) -> Any:
         """`one`, a tensor of floating-point numbers with these sizes, on the device of the call's first one."""
-        words = f"[{', '.join(map(str, sizes))}]"
         if not isinstance(one, torch.Tensor):
-            refuse(self.who, argument, f"a tensor {words}", what_came(one))
+            refuse(self.who, argument, f"a tensor {_words(sizes)}", what_came(one))
         if not one.is_floating_point():
-            refuse(self.who, argument, f"a tensor {words} of floating-point numbers", what_came(one))
+            refuse(self.who, argument, f"a tensor {_words(sizes)} of floating-point numbers", what_came(one))
         if one.dim() != len(sizes):
-            refuse(self.who, argument, f"a tensor {words}", what_came(one))
+            refuse(self.who, argument, f"a tensor {_words(sizes)}", what_came(one))
         for size, actual in zip(sizes, one.shape):
             known, of = (size, None) if isinstance(size, int) else self._sizes.setdefault(size, (actual, argument))
             if actual != known:
                 reason = "" if of is None else f" with {size} = {known} as in '{of}'"
-                refuse(self.who, argument, f"a tensor {words}{reason}", what_came(one))
+                refuse(self.who, argument, f"a tensor {_words(sizes)}{reason}", what_came(one))
         if self._first is None:
             self._first = (argument, one)
         elif one.device != self._first[1].device:

@@ -92,9 +92,18 @@ _SYSTEMS: dict[str, Callable[..., Spec]] = {
 }  # fmt: skip
 
 
+_handles: dict[tuple[str, tuple[tuple[str, Any], ...], bool], int] = {}
+
+
 def handle_of(system: str, options: tuple[tuple[str, Any], ...], is_packed: bool = False) -> int:
-    """The number of a system with options, for polyattn::forward."""
-    given = dict(options)
+    """The number of a system with options, for polyattn::forward. It is a hash, which takes longer than a small kernel."""
+    found = _handles.get((system, options, is_packed))
+    if found is None:
+        found = _handles[system, options, is_packed] = _register(system, dict(options), is_packed)
+    return found
+
+
+def _register(system: str, given: dict[str, Any], is_packed: bool) -> int:
     shapes: Callable[[list[Any]], Shapes] = _outputs
     if given.get("states"):
         shapes = _outputs_and_states(2 if given.get("normalize") else 1)
