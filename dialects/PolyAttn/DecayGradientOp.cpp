@@ -68,21 +68,48 @@ static bool areProducts(ValueRange products, Mask mask) {
   });
 }
 
-LogicalResult AddGradientsOp::verify() {
-  auto giver = [](Value gradient) {
-    auto op = gradient.getDefiningOp<AttendBackwardOp>();
-    return op && op.getDecayGradient() == gradient ? op : AttendBackwardOp();
+namespace {
+/// What a gradient is of. Those of a sum agree in it.
+struct GradientSource {
+  /// The decay or state; null for a final state, which does not say whose gradient it is.
+  Value argument;
+  std::optional<GateHeads> gateHeads; // of a state none or Q
+  GroupingAttr grouping;              // of a decay
+  bool operator==(const GradientSource &other) const {
+    return std::tie(argument, gateHeads, grouping) ==
+           std::tie(other.argument, other.gateHeads, other.grouping);
+  }
+};
+} // namespace
+
+static std::optional<GradientSource> sourceOf(Value gradient) {
+  auto ofState = [](Value state, std::optional<GateHeads> gateHeads) {
+    return GradientSource{state, gateHeads == GateHeads::Q ? gateHeads : std::nullopt, {}};
   };
-  AttendBackwardOp first = getGradients().size() < 2 ? nullptr : giver(getGradients()[0]);
-  bool areOfOneDecay = first && llvm::all_of(getGradients(), [&](Value gradient) {
-                         AttendBackwardOp op = giver(gradient);
-                         return op && op.getDecay() == first.getDecay() &&
-                                op.getGateHeads() == first.getGateHeads() &&
-                                op.getGrouping() == first.getGrouping();
-                       });
-  if (!areOfOneDecay)
+  if (auto attend = gradient.getDefiningOp<AttendOp>()) {
+    if (llvm::is_contained(attend.getFinalStates(), gradient))
+      return ofState({}, attend.getGateHeads());
+    return std::nullopt;
+  }
+  auto op = gradient.getDefiningOp<AttendBackwardOp>();
+  if (!op)
+    return std::nullopt;
+  if (gradient == op.getDecayGradient())
+    return GradientSource{op.getDecay(), op.getGateHeads(), op.getGroupingAttr()};
+  if (gradient == op.getInitialStateGradient())
+    return ofState(op.getInitialState(), op.getGateHeads());
+  if (gradient == op.getInitialNormalizerGradient())
+    return ofState(op.getInitialNormalizer(), op.getGateHeads());
+  return std::nullopt;
+}
+
+LogicalResult AddGradientsOp::verify() {
+  auto first = getGradients().size() < 2 ? std::nullopt : sourceOf(getGradients()[0]);
+  if (!first ||
+      !llvm::all_of(getGradients(), [&](Value gradient) { return sourceOf(gradient) == first; }))
     return emitOpError("C1: expected two or more gradients of one decay, of attends with equal "
-                       "`gate_heads` and `grouping`");
+                       "`gate_heads` and `grouping`, or of one state, of attends with equal "
+                       "`gate_heads`");
   for (Operation *user : getResult().getUsers())
     if (!isa<ReturnOp>(user))
       return emitOpError("C2: a sum of gradients can only be returned, but ")

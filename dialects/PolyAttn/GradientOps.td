@@ -228,13 +228,13 @@ def PolyAttn_AddStatesOp : PolyAttn_Op<"add_states",
 
 def PolyAttn_AddGradientsOp : PolyAttn_Op<"add_gradients",
     [Pure, HasParent<"::polyattn::AttentionOp">, SameOperandsAndResultType, OnlyInGradients]> {
-  let summary = "the sum of gradients of one decay";
+  let summary = "the sum of gradients of one decay or state";
   let description = [{
-    A decay that several attends take has a gradient from each, and its own is their sum. It stands for
-    one `decay_gradient` of all their products, which `polyattn-expand-backward` puts in its place.
+    A decay or a state that several attends take has a gradient from each, and its own is their sum. Of a decay,
+    `polyattn-expand-backward` makes one `decay_gradient` of all products; of a state, a sum of final states.
 
-    C1: there are two or more gradients, those that `attend_backward` ops with equal `gate_heads` and
-        `grouping` give of one decay.
+    C1: there are two or more gradients of one decay, of `attend_backward` ops with equal `gate_heads` and `grouping`, or
+        of one state, of ops with equal `gate_heads`; in place of these, final states of attends.
     C2: only `return` takes the result.
 
     ```mlir

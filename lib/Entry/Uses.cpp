@@ -132,6 +132,11 @@ void UseAnalysis::visitResult(Value value) {
     visitSum(sum, value);
   if (value.getDefiningOp<DecayGradientOp>() || value.getDefiningOp<KeepOp>())
     return; // all that they take are results of attends or arguments with a use of their own
+  if (auto sum = value.getDefiningOp<AddGradientsOp>()) {
+    for (Value term : sum.getGradients())
+      visitResult(term);
+    return;
+  }
   auto gradient = value.getDefiningOp<WeightGradientOp>();
   if (!gradient)
     return markSide(value, isOfKeys(value) ? Side::Value : Side::Query);

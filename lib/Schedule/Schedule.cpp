@@ -268,12 +268,12 @@ StringRef polyattn::noChunks(AttendOp attend) {
   return "";
 }
 
-/// Whether an entry has gradients of decays, or states after blocks, which attends beside them are
-/// computed with.
-static bool hasDecayGradientsOrStatesInRows(AttentionOp entry) {
+/// Whether an entry has sums of products of rows or of states, or states after blocks, which attends
+/// beside them are computed with.
+static bool hasSavedValuesOrStatesInRows(AttentionOp entry) {
   return llvm::any_of(entry.getBody().front(), [](Operation &op) {
     auto attend = dyn_cast<AttendOp>(op);
-    return isa<DecayGradientOp>(op) ||
+    return isa<DecayGradientOp, AddGradientsOp>(op) ||
            (attend && (attend.getStateEvery() || attend.getBlockStates()));
   });
 }
@@ -324,7 +324,7 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   // In the form with a state these have one program for each head.
   bool hasFewPrograms = givesGradients || !isOrdered;
   auto entry = AttendOp(attends.front())->getParentOfType<AttentionOp>();
-  if ((!isFar && !hasFewPrograms) || hasDecayGradientsOrStatesInRows(entry) ||
+  if ((!isFar && !hasFewPrograms) || hasSavedValuesOrStatesInRows(entry) ||
       !keepsWeightSums(entry, machine))
     return std::nullopt;
   std::vector<Schedule> schedules;

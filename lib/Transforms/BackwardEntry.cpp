@@ -66,6 +66,7 @@ private:
   /// Notes the gradient of a decay or a state.
   LogicalResult addDecay(AttendOp attend, AttendBackwardOp op);
   LogicalResult addState(AttendOp attend, Value state, Value gradient);
+  LogicalResult refuseSum(AttendOp attend, StringRef kind, Value argument, StringRef difference);
 
   AttentionOp entry;
   Block &body;
@@ -193,24 +194,27 @@ LogicalResult BackwardEntry::addDecay(AttendOp attend, AttendBackwardOp op) {
   auto first = terms.front().getDefiningOp<AttendBackwardOp>();
   if (op.getGateHeads() == first.getGateHeads() && op.getGrouping() == first.getGrouping())
     return success();
-  StringRef name = argumentName(cast<BlockArgument>(decay));
-  return attend.emitOpError("takes the decay '")
-         << name << "' with another `grouping` or other `gate_heads` than another attend, and sums "
-         << "of such gradients are not supported: give each attend an argument of its own and add "
-         << "their gradients, or do not differentiate by '" << name << "'";
+  return refuseSum(attend, "decay", decay, "another `grouping` or other `gate_heads`");
 }
 
 LogicalResult BackwardEntry::addState(AttendOp attend, Value state, Value gradient) {
-  if (!state || !active.contains(state))
+  if (!state || !gradient || !active.contains(state))
     return success();
   SmallVector<Value> &terms = tensorGradients[state];
   terms.push_back(gradient);
-  if (terms.size() == 1)
+  auto first = terms.front().getDefiningOp<AttendBackwardOp>();
+  if ((attend.getGateHeads() == GateHeads::Q) == (first.getGateHeads() == GateHeads::Q))
     return success();
-  StringRef name = argumentName(cast<BlockArgument>(state));
-  return attend.emitOpError("takes the same state as another attend, '")
-         << name << "', and sums of gradients of states are not supported: give each attend an "
-         << "argument of its own and add their gradients, or do not differentiate by '" << name
+  return refuseSum(attend, "state", state, "other `gate_heads`");
+}
+
+LogicalResult BackwardEntry::refuseSum(AttendOp attend, StringRef kind, Value argument,
+                                       StringRef difference) {
+  StringRef name = argumentName(cast<BlockArgument>(argument));
+  return attend.emitOpError("takes the ")
+         << kind << " '" << name << "' with " << difference
+         << " than another attend, and sums of such gradients are not supported: give each attend "
+         << "an argument of its own and add their gradients, or do not differentiate by '" << name
          << "'";
 }
 

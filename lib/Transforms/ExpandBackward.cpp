@@ -370,8 +370,14 @@ private:
   SmallVector<Value> queryProducts, keyProducts, statesBefore, statesOfSweep;
 };
 
-/// One gradient of a decay in place of a sum of several: it is made of all their products.
+/// One gradient of a decay in place of a sum of several: it is made of all their products. Those of
+/// a state are final states, and stay a sum.
 void mergeSum(AddGradientsOp sum) {
+  if (sum.getGradients().front().getDefiningOp<AttendOp>()) {
+    // They have their last dimension, even where the state that is given has none.
+    sum.getResult().setType(cast<RankedTensorType>(sum.getGradients().front().getType()));
+    return;
+  }
   SmallVector<Value> queries, keys, states, stateGradients;
   DecayGradientOp first;
   for (Value term : sum.getGradients()) {

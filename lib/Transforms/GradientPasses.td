@@ -26,7 +26,7 @@ def Differentiate : Pass<"polyattn-differentiate", "::mlir::ModuleOp"> {
     gives `d_NAME` for each argument in `wrt`, without it for all that reach a result but frequencies,
     tables of positions and first positions: sequences in their storage type, all else in f32. Its
     attribute `gradient_of` says what is the gradient of what, `saved` what was kept. A final state that is
-    several results has a gradient in each, and the attend takes their sum (`add_states`). A decay that
+    several results has a gradient in each, and the attend takes their sum (`add_states`). A decay or a state that
     several attends take has the sum of their gradients (`add_gradients`). An argument that no result depends on
     has no result `d_NAME`, be it in `wrt` or not.
 

@@ -241,6 +241,53 @@ def test_a_decay_that_several_attends_take(of_heads, rng):
             assert (one - exact[i]).norm() <= 1e-4 * exact[i].norm(), i
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_state_that_several_attends_take(packed, rng):
+    """Its gradient, the sum of those from each, was refused. The attends are of both directions of time, and one has a denominator."""
+
+    @polyattn.attention
+    def shared(q: b.Sequence[8], k: b.Sequence[8], v: b.Sequence[6], g: b.Decay, s: b.State[8, 6], z: b.StateNormalizer[8]):
+        x, y = b.softmax(q), b.softmax(k)
+        m = b.attend(x, y, v, decay=g, initial=s, initial_normalizer=z, normalizer=b.by_sum(2.0))
+        n = b.attend(q, k, v, decay=g, initial=s, mask="anticausal", normalizer=b.none(), score_scale=0.1)
+        return m + n + b.attend(q, y, v, initial=s, normalizer=b.none(), score_scale=0.1)
+
+    def one_sequence(q, k, v, g, s, z):
+        """[T, H, .] and the states [H, 8, 6] and [H, 8]."""
+        q, k, v, passed = q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1), g.cumsum(0).mT
+        x, y = q.softmax(-1), k.softmax(-1)
+        w = (passed[:, :, None] - passed[:, None, :]).tril().exp().tril()
+        before, behind = passed.exp()[..., None], (passed[:, -1:] - passed).exp()[..., None]
+        scores = x @ y.mT * w
+        m = (scores @ v + before * (x @ s)) / (scores.sum(-1, keepdim=True) + before * (x @ z[..., None]) + 2)
+        # Seen from behind, the gate of a position stands between it and the one before.
+        n = 0.1 * ((q @ k.mT * w.mT) @ v + behind * (q @ s))
+        return (m + n + 0.1 * ((q @ y.mT).tril() @ v + q @ s)).transpose(0, 1)
+
+    ends = [0, 20, 20, 70] if packed else [0, 35, 70]
+    sizes = [(70, 3, 8), (70, 3, 8), (70, 3, 6), (70, 3), (len(ends) - 1, 3, 8, 6), (len(ends) - 1, 3, 8)]
+    given = [torch.from_numpy(rng.standard_normal(size).astype("f4")) / 2 for size in sizes]
+    given[3], given[5] = -0.2 * given[3].abs(), given[5].abs()
+
+    def definition(q, k, v, g, s, z):
+        return torch.cat([
+            one_sequence(*(x[begin:end] for x in (q, k, v, g)), s[i], z[i]) for i, (begin, end) in enumerate(zip(ends, ends[1:])) if end > begin
+        ])  # fmt: skip
+
+    attention = pt.load(shared)
+
+    def call(*inputs):
+        rows = [x[None] if packed else x.unflatten(0, (2, 35)) for x in inputs[:4]]
+        o = attention(*rows, *inputs[4:], cu_seqlens=torch.tensor(ends) if packed else None)
+        return o.flatten(0, 1)
+
+    factors = torch.randn(70, 3, 6)
+    exact = gradients_of(definition, [x.double() for x in given], factors)
+    for which in (None, (4,), (4, 5), (0, 4)):
+        for one, i in zip(gradients_of(call, given, factors, which), which or range(6)):
+            assert (one - exact[i]).norm() <= 1e-4 * exact[i].norm(), i
+
+
 @pytest.mark.parametrize("name", ["linear", "llops", "performer", "hedgehog"])
 def test_gradients_from_states_after_blocks(name, rng):
     spec, definition = SYSTEMS[name]

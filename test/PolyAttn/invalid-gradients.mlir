@@ -680,6 +680,36 @@ polyattn.attention @add_gradients_c1_tensors(%q: tensor<?x?x?x4xf32>, %g: tensor
 
 // -----
 
+polyattn.attention @add_gradients_c1_states(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>, %t: tensor<?x?x4x4xf32>)
+    -> (d_s: tensor<?x?x4x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x initial %s causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  %c:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x initial %t causal
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  // expected-error@+1 {{C1: expected two or more gradients of one decay, of attends with equal `gate_heads` and `grouping`, or of one state, of attends with equal `gate_heads`}}
+  %ds = add_gradients %b#3, %c#3 : tensor<?x?x4x4xf32>
+  return %ds : tensor<?x?x4x4xf32>
+}
+
+// -----
+
+polyattn.attention @add_gradients_c1_heads(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %s: tensor<?x?x4x4xf32>)
+    -> (d_s: tensor<?x?x4x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b:5 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g initial %s causal
+      {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x?xf32>, tensor<?x?x4x4xf32>
+  %c:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x initial %s causal
+      {grouping = #polyattn.grouping<block>}
+    : [4], [4], [4], [4], [4], [4], tensor<?x?x4x4xf32>
+  // expected-error@+1 {{C1: expected two or more gradients of one decay}}
+  %ds = add_gradients %b#4, %c#3 : tensor<?x?x4x4xf32>
+  return %ds : tensor<?x?x4x4xf32>
+}
+
+// -----
+
 polyattn.attention @add_gradients_c2(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %x gradient %x decay %g causal

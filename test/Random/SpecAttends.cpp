@@ -94,14 +94,20 @@ std::string SpecWriter::chunkwiseSchedule() {
 
 void SpecWriter::initialStates(const Value &key, int64_t valueWidth, bool normalized) {
   std::string width = std::to_string(key.structure.width());
-  Tensor state = addTensor("s", "?x?x" + width + "x" + std::to_string(valueWidth) + "x", "f32");
-  operands += " initial %" + state.name;
-  types += ", " + state.type;
-  if (!normalized)
-    return;
-  Tensor sums = addTensor("z", "?x?x" + width + "x", "f32");
-  operands += " initial_normalizer %" + sums.name;
-  types += ", " + sums.type;
+  auto take = [&](const char *keyword, const char *name, const std::string &shape) {
+    // The state of an attend before, of which the gradient is a sum then.
+    auto given = llvm::find_if(givenStates, [&](const Tensor &tensor) {
+      return tensor.type == "tensor<" + shape + "f32>";
+    });
+    bool again = given != givenStates.end() && choices.chance(60);
+    if (!again)
+      given = givenStates.insert(givenStates.begin(), addTensor(name, shape, "f32"));
+    operands += std::string(" ") + keyword + " %" + given->name;
+    types += ", " + given->type;
+  };
+  take("initial", "s", "?x?x" + width + "x" + std::to_string(valueWidth) + "x");
+  if (normalized)
+    take("initial_normalizer", "z", "?x?x" + width + "x");
 }
 
 void SpecWriter::attend() {

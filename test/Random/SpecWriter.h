@@ -103,6 +103,7 @@ private:
   Attend last;
   std::optional<Tensor> lastQuery, lastKey, lastValue;
   std::optional<Gates> lastGates;
+  std::vector<Tensor> givenStates; // the last one first
   std::vector<int64_t> blocks;
   std::string mask = "causal";
   std::string grouping;

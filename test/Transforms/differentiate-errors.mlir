@@ -50,13 +50,14 @@ polyattn.attention @constant(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>
 
 // -----
 
-polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>)
-    -> (o: tensor<?x?x?x4xf32>) {
+polyattn.attention @shared_state_of_other_heads(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>,
+                                                %s: tensor<?x?x4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
   %x = read %q : tensor<?x?x?x4xf32> -> [4]
   %y = exp %x : [4]
-  // expected-error@+1 {{takes the same state as another attend, 's', and sums of gradients of states are not supported: give each attend an argument of its own and add their gradients, or do not differentiate by 's'}}
-  %a = attend query %x key %x value %x initial %s causal normalize <none>
-    : [4], [4], [4], tensor<?x?x4x4xf32>
+  // expected-error@+1 {{takes the state 's' with other `gate_heads` than another attend, and sums of such gradients are not supported: give each attend an argument of its own and add their gradients, or do not differentiate by 's'}}
+  %a = attend query %x key %x value %x decay %g initial %s causal normalize <none>
+      {gate_heads = #polyattn.gate_heads<q>, grouping = #polyattn.grouping<block>}
+    : [4], [4], [4], tensor<?x?x?xf32>, tensor<?x?x4x4xf32>
   %b = attend query %y key %x value %x initial %s causal normalize <none>
     : [4], [4], [4], tensor<?x?x4x4xf32>
   %o = add %a, %b : [4], [4]

@@ -135,3 +135,21 @@ polyattn.attention @shared_decay(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>)
   %o = add %a, %b : [4], [4]
   return %o : [4]
 }
+
+// A state that two attends take, of one column: it is a sum of keys of the other one.
+// CHECK-LABEL: polyattn.attention @shared_state__backward
+// CHECK-DAG:     [[A:%.*]]:4 = attend_backward {{.*}} initial %s causal
+// CHECK-DAG:     [[B:%.*]]:5 = attend_backward {{.*}} initial %t initial_normalizer %s causal
+// CHECK:         [[DS:%.*]] = add_gradients {{%.*}}, {{%.*}} : tensor<?x?x4xf32>
+// CHECK:         return {{.*}}, [[DS]]
+polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x1xf32>, %s: tensor<?x?x4xf32>, %t: tensor<?x?x4xf32>)
+    -> (o: tensor<?x?x?x1xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %v : tensor<?x?x?x1xf32> -> [1]
+  %a = attend query %x key %x value %y initial %s causal normalize <none> : [4], [4], [1], tensor<?x?x4xf32>
+  %b = attend query %x key %x value %y initial %t initial_normalizer %s causal normalize <sum, eps = 1.0e-6>
+      {signed_scores}
+    : [4], [4], [1], tensor<?x?x4xf32>, tensor<?x?x4xf32>
+  %o = add %a, %b : [1], [1]
+  return %o : [1]
+}

@@ -199,3 +199,21 @@ polyattn.attention @shared_decay(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32
   %dg = add_gradients %b#3, %c#3 : tensor<?x?x?xf32>
   return %dg : tensor<?x?x?xf32>
 }
+
+// A state of several attends: the sum of the final states of their sweeps, which have a last dimension even where the state has none.
+// CHECK-LABEL: polyattn.attention @shared_state
+// CHECK-DAG:     {{%.*}}, [[S0:%.*]] = attend {{.*}} anticausal normalize <none> {final_state}
+// CHECK-DAG:     {{%.*}}, [[S1:%.*]] = attend query {{%[0-9]+}} key {{%[0-9]+}} value {{%[0-9]+}} causal normalize <none> {final_state}
+// CHECK:         [[DS:%.*]] = add_gradients [[S0]], [[S1]] : tensor<?x?x4x1xf32>
+// CHECK:         return [[DS]]
+polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %v: tensor<?x?x?x1xf32>, %s: tensor<?x?x4xf32>)
+    -> (d_s: tensor<?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %y = read %v : tensor<?x?x?x1xf32> -> [1]
+  %b:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %y gradient %y initial %s causal
+    : [4], [4], [4], [4], [1], [1], tensor<?x?x4xf32>
+  %c:4 = attend_backward query %x leaves (%x) key %x leaves (%x) value %y gradient %y initial %s anticausal
+    : [4], [4], [4], [4], [1], [1], tensor<?x?x4xf32>
+  %ds = add_gradients %b#3, %c#3 : tensor<?x?x4xf32>
+  return %ds : tensor<?x?x4xf32>
+}

@@ -245,8 +245,9 @@ static void addSums(WeightGradientOp gradient, RowPassing &passing) {
   }
 }
 
-/// Notes which row products and final states the gradients of decays read: kernels store them.
-static void saveForDecays(std::vector<AttendSet> &sets) {
+/// Notes which row products and final states the gradients of decays and of shared states read:
+/// kernels store them.
+static void saveForSums(std::vector<AttendSet> &sets) {
   size_t next = 0;
   auto save = [&](AttendSet &set, Value value) {
     bool isSum = isa<RankedTensorType>(value.getType()) &&
@@ -258,7 +259,7 @@ static void saveForDecays(std::vector<AttendSet> &sets) {
       if (Value products = attend.getRowProducts(); products && !products.use_empty())
         save(set, products);
       for (Value state : attend.getFinalStates())
-        if (llvm::any_of(state.getUsers(), llvm::IsaPred<DecayGradientOp>))
+        if (llvm::any_of(state.getUsers(), llvm::IsaPred<DecayGradientOp, AddGradientsOp>))
           save(set, state);
     }
 }
@@ -297,7 +298,7 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
     if (auto gradient = result.getDefiningOp<WeightGradientOp>()) {
       if (summed.insert(gradient).second)
         addSums(gradient, passing);
-    } else if (!result.getDefiningOp<DecayGradientOp>()) {
+    } else if (!isa_and_nonnull<DecayGradientOp, AddGradientsOp>(result.getDefiningOp())) {
       computing = &passing.computing(result);
     }
     for (AttendSet &set : sets)
@@ -305,7 +306,7 @@ FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
   }
   if (sets.size() > 1 && sets.back().isRowsAlone() && !sets.back().hasRows())
     sets.pop_back();
-  saveForDecays(sets);
+  saveForSums(sets);
   if (sets.size() > 1 && attention.hasStatesInPlace())
     return attention.emitError("states that live in arguments have no tile kernels where attends "
                                "have different masks or rows of different sides");

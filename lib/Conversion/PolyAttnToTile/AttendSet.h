@@ -20,8 +20,8 @@ struct WeightSum {
   bool transposed = false;
 };
 
-/// A value that a kernel saves in a workspace for the kernel that sums up a decay's gradient:
-/// products of rows, or a final state.
+/// A value that a kernel saves in a workspace for the kernel that sums up the gradient of a decay
+/// or of a state: products of rows, or a final state.
 struct SavedValue {
   mlir::Value value;
   std::string name; // of the workspace

@@ -28,39 +28,11 @@ struct DecaySums::Gates {
 // What is summed up
 //===----------------------------------------------------------------------===//
 
-DecaySums::DecaySums(DecayGradientOp op, unsigned result, ArrayRef<AttendSet> sets)
-    : op(op), result(result), tensors(sets[0].tensors) {
-  for (const AttendSet &set : sets)
-    for (ArrayRef<SavedValue> values : {ArrayRef(set.saved), ArrayRef(set.savedSums)})
-      for (const SavedValue &value : values)
-        if (llvm::is_contained(op->getOperands(), value.value))
-          saved.push_back(value);
-  // Whatever has the decay's positions and heads: the programs are those of its gates.
-  tensors.queryTensor = tensors.keyTensor = tensors.inputs + result;
-  tensors.rowsOfKeys = false;
-  tensors.sameHeads = true;
-  tensors.firstPosition.reset();
-  tensors.cluster = 1;
-}
-
 std::vector<DecaySums> DecaySums::allOf(ArrayRef<AttendSet> sets) {
   std::vector<DecaySums> all;
   for (auto [i, value] : llvm::enumerate(sets[0].returned()))
-    if (auto op = value.getDefiningOp<DecayGradientOp>()) {
-      all.push_back(DecaySums(op, i, sets));
-      all.back().number = all.size() - 1;
-    }
-  return all;
-}
-
-SmallVector<HiddenArgument> DecaySums::workspaces(Builder &b, ArrayRef<SavedValue> saved) {
-  constexpr int64_t any = ShapedType::kDynamic;
-  auto products = RankedTensorType::get({any, any, any}, b.getF32Type());
-  SmallVector<HiddenArgument> all;
-  for (const SavedValue &value : saved) {
-    auto state = dyn_cast<RankedTensorType>(value.value.getType());
-    all.push_back({value.name, state ? state : products});
-  }
+    if (auto op = value.getDefiningOp<DecayGradientOp>())
+      all.push_back(DecaySums(op, all.size(), SavedTensors(op, i, sets)));
   return all;
 }
 
@@ -74,17 +46,9 @@ std::string DecaySums::kernelName(StringRef entry) const {
 
 ArrayAttr DecaySums::grid(Builder &b) const {
   if (!isOfHead())
-    return tensors.gridOf(b, {});
-  Attribute heads = tile::ExtentAttr::dimensionOf(b.getContext(), tensors.queryTensor, 0);
+    return saved.tensors.gridOf(b, {});
+  Attribute heads = tile::ExtentAttr::dimensionOf(b.getContext(), saved.resultTensor, 0);
   return b.getArrayAttr(heads);
-}
-
-/// Where a kernel has an argument of the entry, or what another kernel has saved.
-Value DecaySums::tensorOf(tile::KernelOp kernel, Value value) const {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return kernel.getTensor(argument.getArgNumber());
-  auto it = llvm::find_if(saved, [&](const SavedValue &other) { return other.value == value; });
-  return kernel.getTensor(tensors.types.size() + (it - saved.begin()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,10 +64,10 @@ Value DecaySums::ofStates(TileBuilder &b, const Gates &gates) const {
     int64_t count = std::gcd(features, 16);
     SmallVector<Value> tensors;
     for (BlockArgument term : AddStatesOp::termsOf(state))
-      tensors.push_back(tensorOf(gates.kernel, term));
+      tensors.push_back(saved.tensorOf(gates.kernel, term));
     StoredState x = StoredState::sumOf(tensors, /*normalizers=*/{}, {gates.sequence, gates.head},
                                        /*isTransposed=*/false);
-    StoredState dx{tensorOf(gates.kernel, gradient), Value(), {gates.sequence, gates.head}};
+    StoredState dx{saved.tensorOf(gates.kernel, gradient), Value(), {gates.sequence, gates.head}};
     sum = b.loop(b.index(0), b.index(features), b.index(count), sum,
                  [&](Value first, ValueRange in) -> TileBuilder::Values {
                    Value product = b.mul(x.loadRows(b, first, count, width),
@@ -117,17 +81,17 @@ Value DecaySums::ofStates(TileBuilder &b, const Gates &gates) const {
 /// k_t - q_t for a block of positions t, [1 x C], of all query heads that have the gate.
 Value DecaySums::changes(TileBuilder &b, const Gates &gates, Value position, Value valid) const {
   Value row = gates.rowOf(position), zero = b.index(0), one = b.index(1), two = b.index(2);
-  Value heads = memref::DimOp::create(b, tensorOf(gates.kernel, op.getQueries()[0]), two);
-  Value own = memref::DimOp::create(b, gates.kernel.getTensor(tensors.inputs + result),
-                                    isOfHead() ? zero : two);
+  Value heads = memref::DimOp::create(b, saved.tensorOf(gates.kernel, op.getQueries()[0]), two);
+  Value own = memref::DimOp::create(b, saved.resultOf(gates.kernel), isOfHead() ? zero : two);
   Value group = b.divIndex(heads, own);
   return b.loop(zero, group, one, b.constant(1, kBlock, 0),
                 [&](Value i, ValueRange in) -> TileBuilder::Values {
-                  Value head = tensors.interleaved ? b.addIndex(b.mulIndex(i, own), gates.head)
-                                                   : b.addIndex(b.mulIndex(gates.head, group), i);
+                  Value head = saved.tensors.interleaved
+                                   ? b.addIndex(b.mulIndex(i, own), gates.head)
+                                   : b.addIndex(b.mulIndex(gates.head, group), i);
                   auto load = [&](Value products) -> Value {
                     return tile::LoadOp::create(b, b.tileType(1, kBlock),
-                                                tensorOf(gates.kernel, products),
+                                                saved.tensorOf(gates.kernel, products),
                                                 ValueRange{gates.batch, row, head}, valid,
                                                 /*row_dim=*/-1, /*col_dim=*/1,
                                                 /*transposed=*/false);
@@ -171,7 +135,7 @@ void DecaySums::build(TileBuilder &b, StringRef entry) const {
 
 /// A program for each batch and gate head.
 void DecaySums::buildOfPositions(TileBuilder &b, StringRef name) const {
-  KernelFrame frame(b, name, tensors, workspaces(b, saved));
+  KernelFrame frame(b, name, saved.tensors, workspacesOf(b, saved.values));
   Gates gates{frame.kernel,   frame.batch,
               frame.sequence, frame.head,
               frame.queries,  [&](Value position) { return frame.rowOf(b, position); }};
@@ -179,14 +143,15 @@ void DecaySums::buildOfPositions(TileBuilder &b, StringRef name) const {
     int64_t count = b.typeOf(gradients).getColumns();
     SmallVector<Value> at = {gates.batch, gates.rowOf(position), gates.head};
     Value gate =
-        tile::LoadOp::create(b, b.tileType(1, count), tensorOf(gates.kernel, op.getDecay()), at,
-                             valid, /*row_dim=*/-1, /*col_dim=*/1,
+        tile::LoadOp::create(b, b.tileType(1, count), saved.tensorOf(gates.kernel, op.getDecay()),
+                             at, valid, /*row_dim=*/-1, /*col_dim=*/1,
                              /*transposed=*/false);
     // What rounding has left there would be all of it.
     Value moving = b.map({gate, gradients}, [](ElementBuilder &e, ValueRange in) {
       return e.select(e.less(in[0], e.constant(kNothingPasses)), e.constant(0), in[1]);
     });
-    tile::StoreOp::create(b, b.transpose(moving), frame.result(result), at, valid, /*row_dim=*/1,
+    tile::StoreOp::create(b, b.transpose(moving), saved.resultOf(frame.kernel), at, valid,
+                          /*row_dim=*/1,
                           /*col_dim=*/-1);
   };
   auto visit = [&](Value gradients, Value position, Value valid, Value none) {
@@ -201,10 +166,10 @@ void DecaySums::buildOfPositions(TileBuilder &b, StringRef name) const {
 /// A program for each head: the sum over its positions in all batches, or packed sequences, in
 /// order.
 void DecaySums::buildOfHead(TileBuilder &b, StringRef name) const {
-  tile::KernelOp kernel = createKernel(b, name, tensors, workspaces(b, saved), grid(b));
+  tile::KernelOp kernel = saved.createKernel(b, name, grid(b));
   Value head = tile::ProgramIdOp::create(b, 0), zero = b.index(0), one = b.index(1);
-  Value products = tensorOf(kernel, op.getQueries()[0]);
-  Value offsets = tensors.offsets ? kernel.getTensor(*tensors.offsets) : Value();
+  Value products = saved.tensorOf(kernel, op.getQueries()[0]);
+  Value offsets = saved.tensors.offsets ? kernel.getTensor(*saved.tensors.offsets) : Value();
   Value batches = memref::DimOp::create(b, offsets ? offsets : products, zero);
   if (offsets) // where each begins, and the last one ends
     batches = b.subIndex(batches, one);
@@ -226,7 +191,7 @@ void DecaySums::buildOfHead(TileBuilder &b, StringRef name) const {
                        return {b.add(in[0], own)};
                      })[0];
   if (Value held = op.getPlus())
-    sum = b.add(sum, tile::LoadOp::create(b, b.tileType(1, 1), tensorOf(kernel, held), head,
+    sum = b.add(sum, tile::LoadOp::create(b, b.tileType(1, 1), saved.tensorOf(kernel, held), head,
                                           Value(), -1, -1, /*transposed=*/false));
-  tile::StoreOp::create(b, sum, kernel.getTensor(tensors.inputs + result), head, Value(), -1, -1);
+  tile::StoreOp::create(b, sum, saved.resultOf(kernel), head, Value(), -1, -1);
 }

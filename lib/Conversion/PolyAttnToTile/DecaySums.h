@@ -14,7 +14,7 @@
 #ifndef POLYATTN_CONVERSION_DECAYSUMS_H
 #define POLYATTN_CONVERSION_DECAYSUMS_H
 
-#include "AttendSet.h"
+#include "SavedTensors.h"
 
 namespace polyattn {
 
@@ -23,16 +23,13 @@ class DecaySums {
 public:
   /// Those of all the gradients that the entry returns.
   static std::vector<DecaySums> allOf(llvm::ArrayRef<AttendSet> sets);
-  /// The workspaces of the values that a set saves.
-  static llvm::SmallVector<HiddenArgument> workspaces(mlir::Builder &builder,
-                                                      llvm::ArrayRef<SavedValue> saved);
 
   /// Builds the kernel where `builder` is.
   void build(TileBuilder &builder, llvm::StringRef entry) const;
   std::string kernelName(llvm::StringRef entry) const;
   /// The axes of its grid, and the values that it takes from workspaces.
   mlir::ArrayAttr grid(mlir::Builder &builder) const;
-  llvm::ArrayRef<SavedValue> getSaved() const { return saved; }
+  llvm::ArrayRef<SavedValue> getSaved() const { return saved.values; }
 
 private:
   /// Positions of one gate, of a batch or of a packed sequence.
@@ -40,9 +37,9 @@ private:
   using Visit = llvm::function_ref<mlir::Value(mlir::Value gradients, mlir::Value position,
                                                mlir::Value valid, mlir::Value carried)>;
 
-  DecaySums(DecayGradientOp op, unsigned result, llvm::ArrayRef<AttendSet> sets);
+  DecaySums(DecayGradientOp op, unsigned number, SavedTensors saved)
+      : op(op), number(number), saved(std::move(saved)) {}
   bool isOfHead() const;
-  mlir::Value tensorOf(tile::KernelOp kernel, mlir::Value value) const;
   void buildOfPositions(TileBuilder &builder, llvm::StringRef name) const;
   void buildOfHead(TileBuilder &builder, llvm::StringRef name) const;
   mlir::Value ofStates(TileBuilder &builder, const Gates &gates) const;
@@ -51,10 +48,8 @@ private:
   mlir::Value run(TileBuilder &builder, const Gates &gates, mlir::Value carried, Visit visit) const;
 
   mutable DecayGradientOp op; // its accessors are not const
-  unsigned result;            // of the entry
-  unsigned number = 0;        // among the gradients of decays
-  KernelTensors tensors;
-  llvm::SmallVector<SavedValue> saved;
+  unsigned number;            // among the gradients of decays
+  SavedTensors saved;
 };
 
 } // namespace polyattn

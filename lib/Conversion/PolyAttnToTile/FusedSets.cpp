@@ -17,7 +17,7 @@
 using namespace polyattn;
 
 /// Whether the programs of `main` have all that blocks of `set` need. Rows that pass between sets,
-/// and values that are saved for decays, are those of kernels one after another; sums of weights
+/// and values that are saved for sums, are those of kernels one after another; sums of weights
 /// are there for a whole kernel or not at all.
 static bool canFuse(const AttendSet &main, const AttendSet &set) {
   return main.mask() == Mask::Anticausal && !main.fused && main.block() == set.block() &&

@@ -9,6 +9,7 @@
 #include "ChunkwiseKernels.h"
 #include "DecaySums.h"
 #include "KernelProgram.h"
+#include "StateSums.h"
 #include "dialects/PolyAttn/StateTerms.h"
 
 using namespace mlir;
@@ -123,12 +124,16 @@ void KernelBuilder::reduceWeights(ArrayRef<AttendSet> sets) {
   WeightReduction(sets).build(b, (attention.getSymName() + "__reduce").str(), sumTensors);
 }
 
-/// The kernels that sum up over positions what those of all sets have stored.
-void KernelBuilder::sumDecays(ArrayRef<AttendSet> sets) {
-  for (const DecaySums &sums : DecaySums::allOf(sets)) {
-    b.setInsertionPoint(attention);
-    sums.build(b, attention.getSymName());
-  }
+/// The kernels that sum up what those of all sets have saved: decays and states.
+void KernelBuilder::sumSaved(ArrayRef<AttendSet> sets) {
+  auto build = [&](const auto &all) {
+    for (const auto &sums : all) {
+      b.setInsertionPoint(attention);
+      sums.build(b, attention.getSymName());
+    }
+  };
+  build(DecaySums::allOf(sets));
+  build(StateSums::allOf(sets));
 }
 
 /// Blocks that are computed each by itself, after the kernels of the states that they read.
@@ -211,7 +216,7 @@ LogicalResult KernelBuilder::build() {
   }
   if (hasSums)
     reduceWeights(*sets);
-  sumDecays(*sets);
+  sumSaved(*sets);
   writeEntry(*sets);
   attention.erase();
   return success();
@@ -245,7 +250,7 @@ void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> wor
   unsigned first = addSums(set), firstOfFused = fused ? addSums(*fused) : 0;
   firstSaved = workspaces.size();
   savedHere = saved;
-  llvm::append_range(workspaces, DecaySums::workspaces(b, saved));
+  llvm::append_range(workspaces, workspacesOf(b, saved));
   firstPassed = workspaces.size();
   for (const auto &passed : {set.exported, set.imported})
     for (const PassedRows &rows : passed)

@@ -77,7 +77,7 @@ private:
                   const AttendSet *fused = nullptr, llvm::ArrayRef<HiddenArgument> states = {});
   void buildProgram(TileBuilder::Branch batch);
   void reduceWeights(llvm::ArrayRef<AttendSet> sets);
-  void sumDecays(llvm::ArrayRef<AttendSet> sets);
+  void sumSaved(llvm::ArrayRef<AttendSet> sets);
 
   //===--- Calls of few tokens (StepForm.cpp) --------------------------------===//
   bool canStep();

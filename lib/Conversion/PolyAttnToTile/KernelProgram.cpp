@@ -206,7 +206,7 @@ void KernelProgram::storeExported(TileBuilder &b, VectorProgram &rows, const Blo
                 b.index(0), span);
 }
 
-/// The workspace of a value that the kernel saves for gradients of decays; null for others.
+/// The workspace of a value that the kernel saves for sums after it; null for others.
 Value KernelProgram::workspaceOf(Value value) const {
   for (auto [i, saved] : llvm::enumerate(context.saved))
     if (saved.value == value)

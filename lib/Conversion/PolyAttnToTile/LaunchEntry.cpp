@@ -9,6 +9,7 @@
 #include "DecaySums.h"
 #include "EntryBuilder.h"
 #include "KernelBuilder.h"
+#include "StateSums.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -45,7 +46,7 @@ static void writeSaved(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
                        ArrayRef<SavedValue> saved) {
   const KernelTensors &kernel = set.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
-  for (const HiddenArgument &tensor : DecaySums::workspaces(b, saved)) {
+  for (const HiddenArgument &tensor : workspacesOf(b, saved)) {
     ArrayRef<int64_t> sizes = tensor.type.getShape();
     SmallVector<ExtentAttr> shape;
     if (sizes.size() == 3)
@@ -147,13 +148,17 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     if (attends.fused)
       bytes += WeightSums::bytesOf(attends.fused->sums);
   }
-  for (const DecaySums &decay : DecaySums::allOf(sets)) {
-    EntryBuilder::Uses saved;
-    for (const SavedValue &value : decay.getSaved())
-      saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
-    e.use(saved);
-    e.stage(decay.kernelName(attention.getSymName()), decay.grid(b));
-  }
+  auto sumSaved = [&](const auto &all) {
+    for (const auto &one : all) {
+      EntryBuilder::Uses saved;
+      for (const SavedValue &value : one.getSaved())
+        saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
+      e.use(saved);
+      e.stage(one.kernelName(attention.getSymName()), one.grid(b));
+    }
+  };
+  sumSaved(DecaySums::allOf(sets));
+  sumSaved(StateSums::allOf(sets));
   if (sums.empty())
     return;
   e.use(sums);

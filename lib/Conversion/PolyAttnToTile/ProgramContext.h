@@ -44,7 +44,7 @@ struct ProgramContext {
   WeightSums *weightSums = nullptr;      // to which blocks add; null without gradients of weights
   WeightSums *fusedSums = nullptr;       // those of the set's fused
   unsigned firstSaved = 0;               // the workspace of the first value of `saved`
-  llvm::ArrayRef<SavedValue> saved = {}; // for gradients of decays
+  llvm::ArrayRef<SavedValue> saved = {}; // for sums after all kernels
   unsigned firstPassed = 0;              // that of the first rows that it gives to others, or takes
   bool hasGroup = false;                 // a program has all query heads that share its states
   int64_t fewestBatches = 1;             // whose features a kernel before the steps computes

@@ -1,0 +1,47 @@
+//===- SavedTensors.cpp - values that kernels leave for sums --------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SavedTensors.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+SmallVector<HiddenArgument> polyattn::workspacesOf(Builder &b, ArrayRef<SavedValue> saved) {
+  constexpr int64_t any = ShapedType::kDynamic;
+  auto products = RankedTensorType::get({any, any, any}, b.getF32Type());
+  SmallVector<HiddenArgument> all;
+  for (const SavedValue &value : saved) {
+    auto state = dyn_cast<RankedTensorType>(value.value.getType());
+    all.push_back({value.name, state ? state : products});
+  }
+  return all;
+}
+
+SavedTensors::SavedTensors(Operation *op, unsigned result, ArrayRef<AttendSet> sets)
+    : tensors(sets[0].tensors), resultTensor(tensors.inputs + result) {
+  for (const AttendSet &set : sets)
+    for (ArrayRef<SavedValue> saved : {ArrayRef(set.saved), ArrayRef(set.savedSums)})
+      for (const SavedValue &value : saved)
+        if (llvm::is_contained(op->getOperands(), value.value))
+          values.push_back(value);
+  tensors.queryTensor = tensors.keyTensor = resultTensor;
+  tensors.rowsOfKeys = false;
+  tensors.sameHeads = true;
+  tensors.firstPosition.reset();
+  tensors.cluster = 1;
+}
+
+tile::KernelOp SavedTensors::createKernel(TileBuilder &b, StringRef name, ArrayAttr axes) const {
+  return polyattn::createKernel(b, name, tensors, workspacesOf(b, values), axes);
+}
+
+Value SavedTensors::tensorOf(tile::KernelOp kernel, Value value) const {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return kernel.getTensor(argument.getArgNumber());
+  auto it = llvm::find_if(values, [&](const SavedValue &saved) { return saved.value == value; });
+  return kernel.getTensor(tensors.types.size() + (it - values.begin()));
+}

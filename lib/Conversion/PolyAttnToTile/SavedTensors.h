@@ -1,0 +1,43 @@
+//===- SavedTensors.h - values that kernels leave for sums ------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gradients of decays and of states that several attends take are sums of what the kernels of these
+// attends leave in workspaces. A kernel after all others computes them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_SAVEDTENSORS_H
+#define POLYATTN_CONVERSION_SAVEDTENSORS_H
+
+#include "AttendSet.h"
+
+namespace polyattn {
+
+/// The workspaces of saved values, of a kernel that writes or reads them.
+llvm::SmallVector<HiddenArgument> workspacesOf(mlir::Builder &builder,
+                                               llvm::ArrayRef<SavedValue> saved);
+
+/// The saved values that an op reads, and the tensors of the kernel that computes it.
+class SavedTensors {
+public:
+  /// `result` is the result of the entry that the op gives.
+  SavedTensors(mlir::Operation *op, unsigned result, llvm::ArrayRef<AttendSet> sets);
+
+  /// Opens the kernel where `builder` is and moves it there.
+  tile::KernelOp createKernel(TileBuilder &builder, llvm::StringRef name,
+                              mlir::ArrayAttr axes) const;
+  /// Where the kernel has an argument of the entry, or what another kernel has saved.
+  mlir::Value tensorOf(tile::KernelOp kernel, mlir::Value value) const;
+  mlir::Value resultOf(tile::KernelOp kernel) const { return kernel.getTensor(resultTensor); }
+
+  llvm::SmallVector<SavedValue> values;
+  KernelTensors tensors; // programs go by the result
+  unsigned resultTensor;
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_SAVEDTENSORS_H
