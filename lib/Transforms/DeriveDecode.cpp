@@ -57,17 +57,14 @@ static LogicalResult checkBlocks(ArrayRef<AttendOp> attends) {
   return success();
 }
 
-/// A pool keeps one final state, and attends that begin with one state end with two.
 static LogicalResult checkStates(AttentionOp attention, ArrayRef<AttendOp> attends) {
-  llvm::SmallDenseSet<Value> seen;
-  for (AttendOp attend : attends)
-    for (Value state : {attend.getInitialState(), attend.getInitialNormalizer()})
-      if (state && !seen.insert(state).second)
-        return attend.emitOpError("does not decode: it begins with ")
-               << attention.getArgNames()[cast<BlockArgument>(state).getArgNumber()]
-               << ", as another attend does, and a pool keeps the final state of one attend; give "
-                  "each attend a state of its own";
-  return success();
+  auto [attend, name] = findSharedState(attention, attends);
+  if (!attend)
+    return success();
+  return attend.emitOpError("does not decode: it begins with ")
+         << name
+         << ", as another attend does, and a pool keeps the final state of one attend; give "
+            "each attend a state of its own";
 }
 
 //===----------------------------------------------------------------------===//

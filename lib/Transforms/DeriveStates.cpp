@@ -29,18 +29,19 @@ namespace polyattn {
 // What does not compose
 //===----------------------------------------------------------------------===//
 
+static constexpr StringLiteral kFails = "has no states that segments compose by: ";
+
 static LogicalResult checkAttend(AttendOp attend) {
-  constexpr StringLiteral fails = "has no states that segments compose by: ";
   if (attend.getMask() != Mask::Causal)
-    return attend.emitOpError(fails) << "with this mask a query sees keys of later segments";
+    return attend.emitOpError(kFails) << "with this mask a query sees keys of later segments";
   if (!attend.getNormalizer().allowsState())
-    return attend.emitOpError(fails) << "with `eps_mode = row_max` the largest score of a row is "
-                                        "not known from a state";
+    return attend.emitOpError(kFails) << "with `eps_mode = row_max` the largest score of a row is "
+                                         "not known from a state";
   if (hasAbsoluteScore(attend.getKey()))
-    return attend.emitOpError(fails) << "an odd power of |score| has no features";
+    return attend.emitOpError(kFails) << "an odd power of |score| has no features";
   int64_t width = attend.getKey().getType().getWidth();
   if (width > AttendOp::kMaxStateWidth)
-    return attend.emitOpError(fails) << "one of " << width << " features is too large to hold";
+    return attend.emitOpError(kFails) << "one of " << width << " features is too large to hold";
   if (attend.getFactors() || attend.getStateEvery() || attend.getProducts())
     return attend.emitOpError("gives what gradients are made of, which segments do not compose by");
   return success();
@@ -60,6 +61,11 @@ static FailureOr<SmallVector<AttendOp>> composingAttends(AttentionOp attention) 
   for (AttendOp attend : attends)
     if (failed(checkAttend(attend)))
       return failure();
+  if (auto [attend, name] = findSharedState(attention, attends); attend)
+    return attend.emitOpError(kFails)
+           << "it begins with " << name
+           << ", as another attend does, and in a later segment they begin with two; give each "
+              "attend a state of its own";
   return attends;
 }
 

@@ -119,6 +119,16 @@ AttendOp polyattn::withFinalState(AttendOp attend) {
   return result;
 }
 
+std::pair<AttendOp, Attribute> polyattn::findSharedState(AttentionOp op,
+                                                         ArrayRef<AttendOp> attends) {
+  llvm::SmallDenseSet<Value> seen;
+  for (AttendOp attend : attends)
+    for (Value state : {attend.getInitialState(), attend.getInitialNormalizer()})
+      if (state && !seen.insert(state).second)
+        return {attend, op.getArgNames()[cast<BlockArgument>(state).getArgNumber()]};
+  return {};
+}
+
 void polyattn::addInitialState(AttendOp attend, EntryExtension &entry) {
   if (attend.getInitialState())
     return;

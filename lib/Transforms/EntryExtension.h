@@ -52,6 +52,10 @@ mlir::RankedTensorType stateType(mlir::MLIRContext *context, llvm::ArrayRef<int6
 llvm::SmallVector<mlir::Type> stateTypesOf(AttendOp attend);
 /// An attend that gives its final state.
 AttendOp withFinalState(AttendOp attend);
+/// The first attend that begins with a state which one before it begins with, and the state's name.
+/// Null where each has states of its own: two attends that begin with one end with two.
+std::pair<AttendOp, mlir::Attribute> findSharedState(AttentionOp op,
+                                                     llvm::ArrayRef<AttendOp> attends);
 /// Gives an attend that has none an initial state, new arguments of the entry.
 void addInitialState(AttendOp attend, EntryExtension &entry);
 

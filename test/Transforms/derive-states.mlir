@@ -79,3 +79,15 @@ polyattn.attention @lengths(%q: tensor<?x?x?x4xf32>, %n: tensor<?xi32>) -> (o: t
   %o = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
   return %o : [4]
 }
+
+// -----
+
+polyattn.attention @shared_state(%q: tensor<?x?x?x4xf32>, %s: tensor<?x?x4x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %e = exp %a : [4]
+  %x = attend query %a key %a value %a initial %s causal normalize <none> : [4], [4], [4], tensor<?x?x4x4xf32>
+  // expected-error@+1 {{has no states that segments compose by: it begins with "s", as another attend does, and in a later segment they begin with two; give each attend a state of its own}}
+  %y = attend query %e key %e value %a initial %s causal normalize <none> : [4], [4], [4], tensor<?x?x4x4xf32>
+  %o = add %x, %y : [4], [4]
+  return %o : [4]
+}
