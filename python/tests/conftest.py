@@ -46,5 +46,24 @@ def qkv(rng):
 
 
 def pytest_addoption(parser):
+    parser.addoption("--take-files", help="a folder where processes that run the same tests say which files of them they have taken")
     parser.addoption("--wheel", help="the wheel that is installed")
     parser.addoption("--fake-cuda", help="the folder of a libcuda.so.1 that writes down what is launched")
+
+
+_taken = {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """With --take-files, a file of tests belongs to the first process that comes to it. True says that nothing is left to do."""
+    folder = item.config.getoption("--take-files")
+    if folder is None:
+        return None
+    if item.path not in _taken:
+        try:
+            (pathlib.Path(folder) / item.path.name).touch(exist_ok=False)
+            _taken[item.path] = True
+        except FileExistsError:
+            _taken[item.path] = False
+    return None if _taken[item.path] else True
