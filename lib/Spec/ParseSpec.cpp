@@ -178,9 +178,13 @@ static void eraseUnused(ModuleOp module) {
 /// whoever looks for it.
 static LogicalResult checkSizes(ModuleOp module, const SpecSizes &sizes,
                                 const ReadingSession &session) {
-  if (!sizes.entry.empty() && !module.lookupSymbol(sizes.entry))
+  Operation *entry = sizes.entry.empty() ? nullptr : module.lookupSymbol(sizes.entry);
+  if (!sizes.entry.empty() && !entry)
     return success();
-  return session.checkSizes([&] { return emitError(module.getLoc()); });
+  auto attentions = module.getOps<AttentionOp>();
+  if (!entry && !attentions.empty())
+    entry = *attentions.begin();
+  return session.checkSizes([&] { return emitError(entry ? entry->getLoc() : module.getLoc()); });
 }
 
 OwningOpRef<ModuleOp> polyattn::parseSpecSource(const llvm::SourceMgr &sources,

@@ -5,11 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
-#include "polyattn/Pipelines/Registration.h"
+#include "polyattn/LanguageServer/ServerMain.h"
 
-int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  polyattn::registerDialects(registry);
-  return failed(mlir::MlirLspServerMain(argc, argv, registry));
-}
+int main(int argc, char **argv) { return polyattn::languageServerMain(argc, argv); }

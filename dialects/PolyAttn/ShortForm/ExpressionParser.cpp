@@ -211,9 +211,24 @@ ParseResult ExpressionParser::parseNamed(SMLoc loc, StringRef name, ExpressionPt
     llvm::sort(names);
     return suggest(errorAt(parser, loc) << "there is no '" << name << "'", name, names);
   }
+  if (NameObserver *observer = session.getObserver())
+    observer->use(name, scope->findDefinition(name));
   auto expression = std::make_unique<Expression>(Expression{Kind::Name, loc});
   expression->name = name;
   return finish(std::move(expression), result);
+}
+
+static void tellOfCall(NameObserver &observer, const Expression &call) {
+  if (call.map)
+    return observer.use(call.name, call.map->name);
+  if (!call.function)
+    return observer.useWord(call.name, call.kind == Kind::SquareRoot ? "square root of a number"
+                                                                     : "a value without a change");
+  std::string about = ("the op " + call.function->op).str();
+  for (const Parameter *parameter : call.function->parameters)
+    about += (parameter == call.function->parameters.front() ? "\noptions: " : ", ") +
+             parameter->name.str();
+  observer.useWord(call.name, about);
 }
 
 ParseResult ExpressionParser::parseCall(SMLoc loc, StringRef name, ExpressionPtr &result) {
@@ -236,6 +251,8 @@ ParseResult ExpressionParser::parseCall(SMLoc loc, StringRef name, ExpressionPtr
     return suggest(errorAt(parser, loc) << "there is no function or map '" << name << "'", name,
                    names);
   }
+  if (NameObserver *observer = session.getObserver())
+    tellOfCall(*observer, *call);
   if (parseOperands(*call) || checkCount(*call) || checkGiven(*call))
     return failure();
   return finish(std::move(call), result);

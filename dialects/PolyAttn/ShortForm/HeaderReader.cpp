@@ -9,6 +9,7 @@
 #include "dialects/PolyAttn/ShortForm/ArgumentTypes.h"
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -42,6 +43,8 @@ ParseResult HeaderReader::readSize(StringRef entry) {
     return errorAt(parser, loc) << "expected a size of 1 to " << kMostSize << " for '" << name
                                 << "', got " << size;
   scope.define(name, Meaning{{}, double(size)});
+  if (NameObserver *observer = session.getObserver())
+    observer->define(name, "size " + llvm::Twine(size));
   return success();
 }
 
@@ -89,6 +92,8 @@ ParseResult HeaderReader::addArgument(StringRef name, SMLoc loc, const ArgumentK
   argumentNames.push_back(parser.getBuilder().getStringAttr(name));
   Value argument = body.addArgument(type, parser.getEncodedSourceLoc(loc));
   scope.define(name, Meaning{argument});
+  if (NameObserver *observer = session.getObserver())
+    observer->define(name, "argument " + llvm::to_string(type));
   return success();
 }
 
@@ -169,6 +174,8 @@ ParseResult HeaderReader::readPlace(int64_t &place) {
   const Meaning *meaning = scope.find(name);
   auto argument = meaning ? dyn_cast_if_present<BlockArgument>(meaning->value) : BlockArgument();
   if (argument) {
+    if (NameObserver *observer = session.getObserver())
+      observer->use(name, scope.findDefinition(name));
     place = argument.getArgNumber();
     return success();
   }

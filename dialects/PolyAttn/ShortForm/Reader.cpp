@@ -11,6 +11,7 @@
 #include "dialects/PolyAttn/ShortForm/ShortForm.h"
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -30,7 +31,7 @@ ParseResult shortform::parseAttention(OpAsmParser &parser, OperationState &resul
 }
 
 Reader::Reader(OpAsmParser &parser, OperationState &result, ReadingSession &session)
-    : parser(parser), result(result), region(result.addRegion()),
+    : parser(parser), result(result), session(session), region(result.addRegion()),
       maker(parser, session, region->emplaceBlock()), evaluator(maker),
       expressions(parser, session, maps), values(expressions, evaluator, scope),
       header(parser, result, region->front(), session, expressions, values, scope) {}
@@ -44,6 +45,11 @@ ParseResult Reader::read(StringRef entry) {
     if (readStatement(isReturn))
       return failure();
   return parser.parseRBrace();
+}
+
+void Reader::tell(StringRef name, const llvm::Twine &about) {
+  if (NameObserver *observer = session.getObserver())
+    observer->define(name, about);
 }
 
 ParseResult Reader::readStatement(bool &isReturn) {
@@ -78,6 +84,7 @@ ParseResult Reader::readMap() {
   map->scope = &scope;
   if (parser.parseKeyword(&map->name))
     return failure();
+  tell(map->name, "map");
   StringRef name = map->name;
   if (findFunction(name) || llvm::is_contained({"attend", "sqrt", "keep"}, name))
     return errorAt(parser, loc) << "'" << name << "' is a function of the language, and no map";
@@ -89,6 +96,7 @@ ParseResult Reader::readMap() {
     if (expressions.parseNewName(parameters, map->parameters.emplace_back()))
       return failure();
     parameters.define(map->parameters.back(), {});
+    tell(map->parameters.back(), "operand of the map " + map->name);
     inner.define(map->parameters.back(), {});
     return success();
   };
@@ -103,6 +111,8 @@ ParseResult Reader::readMap() {
   map->depth = map->result->depth;
   for (const Assignment &statement : map->statements)
     map->depth = std::max(map->depth, statement.value->depth);
+  StringRef text(loc.getPointer(), parser.getCurrentLocation().getPointer() - loc.getPointer());
+  tell(name, "map " + text.take_front(text.find("//")).rtrim());
   maps[name] = std::move(map);
   return success();
 }
@@ -122,6 +132,7 @@ ParseResult Reader::readMapBody(Map &map, Scope &names) {
         expressions.parse(names, statement.value))
       return failure();
     own.define(statement.name, {});
+    tell(statement.name, "name in the map " + map.name);
     names.define(statement.name, {});
   }
   return failure(parser.parseKeyword(kReturn) || expressions.parse(names, map.result) ||
@@ -158,6 +169,8 @@ ParseResult Reader::readAssignment() {
     if (scope.find(name))
       return errorAt(parser, loc) << "the name '" << name << "' is given twice";
     scope.define(name, meaning);
+    tell(name, meaning.isNumber() ? "number " + llvm::to_string(meaning.number)
+                                  : llvm::to_string(meaning.value.getType()));
   }
   return success();
 }

@@ -28,9 +28,11 @@ private:
   mlir::ParseResult readAssignment();
   mlir::ParseResult readReturn();
   mlir::ParseResult addResults(llvm::SMLoc loc, mlir::ValueRange values);
+  void tell(llvm::StringRef name, const llvm::Twine &about);
 
   mlir::OpAsmParser &parser;
   mlir::OperationState &result;
+  ReadingSession &session;
   mlir::Region *region;
   OpMaker maker;
   Evaluator evaluator;

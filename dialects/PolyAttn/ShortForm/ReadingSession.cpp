@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "dialects/Attributes/KnownAttributes.h"
+#include "dialects/PolyAttn/PolyAttn.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -20,9 +21,11 @@ llvm::Expected<SpecSizes> polyattn::parseSpecSizes(llvm::StringRef text) {
     auto [name, number] = item.split('=');
     name = name.trim();
     int64_t size;
-    if (name.empty() || number.trim().getAsInteger(10, size) || size < 1)
-      return llvm::createStringError("expected sizes of at least 1 as in d=64,m=1024, got '" +
-                                     item + "'");
+    if (name.empty() || number.trim().getAsInteger(10, size) || size < 1 ||
+        size > FeatureType::kMaxVector)
+      return llvm::createStringError("expected sizes from 1 to " +
+                                     llvm::Twine(FeatureType::kMaxVector) +
+                                     " as in d=64,m=1024, got '" + item + "'");
     if (!sizes.values.try_emplace(name.str(), size).second)
       return llvm::createStringError("'" + name + "' is given twice");
   }

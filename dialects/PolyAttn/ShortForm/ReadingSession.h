@@ -13,6 +13,7 @@
 #ifndef POLYATTN_DIALECTS_SHORTFORM_READINGSESSION_H
 #define POLYATTN_DIALECTS_SHORTFORM_READINGSESSION_H
 
+#include "dialects/PolyAttn/ShortForm/NameObserver.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/DialectInterface.h"
 #include "llvm/ADT/StringSet.h"
@@ -57,6 +58,10 @@ public:
   void end() { isOpen = false; }
   bool hasBegun() const { return isOpen; }
 
+  /// Tells an editor what the names of all texts mean that are read from here on; null: nobody.
+  void setObserver(NameObserver *newObserver) { observer = newObserver; }
+  NameObserver *getObserver() const { return observer; }
+
   /// What the caller binds a size of an entry to; none where the text's own number counts.
   std::optional<int64_t> bind(llvm::StringRef entry, llvm::StringRef size);
 
@@ -70,6 +75,7 @@ public:
 
 private:
   bool isOpen = false;
+  NameObserver *observer = nullptr;
   SpecSizes sizes;
   /// Names of sizes that entries have; only the caller's entry counts, where it is named.
   llvm::StringSet<> known;

@@ -25,13 +25,19 @@ class Scope {
 public:
   explicit Scope(const Scope *outer = nullptr) : outer(outer) {}
 
-  void define(llvm::StringRef name, Meaning meaning) { names[name] = meaning; }
+  /// `name` is part of the text: where it was given.
+  void define(llvm::StringRef name, Meaning meaning) { names[name] = {name, meaning}; }
 
   /// Null where there is no such name.
   const Meaning *find(llvm::StringRef name) const {
-    if (auto found = names.find(name); found != names.end())
-      return &found->second;
-    return outer ? outer->find(name) : nullptr;
+    const Given *found = findGiven(name);
+    return found ? &found->meaning : nullptr;
+  }
+
+  /// Where a name was given, empty where there is no such name.
+  llvm::StringRef findDefinition(llvm::StringRef name) const {
+    const Given *found = findGiven(name);
+    return found ? found->name : llvm::StringRef();
   }
 
   /// Every name, in no order.
@@ -43,8 +49,19 @@ public:
   }
 
 private:
+  struct Given {
+    llvm::StringRef name;
+    Meaning meaning;
+  };
+
+  const Given *findGiven(llvm::StringRef name) const {
+    if (auto found = names.find(name); found != names.end())
+      return &found->second;
+    return outer ? outer->findGiven(name) : nullptr;
+  }
+
   const Scope *outer;
-  llvm::StringMap<Meaning> names;
+  llvm::StringMap<Given> names;
 };
 
 } // namespace polyattn::shortform
