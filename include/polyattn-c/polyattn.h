@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* The version of this header. A library serves programs built for its version or an older. */
-#define POLYATTN_API_VERSION 10
+#define POLYATTN_API_VERSION 11
 POLYATTN_EXPORT int polyattn_api_version(void);
 
 typedef struct polyattn_error polyattn_error;
@@ -94,6 +94,9 @@ typedef struct polyattn_compile_options {
                                          thread of its own, and the process's end waits for that, 10
                                          s at most. */
   void *cancelled_user;                 /* handed to is_cancelled */
+  /* Since version 11: */
+  const char *sizes; /* "d=64,m=1024": sizes of the entry, or without an entry of all that have
+                        them, in place of those of a text in the short form; null: none */
 } polyattn_compile_options;
 #ifdef __cplusplus
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
@@ -112,6 +115,7 @@ typedef struct polyattn_compile_options {
    0,                                                                                              \
    0,                                                                                              \
    nullptr,                                                                                        \
+   nullptr,                                                                                        \
    nullptr}
 #else
 #define POLYATTN_COMPILE_OPTIONS_INIT                                                              \
@@ -129,6 +133,7 @@ typedef struct polyattn_compile_options {
    0,                                                                                              \
    0,                                                                                              \
    0,                                                                                              \
+   NULL,                                                                                           \
    NULL,                                                                                           \
    NULL}
 #endif
@@ -289,8 +294,8 @@ POLYATTN_EXPORT int polyattn_save(const char *text, size_t length, const char *n
 /* The oracle of one entry: every score by its definition, in f64, on one thread and with no
  * compiled code. It takes O(T^2) time. Since version 3. */
 typedef struct polyattn_reference polyattn_reference;
-/* Prepares the oracle for a spec; `entry`, `storage` and `is_cancelled` are the only options that
- * count. Returns null upon failure. */
+/* Prepares the oracle for a spec; `entry`, `storage`, `sizes` and `is_cancelled` are the only
+ * options that count. Returns null upon failure. */
 POLYATTN_EXPORT polyattn_reference *
 polyattn_reference_create(const char *text, size_t length, const char *name,
                           const polyattn_compile_options *options, polyattn_error **error);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Support.h"
+#include "polyattn/Spec/ParseSpec.h"
 #include <cstddef>
 
 using namespace polyattn;
@@ -103,6 +104,12 @@ llvm::Expected<JITOptions> capi::readOptions(const polyattn_compile_options *giv
     return llvm::createStringError("state_every: expected direction training or backward with it");
   if (has(offsetof(polyattn_compile_options, cancelled_user) + sizeof(void *)))
     result.cancelled = cancelledBy(given->is_cancelled, given->cancelled_user);
+  if (has(offsetof(polyattn_compile_options, sizes) + sizeof(char *)) && given->sizes) {
+    llvm::Expected<SpecSizes> sizes = parseSpecSizes(given->sizes);
+    if (!sizes)
+      return llvm::createStringError("sizes: " + llvm::toString(sizes.takeError()));
+    result.sizes = std::move(sizes->values);
+  }
   return result;
 }
 

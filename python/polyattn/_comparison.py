@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ._errors import CallError
-from ._specs import Spec, flag, storage_of
+from ._specs import Spec, as_read, flag, storage_of
 from ._whole import whole_number
 
 #: Columns of a table by their names.
@@ -82,7 +82,8 @@ def _tell(words: str) -> None:
 
 
 def compare(
-    spec: Spec, entry: str | None = None, *, batch: int = 1, length: int = 2048, heads: int = 4, kv_heads: int | None = None,
+    spec: Spec, entry: str | None = None, *, sizes: Mapping[str, int] | None = None, batch: int = 1, length: int = 2048,
+    heads: int = 4, kv_heads: int | None = None,
     dtype: Any = "f32", directions: Sequence[str] = DIRECTIONS, seconds: float = 2.0, threads: int | None = None,
     compiled: bool = True, seed: int = 0,
 ) -> Comparison:  # fmt: skip
@@ -92,7 +93,7 @@ def compare(
     states between them. The fastest form counts, and `torch.compile` gets the fastest that is no loop of Python. A form whose
     results differ from polyattn's is not timed. Calls are timed in turns, and medians count.
 
-    spec, entry: as `compile` has them, without states in the signature.
+    spec, entry, sizes: as `compile` has them, without states in the signature.
     batch, length, heads, kv_heads: sizes of the arguments, which are random. decode continues `batch` sequences by a token.
     dtype: of the sequences and weights: f32, bf16 or f16.
     directions: some of forward, both (results and gradients) and decode.
@@ -120,14 +121,14 @@ def compare(
 
     before = torch.get_num_threads()
     count = before if threads is None else whole_number("threads", threads, 1)
-    sizes = Sizes(numbers[0], numbers[1], numbers[2], kv, DTYPES[storage], whole_number("seed", seed, 0))
+    call = Sizes(numbers[0], numbers[1], numbers[2], kv, DTYPES[storage], whole_number("seed", seed, 0))
     try:
         torch.set_num_threads(count)
-        name, rows = measure(spec, entry, sizes, directions, seconds, compiled, _tell)
+        name, rows = measure(as_read(spec, sizes), entry, call, directions, seconds, compiled, _tell)
     finally:
         _tell("")
         torch.set_num_threads(before)
-    shape = f"B={sizes.batch} T={sizes.length} H={sizes.heads}" + f" Hkv={kv}" * (kv != sizes.heads)
+    shape = f"B={call.batch} T={call.length} H={call.heads}" + f" Hkv={kv}" * (kv != call.heads)
     about = f"{shape}, {storage}, {count} thread{'s' * (count > 1)} of {_machine()}, PyTorch {torch.__version__}"
     found = Comparison(name, about, tuple(rows))
     print(found)

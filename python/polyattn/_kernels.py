@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -143,6 +143,7 @@ def compile(
     dtype: Any = None,
     direction: str = "forward",
     *,
+    sizes: Mapping[str, int] | None = None,
     wrt: Sequence[str] | None = None,
     accumulate: bool = False,
     state_every: int | None = None,
@@ -160,6 +161,7 @@ def compile(
     direction: forward, results only; training, results and saved tensors; backward, gradients, from the saved tensors of
         a training kernel of the same spec; decode, results, with states in pools that are updated in place; states and
         gradient_states, the contribution of a segment to the states after it, and to the gradients of the states before it.
+    sizes: sizes of the entry by name, {"d": 64, "m": 1024}, in place of the defaults of a text in the short form.
     wrt: the arguments that get gradients; all that have one if None.
     accumulate: gradients of weights, and of decays of heads, are added to the values of one more argument each, sum_d_NAME,
         and stored there.
@@ -183,13 +185,15 @@ def compile(
                 accumulate=accumulate,
                 state_every=state_every,
                 packed=packed,
+                sizes=sizes,
             )
         )
 
 
 def reference(
-    spec: Spec, entry: str | None = None, dtype: Any = None, direction: str = "forward", *, packed: bool = False
-) -> Reference:
+    spec: Spec, entry: str | None = None, dtype: Any = None, direction: str = "forward", *,
+    sizes: Mapping[str, int] | None = None, packed: bool = False,
+) -> Reference:  # fmt: skip
     """The reference of an entry of a spec: a function that returns f64 results, and final states as new arrays.
 
     Arguments are those that `compile` has. The directions training and backward are refused: compare gradients with
@@ -198,4 +202,4 @@ def reference(
     if direction in ("training", "backward"):
         raise CallError(f"direction: expected forward, decode, states or gradient_states of an oracle, got {direction}")
     with python_lines_of(spec):
-        return Reference(source_of(spec, entry, dtype=dtype, direction=direction, packed=packed))
+        return Reference(source_of(spec, entry, dtype=dtype, direction=direction, packed=packed, sizes=sizes))

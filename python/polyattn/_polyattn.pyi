@@ -17,6 +17,7 @@ class Source:
         packed: bool = False,
         accumulate: bool = False,
         state_every: int = 0,
+        sizes: str | None = None,
     ) -> None: ...
     @property
     def text(self) -> str: ...

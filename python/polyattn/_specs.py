@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Union, runtime_checkable
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ._errors import CallError, SpecError
 from ._polyattn import Source
-from ._whole import index_of
+from ._whole import index_of, whole_number
 
 
 @runtime_checkable
@@ -36,10 +36,12 @@ Spec = Union[str, "os.PathLike[str]", HasText]
 
 @dataclass(frozen=True)
 class ReadSpec:
-    """A spec as it was read, which a file that changes or goes does not change."""
+    """A spec as it was read, which a file that changes or goes does not change, with the sizes that its caller chose."""
 
     name: str
     text: str
+    sizes: tuple[tuple[str, int], ...] = ()
+
 
 _LONGEST = 16 << 20
 _DTYPES = {
@@ -58,12 +60,29 @@ def read_spec(spec: Spec) -> tuple[str, str]:
     raise CallError(f"spec: expected text, a path or a built spec, got {type(spec).__name__}")
 
 
-def as_read(spec: Spec) -> HasText:
-    """A spec that knows its text."""
-    if isinstance(spec, HasText):
+def as_read(spec: Spec, sizes: Mapping[str, int] | None = None) -> HasText:
+    """A spec that knows its text, and its sizes if they are given."""
+    chosen = sizes_of(spec, sizes)
+    if isinstance(spec, HasText) and not chosen:
         return spec
     text, name = read_spec(spec)
-    return ReadSpec(name, text)
+    return ReadSpec(name, text, chosen)
+
+
+#: The largest size of a spec, FeatureType::kMaxVector of the compiler.
+_LARGEST = (1 << 31) - 1
+
+
+def sizes_of(spec: Spec, sizes: Mapping[str, int] | None) -> tuple[tuple[str, int], ...]:
+    """The sizes that a caller gives, or those that a spec was read with."""
+    if sizes is None:
+        return spec.sizes if isinstance(spec, ReadSpec) else ()
+    if not isinstance(sizes, Mapping):
+        raise CallError(f"sizes: expected a dictionary such as {{'d': 64}}, got {type(sizes).__name__}")
+    for name in sizes:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise CallError(f"sizes: expected names of sizes, got {name!r}")
+    return tuple((name, whole_number(f"sizes: '{name}'", size, 1, _LARGEST)) for name, size in sorted(sizes.items()))
 
 
 def _read_file(path: str) -> str:
@@ -162,6 +181,7 @@ def source_of(
     accumulate: bool = False,
     state_every: int | None = None,
     packed: bool = False,
+    sizes: Mapping[str, int] | None = None,
 ) -> Source:
     accumulate = flag("accumulate", accumulate)
     check_direction(direction, wrt, accumulate, state_every)
@@ -179,6 +199,7 @@ def source_of(
         flag("packed", packed),
         accumulate,
         int(state_every or 0),
+        ",".join(f"{size}={number}" for size, number in sizes_of(spec, sizes)) or None,
     )
 
 

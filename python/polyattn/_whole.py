@@ -29,9 +29,10 @@ def describe(given: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def whole_number(name: str, given: Any, least: int = 1) -> int:
-    """One number, at least `least`."""
+def whole_number(name: str, given: Any, least: int = 1, most: int | None = None) -> int:
+    """One number, at least `least` and at most `most`."""
     number = given if type(given) is int else index_of(given)
-    if number is None or number < least:
-        raise CallError(f"{name}: expected a whole number of at least {least}, got {describe(given)}")
+    if number is None or number < least or most is not None and number > most:
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise CallError(f"{name}: expected a whole number {limits}, got {describe(given)}")
     return number

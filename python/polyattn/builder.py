@@ -5,7 +5,7 @@
         return (x @ a) * (x @ b)
 
     @polyattn.attention
-    def llops_p2(q: Sequence[64], k: Sequence[64], v: Sequence[64], a: Weight[64, 256], b: Weight[64, 256]):
+    def llops(q: Sequence[64], k: Sequence[64], v: Sequence[64], a: Weight[64, 256], b: Weight[64, 256]):
         return attend(llops(q, a, b), llops(k, a, b), v, normalizer=none(), grouping="block")
 
 Type checkers want types for annotations: `q: Annotated[Vector, Sequence[64]], a: Annotated[Matrix, Weight[64, 256]]` mean the

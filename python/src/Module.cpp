@@ -61,13 +61,14 @@ static void makeSource(Source *place, std::string text, std::string name,
                        std::optional<std::string> cache, std::optional<std::string> storage,
                        bool invariant, std::optional<std::string> direction,
                        std::optional<std::string> wrt, bool packed, bool accumulate,
-                       int64_t stateEvery) {
+                       int64_t stateEvery, std::optional<std::string> sizes) {
   new (place) Source{std::move(text),  std::move(name),
                      std::move(entry), std::move(target),
                      std::move(cache), std::move(storage),
                      invariant,        std::move(direction),
                      std::move(wrt),   packed,
-                     accumulate,       stateEvery};
+                     accumulate,       stateEvery,
+                     std::move(sizes)};
 }
 
 /// The same for another target.
@@ -79,10 +80,11 @@ static Source sourceFor(Source source, std::string target) {
 /// For pickle: what makes the same again.
 static nb::tuple reduceSource(nb::handle_t<Source> self) {
   const Source &source = nb::cast<const Source &>(self);
-  return nb::make_tuple(
-      self.type(), nb::make_tuple(source.text, source.name, source.entry, source.target,
-                                  source.cache, source.storage, source.invariant, source.direction,
-                                  source.wrt, source.packed, source.accumulate, source.stateEvery));
+  return nb::make_tuple(self.type(),
+                        nb::make_tuple(source.text, source.name, source.entry, source.target,
+                                       source.cache, source.storage, source.invariant,
+                                       source.direction, source.wrt, source.packed,
+                                       source.accumulate, source.stateEvery, source.sizes));
 }
 
 NB_MODULE(_polyattn, module) {
@@ -93,7 +95,7 @@ NB_MODULE(_polyattn, module) {
       .def("__init__", &makeSource, "text"_a, "name"_a, "entry"_a.none(), "target"_a.none(),
            "cache"_a.none(), "storage"_a.none(), "invariant"_a, "direction"_a.none() = nb::none(),
            "wrt"_a.none() = nb::none(), "packed"_a = false, "accumulate"_a = false,
-           "state_every"_a = 0)
+           "state_every"_a = 0, "sizes"_a.none() = nb::none())
       .def_ro("text", &Source::text)
       .def_ro("name", &Source::name)
       .def("for_target", &sourceFor, "target"_a)

@@ -37,6 +37,7 @@ polyattn_compile_options Source::options() const {
   options.packed = packed;
   options.accumulate = accumulate;
   options.state_every = stateEvery;
+  options.sizes = text(sizes);
   return options;
 }
 

@@ -26,6 +26,7 @@ struct Source {
   std::optional<std::string> direction = {}, wrt = {};
   bool packed = false, accumulate = false;
   int64_t stateEvery = 0;
+  std::optional<std::string> sizes = {}; // d=64,m=1024
 
   /// Points into this.
   polyattn_compile_options options() const;

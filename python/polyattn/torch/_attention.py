@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
 from .._errors import CallError
 from .._kernels import Signature
-from .._specs import Spec, as_read, check_state_every
+from .._specs import Spec, as_read, check_state_every, sizes_of
 from . import _recipes
 from ._call import call
 from ._checks import what_came
@@ -33,15 +33,18 @@ class Attention:
         polyattn.CallError: names the argument, the expected value and the given one.
     """
 
-    def __init__(self, spec: Spec, entry: str | None = None, state_every: int | None = None) -> None:
+    def __init__(
+        self, spec: Spec, entry: str | None = None, state_every: int | None = None, sizes: Mapping[str, int] | None = None
+    ) -> None:
         check_state_every(state_every)
-        read = as_read(spec)
+        read = as_read(spec, sizes)
         self._source = (read, entry, state_every)
-        recipe = _recipes.Recipe(read, entry, read.text, state_every=state_every)
+        identity = [read.text, *sizes_of(read, None)]
+        recipe = _recipes.Recipe(read, entry, identity, state_every=state_every)
         self.signature: Signature = recipe.signature()
         self._recipe = _recipes.register(recipe, self)
         self._handle = self._recipe.handle
-        self._packed = _recipes.register(_recipes.Recipe(read, entry, read.text, True, state_every), self).handle
+        self._packed = _recipes.register(_recipes.Recipe(read, entry, identity, True, state_every), self).handle
         self._entry = self.signature.name
         self._names = tuple(one.name for one in self.signature.arguments)
 
@@ -126,16 +129,19 @@ class Attention:
         return f"<polyattn.torch.Attention {self._entry}({', '.join(self._names)})>"
 
 
-def load(spec: Spec, entry: str | None = None, *, state_every: int | None = None) -> Attention:
+def load(
+    spec: Spec, entry: str | None = None, *, sizes: Mapping[str, int] | None = None, state_every: int | None = None
+) -> Attention:
     """An attention from a spec.
 
     Args:
         spec: its text, a path, or a spec of the builder or the library.
         entry: one of the spec's attentions; needed if there are several.
+        sizes: sizes of the entry by name, in place of the defaults of a text in the short form.
         state_every: save the states after every so many positions, 1 to 1024. Gradients then take less time and more memory.
 
     Raises:
         polyattn.SpecError: of the spec, with its lines.
         polyattn.CallError: of an argument.
     """
-    return Attention(spec, entry, state_every)
+    return Attention(spec, entry, state_every, sizes)

@@ -43,6 +43,14 @@ typedef struct options_9 {
   int64_t state_every;
 } options_9;
 
+/* As programs of version 10 have it; behind it is what they never set. */
+typedef struct options_10 {
+  options_9 before;
+  polyattn_call_cancelled is_cancelled;
+  void *cancelled_user;
+  const char *beyond;
+} options_10;
+
 static polyattn_error *error;
 
 static void tell(const char *what, int failed) {
@@ -60,6 +68,23 @@ static void describe(const char *what, polyattn_kernel *kernel) {
   polyattn_kernel_tensor(kernel, 0, &info);
   printf("%s: dtype %d, %s\n", what, info.dtype,
          strstr(polyattn_kernel_json(kernel), "\"invariant\":true") ? "invariant" : "cut");
+  polyattn_kernel_destroy(kernel);
+}
+
+static void compile_with_sizes(const char *path, const char *sizes) {
+  polyattn_compile_options options = POLYATTN_COMPILE_OPTIONS_INIT;
+  polyattn_tensor_info info;
+  polyattn_kernel *kernel;
+  options.entry = "linear";
+  options.sizes = sizes;
+  options.cache_directory = "";
+  kernel = polyattn_compile_file(path, &options, &error);
+  if (!kernel) {
+    tell(sizes, 1);
+    return;
+  }
+  polyattn_kernel_tensor(kernel, 0, &info);
+  printf("%s: q is %d wide\n", sizes, (int)info.sizes[3]);
   polyattn_kernel_destroy(kernel);
 }
 
@@ -100,6 +125,12 @@ int main(int argc, char **argv) {
   options_8 last = {sizeof(options_8), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, 0, 0, -1};
   options_9 latest = {{sizeof(options_9), "linear", NULL, "", 0, NULL, 0, NULL, NULL, 0, 0, 0, -1},
                       0};
+  options_10 newest = {{{sizeof(options_10) - sizeof(char *), "linear", NULL, "", 0, NULL, 0, NULL,
+                         NULL, 0, 0, 0, -1},
+                        0},
+                       NULL,
+                       NULL,
+                       "not sizes"};
   polyattn_kernel *kernel;
   int i;
   for (i = 0; i < COUNT; ++i)
@@ -121,6 +152,8 @@ int main(int argc, char **argv) {
            polyattn_compile_file(argv[argc - 1], (const polyattn_compile_options *)&last, &error));
   describe("version 9", polyattn_compile_file(argv[argc - 1],
                                               (const polyattn_compile_options *)&latest, &error));
+  describe("version 10", polyattn_compile_file(argv[argc - 1],
+                                               (const polyattn_compile_options *)&newest, &error));
   options.storage = NULL;
   options.state_every = 64;
   describe("state_every", polyattn_compile_file(argv[argc - 1], &options, &error));
@@ -133,6 +166,10 @@ int main(int argc, char **argv) {
   options.accumulate = 1;
   describe("accumulate", polyattn_compile_file(argv[argc - 1], &options, &error));
   options.accumulate = 0;
+  compile_with_sizes(argv[argc - 1], "d=32, dv=8");
+  compile_with_sizes(argv[argc - 1], "d=0");
+  compile_with_sizes(argv[argc - 1], "d=4,d=8");
+  compile_with_sizes(argv[argc - 1], "dd=4");
   kernel = polyattn_compile_file(argv[argc - 1], &options, &error);
   run(kernel);
   polyattn_kernel_destroy(kernel);

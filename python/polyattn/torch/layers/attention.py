@@ -83,6 +83,7 @@ class Attention(nn.Module):
         heads: heads of queries. The spec has the head sizes.
         kv_heads: heads of keys and values, a divisor of `heads`; equal to `heads` if None.
         entry: one of the spec's attentions; needed if there are several.
+        sizes: sizes of the entry by name, in place of the defaults of a text in the short form.
         bias: whether the four projections have biases, which start at zero.
         state_every: save the states after every so many positions, 1 to 1024. Gradients then take less time and more memory.
         constants: frequencies and decays by argument name, in place of the formulas above.
@@ -97,11 +98,12 @@ class Attention(nn.Module):
 
     def __init__(
         self, spec: Spec, width: int, heads: int, kv_heads: int | None = None, *, entry: str | None = None,
-        bias: bool = False, state_every: int | None = None, constants: Mapping[str, Any] | None = None,
+        sizes: Mapping[str, int] | None = None, bias: bool = False, state_every: int | None = None,
+        constants: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         width, heads = whole_number("width", width, 1), whole_number("heads", heads, 1)
-        self.attention = _Operator(spec, entry, state_every)
+        self.attention = _Operator(spec, entry, state_every, sizes)
         self.width, self.heads = width, heads
         self.kv_heads = heads if kv_heads is None else whole_number("kv_heads", kv_heads, 1)
         if heads % self.kv_heads:
@@ -112,10 +114,10 @@ class Attention(nn.Module):
                 f"kv_heads: expected {heads}, as many as heads, for weights of each head that queries "
                 f"and keys share in {self.attention.signature.name}; got {kv_heads}"
             )
-        sizes = (heads * int(query.shape[-1]), self.kv_heads * int(key.shape[-1]), self.kv_heads * int(value.shape[-1]))
+        widths = (heads * int(query.shape[-1]), self.kv_heads * int(key.shape[-1]), self.kv_heads * int(value.shape[-1]))
         self.q_proj, self.k_proj, self.v_proj = (
             begin_as(functools.partial(xavier, gain=self.gain_of(side)), nn.Linear(width, size, bias))
-            for side, size in zip("qkv", sizes)
+            for side, size in zip("qkv", widths)
         )
         depth = int(self.attention.signature.results[0].shape[-1])
         self.o_proj = begin_as(functools.partial(xavier, gain=self.gain_of("o")), nn.Linear(heads * depth, width, bias))
