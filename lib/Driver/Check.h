@@ -15,8 +15,10 @@ namespace polyattn::driver {
 struct CheckReport {
   /// |out - ref| / |ref| in the Frobenius norm over a tensor, the worst of all results.
   double relativeError = 0;
-  /// The relative error of the worst row (innermost vector).
+  /// The relative error of the worst row (innermost vector), but for rows of rounding only: how
+  /// many are so small beside the others that they have no digits.
   double worstRowError = 0;
+  int64_t roundingRows = 0;
   double tolerance = 0;
   /// Rows of the results that the oracle was asked for, and all rows.
   int64_t checkedRows = 0, totalRows = 0;

@@ -72,6 +72,7 @@ static json::Object runToJson(const RunReport &report) {
     const CheckReport &check = *report.check;
     object["rel_error"] = number(check.relativeError);
     object["worst_row_rel_error"] = number(check.worstRowError);
+    object["rounding_rows"] = check.roundingRows;
     object["tolerance"] = check.tolerance;
     if (check.doubtfulRows) {
       object["condition"] = number(check.condition);
@@ -154,6 +155,9 @@ static void printSummary(const RunReport &report, raw_ostream &stream) {
            << (check.failure.empty() ? "passed" : "FAILED")
            << format(", relative error %.3g (allowed %.3g), worst row %.3g", check.relativeError,
                      check.tolerance, check.worstRowError);
+    if (check.roundingRows)
+      stream << ", " << check.roundingRows << (check.roundingRows == 1 ? " row is" : " rows are")
+             << " rounding only";
     if (check.doubtfulRows)
       stream << format(", condition %.3g (%lld rows judged by it)", check.condition,
                        (long long)check.illConditionedRows);

@@ -7,6 +7,7 @@
 
 #include "polyattn/Driver/RunDriver.h"
 #include "Gradients.h"
+#include "ProgressLine.h"
 #include "Report.h"
 #include "Subject.h"
 #include "polyattn/Compiler/Compile.h"
@@ -101,6 +102,7 @@ Expected<CheckReport> checkResults(const Subject &subject, const Inputs &inputs,
   // Gradients are the oracle's own, of the definition.
   AttentionOp attention = backward ? subject.getDefinition() : subject.getAttention();
   const Signature &signature = subject.getSignature();
+  ProgressLine progress("polyattn-run: checking @" + attention.getSymName().str());
   if (backward && (target.isReference() || options.check == CheckAgainst::Differences))
     return checkDifferences(attention, signature, inputs, results, options.tolerance, options.seed);
   auto arithmetic = target.arithmetic(signature.storage());

@@ -128,6 +128,22 @@ TEST_F(CheckedRows, AsksNobodyAboutRowsWithinTheTolerance) {
   EXPECT_EQ(report.condition, 0);
 }
 
+TEST_F(CheckedRows, CountsRowsOfRoundingOnlyApart) {
+  // The second row is what is left of numbers as large as the first one's.
+  double small = 1e-6 * std::abs(expectation.results[0].data[0]);
+  for (int i : {2, 3})
+    expectation.results[0].data[i] = right[i] = small;
+  CheckReport report = check(/*row=*/1, /*factor=*/3);
+  EXPECT_EQ(report.failure, "");
+  EXPECT_EQ(report.roundingRows, 1);
+  EXPECT_EQ(report.doubtfulRows, 0);
+  EXPECT_LT(report.worstRowError, report.tolerance);
+  // What is larger than roundings of the others is an error of its row.
+  report = check(/*row=*/1, /*factor=*/100);
+  EXPECT_EQ(report.roundingRows, 0);
+  EXPECT_GT(report.worstRowError, 50);
+}
+
 TEST_F(CheckedRows, AcceptsZeroOfWhatF32CannotHold) {
   auto checkZeros = [&](double size) {
     expectation.results[0].data.assign(4, size);
