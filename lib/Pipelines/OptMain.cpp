@@ -60,6 +60,35 @@ static mlir::MlirOptMainConfig readConfig(bool printShort) {
   return config;
 }
 
+static constexpr llvm::StringLiteral kHelp =
+    R"(polyattn-opt: runs passes on attention specs and tile kernels, and prints IR
+
+usage: polyattn-opt SPEC.mlir [options] [passes, in their order]
+
+  polyattn-opt specs/llops.mlir --print-short --sizes d=64,m=1024
+  polyattn-opt specs/llops.mlir --polyattn-cpu-pipeline="stop-after=tile target=x86-64-v3"
+
+options:
+  -o FILE              where the IR goes (default: standard output)
+  --print-short        print attentions in the short form, maps put where they are used; IR
+                       without a short form is printed as usual
+  --sizes d=64,m=1024  sizes of attentions in the short form, in place of the text's
+  --help-list          all options, MLIR's and LLVM's included: --mlir-print-ir-after-all, ...
+  --version
+
+pipelines, which take options, as in --polyattn-cpu-pipeline="stop-after=tile target=x86-64-v3":
+  --polyattn-cpu-pipeline        a spec to the LLVM dialect for a processor
+  --polyattn-nvptx-pipeline      a spec to kernels for an NVIDIA GPU
+  --polyattn-direction-pipeline  the entries of a direction: training, backward, decode, ...
+
+)";
+
+static bool asksForHelp(int argc, char **argv) {
+  return llvm::any_of(llvm::ArrayRef(argv, argc).drop_front(), [](llvm::StringRef argument) {
+    return argument == "--help" || argument == "-help" || argument == "-h";
+  });
+}
+
 int polyattn::optMain(int argc, char **argv) {
   llvm::cl::opt<bool> printShort(
       "print-short", llvm::cl::desc("Print attentions in the short form, with their maps put where "
@@ -68,6 +97,11 @@ int polyattn::optMain(int argc, char **argv) {
       "sizes", llvm::cl::value_desc("d=64,m=1024"),
       llvm::cl::desc("Sizes of attentions in the short form, in place of their own"));
   registerPasses();
+  if (asksForHelp(argc, argv)) {
+    llvm::outs() << kHelp;
+    mlir::printRegisteredPasses();
+    return EXIT_SUCCESS;
+  }
   mlir::DialectRegistry registry;
   registerDialects(registry);
   auto [input, output] = mlir::registerAndParseCLIOptions(

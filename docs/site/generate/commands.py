@@ -15,7 +15,6 @@ TOOLS = {
     "polyattn-opt": "Run single passes or whole pipelines on specs, tile kernels and GPU kernels.",
     "polyattn-lsp-server": "Diagnostics, types and definitions in an editor.",
 }
-OWN = re.compile(r"^( *)--(polyattn|tile|warp)-")
 
 
 def help_of(program: Path) -> str:
@@ -34,21 +33,6 @@ def wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def own_options(text: str) -> str:
-    """Of LLVM's hundreds of options those of this project, each with the options that are indented below it."""
-    kept = []
-    indent = None
-    for line in text.splitlines():
-        own = OWN.match(line)
-        if own and (indent is None or len(own[1]) <= indent):
-            indent = len(own[1])
-        elif indent is not None and len(line) - len(line.lstrip()) <= indent:
-            indent = None
-        if indent is not None:
-            kept.append(line[4:] if line.startswith("    ") else line)
-    return "\n".join(re.sub(r" {3,}- +", "  ", line) for line in kept)
-
-
 def write(tools: Path, site: Path) -> list[Page]:
     parts = ["Each command prints this text with `--help`. After `make build` they are in `build/bin`.\n"]
     for name, about in TOOLS.items():
@@ -56,9 +40,5 @@ def write(tools: Path, site: Path) -> list[Page]:
         parts.append(f"## {name}\n\n{about}\n")
         if name == "polyattn-opt":
             parts.append("[Passes](passes.md) describes each of these. All options of `mlir-opt` work, too.\n")
-            parts.append(code("text", wrapped(own_options(text))))
-        elif name == "polyattn-lsp-server":
-            parts.append("An editor starts it without arguments: see [Specs in an editor](/docs/Editors.md).\n")
-        else:
-            parts.append(code("text", wrapped(text)))
+        parts.append(code("text", wrapped(text)))
     return [write_page(site, "commands", "Commands", "every option of the command-line tools.", "\n".join(parts))]
