@@ -12,7 +12,7 @@
 
 namespace polyattn {
 
-/// "polyattn 0.1.0 (LLVM 22.1.0)", in every artifact.
+/// "polyattn 0.2.0 (LLVM 22.1.0)", in every artifact.
 std::string version();
 /// Prints the version and a newline.
 void printVersion(llvm::raw_ostream &stream);
