@@ -1,5 +1,6 @@
 // The entries that `make bench` and the comparisons with peers measure: six systems at the sizes
-// in which they are used, causal, with weights shared by all heads; f32, and bf16 as `..._bf16`.
+// in which they are used, causal, with weights shared by all heads. `--dtype bf16` gives the
+// measurements that are called NAME_bf16.
 
 // LLoPS, Definition 3.3 with p = 2: the element-wise product of two projections.
 polyattn.attention @llops_d64_m1024<d = 64, dv = 64, m = 1024>(
@@ -56,55 +57,5 @@ polyattn.attention @based_d64<d = 64, dv = 64, r = 16>(
 
 // Katharopoulos et al. 2020: elu(x) + 1.
 polyattn.attention @linear_d64<d = 64, dv = 64>(q, k: seq[d], v: seq[dv]) {
-  return attend(elu_plus_one(q), elu_plus_one(k), v) causal normalize sum(1e-6)
-}
-
-polyattn.attention @llops_d64_m1024_bf16<d = 64, dv = 64, m = 1024>(
-    q, k: seq[d] bf16, v: seq[dv] bf16, theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m] bf16) {
-  map phi(x, a, b) = project(x, a) * project(x, b)
-  return attend(phi(q, theta_q1, theta_q2), phi(k, theta_k1, theta_k2), v) causal normalize none
-}
-
-polyattn.attention @llops_d128_m256_bf16<d = 128, dv = 128, m = 256>(
-    q, k: seq[d] bf16, v: seq[dv] bf16, theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m] bf16) {
-  map phi(x, a, b) = project(x, a) * project(x, b)
-  return attend(phi(q, theta_q1, theta_q2), phi(k, theta_k1, theta_k2), v) causal normalize none
-}
-
-polyattn.attention @polysketch_d64_r32_b1024_bf16<d = 64, dv = 64, r = 32>(
-    q, k: seq[d] bf16, v: seq[dv] bf16, gamma, beta: weight[d] bf16, g1, g2: weight[d, r] bf16) {
-  map normal(x) = layer_norm(x, gamma, beta, eps = 1e-5)
-  map sketch(x) = power(project(x, g1) * project(x, g2) / sqrt(r), 2)
-  x = normal(q)
-  y = normal(k)
-  return attend(sketch(x), sketch(y), v) causal normalize bias(1) local(sym(x, 4), sym(y, 4))
-      block 1024
-}
-
-polyattn.attention @polysketch_d64_r32_bf16<d = 64, dv = 64, r = 32>(
-    q, k: seq[d] bf16, v: seq[dv] bf16, gamma, beta: weight[d] bf16, g1, g2: weight[d, r] bf16) {
-  map normal(x) = layer_norm(x, gamma, beta, eps = 1e-5)
-  map sketch(x) = power(project(x, g1) * project(x, g2) / sqrt(r), 2)
-  x = normal(q)
-  y = normal(k)
-  return attend(sketch(x), sketch(y), v) causal normalize bias(1) local(sym(x, 4), sym(y, 4))
-      block 64
-}
-
-polyattn.attention @power_d64_p2_bf16<d = 64, dv = 64>(q, k: seq[d] bf16, v: seq[dv] bf16) {
-  map phi(x) = sym(x * d ** -0.25, 2)
-  return attend(phi(q), phi(k), v) causal normalize sum(1e-6)
-}
-
-polyattn.attention @based_d64_bf16<d = 64, dv = 64, r = 16>(
-    q, k: seq[d] bf16, v: seq[dv] bf16, w_q, w_k: weight[d, r] bf16) {
-  map phi(x, w) {
-    h = project(x, w) / sqrt(sqrt(r))
-    return concat(1, h, sym(h, 2) * sqrt(1 / 2))
-  }
-  return attend(phi(q, w_q), phi(k, w_k), v) causal normalize sum(1e-12)
-}
-
-polyattn.attention @linear_d64_bf16<d = 64, dv = 64>(q, k: seq[d] bf16, v: seq[dv] bf16) {
   return attend(elu_plus_one(q), elu_plus_one(k), v) causal normalize sum(1e-6)
 }

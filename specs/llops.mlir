@@ -3,7 +3,7 @@
 // normalizer (equation 2). d = dv = 128, m = 256, the sizes of the paper's running-time figure.
 
 // Degree 2. The scores may be negative: the paper's definition without the final square.
-polyattn.attention @llops_p2<d = 128, dv = 128, m = 256>(
+polyattn.attention @llops<d = 128, dv = 128, m = 256>(
     q, k: seq[d], v: seq[dv], theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m]) {
   map phi(x, a, b) = project(x, a) * project(x, b)
   return attend(phi(q, theta_q1, theta_q2), phi(k, theta_k1, theta_k2), v) causal normalize none
@@ -37,20 +37,6 @@ polyattn.attention @llops_non_negative<d = 128, dv = 128, m = 256>(
       causal normalize sum(1e-6)
 }
 
-// Degree 2 stored in bf16: accumulation and state stay f32.
-polyattn.attention @llops_bf16<d = 128, dv = 128, m = 256>(
-    q, k: seq[d] bf16, v: seq[dv] bf16, theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m] bf16) {
-  map phi(x, a, b) = project(x, a) * project(x, b)
-  return attend(phi(q, theta_q1, theta_q2), phi(k, theta_k1, theta_k2), v) causal normalize none
-}
-
-// Degree 2 stored in f16.
-polyattn.attention @llops_f16<d = 128, dv = 128, m = 256>(
-    q, k: seq[d] f16, v: seq[dv] f16, theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m] f16) {
-  map phi(x, a, b) = project(x, a) * project(x, b)
-  return attend(phi(q, theta_q1, theta_q2), phi(k, theta_k1, theta_k2), v) causal normalize none
-}
-
 // Degree 2, every query sees every key; the mean keeps the sum's size independent of T.
 polyattn.attention @llops_full<d = 128, dv = 128, m = 256>(
     q, k: seq[d], v: seq[dv], theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m]) {
@@ -62,8 +48,8 @@ polyattn.attention @llops_full<d = 128, dv = 128, m = 256>(
 // Degree 2 with a state before position 0 and after the last one. Without a normalizer there is
 // no normalizer part.
 polyattn.attention @llops_states<d = 128, dv = 128, m = 256>(
-    q, k: seq[d], v: seq[dv], theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m], state: state[m,
-        dv]) {
+    q, k: seq[d], v: seq[dv], theta_q1, theta_q2, theta_k1, theta_k2: weight[d, m],
+    state: state[m, dv]) {
   map phi(x, a, b) = project(x, a) * project(x, b)
   return attend(phi(q, theta_q1, theta_q2), phi(k, theta_k1, theta_k2), v) causal normalize none
       initial state final_state

@@ -35,9 +35,9 @@ def speed(program, settings, progress):
         for entry in ENTRIES:
             progress.tell(f"speed, round {number + 1} of {settings.rounds}: {entry}")
             row = results[entry]
-            for key, name in (("f32", entry), ("bf16", entry + "_bf16")):
-                row[key].append(program.attempt(program.ours, name, settings.tokens,
-                                                seconds=settings.seconds))
+            for key in ("f32", "bf16"):
+                row[key].append(program.attempt(program.ours, entry, settings.tokens,
+                                                seconds=settings.seconds, dtype=key))
             if not program.has_peers():
                 continue
             peer = program.attempt(program.peers, entry, settings.tokens,

@@ -119,7 +119,7 @@ def bf16_table(results):
         measured = results.get("speed", {}).get(entry, {})
         gains = ratios(measured.get("bf16"), measured.get("f32"))
         runs = present(measured.get("bf16"))
-        rows.append([f"`{entry}_bf16`", "1.0x",
+        rows.append([f"`{entry}`", "1.0x",
                      with_spread(gains, "{:.2f}x") if gains else MISSING,
                      million(median(map(normal_rate, runs))) if runs else ""])
     return table(["entry", "target", "speed of bf16 over f32", "tokens/s per head at 150 GF/s"],

@@ -178,11 +178,13 @@ class Tools:
         return os.access(self.peers_program, os.X_OK)
 
     def ours(self, entry, tokens, heads=4, threads=1, seconds=None, cache=None,
-             spec=None, direction="forward", state_every=None):
+             spec=None, direction="forward", state_every=None, dtype=None):
         """One process of polyattn-run. Without seconds it only compiles and runs once."""
         command = [self.runner, spec or SPEC, "--entry", entry, "--random",
                    f"B=1,T={tokens},H={heads}", "--threads", str(threads), "--target",
                    self.target, "--direction", direction, "--json"]
+        if dtype is not None:
+            command += ["--dtype", dtype]
         if state_every is not None:
             command += ["--state-every", str(state_every)]
         if seconds is not None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Launches kernels of polyattn through Triton's CompiledKernel, and checks what they computed.
 
-    examples/triton/launch.py specs/linear.mlir --entry linear_bf16 --sizes B=2,T=1000,H=4
+    examples/triton/launch.py specs/linear.mlir --entry linear --dtype bf16 --sizes B=2,T=1000,H=4
     examples/triton/launch.py ... --segments 4      in two kernels (docs/GPU.md, Segments)
     examples/triton/launch.py ... --dry-run         only say what would be launched
 
@@ -27,7 +27,8 @@ MISSING = 77  # What test runners take for "skipped".
 
 def polyattn_compile(options, *more):
     program = shutil.which("polyattn-compile") or os.path.join(ROOT, "build", "bin", "polyattn-compile")
-    command = [program, options.spec, "--entry", options.entry, "--target", options.target, *more]
+    dtype = ["--dtype", options.dtype] if options.dtype else []
+    command = [program, options.spec, "--entry", options.entry, *dtype, "--target", options.target, *more]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     except OSError as error:
@@ -118,9 +119,9 @@ def linear_attention(torch, q, k, v, causal):
     return torch.einsum("bhts,bshd->bthd", scores / (scores.sum(-1, keepdim=True) + 1e-6), v)
 
 
-# Entries with what computes them, and the relative error that their dtype allows.
-REFERENCES = {"linear": (True, 1e-5), "linear_full": (False, 1e-5), "linear_bf16": (True, 1e-2),
-              "linear_f16": (True, 1e-2)}
+# Entries that can be compared, and whether they are causal; the relative error that a dtype allows.
+REFERENCES = {"linear": True, "linear_full": False}
+ALLOWED = {"f32": 1e-5, "bf16": 1e-2, "f16": 1e-2}
 
 
 def launch(torch, triton, options):
@@ -152,7 +153,7 @@ def launch(torch, triton, options):
             loaded[-1][kernels.grid(d, shapes, options.segments)](*(a.value for a in arguments))
         torch.cuda.synchronize()
     q, k, v, o = (tensor.pointer for tensor in tensors[:4])
-    causal, allowed = REFERENCES[options.entry]
+    causal, allowed = REFERENCES[options.entry], ALLOWED[options.dtype or "f32"]
     expected = linear_attention(torch, q, k, v, causal)
     error = ((o.double() - expected).norm() / expected.norm()).item()
     passed = error <= allowed
@@ -174,7 +175,8 @@ def parse_sizes(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("spec", nargs="?", default=os.path.join(ROOT, "specs", "linear.mlir"))
-    parser.add_argument("--entry", default="linear_bf16")
+    parser.add_argument("--entry", default="linear")
+    parser.add_argument("--dtype", choices=ALLOWED, help="of the sequences (default: what the spec says)")
     parser.add_argument("--target", help="such as sm_90 (default: the device; sm_90 for --dry-run)")
     parser.add_argument("--sizes", type=parse_sizes, default="B=2,T=1000,H=4")
     parser.add_argument("--segments", type=int, default=1)

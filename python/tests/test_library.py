@@ -46,8 +46,6 @@ REBUILT = {
     },
     "linear": {
         "linear": library.linear(),
-        "linear_bf16": library.linear(dtype="bf16"),
-        "linear_f16": library.linear(dtype="f16"),
         "linear_full": library.linear(mask="full"),
         "linear_interleaved": library.linear(grouping="interleaved"),
         "linear_states": library.linear(states=True),
@@ -56,12 +54,10 @@ REBUILT = {
         "linear_head_decay": library.linear(decay="head"),
     },
     "llops": {
-        "llops_p2": library.llops(),
+        "llops": library.llops(),
         "llops_p4": library.llops(p=4),
         "llops_rank2": library.llops(rank=2),
         "llops_non_negative": library.llops(squared=True),
-        "llops_bf16": library.llops(dtype="bf16"),
-        "llops_f16": library.llops(dtype="f16"),
         "llops_full": library.llops(mask="full"),
         "llops_states": library.llops(states=True),
     },
@@ -110,8 +106,7 @@ REBUILT = {
         "eps_on_sums": library.eps_on_sums(),
     },
     "bench": {
-        f"{name}{suffix}": build(dtype=dtype, **sizes)
-        for suffix, dtype in (("", "f32"), ("_bf16", "bf16"))
+        name: build(**sizes)
         for name, build, sizes in (
             ("llops_d64_m1024", library.llops, dict(d=64, m=1024)),
             ("llops_d128_m256", library.llops, dict(d=128, m=256)),

@@ -46,7 +46,7 @@ Error Experiment::compile(const Options &options) {
     return llvm::createStringError(options.spec + ": " + buffer.getError().message());
   StringRef name = llvm::sys::path::filename(options.spec);
   for (auto *module : {&spec, &lowered}) {
-    auto parsed = parseForGPU((*buffer)->getBuffer(), name, {options.entry});
+    auto parsed = parseForGPU((*buffer)->getBuffer(), name, {options.entry, options.storage});
     if (!parsed)
       return parsed.takeError();
     module->emplace(std::move(*parsed));

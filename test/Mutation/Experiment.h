@@ -26,7 +26,7 @@ struct InputShape {
 };
 
 struct Options {
-  std::string spec, entry;
+  std::string spec, entry, storage;
   std::string chip = "sm_80";
   std::vector<InputShape> inputs;
   /// Where the schedule leaves it to the length: the positions from which on there is a state.

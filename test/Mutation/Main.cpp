@@ -73,6 +73,8 @@ int main(int argc, char **argv) {
   cl::OptionCategory category("polyattn-mutants");
   cl::opt<std::string> spec("spec", cl::desc("The spec"), cl::Required, cl::cat(category));
   cl::opt<std::string> entry("entry", cl::desc("Its entry"), cl::cat(category));
+  cl::opt<std::string> dtype("dtype", cl::desc("What its sequences are stored in"),
+                             cl::cat(category));
   cl::opt<std::string> target("target",
                               cl::desc("The chip, sm_80 by default: from sm_90 on kernels "
                                        "can have clusters"),
@@ -109,6 +111,7 @@ int main(int argc, char **argv) {
   Options options;
   options.spec = spec;
   options.entry = entry;
+  options.storage = dtype;
   options.chip = target;
   options.kernelFile = kernel;
   if (tolerance.getNumOccurrences())

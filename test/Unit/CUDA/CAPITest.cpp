@@ -39,6 +39,7 @@ protected:
     options.target = target;
     options.direction = direction;
     options.packed = packed;
+    options.storage = "bf16";
     options.cache_directory = "";
     polyattn_error *error = nullptr;
     kernel = polyattn_compile_file(specPath("linear").c_str(), &options, &error);
@@ -96,7 +97,7 @@ protected:
 };
 
 TEST_F(CAPIOnGPU, LaunchesOnTheCallersStream) {
-  ASSERT_EQ(compile("linear_bf16"), "");
+  ASSERT_EQ(compile("linear"), "");
   EXPECT_EQ(polyattn_kernel_device(kernel), 0);
   placeTensors();
   fake.calls.clear();
@@ -116,7 +117,7 @@ TEST_F(CAPIOnGPU, LaunchesOnTheCallersStream) {
 
 TEST_F(CAPIOnGPU, KeepsTheContextOfAFramework) {
   fake.contexts = {test::frameworkContext()};
-  ASSERT_EQ(compile("linear_bf16"), "");
+  ASSERT_EQ(compile("linear"), "");
   placeTensors();
   EXPECT_EQ(launch(), "");
   EXPECT_EQ(fake.contexts, std::vector<polyattn_cu_context>{test::frameworkContext()});
@@ -135,14 +136,14 @@ TEST_F(CAPIOnGPU, HasEveryDirection) {
 }
 
 TEST_F(CAPIOnGPU, TakesTheDeviceByItsNumber) {
-  ASSERT_EQ(compile("linear_bf16", "cuda:1"), "");
+  ASSERT_EQ(compile("linear", "cuda:1"), "");
   EXPECT_EQ(polyattn_kernel_device(kernel), 1);
-  EXPECT_NE(compile("linear_bf16", "cuda:2"), "");
+  EXPECT_NE(compile("linear", "cuda:2"), "");
   for (const char *target : {"cuda:", "cuda:x", "cuda:-1", "cuda:1 "})
-    EXPECT_EQ(compile("linear_bf16", target),
+    EXPECT_EQ(compile("linear", target),
               std::string("target: expected cuda, or cuda: and a device's number, got '") + target +
                   "'");
-  EXPECT_NE(compile("linear_bf16", "cudax").find("cudax"), std::string::npos);
+  EXPECT_NE(compile("linear", "cudax").find("cudax"), std::string::npos);
 }
 
 TEST_F(CAPIOnGPU, RefusesCallsOfTheOtherKind) {
@@ -157,10 +158,10 @@ TEST_F(CAPIOnGPU, RefusesCallsOfTheOtherKind) {
 }
 
 TEST_F(CAPIOnGPU, NamesWhatDoesNotFit) {
-  ASSERT_EQ(compile("linear_bf16"), "");
+  ASSERT_EQ(compile("linear"), "");
   placeTensors();
   tensors[2].dtype = POLYATTN_F32;
-  EXPECT_EQ(launch(), "linear_bf16: argument 'v': expected element type bf16, got f32");
+  EXPECT_EQ(launch(), "linear: argument 'v': expected element type bf16, got f32");
   // In segments, whose states need room.
   placeTensors(/*sequences=*/1, /*positions=*/5120);
   polyattn_error *error = nullptr;
@@ -178,7 +179,7 @@ TEST_F(CAPIOnGPU, NamesWhatDoesNotFit) {
 }
 
 TEST_F(CAPIOnGPU, SaysWhichFunctionOfTheDriverFailed) {
-  ASSERT_EQ(compile("linear_bf16"), "");
+  ASSERT_EQ(compile("linear"), "");
   placeTensors();
   ASSERT_EQ(launch(), "");
   std::set<std::string> functions(fake.calls.begin(), fake.calls.end());
@@ -186,7 +187,7 @@ TEST_F(CAPIOnGPU, SaysWhichFunctionOfTheDriverFailed) {
     polyattn_kernel_destroy(std::exchange(kernel, nullptr));
     fake.reset();
     fake.failing = function;
-    std::string message = compile("linear_bf16");
+    std::string message = compile("linear");
     if (kernel)
       message = launch();
     if (kernel && message.empty())
@@ -235,7 +236,7 @@ TEST_F(CAPIOnGPU, ShowsItsCode) {
 
 TEST_F(CAPIOnGPU, NeedsADriver) {
   capi::driverLibrary = "/nowhere/libcuda.so.1";
-  EXPECT_EQ(compile("linear_bf16").find("there is no usable CUDA driver: "), 0u);
+  EXPECT_EQ(compile("linear").find("there is no usable CUDA driver: "), 0u);
 }
 
 } // namespace

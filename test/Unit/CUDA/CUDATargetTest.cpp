@@ -31,6 +31,12 @@ using test::FakeLaunch;
 
 namespace {
 
+constexpr llvm::StringLiteral kStoredInBF16 = R"(
+polyattn.attention @linear_bf16(q, k, v: seq[64] bf16) {
+  return attend(elu_plus_one(q), elu_plus_one(k), v) causal normalize sum(1e-6)
+}
+)";
+
 class CUDATarget : public testing::Test {
 protected:
   CUDATarget() {
@@ -43,6 +49,7 @@ protected:
     text = llvm::cantFail(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(specPath("linear"))))
                ->getBuffer()
                .str();
+    text += kStoredInBF16;
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   }
   ~CUDATarget() override {

@@ -146,8 +146,8 @@ private:
 } // namespace
 
 static const std::pair<const char *, const char *> kEntries[] = {
-    {"linear", "linear"},  {"linear", "linear_states"}, {"based", "based"},
-    {"llops", "llops_p2"}, {"llops", "llops_states"},   {"power", "power"}};
+    {"linear", "linear"}, {"linear", "linear_states"}, {"based", "based"},
+    {"llops", "llops"},   {"llops", "llops_states"},   {"power", "power"}};
 
 TEST(Invariant, NothingIsCut) {
   bool cutOtherwise = false;

@@ -77,13 +77,18 @@ std::vector<char> run(const CompiledKernel &kernel, int64_t positions, Lie lie) 
   return results;
 }
 
-class WeightStrides : public testing::TestWithParam<std::pair<const char *, const char *>> {};
+struct Stored {
+  const char *file, *entry, *storage;
+};
+
+class WeightStrides : public testing::TestWithParam<Stored> {};
 } // namespace
 
 TEST_P(WeightStrides, GiveTheBitsOfRows) {
-  auto [file, entry] = GetParam();
+  auto [file, entry, storage] = GetParam();
   JITOptions options;
   options.entry = entry;
+  options.storage = storage;
   options.cacheDirectory = "";
   auto kernel =
       compileKernelFromFile((llvm::Twine(POLYATTN_SPECS "/") + file + ".mlir").str(), options);
@@ -97,6 +102,9 @@ TEST_P(WeightStrides, GiveTheBitsOfRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, WeightStrides,
-                         testing::Values(std::pair("llops", "llops_p2"),
-                                         std::pair("llops", "llops_bf16"), std::pair("rff", "rff")),
-                         [](const auto &info) { return std::string(info.param.second); });
+                         testing::Values(Stored{"llops", "llops", "f32"},
+                                         Stored{"llops", "llops", "bf16"},
+                                         Stored{"rff", "rff", "f32"}),
+                         [](const auto &info) {
+                           return std::string(info.param.entry) + "_" + info.param.storage;
+                         });
