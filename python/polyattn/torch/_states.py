@@ -67,9 +67,11 @@ class States:
         self.scatter(None, self.gather(slots))
 
     def state_dict(self) -> dict[str, torch.Tensor]:
+        """The states and positions by name, for torch.save."""
         return {"positions": self.positions, **self.pools}
 
     def load_state_dict(self, saved: dict[str, torch.Tensor]) -> None:
+        """Takes the values of a `state_dict` with the same names and shapes. If one does not fit, nothing is written."""
         self._loader(saved)()
 
     def _loader(self, saved: dict[str, torch.Tensor]) -> Callable[[], None]:
@@ -233,17 +235,21 @@ class StateCache:
         return iter(self.states.values())
 
     def reset(self, slots: Any = None) -> None:
+        """Starts new sequences in some slots of every layer, or in all."""
         for one in self:
             one.reset(slots)
 
     def reorder(self, slots: Any) -> None:
+        """For beam search: in every layer, slot i continues the sequence of slot slots[i]."""
         for one in self:
             one.reorder(slots)
 
     def gather(self, slots: Any) -> dict[str, States]:
+        """A copy of some slots of every layer, in this order. An integer below 0 gives a new sequence."""
         return {name: one.gather(slots) for name, one in self.states.items()}
 
     def scatter(self, slots: Any, states: dict[str, States]) -> None:
+        """Writes each sequence of a `gather` to a slot of every layer. Below 0 it is skipped."""
         self._check(states)
         for write in [one._writer(slots, states[name]) for name, one in self.states.items()]:
             write()
@@ -253,6 +259,7 @@ class StateCache:
         return {name: one.state_dict() for name, one in self.states.items()}
 
     def load_state_dict(self, saved: dict[str, dict[str, torch.Tensor]]) -> None:
+        """Takes the values of a `state_dict` of the same model. If one layer does not fit, nothing is written."""
         self._check(saved)
         for load in [one._loader(saved[name]) for name, one in self.states.items()]:
             load()
