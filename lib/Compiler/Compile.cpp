@@ -7,6 +7,7 @@
 
 #include "polyattn/Compiler/Compile.h"
 #include "Describe.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Action.h"
@@ -86,7 +87,7 @@ static llvm::Error chooseEntries(mlir::ModuleOp module, llvm::StringRef fileName
     return llvm::createStringError(fileName + ": no polyattn.attention, nothing to compile");
   if (!found)
     return llvm::createStringError(fileName + ": no entry '" + entry + "', expected one of " +
-                                   names);
+                                   names + didYouMean(entry, names));
   for (AttentionOp attention : others)
     attention.erase();
   return llvm::Error::success();

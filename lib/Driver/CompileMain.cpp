@@ -9,6 +9,7 @@
 #include "Emit.h"
 #include "OutputFiles.h"
 #include "ProgressLine.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/ShortForm/ReadingSession.h"
 #include "polyattn/Compiler/Version.h"
 #include "polyattn/Driver/Explain.h"
@@ -207,14 +208,26 @@ static std::unique_ptr<ProgressLine> showProgress(const Arguments &arguments) {
   return std::make_unique<ProgressLine>("polyattn-compile: compiling " + arguments.input);
 }
 
+/// What findMachine says, with the GPUs.
+static llvm::Error unknownTarget(llvm::StringRef name) {
+  std::string known = "cpu, native, ";
+  for (const MachineName &machine : llvm::drop_begin(namedMachines()))
+    known += machine.name.str() + ", ";
+  known += listGPUs();
+  return llvm::createStringError("unknown target '" + name + "', expected one of " + known +
+                                 didYouMean(name, known));
+}
+
 static llvm::Error compileForCPU(const Arguments &arguments, const SpecOptions &what,
                                  llvm::StringRef spec, Emit emit) {
   CompileOptions options;
   static_cast<SpecOptions &>(options) = what;
   options.codegen.optimizeIR = arguments.optimizeIR;
   llvm::Expected<MachineDescription> machine = findMachine(arguments.target);
-  if (!machine)
-    return llvm::createStringError(llvm::toString(machine.takeError()) + ", " + listGPUs());
+  if (!machine) {
+    llvm::consumeError(machine.takeError());
+    return unknownTarget(arguments.target);
+  }
   options.machine = *machine;
   if (llvm::Error error = checkOutput(arguments))
     return error;

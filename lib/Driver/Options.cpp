@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/ShortForm/ReadingSession.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <thread>
@@ -130,6 +132,9 @@ struct CommandLine {
     return found.given.empty() ? std::nullopt : std::optional<StringRef>(found.given.back());
   }
   Error parse(ArrayRef<const char *> arguments);
+  std::string listNames() const {
+    return llvm::join(llvm::map_range(options, [](const Option &o) { return o.name; }), ", ");
+  }
 };
 
 Error CommandLine::parse(ArrayRef<const char *> arguments) {
@@ -146,7 +151,8 @@ Error CommandLine::parse(ArrayRef<const char *> arguments) {
       name = "dtype";
     auto found = find_if(options, [&, &name = name](const Option &o) { return o.name == name; });
     if (found == options.end())
-      return createStringError("unknown option '" + Twine(arguments[i]) + "', see --help");
+      return createStringError("unknown option '" + Twine(arguments[i]) + "', see --help" +
+                               didYouMean(name, listNames()));
     if (found->value.empty() && hasValue)
       return createStringError("--" + name + ": expected no value, got '" + value + "'");
     if (!found->value.empty() && !hasValue && !found->valueOptional) {

@@ -10,6 +10,7 @@
 #include "ProgressLine.h"
 #include "Report.h"
 #include "Subject.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "polyattn/Compiler/Compile.h"
 #include "polyattn/Compiler/Version.h"
 #include "polyattn/Files/InputFile.h"
@@ -47,7 +48,8 @@ Expected<AttentionOp> chooseEntry(ModuleOp module, StringRef name) {
   if (name.empty())
     return llvm::createStringError("the spec has several entries; expected --entry with one of " +
                                    names);
-  return llvm::createStringError("entry '" + name + "': expected one of " + names);
+  return llvm::createStringError("entry '" + name + "': expected one of " + names +
+                                 didYouMean(name, names));
 }
 
 /// Opens every output before the work, so that what cannot be written fails at once.

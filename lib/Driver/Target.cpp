@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/Target.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 
@@ -34,7 +35,8 @@ Expected<std::unique_ptr<Target>> TargetRegistry::create(StringRef name) const {
   std::string known;
   for (const Entry &entry : entries)
     known += (known.empty() ? "" : ", ") + entry.name;
-  return createStringError("unknown target '" + name + "': expected one of " + known);
+  return createStringError("unknown target '" + name + "': expected one of " + known +
+                           didYouMean(name, known));
 }
 
 std::string TargetRegistry::list() const {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/DidYouMean.h"
 #include "polyattn/Target/CPU.h"
 #include "runtime/runtime.h"
 #include "llvm/ADT/StringExtras.h"
@@ -190,7 +191,8 @@ llvm::Expected<MachineDescription> polyattn::findMachine(llvm::StringRef name) {
       return describe(machine);
     known += ", " + machine.name.str();
   }
-  return llvm::createStringError("unknown target '" + name + "', expected one of " + known);
+  return llvm::createStringError("unknown target '" + name + "', expected one of " + known +
+                                 didYouMean(name, known));
 }
 
 bool polyattn::isHostArchitecture(const MachineDescription &machine) {

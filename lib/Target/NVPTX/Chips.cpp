@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/DidYouMean.h"
 #include "polyattn/Target/NVPTX.h"
 
 using namespace polyattn;
@@ -70,7 +71,8 @@ llvm::Expected<GPUDescription> polyattn::findGPU(llvm::StringRef name) {
   for (const Chip &chip : kChips)
     if (chip.name == name)
       return describe(chip);
-  return llvm::createStringError("unknown GPU '" + name + "', expected one of " + listGPUs());
+  return llvm::createStringError("unknown GPU '" + name + "', expected one of " + listGPUs() +
+                                 didYouMean(name, listGPUs()));
 }
 
 llvm::Expected<GPUDescription> polyattn::findNearestGPU(int major, int minor) {

@@ -104,7 +104,7 @@ def every_op():
 
 def commands_and_passes():
     """Options of this project only, and every pass."""
-    kept = commands.own_options(commands.help_of(TOOLS / "polyattn-opt"))
+    kept = commands.help_of(TOOLS / "polyattn-opt")
     registered = re.findall(r"^def \w+ : Pass<\"([\w-]+)\"|^ *: Pass<\"([\w-]+)\"", _pass_definitions(), re.M)
     wanted = sorted(one or other for one, other in registered)
     expect(len(wanted) > 20, True)
