@@ -11,6 +11,7 @@ from importlib.metadata import version as _version
 from ._comparison import Comparison, compare
 from ._errors import CallError, Diagnostic, NoGradientError, SpecError
 from ._kernels import Kernel, Reference, Signature, Tensor, compile, reference
+from ._library_files import spec_path
 from . import library
 from .builder import Spec, attention, feature_map
 
@@ -33,4 +34,5 @@ __all__ = [
     "feature_map",
     "library",
     "reference",
+    "spec_path",
 ]

@@ -143,7 +143,6 @@ def blocks(page, language="python"):
 @pytest.mark.parametrize(
     "page, language",
     [
-        ("README.md", "python"),
         ("README.md", "python torch"),
         ("docs/Python.md", "python"),
         ("docs/PyTorch.md", "python"),
@@ -215,10 +214,16 @@ def test_wheel_alone(request, tmp_path):
     run(sys.executable, "-m", "venv", tmp_path / "venv", check=True)
     python = tmp_path / "venv/bin/python"
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, check=True)
-    (tmp_path / "specs").symlink_to(ROOT / "specs")
-    program = blocks("README.md") + (
+    program = (
+        "import numpy as np, polyattn"
         "\nassert polyattn.__file__.startswith('" + str(tmp_path) + "')"
-        "\nkernel = polyattn.compile(hedgehog)"
+        "\noptions = {'spec': polyattn.spec_path('hedgehog'), 'entry': 'hedgehog', 'sizes': {'d': 32, 'dv': 32}}"
+        "\nassert str(options['spec']).startswith('" + str(tmp_path) + "')"
+        "\nkernel = polyattn.compile(**options)"
+        "\narguments = [np.random.rand(*(dict(B=1, T=100, H=4, Hkv=4).get(size, size) for size in one.shape)).astype('f4')"
+        "\n             for one in kernel.signature.arguments]"
+        "\nexpected = polyattn.reference(**options)(*arguments)"
+        "\nassert abs(kernel(*arguments) - expected).max() < 1e-5 * abs(expected).max()"
         "\ntry:"
         "\n    kernel.save('saved')"
         "\n    raise SystemExit('saved without a linker')"

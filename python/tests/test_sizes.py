@@ -122,3 +122,12 @@ def test_what_the_entry_refuses(entry, sizes, said):
 def test_a_built_spec_has_no_sizes():
     with pytest.raises(SpecError, match="the entry 'linear' has no size 'd'"):
         polyattn.compile(polyattn.library.linear(d=8), "linear", sizes={"d": 4})
+
+
+def test_files_of_the_package():
+    files = {path.stem: path.read_text() for path in SPECS.glob("*.mlir")}
+    for name, text in files.items():
+        assert polyattn.spec_path(name).read_text() == text
+    for name in ("llop", "../llops", "llops.mlir", 3, None):
+        with pytest.raises(CallError, match="name: expected one of .*llops.*, got"):
+            polyattn.spec_path(name)
