@@ -9,14 +9,14 @@ import itertools
 # What is checked: a name, options, and sizes. The first come first where the time is short.
 WAYS = [
     ("forward, as the spec stores", [], {"B": 2, "T": 200, "H": 4}),
-    ("gradients, bf16", ["--direction", "backward", "--storage", "bf16"], {"B": 1, "T": 150, "H": 2}),
+    ("gradients, bf16", ["--direction", "backward", "--dtype", "bf16"], {"B": 1, "T": 150, "H": 2}),
     ("decoding, as the spec stores", ["--direction", "decode"], {"B": 2, "T": 100, "H": 2}),
-    ("forward, bf16", ["--storage", "bf16"], {"B": 2, "T": 333, "H": 2}),
-    ("packed, bf16", ["--storage", "bf16", "--packed"], {"B": 1, "T": 300, "H": 2, "N": 3}),
-    ("gradients, f32", ["--direction", "backward", "--storage", "f32"], {"B": 1, "T": 100, "H": 2}),
-    ("packed gradients, bf16", ["--direction", "backward", "--storage", "bf16", "--packed"], {"B": 1, "T": 200, "H": 2, "N": 4}),
-    ("one token, bf16", ["--direction", "decode", "--storage", "bf16"], {"B": 5, "T": 1, "H": 2}),
-    ("forward, f16", ["--storage", "f16"], {"B": 1, "T": 129, "H": 2}),
+    ("forward, bf16", ["--dtype", "bf16"], {"B": 2, "T": 333, "H": 2}),
+    ("packed, bf16", ["--dtype", "bf16", "--packed"], {"B": 1, "T": 300, "H": 2, "N": 3}),
+    ("gradients, f32", ["--direction", "backward", "--dtype", "f32"], {"B": 1, "T": 100, "H": 2}),
+    ("packed gradients, bf16", ["--direction", "backward", "--dtype", "bf16", "--packed"], {"B": 1, "T": 200, "H": 2, "N": 4}),
+    ("one token, bf16", ["--direction", "decode", "--dtype", "bf16"], {"B": 5, "T": 1, "H": 2}),
+    ("forward, f16", ["--dtype", "f16"], {"B": 1, "T": 129, "H": 2}),
 ]
 QUICK = WAYS[:1]
 # The entries of specs/bench.mlir are those of other files in sizes that take the oracle long: checked in the first way alone.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/NormalizerSyntax.h"
+#include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -143,12 +144,19 @@ Attribute NormalizerAttr::parse(AsmParser &parser, Type) {
   return reader.finish("<sum, eps = 0.0>", "<bias, bias = 1.0>");
 }
 
+/// The shortest decimal that reads back, with the dot that MLIR's numbers have.
+static std::string spellNumber(double number) {
+  std::string text = shortform::spellDecimal(number);
+  size_t mantissa = std::min(text.find('e'), text.size());
+  return text.find('.') == std::string::npos ? text.insert(mantissa, ".0") : text;
+}
+
 void NormalizerAttr::print(AsmPrinter &printer) const {
   printer << "<" << stringifyNormalizerKind(getKind());
   for (const NormalizerField &field : fieldsOf(*this)) {
     printer << ", " << field.name << " = " << field.word;
     if (field.number)
-      printer.printFloat(llvm::APFloat(*field.number));
+      printer << spellNumber(*field.number);
   }
   printer << ">";
 }

@@ -20,7 +20,7 @@ polyattn.attention @fpa_magnitude(
   %b = apply @magnitude(%k, %w1, %w2)
     : tensor<?x?x?x64xf32>, tensor<64x8xf32>, tensor<64x12xf32> -> pow 1 ([8] x [12])
   %c = read %v : tensor<?x?x?x64xf32> -> [64]
-  // CHECK: causal normalize <sum, eps = 9.99{{.*}}E-7, eps_mode = row_max>
+  // CHECK: causal normalize <sum, eps = 1.0e-6, eps_mode = row_max>
   %o = attend query %a key %b value %c causal normalize <sum, eps = 1.0e-6, eps_mode = row_max>
     : pow 1 ([8] x [12]), pow 1 ([8] x [12]), [64]
   return %o : [64]

@@ -220,11 +220,11 @@ polyattn.attention @clauses(q, k, v: seq[8], g: decay, s: state[8, 8]) {
 }
 
 // CHECK-LABEL: @normalizers
-// CHECK: normalize <sum, eps = 0.000000e+00> {grouping
-// CHECK: normalize <sum, eps = 9.9999999999999995E-7, eps_mode = row_max> {grouping
-// CHECK: normalize <sum, eps = 1.000000e-03, reduce = mean, guard_below = 1.000000e-04, guard_add = 2.000000e-04, min_denom = 5.000000e-01>
+// CHECK: normalize <sum, eps = 0.0> {grouping
+// CHECK: normalize <sum, eps = 1.0e-6, eps_mode = row_max> {grouping
+// CHECK: normalize <sum, eps = 0.001, reduce = mean, guard_below = 1.0e-4, guard_add = 2.0e-4, min_denom = 0.5>
 // CHECK-SAME: signed_scores
-// CHECK: normalize <bias, bias = 1.000000e+00> {grouping
+// CHECK: normalize <bias, bias = 1.0> {grouping
 // CHECK: normalize <none, reduce = mean> {grouping
 // SHORT-LABEL: @normalizers
 // SHORT: normalize sum(0){{$}}

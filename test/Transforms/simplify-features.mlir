@@ -346,7 +346,7 @@ polyattn.attention @scheduled(%q: tensor<?x?x?x16xf32>) -> (o: tensor<?x?x?x16xf
 // CHECK:         [[Y:%.*]] = read %r
 // CHECK:         [[S:%.*]] = concat [[X]], [[Y]] : [4], [2]
 // CHECK:         [[SS:%.*]] = power [[S]] {degree = 2 : i64, symmetric} : [4] + [2]
-// CHECK:         attend {{.*}} normalize <sum, eps = 0.000000e+00> : [1] + ([4] + [2]) + sym 2 ([4] + [2]),
+// CHECK:         attend {{.*}} normalize <sum, eps = 0.0> : [1] + ([4] + [2]) + sym 2 ([4] + [2]),
 // CHECK:         attend {{.*}} : [4] + [2] + [1], [4] + [2] + [1], [4]
 polyattn.attention @polynomial_of_sum(%q: tensor<?x?x?x4xf32>, %r: tensor<?x?x?x2xf32>)
     -> (o: tensor<?x?x?x4xf32>, p: tensor<?x?x?x4xf32>) {
