@@ -186,11 +186,13 @@ int polyattn::languageServerMain(int argc, char **argv) {
   // A server that has ended is no reason to end without a status.
   std::signal(SIGPIPE, SIG_IGN);
   Results results;
-  std::thread answers([&] { handOn(server->output, results, options.pretty); });
-  follow(options, server->input, results);
-  std::fclose(server->input);
-  answers.join();
+  std::thread([&] {
+    follow(options, server->input, results);
+    std::fclose(server->input);
+  }).detach();
+  // The server ends upon `exit`, or when its input does; an editor may keep ours open.
+  handOn(server->output, results, options.pretty);
   int status = 0;
   waitpid(server->process, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
