@@ -51,8 +51,8 @@ typedef struct polyattn_rt_workspace_rule {
 /* How the programs of a stage run. */
 enum {
   POLYATTN_RT_STAGE,
-  /* Several times, each time for some of the splits. Of several rounds each program keeps its
-   * scratch from one to the next. */
+  /* Launched once for each group of splits. Where a call takes several rounds, each program's
+   * scratch stays between rounds. */
   POLYATTN_RT_STAGE_PER_SPLIT,
   POLYATTN_RT_STAGE_COMBINES_SPLITS, /* as often; not where there is one split */
   POLYATTN_RT_STAGE_CHAINED          /* a program begins when those before it have begun */

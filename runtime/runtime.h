@@ -167,7 +167,7 @@ int polyattn_rt_run(const polyattn_rt_kernel *kernel, const polyattn_tensor *con
 typedef void (*polyattn_rt_range)(void *context, int64_t begin, int64_t end, void *scratch);
 int polyattn_rt_parallel(polyattn_rt_range function, void *context, int64_t count,
                          const polyattn_rt_team *team, int64_t scratch_bytes);
-/* The same, but none begins before all with lower numbers have begun: all have one share. */
+/* As polyattn_rt_parallel, with indices handed out in increasing order from one counter. */
 int polyattn_rt_parallel_in_sequence(polyattn_rt_range function, void *context, int64_t count,
                                      const polyattn_rt_team *team, int64_t scratch_bytes);
 

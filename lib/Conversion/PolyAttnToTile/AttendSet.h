@@ -70,15 +70,15 @@ struct AttendSet {
   /// Which of the attention's results are computed from them, or from no attend at all.
   llvm::SmallVector<bool> computes;
   std::vector<WeightSum> sums;
-  std::vector<SavedValue> saved;
-  /// Those that are sums over groups of query heads, which the kernel of groups leaves.
-  std::vector<SavedValue> savedSums;
+  /// Values saved for the gradients of decays; of grouped heads the group-reduction kernel writes
+  /// the sums.
+  std::vector<SavedValue> saved, savedSums;
   /// Rows that kernels of later sets need of this one, and rows that this one needs of sets before
   /// it.
   std::vector<PassedRows> exported, imported;
 
-  /// Attends that read states after blocks, whose blocks the program computes beside its own, where
-  /// it has the vectors of both (FusedSets.cpp); null where there are none.
+  /// A second set of attends, computed in this kernel's loop (FusedSets.cpp); null without one. Its
+  /// states come from a tensor, so that its blocks may come in any order.
   std::shared_ptr<const AttendSet> fused;
 
   /// A set for each kind of attends, in the order in which they come first, and one of rows alone

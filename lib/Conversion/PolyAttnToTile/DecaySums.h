@@ -7,8 +7,8 @@
 //
 // The gradient of a decay is a running sum over positions (decay_gradient), of products that the
 // programs of both sides have stored for each position and query head. A kernel after all others
-// goes over the positions, a program for each gate: so the same call gives the same bits whoever
-// runs its programs.
+// goes over the positions, a program for each gate. The order of sums does not depend on
+// scheduling.
 //
 //===----------------------------------------------------------------------===//
 #ifndef POLYATTN_CONVERSION_DECAYSUMS_H

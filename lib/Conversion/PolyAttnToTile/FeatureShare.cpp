@@ -19,8 +19,8 @@ static Values loop(TileBuilder &b, Value from, Value to, int64_t count, ValueRan
                 [&](Value first, ValueRange in) { return body(first, count, in); });
 }
 
-/// The block that has the turn is `position`'s, of `length` positions; `turns` programs have them
-/// one after another.
+/// Round robin: the block of `length` positions at `position`, block b, belongs to program
+/// b mod `turns`. Whether that is program `turn`.
 static Value hasTurn(TileBuilder &b, Value position, int64_t length, Value turn, Value turns) {
   Value block = b.divIndex(position, b.index(length));
   return b.isEqual(arith::RemUIOp::create(b, block, turns), turn);

@@ -46,8 +46,8 @@ public:
   /// the one before it. Gives the last ones.
   virtual Values forBlocks(TileBuilder &builder, const FeatureRange &range,
                            mlir::ValueRange carried, Body body) const = 0;
-  /// Scores do not come in parts. Whether the program is the one that computes those of the block
-  /// of `length` positions at `position`; null where it computes all.
+  /// Scores cannot be split over features. i1: whether this program computes the scores inside the
+  /// block of `length` positions at `position` (round robin); null where it computes all.
   virtual mlir::Value computesScores(TileBuilder &builder, mlir::Value position,
                                      int64_t length) const {
     return {};
@@ -90,8 +90,8 @@ public:
                    Body body) const override;
 };
 
-/// As many parts in turn as a launch gives the program: sums are those of parts, so that results
-/// are the same whichever programs compute them. A long call is cut into several launches, between
+/// Split features: one partial sum for each split, whatever the number of programs, so that results
+/// do not depend on threads. A long call is cut into several launches, between
 /// which the state stays in its buffers.
 class LaunchedParts final : public FeatureShare {
 public:

@@ -188,7 +188,7 @@ LogicalResult KernelBuilder::build() {
   if (failed(sets))
     return failure();
   if (llvm::any_of(attention.getBody().getOps<AttendOp>(), isTakenInDifferences))
-    b.keepOperands();
+    b.setFullPrecision();
   hasPlaces = attention.hasStatesInPlace();
   bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
   bool savesValues = llvm::any_of(*sets, [](const AttendSet &set) { return set.savesValues(); });

@@ -67,7 +67,7 @@ struct KernelTensors {
   mlir::ArrayAttr gridOf(mlir::Builder &builder, const KernelPrograms &programs) const;
 };
 
-/// The rows of a packed sequence among those of all: index.
+/// The first row and the length of one sequence in a packed tensor, index.
 struct SequenceRows {
   mlir::Value first, count;
 };
@@ -95,7 +95,7 @@ public:
   mlir::Value result(unsigned i) const { return kernel.getTensor(numInputs + i); }
   mlir::Value workspace(unsigned i) const { return kernel.getTensor(firstWorkspace + i); }
 
-  /// The same program with the sides swapped: rows of what these rows see.
+  /// The frame with the query side and the key side exchanged.
   KernelFrame mirrored() const {
     KernelFrame other = *this;
     std::swap(other.head, other.kvHead);
@@ -141,7 +141,7 @@ public:
   mlir::Value sequence;          // index: that of the states; the batch unless sequences are packed
   mlir::Value head, kvHead;      // of rows, and of what they see
   mlir::Value programHead;       // the one of these that the grid counts
-  mlir::Value segment;       // the program's number among those of its head; null for one program
+  mlir::Value segment;       // of this program (axis 0 of the grid); null where positions are whole
   mlir::Value queries, keys; // index: sequence lengths
   mlir::Value positions;     // index: those of the tensors; null where all of them count
   mlir::Value slot;          // index: the batch's row in pools of states; null without pools

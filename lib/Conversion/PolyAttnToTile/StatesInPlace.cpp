@@ -105,7 +105,8 @@ Value KernelProgram::tensorOfState(unsigned result) const {
   return number ? context.frame.workspace(*number) : context.frame.result(result);
 }
 
-/// A state that goes on is as it was where the call fills no local block.
+/// A call that completes no local block leaves the state unchanged, so that nothing is written
+/// back.
 void KernelProgram::ifStatesChange(TileBuilder &b, TileBuilder::Branch body) {
   const KernelFrame &frame = context.frame;
   if (!frame.cached)

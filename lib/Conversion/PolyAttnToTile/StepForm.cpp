@@ -153,7 +153,7 @@ KernelPrograms KernelBuilder::vectorPrograms() {
           options.fewestBatches};
 }
 
-/// None in calls of one token.
+/// The grid of `__few`; empty in calls of one token, which `__step` computes.
 KernelPrograms KernelBuilder::fewPrograms() {
   KernelPrograms programs = set.programs();
   programs.perHead = ifLongerThan(1, 1);

@@ -67,8 +67,10 @@ public:
   /// A map whose shape is the largest of its inputs'.
   Value map(mlir::ValueRange inputs, Elements body);
   using Triangle = tile::Triangle;
-  /// Products from here on say that their operands are not rounded; without it targets choose.
-  void keepOperands() { precision = tile::PrecisionAttr::get(getContext(), tile::Precision::F32); }
+  /// Later products get the precision f32; without it targets choose.
+  void setFullPrecision() {
+    precision = tile::PrecisionAttr::get(getContext(), tile::Precision::F32);
+  }
   Value dot(Value lhs, Value rhs, Value acc, bool lhsTransposed, Triangle triangle = Triangle::None,
             Triangle lhsTriangle = Triangle::None, Value bound = {});
   /// `buffer` <- `factor` `buffer` + lhs rhs, from `row` on. `factor` may be null.

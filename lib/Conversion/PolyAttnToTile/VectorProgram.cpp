@@ -195,8 +195,8 @@ Value VectorProgram::rowMajor(Value vector) {
   return b->transpose(full(vector));
 }
 
-/// Of a vector that is row-major, as all are then that it is computed from: asked once, for a chain
-/// of functions may be long.
+/// The tile of a row-major vector, whose inputs are all row-major. Memoized, because a chain of
+/// functions may be long.
 Value VectorProgram::rowsAsStored(Value vector) {
   if (Value known = rowMajorTiles.lookup(vector))
     return known;

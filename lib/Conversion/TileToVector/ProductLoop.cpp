@@ -95,7 +95,7 @@ Vectors ProductLoop::iteration(ValueRange carried) {
   return next;
 }
 
-Vectors ProductLoop::turnOfOne(ValueRange carried) {
+Vectors ProductLoop::iterationOfOneTerm(ValueRange carried) {
   Vectors next = step(pointersOf(carried), 0, accumulatorsOf(carried), 0, tile.rows);
   return advance(next, pointersOf(carried), 1);
 }
@@ -117,7 +117,7 @@ void ProductLoop::addTerms(Offset to, bool isMultiple) {
                    [&](Offset, ValueRange carried) { return iteration(carried); });
   carried.truncate(numAccumulators + pointers.size());
   carried = e.loop(whole, to, kernel.termsPerStep(), carried,
-                   [&](Offset, ValueRange carried) { return turnOfOne(carried); });
+                   [&](Offset, ValueRange carried) { return iterationOfOneTerm(carried); });
 }
 
 /// The triangle of a tile on the diagonal: one row less for each term, or one more. Entries on the

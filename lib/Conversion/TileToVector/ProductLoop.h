@@ -52,7 +52,7 @@ private:
                int64_t endRow);
   Vectors advance(Vectors accumulators, mlir::ValueRange at, int64_t steps);
   Vectors iteration(mlir::ValueRange carried);
-  Vectors turnOfOne(mlir::ValueRange carried);
+  Vectors iterationOfOneTerm(mlir::ValueRange carried);
   void addTerms(Offset to, bool isMultiple);
   void addTriangle();
   void addTriangle(Offset end);

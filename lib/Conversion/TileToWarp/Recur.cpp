@@ -83,7 +83,7 @@ private:
                   int64_t width);
 };
 
-/// Of the i-th of the thread's elements of a row: bytes, i64.
+/// The byte offset (i64) of the thread's i-th element of a state row.
 Value KernelLowering::StateWalk::addressOf(Value row, int64_t i) {
   Value inRow = arith::MulIOp::create(e, e.toI64(column), e.i64(bytes()));
   Value distance = arith::MulIOp::create(e, e.toI64(row), rowBytes);

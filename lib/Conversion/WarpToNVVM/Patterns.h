@@ -38,7 +38,8 @@ int64_t clusterSizeOf(mlir::Operation *op);
 using Tables = llvm::MapVector<mlir::Attribute, std::string>;
 
 /// Ids, barriers.
-void populatePlacePatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
+void populateThreadIdPatterns(mlir::LLVMTypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
 /// What the CTAs of a cluster do together.
 void populateClusterPatterns(mlir::LLVMTypeConverter &converter, mlir::RewritePatternSet &patterns);
 /// Loads, stores, copies; `tables` must live as long as the patterns.

@@ -92,6 +92,6 @@ struct Sync : ConvertOpToLLVMPattern<warp::SyncOp> {
 
 } // namespace
 
-void polyattn::populatePlacePatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
+void polyattn::populateThreadIdPatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<ThreadId, LaneId, WarpId, ProgramId, Barrier, Sync>(converter);
 }

@@ -88,7 +88,7 @@ struct ConvertWarpToNVVMPass : polyattn::impl::ConvertWarpToNVVMBase<ConvertWarp
     RewritePatternSet patterns(context);
     patterns.add<Kernel>(converter, sharedBytesPerSM);
     patterns.add<Return>(converter);
-    populatePlacePatterns(converter, patterns);
+    populateThreadIdPatterns(converter, patterns);
     populateClusterPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns, tables);
     populateFragmentPatterns(converter, patterns);

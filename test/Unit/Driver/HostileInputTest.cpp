@@ -73,7 +73,7 @@ protected:
   /// The spec with another name of its entry, as MLIR writes strange ones.
   std::string renamed(llvm::StringRef quoted) {
     std::string text = spec;
-    size_t at = text.find("@linear(");
+    size_t at = text.find("@linear<");
     return text.replace(at, strlen("@linear"), "@" + quoted.str());
   }
 
