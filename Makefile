@@ -91,7 +91,7 @@ wheel: deps $(BUILD)/build.ninja
 
 # The documentation site: $(BUILD)/site/index.html. It quotes what three of the tools say.
 docs: deps-docs deps $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target polyattn-run polyattn-compile polyattn-opt
+	cmake --build $(BUILD) --target polyattn-run polyattn-compile polyattn-opt polyattn-lsp-server
 	@scripts/docs $(BUILD)
 
 mutants: build
