@@ -89,7 +89,7 @@ wheel: deps $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target PolyAttnC
 	@scripts/wheel $(BUILD) $(BUILD)/wheels
 
-# The documentation site: $(BUILD)/site/index.html. It quotes what three of the tools say.
+# The documentation site: $(BUILD)/site/index.html. It quotes what the tools say.
 docs: deps-docs deps $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target polyattn-run polyattn-compile polyattn-opt polyattn-lsp-server
 	@scripts/docs $(BUILD)
