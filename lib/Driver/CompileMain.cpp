@@ -105,8 +105,8 @@ struct Arguments {
                           llvm::cl::aliasopt(dtype), llvm::cl::cat(what)};
   llvm::cl::opt<bool> invariant{
       "invariant",
-      llvm::cl::desc("Cut no head into parts: a sequence's bits depend neither on its batch nor on "
-                     "threads, nor on where a prefill is cut at multiples of a block"),
+      llvm::cl::desc("A sequence's bits depend neither on its batch nor on threads, nor on the "
+                     "blocks at which a prefill is split into calls"),
       llvm::cl::cat(what)};
   llvm::cl::opt<std::string> direction{
       "direction",
@@ -118,21 +118,21 @@ struct Arguments {
           "the states after it, and to the gradients of those before it)"),
       llvm::cl::init("forward"), llvm::cl::value_desc("NAME"), llvm::cl::cat(what)};
   llvm::cl::list<std::string> wrt{
-      "wrt", llvm::cl::desc("The arguments whose gradients are wanted (default: all)"),
+      "wrt", llvm::cl::desc("The arguments that get gradients (default: all)"),
       llvm::cl::CommaSeparated, llvm::cl::value_desc("NAME,..."), llvm::cl::cat(what)};
   llvm::cl::opt<bool> accumulate{
       "accumulate",
-      llvm::cl::desc("Gradients of weights, and of decays of heads, are added to what their "
-                     "results hold, arguments sum_d_NAME in which these live"),
+      llvm::cl::desc("Add gradients of weights and of heads' decays to the arguments sum_d_NAME, "
+                     "in place"),
       llvm::cl::cat(what)};
   llvm::cl::opt<int64_t> stateEvery{
       "state-every",
-      llvm::cl::desc("Keep states after each L positions, 1 to 1024, from which gradients take "
-                     "less time"),
+      llvm::cl::desc("Save the state after each L positions, 1 to 1024, for a faster backward "
+                     "pass"),
       llvm::cl::init(0), llvm::cl::value_desc("L"), llvm::cl::cat(what)};
   llvm::cl::opt<bool> packed{
       "packed",
-      llvm::cl::desc("Sequences one after the other in one batch, between the offsets of one more "
+      llvm::cl::desc("Concatenated sequences in one batch, with their offsets as one more "
                      "argument, cu_seqlens"),
       llvm::cl::cat(what)};
   llvm::cl::opt<bool> optimizeIR{"optimize-ir",

@@ -86,30 +86,27 @@ struct CommandLine {
       {kWhat, "dtype", "TYPE",
        "element type of the tensors: f32, bf16, f16 (default: the spec's); --storage is its older "
        "name"},
-      {kWhat, "invariant", "",
-       "cut no head into parts: bits depend neither on the batch nor on threads"},
+      {kWhat, "invariant", "", "results whose bits depend neither on the batch nor on threads"},
       {kWhat, "direction", "NAME",
-       "forward (default), training: with what gradients need, backward: gradients, decode: "
-       "states go on in pools, states or gradient_states: what a segment adds to these"},
-      {kWhat, "wrt", "NAME,...", "the arguments whose gradients are asked for (default: all)"},
-      {kWhat, "accumulate", "",
-       "gradients of weights are added to what their results hold, arguments sum_d_NAME"},
+       "forward (default); training: results and saved tensors; backward: gradients; decode: "
+       "states in pools are updated; states, gradient_states: the sums of a segment"},
+      {kWhat, "wrt", "NAME,...", "the arguments that get gradients (default: all)"},
+      {kWhat, "accumulate", "", "add weight gradients to the arguments sum_d_NAME"},
       {kWhat, "state-every", "L",
-       "keep states after each L positions, from which gradients take less time"},
-      {kWhat, "packed", "", "sequences one after the other, between the offsets cu_seqlens"},
+       "save the state after each L positions, for a faster backward pass"},
+      {kWhat, "packed", "", "concatenated sequences, with their offsets cu_seqlens"},
       {kWhat, "threads", "N", "threads (default: as many as the machine runs at once)"},
       {kWhat, "segments", "N",
-       "segments that a head's positions are cut into, on GPUs (default: a choice by sizes)"},
+       "split a head's positions into N segments, on GPUs (default: by sizes)"},
       {kData, "input", "NAME=FILE.npy", "an argument from a file; bf16 is the type '<V2'"},
-      {kData, "random", "B=1,T=128,H=8[,Tk=..][,Hkv=..]",
-       "random numbers for the arguments that no file gives"},
+      {kData, "random", "B=1,T=128,H=8[,Tk=..][,Hkv=..]", "random numbers for all other arguments"},
       {kData, "seed", "N", "seed of --random (default 0)"},
       {kData, "output", "NAME=FILE.npy", "a result to a file"},
       {kData, "save-inputs", "DIR", "write every argument to DIR/NAME.npy"},
       {kData, "padded", "", "lay out all tensors with gaps between rows, for tests"},
       {kResult, "check", "differences",
-       "compare with the oracle and fail beyond the tolerance; gradients with differences on "
-       "demand",
+       "compare with the reference, and fail beyond the tolerance; with =differences, compare "
+       "gradients with finite differences",
        /*valueOptional=*/true},
       {kResult, "tolerance", "NUMBER",
        "relative error that --check allows (default 1e-5, 1e-2 with bf16, f16; of gradients 5e-5, "
@@ -172,7 +169,8 @@ Error CommandLine::parse(ArrayRef<const char *> arguments) {
 
 void driver::printHelp(const TargetRegistry &targets, raw_ostream &stream) {
   stream << "Runs an attention of a spec.\n\nusage: polyattn-run SPEC.mlir [options]   (- reads "
-            "the spec from stdin)\n";
+            "the spec from stdin)\n\n  polyattn-run specs/llops.mlir --entry llops --sizes "
+            "d=64,m=1024 --random B=2,T=200,H=4 --check\n";
   StringRef group;
   for (const Option &option : CommandLine().options) {
     if (option.group != group)
