@@ -10,9 +10,13 @@
 
 using namespace polyattn;
 
-std::string polyattn::didYouMean(llvm::StringRef name, llvm::StringRef known) {
-  llvm::SmallVector<llvm::StringRef> names;
-  known.split(names, ", ");
-  llvm::StringRef nearest = nearestName(name, names);
+std::string polyattn::didYouMean(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known) {
+  llvm::StringRef nearest = nearestName(name, known);
   return nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
+}
+
+std::string polyattn::didYouMean(llvm::StringRef name, llvm::StringRef list) {
+  llvm::SmallVector<llvm::StringRef> known;
+  list.split(known, ", ");
+  return didYouMean(name, known);
 }

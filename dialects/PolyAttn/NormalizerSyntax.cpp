@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/NormalizerSyntax.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -26,10 +27,8 @@ static ParseResult parseEnum(AsmParser &parser, const NormalizerReader::EmitErro
     value = *parsed;
     return success();
   }
-  InFlightDiagnostic error = emitError(loc) << "unknown " << what << " '" << keyword << "'";
-  if (StringRef nearest = nearestName(keyword, words); !nearest.empty())
-    error << "; did you mean '" << nearest << "'?";
-  return error;
+  return emitError(loc) << "unknown " << what << " '" << keyword << "'"
+                        << didYouMean(keyword, words);
 }
 
 ParseResult NormalizerReader::readKind() {
@@ -61,12 +60,10 @@ ParseResult NormalizerReader::readField(ParseNumber parseNumber) {
                               epsMode);
   if (field == "reduce")
     return parseEnum<Reduce>(parser, emitError, symbolizeReduce, field, {"sum", "mean"}, reduce);
-  InFlightDiagnostic error = emitError(loc) << "unknown field '" << field << "' of a normalizer";
-  StringRef nearest = nearestName(
-      field, {"eps", "bias", "guard_below", "guard_add", "min_denom", "eps_mode", "reduce"});
-  if (!nearest.empty())
-    error << "; did you mean '" << nearest << "'?";
-  return error;
+  const StringRef fields[] = {"eps",       "bias",     "guard_below", "guard_add",
+                              "min_denom", "eps_mode", "reduce"};
+  return emitError(loc) << "unknown field '" << field << "' of a normalizer"
+                        << didYouMean(field, fields);
 }
 
 ParseResult NormalizerReader::readMainField(ParseNumber parseNumber) {

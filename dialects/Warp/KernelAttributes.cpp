@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Attributes/DidYouMean.h"
 #include "dialects/Warp/Warp.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -131,10 +132,8 @@ static LogicalResult verifyByName(Operation *op, NamedAttribute attribute, Array
       return one.verify(op, attribute);
     names.push_back(one.name);
   }
-  InFlightDiagnostic error = op->emitOpError() << owner << " has no attribute '" << name << "'";
-  if (StringRef nearest = polyattn::nearestName(name, names); !nearest.empty())
-    error << "; did you mean '" << nearest << "'?";
-  return error;
+  return op->emitOpError() << owner << " has no attribute '" << name << "'"
+                           << polyattn::didYouMean(name, names);
 }
 
 LogicalResult polyattn::warp::verifyKernelAttribute(Operation *op, NamedAttribute attribute) {

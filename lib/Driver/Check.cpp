@@ -118,8 +118,8 @@ public:
 
   int64_t rows() const { return int64_t(compared.size()); }
 
-  /// The error of all rows but those that are `excused`, which are ascending. Where the larger rows
-  /// are, one of rounding only is still held against the mean row.
+  /// The error of all rows but those that are `excused`, which are ascending. A row of rounding
+  /// only is held against the mean row even if the larger rows are excused.
   double error(double tolerance, ArrayRef<int64_t> excused = {}) const {
     double difference = 0, size = 0;
     for (const Compared &row : compared) {

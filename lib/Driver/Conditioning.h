@@ -31,10 +31,10 @@ struct Arithmetic {
   /// f32, whose numbers are multiplied as the sum of two of tf32. The second one of a small number
   /// is below the normal numbers.
   static Arithmetic ofSplitTF32();
-  /// f32, whose numbers are multiplied as the sum of two of bf16, in gradients of what has 16 bits.
+  /// f32, whose numbers are multiplied as the sum of two of bf16: in gradients of 16-bit tensors.
   static Arithmetic ofSplitBF16();
-  /// What a product of tensor cores is off by that keeps its operands: each factor lacks half a
-  /// unit of what two numbers have together, and the product of the second ones is left out.
+  /// The relative error of a product with split operands, for tensors of this type: each operand is
+  /// rounded to the sum of two numbers, and the product of the second numbers is left out.
   static double splitProduct(ElementType storage) {
     return storage == ElementType::F32 ? 0x1p-22 : 0x1p-16;
   }

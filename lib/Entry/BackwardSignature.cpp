@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Attributes/KnownAttributes.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "polyattn/Entry/Signature.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -29,11 +29,9 @@ static Error checkWrt(const Signature &forward, ArrayRef<std::string> wrt) {
     if (argument && !hasGradient(*argument))
       return createStringError("wrt: argument '" + name +
                                "' holds whole numbers, which have no gradient");
-    if (!argument) {
-      StringRef nearest = nearestName(name, SmallVector<StringRef>(known.begin(), known.end()));
+    if (!argument)
       return createStringError("wrt: expected names among " + join(known, ", ") + ", got '" + name +
-                               "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
-    }
+                               "'" + didYouMean(name, join(known, ", ")));
     if (is_contained(wrt.take_front(i), name))
       return createStringError("wrt: '" + name + "' is given twice");
   }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Launch/FromModule.h"
-#include "dialects/Tile/Tile.h"
+#include "dialects/Tile/EntryOf.h"
 #include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
@@ -77,11 +77,8 @@ static tile::EntryOp findEntry(ModuleOp module, StringRef name) {
 }
 
 std::string polyattn::entryLaunching(ModuleOp module, StringRef kernel) {
-  for (auto entry : module.getOps<tile::EntryOp>())
-    for (auto stage : entry.getBody().getOps<tile::StageOp>())
-      if (stage.getKernel() == kernel)
-        return entry.getEntry().str();
-  return kernel.str();
+  tile::EntryOp entry = tile::entryOf(module, kernel);
+  return entry ? entry.getEntry().str() : kernel.str();
 }
 
 bool polyattn::hasPlan(ModuleOp module, StringRef name) { return bool(findEntry(module, name)); }

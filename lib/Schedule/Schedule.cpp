@@ -268,8 +268,8 @@ StringRef polyattn::noChunks(AttendOp attend) {
   return "";
 }
 
-/// Whether an entry has sums of products of rows or of states, or states after blocks, which attends
-/// beside them are computed with.
+/// Whether an entry has sums of products of rows or of states, or states after blocks, which
+/// attends beside them are computed with.
 static bool hasSavedValuesOrStatesInRows(AttentionOp entry) {
   return llvm::any_of(entry.getBody().front(), [](Operation &op) {
     auto attend = dyn_cast<AttendOp>(op);
@@ -278,15 +278,14 @@ static bool hasSavedValuesOrStatesInRows(AttentionOp entry) {
   });
 }
 
-/// Whether a multiprocessor keeps the sums that gradients of weights add to in each block. Else a
-/// program that goes on with a state reads them in fewer blocks, and from nearer.
+/// Whether half of a multiprocessor's memory holds the sums of weights' gradients, to which each
+/// block adds. Larger sums lie in the L2 cache, and the few programs of the form with a state then
+/// read less of them.
 static bool keepsWeightSums(AttentionOp entry, const ScheduleMachine &machine) {
-  int64_t bytes = 0;
-  for (auto gradient : entry.getBody().getOps<WeightGradientOp>()) {
-    ArrayRef<int64_t> shape = gradient.getType().getShape();
-    bytes += std::accumulate(shape.begin(), shape.end(), int64_t(sizeof(float)), std::multiplies());
-  }
-  return bytes <= machine.l1Bytes / 2;
+  int64_t numbers = 0;
+  for (auto gradient : entry.getBody().getOps<WeightGradientOp>())
+    numbers += ShapedType::getNumElements(gradient.getType().getShape());
+  return numbers * int64_t(sizeof(float)) <= machine.l1Bytes / 2;
 }
 
 /// A program carries a block of features of a state, which eight warps have registers for; factors
@@ -306,7 +305,8 @@ std::optional<std::vector<Schedule>> polyattn::chooseChunkwise(ArrayRef<AttendOp
   for (AttendOp attend : attends) {
     AttentionShape &shape = shapes.emplace_back(AttentionShape::of(attend));
     bool hasScores = shape.hasScoreForm || shape.features <= kFewFeatures || !shape.isOrdered;
-    // Segments have whole local blocks. Forwards these pairs and a state are best in one loop.
+    // A segment has whole local blocks. In the forward direction one loop over local blocks and the
+    // state is faster.
     bool fits =
         shape.localBlock == 0 || (shape.givesGradients && llvm::isPowerOf2_64(shape.localBlock));
     if (!noChunks(attend).empty() || !shape.hasFeatures || !hasScores || !fits ||

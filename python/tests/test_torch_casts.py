@@ -48,8 +48,8 @@ def test_cast_there_and_back(name, rng):
 def test_layers_in_16_bits(name, dtype, rng):
     layer, x = ALL[name](), numbers(rng, 2, 30, 48)
     y, exact = copy.deepcopy(layer).to(dtype)(x.to(dtype)), layer(x)
-    # Not of all rows together: where features are mostly zero (DPFP) the denominator of a row may nearly vanish, and that row is
-    # hundred times as far off as the others.
+    # Row by row: most features of DPFP are zero, so that the denominator of a row may nearly vanish. Its error is then a hundred
+    # times the others'.
     errors = (y - exact).norm(dim=-1) / exact.norm(dim=-1)
     assert y.dtype == dtype and errors.isfinite().all() and errors.flatten().quantile(0.9) <= CLOSE[dtype]
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/ShortForm/ExpressionParser.h"
-#include "dialects/Attributes/KnownAttributes.h"
+#include "dialects/Attributes/DidYouMean.h"
 #include "dialects/PolyAttn/ShortForm/Functions.h"
 #include "dialects/PolyAttn/ShortForm/ShortForm.h"
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
@@ -24,9 +24,7 @@ static constexpr StringLiteral kSquareRoot = "sqrt", kKeep = "keep", kAttend = "
 
 ParseResult ExpressionParser::suggest(InFlightDiagnostic error, StringRef name,
                                       ArrayRef<StringRef> names) {
-  if (StringRef nearest = nearestName(name, names); !nearest.empty())
-    error << "; did you mean '" << nearest << "'?";
-  return error;
+  return error << didYouMean(name, names);
 }
 
 ParseResult ExpressionParser::parseWord(ArrayRef<StringRef> words, StringRef what,

@@ -163,7 +163,7 @@ void KernelFrame::setBatch(TileBuilder &b, Value number) {
   readSlotAndLength(b);
 }
 
-/// Those of the call, or its packed sequences.
+/// The number of batches, or of packed sequences.
 Value KernelFrame::countBatches(TileBuilder &b) const {
   Value batches = memref::DimOp::create(
       b, kernel.getTensor(tensors.offsets.value_or(tensors.queryTensor)), b.index(0));
@@ -172,8 +172,8 @@ Value KernelFrame::countBatches(TileBuilder &b) const {
   return batches;
 }
 
-/// The parts have as many items as each other, or one less, and lie one after another. Some are
-/// empty where there are more parts than items.
+/// The items of the program's part. Parts are consecutive and differ by at most one item; with more
+/// parts than items some are empty.
 void KernelFrame::forItems(TileBuilder &b, Value parts, Value items,
                            function_ref<void(Value)> body) const {
   Value one = b.index(1);
@@ -193,7 +193,7 @@ void KernelFrame::forBlocks(TileBuilder &b, Value parts, int64_t length,
   assert(!tensors.offsets && !tensors.lengths && "batches have as many blocks as each other");
   Value positions = b.index(length), last = b.subIndex(positions, b.index(1));
   Value blocks = b.divIndex(b.addIndex(queries, last), positions);
-  // What is copied ahead of the first iteration is computed where there is none, too.
+  // The copies of the first iteration are issued before the loop, also where it has no iteration.
   Value divisor = arith::MaxUIOp::create(b, blocks, b.index(1));
   forItems(b, parts, b.mulIndex(countBatches(b), blocks), [&](Value item) {
     setBatch(b, b.divIndex(item, divisor));

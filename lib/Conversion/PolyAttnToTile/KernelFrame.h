@@ -111,8 +111,8 @@ public:
 
   /// What a program does in each of its batches, one after another.
   void forBatches(TileBuilder &builder, mlir::Value parts, llvm::function_ref<void()> body);
-  /// The same where parts are of blocks of `length` positions, those of all batches: `body` is for
-  /// one of them, and has the position at which it begins.
+  /// The same for parts of all batches' blocks of `length` positions. `body` gets the first
+  /// position of a block.
   void forBlocks(TileBuilder &builder, mlir::Value parts, int64_t length,
                  llvm::function_ref<void(mlir::Value)> body);
 

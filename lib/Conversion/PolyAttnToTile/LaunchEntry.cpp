@@ -16,8 +16,8 @@ using namespace polyattn;
 using tile::ExtentAttr;
 using tile::ExtentBase;
 
-/// The most programs that have sums of their own, and where blocks are computed each by itself: two
-/// for each of a GPU's multiprocessors, twice over.
+/// The most programs with sums of their own, in the form with a state and in the form `chunkwise`.
+/// The second is about four for each multiprocessor of a large GPU.
 static constexpr int64_t kMostSummingPrograms = 64, kMostSummingProgramsOfBlocks = 512;
 
 /// What a position costs where prefix states are summed up, in percent of what it costs in all.
@@ -166,7 +166,7 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
   auto chunkwise = llvm::find_if(sets, [](const AttendSet &set) { return set.segment() > 0; });
   bool ofBlocks = chunkwise != sets.end();
   ExtentAttr items = set.tensors.batches(b.getContext(), set.tensors.queryTensor);
-  if (ofBlocks) // of one batch, or of some short ones: a part may be empty
+  if (ofBlocks) // sizes of one batch bound the parts; those of short batches may be empty
     items = ExtentAttr::get(b.getContext(), ExtentBase::Dimension, set.tensors.queryTensor,
                             /*dimension=*/1, /*plus=*/0, chunkwise->block(), /*times=*/4);
   tile::ChooseOp choice = e.choose(ExtentBase::Parts, items);

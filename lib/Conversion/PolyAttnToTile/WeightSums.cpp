@@ -100,8 +100,8 @@ int64_t WeightReduction::Gradient::strip() const {
   return std::gcd(rows(), isVector(op) ? 64 : 16);
 }
 
-/// The parts that are loaded at once, as many as leave room for wide rows: on a GPU a load takes
-/// longer than what is done with it.
+/// The number of parts whose loads are issued together: a GPU then waits once for all of them.
+/// Fewer where rows are wide, which take more memory.
 static int64_t partsAtOnce(int64_t rows, int64_t columns) {
   constexpr int64_t most = 8, numbers = 8192;
   return std::clamp<int64_t>(numbers / (rows * columns), 1, most);
@@ -155,15 +155,15 @@ ArrayAttr WeightReduction::grid(Builder &b) const {
   return b.getArrayAttr(axes);
 }
 
-/// Rows of one weight: what all programs have stored for them, some parts after others, in these
-/// head by head, and of a head part by part.
+/// Adds what all programs have stored for a strip of one weight's rows, in this order: groups of
+/// parts, heads, and the parts of a group.
 void WeightReduction::reduce(TileBuilder &b, tile::KernelOp kernel, const Gradient &gradient,
                              Value strip, Value head) const {
   bool vector = isVector(gradient.op);
   int64_t count = gradient.strip(), columns = vector ? 1 : gradient.op.getType().getShape()[1];
   int64_t together = partsAtOnce(count, columns);
   Value zero = b.index(0), one = b.index(1), row = b.mulIndex(strip, b.index(count));
-  // Zeros where there is no such part.
+  // A part behind the last one is zeros.
   auto load = [&](Value tensor, Value part, Value parts, Value of, bool transposed) -> Value {
     Value valid;
     if (together > 1) {

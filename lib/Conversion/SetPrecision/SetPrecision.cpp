@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/EntryOf.h"
 #include "lib/Conversion/Analysis/TileValues.h"
 #include "polyattn/Conversion/Passes.h"
 
@@ -28,18 +29,15 @@ static bool keepsOperands(tile::KernelOp kernel) {
   return found;
 }
 
-/// How many of a kernel's tensors are the caller's. Behind them are workspaces, of which only an
-/// entry says that they are none of its results.
+/// The number of a kernel's tensors that are the caller's. The others are workspaces, which only
+/// the entry tells from results.
 static int64_t countTensors(tile::KernelOp kernel) {
-  for (auto entry : kernel->getParentOfType<ModuleOp>().getOps<tile::EntryOp>())
-    for (auto stage : entry.getBody().getOps<tile::StageOp>())
-      if (stage.getKernel() == kernel.getSymName())
-        return entry.getTensors();
-  return kernel.getBody().getNumArguments();
+  auto entry = tile::entryOf(kernel->getParentOfType<ModuleOp>(), kernel.getSymName());
+  return entry ? int64_t(entry.getTensors()) : kernel.getBody().getNumArguments();
 }
 
 namespace {
-/// In which types tensors hold sequences.
+/// The element types of sequences.
 struct SequenceTypes {
   bool f32 = false, f16 = false, bf16 = false;
 
@@ -62,8 +60,8 @@ struct SequenceTypes {
 } // namespace
 
 /// In what tensor cores multiply two matrices of a kernel: as exactly as its sequences are stored,
-/// or as one of its products asks. Two bf16 have 16 bits, which is more than an input or a result
-/// of 16 bits shows, and cost half of two tf32, or a third where a factor is a tensor in bf16.
+/// or as one of its products asks. The sum of two bf16 has 16 bits of mantissa, and a tensor of 16
+/// bits has at most 11. Its products take half of the time of two tf32.
 static Precision precisionOfMatrices(tile::KernelOp kernel) {
   int64_t inputs = kernel.getNumInputs();
   SequenceTypes read = SequenceTypes::of(kernel, 0, inputs);

@@ -162,7 +162,7 @@ KernelLowering::Fragments KernelLowering::loadFragments(const Product &product, 
                                                         int64_t first, int64_t count) {
   Fragments fragments;
   if (loadMatrices(product, isLhs, warpTile, term, first, count, fragments)) {
-    // What memory has in bf16 leaves nothing over.
+    // A bf16 in memory is exact: it has no second number.
     fragments.low.resize(fragments.high.size());
     return fragments;
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "dialects/Tile/EntryOf.h"
 #include "lib/Conversion/ProgramIds.h"
 
 using namespace mlir;
@@ -166,18 +167,9 @@ Value KernelLowering::narrowSize(ExtentAttr size) {
   return arith::TruncIOp::create(e, e.getI32Type(), tensor.sizes[size.getDimension()]);
 }
 
-/// Whether a `tile.entry` says how a kernel is launched.
-static bool isLaunched(tile::KernelOp kernel) {
-  for (auto entry : kernel->getParentOfType<ModuleOp>().getOps<tile::EntryOp>())
-    for (auto stage : entry.getBody().getOps<tile::StageOp>())
-      if (stage.getKernel() == kernel.getSymName())
-        return true;
-  return false;
-}
-
 // What a launcher must know of a kernel that no entry launches: one that makes no choices.
 void KernelLowering::describePrograms() {
-  if (isLaunched(kernel))
+  if (tile::entryOf(kernel->getParentOfType<ModuleOp>(), kernel.getSymName()))
     return;
   SmallVector<Attribute> sizes;
   for (ExtentAttr axis : kernel.getAxes())

@@ -56,8 +56,8 @@ public:
   warp::OperandKind operandKind() const { return kind; }
   /// Whether factors are cut in two, so that products have the precision of f32.
   bool splitsOperands() const { return split; }
-  /// Whether products round matrices to bf16. Then memory has what they read in bf16, and sums of
-  /// such matrices' rows are products, too.
+  /// Whether products round matrices to bf16. Memory then has their operands in bf16, and row sums
+  /// of such matrices are computed by the tensor cores.
   bool roundsToBF16() const { return kind == warp::OperandKind::BF16 && !split; }
   /// Whether a rounding addition takes the sum of each step of products, since tensor cores cut
   /// sums off where f32 ends: over many terms that is more than split factors keep. Tensors of 16

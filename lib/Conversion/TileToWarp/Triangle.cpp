@@ -75,7 +75,7 @@ Values KernelLowering::multiplyTriangle(ArrayRef<Product> products, const WarpTi
                        [&] { return addBadTerms(products, warpTile, accumulators); }));
 }
 
-/// What rounding leaves over of an infinite number is NaN: that goes with it.
+/// The second number of a split infinite factor is NaN, and is masked with the first one.
 void KernelLowering::leaveBadTerms(Fragments &fragments, Value &seen) {
   bool wide = residency.operandKind() == warp::OperandKind::TF32;
   auto carriesOf = [&](Value word) -> Value {
