@@ -49,18 +49,21 @@ static bool takesScores(Operation &op, Value vector) {
 LogicalResult polyattn::verifyAbsoluteScores(Block &body) {
   llvm::DenseSet<Value> absolute;
   llvm::DenseMap<Operation *, bool> maps; // whether the features of a map are such
-  for (Operation &op : body) {
+  WalkResult result = body.walk<WalkOrder::PreOrder>([&](Operation *op) {
     bool isTaken = false; // as a vector, not as a part of scores
-    for (Value operand : op.getOperands())
-      isTaken |= absolute.contains(operand) && !takesScores(op, operand);
-    if (isTaken)
-      return op.emitOpError("C14: takes the features of an odd power of |score|, which has none");
+    for (Value operand : op->getOperands())
+      isTaken |= absolute.contains(operand) && !takesScores(*op, operand);
+    if (isTaken) {
+      op->emitOpError("C14: takes the features of an odd power of |score|, which has none");
+      return WalkResult::interrupt();
+    }
     // What `hasAbsoluteScore` says of each result, from what is known of those before it.
     auto power = dyn_cast<PowerOp>(op);
-    bool combines = op.hasTrait<CombinesScores>() &&
-                    ((power && isAbsolute(power)) ||
-                     llvm::any_of(op.getOperands(), [&](Value v) { return absolute.contains(v); }));
-    for (Value result : op.getResults()) {
+    bool combines = op->hasTrait<CombinesScores>() &&
+                    ((power && isAbsolute(power)) || llvm::any_of(op->getOperands(), [&](Value v) {
+                       return absolute.contains(v);
+                     }));
+    for (Value result : op->getResults()) {
       if (!isa<FeatureType>(result.getType()))
         continue;
       bool isAbsoluteScore = combines;
@@ -73,8 +76,9 @@ LogicalResult polyattn::verifyAbsoluteScores(Block &body) {
       if (isAbsoluteScore)
         absolute.insert(result);
     }
-  }
-  return success();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 /// Takes off what changes a vector's score by a number only.

@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/AttendRules.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "dialects/PolyAttn/StateTerms.h"
@@ -227,7 +228,7 @@ static LogicalResult verifyBlockStates(AttendOp op) {
     return op.emitOpError("C18: the local blocks of attends beside this one are multiples of "
                           "`state_every`, whose blocks they would cut");
   if (op.keepsStates()) {
-    for (Operation *user : op.getKeptStates().getUsers())
+    for (Operation *user : usersOf(op.getKeptStates()))
       if (!isa<ReturnOp>(user))
         return op.emitOpError("C18: states after blocks are for a call's results, but ")
                << user->getName() << " uses them";
@@ -260,7 +261,7 @@ static LogicalResult verifyProducts(AttendOp op) {
   if (divides || !op.isOrdered())
     return op.emitOpError(
         "C17: products need the mask causal or anticausal and `normalize <none>`");
-  for (Operation *user : op.getRowProducts().getUsers())
+  for (Operation *user : usersOf(op.getRowProducts()))
     if (!isa<DecayGradientOp>(user))
       return op.emitOpError("C17: products are for gradients of decays, but ")
              << user->getName() << " uses them";

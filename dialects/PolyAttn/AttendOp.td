@@ -13,7 +13,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def PolyAttn_AttendOp : PolyAttn_Op<"attend",
-    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+    [Pure, PolyAttn_InAttentionOrKernel, AttrSizedOperandSegments, InferTypeOpAdaptor,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "attention from feature vectors";
   let description = [{

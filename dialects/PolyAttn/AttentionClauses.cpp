@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "llvm/ADT/SmallSet.h"
 
@@ -81,11 +82,11 @@ static Value initialOf(Value value) {
     return keep.getPool();
   if (Value sum = runningSumOf(value))
     return sum;
-  auto attend = value.getDefiningOp<AttendOp>();
+  auto attend = definingOp<AttendOp>(value);
   if (!attend)
     return {};
   ResultRange states = attend.getFinalStates();
-  auto it = llvm::find(states, value);
+  auto it = llvm::find(states, yieldedValue(value));
   GivenState given = attend.getGivenState();
   if (it == states.end() || given.isTransposed)
     return {};
@@ -153,7 +154,7 @@ bool AttentionOp::hasStatesInPlace() {
 }
 
 bool AttentionOp::hasLocalBlocksOf(int64_t positions) {
-  return llvm::all_of(getBody().getOps<AttendOp>(), [&](AttendOp attend) {
+  return llvm::all_of(attendsOf(*this), [&](AttendOp attend) {
     return !attend.getLocalQuery() || int64_t(attend.getBlock().value_or(0)) % positions == 0;
   });
 }
@@ -162,7 +163,7 @@ bool AttentionOp::hasLocalBlocksOf(int64_t positions) {
 static LogicalResult verifyOneResult(AttentionOp op, ReturnOp returned,
                                      const llvm::SmallDenseSet<Value> &inPools) {
   for (auto [i, value] : llvm::enumerate(returned.getResults()))
-    if (inPools.contains(value) && !op.getArgumentOfResult(i))
+    if (inPools.contains(yieldedValue(value)) && !op.getArgumentOfResult(i))
       return op.emitOpError("C8: with slots a state is one result, in its pool, and result ")
              << op.getResultNames()[i] << " is another one that lives in no argument";
   return success();
@@ -175,14 +176,12 @@ LogicalResult polyattn::verifyDecoding(AttentionOp op, ReturnOp returned) {
   llvm::SmallDenseSet<Value> inPools;
   for (auto [i, value] : llvm::enumerate(returned.getResults()))
     if (op.getArgumentOfResult(i))
-      inPools.insert(value);
+      inPools.insert(yieldedValue(value));
   bool hasState = false;
-  for (Operation &inside : op.getBody().front()) {
+  for (Operation &inside : op.getBody().front())
     if (inside.hasTrait<OnlyInGradients>())
       return inside.emitOpError("C8: has no slots and no lengths");
-    auto attend = dyn_cast<AttendOp>(inside);
-    if (!attend)
-      continue;
+  for (AttendOp attend : attendsOf(op)) {
     if (attend.getMask() != Mask::Causal)
       return attend.emitOpError("C8: with slots or lengths the mask must be causal");
     if (attend.getLocalQuery() && op.getBody().getOps<KeepOp>().empty())

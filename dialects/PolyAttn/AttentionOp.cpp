@@ -7,6 +7,7 @@
 
 #include "dialects/PolyAttn/Arguments.h"
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/ShortForm/ShortForm.h"
 #include "dialects/PolyAttn/ShortForm/TextAhead.h"
 #include "mlir/IR/Builders.h"
@@ -257,7 +258,7 @@ static LogicalResult verifyWeight(AttentionOp op, Value value, RankedTensorType 
   if (!tensor.getElementType().isF32())
     return op.emitOpError("C2: the gradient of a weight must be f32, not ")
            << tensor.getElementType();
-  if (!value.getDefiningOp<WeightGradientOp>())
+  if (!isa_and_nonnull<WeightGradientOp, SumWeightsOp>(value.getDefiningOp()))
     return op.emitOpError("C3: a result is a weight, but no gradient of one: ") << tensor;
   return success();
 }
@@ -273,7 +274,7 @@ static LogicalResult verifyResult(AttentionOp op, Value value, Type type, Type s
   if (value.getType() != type && !isColumnOf(tensor, value.getType()))
     return op.emitOpError("C3: a result ") << type << " is given a " << value.getType();
   if (!isa_and_nonnull<AttendOp, AttendBackwardOp, DecayGradientOp, AddGradientsOp, KeepOp>(
-          value.getDefiningOp()))
+          yieldedValue(value).getDefiningOp()))
     return op.emitOpError("C3: a result is neither a vector nor a final state: ") << type;
   return success();
 }
@@ -306,6 +307,8 @@ LogicalResult AttentionOp::verifyRegions() {
   if (failed(verifySums(*this, returnOp)) || failed(verifyPlaces(*this, returnOp)))
     return failure();
   if (failed(verifyDecoding(*this, returnOp)))
+    return failure();
+  if (failed(verifyKernels(*this, returnOp)))
     return failure();
   return verifyKept(*this);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttendRules.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 
 using namespace mlir;
@@ -63,8 +64,8 @@ LogicalResult DecayGradientOp::inferReturnTypes(MLIRContext *, std::optional<Loc
 /// Whether all are products of attends with this mask.
 static bool areProducts(ValueRange products, Mask mask) {
   return !products.empty() && llvm::all_of(products, [&](Value product) {
-    auto attend = product.getDefiningOp<AttendOp>();
-    return attend && attend.getRowProducts() == product && attend.getMask() == mask;
+    auto attend = definingOp<AttendOp>(product);
+    return attend && attend.getRowProducts() == yieldedValue(product) && attend.getMask() == mask;
   });
 }
 
@@ -86,8 +87,8 @@ static std::optional<GradientSource> sourceOf(Value gradient) {
   auto ofState = [](Value state, std::optional<GateHeads> gateHeads) {
     return GradientSource{state, gateHeads == GateHeads::Q ? gateHeads : std::nullopt, {}};
   };
-  if (auto attend = gradient.getDefiningOp<AttendOp>()) {
-    if (llvm::is_contained(attend.getFinalStates(), gradient))
+  if (auto attend = definingOp<AttendOp>(gradient)) {
+    if (llvm::is_contained(attend.getFinalStates(), yieldedValue(gradient)))
       return ofState({}, attend.getGateHeads());
     return std::nullopt;
   }
@@ -125,8 +126,8 @@ LogicalResult DecayGradientOp::verify() {
     return emitOpError("C2: expected a gradient for each state, got ")
            << getStates().size() << " states and " << getStateGradients().size() << " gradients";
   for (auto [state, gradient] : llvm::zip(getStates(), getStateGradients())) {
-    auto attend = gradient.getDefiningOp<AttendOp>();
-    bool isFinal = attend && llvm::is_contained(attend.getFinalStates(), gradient);
+    auto attend = definingOp<AttendOp>(gradient);
+    bool isFinal = attend && llvm::is_contained(attend.getFinalStates(), yieldedValue(gradient));
     auto type = cast<RankedTensorType>(gradient.getType());
     if (!isFinal || !isStateOrColumn(state, type.getShape().drop_front(2)))
       return emitOpError("C2: expected the final state of an attend as gradient of ")

@@ -99,19 +99,19 @@ def PolyAttn_AttendBackwardOp : PolyAttn_Op<"attend_backward",
 }
 
 def PolyAttn_WeightGradientOp : PolyAttn_Op<"weight_gradient",
-    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+    [Pure, PolyAttn_InAttentionOrKernel, AttrSizedOperandSegments, InferTypeOpAdaptor,
      OnlyInGradients]> {
   let summary = "the gradient of a weight, a sum over positions";
   let description = [{
     The sum of x dy^T over all pairs (x, dy) that are given, over batch and positions: the gradient of a
     matrix W with y = W^T x. Single vectors are summed up likewise, for a weight that is a vector. It
     belongs to a head of the side that its vectors are of; `return` adds up the heads where all of
-    them share the weight. Only `return` takes it. A running sum (`plus`) is added to it, once: that of the
+    them share the weight. Only `return` takes it, or by way of a kernel `sum_weights`. A running sum (`plus`) is added to it, once: that of the
     calls before, as optimizers keep it over several of them.
 
     C1: there is at least one gradient, and inputs are none or as many.
     C2: all inputs have one width, and so have all gradients.
-    C3: only `return` uses the result.
+    C3: only `return` uses the result, or `kernel_yield`.
 
     Example: `%dw = polyattn.weight_gradient (%x, %da), (%y, %db) : ([64], [256]), ([64], [256])`
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/AttentionClauses.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
 
 using namespace mlir;
@@ -80,7 +81,7 @@ LogicalResult polyattn::verifyKept(AttentionOp op) {
   if (kept.empty())
     return success();
   llvm::SmallDenseSet<Value> needed;
-  for (AttendOp attend : op.getBody().getOps<AttendOp>()) {
+  for (AttendOp attend : attendsOf(op)) {
     if (failed(verifyBlock(attend, kept.begin()->second)))
       return failure();
     for (BlockArgument tensor : rowsOfKeys(attend)) {

@@ -40,6 +40,10 @@ def PolyAttn_Dialect : Dialect {
 class PolyAttn_Op<string mnemonic, list<Trait> traits = []>
     : Op<PolyAttn_Dialect, mnemonic, !listconcat([KnownAttributes], traits)>;
 
+/// Ops of an attention's body that kernels take into their regions.
+def PolyAttn_InAttentionOrKernel
+    : ParentOneOf<["::polyattn::AttentionOp", "::polyattn::KernelOp"]>;
+
 class PolyAttn_Type<string name, string typeMnemonic> : TypeDef<PolyAttn_Dialect, name> {
   let mnemonic = typeMnemonic;
   let hasCustomAssemblyFormat = 1;

@@ -15,5 +15,6 @@ include "dialects/PolyAttn/AttendOp.td"
 include "dialects/PolyAttn/StateOps.td"
 include "dialects/PolyAttn/GradientOps.td"
 include "dialects/PolyAttn/KeepOp.td"
+include "dialects/PolyAttn/KernelOps.td"
 
 #endif // POLYATTN_OPS

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/Sides.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
@@ -33,7 +34,7 @@ bool polyattn::isOfKeys(Value vector) {
   SmallVector<Value> pending = {vector};
   llvm::DenseSet<Value> seen;
   while (!pending.empty()) {
-    Value value = pending.pop_back_val();
+    Value value = yieldedValue(pending.pop_back_val());
     Operation *op = value.getDefiningOp();
     if (!op || !seen.insert(value).second)
       continue;
@@ -57,6 +58,8 @@ bool polyattn::isOfKeys(Value vector) {
 Value polyattn::runningSumOf(Value value) {
   if (auto gradient = value.getDefiningOp<WeightGradientOp>())
     return gradient.getPlus();
+  if (auto sum = value.getDefiningOp<SumWeightsOp>())
+    return sum.getPlus();
   auto gradient = value.getDefiningOp<DecayGradientOp>();
   return gradient ? gradient.getPlus() : Value();
 }

@@ -12,7 +12,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def PolyAttn_StateOp : PolyAttn_Op<"state",
-    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+    [Pure, PolyAttn_InAttentionOrKernel, AttrSizedOperandSegments, InferTypeOpAdaptor]> {
   let summary = "the sum over keys of features times values";
   let description = [{
     The recurrence of an attend, as a value. Under the mask `causal` and with the decay g
@@ -65,7 +65,7 @@ def PolyAttn_StateOp : PolyAttn_Op<"state",
 }
 
 class PolyAttn_StateViewOp<string mnemonic, list<Trait> traits = []>
-    : PolyAttn_Op<mnemonic, !listconcat([Pure, HasParent<"::polyattn::AttentionOp">,
+    : PolyAttn_Op<mnemonic, !listconcat([Pure, PolyAttn_InAttentionOrKernel,
                                          InferTypeOpAdaptor], traits)> {
   let results = (outs PolyAttn_StateType:$result);
   let hasCustomAssemblyFormat = 1;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/PolyAttn/FeatureOpRules.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/TypeSyntax.h"
 
 using namespace mlir;
@@ -111,8 +112,8 @@ LogicalResult WeightGradientOp::inferReturnTypes(MLIRContext *context, Loc loc, 
 }
 
 LogicalResult WeightGradientOp::verify() {
-  for (Operation *user : getResult().getUsers())
-    if (!isa<ReturnOp>(user))
+  for (Operation *user : usersOf(getResult()))
+    if (!isa<ReturnOp, SumWeightsOp>(user))
       return emitOpError("C3: the gradient of a weight can only be returned, but ")
              << user->getName() << " uses it";
   return success();

@@ -8,6 +8,7 @@
 #include "Check.h"
 #include "Conditioning.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "polyattn/Reference/Evaluate.h"
 #include "polyattn/Schedule/Accuracy.h"
 #include "polyattn/Schedule/Cost.h"
@@ -27,7 +28,7 @@ constexpr double kOracleSeconds = 5.0;
 int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).getWidth(); }
 
 bool hasRecurrentReading(AttentionOp attention) {
-  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+  return llvm::all_of(attendsOf(attention), [](AttendOp attend) {
     return widthOf(attend.getKey()) <= AttendOp::kMaxStateWidth / 64 &&
            !hasAbsoluteScore(attend.getQuery()) && attend.getNormalizer().allowsState();
   });
@@ -51,7 +52,7 @@ std::vector<int64_t> sample(int64_t total, int64_t count, std::mt19937_64 &rando
 Selection chooseRows(AttentionOp attention, const CallSizes &sizes, Reading reading,
                      uint64_t seed) {
   double keySeconds = 0, rowSeconds = 0; // of one head; of one row of one head
-  for (auto attend : attention.getBody().getOps<AttendOp>()) {
+  for (auto attend : attendsOf(attention)) {
     double valueWidth = widthOf(attend.getValue());
     double width = double(widthOf(attend.getKey()));
     keySeconds += sizes.keys * (1e-9 * programFlops(attend.getKey()) + 1e-5);

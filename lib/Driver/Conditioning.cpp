@@ -8,6 +8,7 @@
 #include "Conditioning.h"
 #include "Gradients.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "polyattn/Compiler/ChosenEntry.h"
 #include "polyattn/Transforms/RowFactors.h"
 #include <set>
@@ -80,7 +81,7 @@ static int64_t widthOf(Value value) { return cast<FeatureType>(value.getType()).
 
 bool driver::hasRecurrentReadingWithin(AttentionOp attention, const CallSizes &sizes,
                                        EvaluationBudget budget) {
-  return llvm::all_of(attention.getBody().getOps<AttendOp>(), [&](AttendOp attend) {
+  return llvm::all_of(attendsOf(attention), [&](AttendOp attend) {
     double width = double(widthOf(attend.getKey()));
     double work = double(sizes.batch * sizes.heads * (sizes.queries + sizes.keys)) * width *
                   double(widthOf(attend.getValue()) + 4);
@@ -128,7 +129,7 @@ double DoubtfulRow::condition(ElementType arithmetic) const {
 static int64_t longestSum(const Oracle &oracle) {
   int64_t terms = oracle.inputs.sizes.keys;
   AttentionOp attention = oracle.attention;
-  for (AttendOp attend : attention.getBody().getOps<AttendOp>())
+  for (AttendOp attend : attendsOf(attention))
     terms = std::max({terms, widthOf(attend.getKey()), widthOf(attend.getValue())});
   return terms;
 }
@@ -171,7 +172,7 @@ static Selection selectionOf(const Oracle &oracle, const Expectation &expectatio
 /// Whether features are numbers that scores read, too. Otherwise a state may lose digits that
 /// scores keep, and the schedule answers for that.
 static bool hasPlainFeatures(AttentionOp attention) {
-  return llvm::none_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+  return llvm::none_of(attendsOf(attention), [](AttendOp attend) {
     return cast<FeatureType>(attend.getKey().getType()).getStructure().hasScoreForm();
   });
 }

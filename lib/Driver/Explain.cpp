@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "polyattn/Driver/Explain.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "polyattn/Schedule/Schedule.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -130,7 +131,7 @@ void polyattn::explainEntry(llvm::raw_ostream &stream, const KernelDescription &
     stream << ", scores as " << kernel.scoreForm;
   stream << "\n";
   auto attention = mlir::ModuleOp(*scheduled.module).lookupSymbol<AttentionOp>(kernel.entry);
-  for (auto attend : attention.getBody().getOps<AttendOp>())
+  for (AttendOp attend : attendsOf(attention))
     explainAttend(stream, attend);
 }
 

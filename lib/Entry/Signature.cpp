@@ -8,6 +8,7 @@
 #include "polyattn/Entry/Signature.h"
 #include "Uses.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "mlir/Support/DebugStringHelper.h"
 #include "llvm/ADT/StringSet.h"
@@ -181,6 +182,8 @@ llvm::Error fixHeads(Signature &signature, ArrayRef<AttendOp> attends) {
 } // namespace
 
 llvm::Expected<Signature> polyattn::signatureOf(AttentionOp attention) {
+  if (hasKernels(attention))
+    return signatureOf(*withoutKernels(attention));
   UseAnalysis analysis(attention);
   Signature signature;
   signature.name = attention.getSymName().str();

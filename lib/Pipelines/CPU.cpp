@@ -34,6 +34,7 @@ void polyattn::buildCPUPipeline(mlir::OpPassManager &passes, const CPUPipelineOp
     return;
   passes.addPass(createNameStates());
   passes.addPass(createMergeStates());
+  passes.addPass(createFormKernels());
   ConvertPolyAttnToTileOptions tileKernels;
   tileKernels.cutPositions = true;
   tileKernels.subsegments = 2;

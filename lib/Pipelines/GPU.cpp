@@ -42,6 +42,7 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   if (options.stopAfter == GPUPipelinePhase::Schedule)
     return;
   passes.addPass(createNameStates());
+  passes.addPass(createFormKernels());
   // A head's positions are cut, not its features: there is no stage after to add up the parts.
   ConvertPolyAttnToTileOptions tileKernels;
   tileKernels.cutHeads = false;

@@ -9,6 +9,7 @@
 #include "Evaluator.h"
 #include "Kept.h"
 #include "Packed.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Tasks/Cancelled.h"
 #include "llvm/ADT/DenseSet.h"
@@ -199,6 +200,8 @@ FailureOr<std::vector<Array>> Evaluator::run() {
 }
 
 bool polyattn::canSelect(AttentionOp attention) {
+  if (hasKernels(attention))
+    return canSelect(*withoutKernels(attention));
   // Gradients are sums over all rows and heads.
   for (Operation &op : attention.getBody().front())
     if (auto attend = dyn_cast<AttendOp>(op);
@@ -308,6 +311,9 @@ FailureOr<std::vector<Array>> polyattn::evaluate(AttentionOp attention, ArrayRef
                                                  const CallSizes &sizes, Reading reading,
                                                  const Selection &selection,
                                                  const Rounding &rounding, const Rounding &terms) {
+  if (hasKernels(attention))
+    return evaluate(*withoutKernels(attention), arguments, sizes, reading, selection, rounding,
+                    terms);
   if (attention.getOffsetsArgument())
     return evaluatePacked(attention, arguments, sizes, reading, selection.heads, rounding, terms);
   return evaluateCall(attention, arguments, sizes, reading, selection, rounding, terms);

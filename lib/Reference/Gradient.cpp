@@ -9,6 +9,7 @@
 #include "HeadGradient.h"
 #include "Packed.h"
 #include "Tape.h"
+#include "dialects/PolyAttn/Kernels.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -304,6 +305,9 @@ FailureOr<NamedArrays> polyattn::evaluateGradients(AttentionOp attention, ArrayR
                                                    const NamedArrays &ofResults,
                                                    ArrayRef<std::string> wrt,
                                                    const GradientRounding &rounding) {
+  if (hasKernels(attention))
+    return evaluateGradients(*withoutKernels(attention), arguments, sizes, ofResults, wrt,
+                             rounding);
   if (failed(checkDifferentiable(attention)))
     return failure();
   SmallVector<BlockArgument> asked;

@@ -37,13 +37,15 @@ AttentionShape AttentionShape::of(AttendOp attend) {
     shape.localBlock = *attend.getBlock();
     shape.localScoreWidth = cast<FeatureType>(localQuery.getType()).getStructure().scoreCost();
   }
-  Block &attends = *attend->getBlock();
-  shape.isBF16 = llvm::none_of(attends.getOps<AttendOp>(), isTakenInDifferences) &&
-                 llvm::all_of(attends.getOps<ReadOp>(), [](ReadOp read) {
-                   auto tensor = cast<RankedTensorType>(read.getTensor().getType());
-                   return tensor.getRank() != 4 || tensor.getElementType().isBF16();
-                 });
   auto entry = attend->getParentOfType<AttentionOp>();
+  Block &body = entry ? entry.getBody().front() : *attend->getBlock();
+  WalkResult taken = body.walk([](AttendOp other) {
+    return isTakenInDifferences(other) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  shape.isBF16 = !taken.wasInterrupted() && llvm::all_of(body.getOps<ReadOp>(), [](ReadOp read) {
+    auto tensor = cast<RankedTensorType>(read.getTensor().getType());
+    return tensor.getRank() != 4 || tensor.getElementType().isBF16();
+  });
   shape.givesGradients = entry && entry.getGradientOf();
   shape.queryLeaves = programMultiplyAdds(attend.getQuery());
   shape.keyLeaves = programMultiplyAdds(attend.getKey());

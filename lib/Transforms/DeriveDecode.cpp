@@ -7,6 +7,7 @@
 
 #include "EntryExtension.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "polyattn/Transforms/Passes.h"
 
@@ -135,6 +136,8 @@ struct DeriveDecode : polyattn::impl::DeriveDecodeBase<DeriveDecode> {
   }
 
   LogicalResult derive(AttentionOp attention) {
+    if (failed(checkNoKernels(attention)))
+      return failure();
     if (attention.getSlots() || attention.getLengths() || attention.getResultIn())
       return attention.emitOpError("decodes already: it has slots, lengths, or a state that lives "
                                    "in an argument");

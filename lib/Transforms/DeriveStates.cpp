@@ -14,6 +14,7 @@
 #include "Directions.h"
 #include "EntryExtension.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -49,6 +50,8 @@ static LogicalResult checkAttend(AttendOp attend) {
 
 /// The attends of an attention that composes; fails with a diagnostic otherwise.
 static FailureOr<SmallVector<AttendOp>> composingAttends(AttentionOp attention) {
+  if (failed(checkNoKernels(attention)))
+    return failure();
   if (attention.getSlots() || attention.getLengths() || attention.getResultIn())
     return attention.emitOpError("decodes: its states live in its arguments, or its batches have "
                                  "lengths, and segments do not compose by them");

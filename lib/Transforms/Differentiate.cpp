@@ -7,6 +7,7 @@
 
 #include "Directions.h"
 #include "dialects/PolyAttn/FeatureFacts.h"
+#include "dialects/PolyAttn/Kernels.h"
 #include "polyattn/Transforms/Passes.h"
 
 using namespace mlir;
@@ -120,6 +121,8 @@ struct Differentiate : polyattn::impl::DifferentiateBase<Differentiate> {
   }
 
   LogicalResult differentiate(AttentionOp attention) {
+    if (failed(checkNoKernels(attention)))
+      return failure();
     if (attention.getSlots() || attention.getLengths() || attention.getResultIn())
       return attention.emitOpError("has no gradient: its states live in its arguments, or its "
                                    "batches have lengths");

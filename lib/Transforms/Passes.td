@@ -12,5 +12,6 @@ include "lib/Transforms/EntryPasses.td"
 include "lib/Transforms/GradientPasses.td"
 include "lib/Transforms/SchedulePasses.td"
 include "lib/Transforms/StatePasses.td"
+include "lib/Transforms/KernelPasses.td"
 
 #endif // POLYATTN_TRANSFORMS_PASSES

@@ -47,8 +47,8 @@ static HiddenArgument tensor(const Twine &name, ArrayRef<int64_t> sizes, Type el
 
 /// A workspace's name is the only one of its entry.
 std::string ChunkwiseKernels::nameOf(StringRef tensor, const StateInfo &info) const {
-  std::string mask = set.mask() == Mask::Causal ? "" : "_" + stringifyMask(set.mask()).str();
-  return tensor.str() + mask + (set.ofKeys() ? "_of_keys" : "") + info.suffix;
+  std::string mask = set.mask == Mask::Causal ? "" : "_" + stringifyMask(set.mask).str();
+  return tensor.str() + mask + (set.ofKeys ? "_of_keys" : "") + info.suffix;
 }
 
 /// What segments add to a state: rows, normalizers, and the logarithms of their decays.
@@ -120,7 +120,7 @@ KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
   auto blocks =
       tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
                             /*dimension=*/1, /*plus=*/0, set.block(), /*times=*/1);
-  return {blocks, /*keyHeads=*/set.ofKeys()};
+  return {blocks, /*keyHeads=*/set.ofKeys};
 }
 
 SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
@@ -133,7 +133,7 @@ SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
 ProgramContext ChunkwiseKernels::contextOf(KernelFrame &frame,
                                            std::shared_ptr<const FeatureShare> share) const {
   return {frame,       std::move(share), std::nullopt, set.block(),
-          set.block(), set.run,          set.mask(),   skipsIdleState};
+          set.block(), set.run,          set.mask,     skipsIdleState};
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,10 +192,10 @@ void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const 
   SmallVector<Value> finals, finalNormalizers;
   for (AttendOp attend : set.attends)
     if (attend.getState() == info.state.getResult())
-      for (auto [i, result] : llvm::enumerate(set.returned()))
+      for (const Output &output : set.outputs)
         for (auto [part, final] : llvm::enumerate(attend.getFinalStates()))
-          if (result == final)
-            (part ? finalNormalizers : finals).push_back(frame.result(i));
+          if (output.value == final)
+            (part ? finalNormalizers : finals).push_back(frame.result(output.number));
   FeatureRange range = info.range(kPrefixFeatures);
   auto before = [&](Value segment) -> StoredState {
     return {states.rows, states.normalizers, {segment, frame.batch, head}};

@@ -25,7 +25,7 @@ int64_t KernelBuilder::chooseClusterSize() {
   bool hasStates =
       llvm::any_of(set.attends, [](AttendOp attend) { return attend.getStateEvery().has_value(); });
   // States after blocks are those of all features.
-  if (options.clusterSize == 1 || hasStates || set.fused || set.isRowsAlone())
+  if (options.clusterSize == 1 || hasStates || set.beside || set.isRowsAlone())
     return 1;
   int64_t bytes = 0, shown = 0, largest = options.clusterSize;
   for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {

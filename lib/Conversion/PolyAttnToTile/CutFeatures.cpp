@@ -22,7 +22,7 @@ void KernelBuilder::cutByFeatures() {
   for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
     int64_t features = AttentionShape::of(attend, schedule).features;
     // A long call is cut into launches that follow each other forwards.
-    bool canSplit = schedule.form != ScheduleForm::Quadratic && set.mask() == Mask::Causal;
+    bool canSplit = schedule.form != ScheduleForm::Quadratic && set.mask == Mask::Causal;
     maxSplits = std::min(maxSplits, canSplit ? features / schedule.featureBlock : 1);
     partialColumns += cast<FeatureType>(attend.getValue().getType()).getWidth() +
                       attend.getNormalizer().hasDenominator();

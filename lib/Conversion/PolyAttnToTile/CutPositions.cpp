@@ -13,7 +13,7 @@ using namespace polyattn;
 
 /// A segment needs all that the positions behind it say in one state, which has rows.
 bool KernelBuilder::canCutPositions() {
-  return set.mask() != Mask::Full &&
+  return set.mask != Mask::Full &&
          llvm::all_of(
              set.schedules,
              [](const Schedule &schedule) { return schedule.form != ScheduleForm::Quadratic; }) &&
@@ -58,7 +58,7 @@ SegmentContext KernelBuilder::segmentOf(bool isPrefix) {
   Value segment = frame->segment;
   // Backwards the first segment's state is not stored, and that of the last one is behind all
   // others.
-  bool forwards = set.mask() == Mask::Causal;
+  bool forwards = set.mask == Mask::Causal;
   Value number =
       isPrefix && !forwards && options.subsegments == 1 ? b.addIndex(segment, one) : segment;
   Value behind = forwards ? segment : b.subIndex(b.subIndex(segments, one), segment);

@@ -28,9 +28,9 @@ struct DecaySums::Gates {
 // What is summed up
 //===----------------------------------------------------------------------===//
 
-std::vector<DecaySums> DecaySums::allOf(ArrayRef<AttendSet> sets) {
+std::vector<DecaySums> DecaySums::allOf(ArrayRef<KernelInfo> sets) {
   std::vector<DecaySums> all;
-  for (auto [i, value] : llvm::enumerate(sets[0].returned()))
+  for (auto [i, value] : llvm::enumerate(returnedBy(sets[0].attention)))
     if (auto op = value.getDefiningOp<DecayGradientOp>())
       all.push_back(DecaySums(op, all.size(), SavedTensors(op, i, sets)));
   return all;

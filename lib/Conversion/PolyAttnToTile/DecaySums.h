@@ -22,14 +22,14 @@ namespace polyattn {
 class DecaySums {
 public:
   /// Those of all the gradients that the entry returns.
-  static std::vector<DecaySums> allOf(llvm::ArrayRef<AttendSet> sets);
+  static std::vector<DecaySums> allOf(llvm::ArrayRef<KernelInfo> sets);
 
   /// Builds the kernel where `builder` is.
   void build(TileBuilder &builder, llvm::StringRef entry) const;
   std::string kernelName(llvm::StringRef entry) const;
   /// The axes of its grid, and the values that it takes from workspaces.
   mlir::ArrayAttr grid(mlir::Builder &builder) const;
-  llvm::ArrayRef<SavedValue> getSaved() const { return saved.values; }
+  llvm::ArrayRef<StoredResult> getSaved() const { return saved.values; }
 
 private:
   /// Positions of one gate, of a batch or of a packed sequence.

@@ -40,22 +40,23 @@ static bool isSumOfHeads(AttendOp attend) {
   return attend.getOfKeys() && attend.getGateHeads() != GateHeads::Q;
 }
 
-SmallVector<AttendOp> AttendSet::groupAttends() const {
+SmallVector<AttendOp> KernelInfo::groupAttends() const {
   SmallVector<AttendOp> found;
   llvm::copy_if(attends, std::back_inserter(found),
                 [&](AttendOp attend) { return isSumOfHeads(attend) && attend.getFinalState(); });
   return found;
 }
 
-bool AttendSet::savesSum(AttendOp attend) const {
-  return llvm::any_of(
-      savedSums, [&](const SavedValue &saved) { return saved.value.getDefiningOp() == attend; });
+bool KernelInfo::savesSum(AttendOp attend) const {
+  return llvm::any_of(savedSums, [&](const StoredResult &saved) {
+    return saved.value().getDefiningOp() == attend;
+  });
 }
 
 /// Rows are [B, T, H, columns], states [B, H, D, dv] of each query head.
-SmallVector<HiddenArgument> AttendSet::groupTensors(Builder &b) const {
+SmallVector<HiddenArgument> KernelInfo::groupTensors(Builder &b) const {
   constexpr int64_t any = ShapedType::kDynamic;
-  std::string name = "heads_" + stringifyMask(mask()).str();
+  std::string name = "heads_" + stringifyMask(mask).str();
   SmallVector<HiddenArgument> tensors;
   if (hasRows()) {
     int64_t columns = 0;

@@ -26,7 +26,7 @@ void KernelBuilder::beginKernel(StringRef name, ArrayRef<HiddenArgument> hidden,
     share = std::make_shared<AllFeatures>();
   segment.reset();
   weightSums.reset();
-  fusedSums.reset();
+  besideSums.reset();
 }
 
 ProgramContext KernelBuilder::context() {
@@ -36,10 +36,10 @@ ProgramContext KernelBuilder::context() {
           set.block(),
           set.block(),
           set.run,
-          set.mask(),
+          set.mask,
           options.skipIdleState,
           weightSums ? &*weightSums : nullptr,
-          fusedSums ? &*fusedSums : nullptr,
+          besideSums ? &*besideSums : nullptr,
           firstSaved,
           savedHere,
           firstPassed};
@@ -114,18 +114,18 @@ void KernelBuilder::buildProgram(TileBuilder::Branch batch) {
     return batch();
   frame->forBatches(b, weightSums->countParts(b, *frame), batch);
   weightSums->store(b, *frame);
-  if (fusedSums)
-    fusedSums->store(b, *frame);
+  if (besideSums)
+    besideSums->store(b, *frame);
 }
 
 /// The kernel that adds up what the programs of all sets have stored.
-void KernelBuilder::reduceWeights(ArrayRef<AttendSet> sets) {
+void KernelBuilder::reduceWeights(ArrayRef<KernelInfo> sets) {
   b.setInsertionPoint(attention);
   WeightReduction(sets).build(b, (attention.getSymName() + "__reduce").str(), sumTensors);
 }
 
 /// The kernels that sum up what those of all sets have saved: decays and states.
-void KernelBuilder::sumSaved(ArrayRef<AttendSet> sets) {
+void KernelBuilder::sumSaved(ArrayRef<KernelInfo> sets) {
   auto build = [&](const auto &all) {
     for (const auto &sums : all) {
       b.setInsertionPoint(attention);
@@ -140,8 +140,8 @@ void KernelBuilder::sumSaved(ArrayRef<AttendSet> sets) {
 void KernelBuilder::buildChunkwise() {
   ChunkwiseKernels kernels(set, name, options.skipIdleState);
   kernels.buildStates(b, attention);
-  beginUncut(name, set.ofKeys() ? set.groupTensors(b) : SmallVector<HiddenArgument>(),
-             kernels.queryPrograms(b), set.saved, /*fused=*/nullptr, kernels.stateTensors(b));
+  beginUncut(name, set.ofKeys ? set.groupTensors(b) : SmallVector<HiddenArgument>(),
+             kernels.queryPrograms(b), set.saved, /*beside=*/nullptr, kernels.stateTensors(b));
   auto block = [&](Value position) { kernels.buildQueries(b, firstState, position, context()); };
   if (weightSums) {
     frame->forBlocks(b, weightSums->countParts(b, *frame), set.block(), block);
@@ -149,7 +149,7 @@ void KernelBuilder::buildChunkwise() {
   } else {
     block(b.mulIndex(frame->segment, b.index(set.block())));
   }
-  if (set.ofKeys())
+  if (set.ofKeys)
     buildGroupKernel();
 }
 
@@ -171,7 +171,7 @@ void KernelBuilder::buildKernels() {
   auto blocks = [&] { buildBlocks(); };
   buildProgram([&] { steppedTokens ? buildIfLonger(steppedTokens, blocks) : blocks(); });
   narrowWeights();
-  if (set.ofKeys())
+  if (set.ofKeys)
     buildGroupKernel();
   if (hasSegments) {
     buildPrefixKernel();
@@ -184,34 +184,34 @@ void KernelBuilder::buildKernels() {
 }
 
 LogicalResult KernelBuilder::build() {
-  FailureOr<std::vector<AttendSet>> sets = AttendSet::allOf(attention);
+  FailureOr<std::vector<KernelInfo>> sets = KernelInfo::allOf(attention);
   if (failed(sets))
     return failure();
-  if (llvm::any_of(attention.getBody().getOps<AttendOp>(), isTakenInDifferences))
+  if (llvm::any_of(attendsOf(attention), isTakenInDifferences))
     b.setFullPrecision();
   hasPlaces = attention.hasStatesInPlace();
-  bool hasSums = llvm::any_of(*sets, [](const AttendSet &set) { return !set.sums.empty(); });
-  bool savesValues = llvm::any_of(*sets, [](const AttendSet &set) { return set.savesValues(); });
+  bool hasSums = llvm::any_of(*sets, [](const KernelInfo &set) { return !set.sums.empty(); });
+  bool savesValues = llvm::any_of(*sets, [](const KernelInfo &set) { return set.savesValues(); });
   // Rows alone have no features or states. A launch finds one number of parts, which would have to
   // fit all kernels; and it knows of no
   // batch, or packed sequence, that is shorter than the others. Rows that heads share are in parts
   // as it is. Segments follow from the threads, which bits of gradients must not.
   bool readsStates =
-      llvm::any_of(*sets, [](const AttendSet &set) { return set.fused || set.readsStates(); });
+      llvm::any_of(*sets, [](const KernelInfo &set) { return set.beside || set.readsStates; });
   if (sets->size() > 1 || hasSums || savesValues || readsStates || hasPlaces ||
-      attention.getLengths() || attention.getPacked() || sets->front().ofKeys() ||
+      attention.getLengths() || attention.getPacked() || sets->front().ofKeys ||
       sets->front().isRowsAlone())
     options.cutHeads = options.cutPositions = false;
   // States are whole where they are kept, or seen by way of views.
-  if (llvm::any_of(attention.getBody().getOps<AttendOp>(), [](AttendOp attend) {
+  if (llvm::any_of(attendsOf(attention), [](AttendOp attend) {
         bool readsView = attend.getState() && !attend.getState().getDefiningOp<StateOp>() &&
                          !pairsOf(attend.getState());
         return attend.getStateEvery() || readsView;
       }))
     options.cutHeads = false;
-  for (const AttendSet &attends : *sets) {
+  for (const KernelInfo &attends : *sets) {
     set = attends;
-    name = kernelNameOf(attends, *sets);
+    name = attends.name().str();
     buildKernels();
   }
   if (hasSums)
@@ -231,35 +231,35 @@ void KernelBuilder::beginMain() {
     beginKernel(name, segmentTensors(), mainPrograms());
     segment = segmentOf(/*isPrefix=*/false);
   } else {
-    beginUncut(name, set.ofKeys() ? set.groupTensors(b) : placedStates(), mainPrograms(), set.saved,
-               set.fused.get());
+    beginUncut(name, set.ofKeys ? set.groupTensors(b) : placedStates(), mainPrograms(), set.saved,
+               set.beside.get());
   }
 }
 
 /// Opens a kernel of a set that is not cut, with the sums of its programs, what it keeps, and what
 /// passes between sets, behind other workspaces, and the states before segments that it reads.
 void KernelBuilder::beginUncut(StringRef kernel, SmallVector<HiddenArgument> workspaces,
-                               const KernelPrograms &programs, ArrayRef<SavedValue> saved,
-                               const AttendSet *fused, ArrayRef<HiddenArgument> states) {
-  auto addSums = [&](const AttendSet &of) {
+                               const KernelPrograms &programs, ArrayRef<StoredResult> saved,
+                               const KernelInfo *beside, ArrayRef<HiddenArgument> states) {
+  auto addSums = [&](const KernelInfo &of) {
     SmallVector<HiddenArgument> own = WeightSums::workspaces(b, of.sums, sumTensors.size());
     llvm::append_range(sumTensors, own);
     llvm::append_range(workspaces, own);
     return workspaces.size() - own.size();
   };
-  unsigned first = addSums(set), firstOfFused = fused ? addSums(*fused) : 0;
+  unsigned first = addSums(set), firstOfBeside = beside ? addSums(*beside) : 0;
   firstSaved = workspaces.size();
   savedHere = saved;
   llvm::append_range(workspaces, workspacesOf(b, saved));
   firstPassed = workspaces.size();
   for (const auto &passed : {set.exported, set.imported})
-    for (const PassedRows &rows : passed)
-      workspaces.push_back(rows.workspace(b));
+    for (const StoredResult &rows : passed)
+      workspaces.push_back(rows.workspaceOfRows(b));
   firstState = workspaces.size();
   llvm::append_range(workspaces, states);
   beginKernel(kernel, workspaces, programs);
   if (!set.sums.empty())
     weightSums.emplace(b, set.sums, first);
-  if (fused && !fused->sums.empty())
-    fusedSums.emplace(b, fused->sums, firstOfFused);
+  if (beside && !beside->sums.empty())
+    besideSums.emplace(b, beside->sums, firstOfBeside);
 }

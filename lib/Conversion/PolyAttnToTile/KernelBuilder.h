@@ -8,7 +8,7 @@
 #define POLYATTN_CONVERSION_KERNELBUILDER_H
 
 #include "AttendProgram.h"
-#include "AttendSet.h"
+#include "KernelInfo.h"
 #include "WeightSums.h"
 #include "polyattn/Conversion/Passes.h"
 
@@ -73,11 +73,11 @@ private:
 
   //===--- Gradients of weights (KernelBuilder.cpp) -------------------------===//
   void beginUncut(llvm::StringRef kernel, llvm::SmallVector<HiddenArgument> workspaces,
-                  const KernelPrograms &programs, llvm::ArrayRef<SavedValue> saved = {},
-                  const AttendSet *fused = nullptr, llvm::ArrayRef<HiddenArgument> states = {});
+                  const KernelPrograms &programs, llvm::ArrayRef<StoredResult> saved = {},
+                  const KernelInfo *beside = nullptr, llvm::ArrayRef<HiddenArgument> states = {});
   void buildProgram(TileBuilder::Branch batch);
-  void reduceWeights(llvm::ArrayRef<AttendSet> sets);
-  void sumSaved(llvm::ArrayRef<AttendSet> sets);
+  void reduceWeights(llvm::ArrayRef<KernelInfo> sets);
+  void sumSaved(llvm::ArrayRef<KernelInfo> sets);
 
   //===--- Calls of few tokens (StepForm.cpp) --------------------------------===//
   bool canStep();
@@ -99,16 +99,14 @@ private:
 
   //===--- How the kernels are launched (LaunchEntry.cpp) -------------------===//
   int64_t prefixCostPercent();
-  void writeUncut(EntryBuilder &entry, llvm::ArrayRef<AttendSet> sets);
+  void writeUncut(EntryBuilder &entry, llvm::ArrayRef<KernelInfo> sets);
   void writeSteps(EntryBuilder &entry);
-  void writeEntry(llvm::ArrayRef<AttendSet> sets);
-  /// The entry's own name for the first set, with the mask's behind it for the others.
-  std::string kernelNameOf(const AttendSet &attends, llvm::ArrayRef<AttendSet> sets);
+  void writeEntry(llvm::ArrayRef<KernelInfo> sets);
 
   AttentionOp attention;
   TileBuilder b;
   ConvertPolyAttnToTileOptions options;
-  AttendSet set; // of the kernels that are being built
+  KernelInfo set; // of the kernels that are being built
   std::string name;
   int64_t maxSplits = 1; // into how many programs a head can be cut by features
   int64_t partialColumns = 0;
@@ -122,9 +120,9 @@ private:
   std::optional<KernelFrame> frame;
   std::shared_ptr<const FeatureShare> share;
   std::optional<SegmentContext> segment;
-  std::optional<WeightSums> weightSums, fusedSums;
+  std::optional<WeightSums> weightSums, besideSums;
   unsigned firstSaved = 0, firstPassed = 0, firstState = 0; // workspaces
-  llvm::ArrayRef<SavedValue> savedHere;                     // of the kernel at hand
+  llvm::ArrayRef<StoredResult> savedHere;                   // of the kernel at hand
 };
 
 } // namespace polyattn

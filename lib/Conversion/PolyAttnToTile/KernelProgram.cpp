@@ -19,27 +19,27 @@ static SmallVector<Schedule> inForm(ArrayRef<Schedule> schedules, ScheduleForm f
   return chosen;
 }
 
-/// Computes the blocks of the set that is fused with another one: its rows are of the other side
-/// where those of the set are of keys.
-struct KernelProgram::Fused {
+/// Computes the blocks of the region `beside`: its rows are of the other side where those of the
+/// kernel's body are of keys.
+struct KernelProgram::Beside {
   KernelFrame frame;
   KernelProgram program;
 
-  Fused(const AttendSet &set, const AttendSet &other, const ProgramContext &context)
-      : frame(set.ofKeys() == other.ofKeys() ? context.frame : context.frame.mirrored()),
+  Beside(const KernelInfo &set, const KernelInfo &other, const ProgramContext &context)
+      : frame(set.ofKeys == other.ofKeys ? context.frame : context.frame.mirrored()),
         program(set, set.schedules, contextOf(set, context)) {}
 
 private:
-  ProgramContext contextOf(const AttendSet &set, const ProgramContext &other) {
+  ProgramContext contextOf(const KernelInfo &set, const ProgramContext &other) {
     return {frame,
             other.share,
             /*segment=*/std::nullopt,
             other.block,
             other.cachedBlock,
             set.run,
-            set.mask(),
+            set.mask,
             other.skipsIdleState,
-            other.fusedSums};
+            other.besideSums};
   }
 };
 
@@ -93,17 +93,18 @@ StateProgram &KernelProgram::stateOf(AttendOp attend) {
   return stateOf(attend.getState().getDefiningOp<StateOp>());
 }
 
-KernelProgram::KernelProgram(const AttendSet &set, ArrayRef<Schedule> schedules,
+KernelProgram::KernelProgram(const KernelInfo &set, ArrayRef<Schedule> schedules,
                              const ProgramContext &context)
     : set(set), context(context) {
-  if (set.fused)
-    fused = std::make_shared<Fused>(*set.fused, set, context);
+  if (set.beside)
+    beside = std::make_shared<Beside>(*set.beside, set, context);
   makePrograms(schedules);
   if (context.segment)
     bindSegmentSums();
 }
 
-KernelProgram::KernelProgram(const AttendSet &set, ScheduleForm form, const ProgramContext &context)
+KernelProgram::KernelProgram(const KernelInfo &set, ScheduleForm form,
+                             const ProgramContext &context)
     : KernelProgram(set, inForm(set.schedules, form), context) {}
 
 /// Gives the states the workspaces of their segments, in the order of `segmentTensors`.
@@ -172,14 +173,14 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
     queries.bind(AttendOp(attend).getOutput(), output);
   }
   storeExported(b, queries, span);
-  for (auto [i, result] : llvm::enumerate(set.returned())) {
-    if (!set.computes[i] || !isa<FeatureType>(result.getType()) || isKeptStates(result))
+  for (const auto &[number, value] : set.outputs) {
+    if (!isa<FeatureType>(value.getType()) || isKeptStates(value))
       continue;
-    Value tensor = context.frame.result(i);
-    if (auto factors = factorsOf.find(result); factors != factorsOf.end())
+    Value tensor = context.frame.result(number);
+    if (auto factors = factorsOf.find(value); factors != factorsOf.end())
       storeFactors(b, factors->second, tensor, span);
     else
-      storeResult(b, queries, result, tensor, b.index(0), span);
+      storeResult(b, queries, value, tensor, b.index(0), span);
   }
   if (context.weightSums)
     context.weightSums->add(b, queries, span.valid);
@@ -190,8 +191,8 @@ void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const Bloc
   const KernelFrame &frame = context.frame;
   for (auto [i, imported] : llvm::enumerate(set.imported)) {
     Value tensor = frame.workspace(context.firstPassed + set.exported.size() + i);
-    int64_t width = cast<FeatureType>(imported.vector.getType()).getWidth();
-    rows.bind(imported.vector,
+    int64_t width = cast<FeatureType>(imported.result.getType()).getWidth();
+    rows.bind(imported.result,
               tile::LoadOp::create(
                   b, b.tileType(context.block, width), tensor,
                   ValueRange{frame.batch, frame.rowOf(b, span.position), frame.head, b.index(0)},
@@ -202,14 +203,14 @@ void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const Bloc
 /// Stores rows that kernels of other sets need, in workspaces.
 void KernelProgram::storeExported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   for (auto [i, exported] : llvm::enumerate(set.exported))
-    storeResult(b, rows, exported.vector, context.frame.workspace(context.firstPassed + i),
+    storeResult(b, rows, exported.value(), context.frame.workspace(context.firstPassed + i),
                 b.index(0), span);
 }
 
 /// The workspace of a value that the kernel saves for sums after it; null for others.
 Value KernelProgram::workspaceOf(Value value) const {
   for (auto [i, saved] : llvm::enumerate(context.saved))
-    if (saved.value == value)
+    if (saved.value() == value)
       return context.frame.workspace(context.firstSaved + i);
   return {};
 }
@@ -233,9 +234,9 @@ SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) con
   unsigned number = part == FinalPart::State ? 0 : 1;
   if (finals.size() <= number)
     return tensors;
-  for (auto [i, result] : llvm::enumerate(set.returned()))
-    if (result == finals[number])
-      tensors.push_back(tensorOfState(i));
+  for (const Output &output : set.outputs)
+    if (output.value == finals[number])
+      tensors.push_back(tensorOfState(output.number));
   if (Value tensor = workspaceOf(finals[number]))
     tensors.push_back(tensor);
   return tensors;
@@ -276,8 +277,8 @@ void KernelProgram::finish(TileBuilder &b) {
 /// Computes a block. Where query heads share states, the head at hand updates them once the others
 /// have read what they hold.
 void KernelProgram::block(TileBuilder &b, const BlockSpan &span) {
-  if (fused)
-    fused->program.block(b, span);
+  if (beside)
+    beside->program.block(b, span);
   if (context.hasGroup) {
     BlockSpan reading = span;
     reading.onlyReads = true;
@@ -306,7 +307,7 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
     storeProducts(b, accumulators, span);
     auto results = [&] { storeResults(b, accumulators, queries, span); };
     auto part = [&] { storePart(b, accumulators, span); };
-    auto rows = [&] { set.ofKeys() ? storeGroupPart(b, results, part) : results(); };
+    auto rows = [&] { set.ofKeys ? storeGroupPart(b, results, part) : results(); };
     context.share->finishBlock(b, accumulators, rows, part);
   });
 }
@@ -381,7 +382,7 @@ void KernelProgram::build(TileBuilder &b) {
   storeZeros(b, context.block);
 }
 
-void KernelProgram::buildOneBlock(TileBuilder &b, const AttendSet &set,
+void KernelProgram::buildOneBlock(TileBuilder &b, const KernelInfo &set,
                                   const ProgramContext &context, int64_t length) {
   ProgramContext inside = context;
   inside.share = std::make_shared<AllFeatures>();

@@ -13,7 +13,7 @@
 #define POLYATTN_CONVERSION_KERNELPROGRAM_H
 
 #include "AttendProgram.h"
-#include "AttendSet.h"
+#include "KernelInfo.h"
 #include <deque>
 
 namespace polyattn {
@@ -21,10 +21,10 @@ namespace polyattn {
 class KernelProgram {
 public:
   /// `form` is that of attends that may have either one.
-  KernelProgram(const AttendSet &set, ScheduleForm form, const ProgramContext &context);
+  KernelProgram(const KernelInfo &set, ScheduleForm form, const ProgramContext &context);
   /// A call whose positions fit one block of `length`: all pairs by scores, no state and no loops,
   /// in one program for each head.
-  static void buildOneBlock(TileBuilder &builder, const AttendSet &set,
+  static void buildOneBlock(TileBuilder &builder, const KernelInfo &set,
                             const ProgramContext &context, int64_t length);
 
   KernelProgram(const KernelProgram &) = delete;
@@ -51,7 +51,7 @@ public:
   void buildGroupSums(TileBuilder &builder);
 
 private:
-  KernelProgram(const AttendSet &set, llvm::ArrayRef<Schedule> schedules,
+  KernelProgram(const KernelInfo &set, llvm::ArrayRef<Schedule> schedules,
                 const ProgramContext &context);
   void makePrograms(llvm::ArrayRef<Schedule> schedules);
   StateProgram &stateOf(StateOp op);
@@ -107,14 +107,14 @@ private:
   addParts(TileBuilder &builder, mlir::Value count, const BlockSpan &span,
            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> indicesOf);
 
-  const AttendSet &set;
+  const KernelInfo &set;
   const ProgramContext context;
   std::deque<StateProgram> states; // those that attends read in this form
   std::vector<AttendProgram> programs;
   /// States that no reader's loop updates: they take in the block's keys after the last read.
   std::vector<StateProgram *> updatedAfterReads;
-  struct Fused;
-  std::shared_ptr<Fused> fused; // null where no set is fused
+  struct Beside;
+  std::shared_ptr<Beside> beside; // null where the kernel has no such region
 };
 
 } // namespace polyattn

@@ -31,19 +31,9 @@ int64_t KernelBuilder::prefixCostPercent() {
   return std::llround(100 * prefix / all);
 }
 
-std::string KernelBuilder::kernelNameOf(const AttendSet &attends, ArrayRef<AttendSet> sets) {
-  std::string entry = attention.getSymName().str();
-  if (sets[0].kind == attends.kind)
-    return entry;
-  if (attends.isRowsAlone())
-    return entry + "__rows";
-  StringRef side = attends.ofKeys() ? "_of_keys" : attends.readsStates() ? "_from_states" : "";
-  return (entry + "__" + stringifyMask(attends.mask()) + side).str();
-}
-
 /// The workspaces of the values that a set saves: products of each row and query head, and states.
-static void writeSaved(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
-                       ArrayRef<SavedValue> saved) {
+static void writeSaved(EntryBuilder &e, OpBuilder &b, const KernelInfo &set,
+                       ArrayRef<StoredResult> saved) {
   const KernelTensors &kernel = set.tensors;
   int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
   for (const HiddenArgument &tensor : workspacesOf(b, saved)) {
@@ -51,10 +41,10 @@ static void writeSaved(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
     SmallVector<ExtentAttr> shape;
     if (sizes.size() == 3)
       shape = {e.dimension(rows, 0), e.dimension(rows, 1),
-               e.dimension(set.ofKeys() ? others : rows, 2)};
+               e.dimension(set.ofKeys ? others : rows, 2)};
     else
       shape = {kernel.batches(b.getContext(), rows),
-               e.dimension(set.hasStatePerQuery() == set.ofKeys() ? others : rows, 2)};
+               e.dimension(set.hasStatePerQuery() == set.ofKeys ? others : rows, 2)};
     for (int64_t size : sizes.drop_front(shape.size()))
       shape.push_back(e.number(size));
     e.workspace(tensor, shape);
@@ -63,23 +53,23 @@ static void writeSaved(EntryBuilder &e, OpBuilder &b, const AttendSet &set,
 
 /// The workspaces of rows that a set exports, which its first kernel brings along, and of those
 /// that it imports.
-static void usePassed(EntryBuilder &e, OpBuilder &b, const AttendSet &set, bool isFirst) {
+static void usePassed(EntryBuilder &e, OpBuilder &b, const KernelInfo &set, bool isFirst) {
   int64_t rows = set.tensors.queryTensor;
-  for (const PassedRows &exported : set.exported) {
-    HiddenArgument tensor = exported.workspace(b);
+  for (const StoredResult &exported : set.exported) {
+    HiddenArgument tensor = exported.workspaceOfRows(b);
     if (isFirst)
       e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(rows, 2),
                            e.number(tensor.type.getShape().back())});
     else
       e.useAlso(tensor.name);
   }
-  for (const PassedRows &imported : set.imported)
+  for (const StoredResult &imported : set.imported)
     e.useAlso(imported.name);
 }
 
 /// The stages of a set that is not cut. Takes the workspaces of its sums from the first ones of
 /// `tensors`, and gives their names to `sums`.
-static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, StringRef name,
+static void writeStages(EntryBuilder &e, OpBuilder &b, const KernelInfo &set, StringRef name,
                         KernelPrograms programs, ArrayRef<HiddenArgument> &tensors,
                         EntryBuilder::Uses &sums, ArrayRef<Attribute> states = {}) {
   const KernelTensors &kernel = set.tensors;
@@ -107,7 +97,7 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
     e.stage(name, kernel.gridOf(b, programs));
     e.use(before);
   };
-  if (!set.ofKeys())
+  if (!set.ofKeys)
     return stage(name, programs, /*keeps=*/true);
   bool isOfRows = set.hasRows(); // the first one; the others are of states
   for (const HiddenArgument &tensor : set.groupTensors(b)) {
@@ -128,12 +118,12 @@ static void writeStages(EntryBuilder &e, OpBuilder &b, const AttendSet &set, Str
 }
 
 /// The stages of all sets, which are not cut, and the one that adds up their sums.
-void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
+void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<KernelInfo> sets) {
   ArrayRef<HiddenArgument> tensors = sumTensors;
   EntryBuilder::Uses sums;
   int64_t bytes = 0;
-  for (const AttendSet &attends : sets) {
-    std::string own = kernelNameOf(attends, sets);
+  for (const KernelInfo &attends : sets) {
+    std::string own = attends.name().str();
     KernelPrograms programs = steppedTokens ? mainPrograms() : attends.programs();
     EntryBuilder::Uses states;
     if (attends.segment()) {
@@ -145,13 +135,13 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     if (attends.segment())
       e.forgetWorkspaces();
     bytes += attends.countKernels() * WeightSums::bytesOf(attends.sums);
-    if (attends.fused)
-      bytes += WeightSums::bytesOf(attends.fused->sums);
+    if (attends.beside)
+      bytes += WeightSums::bytesOf(attends.beside->sums);
   }
   auto sumSaved = [&](const auto &all) {
     for (const auto &one : all) {
       EntryBuilder::Uses saved;
-      for (const SavedValue &value : one.getSaved())
+      for (const StoredResult &value : one.getSaved())
         saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
       e.use(saved);
       e.stage(one.kernelName(attention.getSymName()), one.grid(b));
@@ -163,7 +153,7 @@ void KernelBuilder::writeUncut(EntryBuilder &e, ArrayRef<AttendSet> sets) {
     return;
   e.use(sums);
   e.stage(attention.getSymName() + "__reduce", WeightReduction(sets).grid(b));
-  auto chunkwise = llvm::find_if(sets, [](const AttendSet &set) { return set.segment() > 0; });
+  auto chunkwise = llvm::find_if(sets, [](const KernelInfo &set) { return set.segment() > 0; });
   bool ofBlocks = chunkwise != sets.end();
   ExtentAttr items = set.tensors.batches(b.getContext(), set.tensors.queryTensor);
   if (ofBlocks) // sizes of one batch bound the parts; those of short batches may be empty
@@ -191,8 +181,9 @@ void KernelBuilder::writeSteps(EntryBuilder &e) {
 }
 
 /// Writes the op `tile.entry` after the kernels. Only what is not cut has several sets.
-void KernelBuilder::writeEntry(ArrayRef<AttendSet> sets) {
-  int64_t inputs = attention.getArgNames().size(), tensors = inputs + set.returned().size();
+void KernelBuilder::writeEntry(ArrayRef<KernelInfo> sets) {
+  int64_t inputs = attention.getArgNames().size(),
+          tensors = inputs + attention.getResultNames().size();
   b.setInsertionPoint(attention);
   auto entry = tile::EntryOp::create(b, b.getLoc(), attention.getSymName(), tensors, inputs);
   b.setInsertionPointToStart(b.createBlock(&entry.getBody()));

@@ -32,10 +32,10 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       return signalPassFailure();
     }
     for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {
-      WalkResult applied = attention.walk([](ApplyOp apply) {
-        apply.emitError("feature maps must be inlined first (--polyattn-inline-maps)");
-        return WalkResult::interrupt();
-      });
+      if (!hasKernels(attention)) {
+        attention.emitError("kernels must be formed first (--polyattn-form-kernels)");
+        return signalPassFailure();
+      }
       ConvertPolyAttnToTileOptions options;
       bool invariant = isInvariant(getOperation());
       options.cutHeads = cutHeads && !invariant;
@@ -46,7 +46,7 @@ struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<Convert
       options.fewestBatches = fewestBatches;
       options.fewTokens = fewTokens;
       options.sharedBytes = sharedBytes;
-      if (applied.wasInterrupted() || failed(KernelBuilder(attention, options).build()))
+      if (failed(KernelBuilder(attention, options).build()))
         return signalPassFailure();
     }
     for (FeatureMapOp map : llvm::make_early_inc_range(getOperation().getOps<FeatureMapOp>()))

@@ -7,9 +7,9 @@
 #ifndef POLYATTN_CONVERSION_PROGRAMCONTEXT_H
 #define POLYATTN_CONVERSION_PROGRAMCONTEXT_H
 
-#include "AttendSet.h"
 #include "FeatureShare.h"
 #include "KernelFrame.h"
+#include "KernelInfo.h"
 #include "Sweep.h"
 
 namespace polyattn {
@@ -41,13 +41,13 @@ struct ProgramContext {
   int64_t run;                           // blocks of a local kernel, 0 without
   Mask mask;
   bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
-  WeightSums *weightSums = nullptr;      // to which blocks add; null without gradients of weights
-  WeightSums *fusedSums = nullptr;       // those of the set's fused
-  unsigned firstSaved = 0;               // the workspace of the first value of `saved`
-  llvm::ArrayRef<SavedValue> saved = {}; // for sums after all kernels
-  unsigned firstPassed = 0;              // that of the first rows that it gives to others, or takes
-  bool hasGroup = false;                 // a program has all query heads that share its states
-  int64_t fewestBatches = 1;             // whose features a kernel before the steps computes
+  WeightSums *weightSums = nullptr;        // to which blocks add; null without gradients of weights
+  WeightSums *besideSums = nullptr;        // those of the region `beside`
+  unsigned firstSaved = 0;                 // the workspace of the first value of `saved`
+  llvm::ArrayRef<StoredResult> saved = {}; // for sums after all kernels
+  unsigned firstPassed = 0;  // that of the first rows that it gives to others, or takes
+  bool hasGroup = false;     // a program has all query heads that share its states
+  int64_t fewestBatches = 1; // whose features a kernel before the steps computes
   /// The segment of the program's one block of queries, which reads the state before it: pairs of
   /// the segment go by scores. None in other forms than `chunkwise`.
   std::optional<SegmentContext> chunk = std::nullopt;

@@ -10,23 +10,23 @@
 using namespace mlir;
 using namespace polyattn;
 
-SmallVector<HiddenArgument> polyattn::workspacesOf(Builder &b, ArrayRef<SavedValue> saved) {
+SmallVector<HiddenArgument> polyattn::workspacesOf(Builder &b, ArrayRef<StoredResult> saved) {
   constexpr int64_t any = ShapedType::kDynamic;
   auto products = RankedTensorType::get({any, any, any}, b.getF32Type());
   SmallVector<HiddenArgument> all;
-  for (const SavedValue &value : saved) {
-    auto state = dyn_cast<RankedTensorType>(value.value.getType());
+  for (const StoredResult &value : saved) {
+    auto state = dyn_cast<RankedTensorType>(value.result.getType());
     all.push_back({value.name, state ? state : products});
   }
   return all;
 }
 
-SavedTensors::SavedTensors(Operation *op, unsigned result, ArrayRef<AttendSet> sets)
+SavedTensors::SavedTensors(Operation *op, unsigned result, ArrayRef<KernelInfo> sets)
     : tensors(sets[0].tensors), resultTensor(tensors.inputs + result) {
-  for (const AttendSet &set : sets)
-    for (ArrayRef<SavedValue> saved : {ArrayRef(set.saved), ArrayRef(set.savedSums)})
-      for (const SavedValue &value : saved)
-        if (llvm::is_contained(op->getOperands(), value.value))
+  for (const KernelInfo &set : sets)
+    for (ArrayRef<StoredResult> saved : {ArrayRef(set.saved), ArrayRef(set.savedSums)})
+      for (const StoredResult &value : saved)
+        if (llvm::is_contained(op->getOperands(), value.result))
           values.push_back(value);
   tensors.queryTensor = tensors.keyTensor = resultTensor;
   tensors.rowsOfKeys = false;
@@ -42,6 +42,6 @@ tile::KernelOp SavedTensors::createKernel(TileBuilder &b, StringRef name, ArrayA
 Value SavedTensors::tensorOf(tile::KernelOp kernel, Value value) const {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return kernel.getTensor(argument.getArgNumber());
-  auto it = llvm::find_if(values, [&](const SavedValue &saved) { return saved.value == value; });
+  auto it = llvm::find_if(values, [&](const StoredResult &saved) { return saved.result == value; });
   return kernel.getTensor(tensors.types.size() + (it - values.begin()));
 }

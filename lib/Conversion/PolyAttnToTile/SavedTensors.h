@@ -12,19 +12,19 @@
 #ifndef POLYATTN_CONVERSION_SAVEDTENSORS_H
 #define POLYATTN_CONVERSION_SAVEDTENSORS_H
 
-#include "AttendSet.h"
+#include "KernelInfo.h"
 
 namespace polyattn {
 
 /// The workspaces of saved values, of a kernel that writes or reads them.
 llvm::SmallVector<HiddenArgument> workspacesOf(mlir::Builder &builder,
-                                               llvm::ArrayRef<SavedValue> saved);
+                                               llvm::ArrayRef<StoredResult> saved);
 
 /// The saved values that an op reads, and the tensors of the kernel that computes it.
 class SavedTensors {
 public:
   /// `result` is the result of the entry that the op gives.
-  SavedTensors(mlir::Operation *op, unsigned result, llvm::ArrayRef<AttendSet> sets);
+  SavedTensors(mlir::Operation *op, unsigned result, llvm::ArrayRef<KernelInfo> sets);
 
   /// Opens the kernel where `builder` is and moves it there.
   tile::KernelOp createKernel(TileBuilder &builder, llvm::StringRef name,
@@ -33,7 +33,7 @@ public:
   mlir::Value tensorOf(tile::KernelOp kernel, mlir::Value value) const;
   mlir::Value resultOf(tile::KernelOp kernel) const { return kernel.getTensor(resultTensor); }
 
-  llvm::SmallVector<SavedValue> values;
+  llvm::SmallVector<StoredResult> values;
   KernelTensors tensors; // programs go by the result
   unsigned resultTensor;
 };

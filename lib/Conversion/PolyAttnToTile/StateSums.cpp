@@ -12,9 +12,9 @@
 using namespace mlir;
 using namespace polyattn;
 
-std::vector<StateSums> StateSums::allOf(ArrayRef<AttendSet> sets) {
+std::vector<StateSums> StateSums::allOf(ArrayRef<KernelInfo> sets) {
   std::vector<StateSums> all;
-  for (auto [i, value] : llvm::enumerate(sets[0].returned()))
+  for (auto [i, value] : llvm::enumerate(returnedBy(sets[0].attention)))
     if (auto op = value.getDefiningOp<AddGradientsOp>())
       all.push_back(StateSums(op, all.size(), SavedTensors(op, i, sets)));
   return all;

@@ -19,15 +19,15 @@ using namespace polyattn;
 
 /// Whether a result is a final state that lives in an argument.
 static bool isPlaced(AttentionOp attention, size_t result, Value value) {
-  return attention.getArgumentOfResult(result) && value.getDefiningOp<AttendOp>();
+  return attention.getArgumentOfResult(result) && definingOp<AttendOp>(value);
 }
 
 /// The workspace of each final state that lives in an argument, in the results' order.
-static SmallVector<std::optional<unsigned>> workspacesOf(const AttendSet &set) {
+static SmallVector<std::optional<unsigned>> workspacesOf(const KernelInfo &set) {
   SmallVector<std::optional<unsigned>> numbers;
   unsigned next = 0;
-  for (auto [i, value] : llvm::enumerate(set.returned()))
-    numbers.push_back(isPlaced(set.attention, i, value) ? std::optional(next++) : std::nullopt);
+  for (auto [i, result] : llvm::enumerate(returnedBy(set.attention)))
+    numbers.push_back(isPlaced(set.attention, i, result) ? std::optional(next++) : std::nullopt);
   return numbers;
 }
 
@@ -39,7 +39,7 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
   SmallVector<HiddenArgument> tensors;
   for (auto [number, name, value] :
        llvm::zip_equal(workspacesOf(set), attention.getResultNames().getAsValueRange<StringAttr>(),
-                       set.returned()))
+                       returnedBy(attention)))
     if (number) {
       auto type = cast<RankedTensorType>(value.getType());
       // Calls of few tokens have none of them.
@@ -56,7 +56,7 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
 /// tokens, which have no use for it.
 SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
   SmallVector<Value> placed;
-  for (auto [i, value] : llvm::enumerate(set.returned()))
+  for (auto [i, value] : llvm::enumerate(returnedBy(attention)))
     if (isPlaced(attention, i, value))
       placed.push_back(value);
   SmallVector<tile::ExtentAttr> sizes;
@@ -126,12 +126,12 @@ void KernelProgram::buildWriteBack(TileBuilder &b) {
 void KernelProgram::writeBackStates(TileBuilder &b) {
   for (AttendOp op : set.attends) {
     FinalState from, to;
-    for (auto [i, result] : llvm::enumerate(set.returned())) {
-      if (!workspacesOf(set)[i] || result.getDefiningOp() != op)
+    for (const auto &[number, value] : set.outputs) {
+      if (!workspacesOf(set)[number] || value.getDefiningOp() != op)
         continue;
-      bool isState = result == op.getFinalStates().front();
-      (isState ? from.rows : from.normalizer) = tensorOfState(i);
-      (isState ? to.rows : to.normalizer) = context.frame.result(i);
+      bool isState = value == op.getFinalStates().front();
+      (isState ? from.rows : from.normalizer) = tensorOfState(number);
+      (isState ? to.rows : to.normalizer) = context.frame.result(number);
     }
     auto write = [&] { stateOf(op).writeBack(b, from, to); };
     bool isShared = set.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
@@ -163,7 +163,7 @@ static void storeRows(TileBuilder &b, const KernelFrame &frame, KeepOp keep, Val
 }
 
 /// Whether rows are kept of the gates of query heads.
-static bool isOfQueries(const AttendSet &set, KeepOp keep) {
+static bool isOfQueries(const KernelInfo &set, KeepOp keep) {
   return llvm::any_of(set.attends, [&](AttendOp attend) {
     return attend.getDecay() == keep.getTensor() && attend.getGateHeads() == GateHeads::Q;
   });
@@ -179,7 +179,7 @@ void KernelProgram::storeCached(TileBuilder &b, bool ofQueries) {
   Value place = b.select(isFirst, frame.cached, zero), count = b.subIndex(frame.queries, row);
   b.loop(zero, count, length, [&](Value offset) {
     Value valid = b.minIndex(b.subIndex(count, offset), length);
-    for (auto [i, result] : llvm::enumerate(set.returned()))
+    for (auto [i, result] : llvm::enumerate(returnedBy(set.attention)))
       if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(set, keep) == ofQueries)
         storeRows(b, frame, keep, frame.result(i), ofQueries ? frame.head : frame.kvHead,
                   b.addIndex(row, offset), b.addIndex(place, offset), context.block, valid);
@@ -204,10 +204,10 @@ void KernelProgram::storeZeros(TileBuilder &b, int64_t rows) {
   Value length = b.index(rows);
   auto storeBlock = [&](Value position) {
     Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
-    for (auto [i, result] : llvm::enumerate(set.returned()))
-      if (auto vector = dyn_cast<FeatureType>(result.getType()))
+    for (const auto &[number, value] : set.outputs)
+      if (auto vector = dyn_cast<FeatureType>(value.getType()))
         tile::StoreOp::create(
-            b, b.constant(rows, vector.getWidth(), 0), frame.result(i),
+            b, b.constant(rows, vector.getWidth(), 0), frame.result(number),
             ValueRange{frame.batch, frame.rowOf(b, position), frame.head, b.index(0)}, valid,
             /*row_dim=*/1, /*col_dim=*/3);
   };

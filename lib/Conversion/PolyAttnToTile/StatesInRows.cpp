@@ -90,9 +90,10 @@ void AttendProgram::storePiece(TileBuilder &b, Value tile, Value column,
   auto store = [&](Value part, Value position, Value valid) {
     SmallVector<Value> at = {context.frame.batch, context.frame.rowOf(b, position), gates.head(),
                              column};
-    for (OpOperand &use : AttendOp(op).getKeptStates().getUses())
-      tile::StoreOp::create(b, part, context.frame.result(use.getOperandNumber()), at, valid,
-                            /*row_dim=*/1, /*col_dim=*/3);
+    for (auto [i, result] : llvm::enumerate(returnedBy(op->getParentOfType<AttentionOp>())))
+      if (yieldedValue(result) == AttendOp(op).getKeptStates())
+        tile::StoreOp::create(b, part, context.frame.result(i), at, valid, /*row_dim=*/1,
+                              /*col_dim=*/3);
   };
   auto storeAll = [&] {
     store(tile, span.position, given);

@@ -28,10 +28,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Dependencies.h"
 #include "FeaturePlan.h"
 #include "KernelBuilder.h"
 #include "KernelProgram.h"
+#include "dialects/PolyAttn/Dependencies.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -58,7 +58,7 @@ static bool knowsNoPosition(Value vector) {
 }
 
 /// Whether the pair of a token with itself, and those with a local block, come from scores.
-static bool scoresNearPairs(const AttendSet &set) {
+static bool scoresNearPairs(const KernelInfo &set) {
   return llvm::any_of(set.attends, [](AttendOp attend) {
     return attend.getLocalQuery() || !planFeatures(attend.getKey()).isDirect();
   });
@@ -66,7 +66,7 @@ static bool scoresNearPairs(const AttendSet &set) {
 
 /// Whether some states are those of a query head, which has a program, and others are shared, so
 /// that several programs would update them where they live.
-static bool hasStatesOfBothHeads(const AttendSet &set) {
+static bool hasStatesOfBothHeads(const KernelInfo &set) {
   return !set.tensors.sameHeads && set.hasStatePerQuery() &&
          llvm::any_of(set.attends,
                       [](AttendOp attend) { return attend.getGateHeads() != GateHeads::Q; });
@@ -79,8 +79,8 @@ bool KernelBuilder::canStep() {
   // A state that is another result, too, is stored twice.
   auto isPlaced = [&](Value state) {
     auto places = llvm::to_vector(llvm::make_filter_range(
-        llvm::enumerate(set.returned()), [&](auto result) { return result.value() == state; }));
-    return places.size() == 1 && attention.getArgumentOfResult(places.front().index());
+        set.outputs, [&](const Output &output) { return output.value == state; }));
+    return places.size() == 1 && attention.getArgumentOfResult(places.front().number);
   };
   // Elements of a row lie together; a column may have no dimension for them.
   auto hasRows = [](Value initial) {
@@ -97,7 +97,7 @@ bool KernelBuilder::canStep() {
 }
 
 /// Whether what batches have of the weights is worth a kernel in which they share these.
-static bool readsWeights(const AttendSet &set) {
+static bool readsWeights(const KernelInfo &set) {
   auto reads = [](Value vector) {
     return walkDependencies(vector, [](Value value) {
       bool isMatrix = value.getDefiningOp<ReadOp>() && isa<WeightType>(value.getType());
@@ -111,7 +111,7 @@ static bool readsWeights(const AttendSet &set) {
 }
 
 /// Whether a kernel before the steps computes features of many batches.
-static bool sharesVectors(const AttendSet &set) {
+static bool sharesVectors(const KernelInfo &set) {
   return readsWeights(set) && !scoresNearPairs(set) &&
          llvm::all_of(set.attends, [](AttendOp attend) {
            return llvm::all_of(
@@ -225,10 +225,10 @@ StepVectors KernelProgram::stepVectors(unsigned attend) const {
 /// The results that are an attend's final state and its normalizer.
 FinalState KernelProgram::placeOf(AttendOp attend) const {
   FinalState place;
-  for (auto [i, result] : llvm::enumerate(set.returned()))
-    if (result.getDefiningOp() == attend && result != attend.getOutput())
-      (result == attend.getFinalStates().front() ? place.rows : place.normalizer) =
-          context.frame.result(i);
+  for (const auto &[number, value] : set.outputs)
+    if (value.getDefiningOp() == attend && value != attend.getOutput())
+      (value == attend.getFinalStates().front() ? place.rows : place.normalizer) =
+          context.frame.result(number);
   return place;
 }
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "VectorProgram.h"
-#include "Dependencies.h"
 #include "ElementEmission.h"
 #include "VectorEmission.h"
+#include "dialects/PolyAttn/Dependencies.h"
 #include "dialects/PolyAttn/FeatureOpDispatch.h"
 
 using namespace mlir;

@@ -19,7 +19,8 @@ static std::pair<int64_t, int64_t> shapeOf(const WeightSum &sum) {
   return sum.transposed ? std::pair(shape[1], shape[0]) : std::pair(shape[0], shape[1]);
 }
 
-static bool isVector(WeightGradientOp op) { return op.getInputs().empty(); }
+static bool isVector(WeightType weight) { return weight.getShape().size() == 1; }
+static bool isVector(WeightGradientOp op) { return isVector(op.getType()); }
 
 //===----------------------------------------------------------------------===//
 // In a program
@@ -37,9 +38,8 @@ WeightSums::WeightSums(TileBuilder &b, ArrayRef<WeightSum> sums, unsigned first)
 void WeightSums::add(TileBuilder &b, VectorProgram &vectors, Value valid) const {
   Value zero = b.index(0);
   for (auto [sum, buffer] : llvm::zip(sums, buffers))
-    for (size_t term : sum.terms) {
+    for (auto [term, dy] : llvm::enumerate(sum.gradient.getGradients())) {
       WeightGradientOp op = sum.gradient;
-      Value dy = op.getGradients()[term];
       if (isVector(op)) {
         Value column = vectors.full(dy);
         Value old =
@@ -97,7 +97,7 @@ int64_t WeightReduction::Gradient::rows() const { return op.getType().getShape()
 
 /// A power of two that divides the rows, so that no strip has some that are not there.
 int64_t WeightReduction::Gradient::strip() const {
-  return std::gcd(rows(), isVector(op) ? 64 : 16);
+  return std::gcd(rows(), isVector(op.getType()) ? 64 : 16);
 }
 
 /// The number of parts whose loads are issued together: a GPU then waits once for all of them.
@@ -107,29 +107,29 @@ static int64_t partsAtOnce(int64_t rows, int64_t columns) {
   return std::clamp<int64_t>(numbers / (rows * columns), 1, most);
 }
 
-WeightReduction::WeightReduction(ArrayRef<AttendSet> sets) : tensors(sets[0].tensors) {
-  for (auto [i, value] : llvm::enumerate(sets[0].returned()))
-    if (auto op = value.getDefiningOp<WeightGradientOp>()) {
+WeightReduction::WeightReduction(ArrayRef<KernelInfo> sets) : tensors(sets[0].tensors) {
+  for (auto [i, value] : llvm::enumerate(returnedBy(sets[0].attention)))
+    if (auto op = value.getDefiningOp<SumWeightsOp>()) {
       auto type = cast<RankedTensorType>(tensors.types[tensors.inputs + i]);
       bool perHead = type.getRank() > int64_t(op.getType().getShape().size());
       gradients.push_back({op, unsigned(i), perHead, {}, {}});
     }
   unsigned workspace = 0;
-  auto addKernel = [&](const AttendSet &set) {
+  auto addKernel = [&](const KernelInfo &set) {
     for (const WeightSum &sum : set.sums) {
       for (Gradient &gradient : gradients)
-        if (gradient.op == sum.gradient) {
+        if (llvm::is_contained(gradient.op.getTerms(), sum.result)) {
           gradient.workspaces.push_back(workspace);
           gradient.transposed.push_back(sum.transposed);
         }
       ++workspace;
     }
   };
-  for (const AttendSet &set : sets)
+  for (const KernelInfo &set : sets)
     for (int64_t i = 0; i < set.countKernels(); ++i) {
       addKernel(set);
-      if (i == 0 && set.fused)
-        addKernel(*set.fused);
+      if (i == 0 && set.beside)
+        addKernel(*set.beside);
     }
 }
 
@@ -159,7 +159,7 @@ ArrayAttr WeightReduction::grid(Builder &b) const {
 /// parts, heads, and the parts of a group.
 void WeightReduction::reduce(TileBuilder &b, tile::KernelOp kernel, const Gradient &gradient,
                              Value strip, Value head) const {
-  bool vector = isVector(gradient.op);
+  bool vector = isVector(gradient.op.getType());
   int64_t count = gradient.strip(), columns = vector ? 1 : gradient.op.getType().getShape()[1];
   int64_t together = partsAtOnce(count, columns);
   Value zero = b.index(0), one = b.index(1), row = b.mulIndex(strip, b.index(count));

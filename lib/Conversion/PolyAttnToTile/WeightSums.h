@@ -15,7 +15,7 @@
 #ifndef POLYATTN_CONVERSION_WEIGHTSUMS_H
 #define POLYATTN_CONVERSION_WEIGHTSUMS_H
 
-#include "AttendSet.h"
+#include "KernelInfo.h"
 
 namespace polyattn {
 
@@ -51,7 +51,7 @@ private:
 class WeightReduction {
 public:
   /// The sums of all sets, and the gradients that the entry returns.
-  WeightReduction(llvm::ArrayRef<AttendSet> sets);
+  WeightReduction(llvm::ArrayRef<KernelInfo> sets);
 
   /// Builds the kernel where `builder` is.
   void build(TileBuilder &builder, llvm::StringRef name,
@@ -63,7 +63,7 @@ private:
   /// Whether weights belong to heads of both kinds, of queries and of keys.
   bool headsMayDiffer() const;
   struct Gradient {
-    mutable WeightGradientOp op;
+    mutable SumWeightsOp op;
     unsigned result; // of the entry
     bool perHead;
     llvm::SmallVector<unsigned> workspaces;

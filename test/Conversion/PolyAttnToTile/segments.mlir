@@ -1,8 +1,8 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-positions" --canonicalize --cse | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-positions subsegments=3" --canonicalize --cse | FileCheck %s --check-prefix=SUBSEGMENTS
-// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-positions subsegments=0" 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-heads=false" --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-positions" --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefix=CPU
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions" --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions subsegments=3" --canonicalize --cse | FileCheck %s --check-prefix=SUBSEGMENTS
+// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions subsegments=0" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false" --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions" --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefix=CPU
 
 // Positions cut into segments: a kernel that begins with what the segments before its own have
 // stored, and one that stores it.

@@ -1,7 +1,7 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-heads=false" | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-heads=false few-tokens=8" | FileCheck %s --check-prefix=FEW
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-to-tile="cut-heads=false fewest-batches=12" | FileCheck %s --check-prefix=TWELVE
-// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-to-tile=fewest-batches=17 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false" | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false few-tokens=8" | FileCheck %s --check-prefix=FEW
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false fewest-batches=12" | FileCheck %s --check-prefix=TWELVE
+// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile=fewest-batches=17 2>&1 | FileCheck %s --check-prefix=MANY
 
 // MANY: error: fewest-batches must be from 1 to 16, got 17
 

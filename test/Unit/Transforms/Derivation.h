@@ -66,12 +66,13 @@ public:
     passes.addPass(createExpandBackward());
     return succeeded(passes.run(*derived));
   }
-  /// The states that attends read, those of gradients merged.
-  bool nameStates() {
+  /// The kernels, with the states that attends read, those of gradients merged.
+  bool formKernels() {
     mlir::PassManager passes(&context);
     passes.addPass(createChooseSchedule());
     passes.addPass(createNameStates());
     passes.addPass(createMergeStates());
+    passes.addPass(createFormKernels());
     return succeeded(passes.run(*derived));
   }
   /// Whether all attends of both directions have a running state, of so many features at most.

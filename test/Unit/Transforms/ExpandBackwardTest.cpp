@@ -56,10 +56,10 @@ void expectExpandedGradients(const std::string &text, int64_t heads = 2) {
     GradientCall call(attention, {/*batch=*/2, length, length, heads, 2});
     expectDerivedGradients(derivation, call);
   }
-  // The same by way of states that are named, and read as views of others.
+  // The same in kernels, by way of states that are named, and read as views of others.
   if (!derivation.haveStates(/*mostFeatures=*/1000))
     return;
-  ASSERT_TRUE(derivation.nameStates());
+  ASSERT_TRUE(derivation.formKernels());
   GradientCall call(attention, {/*batch=*/2, 7, 7, heads, 2});
   expectDerivedGradients(derivation, call, /*differences=*/false, Reading::Recurrent);
 }
@@ -319,7 +319,7 @@ TEST_P(ExpandedSpecs, AgreeWithTheOracle) {
     expectDerivedGradients(derivation, call, /*differences=*/false);
     if (!derivation.haveStates(/*mostFeatures=*/600))
       continue;
-    ASSERT_TRUE(derivation.nameStates());
+    ASSERT_TRUE(derivation.formKernels());
     expectDerivedGradients(derivation, call, /*differences=*/false, Reading::Recurrent);
   }
 }

@@ -4,9 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_LIB_CONVERSION_DEPENDENCIES_H
-#define POLYATTN_LIB_CONVERSION_DEPENDENCIES_H
+#ifndef POLYATTN_DIALECTS_DEPENDENCIES_H
+#define POLYATTN_DIALECTS_DEPENDENCIES_H
 
+#include "dialects/PolyAttn/Kernels.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Visitors.h"
 #include "llvm/ADT/DenseSet.h"
@@ -15,14 +16,15 @@
 namespace polyattn {
 
 /// Visits a value and what it is computed from, first operands first and each value once: a program
-/// is a graph, and as a tree it may be exponentially large and too deep for recursion. The visitor
-/// says whether the operands of the value's op are visited, too. Returns true where it interrupted.
+/// is a graph, and as a tree it may be exponentially large and too deep for recursion. In place of
+/// a kernel's result it visits what the kernel yields. The visitor says whether the operands of the
+/// value's op are visited, too. Returns true where it interrupted.
 inline bool walkDependencies(mlir::Value root,
                              llvm::function_ref<mlir::WalkResult(mlir::Value)> visit) {
   llvm::SmallVector<mlir::Value> pending = {root};
   llvm::DenseSet<mlir::Value> seen;
   while (!pending.empty()) {
-    mlir::Value value = pending.pop_back_val();
+    mlir::Value value = yieldedValue(pending.pop_back_val());
     if (!seen.insert(value).second)
       continue;
     mlir::WalkResult result = visit(value);
@@ -37,4 +39,4 @@ inline bool walkDependencies(mlir::Value root,
 
 } // namespace polyattn
 
-#endif // POLYATTN_LIB_CONVERSION_DEPENDENCIES_H
+#endif // POLYATTN_DIALECTS_DEPENDENCIES_H

@@ -1,14 +1,13 @@
-//===- AttendSet.cpp - the attends that one program computes --------------===//
+//===- KernelInfo.cpp - what a kernel op asks of its lowering -------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttendSet.h"
-#include "Dependencies.h"
+#include "KernelInfo.h"
 #include "FeaturePlan.h"
-#include "PassedRows.h"
+#include "dialects/PolyAttn/Dependencies.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "dialects/PolyAttn/StateTerms.h"
 #include "polyattn/Entry/Signature.h"
@@ -32,12 +31,6 @@ static Value sequenceTensor(Value vector) {
   return tensor;
 }
 
-static bool dependsOnAttend(Value vector) {
-  return walkDependencies(vector, [](Value value) {
-    return value.getDefiningOp<AttendOp>() ? WalkResult::interrupt() : WalkResult::advance();
-  });
-}
-
 /// Whether a value is computed from an attend, not only by way of another one.
 static bool isNextTo(Value vector, AttendOp attend) {
   return walkDependencies(vector, [&](Value value) {
@@ -56,11 +49,11 @@ static std::optional<int64_t> sequenceNumber(Value vector) {
 
 /// The tensor that gives positions and heads where there is no attend: that of a result, or one
 /// that a sum is over.
-LogicalResult AttendSet::findRowsAlone() {
+LogicalResult KernelInfo::findRowsAlone() {
   std::optional<int64_t> rows;
-  for (auto [i, result] : llvm::enumerate(returned()))
-    if (!rows && computes[i] && isa<FeatureType>(result.getType()))
-      rows = tensors.inputs + i;
+  for (const Output &output : outputs)
+    if (!rows && isa<FeatureType>(output.value.getType()))
+      rows = tensors.inputs + output.number;
   for (const WeightSum &sum : sums)
     for (Value vector : sum.gradient->getOperands())
       if (!rows && isa<FeatureType>(vector.getType()))
@@ -73,21 +66,20 @@ LogicalResult AttendSet::findRowsAlone() {
 }
 
 /// The tensors that give positions and heads.
-LogicalResult AttendSet::findSequences() {
+LogicalResult KernelInfo::findSequences() {
   // A query that is read from no tensor has the positions and heads of its results: others may be
-  // those of keys, or of queries where these are.
+  // those of keys, or of queries where these are. A kernel after this one may compute them.
   std::optional<int64_t> query = sequenceNumber(first().getQuery()),
                          key = sequenceNumber(first().getValue());
-  for (auto [i, result] : llvm::enumerate(returned()))
-    if (!query && isa<FeatureType>(result.getType()) && result != first().getKeptStates() &&
-        isNextTo(result, first()))
+  for (auto [i, result] : llvm::enumerate(returnedBy(attention)))
+    if (!query && isa<FeatureType>(result.getType()) &&
+        yieldedValue(result) != first().getKeptStates() && isNextTo(result, first()))
       query = tensors.inputs + i;
   if (!key)
     key = sequenceNumber(first().getKey());
-  bool areEqual = hasEqualSides(tensors.sameHeads);
-  if (areEqual && !key)
+  if (hasEqualSides() && !key)
     key = query;
-  if (areEqual && !query)
+  if (hasEqualSides() && !query)
     query = key;
   if (!query)
     return first().emitError("no tensor [B, T, H, d], read for the query or returned, says how "
@@ -129,14 +121,10 @@ static LogicalResult checkReadings(AttendOp attend, const Schedule &schedule) {
 }
 
 /// Checks one attend beside those before it.
-LogicalResult AttendSet::add(AttendOp attend) {
+LogicalResult KernelInfo::add(AttendOp attend) {
   if (attend.getGrouping() != first().getGrouping())
     return attend.emitError("attends of one mask must have the same grouping: one program reads "
                             "the keys of one head, for all of them");
-  for (Value operand : attend.getOperands())
-    if (dependsOnAttend(operand))
-      return attend.emitError("an attend of what another attend computes needs an entry of its "
-                              "own: the first one's blocks are not all there yet");
   Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
   bool needsName = schedule.form != ScheduleForm::Quadratic && !attend.getBlockStates();
   if (needsName && !attend.getState())
@@ -159,8 +147,8 @@ LogicalResult AttendSet::add(AttendOp attend) {
   return success();
 }
 
-/// What the attends have in common, and whether they can be computed together.
-LogicalResult AttendSet::complete(bool sameHeads) {
+/// The entry's tensors, and what its arguments say of the programs.
+void KernelInfo::describeTensors(bool sameHeads) {
   llvm::append_range(tensors.names, attention.getArgNames());
   llvm::append_range(tensors.names, attention.getResultNames());
   llvm::append_range(tensors.types, attention.getBody().getArgumentTypes());
@@ -169,7 +157,7 @@ LogicalResult AttendSet::complete(bool sameHeads) {
     tensors.types.push_back(type);
   tensors.interleaved = !isRowsAlone() && first().getGrouping() == Grouping::Interleaved;
   tensors.sameHeads = sameHeads || isRowsAlone();
-  tensors.rowsOfKeys = ofKeys();
+  tensors.rowsOfKeys = ofKeys;
   if (BlockArgument position = attention.getFirstPositionArgument())
     tensors.firstPosition = position.getArgNumber();
   if (BlockArgument slots = attention.getSlotsArgument())
@@ -180,6 +168,11 @@ LogicalResult AttendSet::complete(bool sameHeads) {
     tensors.cachedBlock = keep.getBlock();
   if (BlockArgument offsets = attention.getOffsetsArgument())
     tensors.offsets = offsets.getArgNumber();
+}
+
+/// What the attends have in common, and whether they can be computed together.
+LogicalResult KernelInfo::complete(bool sameHeads) {
+  describeTensors(sameHeads);
   if (failed(isRowsAlone() ? findRowsAlone() : findSequences()))
     return failure();
   for (AttendOp attend : attends) {
@@ -199,7 +192,7 @@ LogicalResult AttendSet::complete(bool sameHeads) {
 }
 
 /// Whether the kernels of the form `chunkwise` can compute these attends (ChunkwiseKernels.h).
-LogicalResult AttendSet::checkSegments() const {
+LogicalResult KernelInfo::checkSegments() const {
   for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
     AttendOp op = attend;
     auto error = [&](const Twine &message) -> LogicalResult { return op.emitError(message); };
@@ -218,7 +211,7 @@ LogicalResult AttendSet::checkSegments() const {
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
     bool readsViews = llvm::any_of(
         attends, [](AttendOp other) { return !other.getState().getDefiningOp<StateOp>(); });
-    if (savesValues() || fused || readsViews)
+    if (savesValues() || beside || readsViews)
       return error("the form `chunkwise` has no gradients of decays or states after blocks beside "
                    "its rows, and no views of states: leave the schedule out");
     if (StringRef reason = noChunks(op); !reason.empty())
@@ -232,118 +225,138 @@ static bool isSumTransposed(WeightGradientOp gradient) {
          !VectorProgram::isRowMajor(gradient.getGradients()[0]);
 }
 
-/// Each pair is added where its vectors are.
-static void addSums(WeightGradientOp gradient, RowPassing &passing) {
-  for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
-    SmallVector<Value> vectors = {gradient.getGradients()[i]};
-    if (!gradient.getInputs().empty())
-      vectors.push_back(gradient.getInputs()[i]);
-    AttendSet &set = passing.computing(vectors);
-    if (set.sums.empty() || set.sums.back().gradient != gradient)
-      set.sums.push_back({gradient, {}, isSumTransposed(gradient)});
-    set.sums.back().terms.push_back(i);
-  }
-}
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
 
-/// Notes which row products and final states the gradients of decays and of shared states read:
-/// kernels store them.
-static void saveForSums(std::vector<AttendSet> &sets) {
-  size_t next = 0;
-  auto save = [&](AttendSet &set, Value value) {
-    bool isSum = isa<RankedTensorType>(value.getType()) &&
-                 llvm::is_contained(set.groupAttends(), value.getDefiningOp<AttendOp>());
-    (isSum ? set.savedSums : set.saved).push_back({value, "saved" + std::to_string(next++)});
-  };
-  for (AttendSet &set : sets)
-    for (AttendOp attend : set.attends) {
-      if (Value products = attend.getRowProducts(); products && !products.use_empty())
-        save(set, products);
-      for (Value state : attend.getFinalStates())
-        if (llvm::any_of(state.getUsers(), llvm::IsaPred<DecayGradientOp, AddGradientsOp>))
-          save(set, state);
-    }
-}
-
-FailureOr<std::vector<AttendSet>> AttendSet::allOf(AttentionOp attention) {
-  llvm::Expected<Signature> signature = signatureOf(attention);
-  if (!signature)
-    return attention.emitError(llvm::toString(signature.takeError()));
-  std::vector<AttendSet> sets;
-  auto setOf = [&](AttendOp attend) -> AttendSet & {
-    AttendKind kind = AttendKind::of(attend);
-    auto found = llvm::find_if(sets, [&](const AttendSet &set) { return set.kind == kind; });
-    return found == sets.end() ? sets.emplace_back(AttendSet(attention, kind)) : *found;
-  };
-  for (Operation &op : attention.getBody().front()) {
-    if (isa<AttendBackwardOp>(op))
-      return op.emitError("gradients of this attend are not compiled yet");
-    if (auto attend = dyn_cast<AttendOp>(op)) {
-      // They are two numbers of a row, stored as they come, and no vector of a block.
-      Value factors = attend.getRowFactors();
-      if (factors &&
-          !llvm::all_of(factors.getUsers(), [](Operation *user) { return isa<ReturnOp>(user); }))
-        return attend.emitError("tile kernels can only return a row's factors");
-      setOf(attend).attends.push_back(attend);
-    }
-  }
-  auto hasRowsOfQueries = [&](const AttendSet &set) {
-    return set.hasRowsOfQueries(signature->sameHeads);
-  };
-  if (llvm::none_of(sets, hasRowsOfQueries))
-    sets.emplace_back(attention);
-  RowPassing passing(attention, sets, signature->sameHeads);
-  llvm::DenseSet<Operation *> summed; // equal gradients are one op, and several results
-  for (Value result : sets[0].returned()) {
-    AttendSet *computing = &sets[0];
-    if (auto gradient = result.getDefiningOp<WeightGradientOp>()) {
-      if (summed.insert(gradient).second)
-        addSums(gradient, passing);
-    } else if (!isa_and_nonnull<DecayGradientOp, AddGradientsOp>(result.getDefiningOp())) {
-      computing = &passing.computing(result);
-    }
-    for (AttendSet &set : sets)
-      set.computes.push_back(&set == computing);
-  }
-  if (sets.size() > 1 && sets.back().isRowsAlone() && !sets.back().hasRows())
-    sets.pop_back();
-  saveForSums(sets);
-  if (sets.size() > 1 && attention.hasStatesInPlace())
-    return attention.emitError("states that live in arguments have no tile kernels where attends "
-                               "have different masks or rows of different sides");
-  for (const AttendSet &set : sets)
-    if (!set.sums.empty() && attention.hasStatesInPlace())
-      return attention.emitError("states that live in arguments have no tile kernels beside "
-                                 "gradients of weights");
-  for (AttendSet &set : sets)
-    if (failed(set.complete(signature->sameHeads)))
-      return failure();
-  fuseSets(sets);
-  for (const AttendSet &set : sets)
-    if (failed(set.checkSegments()))
-      return failure();
-  return sets;
-}
-
-OperandRange AttendSet::returned() const {
+OperandRange polyattn::returnedBy(AttentionOp attention) {
   return cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
 }
 
-bool AttendSet::hasRows() const {
-  if (!sums.empty() || !exported.empty())
-    return true;
-  for (auto [result, isOwn] : llvm::zip(returned(), computes))
-    if (isOwn && isa<FeatureType>(result.getType()))
-      return true;
-  return !llvm::all_of(attends, givesStatesAlone);
+HiddenArgument StoredResult::workspaceOfRows(Builder &b) const {
+  constexpr int64_t any = ShapedType::kDynamic;
+  int64_t width = cast<FeatureType>(result.getType()).getWidth();
+  return {name, RankedTensorType::get({any, any, any, width}, b.getF32Type())};
 }
 
-bool AttendSet::hasStatePerQuery() const {
+KernelInfo::KernelInfo(AttentionOp attention, KernelOp kernel, Region &region)
+    : attention(attention), kernel(kernel), attends(region.getOps<AttendOp>()) {
+  if (!attends.empty()) {
+    mask = first().getMask();
+    ofKeys = first().getOfKeys();
+    readsStates = bool(first().getBlockStates());
+  }
+  findResults(region);
+}
+
+/// What the entry returns, and what is summed up for weights.
+void KernelInfo::findResults(Region &region) {
+  auto own = kernel.getResultsOf(region);
+  for (auto [i, returned] : llvm::enumerate(returnedBy(attention)))
+    if (llvm::is_contained(own, returned))
+      outputs.push_back({unsigned(i), yieldedValue(returned)});
+  for (Value result : own)
+    if (auto gradient = definingOp<WeightGradientOp>(result))
+      sums.push_back({gradient, result, isSumTransposed(gradient)});
+}
+
+namespace {
+/// Names the workspaces of an entry's kernels, in the order in which these write them.
+class WorkspaceNames {
+public:
+  explicit WorkspaceNames(std::vector<KernelInfo> &kernels) : kernels(kernels) {}
+
+  void name() {
+    for (KernelInfo &kernel : kernels)
+      for (Value result : kernel.kernel.getResults())
+        pass(kernel, result);
+    for (KernelInfo &kernel : kernels)
+      for (AttendOp attend : kernel.attends) {
+        save(kernel, attend.getRowProducts());
+        for (Value state : attend.getFinalStates())
+          save(kernel, state);
+      }
+  }
+
+private:
+  /// A vector that later kernels read.
+  void pass(KernelInfo &kernel, Value result) {
+    StoredResult stored{result, "rows" + std::to_string(numPassed)};
+    bool isRead = false;
+    for (KernelInfo &other : kernels)
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return other.kernel->isProperAncestor(user); })) {
+        other.imported.push_back(stored);
+        isRead = true;
+      }
+    if (isRead)
+      kernel.exported.push_back(stored);
+    numPassed += isRead;
+  }
+
+  /// A result that an op outside of kernels sums up.
+  void save(KernelInfo &kernel, Value value) {
+    for (Value result : kernel.kernel.getResults()) {
+      if (!value || yieldedValue(result) != value ||
+          llvm::none_of(result.getUsers(), llvm::IsaPred<DecayGradientOp, AddGradientsOp>))
+        continue;
+      bool isSum = isa<RankedTensorType>(value.getType()) &&
+                   llvm::is_contained(kernel.groupAttends(), value.getDefiningOp<AttendOp>());
+      (isSum ? kernel.savedSums : kernel.saved)
+          .push_back({result, "saved" + std::to_string(numSaved++)});
+    }
+  }
+
+  std::vector<KernelInfo> &kernels;
+  size_t numPassed = 0, numSaved = 0;
+};
+} // namespace
+
+FailureOr<std::vector<KernelInfo>> KernelInfo::allOf(AttentionOp attention) {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  std::vector<KernelInfo> kernels;
+  for (KernelOp kernel : attention.getBody().getOps<KernelOp>()) {
+    KernelInfo &info = kernels.emplace_back(KernelInfo(attention, kernel, kernel.getBody()));
+    if (failed(info.complete(signature->sameHeads)))
+      return failure();
+    if (!kernel.hasBeside())
+      continue;
+    KernelInfo beside(attention, kernel, kernel.getBeside());
+    if (failed(beside.complete(signature->sameHeads)))
+      return failure();
+    if (beside.block() != info.block())
+      return kernel.emitError("attends beside others have blocks of as many positions as these");
+    info.beside = std::make_shared<const KernelInfo>(std::move(beside));
+  }
+  WorkspaceNames(kernels).name();
+  if (kernels.size() > 1 && attention.hasStatesInPlace())
+    return attention.emitError("states that live in arguments have no tile kernels where attends "
+                               "have different masks or rows of different sides");
+  for (const KernelInfo &kernel : kernels) {
+    if (!kernel.sums.empty() && attention.hasStatesInPlace())
+      return attention.emitError("states that live in arguments have no tile kernels beside "
+                                 "gradients of weights");
+    if (failed(kernel.checkSegments()))
+      return failure();
+  }
+  return kernels;
+}
+
+bool KernelInfo::hasRows() const {
+  auto isVector = [](const Output &output) { return isa<FeatureType>(output.value.getType()); };
+  return !sums.empty() || !exported.empty() || llvm::any_of(outputs, isVector) ||
+         !llvm::all_of(attends, givesStatesAlone);
+}
+
+bool KernelInfo::hasStatePerQuery() const {
   return llvm::any_of(attends,
                       [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });
 }
 
-SmallVector<int64_t> AttendSet::shortBlocks() const {
-  if (fused || readsStates() || isRowsAlone())
+SmallVector<int64_t> KernelInfo::shortBlocks() const {
+  if (beside || readsStates || isRowsAlone())
     return {};
   SmallVector<int64_t> lengths(schedules[0].shortBlocks.begin(), schedules[0].shortBlocks.end());
   for (const Schedule &schedule : schedules)
@@ -352,7 +365,7 @@ SmallVector<int64_t> AttendSet::shortBlocks() const {
   return lengths;
 }
 
-int64_t AttendSet::block() const {
+int64_t KernelInfo::block() const {
   if (isRowsAlone())
     return Schedule().block;
   int64_t length = run ? run : INT64_MAX;
@@ -361,7 +374,7 @@ int64_t AttendSet::block() const {
   return length;
 }
 
-int64_t AttendSet::quadraticBelow() const {
+int64_t KernelInfo::quadraticBelow() const {
   int64_t below = 0;
   for (const Schedule &schedule : schedules)
     if (schedule.form == ScheduleForm::Both)

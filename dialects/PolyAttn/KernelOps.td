@@ -1,0 +1,118 @@
+//===- KernelOps.td - which attends one kernel computes -------------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_KERNEL_OPS
+#define POLYATTN_KERNEL_OPS
+
+include "dialects/PolyAttn/GradientOps.td"
+include "dialects/PolyAttn/PolyAttnBase.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
+    [HasParent<"::polyattn::AttentionOp">, RecursiveMemoryEffects, NoRegionArguments,
+     OpAsmOpInterface]> {
+  let summary = "attends that one kernel computes";
+  let description = [{
+    The attends of a region go over the positions together, in the order of their mask, and so do the
+    vectors that are computed from them. Vectors that no attend reaches stay outside of kernels: each
+    kernel computes those that it uses. The results are what the regions yield. Another kernel that uses
+    a result reads it from a workspace, and the kernels run in the order in which they stand.
+
+    Attends of the region `beside` take their states from a tensor (`block_states`), so that their blocks
+    may come in any order. The kernel computes each of these blocks beside the same one of its body, and
+    forms the features of both once.
+
+    `--polyattn-form-kernels` makes the ops. A kernel means what its ops mean without it.
+
+    C1: each region ends in `kernel_yield`, and the results have the types of what the regions yield.
+    C2: the attends of a region have one mask and rows of one side (`of_keys`), and all of them have
+        `block_states` or none.
+    C3: no map is applied: maps are inlined before there are kernels.
+    C4: attends of `beside` have `block_states` and rows of queries, and those of the body the mask
+        anticausal and no `block_states`.
+
+    ```mlir
+    polyattn.attention @two_masks(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+      %a = read %q : tensor<?x?x?x4xf32> -> [4]
+      %b = read %k : tensor<?x?x?x4xf32> -> [4]
+      %later = kernel @two_masks {
+        %x = attend query %a key %b value %b anticausal normalize <none> : [4], [4], [4]
+        kernel_yield %x : [4]
+      }
+      %sum = kernel @two_masks__causal {
+        %x = attend query %a key %b value %b causal normalize <none> : [4], [4], [4]
+        %y = add %x, %later : [4], [4]
+        kernel_yield %y : [4]
+      }
+      return %sum : [4]
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$kernel_name);
+  let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType, AnyRankedTensor]>>:$results);
+  let regions = (region SizedRegion<1>:$body, MaxSizedRegion<1>:$beside);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::llvm::StringRef getDefaultDialect() { return "polyattn"; }
+    bool hasBeside() { return !getBeside().empty(); }
+    /// What a region yields.
+    static ::mlir::OperandRange yieldOf(::mlir::Region &region);
+    /// What a region yields for a result.
+    ::mlir::Value getYielded(::mlir::OpResult result);
+    /// The result for an operand of a region's `kernel_yield`.
+    ::mlir::OpResult getResultOf(::mlir::OpOperand &yielded);
+    /// The results of a region.
+    ::mlir::ResultRange getResultsOf(::mlir::Region &region);
+  }];
+}
+
+def PolyAttn_KernelYieldOp : PolyAttn_Op<"kernel_yield",
+    [Terminator, Pure, HasParent<"::polyattn::KernelOp">]> {
+  let summary = "what a kernel computes for others";
+  let arguments = (ins
+    Variadic<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType, AnyRankedTensor]>>:$results);
+  let assemblyFormat = "attr-dict ($results^ `:` custom<FeatureTypes>(type($results)))?";
+}
+
+def PolyAttn_SumWeightsOp : PolyAttn_Op<"sum_weights",
+    [Pure, HasParent<"::polyattn::AttentionOp">, AttrSizedOperandSegments, InferTypeOpAdaptor,
+     OnlyInGradients]> {
+  let summary = "the gradient of a weight, the sum of what kernels have of it";
+  let description = [{
+    A gradient's terms may be computed by several kernels. Each of them has a `weight_gradient` of its own
+    terms, which its programs sum up part by part, and this is their sum: over kernels, parts and, where
+    heads share the weight, heads. A running sum (`plus`) is added to it, once.
+
+    C1: there is at least one term, and all have one shape.
+    C2: terms are what kernels yield for a `weight_gradient` without `plus`, and only `return` uses the result.
+
+    ```mlir
+    polyattn.attention @bias_gradient_of_kernels(%d_o: tensor<?x?x?x64xf32>, %sum: tensor<64xf32>)
+        -> (d_bias: tensor<64xf32> in %sum) {
+      %dy = read %d_o : tensor<?x?x?x64xf32> -> [64]
+      %part = kernel @bias_gradient_of_kernels {
+        %p = weight_gradient %dy : [64]
+        kernel_yield %p : 64
+      }
+      %db = sum_weights %part plus %sum : 64 plus tensor<64xf32>
+      return %db : 64
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<PolyAttn_WeightType>:$terms, Optional<AnyRankedTensor>:$plus);
+  let results = (outs PolyAttn_WeightType:$result);
+  let assemblyFormat = [{
+    $terms (`plus` $plus^)? attr-dict `:` custom<FeatureTypes>(type($terms)) (`plus` type($plus)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // POLYATTN_KERNEL_OPS

@@ -1,0 +1,40 @@
+//===- Kernels.h - values of an attention's kernels -------------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// After `--polyattn-form-kernels` attends stand in kernel ops. What asks for the op behind a value,
+// or for its users, asks here, and gets the same answer before and after the pass.
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_DIALECTS_KERNELS_H
+#define POLYATTN_DIALECTS_KERNELS_H
+
+#include "dialects/PolyAttn/PolyAttn.h"
+
+namespace polyattn {
+
+/// What a kernel yields for a value that is its result; other values themselves.
+mlir::Value yieldedValue(mlir::Value value);
+/// The op that gives such a value, if it is an `Op`.
+template <typename Op> Op definingOp(mlir::Value value) {
+  mlir::Value yielded = yieldedValue(value);
+  return yielded ? yielded.getDefiningOp<Op>() : Op();
+}
+/// The ops that use a value, with those that use it as a kernel's result.
+llvm::SmallVector<mlir::Operation *> usersOf(mlir::Value value);
+/// The attends of an attention, also those in kernels, in their order.
+llvm::SmallVector<AttendOp> attendsOf(AttentionOp attention);
+
+bool hasKernels(AttentionOp attention);
+/// Refuses to derive an entry from one that has kernels: entries are derived from attends.
+mlir::LogicalResult checkNoKernels(AttentionOp attention);
+/// A copy of an attention in which the ops of kernels stand without them, as before
+/// `--polyattn-form-kernels`. It has no parent.
+mlir::OwningOpRef<AttentionOp> withoutKernels(AttentionOp attention);
+
+} // namespace polyattn
+
+#endif // POLYATTN_DIALECTS_KERNELS_H

@@ -1,0 +1,476 @@
+//===- FormKernels.cpp - say which attends each kernel computes -----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A group of attends has one mask, and rows of one side. What depends on a group's attends alone is
+// computed by its kernel. What depends on several groups is computed by the last of them, and the
+// others pass it the plain vectors that it needs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/PolyAttn/Dependencies.h"
+#include "dialects/PolyAttn/Kernels.h"
+#include "mlir/IR/IRMapping.h"
+#include "polyattn/Entry/Signature.h"
+#include "polyattn/Schedule/Schedule.h"
+#include "polyattn/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/bit.h"
+#include <deque>
+
+namespace polyattn {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace polyattn
+
+using namespace mlir;
+using namespace polyattn;
+
+namespace {
+
+/// What the attends have in common that one kernel goes over the positions with.
+struct AttendKind {
+  Mask mask = Mask::Causal;
+  bool ofKeys = false;      // rows are those of keys
+  bool readsStates = false; // from a tensor, so that blocks may come in any order
+
+  static AttendKind of(AttendOp attend) {
+    return {attend.getMask(), attend.getOfKeys(), bool(attend.getBlockStates())};
+  }
+  bool operator==(const AttendKind &other) const {
+    return std::tie(mask, ofKeys, readsStates) ==
+           std::tie(other.mask, other.ofKeys, other.readsStates);
+  }
+};
+
+/// The pairs of a weight's gradient that one group has the vectors of.
+struct WeightTerms {
+  WeightGradientOp gradient;
+  SmallVector<size_t> terms;
+};
+
+/// The attends of one region of a kernel, and what they are asked for.
+struct AttendGroup {
+  AttendKind kind;
+  SmallVector<AttendOp> attends; // none: it has rows that no attend reaches
+  llvm::SmallSetVector<Value, 8> yielded;
+  llvm::SmallSetVector<Value, 2> passedIn; // vectors of other groups
+  bool passesRows = false, savesValues = false;
+  SmallVector<WeightTerms> sums;
+  AttendGroup *beside = nullptr;
+  bool isBeside = false;
+
+  /// Whether its rows have the positions and heads of queries. `sameHeads` is the entry's.
+  bool hasRowsOfQueries(bool sameHeads) const {
+    return !kind.ofKeys || (sameHeads && kind.mask != Mask::Full);
+  }
+  bool isNeeded() const { return !attends.empty() || !yielded.empty() || !sums.empty(); }
+  /// The positions of a block.
+  int64_t block() const;
+};
+
+} // namespace
+
+int64_t AttendGroup::block() const {
+  int64_t length = attends.empty() ? Schedule().block : INT64_MAX;
+  for (AttendOp attend : attends) {
+    Schedule schedule = scheduleOf(attend);
+    length = std::min(length, schedule.block);
+    if (int64_t local = AttentionShape::of(attend, schedule).localBlock)
+      length = std::min(length, local);
+  }
+  return length;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Finds the groups of an attention, and says which of them computes what.
+class KernelGrouping {
+public:
+  explicit KernelGrouping(AttentionOp attention) : attention(attention) {}
+
+  LogicalResult run();
+  std::deque<AttendGroup> &getGroups() { return groups; }
+  /// Whether an op is of the kernels that use it: an attend, a state, or what depends on attends.
+  bool isInKernels(Operation *op) const {
+    return isa<AttendOp, StateOp>(op) || isStateView(op) ||
+           llvm::any_of(op->getResults(), [&](Value result) { return groupsOf.lookup(result); });
+  }
+
+private:
+  static bool isStateView(Operation *op) {
+    return op->getNumResults() == 1 && isa<StateType>(op->getResult(0).getType());
+  }
+  LogicalResult findGroups();
+  void findDependencies();
+  AttendGroup &computing(ArrayRef<Value> vectors);
+  void pass(Value vector, AttendGroup &from, AttendGroup &to);
+  void addSums(WeightGradientOp gradient);
+  void assignResults();
+  void saveForSums();
+  void putBeside();
+
+  AttentionOp attention;
+  bool sameHeads = false;
+  std::deque<AttendGroup> groups;
+  /// A bit for each group that has one of the attends next to a value.
+  llvm::DenseMap<Value, uint32_t> groupsOf;
+};
+
+} // namespace
+
+/// Whether an attend's rows are there in the blocks of one sweep.
+static LogicalResult checkAttend(AttendOp attend) {
+  for (Value operand : attend.getOperands())
+    if (walkDependencies(operand, [](Value value) {
+          return value.getDefiningOp<AttendOp>() ? WalkResult::interrupt() : WalkResult::advance();
+        }))
+      return attend.emitError("an attend of what another attend computes needs an entry of its "
+                              "own: the first one's blocks are not all there yet");
+  // They are two numbers of a row, stored as they come, and no vector of a block.
+  Value factors = attend.getRowFactors();
+  if (factors && !llvm::all_of(factors.getUsers(), llvm::IsaPred<ReturnOp>))
+    return attend.emitError("tile kernels can only return a row's factors");
+  return success();
+}
+
+LogicalResult KernelGrouping::findGroups() {
+  for (Operation &op : attention.getBody().front()) {
+    if (isa<AttendBackwardOp>(op))
+      return op.emitError("gradients of this attend are not compiled yet");
+    auto attend = dyn_cast<AttendOp>(op);
+    if (!attend)
+      continue;
+    if (failed(checkAttend(attend)))
+      return failure();
+    AttendKind kind = AttendKind::of(attend);
+    auto found = llvm::find_if(groups, [&](AttendGroup &group) { return group.kind == kind; });
+    AttendGroup &group = found == groups.end() ? groups.emplace_back() : *found;
+    group.kind = kind;
+    group.attends.push_back(attend);
+  }
+  auto hasRows = [&](AttendGroup &group) { return group.hasRowsOfQueries(sameHeads); };
+  if (llvm::none_of(groups, hasRows))
+    groups.emplace_back();
+  return success();
+}
+
+void KernelGrouping::findDependencies() {
+  assert(groups.size() <= 32 && "a mask, a side and a source of states each");
+  for (Operation &op : attention.getBody().front()) {
+    uint32_t own = 0;
+    if (auto attend = dyn_cast<AttendOp>(op)) {
+      AttendKind kind = AttendKind::of(attend);
+      for (auto [i, group] : llvm::enumerate(groups))
+        if (!group.attends.empty() && group.kind == kind)
+          own = 1u << i;
+    } else {
+      for (Value operand : op.getOperands())
+        own |= groupsOf.lookup(operand);
+    }
+    for (Value result : op.getResults())
+      groupsOf[result] = own;
+  }
+}
+
+static bool isPlainVector(Value value) {
+  auto type = dyn_cast<FeatureType>(value.getType());
+  return type && type.getStructure().kind() == Structure::Kind::Vector;
+}
+
+/// The group whose kernel computes from all of `vectors`: the last one that has an attend which one
+/// of them is computed from. Without such an attend the first group that has rows of queries.
+AttendGroup &KernelGrouping::computing(ArrayRef<Value> vectors) {
+  uint32_t all = 0;
+  for (Value vector : vectors)
+    all |= groupsOf.lookup(vector);
+  if (!all)
+    return *llvm::find_if(groups,
+                          [&](AttendGroup &group) { return group.hasRowsOfQueries(sameHeads); });
+  size_t last = llvm::Log2_32(all);
+  for (Value root : vectors)
+    walkDependencies(root, [&](Value value) {
+      uint32_t own = groupsOf.lookup(value), others = own & ~(1u << last);
+      if (!others)
+        return WalkResult::skip();
+      if (own != others || !llvm::has_single_bit(others) || !isPlainVector(value))
+        return WalkResult::advance();
+      pass(value, groups[llvm::Log2_32(others)], groups[last]);
+      return WalkResult::skip();
+    });
+  return groups[last];
+}
+
+void KernelGrouping::pass(Value vector, AttendGroup &from, AttendGroup &to) {
+  from.yielded.insert(vector);
+  from.passesRows = true;
+  to.passedIn.insert(vector);
+}
+
+/// Each pair is added where its vectors are.
+void KernelGrouping::addSums(WeightGradientOp gradient) {
+  for (size_t i = 0; i < gradient.getGradients().size(); ++i) {
+    SmallVector<Value> vectors = {gradient.getGradients()[i]};
+    if (!gradient.getInputs().empty())
+      vectors.push_back(gradient.getInputs()[i]);
+    AttendGroup &group = computing(vectors);
+    if (group.sums.empty() || group.sums.back().gradient != gradient)
+      group.sums.push_back({gradient, {}});
+    group.sums.back().terms.push_back(i);
+  }
+}
+
+void KernelGrouping::assignResults() {
+  llvm::DenseSet<Operation *> summed; // equal gradients are one op, and several results
+  for (Value result : attention.getBody().front().getTerminator()->getOperands()) {
+    if (auto gradient = result.getDefiningOp<WeightGradientOp>()) {
+      if (summed.insert(gradient).second)
+        addSums(gradient);
+    } else if (!isa_and_nonnull<DecayGradientOp, AddGradientsOp, KeepOp>(result.getDefiningOp())) {
+      computing(result).yielded.insert(result);
+    }
+  }
+}
+
+/// Kernels yield the row products and final states that gradients of decays and of shared states
+/// read.
+void KernelGrouping::saveForSums() {
+  auto isSummed = [](Value value) {
+    return value && llvm::any_of(value.getUsers(), llvm::IsaPred<DecayGradientOp, AddGradientsOp>);
+  };
+  for (AttendGroup &group : groups)
+    for (AttendOp attend : group.attends) {
+      SmallVector<Value> values = {attend.getRowProducts()};
+      llvm::append_range(values, attend.getFinalStates());
+      for (Value value : values)
+        if (isSummed(value)) {
+          group.yielded.insert(value);
+          group.savesValues = true;
+        }
+    }
+}
+
+/// Puts attends that read states from a tensor beside others with the same blocks. Rows that pass
+/// between groups, and values for sums, are those of kernels one after another; sums of weights are
+/// there for a whole kernel or not at all.
+void KernelGrouping::putBeside() {
+  for (AttendGroup &group : groups) {
+    bool canJoin = group.kind.readsStates && !group.kind.ofKeys && !group.passesRows &&
+                   group.passedIn.empty() && !group.savesValues;
+    if (!canJoin)
+      continue;
+    auto main = llvm::find_if(groups, [&](AttendGroup &other) {
+      return other.kind.mask == Mask::Anticausal && !other.beside &&
+             other.block() == group.block() && other.sums.empty() == group.sums.empty();
+    });
+    if (main == groups.end())
+      continue;
+    main->beside = &group;
+    group.isBeside = true;
+  }
+}
+
+LogicalResult KernelGrouping::run() {
+  llvm::Expected<Signature> signature = signatureOf(attention);
+  if (!signature)
+    return attention.emitError(llvm::toString(signature.takeError()));
+  sameHeads = signature->sameHeads;
+  if (failed(findGroups()))
+    return failure();
+  findDependencies();
+  assignResults();
+  saveForSums();
+  putBeside();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Moves the ops of groups into kernels.
+class KernelFormation {
+public:
+  KernelFormation(AttentionOp attention, KernelGrouping &grouping)
+      : attention(attention), grouping(grouping), builder(attention),
+        terminator(attention.getBody().front().getTerminator()) {}
+
+  void run();
+
+private:
+  std::string nameOf(const AttendGroup &group);
+  void form(AttendGroup &group);
+  void fill(Region &region, AttendGroup &group);
+  void replaceSums();
+  void replaceUses();
+  void eraseOriginals();
+
+  AttentionOp attention;
+  KernelGrouping &grouping;
+  OpBuilder builder;
+  Operation *terminator;
+  llvm::DenseMap<Value, Value> results;                        // of kernels
+  llvm::MapVector<Operation *, SmallVector<Value>> weightSums; // what kernels have of each
+};
+
+} // namespace
+
+/// The entry's own name for the first kernel, with what the attends are behind it for others.
+std::string KernelFormation::nameOf(const AttendGroup &group) {
+  std::string entry = attention.getSymName().str();
+  auto first =
+      llvm::find_if(grouping.getGroups(), [](AttendGroup &other) { return !other.isBeside; });
+  if (first->kind == group.kind)
+    return entry;
+  if (group.attends.empty())
+    return entry + "__rows";
+  StringRef side = group.kind.ofKeys ? "_of_keys" : group.kind.readsStates ? "_from_states" : "";
+  return (entry + "__" + stringifyMask(group.kind.mask) + side).str();
+}
+
+/// The ops that a region needs, in the order of the attention.
+static SmallVector<Operation *> neededOps(AttentionOp attention, const KernelGrouping &grouping,
+                                          const AttendGroup &group) {
+  llvm::DenseSet<Operation *> needed;
+  auto need = [&](Value root) {
+    walkDependencies(root, [&](Value value) {
+      Operation *op = value.getDefiningOp();
+      if (!op || group.passedIn.contains(value) || !grouping.isInKernels(op))
+        return WalkResult::skip();
+      needed.insert(op);
+      return WalkResult::advance();
+    });
+  };
+  for (AttendOp attend : group.attends)
+    need(attend.getOutput());
+  for (Value value : group.yielded)
+    need(value);
+  for (const WeightTerms &sum : group.sums)
+    for (size_t term : sum.terms)
+      for (ValueRange vectors : {ValueRange(WeightGradientOp(sum.gradient).getInputs()),
+                                 ValueRange(WeightGradientOp(sum.gradient).getGradients())})
+        if (!vectors.empty())
+          need(vectors[term]);
+  return llvm::to_vector(
+      llvm::make_filter_range(llvm::make_pointer_range(attention.getBody().front()),
+                              [&](Operation *op) { return needed.contains(op); }));
+}
+
+void KernelFormation::fill(Region &region, AttendGroup &group) {
+  IRMapping mapping;
+  for (Value passed : group.passedIn)
+    mapping.map(passed, results.lookup(passed));
+  builder.createBlock(&region);
+  for (Operation *op : neededOps(attention, grouping, group))
+    builder.clone(*op, mapping);
+  SmallVector<Value> yielded;
+  for (Value value : group.yielded)
+    yielded.push_back(mapping.lookupOrDefault(value));
+  for (const WeightTerms &sum : group.sums) {
+    WeightGradientOp gradient = sum.gradient;
+    SmallVector<Value> inputs, gradients;
+    for (size_t term : sum.terms) {
+      if (!gradient.getInputs().empty())
+        inputs.push_back(mapping.lookupOrDefault(gradient.getInputs()[term]));
+      gradients.push_back(mapping.lookupOrDefault(gradient.getGradients()[term]));
+    }
+    yielded.push_back(WeightGradientOp::create(builder, gradient.getLoc(), inputs, gradients,
+                                               /*plus=*/Value()));
+  }
+  KernelYieldOp::create(builder, attention.getLoc(), yielded);
+}
+
+void KernelFormation::form(AttendGroup &group) {
+  SmallVector<AttendGroup *> parts = {&group};
+  if (group.beside)
+    parts.push_back(group.beside);
+  SmallVector<Type> types;
+  for (AttendGroup *part : parts) {
+    for (Value value : part->yielded)
+      types.push_back(value.getType());
+    for (const WeightTerms &sum : part->sums)
+      types.push_back(WeightGradientOp(sum.gradient).getType());
+  }
+  builder.setInsertionPoint(terminator);
+  Location loc = group.attends.empty() ? attention.getLoc() : group.attends.front().getLoc();
+  auto kernel = KernelOp::create(builder, loc, types, nameOf(group));
+  for (auto [part, region] : llvm::zip(parts, kernel->getRegions()))
+    fill(region, *part);
+  size_t next = 0;
+  for (AttendGroup *part : parts) {
+    for (Value value : part->yielded)
+      results[value] = kernel.getResult(next++);
+    for (const WeightTerms &sum : part->sums)
+      weightSums[sum.gradient].push_back(kernel.getResult(next++));
+  }
+}
+
+/// A gradient of a weight is the sum of what kernels have of it.
+void KernelFormation::replaceSums() {
+  builder.setInsertionPoint(terminator);
+  for (auto &[op, terms] : weightSums) {
+    auto gradient = cast<WeightGradientOp>(op);
+    auto sum = SumWeightsOp::create(builder, op->getLoc(), terms, gradient.getPlus());
+    gradient.replaceAllUsesWith(sum.getResult());
+  }
+}
+
+/// What is outside of kernels uses their results, and stands after them.
+void KernelFormation::replaceUses() {
+  auto replaceIn = [&](Operation *op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (Value result = results.lookup(operand.get()))
+        operand.set(result);
+  };
+  for (Operation &op : llvm::make_early_inc_range(attention.getBody().front()))
+    if (isa<DecayGradientOp, AddGradientsOp>(op)) {
+      replaceIn(&op);
+      op.moveBefore(terminator);
+    }
+  replaceIn(terminator);
+}
+
+void KernelFormation::eraseOriginals() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(attention.getBody().front()))) {
+    bool isSum = isa<DecayGradientOp, AddGradientsOp, SumWeightsOp, KernelOp, ReturnOp>(op);
+    if (!isSum && op.use_empty() && (isa<WeightGradientOp>(op) || grouping.isInKernels(&op)))
+      op.erase();
+  }
+}
+
+void KernelFormation::run() {
+  for (AttendGroup &group : grouping.getGroups())
+    if (group.isNeeded() && !group.isBeside)
+      form(group);
+  replaceSums();
+  replaceUses();
+  eraseOriginals();
+}
+
+namespace {
+struct FormKernelsPass : polyattn::impl::FormKernelsBase<FormKernelsPass> {
+  void runOnOperation() override {
+    for (AttentionOp attention : getOperation().getOps<AttentionOp>()) {
+      if (hasKernels(attention))
+        continue;
+      WalkResult applied = attention.walk([](ApplyOp apply) {
+        apply.emitError("feature maps must be inlined first (--polyattn-inline-maps)");
+        return WalkResult::interrupt();
+      });
+      KernelGrouping grouping(attention);
+      if (applied.wasInterrupted() || failed(grouping.run()))
+        return signalPassFailure();
+      KernelFormation(attention, grouping).run();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,143 @@
+// RUN: polyattn-opt %s --polyattn-form-kernels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-form-kernels --split-input-file --verify-diagnostics | polyattn-opt --split-input-file --polyattn-form-kernels | FileCheck %s
+
+// One sweep over the positions computes all attends of a mask. The state goes with them, what is read does not.
+// CHECK-LABEL: @one_mask
+// CHECK: %[[A:.*]] = read %q
+// CHECK: %[[E:.*]] = exp %[[A]]
+// CHECK: %[[O:.*]] = kernel @one_mask {
+// CHECK-NEXT: %[[S:.*]] = state key %[[A]] value %[[A]] causal
+// CHECK-NEXT: %[[X:.*]] = attend {{.*}} state %[[S]] causal
+// CHECK-NEXT: %[[Y:.*]] = attend query %[[E]]
+// CHECK-NEXT: %[[SUM:.*]] = add %[[X]], %[[Y]]
+// CHECK-NEXT: kernel_yield %[[SUM]] : [4]
+// CHECK-NEXT: }
+// CHECK-NEXT: return %[[O]] : [4]
+polyattn.attention @one_mask(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %s = state key %a value %a causal : [4], [4]
+  %x = attend query %a key %a value %a state %s causal normalize <none> : [4], [4], [4], !polyattn.state<4x4>
+  %e = exp %a : [4]
+  %y = attend query %e key %e value %a causal normalize <none> : [4], [4], [4]
+  %sum = add %x, %y : [4], [4]
+  return %sum : [4]
+}
+
+// -----
+
+// The last kernel computes what several are needed for. Of the others it takes the plain vectors nearest to the
+// result, once each, and a kernel's own results stay its own.
+// CHECK-LABEL: @passed
+// CHECK: %[[FIRST:.*]]:2 = kernel @passed {
+// CHECK: %[[X:.*]] = attend {{.*}} causal
+// CHECK: %[[X2:.*]] = exp %[[X]]
+// CHECK: kernel_yield %[[X]], %[[X2]] : [4], [4]
+// CHECK: %[[SECOND:.*]]:2 = kernel @passed__anticausal {
+// CHECK: %[[Y:.*]] = attend {{.*}} anticausal
+// CHECK: %[[P:.*]] = tensor %[[FIRST]]#1, %[[Y]]
+// CHECK: %[[T:.*]] = sum %[[P]]
+// CHECK: %[[Z:.*]] = hadamard %[[FIRST]]#1, %[[Y]]
+// CHECK: kernel_yield %[[Z]], %[[T]] : [4], [1]
+// CHECK: return %[[FIRST]]#0, %[[SECOND]]#0, %[[SECOND]]#1, %[[FIRST]]#0
+polyattn.attention @passed(%q: tensor<?x?x?x4xf32>)
+    -> (x: tensor<?x?x?x4xf32>, z: tensor<?x?x?x4xf32>, t: tensor<?x?x?x1xf32>, x2: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %x = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  %y = attend query %a key %a value %a anticausal normalize <none> : [4], [4], [4]
+  %e = exp %x : [4]
+  %p = tensor %e, %y : [4], [4]
+  %t = sum %p : [4] x [4]
+  %z = hadamard %e, %y : [4], [4]
+  return %x, %z, %t, %x : [4], [4], [1], [4]
+}
+
+// -----
+
+// What no attend reaches belongs to the first kernel with rows of queries, or to one without attends.
+// CHECK-LABEL: @rows_alone
+// CHECK: kernel @rows_alone {
+// CHECK: attend {{.*}} full normalize
+// CHECK: kernel_yield %{{.*}} : [4]
+// CHECK: kernel @rows_alone__rows {
+// CHECK-NEXT: kernel_yield %{{.*}} : [4]
+polyattn.attention @rows_alone(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>)
+    -> (o: tensor<?x?x?x4xf32>, e: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %e = exp %a : [4]
+  %x = attend query %b key %a value %a full normalize <none> {of_keys} : [4], [4], [4]
+  return %x, %e : [4], [4]
+}
+
+// -----
+
+// Each kernel sums up the pairs whose vectors it has; the sums of decays read what kernels yield.
+// CHECK-LABEL: @sums
+// CHECK: %[[FIRST:.*]]:2 = kernel @sums {
+// CHECK: %[[X:.*]], %[[PX:.*]] = attend
+// CHECK: %[[W:.*]] = weight_gradient (%{{.*}}, %[[X]]) : ([4], [4])
+// CHECK: kernel_yield %[[PX]], %[[W]] : [1], 4x4
+// CHECK: %[[SECOND:.*]]:2 = kernel @sums__anticausal {
+// CHECK: %[[Y:.*]], %[[PY:.*]] = attend
+// CHECK: %[[V:.*]] = weight_gradient (%{{.*}}, %[[Y]]) : ([4], [4])
+// CHECK: kernel_yield %[[PY]], %[[V]] : [1], 4x4
+// CHECK: %[[DW:.*]] = sum_weights %[[FIRST]]#1, %[[SECOND]]#1 plus %held : 4x4, 4x4 plus tensor<4x4xf32>
+// CHECK: %[[DG:.*]] = decay_gradient %g queries %[[FIRST]]#0 keys %[[SECOND]]#0
+// CHECK: return %[[DW]], %[[DG]]
+polyattn.attention @sums(%q: tensor<?x?x?x4xf32>, %g: tensor<?x?x?xf32>, %held: tensor<4x4xf32>)
+    -> (dw: tensor<4x4xf32> in %held, dg: tensor<?x?x?xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %x, %px = attend query %a key %a value %a decay %g products %a causal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %y, %py = attend query %a key %a value %a decay %g products %a anticausal normalize <none> : [4], [4], [4], tensor<?x?x?xf32>, [4]
+  %dg = decay_gradient %g queries %px keys %py : tensor<?x?x?xf32>, [1], [1]
+  %dw = weight_gradient (%a, %x), (%a, %y) plus %held : ([4], [4]), ([4], [4]) plus tensor<4x4xf32>
+  return %dw, %dg : 4x4, tensor<?x?x?xf32>
+}
+
+// -----
+
+// Attends that take their states from a tensor stand beside anticausal ones with the same blocks.
+// CHECK-LABEL: @beside
+// CHECK: kernel @beside {
+// CHECK: attend {{.*}} anticausal
+// CHECK: } beside {
+// CHECK: attend {{.*}} block_states %states
+// CHECK: }
+polyattn.attention @beside(%q: tensor<?x?x?x4xf32>, %k: tensor<?x?x?x4xf32>, %states: tensor<?x?x?x4xf32>)
+    -> (dq: tensor<?x?x?x4xf32>, dk: tensor<?x?x?x4xf32>)
+    attributes {gradient_of = {dq = "q", dk = "k"}, saved = ["states"]} {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %b = read %k : tensor<?x?x?x4xf32> -> [4]
+  %x = attend query %a key %b value %b block_states %states causal normalize <none>
+    {schedule = #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0>,
+     state_every = 64} : [4], [4], [4], tensor<?x?x?x4xf32>
+  %s = state key %a value %a anticausal {of_keys} : [4], [4]
+  %y = attend query %b key %a value %a state %s anticausal normalize <none>
+    {of_keys, schedule = #polyattn.schedule<form = state, diagonal = scores, block = 64, feature_block = 4, quadratic_below = 0>}
+    : [4], [4], [4], !polyattn.state<4x4>
+  return %x, %y : [4], [4]
+}
+
+// -----
+
+polyattn.attention @attend_of_attend(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  %x = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  // expected-error@+1 {{an attend of what another attend computes needs an entry of its own}}
+  %y = attend query %a key %a value %x anticausal normalize <none> : [4], [4], [4]
+  return %y : [4]
+}
+
+// -----
+
+polyattn.feature_map @map(%x: [4]) {
+  %e = exp %x : [4]
+  yield %e : [4]
+}
+
+polyattn.attention @applied(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  // expected-error@+1 {{feature maps must be inlined first (--polyattn-inline-maps)}}
+  %a = apply @map(%q) : tensor<?x?x?x4xf32> -> [4]
+  %x = attend query %a key %a value %a causal normalize <none> : [4], [4], [4]
+  return %x : [4]
+}
