@@ -19,13 +19,62 @@ using namespace polyattn;
 // kernel
 //===----------------------------------------------------------------------===//
 
-static constexpr StringRef kBeside = "beside";
+static constexpr StringRef kBeside = "beside", kCut = "cut", kSteps = "steps";
 
-/// @name region (`beside` region)? attr-dict-with-keyword: result types are those of what the
-/// regions yield.
+LogicalResult CutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t splits,
+                              int64_t subsegments, int64_t prefixCost, int64_t cluster,
+                              int64_t parts) {
+  auto check = [&](StringRef name, int64_t number, int64_t least, int64_t most) -> LogicalResult {
+    if (number >= least && number <= most)
+      return success();
+    return emitError() << name << " is " << least << " to " << most << ", got " << number;
+  };
+  if (failed(check("splits", splits, 1, kMostPrograms)) ||
+      failed(check("subsegments", subsegments, 0, kMostSubsegments)) ||
+      failed(check("prefix_cost", prefixCost, 0, 100)) ||
+      failed(check("cluster", cluster, 1, kLargestCluster)) ||
+      failed(check("parts", parts, 0, kMostPrograms)))
+    return failure();
+  if ((splits > 1) + (subsegments > 0) + (parts > 0) > 1)
+    return emitError() << "a head is cut by features, by positions or into parts of the batches, "
+                          "not by two of them";
+  if (!llvm::isPowerOf2_64(cluster) || (cluster > 1 && (splits > 1 || parts > 0)))
+    return emitError() << "a cluster has a power of two of programs, and shares features that are "
+                          "not cut otherwise";
+  return success();
+}
+
+LogicalResult StepsAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tokens,
+                                int64_t few, int64_t batches) {
+  if (tokens < 0 || few < 0 || few > kMostTokens || (tokens > 1 && tokens != few))
+    return emitError() << "tokens are 0, 1 or as many as `few`, which has 0 to " << kMostTokens
+                       << " positions, got " << tokens << " and " << few;
+  if (batches < 0 || batches > kBatchesPerProgram || (batches && !tokens))
+    return emitError() << "batches are 0 to " << kBatchesPerProgram
+                       << ", and 0 without tokens, got " << batches;
+  return success();
+}
+
+/// `keyword <...>`?, as an attribute of that name.
+template <typename Attribute>
+static ParseResult parseOptionalParams(OpAsmParser &parser, OperationState &result,
+                                       StringRef keyword) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  mlir::Attribute parsed = Attribute::parse(parser, Type());
+  if (!parsed)
+    return failure();
+  result.addAttribute(keyword, parsed);
+  return success();
+}
+
+/// @name (`cut` <...>)? (`steps` <...>)? region (`beside` region)? attr-dict-with-keyword: result
+/// types are those of what the regions yield.
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
-  if (parser.parseSymbolName(name, getKernelNameAttrName(result.name), result.attributes))
+  if (parser.parseSymbolName(name, getKernelNameAttrName(result.name), result.attributes) ||
+      parseOptionalParams<CutAttr>(parser, result, kCut) ||
+      parseOptionalParams<StepsAttr>(parser, result, kSteps))
     return failure();
   Region *body = result.addRegion(), *beside = result.addRegion();
   if (parser.parseRegion(*body))
@@ -41,13 +90,22 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
 void KernelOp::print(OpAsmPrinter &printer) {
   printer << " ";
   printer.printSymbolName(getKernelName());
+  auto printParams = [&](StringRef keyword, auto attribute) {
+    if (!attribute)
+      return;
+    printer << " " << keyword << " ";
+    attribute.print(printer);
+  };
+  printParams(kCut, getCutAttr());
+  printParams(kSteps, getStepsAttr());
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
   if (hasBeside()) {
     printer << " " << kBeside << " ";
     printer.printRegion(getBeside(), /*printEntryBlockArgs=*/false);
   }
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getKernelNameAttrName()});
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getKernelNameAttrName(), getCutAttrName(), getStepsAttrName()});
 }
 
 OperandRange KernelOp::yieldOf(Region &region) {

@@ -14,6 +14,66 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+def PolyAttn_CutAttr : AttrDef<PolyAttn_Dialect, "Cut"> {
+  let mnemonic = "cut";
+  let summary = "how a launch divides a head of a kernel among programs";
+  let description = [{
+    What `--polyattn-cut-kernels` decides. Without it one program computes a head.
+
+      splits        a launch may give the features of a head to so many programs; `@name__combine` adds
+                    up what they have
+      subsegments   a launch may cut the positions of a head into segments. `@name__prefix` sums up the
+                    keys of each segment, with so many programs for a segment
+      prefix_cost   with `subsegments`: what a position costs `@name__prefix`, in percent of what it
+                    costs in all
+      cluster       so many programs run together and share the features of a head, on a GPU
+      parts         with gradients of weights: at most so many programs have sums of their own, which
+                    `@name__reduce` adds up
+
+    Example: `#polyattn.cut<subsegments = 2, prefix_cost = 32>`
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "1">:$splits, DefaultValuedParameter<"int64_t", "0">:$subsegments,
+    DefaultValuedParameter<"int64_t", "0">:$prefix_cost, DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"int64_t", "0">:$parts);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The most splits, subsegments and parts.
+    static constexpr int64_t kMostPrograms = int64_t(1) << 16, kMostSubsegments = int64_t(1) << 10;
+    static constexpr int64_t kLargestCluster = 8;
+  }];
+}
+
+def PolyAttn_StepsAttr : AttrDef<PolyAttn_Dialect, "Steps"> {
+  let mnemonic = "steps";
+  let summary = "how calls of few tokens continue from states in arguments";
+  let description = [{
+    What `--polyattn-step-kernels` decides, for an attention whose final states live in arguments.
+
+      tokens    batches of at most so many tokens update their states where these live: those of one token
+                in `@name__step`, those of more in `@name__few`. None where it is 0: `@name__write_back` then
+                stores all final states
+      few       the length of the block of such calls, where `tokens` is at least 2 or 0; 0 without
+      batches   `@name__vectors` computes the features of one token for many batches together, unless
+                there are fewer than so many. No such kernel where it is 0
+
+    Example: `#polyattn.steps<tokens = 16, few = 16, batches = 12>`
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "0">:$tokens, DefaultValuedParameter<"int64_t", "0">:$few,
+    DefaultValuedParameter<"int64_t", "0">:$batches);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Batches of a program of `@name__vectors`: a vector of the widest processors, and the rows of a
+    /// product of tensor cores.
+    static constexpr int64_t kBatchesPerProgram = 16;
+    /// The longest block of a call of few tokens.
+    static constexpr int64_t kMostTokens = 1024;
+  }];
+}
+
 def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
     [HasParent<"::polyattn::AttentionOp">, RecursiveMemoryEffects, NoRegionArguments,
      OpAsmOpInterface]> {
@@ -28,7 +88,9 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
     may come in any order. The kernel computes each of these blocks beside the same one of its body, and
     forms the features of both once.
 
-    `--polyattn-form-kernels` makes the ops. A kernel means what its ops mean without it.
+    `--polyattn-form-kernels` makes the ops. `cut` (`--polyattn-cut-kernels`) says how a launch divides a
+    head among programs, and `steps` (`--polyattn-step-kernels`) how calls of few tokens continue from states
+    in arguments. A kernel means what its ops mean without it, however it is cut.
 
     C1: each region ends in `kernel_yield`, and the results have the types of what the regions yield.
     C2: the attends of a region have one mask and rows of one side (`of_keys`), and all of them have
@@ -54,7 +116,8 @@ def PolyAttn_KernelOp : PolyAttn_Op<"kernel",
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$kernel_name);
+  let arguments = (ins SymbolNameAttr:$kernel_name, OptionalAttr<PolyAttn_CutAttr>:$cut,
+                       OptionalAttr<PolyAttn_StepsAttr>:$steps);
   let results = (outs Variadic<AnyTypeOf<[PolyAttn_FeatureType, PolyAttn_WeightType, AnyRankedTensor]>>:$results);
   let regions = (region SizedRegion<1>:$body, MaxSizedRegion<1>:$beside);
   let hasCustomAssemblyFormat = 1;

@@ -12,62 +12,28 @@ include "mlir/Pass/PassBase.td"
 def ConvertPolyAttnToTile : Pass<"polyattn-to-tile", "::mlir::ModuleOp"> {
   let summary = "attentions become tile kernels";
   let description = [{
-    Every `polyattn.attention`, its maps inlined, becomes a `tile.kernel` of the same name
-    whose programs compute one batch and query head each: the block form of PolySketchFormer, section
-    3.1, or the quadratic form, as the attention's schedule says. Attentions without a
-    schedule get the one that `--polyattn-choose-schedule` would give them.
+    Every `polyattn.kernel` becomes a `tile.kernel` of its name whose programs compute one batch and
+    query head each: the block form of PolySketchFormer, section 3.1, the quadratic form, or blocks from
+    the states of segments, as the schedules of its attends say. Features live for one block of
+    positions and one block of features only.
 
-    Features live for one block of positions and one block of features only.
-
-    With `cut-positions` a launch may cut the positions of a causal attention that has a state into
-    S segments. A second kernel `NAME__prefix` (programs: S - 1, B, heads of the state) stores what
-    the keys of each segment but the last add to the state, from zero, and the segment's decay; the
-    kernel NAME (programs: S, B, H) begins with the segments before its own. With S = 1 the first
-    kernel has no programs.
-    With `subsegments = N` the first kernel stores the states of N subsegments of each segment, (S - 1) N in all.
-    Numeric contract: reassociating, the sums over positions.
+    What its attributes `cut` and `steps` ask for becomes kernels beside it. With `subsegments = N`
+    `@name__prefix` (programs: (S - 1) N, B, heads of the state) stores what the keys of each segment but
+    the last add to the state, from zero, and the segment's decay; `@name` (programs: S, B, H) begins with
+    the segments before its own. With S = 1 the first kernel has no programs.
 
     A `tile.entry` says how the kernels of each attention are launched.
 
-    Batches of one token that continue from states in arguments, as a server's are, update these where
-    they live, in `@name__step`. With `few-tokens` batches of some more tokens compute no rows that they do
-    not have: `@name__few` has them as one block, and stores the state where it lives. Where these kernels
-    cannot be, the one for all calls has two forms of its loops. Numeric contract: exact.
-
-    In a module with the attribute `polyattn.invariant` no launch cuts anything: a head is computed by
-    one program in one order.
-
     With `skip-idle-state` the bounds of products with the state are 0 terms in the first block, where
-    the state is zero, and those of its update in the last block, where nobody asks for it. Numeric
-    contract: exact.
+    the state is zero, and those of its update in the last block, where nobody asks for it.
 
-    With `cluster-size = N` the features of a head may be shared by up to N programs that run as a
-    cluster, where its state and weights are more than one of them keeps: `tile.cluster_sum` adds
-    their shares of O and Z, and the first stores the results. Numeric contract: reassociating, the
-    sums over features.
+    Numeric contract: exact.
   }];
   let dependentDialects = ["::polyattn::tile::TileDialect"];
   let options = [
-    Option<"cutHeads", "cut-heads", "bool", "true",
-           "Let a launch cut the features of a head over several programs, where they can be">,
-    Option<"cutPositions", "cut-positions", "bool", "false",
-           "Let a launch cut the positions of a head over several programs, where they can be and "
-           "its features are not cut">,
-    Option<"subsegments", "subsegments", "int64_t", "1",
-           "Programs per segment of the prefix stage where positions are cut: of two segments only "
-           "one has a prefix, and with two subsegments as many programs compute it as compute the results">,
-    Option<"clusterSize", "cluster-size", "int64_t", "1",
-           "The most programs that may share a head's features as a cluster, a power of two">,
-    Option<"fewTokens", "few-tokens", "int64_t", "0",
-           "Calls of at most so many tokens that continue from states in arguments have blocks of this length">,
-    Option<"fewestBatches", "fewest-batches", "int64_t", "1",
-           "The fewest batches of one token whose features, products with weights, are computed together before "
-           "the steps, at most 16: steps of fewer compute their own">,
     Option<"skipIdleState", "skip-idle-state", "bool", "false",
            "Products with a state into which no key has come, and updates of a state that nobody will "
            "read, sum no terms">,
-    Option<"sharedBytes", "shared-bytes", "int64_t", "GPUDescription().sharedBytesPerBlock",
-           "What each of them may keep of states and weights and compute with, in bytes">,
   ];
 }
 

@@ -44,14 +44,17 @@ void polyattn::buildTileKernels(mlir::OpPassManager &passes, const GPUPipelineOp
   passes.addPass(createNameStates());
   passes.addPass(createFormKernels());
   // A head's positions are cut, not its features: there is no stage after to add up the parts.
-  ConvertPolyAttnToTileOptions tileKernels;
-  tileKernels.cutHeads = false;
-  tileKernels.cutPositions = true;
-  tileKernels.subsegments = 2;
-  tileKernels.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
-  tileKernels.fewTokens = kFewTokens;
-  tileKernels.sharedBytes = options.chip.sharedBytesPerBlock;
-  passes.addPass(createConvertPolyAttnToTile(tileKernels));
+  CutKernelsOptions cut;
+  cut.cutHeads = false;
+  cut.cutPositions = true;
+  cut.subsegments = 2;
+  cut.clusterSize = std::min<int64_t>(options.chip.maxBlocksPerCluster, kLargestCluster);
+  cut.sharedBytes = options.chip.sharedBytesPerBlock;
+  passes.addPass(createCutKernels(cut));
+  StepKernelsOptions steps;
+  steps.fewTokens = kFewTokens;
+  passes.addPass(createStepKernels(steps));
+  passes.addPass(createConvertPolyAttnToTile());
   // What is one value folds as one, and what a loop computes in each iteration comes before it.
   passes.addPass(mlir::createLoopInvariantCodeMotionPass());
   passes.addPass(mlir::createCSEPass());

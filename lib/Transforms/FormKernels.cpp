@@ -402,7 +402,7 @@ void KernelFormation::form(AttendGroup &group) {
   }
   builder.setInsertionPoint(terminator);
   Location loc = group.attends.empty() ? attention.getLoc() : group.attends.front().getLoc();
-  auto kernel = KernelOp::create(builder, loc, types, nameOf(group));
+  auto kernel = KernelOp::create(builder, loc, types, nameOf(group), CutAttr(), StepsAttr());
   for (auto [part, region] : llvm::zip(parts, kernel->getRegions()))
     fill(region, *part);
   size_t next = 0;

@@ -41,4 +41,57 @@ def FormKernels : Pass<"polyattn-form-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def CutKernels : Pass<"polyattn-cut-kernels", "::mlir::ModuleOp"> {
+  let summary = "say how launches divide the heads of kernels among programs";
+  let description = [{
+    Gives each kernel without one the attribute `cut` that it needs:
+
+      - `splits`, where a launch may give the features of a head to several programs;
+      - else `subsegments`, where it may cut the positions of a causal or anticausal attention with a
+        state into segments. Of two segments only one has a prefix, and with two subsegments as many
+        programs compute it as compute the results;
+      - `cluster`, where the state and weights are more than one multiprocessor keeps;
+      - `parts`, where gradients of weights are sums over all programs.
+
+    An entry of several kernels is not cut by features or positions, nor are rows of keys, packed
+    sequences, calls with lengths, and states that live in arguments. In a module with the attribute
+    `polyattn.invariant` no launch cuts anything but sums of weights: a head is computed by one program
+    in one order.
+
+    Numeric contract: reassociating (the sums over positions, features or batches that are cut).
+  }];
+  let options = [
+    Option<"cutHeads", "cut-heads", "bool", "true",
+           "Let a launch cut the features of a head over several programs, where they can be">,
+    Option<"cutPositions", "cut-positions", "bool", "false",
+           "Let a launch cut the positions of a head over several programs, where they can be and "
+           "its features are not cut">,
+    Option<"subsegments", "subsegments", "int64_t", "1",
+           "Programs per segment of the prefix stage where positions are cut">,
+    Option<"clusterSize", "cluster-size", "int64_t", "1",
+           "The most programs that may share a head's features as a cluster, a power of two">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "GPUDescription().sharedBytesPerBlock",
+           "What each of them may keep of states and weights and compute with, in bytes">,
+  ];
+}
+
+def StepKernels : Pass<"polyattn-step-kernels", "::mlir::ModuleOp"> {
+  let summary = "say how calls of few tokens continue from states in arguments";
+  let description = [{
+    Batches of one token that continue from states in arguments, as a server's are, update these where
+    they live, in `@name__step`. With `few-tokens` batches of some more tokens compute no rows that they
+    do not have: `@name__few` has them as one block, and stores the state where it lives. Where these
+    kernels cannot be, the one for all calls has two forms of its loops. The attribute `steps` says it.
+
+    Numeric contract: exact.
+  }];
+  let options = [
+    Option<"fewTokens", "few-tokens", "int64_t", "0",
+           "Calls of at most so many tokens that continue from states in arguments have blocks of this length">,
+    Option<"fewestBatches", "fewest-batches", "int64_t", "1",
+           "The fewest batches of one token whose features, products with weights, are computed together before "
+           "the steps, at most 16: steps of fewer compute their own">,
+  ];
+}
+
 #endif // POLYATTN_KERNEL_PASSES

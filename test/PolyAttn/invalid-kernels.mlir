@@ -176,3 +176,36 @@ polyattn.attention @equal_names(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf
   }
   return %o, %p : [4], [4]
 }
+
+// -----
+
+polyattn.attention @two_cuts(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{a head is cut by features, by positions or into parts of the batches, not by two of them}}
+  %o = kernel @k cut <splits = 2, subsegments = 2> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @three_in_cluster(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{a cluster has a power of two of programs}}
+  %o = kernel @k cut <cluster = 3> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}
+
+// -----
+
+polyattn.attention @other_tokens(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %a = read %q : tensor<?x?x?x4xf32> -> [4]
+  // expected-error@+1 {{tokens are 0, 1 or as many as `few`, which has 0 to 1024 positions, got 4 and 8}}
+  %o = kernel @k steps <tokens = 4, few = 8> {
+    kernel_yield %a : [4]
+  }
+  return %o : [4]
+}

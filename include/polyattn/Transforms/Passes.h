@@ -12,6 +12,7 @@
 #define POLYATTN_TRANSFORMS_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "polyattn/Target/GPUDescription.h"
 #include <memory>
 
 namespace polyattn {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What StepForm.cpp asks of each attend: features of a token, or of a token of many batches, and
+// What TokenKernels.cpp asks of each attend: features of a token, or of a token of many batches, and
 // what its query has of a state that is updated where it lives.
 //
 //===----------------------------------------------------------------------===//

@@ -25,11 +25,11 @@ FeatureRange ChunkwiseKernels::StateInfo::range(int64_t block) const {
 
 std::vector<ChunkwiseKernels::StateInfo> ChunkwiseKernels::stateInfos() const {
   std::vector<StateInfo> infos;
-  for (auto [i, state] : llvm::enumerate(set.states)) {
+  for (auto [i, state] : llvm::enumerate(kernel.states)) {
     StateInfo &info = infos.emplace_back();
     info.state = state;
-    info.suffix = set.states.size() > 1 ? std::to_string(i) : "";
-    for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules))
+    info.suffix = kernel.states.size() > 1 ? std::to_string(i) : "";
+    for (auto [attend, schedule] : llvm::zip(kernel.attends, kernel.schedules))
       if (AttendOp(attend).getState() == StateOp(state).getResult()) {
         info.featureBlock = std::max(info.featureBlock, schedule.featureBlock);
         info.hasFinal |= bool(AttendOp(attend).getFinalState());
@@ -47,8 +47,8 @@ static HiddenArgument tensor(const Twine &name, ArrayRef<int64_t> sizes, Type el
 
 /// A workspace's name is the only one of its entry.
 std::string ChunkwiseKernels::nameOf(StringRef tensor, const StateInfo &info) const {
-  std::string mask = set.mask == Mask::Causal ? "" : "_" + stringifyMask(set.mask).str();
-  return tensor.str() + mask + (set.ofKeys ? "_of_keys" : "") + info.suffix;
+  std::string mask = kernel.mask == Mask::Causal ? "" : "_" + stringifyMask(kernel.mask).str();
+  return tensor.str() + mask + (kernel.ofKeys ? "_of_keys" : "") + info.suffix;
 }
 
 /// What segments add to a state: rows, normalizers, and the logarithms of their decays.
@@ -71,7 +71,7 @@ SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(const StateInfo &info
                                                            Builder &b) const {
   BlockState::Shape shape = StateProgram::shapeOf(info.state, info.featureBlock);
   SmallVector<HiddenArgument> tensors;
-  Type stored = set.schedules[0].states ? Type(set.schedules[0].states) : b.getF32Type();
+  Type stored = kernel.schedules[0].states ? Type(kernel.schedules[0].states) : b.getF32Type();
   if (shape.width)
     tensors.push_back(tensor(nameOf("states", info), {shape.range.features, shape.width}, stored));
   if (shape.hasNormalizer)
@@ -95,8 +95,9 @@ ChunkwiseKernels::Tensors ChunkwiseKernels::bind(const StateInfo &info, const Ke
 
 /// `times` for each segment of keys but the first `without` positions.
 tile::ExtentAttr ChunkwiseKernels::keysBy(Builder &b, int64_t without, int64_t times) const {
-  return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.keyTensor,
-                               /*dimension=*/1, /*plus=*/-without, set.segment(), times);
+  return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension,
+                               kernel.tensors.keyTensor,
+                               /*dimension=*/1, /*plus=*/-without, kernel.segment(), times);
 }
 
 static int64_t countBlocks(const FeatureRange &range) {
@@ -104,7 +105,7 @@ static int64_t countBlocks(const FeatureRange &range) {
 }
 
 KernelPrograms ChunkwiseKernels::sumPrograms(const StateInfo &info, Builder &b) const {
-  int64_t without = sumsAll(info) ? 0 : set.segment();
+  int64_t without = sumsAll(info) ? 0 : kernel.segment();
   return {keysBy(b, without, countBlocks(info.range(info.featureBlock))),
           /*keyHeads=*/!haveHeadsOfRows()};
 }
@@ -115,12 +116,12 @@ KernelPrograms ChunkwiseKernels::prefixPrograms(const StateInfo &info, Builder &
 }
 
 KernelPrograms ChunkwiseKernels::queryPrograms(Builder &b) const {
-  if (!set.sums.empty())
-    return set.programs();
+  if (!kernel.sums.empty())
+    return kernel.programs();
   auto blocks =
-      tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
-                            /*dimension=*/1, /*plus=*/0, set.block(), /*times=*/1);
-  return {blocks, /*keyHeads=*/set.ofKeys};
+      tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, kernel.tensors.queryTensor,
+                            /*dimension=*/1, /*plus=*/0, kernel.block(), /*times=*/1);
+  return {blocks, /*keyHeads=*/kernel.ofKeys};
 }
 
 SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
@@ -132,8 +133,8 @@ SmallVector<HiddenArgument> ChunkwiseKernels::stateTensors(Builder &b) const {
 
 ProgramContext ChunkwiseKernels::contextOf(KernelFrame &frame,
                                            std::shared_ptr<const FeatureShare> share) const {
-  return {frame,       std::move(share), std::nullopt, set.block(),
-          set.block(), set.run,          set.mask,     skipsIdleState};
+  return {frame,          std::move(share), std::nullopt, kernel.block(),
+          kernel.block(), kernel.run,       kernel.mask,  skipsIdleState};
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,10 +158,10 @@ void ChunkwiseKernels::forFeatureBlock(
 
 /// Backwards the first segment's sum is needed for the final state only.
 void ChunkwiseKernels::buildSums(TileBuilder &b, const StateInfo &info) const {
-  KernelFrame frame(b, name + "__sums" + info.suffix, set.tensors, sumTensors(info, b),
+  KernelFrame frame(b, name + "__sums" + info.suffix, kernel.tensors, sumTensors(info, b),
                     sumPrograms(info, b));
   FeatureRange range = info.range(info.featureBlock);
-  Value blocks = b.index(countBlocks(range)), length = b.index(set.segment());
+  Value blocks = b.index(countBlocks(range)), length = b.index(kernel.segment());
   Value slot = b.divIndex(frame.segment, blocks);
   Value block = arith::RemUIOp::create(b, frame.segment, blocks);
   Value segment = isForwards() || sumsAll(info) ? slot : b.addIndex(slot, b.index(1));
@@ -183,16 +184,16 @@ void ChunkwiseKernels::buildSums(TileBuilder &b, const StateInfo &info) const {
 void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const {
   SmallVector<HiddenArgument> tensors = sumTensors(info, b);
   llvm::append_range(tensors, stateTensors(info, b));
-  KernelFrame frame(b, name + "__prefix" + info.suffix, set.tensors, tensors,
+  KernelFrame frame(b, name + "__prefix" + info.suffix, kernel.tensors, tensors,
                     prefixPrograms(info, b));
   unsigned next = 0;
   Tensors sums = bind(info, frame, next, /*ofSums=*/true);
   Tensors states = bind(info, frame, next, /*ofSums=*/false);
   Value head = headOf(frame);
   SmallVector<Value> finals, finalNormalizers;
-  for (AttendOp attend : set.attends)
+  for (AttendOp attend : kernel.attends)
     if (attend.getState() == info.state.getResult())
-      for (const Output &output : set.outputs)
+      for (const Output &output : kernel.outputs)
         for (auto [part, final] : llvm::enumerate(attend.getFinalStates()))
           if (output.value == final)
             (part ? finalNormalizers : finals).push_back(frame.result(output.number));
@@ -214,7 +215,7 @@ void ChunkwiseKernels::buildPrefix(TileBuilder &b, const StateInfo &info) const 
 /// Whether a call has several segments; null where all have. Else all its positions are one, and
 /// nobody reads a state.
 Value ChunkwiseKernels::isLong(TileBuilder &b, const KernelFrame &frame) const {
-  int64_t below = set.schedules[0].quadraticBelow;
+  int64_t below = kernel.schedules[0].quadraticBelow;
   if (!below)
     return {};
   return b.compare(arith::CmpIPredicate::sge, frame.keys, b.index(below));
@@ -232,7 +233,7 @@ void ChunkwiseKernels::ifLong(TileBuilder &b, const KernelFrame &frame,
 /// are before it.
 SegmentContext ChunkwiseKernels::segmentOf(TileBuilder &b, const KernelFrame &frame,
                                            Value position) const {
-  Value length = b.index(set.segment()), zero = b.index(0), one = b.index(1);
+  Value length = b.index(kernel.segment()), zero = b.index(0), one = b.index(1);
   if (!isOrdered()) {
     Value hasSegments = isLong(b, frame);
     if (!hasSegments)
@@ -257,11 +258,11 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, Value positi
   const KernelFrame &frame = context.frame;
   SegmentContext own = segmentOf(b, frame, position);
   // Scores that come from features are needed where no state is, too.
-  bool readsAlways = llvm::any_of(set.schedules, [](const Schedule &schedule) {
+  bool readsAlways = llvm::any_of(kernel.schedules, [](const Schedule &schedule) {
     return schedule.diagonal == ScheduleDiagonal::Features;
   });
   bool isGiven =
-      llvm::any_of(set.states, [](StateOp state) { return bool(state.getInitialState()); });
+      llvm::any_of(kernel.states, [](StateOp state) { return bool(state.getInitialState()); });
   if (!readsAlways && !isGiven)
     context.share = std::make_shared<FeaturesIf>(
         own.isEntered(b, isForwards() ? Direction::Forwards : Direction::Backwards));
@@ -273,9 +274,8 @@ void ChunkwiseKernels::buildQueries(TileBuilder &b, unsigned first, Value positi
                           states.normalizers,
                           {isOrdered() ? own.segment : b.index(0), frame.batch, headOf(frame)}};
   }
-  KernelProgram(set, ScheduleForm::Chunkwise, context).buildChunk(b, position, [&](StateOp state) {
-    return stored.lookup(state);
-  });
+  KernelProgram(kernel, ScheduleForm::Chunkwise, context)
+      .buildChunk(b, position, [&](StateOp state) { return stored.lookup(state); });
 }
 
 void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const {
@@ -288,12 +288,12 @@ void ChunkwiseKernels::buildStates(TileBuilder &b, AttentionOp attention) const 
 }
 
 EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) const {
-  const KernelTensors &kernel = set.tensors;
-  int64_t heads = haveHeadsOfRows() ? kernel.queryTensor : kernel.keyTensor;
+  const KernelTensors &all = kernel.tensors;
+  int64_t heads = haveHeadsOfRows() ? all.queryTensor : all.keyTensor;
   auto workspaces = [&](ArrayRef<HiddenArgument> tensors, tile::ExtentAttr segments) {
     for (const HiddenArgument &tensor : tensors) {
-      SmallVector<tile::ExtentAttr> shape = {
-          segments, kernel.batches(b.getContext(), kernel.queryTensor), e.dimension(heads, 2)};
+      SmallVector<tile::ExtentAttr> shape = {segments, all.batches(b.getContext(), all.queryTensor),
+                                             e.dimension(heads, 2)};
       for (int64_t size : tensor.type.getShape().drop_front(3))
         shape.push_back(e.number(size));
       e.workspace(tensor, shape);
@@ -302,8 +302,8 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
   EntryBuilder::Uses read;
   for (const StateInfo &info : stateInfos()) {
     e.use({});
-    workspaces(sumTensors(info, b), keysBy(b, sumsAll(info) ? 0 : set.segment(), /*times=*/1));
-    e.stage(name + "__sums" + info.suffix, kernel.gridOf(b, sumPrograms(info, b)));
+    workspaces(sumTensors(info, b), keysBy(b, sumsAll(info) ? 0 : kernel.segment(), /*times=*/1));
+    e.stage(name + "__sums" + info.suffix, all.gridOf(b, sumPrograms(info, b)));
     EntryBuilder::Uses sums = e.use({});
     workspaces(stateTensors(info, b),
                isOrdered() ? keysBy(b, /*without=*/0, /*times=*/1) : e.number(1));
@@ -311,7 +311,7 @@ EntryBuilder::Uses ChunkwiseKernels::writeStages(EntryBuilder &e, OpBuilder &b) 
     llvm::append_range(read, states);
     llvm::append_range(sums, states);
     e.use(sums);
-    e.stage(name + "__prefix" + info.suffix, kernel.gridOf(b, prefixPrograms(info, b)));
+    e.stage(name + "__prefix" + info.suffix, all.gridOf(b, prefixPrograms(info, b)));
   }
   e.forgetWorkspaces();
   return read;

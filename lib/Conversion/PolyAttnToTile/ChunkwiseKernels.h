@@ -29,9 +29,9 @@ namespace polyattn {
 
 class ChunkwiseKernels {
 public:
-  /// Of the set's attends, whose rows the kernel `name` computes.
-  ChunkwiseKernels(const KernelInfo &set, llvm::StringRef name, bool skipsIdleState)
-      : set(set), name(name), skipsIdleState(skipsIdleState) {}
+  /// Of a kernel's attends, whose rows the tile kernel `name` computes.
+  ChunkwiseKernels(const KernelInfo &kernel, llvm::StringRef name, bool skipsIdleState)
+      : kernel(kernel), name(name), skipsIdleState(skipsIdleState) {}
 
   /// Builds the kernels of states before `attention`.
   void buildStates(TileBuilder &builder, AttentionOp attention) const;
@@ -82,17 +82,17 @@ private:
   /// Emits `body` for the block of features of a program, whose number is `block`.
   void forFeatureBlock(TileBuilder &builder, const FeatureRange &range, mlir::Value block,
                        llvm::function_ref<void(std::shared_ptr<const FeatureShare>)> body) const;
-  bool isForwards() const { return set.mask != Mask::Anticausal; }
-  bool isOrdered() const { return set.mask != Mask::Full; }
+  bool isForwards() const { return kernel.mask != Mask::Anticausal; }
+  bool isOrdered() const { return kernel.mask != Mask::Full; }
   /// Whether the sum of every segment is needed, the one where the sweep ends, too.
   bool sumsAll(const StateInfo &info) const { return info.hasFinal || !isOrdered(); }
   /// Whose states there are: of the heads of rows, or of what rows see.
-  bool haveHeadsOfRows() const { return !set.ofKeys && set.hasStatePerQuery(); }
+  bool haveHeadsOfRows() const { return !kernel.ofKeys && kernel.hasStatePerQuery(); }
   mlir::Value headOf(const KernelFrame &frame) const {
     return haveHeadsOfRows() ? frame.head : frame.kvHead;
   }
 
-  const KernelInfo &set;
+  const KernelInfo &kernel;
   std::string name;
   bool skipsIdleState;
 };

@@ -7,8 +7,8 @@
 #ifndef POLYATTN_CONVERSION_FEATUREBLOCKS_H
 #define POLYATTN_CONVERSION_FEATUREBLOCKS_H
 
-#include "FeaturePlan.h"
 #include "VectorProgram.h"
+#include "polyattn/Schedule/FeaturePlan.h"
 
 namespace polyattn {
 

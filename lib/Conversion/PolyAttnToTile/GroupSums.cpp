@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
 #include "KernelProgram.h"
+#include "StageKernels.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -27,13 +27,18 @@ using namespace polyattn;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// The kernel that adds the heads of a group and writes the results.
-void KernelBuilder::buildGroupKernel() {
-  set.tensors.cluster = 1; // it has no features to share
-  KernelPrograms programs = set.programs();
+void polyattn::buildGroupKernel(const Lowering &lowering) {
+  const KernelInfo &info = lowering.info;
+  KernelPrograms programs = info.programs();
   programs.keyHeads = false;
-  beginUncut(name + "__groups", set.groupTensors(b), programs, set.savedSums);
-  buildProgram([&] { KernelProgram(set, ScheduleForm::State, context()).buildGroupSums(b); });
+  OpenKernel::Results results;
+  results.saved = info.savedSums;
+  results.firstSum = info.firstSum + info.countSums(); // behind those of the heads' kernel
+  OpenKernel kernel(lowering, lowering.named("__groups"), info.groupTensors(lowering.b), programs,
+                    results);
+  kernel.forBatches([&] {
+    KernelProgram(info, ScheduleForm::State, kernel.context()).buildGroupSums(lowering.b);
+  });
 }
 
 static bool isSumOfHeads(AttendOp attend) {
@@ -58,7 +63,7 @@ SmallVector<HiddenArgument> KernelInfo::groupTensors(Builder &b) const {
   constexpr int64_t any = ShapedType::kDynamic;
   std::string name = "heads_" + stringifyMask(mask).str();
   SmallVector<HiddenArgument> tensors;
-  if (hasRows()) {
+  if (hasRows) {
     int64_t columns = 0;
     for (AttendOp attend : attends)
       columns += cast<FeatureType>(attend.getValue().getType()).getWidth();
@@ -85,11 +90,11 @@ void KernelProgram::storeGroupPart(TileBuilder &b, TileBuilder::Branch results,
 
 /// The workspace of an attend's parts of its final state; null where that is no sum of heads.
 Value KernelProgram::partsOfState(AttendOp attend) const {
-  SmallVector<AttendOp> summed = set.groupAttends();
+  SmallVector<AttendOp> summed = info.groupAttends();
   auto it = llvm::find(summed, attend);
   if (it == summed.end())
     return {};
-  return context.frame.workspace((set.hasRows() ? 1 : 0) + (it - summed.begin()));
+  return context.frame.workspace((info.hasRows ? 1 : 0) + (it - summed.begin()));
 }
 
 void KernelProgram::buildGroupSums(TileBuilder &b) {
@@ -104,13 +109,13 @@ void KernelProgram::buildGroupSums(TileBuilder &b) {
     storeResults(b, accumulators, vectors, span);
   };
   auto addStates = [&](bool areKept) {
-    for (AttendOp attend : set.attends)
-      if (Value parts = partsOfState(attend); parts && set.savesSum(attend) == areKept)
+    for (AttendOp attend : info.attends)
+      if (Value parts = partsOfState(attend); parts && info.savesSum(attend) == areKept)
         stateOf(attend).sumParts(b, parts, tensorsOf(attend, FinalPart::State));
   };
   Value isShared = b.compare(arith::CmpIPredicate::ne, heads, b.index(1));
   b.branch(isShared, [&] {
-    if (set.hasRows())
+    if (info.hasRows)
       context.sweep(b).forBlocks(b, addHeads);
     addStates(/*areKept=*/false);
   });

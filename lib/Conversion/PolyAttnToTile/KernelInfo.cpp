@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelInfo.h"
-#include "FeaturePlan.h"
 #include "dialects/PolyAttn/Dependencies.h"
 #include "dialects/PolyAttn/Sides.h"
 #include "dialects/PolyAttn/StateTerms.h"
 #include "polyattn/Entry/Signature.h"
 #include "polyattn/Schedule/ContractedState.h"
+#include "polyattn/Schedule/FeaturePlan.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -120,12 +120,11 @@ static LogicalResult checkReadings(AttendOp attend, const Schedule &schedule) {
   return success();
 }
 
-/// Checks one attend beside those before it.
-LogicalResult KernelInfo::add(AttendOp attend) {
+/// Checks one attend beside the others.
+LogicalResult KernelInfo::check(AttendOp attend, const Schedule &schedule) const {
   if (attend.getGrouping() != first().getGrouping())
     return attend.emitError("attends of one mask must have the same grouping: one program reads "
                             "the keys of one head, for all of them");
-  Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
   bool needsName = schedule.form != ScheduleForm::Quadratic && !attend.getBlockStates();
   if (needsName && !attend.getState())
     return attend.emitError("states must be named first (--polyattn-name-states)");
@@ -138,9 +137,8 @@ LogicalResult KernelInfo::add(AttendOp attend) {
              << shape.features << " features is too large to compute with, the limit is "
              << kMaxMonomials;
   }
-  if (shape.localBlock && run && shape.localBlock != run)
+  if (shape.localBlock && shape.localBlock != run)
     return attend.emitError("local kernels of one attention must have the same block");
-  run = shape.localBlock ? shape.localBlock : run;
   for (int64_t length : schedule.shortBlocks)
     if (StringRef reason = noShortBlock(shape, length); !reason.empty())
       return attend.emitError(reason);
@@ -175,13 +173,9 @@ LogicalResult KernelInfo::complete(bool sameHeads) {
   describeTensors(sameHeads);
   if (failed(isRowsAlone() ? findRowsAlone() : findSequences()))
     return failure();
-  for (AttendOp attend : attends) {
-    if (failed(add(attend)))
+  for (auto [attend, schedule] : llvm::zip(attends, schedules))
+    if (failed(check(attend, schedule)))
       return failure();
-    for (StateOp state : attend.getState() ? statesIn(attend.getState()) : SmallVector<StateOp>())
-      if (!llvm::is_contained(states, state))
-        states.push_back(state);
-  }
   for (AttendOp attend : attends)
     if (attend.getStateEvery() && int64_t(*attend.getStateEvery()) != block())
       return attend.emitError("states after every ")
@@ -211,7 +205,7 @@ LogicalResult KernelInfo::checkSegments() const {
           "short calls of the form `chunkwise` have no features: write `diagonal = scores`");
     bool readsViews = llvm::any_of(
         attends, [](AttendOp other) { return !other.getState().getDefiningOp<StateOp>(); });
-    if (savesValues() || beside || readsViews)
+    if (savesValues || beside || readsViews)
       return error("the form `chunkwise` has no gradients of decays or states after blocks beside "
                    "its rows, and no views of states: leave the schedule out");
     if (StringRef reason = noChunks(op); !reason.empty())
@@ -229,35 +223,56 @@ static bool isSumTransposed(WeightGradientOp gradient) {
 // Results
 //===----------------------------------------------------------------------===//
 
-OperandRange polyattn::returnedBy(AttentionOp attention) {
-  return cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
-}
-
 HiddenArgument StoredResult::workspaceOfRows(Builder &b) const {
   constexpr int64_t any = ShapedType::kDynamic;
   int64_t width = cast<FeatureType>(result.getType()).getWidth();
   return {name, RankedTensorType::get({any, any, any, width}, b.getF32Type())};
 }
 
-KernelInfo::KernelInfo(AttentionOp attention, KernelOp kernel, Region &region)
-    : attention(attention), kernel(kernel), attends(region.getOps<AttendOp>()) {
-  if (!attends.empty()) {
-    mask = first().getMask();
-    ofKeys = first().getOfKeys();
-    readsStates = bool(first().getBlockStates());
-  }
-  findResults(region);
-}
-
-/// What the entry returns, and what is summed up for weights.
-void KernelInfo::findResults(Region &region) {
-  auto own = kernel.getResultsOf(region);
-  for (auto [i, returned] : llvm::enumerate(returnedBy(attention)))
-    if (llvm::is_contained(own, returned))
-      outputs.push_back({unsigned(i), yieldedValue(returned)});
-  for (Value result : own)
+KernelInfo::KernelInfo(KernelOp kernel, Region &region) : KernelFacts(kernel, region) {
+  for (Value result : kernel.getResultsOf(region))
     if (auto gradient = definingOp<WeightGradientOp>(result))
       sums.push_back({gradient, result, isSumTransposed(gradient)});
+}
+
+CutAttr KernelInfo::cut() const {
+  CutAttr cut = kernel.getCutAttr();
+  return cut ? cut : CutAttr::get(kernel.getContext(), 1, 0, 0, 1, 0);
+}
+
+StepsAttr KernelInfo::steps() const {
+  StepsAttr steps = kernel.getStepsAttr();
+  return steps ? steps : StepsAttr::get(kernel.getContext(), 0, 0, 0);
+}
+
+/// Whether the kernel can be cut, and continue from states, as its attributes say.
+LogicalResult KernelInfo::checkCuts() const {
+  if (cut().getSplits() > mostSplits())
+    return kernel.emitError("`cut` asks for ")
+           << cut().getSplits() << " splits, but the features can be cut into " << mostSplits();
+  if (cut().getSubsegments() && !canCutPositions())
+    return kernel.emitError("`cut` asks for segments, but the positions cannot be cut");
+  if (cut().getCluster() > mostInCluster())
+    return kernel.emitError("`cut` asks for a cluster of ")
+           << cut().getCluster() << " programs, but " << mostInCluster()
+           << " can share the features";
+  if (sumsWeights != (cut().getParts() > 0))
+    return kernel.emitError(sumsWeights
+                                ? "has terms of gradients of weights, and `cut` no `parts` for "
+                                  "their sums (--polyattn-cut-kernels)"
+                                : "`cut` asks for parts, but there is no gradient of a weight");
+  if (steps().getTokens() && !canStep(tensors.sameHeads))
+    return kernel.emitError("`steps` asks for tokens, but no step can update these states");
+  if (steps().getTokens() > 1 && !canStepFew(steps().getFew()))
+    return kernel.emitError("`steps` asks for several tokens, but no block of them can update "
+                            "these states");
+  if (steps().getFew() && (!attention.hasStatesInPlace() || steps().getFew() >= block()))
+    return kernel.emitError("`steps` asks for a block of few tokens, which is for states in "
+                            "arguments and shorter than the kernel's block");
+  if (steps().getBatches() && !sharesVectors())
+    return kernel.emitError("`steps` asks for features of many batches, but these are no products "
+                            "with weights alone");
+  return success();
 }
 
 namespace {
@@ -267,6 +282,11 @@ public:
   explicit WorkspaceNames(std::vector<KernelInfo> &kernels) : kernels(kernels) {}
 
   void name() {
+    size_t numSums = 0;
+    for (KernelInfo &kernel : kernels) {
+      kernel.firstSum = numSums;
+      numSums += kernel.countSums() + (kernel.ofKeys ? kernel.sums.size() : 0);
+    }
     for (KernelInfo &kernel : kernels)
       for (Value result : kernel.kernel.getResults())
         pass(kernel, result);
@@ -318,12 +338,12 @@ FailureOr<std::vector<KernelInfo>> KernelInfo::allOf(AttentionOp attention) {
     return attention.emitError(llvm::toString(signature.takeError()));
   std::vector<KernelInfo> kernels;
   for (KernelOp kernel : attention.getBody().getOps<KernelOp>()) {
-    KernelInfo &info = kernels.emplace_back(KernelInfo(attention, kernel, kernel.getBody()));
+    KernelInfo &info = kernels.emplace_back(KernelInfo(kernel, kernel.getBody()));
     if (failed(info.complete(signature->sameHeads)))
       return failure();
     if (!kernel.hasBeside())
       continue;
-    KernelInfo beside(attention, kernel, kernel.getBeside());
+    KernelInfo beside(kernel, kernel.getBeside());
     if (failed(beside.complete(signature->sameHeads)))
       return failure();
     if (beside.block() != info.block())
@@ -338,46 +358,8 @@ FailureOr<std::vector<KernelInfo>> KernelInfo::allOf(AttentionOp attention) {
     if (!kernel.sums.empty() && attention.hasStatesInPlace())
       return attention.emitError("states that live in arguments have no tile kernels beside "
                                  "gradients of weights");
-    if (failed(kernel.checkSegments()))
+    if (failed(kernel.checkSegments()) || failed(kernel.checkCuts()))
       return failure();
   }
   return kernels;
-}
-
-bool KernelInfo::hasRows() const {
-  auto isVector = [](const Output &output) { return isa<FeatureType>(output.value.getType()); };
-  return !sums.empty() || !exported.empty() || llvm::any_of(outputs, isVector) ||
-         !llvm::all_of(attends, givesStatesAlone);
-}
-
-bool KernelInfo::hasStatePerQuery() const {
-  return llvm::any_of(attends,
-                      [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });
-}
-
-SmallVector<int64_t> KernelInfo::shortBlocks() const {
-  if (beside || readsStates || isRowsAlone())
-    return {};
-  SmallVector<int64_t> lengths(schedules[0].shortBlocks.begin(), schedules[0].shortBlocks.end());
-  for (const Schedule &schedule : schedules)
-    llvm::erase_if(
-        lengths, [&](int64_t length) { return !llvm::is_contained(schedule.shortBlocks, length); });
-  return lengths;
-}
-
-int64_t KernelInfo::block() const {
-  if (isRowsAlone())
-    return Schedule().block;
-  int64_t length = run ? run : INT64_MAX;
-  for (const Schedule &schedule : schedules)
-    length = std::min(length, schedule.block);
-  return length;
-}
-
-int64_t KernelInfo::quadraticBelow() const {
-  int64_t below = 0;
-  for (const Schedule &schedule : schedules)
-    if (schedule.form == ScheduleForm::Both)
-      below = below ? std::min(below, schedule.quadraticBelow) : schedule.quadraticBelow;
-  return below;
 }

@@ -25,19 +25,19 @@ struct KernelProgram::Beside {
   KernelFrame frame;
   KernelProgram program;
 
-  Beside(const KernelInfo &set, const KernelInfo &other, const ProgramContext &context)
-      : frame(set.ofKeys == other.ofKeys ? context.frame : context.frame.mirrored()),
-        program(set, set.schedules, contextOf(set, context)) {}
+  Beside(const KernelInfo &info, const KernelInfo &other, const ProgramContext &context)
+      : frame(info.ofKeys == other.ofKeys ? context.frame : context.frame.mirrored()),
+        program(info, info.schedules, contextOf(info, context)) {}
 
 private:
-  ProgramContext contextOf(const KernelInfo &set, const ProgramContext &other) {
+  ProgramContext contextOf(const KernelInfo &info, const ProgramContext &other) {
     return {frame,
             other.share,
             /*segment=*/std::nullopt,
             other.block,
             other.cachedBlock,
-            set.run,
-            set.mask,
+            info.run,
+            info.mask,
             other.skipsIdleState,
             other.besideSums};
   }
@@ -52,21 +52,21 @@ static bool usesState(AttendOp attend, const Schedule &schedule) {
 /// as it is; the keys of others come in once all have read them.
 void KernelProgram::makePrograms(ArrayRef<Schedule> schedules) {
   auto reads = [&](size_t i, StateOp op) {
-    return usesState(set.attends[i], schedules[i]) &&
-           llvm::is_contained(statesIn(AttendOp(set.attends[i]).getState()), op);
+    return usesState(info.attends[i], schedules[i]) &&
+           llvm::is_contained(statesIn(AttendOp(info.attends[i]).getState()), op);
   };
   auto lastReaderOf = [&](StateOp op) {
-    return *llvm::find_if(llvm::reverse(llvm::seq<size_t>(0, set.attends.size())),
+    return *llvm::find_if(llvm::reverse(llvm::seq<size_t>(0, info.attends.size())),
                           [&](size_t i) { return reads(i, op); });
   };
-  for (auto [attend, schedule] : llvm::zip(set.attends, schedules))
+  for (auto [attend, schedule] : llvm::zip(info.attends, schedules))
     if (usesState(attend, schedule))
       for (StateOp op : statesIn(AttendOp(attend).getState()))
         if (llvm::none_of(states, [&](StateProgram &state) { return state.getOp() == op; }))
           states.emplace_back(op, schedules[lastReaderOf(op)].featureBlock, context);
   for (StateProgram &state : states)
     updatedAfterReads.push_back(&state);
-  for (auto [i, attend, schedule] : llvm::enumerate(set.attends, schedules)) {
+  for (auto [i, attend, schedule] : llvm::enumerate(info.attends, schedules)) {
     std::vector<StateReading> readings;
     if (usesState(attend, schedule)) {
       Value pairs = pairsOf(AttendOp(attend).getState());
@@ -93,19 +93,19 @@ StateProgram &KernelProgram::stateOf(AttendOp attend) {
   return stateOf(attend.getState().getDefiningOp<StateOp>());
 }
 
-KernelProgram::KernelProgram(const KernelInfo &set, ArrayRef<Schedule> schedules,
+KernelProgram::KernelProgram(const KernelInfo &info, ArrayRef<Schedule> schedules,
                              const ProgramContext &context)
-    : set(set), context(context) {
-  if (set.beside)
-    beside = std::make_shared<Beside>(*set.beside, set, context);
+    : info(info), context(context) {
+  if (info.beside)
+    beside = std::make_shared<Beside>(*info.beside, info, context);
   makePrograms(schedules);
   if (context.segment)
     bindSegmentSums();
 }
 
-KernelProgram::KernelProgram(const KernelInfo &set, ScheduleForm form,
+KernelProgram::KernelProgram(const KernelInfo &info, ScheduleForm form,
                              const ProgramContext &context)
-    : KernelProgram(set, inForm(set.schedules, form), context) {}
+    : KernelProgram(info, inForm(info.schedules, form), context) {}
 
 /// Gives the states the workspaces of their segments, in the order of `segmentTensors`.
 void KernelProgram::bindSegmentSums() {
@@ -119,7 +119,7 @@ void KernelProgram::bindSegmentSums() {
     if (state.getOp().hasDecay())
       segments.decays = frame.workspace(next++);
     segments.batch = frame.batch;
-    segments.head = set.hasStatePerQuery() ? frame.head : frame.kvHead;
+    segments.head = info.hasStatePerQuery() ? frame.head : frame.kvHead;
     state.setSegmentStates(segments);
   }
 }
@@ -167,13 +167,13 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
                                  VectorProgram &queries, const BlockSpan &span) {
   loadImported(b, queries, span);
   llvm::DenseMap<Value, RowFactors> factorsOf;
-  for (auto [attend, program, sum] : llvm::zip(set.attends, programs, accumulators)) {
+  for (auto [attend, program, sum] : llvm::zip(info.attends, programs, accumulators)) {
     Value factors = AttendOp(attend).getRowFactors();
     Value output = program.normalize(b, sum, span, factors ? &factorsOf[factors] : nullptr);
     queries.bind(AttendOp(attend).getOutput(), output);
   }
   storeExported(b, queries, span);
-  for (const auto &[number, value] : set.outputs) {
+  for (const auto &[number, value] : info.outputs) {
     if (!isa<FeatureType>(value.getType()) || isKeptStates(value))
       continue;
     Value tensor = context.frame.result(number);
@@ -189,8 +189,8 @@ void KernelProgram::storeResults(TileBuilder &b, ArrayRef<Accumulators> accumula
 /// Binds rows that kernels of other sets have left in workspaces.
 void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
-  for (auto [i, imported] : llvm::enumerate(set.imported)) {
-    Value tensor = frame.workspace(context.firstPassed + set.exported.size() + i);
+  for (auto [i, imported] : llvm::enumerate(info.imported)) {
+    Value tensor = frame.workspace(context.firstPassed + info.exported.size() + i);
     int64_t width = cast<FeatureType>(imported.result.getType()).getWidth();
     rows.bind(imported.result,
               tile::LoadOp::create(
@@ -202,7 +202,7 @@ void KernelProgram::loadImported(TileBuilder &b, VectorProgram &rows, const Bloc
 
 /// Stores rows that kernels of other sets need, in workspaces.
 void KernelProgram::storeExported(TileBuilder &b, VectorProgram &rows, const BlockSpan &span) {
-  for (auto [i, exported] : llvm::enumerate(set.exported))
+  for (auto [i, exported] : llvm::enumerate(info.exported))
     storeResult(b, rows, exported.value(), context.frame.workspace(context.firstPassed + i),
                 b.index(0), span);
 }
@@ -219,7 +219,7 @@ Value KernelProgram::workspaceOf(Value value) const {
 void KernelProgram::storeProducts(TileBuilder &b, ArrayRef<Accumulators> accumulators,
                                   const BlockSpan &span) {
   const KernelFrame &frame = context.frame;
-  for (auto [attend, sums] : llvm::zip(set.attends, accumulators))
+  for (auto [attend, sums] : llvm::zip(info.attends, accumulators))
     if (Value tensor = workspaceOf(AttendOp(attend).getRowProducts()))
       tile::StoreOp::create(
           b, sums.products, tensor,
@@ -234,7 +234,7 @@ SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) con
   unsigned number = part == FinalPart::State ? 0 : 1;
   if (finals.size() <= number)
     return tensors;
-  for (const Output &output : set.outputs)
+  for (const Output &output : info.outputs)
     if (output.value == finals[number])
       tensors.push_back(tensorOfState(output.number));
   if (Value tensor = workspaceOf(finals[number]))
@@ -243,7 +243,7 @@ SmallVector<Value> KernelProgram::tensorsOf(AttendOp attend, FinalPart part) con
 }
 
 void KernelProgram::storeFinalStates(TileBuilder &b) {
-  for (AttendOp attend : set.attends) {
+  for (AttendOp attend : info.attends) {
     if (!attend.getFinalState())
       continue;
     StateProgram &state = stateOf(attend);
@@ -255,7 +255,7 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
     auto storePart = [&] { state.storePart(b, parts); };
     if (!parts)
       store();
-    else if (set.savesSum(attend))
+    else if (info.savesSum(attend))
       storePart(); // the kernel of groups writes what is saved, whatever their size
     else
       storeGroupPart(b, store, storePart);
@@ -264,7 +264,7 @@ void KernelProgram::storeFinalStates(TileBuilder &b) {
 
 /// Writes the final states, in the program where the sweep over the call's positions ends.
 void KernelProgram::finish(TileBuilder &b) {
-  bool given = llvm::any_of(set.attends, [](AttendOp attend) { return attend.getFinalState(); });
+  bool given = llvm::any_of(info.attends, [](AttendOp attend) { return attend.getFinalState(); });
   if (!context.segment || !given)
     return ifStatesChange(b, [&] { storeFinalStates(b); });
   b.branch(context.segment->isLast(b, context.direction()), [&] { storeFinalStates(b); });
@@ -307,7 +307,7 @@ void KernelProgram::blockOfHead(TileBuilder &b, const BlockSpan &span) {
     storeProducts(b, accumulators, span);
     auto results = [&] { storeResults(b, accumulators, queries, span); };
     auto part = [&] { storePart(b, accumulators, span); };
-    auto rows = [&] { set.ofKeys ? storeGroupPart(b, results, part) : results(); };
+    auto rows = [&] { info.ofKeys ? storeGroupPart(b, results, part) : results(); };
     context.share->finishBlock(b, accumulators, rows, part);
   });
 }
@@ -373,7 +373,7 @@ void KernelProgram::sweepBlocks(TileBuilder &b) {
 }
 
 void KernelProgram::build(TileBuilder &b) {
-  if (!set.hasRows() && !context.frame.cached)
+  if (!info.hasRows && !context.frame.cached)
     return buildStates(b);
   for (StateProgram &state : states)
     state.begin(b);
@@ -382,17 +382,17 @@ void KernelProgram::build(TileBuilder &b) {
   storeZeros(b, context.block);
 }
 
-void KernelProgram::buildOneBlock(TileBuilder &b, const KernelInfo &set,
+void KernelProgram::buildOneBlock(TileBuilder &b, const KernelInfo &info,
                                   const ProgramContext &context, int64_t length) {
   ProgramContext inside = context;
   inside.share = std::make_shared<AllFeatures>();
   inside.segment.reset();
   inside.block = length;
   inside.run = std::min(context.run, length);
-  SmallVector<Schedule> schedules(set.schedules);
+  SmallVector<Schedule> schedules(info.schedules);
   for (Schedule &schedule : schedules)
     schedule.form = ScheduleForm::Quadratic;
-  KernelProgram program(set, schedules, inside);
+  KernelProgram program(info, schedules, inside);
   Value zero = b.index(0), end = context.frame.queries;
   context.share->inOneProgram(
       b, [&] { program.block(b, BlockSpan{zero, end, zero, end, /*isOnly=*/true}); });

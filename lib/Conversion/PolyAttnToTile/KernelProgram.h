@@ -21,10 +21,10 @@ namespace polyattn {
 class KernelProgram {
 public:
   /// `form` is that of attends that may have either one.
-  KernelProgram(const KernelInfo &set, ScheduleForm form, const ProgramContext &context);
+  KernelProgram(const KernelInfo &info, ScheduleForm form, const ProgramContext &context);
   /// A call whose positions fit one block of `length`: all pairs by scores, no state and no loops,
   /// in one program for each head.
-  static void buildOneBlock(TileBuilder &builder, const KernelInfo &set,
+  static void buildOneBlock(TileBuilder &builder, const KernelInfo &info,
                             const ProgramContext &context, int64_t length);
 
   KernelProgram(const KernelProgram &) = delete;
@@ -37,21 +37,21 @@ public:
   /// Stores what the program's segment adds to the states.
   void buildPrefix(TileBuilder &builder);
   /// A call of at most one token: states are updated where they live, by the program of the first
-  /// query head that shares them (StepForm.cpp).
+  /// query head that shares them (TokenKernels.cpp).
   void buildStep(TileBuilder &builder);
   /// A call of few tokens, whose states are updated where they live by the same program.
   void buildFewTokens(TileBuilder &builder);
   /// Stores what a call of one token needs of the vectors of some batches.
   void buildStepVectors(TileBuilder &builder);
-  /// Copies final states from workspaces to where they live (StatesInPlace.cpp).
+  /// Copies final states from workspaces to where they live (PlacedStateKernels.cpp).
   void buildWriteBack(TileBuilder &builder);
-  /// Adds what the parts of a head have stored (CutFeatures.cpp).
+  /// Adds what the parts of a head have stored (SplitKernels.cpp).
   void buildCombination(TileBuilder &builder);
   /// Adds what the query heads of a group have stored (GroupSums.cpp).
   void buildGroupSums(TileBuilder &builder);
 
 private:
-  KernelProgram(const KernelInfo &set, llvm::ArrayRef<Schedule> schedules,
+  KernelProgram(const KernelInfo &info, llvm::ArrayRef<Schedule> schedules,
                 const ProgramContext &context);
   void makePrograms(llvm::ArrayRef<Schedule> schedules);
   StateProgram &stateOf(StateOp op);
@@ -107,7 +107,7 @@ private:
   addParts(TileBuilder &builder, mlir::Value count, const BlockSpan &span,
            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> indicesOf);
 
-  const KernelInfo &set;
+  const KernelInfo &info;
   const ProgramContext context;
   std::deque<StateProgram> states; // those that attends read in this form
   std::vector<AttendProgram> programs;

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
-#include "polyattn/Schedule/Invariant.h"
+#include "Entry.h"
+#include "MainKernel.h"
+#include "polyattn/Conversion/Passes.h"
 
 namespace polyattn {
 #define GEN_PASS_DEF_CONVERTPOLYATTNTOTILE
@@ -16,39 +17,34 @@ namespace polyattn {
 using namespace mlir;
 using namespace polyattn;
 
+/// Lowers one attention: the tile kernels of each kernel op, and the entry that says how they are
+/// launched.
+static LogicalResult lower(AttentionOp attention, bool skipsIdleState) {
+  if (!hasKernels(attention))
+    return attention.emitError("kernels must be formed first (--polyattn-form-kernels)");
+  FailureOr<std::vector<KernelInfo>> kernels = KernelInfo::allOf(attention);
+  if (failed(kernels))
+    return failure();
+  TileBuilder b(attention.getLoc(), attention);
+  if (llvm::any_of(attendsOf(attention), isTakenInDifferences))
+    b.setFullPrecision();
+  for (const KernelInfo &kernel : *kernels)
+    buildKernels({b, kernel, skipsIdleState});
+  SumsOfKernels(attention, *kernels).build(b);
+  writeEntry(attention, b, *kernels, skipsIdleState);
+  attention.erase();
+  return success();
+}
+
 namespace {
 
 struct ConvertPolyAttnToTile : polyattn::impl::ConvertPolyAttnToTileBase<ConvertPolyAttnToTile> {
   using ConvertPolyAttnToTileBase::ConvertPolyAttnToTileBase;
 
   void runOnOperation() override {
-    if (subsegments < 1) {
-      getOperation().emitError("subsegments must be at least 1, got ") << int64_t(subsegments);
-      return signalPassFailure();
-    }
-    if (fewestBatches < 1 || fewestBatches > KernelBuilder::kBatchesPerProgram) {
-      getOperation().emitError("fewest-batches must be from 1 to ")
-          << KernelBuilder::kBatchesPerProgram << ", got " << int64_t(fewestBatches);
-      return signalPassFailure();
-    }
-    for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>())) {
-      if (!hasKernels(attention)) {
-        attention.emitError("kernels must be formed first (--polyattn-form-kernels)");
+    for (AttentionOp attention : llvm::make_early_inc_range(getOperation().getOps<AttentionOp>()))
+      if (failed(lower(attention, skipIdleState)))
         return signalPassFailure();
-      }
-      ConvertPolyAttnToTileOptions options;
-      bool invariant = isInvariant(getOperation());
-      options.cutHeads = cutHeads && !invariant;
-      options.cutPositions = cutPositions && !invariant;
-      options.subsegments = subsegments;
-      options.clusterSize = clusterSize;
-      options.skipIdleState = skipIdleState;
-      options.fewestBatches = fewestBatches;
-      options.fewTokens = fewTokens;
-      options.sharedBytes = sharedBytes;
-      if (failed(KernelBuilder(attention, options).build()))
-        return signalPassFailure();
-    }
     for (FeatureMapOp map : llvm::make_early_inc_range(getOperation().getOps<FeatureMapOp>()))
       map.erase();
   }

@@ -45,9 +45,8 @@ struct ProgramContext {
   WeightSums *besideSums = nullptr;        // those of the region `beside`
   unsigned firstSaved = 0;                 // the workspace of the first value of `saved`
   llvm::ArrayRef<StoredResult> saved = {}; // for sums after all kernels
-  unsigned firstPassed = 0;  // that of the first rows that it gives to others, or takes
-  bool hasGroup = false;     // a program has all query heads that share its states
-  int64_t fewestBatches = 1; // whose features a kernel before the steps computes
+  unsigned firstPassed = 0; // that of the first rows that it gives to others, or takes
+  bool hasGroup = false;    // a program has all query heads that share its states
   /// The segment of the program's one block of queries, which reads the state before it: pairs of
   /// the segment go by scores. None in other forms than `chunkwise`.
   std::optional<SegmentContext> chunk = std::nullopt;

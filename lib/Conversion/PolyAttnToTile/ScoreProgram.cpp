@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScoreProgram.h"
-#include "FeaturePlan.h"
 #include "dialects/PolyAttn/Factors.h"
 #include "dialects/PolyAttn/Leaves.h"
 #include "polyattn/Features/ScoreExpression.h"
+#include "polyattn/Schedule/FeaturePlan.h"
 
 using namespace mlir;
 using namespace polyattn;

@@ -1,4 +1,4 @@
-// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile 2>&1 | FileCheck %s
+// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile 2>&1 | FileCheck %s
 
 // CHECK: error: bits of the form `chunkwise` depend on where a call begins in its sequence, which those of an invariant kernel must not: leave the schedule out
 module attributes {polyattn.invariant} {

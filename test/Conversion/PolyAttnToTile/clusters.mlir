@@ -1,8 +1,8 @@
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=232448" --cse --canonicalize --cse | FileCheck %s
-// RUN: sed "s/feature_block = 128/feature_block = 64/" %s | polyattn-opt --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=0 cut-positions=1 cluster-size=4 shared-bytes=60000" --cse --canonicalize --cse | FileCheck %s --check-prefix=FOUR
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=10000000" | FileCheck %s --check-prefix=ALONE
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=32000" | FileCheck %s --check-prefix=ALONE
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=1 cluster-size=2 shared-bytes=232448" | FileCheck %s --check-prefix=PARTS
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=232448" --polyattn-step-kernels --polyattn-to-tile --cse --canonicalize --cse | FileCheck %s
+// RUN: sed "s/feature_block = 128/feature_block = 64/" %s | polyattn-opt --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=0 cut-positions=1 cluster-size=4 shared-bytes=60000" --polyattn-step-kernels --polyattn-to-tile --cse --canonicalize --cse | FileCheck %s --check-prefix=FOUR
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=10000000" --polyattn-step-kernels --polyattn-to-tile | FileCheck %s --check-prefix=ALONE
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=0 cut-positions=1 cluster-size=2 shared-bytes=32000" --polyattn-step-kernels --polyattn-to-tile | FileCheck %s --check-prefix=ALONE
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=1 cluster-size=2 shared-bytes=232448" --polyattn-step-kernels --polyattn-to-tile | FileCheck %s --check-prefix=PARTS
 
 // A state of 256 x 64 and weights: 163 KB, more than half of the shared memory of one
 // multiprocessor. Each of two programs has the state, and the weights, of 128 features.

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
 
 // The gradient of a query under (q . k)^2: the state has a row of 5 numbers and one beside them for each of the
 // 6 pairs of elements of k, where the attend's features are 3 x 6 and its values 3 numbers.

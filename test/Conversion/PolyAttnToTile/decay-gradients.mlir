@@ -1,5 +1,5 @@
-// RUN: polyattn-opt %s --split-input-file --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile | FileCheck %s
-// RUN: polyattn-opt %S/Inputs/packed-decay.mlir --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile | FileCheck %s --check-prefix=PACKED
+// RUN: polyattn-opt %s --split-input-file --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
+// RUN: polyattn-opt %S/Inputs/packed-decay.mlir --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile | FileCheck %s --check-prefix=PACKED
 
 // Programs of both masks store products of each row, before the pair of the row with itself is added; the last
 // kernel goes over the positions of a gate. These products are subtracted from each other: nothing is rounded for them.

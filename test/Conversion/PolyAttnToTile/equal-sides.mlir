@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-simplify-features --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-simplify-features --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
 // Where queries and keys are read from one tensor, what both sides compute of it is computed once
 // for a block.
 

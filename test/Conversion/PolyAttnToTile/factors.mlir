@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --split-input-file --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile --cse | FileCheck %s
+// RUN: polyattn-opt %s --split-input-file --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --cse | FileCheck %s
 
 // What gradients take of a row is there anyway: a kernel that stores it has the sums and the division that it
 // has without.

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile --cse --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // Gradients of queries from states after blocks are computed in the kernel of those of keys, and what both need is formed
 // once for each block: here the exponentials of either side. The kernel sweeps backwards.

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions=0 cut-heads=0" --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-positions=0 cut-heads=0" --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
 
 // A program is a batch and a head of queries. Which head of keys serves it is arithmetic in the
 // kernel's body, said once for lowerings and interpreter: head / (H / Hkv), or head mod Hkv.

@@ -1,5 +1,5 @@
-// RUN: polyattn-opt %s --polyattn-choose-schedule=short-block=16 --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false skip-idle-state" | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false" | FileCheck %s --check-prefix=PLAIN
+// RUN: polyattn-opt %s --polyattn-choose-schedule=short-block=16 --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels --polyattn-to-tile=skip-idle-state | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels --polyattn-to-tile | FileCheck %s --check-prefix=PLAIN
 
 // Without the options a kernel has one program, whose products with the state have all terms.
 // PLAIN-LABEL: tile.kernel @plain

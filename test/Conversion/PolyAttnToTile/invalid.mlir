@@ -1,4 +1,4 @@
-// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile --split-input-file 2>&1 | FileCheck %s
+// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --split-input-file 2>&1 | FileCheck %s
 
 polyattn.feature_map @id(%x: [4]) {
   yield %x : [4]

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
 
 polyattn.feature_map @elu(%x: [64]) {
   %phi = elu_plus_one %x : [64]

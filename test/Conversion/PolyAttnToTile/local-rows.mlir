@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false" | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
 
 // The first run of local blocks has begun before the call: its queries see the rows in the pools, nearest
 // first, after those of the call, and the state takes in a full block with them. Further runs have none.

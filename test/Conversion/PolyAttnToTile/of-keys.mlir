@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
 
 // Rows of keys: a program is a head of queries, which stores what it has of its rows in f32 where others have the
 // same rows; a second kernel adds the heads of a group.

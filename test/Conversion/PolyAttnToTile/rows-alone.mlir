@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions cut-heads" --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-positions cut-heads" --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse --split-input-file | FileCheck %s
 
 // What depends on no attend is computed by the programs of one that has rows of queries. Here those of keys are fewer:
 // the sum over rows of queries, and the result that is one, have programs of their own, of query heads.

@@ -1,8 +1,8 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions" --canonicalize --cse | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions subsegments=3" --canonicalize --cse | FileCheck %s --check-prefix=SUBSEGMENTS
-// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions subsegments=0" 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false" --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-positions" --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefix=CPU
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-positions --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-positions subsegments=3" --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=SUBSEGMENTS
+// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-positions subsegments=0" --polyattn-step-kernels --polyattn-to-tile 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=WHOLE
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-positions --polyattn-step-kernels --polyattn-to-tile --tile-to-vector --polyattn-vector-to-llvm-pipeline | FileCheck %s --check-prefix=CPU
 
 // Positions cut into segments: a kernel that begins with what the segments before its own have
 // stored, and one that stores it.
@@ -14,7 +14,7 @@
 // CPU: tile.entry @gated tensors
 // CPU: tile.stage @gated__prefix programs
 
-// NONE: error: subsegments must be at least 1, got 0
+// NONE: error: expected subsegments from 1 to 1024 and a cluster-size of 1, 2, 4 or 8, got 0 and 1
 
 // A segment adds three states of each one before it. A subsegment is a third of a segment in whole blocks, and
 // ends where the segment ends. What its ends are is checked by numbers (test/Integration/Kernels/segments-cpu.test).

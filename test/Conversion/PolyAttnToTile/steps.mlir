@@ -1,9 +1,9 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false" | FileCheck %s
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false few-tokens=8" | FileCheck %s --check-prefix=FEW
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false fewest-batches=12" | FileCheck %s --check-prefix=TWELVE
-// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile=fewest-batches=17 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels=few-tokens=8 --polyattn-to-tile | FileCheck %s --check-prefix=FEW
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels=fewest-batches=12 --polyattn-to-tile | FileCheck %s --check-prefix=TWELVE
+// RUN: not polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels=fewest-batches=17 --polyattn-to-tile 2>&1 | FileCheck %s --check-prefix=MANY
 
-// MANY: error: fewest-batches must be from 1 to 16, got 17
+// MANY: error: expected few-tokens from 0 to 1024 and fewest-batches from 1 to 16, got 0 and 17
 
 // Calls of one token of a power: query heads that share a state read it as it was, the first of them last, which
 // writes it. The own pair comes from its score.

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
 
 // A program adds up the blocks of its head in all batches of its part. A pair is added by the kernel
 // of the attends that it is computed from; x is read in rows, so that sums are those of dy x^T.

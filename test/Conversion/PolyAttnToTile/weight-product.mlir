@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-simplify-features --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-inline-maps --polyattn-simplify-features --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels --polyattn-step-kernels --polyattn-to-tile --canonicalize --cse | FileCheck %s
 // RUN: polyattn-opt %s --polyattn-cpu-pipeline="stop-after=vector target=x86-64-v3" | FileCheck %s --check-prefix=VECTOR
 // A product of weights is computed before the loops of the program; that of weights which all
 // heads share even before the loop over programs, once for both sides.

@@ -1,4 +1,4 @@
-// RUN: polyattn-opt %s --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-to-tile="cut-heads=false" | FileCheck %s
+// RUN: polyattn-opt %s --polyattn-choose-schedule --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-heads=false --polyattn-step-kernels --polyattn-to-tile | FileCheck %s
 
 // A side's weights may be no numbers of f32 though their products with those of the other side are. A state
 // that is given has them: it is divided by them in two steps, each by a number of f32, so that zeros stay zeros.

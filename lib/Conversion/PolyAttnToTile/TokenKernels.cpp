@@ -1,4 +1,4 @@
-//===- StepForm.cpp - calls of few tokens ---------------------------------===//
+//===- TokenKernels.cpp - calls of few tokens -----------------------------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -28,10 +28,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FeaturePlan.h"
-#include "KernelBuilder.h"
 #include "KernelProgram.h"
-#include "dialects/PolyAttn/Dependencies.h"
+#include "StageKernels.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -43,173 +41,93 @@ static constexpr int64_t kRowsOfZeros = 16;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Whether a vector is the same program at every position, over what is read there.
-static bool knowsNoPosition(Value vector) {
-  return !walkDependencies(vector, [](Value value) {
-    if (value.getDefiningOp<RopeOp>())
-      return WalkResult::interrupt();
-    auto read = value.getDefiningOp<ReadOp>();
-    if (!read)
-      return WalkResult::advance();
-    bool isTable = isa<FeatureType>(read.getType()) &&
-                   cast<RankedTensorType>(read.getTensor().getType()).getRank() == 3;
-    return isTable ? WalkResult::interrupt() : WalkResult::skip();
-  });
-}
-
-/// Whether the pair of a token with itself, and those with a local block, come from scores.
-static bool scoresNearPairs(const KernelInfo &set) {
-  return llvm::any_of(set.attends, [](AttendOp attend) {
-    return attend.getLocalQuery() || !planFeatures(attend.getKey()).isDirect();
-  });
-}
-
-/// Whether some states are those of a query head, which has a program, and others are shared, so
-/// that several programs would update them where they live.
-static bool hasStatesOfBothHeads(const KernelInfo &set) {
-  return !set.tensors.sameHeads && set.hasStatePerQuery() &&
-         llvm::any_of(set.attends,
-                      [](AttendOp attend) { return attend.getGateHeads() != GateHeads::Q; });
-}
-
-bool KernelBuilder::canStep() {
-  // Packed sequences have no rows that lie at one place of every batch.
-  if (set.tensors.offsets || set.tensors.rowsOfKeys)
-    return false;
-  // A state that is another result, too, is stored twice.
-  auto isPlaced = [&](Value state) {
-    auto places = llvm::to_vector(llvm::make_filter_range(
-        set.outputs, [&](const Output &output) { return output.value == state; }));
-    return places.size() == 1 && attention.getArgumentOfResult(places.front().number);
-  };
-  // Elements of a row lie together; a column may have no dimension for them.
-  auto hasRows = [](Value initial) {
-    return initial && cast<RankedTensorType>(initial.getType()).getRank() == 4;
-  };
-  if (hasStatesOfBothHeads(set))
-    return false;
-  bool hasPools = set.tensors.cachedBlock != 0; // which are those of all attends
-  return llvm::all_of(set.attends, [&](AttendOp attend) {
-    return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
-           attend.getFinalState() && hasRows(attend.getGivenState().state) &&
-           llvm::all_of(attend.getFinalStates(), isPlaced);
-  });
-}
-
-/// Whether what batches have of the weights is worth a kernel in which they share these.
-static bool readsWeights(const KernelInfo &set) {
-  auto reads = [](Value vector) {
-    return walkDependencies(vector, [](Value value) {
-      bool isMatrix = value.getDefiningOp<ReadOp>() && isa<WeightType>(value.getType());
-      return isMatrix ? WalkResult::interrupt() : WalkResult::advance();
-    });
-  };
-  return llvm::any_of(set.attends, [&](AttendOp attend) {
-    return llvm::any_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
-                        reads);
-  });
-}
-
-/// Whether a kernel before the steps computes features of many batches.
-static bool sharesVectors(const KernelInfo &set) {
-  return readsWeights(set) && !scoresNearPairs(set) &&
-         llvm::all_of(set.attends, [](AttendOp attend) {
-           return llvm::all_of(
-               ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
-               knowsNoPosition);
-         });
-}
-
 /// For each attend the fields of StepVectors, in their order.
-SmallVector<KernelBuilder::StepTensor> KernelBuilder::stepTensors() {
+SmallVector<TokenKernels::StepTensor> TokenKernels::stepTensors() const {
   SmallVector<StepTensor> tensors;
-  if (!steppedTokens || !sharesVectors(set))
+  if (!info.steps().getBatches())
     return tensors;
-  for (auto [i, attend] : llvm::enumerate(set.attends)) {
-    std::string number = set.attends.size() > 1 ? std::to_string(i) : "";
+  for (auto [i, op] : llvm::enumerate(info.attends)) {
+    AttendOp attend = op;
+    std::string number = info.attends.size() > 1 ? std::to_string(i) : "";
     auto add = [&](StringRef name, int64_t width, bool ofQueries) {
       constexpr int64_t any = ShapedType::kDynamic;
-      auto type = RankedTensorType::get({any, any, width}, b.getF32Type());
+      auto type = RankedTensorType::get({any, any, width}, lowering.b.getF32Type());
       tensors.push_back({{(name + number).str(), type}, ofQueries});
     };
-    int64_t features = cast<FeatureType>(attend.getKey().getType()).getWidth();
+    int64_t features = attend.getKey().getType().getWidth();
     add("step_queries", features, /*ofQueries=*/true);
     add("step_keys", features, /*ofQueries=*/false);
-    add("step_values", cast<FeatureType>(attend.getValue().getType()).getWidth(),
-        /*ofQueries=*/false);
+    add("step_values", attend.getValue().getType().getWidth(), /*ofQueries=*/false);
   }
   return tensors;
 }
 
-SmallVector<HiddenArgument> KernelBuilder::stepWorkspaces() {
+SmallVector<HiddenArgument> TokenKernels::workspaces() const {
   SmallVector<HiddenArgument> workspaces;
   for (const StepTensor &step : stepTensors())
     workspaces.push_back(step.tensor);
   return workspaces;
 }
 
-KernelPrograms KernelBuilder::vectorPrograms() {
-  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, kBatchesPerProgram,
-          options.fewestBatches};
+KernelPrograms TokenKernels::vectorPrograms() const {
+  return {/*perHead=*/{}, /*keyHeads=*/false, /*inParts=*/false, StepsAttr::kBatchesPerProgram,
+          info.steps().getBatches()};
 }
 
 /// The grid of `__few`; empty in calls of one token, which `__step` computes.
-KernelPrograms KernelBuilder::fewPrograms() {
-  KernelPrograms programs = set.programs();
-  programs.perHead = ifLongerThan(1, 1);
+KernelPrograms TokenKernels::fewPrograms() const {
+  KernelPrograms programs = info.programs();
+  programs.perHead = ifLongerThan(lowering, 1, 1);
   return programs;
 }
 
-/// Programs of query heads with states of their own share rows in pools, which one of them may
-/// write only when the others have read them.
-int64_t KernelBuilder::mostSteppedTokens() {
-  bool sharesPools = set.tensors.cachedBlock && set.hasStatePerQuery();
-  bool areBlock = options.fewTokens > 1 && options.fewTokens < set.block();
-  return areBlock && set.hasRows() && !sharesPools ? options.fewTokens : 1;
-}
-
-void KernelBuilder::buildIfLonger(int64_t tokens, TileBuilder::Branch body) {
-  b.branch(b.compare(arith::CmpIPredicate::sgt, frame->queries, b.index(tokens)), body);
-}
-
-void KernelBuilder::buildIfAtMost(int64_t tokens, TileBuilder::Branch body) {
-  b.branch(b.compare(arith::CmpIPredicate::sle, frame->queries, b.index(tokens)), body);
-}
-
-void KernelBuilder::buildStepKernels() {
-  if (steppedTokens > 1)
-    buildFewKernel();
-  beginKernel(name + "__step", stepWorkspaces(), set.programs());
-  ProgramContext step = context();
+void TokenKernels::build() const {
+  if (info.steps().getTokens() > 1)
+    buildFew();
+  OpenKernel kernel(lowering, lowering.named("__step"), workspaces(), info.programs());
+  ProgramContext step = kernel.context();
   step.block = 1;
-  step.fewestBatches = options.fewestBatches;
-  buildIfAtMost(1, [&] { KernelProgram(set, ScheduleForm::State, step).buildStep(b); });
-  if (!stepTensors().empty())
-    buildVectorsKernel();
+  kernel.ifAtMost(1, [&] { KernelProgram(info, ScheduleForm::State, step).buildStep(lowering.b); });
+  if (info.steps().getBatches())
+    buildVectors();
 }
 
 /// Runs for calls that may have batches of several tokens.
-void KernelBuilder::buildFewKernel() {
-  beginKernel(name + "__few", {}, fewPrograms());
-  ProgramContext few = context();
-  few.block = options.fewTokens;
-  few.hasGroup = !set.tensors.sameHeads && !set.hasStatePerQuery();
-  buildIfLonger(1, [&] {
-    buildIfAtMost(steppedTokens,
-                  [&] { KernelProgram(set, ScheduleForm::State, few).buildFewTokens(b); });
-  });
+void TokenKernels::buildFew() const {
+  OpenKernel kernel(lowering, lowering.named("__few"), {}, fewPrograms());
+  ProgramContext few = kernel.context();
+  few.block = info.steps().getFew();
+  few.hasGroup = !info.tensors.sameHeads && !info.hasStatePerQuery();
+  auto build = [&] { KernelProgram(info, ScheduleForm::State, few).buildFewTokens(lowering.b); };
+  kernel.ifLonger(1, [&] { kernel.ifAtMost(info.steps().getTokens(), build); });
 }
 
 /// Runs for calls that may have batches of one token.
-void KernelBuilder::buildVectorsKernel() {
-  beginKernel(name + "__vectors", stepWorkspaces(), vectorPrograms());
-  Value tensor = frame->kernel.getTensor(set.tensors.queryTensor);
+void TokenKernels::buildVectors() const {
+  TileBuilder &b = lowering.b;
+  OpenKernel kernel(lowering, lowering.named("__vectors"), workspaces(), vectorPrograms());
+  Value tensor = kernel.frame.kernel.getTensor(info.tensors.queryTensor);
   Value positions = memref::DimOp::create(b, tensor, b.index(1));
-  auto predicate = set.tensors.lengths ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq;
-  ProgramContext batches = context();
-  batches.block = kBatchesPerProgram;
+  auto predicate = info.tensors.lengths ? arith::CmpIPredicate::sge : arith::CmpIPredicate::eq;
+  ProgramContext batches = kernel.context();
+  batches.block = StepsAttr::kBatchesPerProgram;
   b.branch(b.compare(predicate, positions, b.index(1)),
-           [&] { KernelProgram(set, ScheduleForm::State, batches).buildStepVectors(b); });
+           [&] { KernelProgram(info, ScheduleForm::State, batches).buildStepVectors(b); });
+}
+
+/// The stages of batches of few tokens, which have none of the workspaces of longer ones.
+void TokenKernels::write(EntryBuilder &e) const {
+  const KernelTensors &kernel = info.tensors;
+  if (info.steps().getTokens() > 1)
+    e.stage(lowering.named("__few"), kernel.gridOf(lowering.b, fewPrograms()));
+  tile::ExtentAttr batch = kernel.batches(lowering.b.getContext(), kernel.queryTensor);
+  for (const auto &[tensor, ofQueries] : stepTensors())
+    e.workspace(tensor, {batch, e.dimension(ofQueries ? kernel.queryTensor : kernel.keyTensor, 2),
+                         e.number(tensor.type.getShape().back())});
+  if (info.steps().getBatches())
+    e.stage(lowering.named("__vectors"), kernel.gridOf(lowering.b, vectorPrograms()));
+  e.stage(lowering.named("__step"), kernel.gridOf(lowering.b, info.programs()));
+  e.forgetWorkspaces();
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,7 +143,7 @@ StepVectors KernelProgram::stepVectors(unsigned attend) const {
 /// The results that are an attend's final state and its normalizer.
 FinalState KernelProgram::placeOf(AttendOp attend) const {
   FinalState place;
-  for (const auto &[number, value] : set.outputs)
+  for (const auto &[number, value] : info.outputs)
     if (value.getDefiningOp() == attend && value != attend.getOutput())
       (value == attend.getFinalStates().front() ? place.rows : place.normalizer) =
           context.frame.result(number);
@@ -235,7 +153,7 @@ FinalState KernelProgram::placeOf(AttendOp attend) const {
 /// The batches from `first` on that a program of the vectors' kernel would have.
 Value KernelProgram::batchesFrom(TileBuilder &b, Value first) const {
   Value all = memref::DimOp::create(b, stepVectors(0).query, b.index(0));
-  return b.minIndex(b.subIndex(all, first), b.index(KernelBuilder::kBatchesPerProgram));
+  return b.minIndex(b.subIndex(all, first), b.index(StepsAttr::kBatchesPerProgram));
 }
 
 void KernelProgram::buildStepVectors(TileBuilder &b) {
@@ -243,11 +161,11 @@ void KernelProgram::buildStepVectors(TileBuilder &b) {
   Value zero = b.index(0), valid = batchesFrom(b, frame.batch);
   BlockRows rows{zero, zero, Value(), valid};
   rows.ofBatches = true;
-  VectorProgram queries = frame.queryVectors(b, rows, KernelBuilder::kBatchesPerProgram);
+  VectorProgram queries = frame.queryVectors(b, rows, StepsAttr::kBatchesPerProgram);
   for (auto [i, program] : llvm::enumerate(programs))
     program.storeQueries(b, stepVectors(i), queries);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), [&] {
-    VectorProgram keys = frame.keyVectors(b, rows, KernelBuilder::kBatchesPerProgram);
+    VectorProgram keys = frame.keyVectors(b, rows, StepsAttr::kBatchesPerProgram);
     for (auto [i, program] : llvm::enumerate(programs))
       program.storeKeys(b, stepVectors(i), keys);
   });
@@ -275,7 +193,7 @@ void KernelProgram::forOtherHeads(TileBuilder &b, TileBuilder::Branch body) {
 
 /// The results of these heads.
 void KernelProgram::stepOtherHeads(TileBuilder &b, StepFeatures features) {
-  if (set.tensors.sameHeads || set.hasStatePerQuery())
+  if (info.tensors.sameHeads || info.hasStatePerQuery())
     return;
   forOtherHeads(b, [&] {
     SmallVector<StepVectors> others(programs.size());
@@ -287,7 +205,7 @@ void KernelProgram::stepOtherHeads(TileBuilder &b, StepFeatures features) {
 /// read a state do so as it is wanted, after its update or before it.
 void KernelProgram::stepToken(TileBuilder &b, StepFeatures features) {
   SmallVector<StepVectors> rows(programs.size());
-  bool isReadBefore = scoresNearPairs(set);
+  bool isReadBefore = info.scoresNearPairs();
   if (isReadBefore)
     stepOtherHeads(b, features);
   if (!context.frame.cached)
@@ -305,12 +223,12 @@ void KernelProgram::stepHead(TileBuilder &b, MutableArrayRef<StepVectors> rows,
   Value zero = b.index(0), one = b.index(1);
   BlockSpan span{zero, one, zero, one, /*isOnly=*/true, context.frame.cached};
   VectorProgram queries = context.queryVectors(b, span);
-  bool isReadBefore = scoresNearPairs(set);
+  bool isReadBefore = info.scoresNearPairs();
   SmallVector<Accumulators> sums;
   for (auto [i, program] : llvm::enumerate(programs)) {
     features == StepFeatures::Loaded ? program.loadQueries(b, rows[i], stepVectors(i))
                                      : program.computeQueries(b, rows[i], queries);
-    FinalState place = placeOf(set.attends[i]);
+    FinalState place = placeOf(info.attends[i]);
     sums.push_back(isReadBefore ? program.stepBefore(b, rows[i], place, queries, span)
                                 : program.step(b, rows[i], place));
   }
@@ -325,12 +243,12 @@ void KernelProgram::takeInFullBlock(TileBuilder &b) {
   b.branch(isFull, [&] {
     ProgramContext inBlocks = context;
     inBlocks.block = context.cachedBlock;
-    KernelProgram whole(set, ScheduleForm::State, inBlocks);
+    KernelProgram whole(info, ScheduleForm::State, inBlocks);
     for (StateProgram &state : whole.states)
       state.begin(b);
     whole.takeIn(b, Sweep{zero, frame.cached, context.cachedBlock}, KeySource::Cached);
     whole.takeIn(b, Sweep{zero, one, context.cachedBlock}, KeySource::Call);
-    for (AttendOp attend : set.attends)
+    for (AttendOp attend : info.attends)
       whole.stateOf(attend).store(b, placeOf(attend));
   });
 }
@@ -339,28 +257,28 @@ void KernelProgram::buildStep(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
   auto compute = [&] { stepToken(b, StepFeatures::Computed); };
   auto stepOnly = [&] {
-    if (!sharesVectors(set))
+    int64_t fewest = info.steps().getBatches();
+    if (!fewest)
       return compute();
-    if (context.fewestBatches == 1)
+    if (fewest == 1)
       return stepToken(b, StepFeatures::Loaded);
-    Value place =
-        arith::RemUIOp::create(b, frame.batch, b.index(KernelBuilder::kBatchesPerProgram));
+    Value place = arith::RemUIOp::create(b, frame.batch, b.index(StepsAttr::kBatchesPerProgram));
     Value batches = batchesFrom(b, b.subIndex(frame.batch, place));
-    Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(context.fewestBatches));
+    Value areShared = b.compare(arith::CmpIPredicate::sge, batches, b.index(fewest));
     b.branch(areShared, [&] { stepToken(b, StepFeatures::Loaded); }, compute);
   };
   auto update = [&] {
     // A new sequence's slot holds what is another's: zeros let nothing of it through.
     if (frame.isContinued)
       b.branch(arith::XOrIOp::create(b, frame.hasState(b), frame.isContinued), [&] {
-        for (AttendOp attend : set.attends)
+        for (AttendOp attend : info.attends)
           stateOf(attend).clear(b, placeOf(attend));
       });
     b.branch(b.isEqual(frame.queries, b.index(1)), stepOnly);
     if (frame.cached)
       storeCached(b);
   };
-  if (set.hasStatePerQuery())
+  if (info.hasStatePerQuery())
     update();
   else
     b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);
@@ -374,13 +292,13 @@ void KernelProgram::buildFewTokens(TileBuilder &b) {
       state.begin(b);
     sweepBlocks(b);
     ifStatesChange(b, [&] {
-      for (AttendOp attend : set.attends)
+      for (AttendOp attend : info.attends)
         stateOf(attend).store(b, placeOf(attend));
     });
     if (frame.cached)
       storeCached(b);
   };
-  if (set.hasStatePerQuery())
+  if (info.hasStatePerQuery())
     update();
   else
     b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)), update);

@@ -1,4 +1,4 @@
-//===- StatesInPlace.cpp - final states that live in arguments ------------===//
+//===- PlacedStateKernels.cpp - final states that live in arguments -------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
 #include "KernelProgram.h"
+#include "StageKernels.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -23,11 +23,11 @@ static bool isPlaced(AttentionOp attention, size_t result, Value value) {
 }
 
 /// The workspace of each final state that lives in an argument, in the results' order.
-static SmallVector<std::optional<unsigned>> workspacesOf(const KernelInfo &set) {
+static SmallVector<std::optional<unsigned>> workspacesOf(const KernelInfo &info) {
   SmallVector<std::optional<unsigned>> numbers;
   unsigned next = 0;
-  for (auto [i, result] : llvm::enumerate(returnedBy(set.attention)))
-    numbers.push_back(isPlaced(set.attention, i, result) ? std::optional(next++) : std::nullopt);
+  for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
+    numbers.push_back(isPlaced(info.attention, i, result) ? std::optional(next++) : std::nullopt);
   return numbers;
 }
 
@@ -35,16 +35,17 @@ static SmallVector<std::optional<unsigned>> workspacesOf(const KernelInfo &set) 
 // Kernels
 //===----------------------------------------------------------------------===//
 
-SmallVector<HiddenArgument> KernelBuilder::placedStates() {
+SmallVector<HiddenArgument> PlacedStateKernels::tensors() const {
   SmallVector<HiddenArgument> tensors;
+  AttentionOp attention = info.attention;
   for (auto [number, name, value] :
-       llvm::zip_equal(workspacesOf(set), attention.getResultNames().getAsValueRange<StringAttr>(),
+       llvm::zip_equal(workspacesOf(info), attention.getResultNames().getAsValueRange<StringAttr>(),
                        returnedBy(attention)))
     if (number) {
       auto type = cast<RankedTensorType>(value.getType());
       // Calls of few tokens have none of them.
       SmallVector<int64_t> shape(type.getShape());
-      if (steppedTokens)
+      if (info.steps().getTokens())
         shape[2] = ShapedType::kDynamic;
       tensors.push_back(
           {("new_" + name).str(), RankedTensorType::get(shape, type.getElementType())});
@@ -52,47 +53,68 @@ SmallVector<HiddenArgument> KernelBuilder::placedStates() {
   return tensors;
 }
 
-/// What a workspace of `placedStates` has beside batches and heads: no features in calls of few
-/// tokens, which have no use for it.
-SmallVector<tile::ExtentAttr> KernelBuilder::sizesOfPlaced(size_t number) {
+/// What a workspace has beside batches and heads: no features in calls of few tokens, which have no
+/// use for it.
+SmallVector<tile::ExtentAttr> PlacedStateKernels::sizesOf(size_t number) const {
   SmallVector<Value> placed;
-  for (auto [i, value] : llvm::enumerate(returnedBy(attention)))
-    if (isPlaced(attention, i, value))
+  for (auto [i, value] : llvm::enumerate(returnedBy(info.attention)))
+    if (isPlaced(info.attention, i, value))
       placed.push_back(value);
+  int64_t tokens = info.steps().getTokens();
   SmallVector<tile::ExtentAttr> sizes;
   for (int64_t size : cast<RankedTensorType>(placed[number].getType()).getShape().drop_front(2))
-    sizes.push_back(steppedTokens && sizes.empty()
-                        ? ifLongerThan(steppedTokens, size)
-                        : tile::ExtentAttr::number(b.getContext(), size));
+    sizes.push_back(tokens && sizes.empty()
+                        ? ifLongerThan(lowering, tokens, size)
+                        : tile::ExtentAttr::number(lowering.b.getContext(), size));
   return sizes;
 }
 
-/// A number that is 0 in calls of at most so many tokens: times ceil((T - tokens) / more than any
-/// length).
-tile::ExtentAttr KernelBuilder::ifLongerThan(int64_t tokens, int64_t number) {
+tile::ExtentAttr polyattn::ifLongerThan(const Lowering &lowering, int64_t tokens, int64_t number) {
   constexpr int64_t kAboveAnyLength = int64_t(1) << 40;
-  return tile::ExtentAttr::get(b.getContext(), tile::ExtentBase::Dimension, set.tensors.queryTensor,
-                               /*dimension=*/1, /*plus=*/-tokens,
-                               /*divisor=*/kAboveAnyLength,
-                               /*times=*/number);
+  return tile::ExtentAttr::get(lowering.b.getContext(), tile::ExtentBase::Dimension,
+                               lowering.info.tensors.queryTensor, /*dimension=*/1,
+                               /*plus=*/-tokens, /*divisor=*/kAboveAnyLength, /*times=*/number);
+}
+
+KernelPrograms PlacedStateKernels::mainPrograms() const {
+  KernelPrograms programs = info.programs();
+  if (int64_t tokens = info.steps().getTokens())
+    programs.perHead = ifLongerThan(lowering, tokens, 1);
+  return programs;
 }
 
 /// A program for each state, and none where all calls have updated theirs.
-KernelPrograms KernelBuilder::statePrograms() {
+KernelPrograms PlacedStateKernels::programs() const {
   tile::ExtentAttr once;
-  if (steppedTokens)
-    once = ifLongerThan(steppedTokens, 1);
-  return {once, /*keyHeads=*/!set.hasStatePerQuery()};
+  if (int64_t tokens = info.steps().getTokens())
+    once = ifLongerThan(lowering, tokens, 1);
+  return {once, /*keyHeads=*/!info.hasStatePerQuery()};
 }
 
-void KernelBuilder::buildWriteBackKernel() {
-  set.tensors.cluster = 1;
-  beginKernel(name + "__write_back", placedStates(), statePrograms());
-  auto write = [&] { KernelProgram(set, ScheduleForm::State, context()).buildWriteBack(b); };
-  if (steppedTokens)
-    buildIfLonger(steppedTokens, write);
+void PlacedStateKernels::build() const {
+  OpenKernel kernel(lowering, lowering.named("__write_back"), tensors(), programs());
+  auto write = [&] {
+    KernelProgram(info, ScheduleForm::State, kernel.context()).buildWriteBack(lowering.b);
+  };
+  if (int64_t tokens = info.steps().getTokens())
+    kernel.ifLonger(tokens, write);
   else
     write();
+}
+
+void PlacedStateKernels::writeWorkspaces(EntryBuilder &e) const {
+  int64_t query = info.tensors.queryTensor;
+  int64_t state = info.hasStatePerQuery() ? query : info.tensors.keyTensor;
+  for (auto [i, tensor] : llvm::enumerate(tensors())) {
+    SmallVector<tile::ExtentAttr> shape = {info.tensors.batches(lowering.b.getContext(), query),
+                                           e.dimension(state, 2)};
+    llvm::append_range(shape, sizesOf(i));
+    e.workspace(tensor, shape);
+  }
+}
+
+void PlacedStateKernels::writeStage(EntryBuilder &e) const {
+  e.stage(lowering.named("__write_back"), info.tensors.gridOf(lowering.b, programs()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,7 +123,7 @@ void KernelBuilder::buildWriteBackKernel() {
 
 /// Where a program stores a final state.
 Value KernelProgram::tensorOfState(unsigned result) const {
-  std::optional<unsigned> number = workspacesOf(set)[result];
+  std::optional<unsigned> number = workspacesOf(info)[result];
   return number ? context.frame.workspace(*number) : context.frame.result(result);
 }
 
@@ -124,17 +146,17 @@ void KernelProgram::buildWriteBack(TileBuilder &b) {
 }
 
 void KernelProgram::writeBackStates(TileBuilder &b) {
-  for (AttendOp op : set.attends) {
+  for (AttendOp op : info.attends) {
     FinalState from, to;
-    for (const auto &[number, value] : set.outputs) {
-      if (!workspacesOf(set)[number] || value.getDefiningOp() != op)
+    for (const auto &[number, value] : info.outputs) {
+      if (!workspacesOf(info)[number] || value.getDefiningOp() != op)
         continue;
       bool isState = value == op.getFinalStates().front();
       (isState ? from.rows : from.normalizer) = tensorOfState(number);
       (isState ? to.rows : to.normalizer) = context.frame.result(number);
     }
     auto write = [&] { stateOf(op).writeBack(b, from, to); };
-    bool isShared = set.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
+    bool isShared = info.hasStatePerQuery() && op.getGateHeads() != GateHeads::Q;
     if (isShared) // by query heads, of which each has a program here
       b.branch(b.isEqual(context.frame.head, context.frame.firstHeadOfGroup(b)), write);
     else
@@ -163,8 +185,8 @@ static void storeRows(TileBuilder &b, const KernelFrame &frame, KeepOp keep, Val
 }
 
 /// Whether rows are kept of the gates of query heads.
-static bool isOfQueries(const KernelInfo &set, KeepOp keep) {
-  return llvm::any_of(set.attends, [&](AttendOp attend) {
+static bool isOfQueries(const KernelInfo &info, KeepOp keep) {
+  return llvm::any_of(info.attends, [&](AttendOp attend) {
     return attend.getDecay() == keep.getTensor() && attend.getGateHeads() == GateHeads::Q;
   });
 }
@@ -179,8 +201,8 @@ void KernelProgram::storeCached(TileBuilder &b, bool ofQueries) {
   Value place = b.select(isFirst, frame.cached, zero), count = b.subIndex(frame.queries, row);
   b.loop(zero, count, length, [&](Value offset) {
     Value valid = b.minIndex(b.subIndex(count, offset), length);
-    for (auto [i, result] : llvm::enumerate(returnedBy(set.attention)))
-      if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(set, keep) == ofQueries)
+    for (auto [i, result] : llvm::enumerate(returnedBy(info.attention)))
+      if (auto keep = result.getDefiningOp<KeepOp>(); keep && isOfQueries(info, keep) == ofQueries)
         storeRows(b, frame, keep, frame.result(i), ofQueries ? frame.head : frame.kvHead,
                   b.addIndex(row, offset), b.addIndex(place, offset), context.block, valid);
   });
@@ -189,7 +211,7 @@ void KernelProgram::storeCached(TileBuilder &b, bool ofQueries) {
 /// The first of the query heads that share the keys keeps these.
 void KernelProgram::storeCached(TileBuilder &b) {
   const KernelFrame &frame = context.frame;
-  if (!set.hasStatePerQuery())
+  if (!info.hasStatePerQuery())
     return storeCached(b, /*ofQueries=*/false);
   storeCached(b, /*ofQueries=*/true);
   b.branch(b.isEqual(frame.head, frame.firstHeadOfGroup(b)),
@@ -204,7 +226,7 @@ void KernelProgram::storeZeros(TileBuilder &b, int64_t rows) {
   Value length = b.index(rows);
   auto storeBlock = [&](Value position) {
     Value valid = b.minIndex(b.subIndex(frame.positions, position), length);
-    for (const auto &[number, value] : set.outputs)
+    for (const auto &[number, value] : info.outputs)
       if (auto vector = dyn_cast<FeatureType>(value.getType()))
         tile::StoreOp::create(
             b, b.constant(rows, vector.getWidth(), 0), frame.result(number),

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FeaturePlan.h"
+#include "polyattn/Schedule/FeaturePlan.h"
 #include "dialects/PolyAttn/Leaves.h"
 
 using namespace mlir;

@@ -1,12 +1,12 @@
-//===- CutFeatures.cpp - programs that share a head by its features -------===//
+//===- SplitKernels.cpp - programs that share a head by its features ------===//
 //
 // Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
 #include "KernelProgram.h"
+#include "StageKernels.h"
 
 using namespace mlir;
 using namespace polyattn;
@@ -15,45 +15,59 @@ using namespace polyattn;
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Whether a head's features can be cut, and what a part stores for each position.
-void KernelBuilder::cutByFeatures() {
-  maxSplits = tile::ChooseOp::kMostParts;
-  partialColumns = 0;
-  for (auto [attend, schedule] : llvm::zip(set.attends, set.schedules)) {
-    int64_t features = AttentionShape::of(attend, schedule).features;
-    // A long call is cut into launches that follow each other forwards.
-    bool canSplit = schedule.form != ScheduleForm::Quadratic && set.mask == Mask::Causal;
-    maxSplits = std::min(maxSplits, canSplit ? features / schedule.featureBlock : 1);
-    partialColumns += cast<FeatureType>(attend.getValue().getType()).getWidth() +
-                      attend.getNormalizer().hasDenominator();
-  }
-}
-
 /// What programs that share a head have between them: the accumulators of all parts, and the four
 /// numbers of a launch: a program's first part, the one behind its last, the position of the first
 /// row, and how many rows come after the last.
-SmallVector<HiddenArgument> KernelBuilder::partTensors() {
+SmallVector<HiddenArgument> SplitKernels::tensors() const {
+  TileBuilder &b = lowering.b;
   SmallVector<int64_t> shape(5, ShapedType::kDynamic);
   return {{"partial", RankedTensorType::get(shape, b.getF32Type())},
           {"launch", RankedTensorType::get({4}, b.getI64Type())}};
 }
 
-/// The program's parts of a launch.
-void KernelBuilder::bindPart() {
+/// Opens a kernel whose programs have the parts of a launch.
+OpenKernel SplitKernels::open(StringRef name) const {
+  TileBuilder &b = lowering.b;
+  OpenKernel kernel(lowering, name, tensors());
   auto number = [&](int64_t i) -> Value {
-    Value value = memref::LoadOp::create(b, frame->workspace(1), b.index(i));
+    Value value = memref::LoadOp::create(b, kernel.frame.workspace(1), b.index(i));
     return arith::IndexCastOp::create(b, b.getIndexType(), value);
   };
   Value first = number(0), behind = number(1), base = number(2), left = number(3);
-  Value parts = memref::DimOp::create(b, frame->workspace(0), b.index(0));
-  share = std::make_shared<LaunchedParts>(first, behind, parts, base, left);
+  Value parts = memref::DimOp::create(b, kernel.frame.workspace(0), b.index(0));
+  kernel.share = std::make_shared<LaunchedParts>(first, behind, parts, base, left);
+  return kernel;
 }
 
+OpenKernel SplitKernels::openMain() const { return open(info.name()); }
+
 /// The kernel that adds the parts of a head, normalizes and writes the results.
-void KernelBuilder::combine() {
-  beginKernel(name + "__combine", partTensors());
-  bindPart();
-  KernelProgram(set, ScheduleForm::State, context()).buildCombination(b);
+void SplitKernels::build() const {
+  OpenKernel kernel = open(lowering.named("__combine"));
+  KernelProgram(info, ScheduleForm::State, kernel.context()).buildCombination(lowering.b);
+}
+
+/// What a part stores for each position.
+static int64_t partialColumns(const KernelInfo &info) {
+  int64_t columns = 0;
+  for (AttendOp attend : info.attends)
+    columns += attend.getValue().getType().getWidth() + attend.getNormalizer().hasDenominator();
+  return columns;
+}
+
+void SplitKernels::write(EntryBuilder &e, ArrayAttr programs) const {
+  int64_t query = info.tensors.queryTensor;
+  tile::ExtentAttr splits = e.choice(tile::ExtentBase::Splits), positions = e.dimension(query, 1);
+  SmallVector<HiddenArgument> hidden = tensors();
+  e.workspace(hidden[0], {splits, info.tensors.batches(lowering.b.getContext(), query), positions,
+                          e.dimension(query, 2), e.number(partialColumns(info))});
+  e.workspace(hidden[1], {e.number(4)}, tile::WorkspaceFill::Launch);
+  e.stage(info.name(), programs).setPerSplit(true);
+  e.stage(lowering.named("__combine"), programs).setCombinesSplits(true);
+  tile::ChooseOp choice = e.choose(tile::ExtentBase::Splits, positions);
+  choice.setMax(info.cut().getSplits());
+  choice.setMultiple(std::max(info.block(), info.run));
+  choice.setMinPositions(info.quadraticBelow()); // shorter calls have nothing to cut
 }
 
 //===----------------------------------------------------------------------===//

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef POLYATTN_CONVERSION_FEATUREPLAN_H
-#define POLYATTN_CONVERSION_FEATUREPLAN_H
+#ifndef POLYATTN_SCHEDULE_FEATUREPLAN_H
+#define POLYATTN_SCHEDULE_FEATUREPLAN_H
 
 #include "dialects/PolyAttn/PolyAttn.h"
 #include "mlir/IR/Builders.h"
@@ -44,4 +44,4 @@ FeaturePlan partOf(const FeaturePlan &plan, int64_t first, int64_t count);
 
 } // namespace polyattn
 
-#endif // POLYATTN_CONVERSION_FEATUREPLAN_H
+#endif // POLYATTN_SCHEDULE_FEATUREPLAN_H

@@ -1,0 +1,232 @@
+//===- Entry.cpp - how the kernels of an attention are launched -----------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Entry.h"
+#include "ChunkwiseKernels.h"
+#include "DecaySums.h"
+#include "StageKernels.h"
+#include "StateSums.h"
+
+using namespace mlir;
+using namespace polyattn;
+using tile::ExtentAttr;
+using tile::ExtentBase;
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+SmallVector<HiddenArgument> SumsOfKernels::weightTensors(TileBuilder &b) const {
+  SmallVector<HiddenArgument> all;
+  auto add = [&](const KernelInfo &of) {
+    llvm::append_range(all, WeightSums::workspaces(b, of.sums, all.size()));
+  };
+  for (const KernelInfo &kernel : kernels) {
+    add(kernel);
+    if (kernel.beside)
+      add(*kernel.beside);
+    if (kernel.ofKeys)
+      add(kernel);
+  }
+  return all;
+}
+
+void SumsOfKernels::build(TileBuilder &b) const {
+  StringRef entry = attention.getSymName();
+  auto build = [&](const auto &all) {
+    for (const auto &sums : all) {
+      b.setInsertionPoint(attention);
+      sums.build(b, entry);
+    }
+  };
+  if (llvm::any_of(kernels, [](const KernelInfo &kernel) { return kernel.sumsWeights; })) {
+    b.setInsertionPoint(attention);
+    WeightReduction(kernels).build(b, (entry + "__reduce").str(), weightTensors(b));
+  }
+  build(DecaySums::allOf(kernels));
+  build(StateSums::allOf(kernels));
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+/// The workspaces of the values that a kernel saves: products of each row and query head, and
+/// states.
+static void writeSaved(EntryBuilder &e, OpBuilder &b, const KernelInfo &info,
+                       ArrayRef<StoredResult> saved) {
+  const KernelTensors &kernel = info.tensors;
+  int64_t rows = kernel.queryTensor, others = kernel.keyTensor;
+  for (const HiddenArgument &tensor : workspacesOf(b, saved)) {
+    ArrayRef<int64_t> sizes = tensor.type.getShape();
+    SmallVector<ExtentAttr> shape;
+    if (sizes.size() == 3)
+      shape = {e.dimension(rows, 0), e.dimension(rows, 1),
+               e.dimension(info.ofKeys ? others : rows, 2)};
+    else
+      shape = {kernel.batches(b.getContext(), rows),
+               e.dimension(info.hasStatePerQuery() == info.ofKeys ? others : rows, 2)};
+    for (int64_t size : sizes.drop_front(shape.size()))
+      shape.push_back(e.number(size));
+    e.workspace(tensor, shape);
+  }
+}
+
+/// The workspaces of rows that a kernel passes on, which its first kernel brings along, and of
+/// those that it imports.
+static void usePassed(EntryBuilder &e, OpBuilder &b, const KernelInfo &info, bool isFirst) {
+  int64_t rows = info.tensors.queryTensor;
+  for (const StoredResult &exported : info.exported) {
+    HiddenArgument tensor = exported.workspaceOfRows(b);
+    if (isFirst)
+      e.workspace(tensor, {e.dimension(rows, 0), e.dimension(rows, 1), e.dimension(rows, 2),
+                           e.number(tensor.type.getShape().back())});
+    else
+      e.useAlso(tensor.name);
+  }
+  for (const StoredResult &imported : info.imported)
+    e.useAlso(imported.name);
+}
+
+/// The stage of a kernel that leaves results in workspaces: those of its body and the region
+/// beside it, or of the kernel that adds up groups. Takes the workspaces of sums from the first
+/// ones of `tensors`, and gives their names to `sums`.
+static void writeStage(EntryBuilder &e, const Lowering &lowering, StringRef name,
+                       const KernelPrograms &programs, bool isFirst,
+                       ArrayRef<HiddenArgument> &tensors, EntryBuilder::Uses &sums,
+                       ArrayRef<Attribute> states = {}) {
+  const KernelInfo &info = lowering.info;
+  TileBuilder &b = lowering.b;
+  EntryBuilder::Uses before = e.use({});
+  size_t count = isFirst ? info.countSums() : info.sums.size();
+  for (const HiddenArgument &tensor : tensors.take_front(count)) {
+    SmallVector<ExtentAttr> shape = {e.choice(ExtentBase::Parts),
+                                     e.dimension(info.tensors.tensorOf(programs), 2)};
+    for (int64_t size : tensor.type.getShape().drop_front(2))
+      shape.push_back(e.number(size));
+    e.workspace(tensor, shape);
+  }
+  tensors = tensors.drop_front(count);
+  EntryBuilder::Uses own = e.use({}), all = before;
+  llvm::append_range(sums, own);
+  writeSaved(e, b, info, isFirst ? info.saved : info.savedSums);
+  usePassed(e, b, info, isFirst);
+  llvm::append_range(all, own);
+  llvm::append_range(all, e.use({}));
+  if (isFirst)
+    llvm::append_range(all, states);
+  e.use(all);
+  e.stage(name, info.tensors.gridOf(b, programs));
+  e.use(before);
+}
+
+/// The workspaces of what programs of query heads have of rows and states of keys.
+static void writeGroupWorkspaces(EntryBuilder &e, const Lowering &lowering) {
+  const KernelInfo &info = lowering.info;
+  int64_t rows = info.tensors.queryTensor;
+  bool isOfRows = info.hasRows; // the first one; the others are of states
+  for (const HiddenArgument &tensor : info.groupTensors(lowering.b)) {
+    ExtentAttr heads = e.dimension(info.tensors.keyTensor, 2);
+    SmallVector<ExtentAttr> shape = {info.tensors.batches(lowering.b.getContext(), rows), heads};
+    if (isOfRows)
+      shape = {e.dimension(rows, 0), e.dimension(rows, 1), heads};
+    for (int64_t size : tensor.type.getShape().drop_front(shape.size()))
+      shape.push_back(e.number(size));
+    e.workspace(tensor, shape);
+    isOfRows = false;
+  }
+}
+
+/// The stages of a kernel op whose heads are whole.
+static void writeWhole(EntryBuilder &e, const Lowering &lowering, ArrayRef<HiddenArgument> &tensors,
+                       EntryBuilder::Uses &sums) {
+  const KernelInfo &info = lowering.info;
+  KernelPrograms programs = PlacedStateKernels(lowering).mainPrograms();
+  EntryBuilder::Uses states;
+  if (info.segment()) {
+    ChunkwiseKernels kernels(info, info.name(), lowering.skipsIdleState);
+    states = kernels.writeStages(e, lowering.b);
+    programs = kernels.queryPrograms(lowering.b);
+  }
+  if (info.ofKeys)
+    writeGroupWorkspaces(e, lowering);
+  writeStage(e, lowering, info.name(), programs, /*isFirst=*/true, tensors, sums, states);
+  if (info.ofKeys) {
+    KernelPrograms groups = info.programs();
+    groups.keyHeads = false;
+    writeStage(e, lowering, lowering.named("__groups"), groups, /*isFirst=*/false, tensors, sums);
+  }
+  if (info.ofKeys || info.segment())
+    e.forgetWorkspaces();
+}
+
+void SumsOfKernels::write(EntryBuilder &e, TileBuilder &b, EntryBuilder::Uses sums) const {
+  StringRef entry = attention.getSymName();
+  auto writeSums = [&](const auto &all) {
+    for (const auto &one : all) {
+      EntryBuilder::Uses saved;
+      for (const StoredResult &value : one.getSaved())
+        saved.push_back(FlatSymbolRefAttr::get(b.getContext(), value.name));
+      e.use(saved);
+      e.stage(one.kernelName(entry), one.grid(b));
+    }
+  };
+  writeSums(DecaySums::allOf(kernels));
+  writeSums(StateSums::allOf(kernels));
+  if (sums.empty())
+    return;
+  e.use(sums);
+  e.stage(entry + "__reduce", WeightReduction(kernels).grid(b));
+  writeParts(e, b);
+}
+
+/// Into how many parts a call is cut, of whose batches or blocks programs have sums of their own.
+void SumsOfKernels::writeParts(EntryBuilder &e, TileBuilder &b) const {
+  const KernelTensors &tensors = kernels.back().tensors;
+  ExtentAttr items = tensors.batches(b.getContext(), tensors.queryTensor);
+  int64_t bytes = 0, most = 0;
+  for (const KernelInfo &kernel : kernels) {
+    if (kernel.segment()) // sizes of one batch bound the parts; those of short ones may be empty
+      items = ExtentAttr::get(b.getContext(), ExtentBase::Dimension, tensors.queryTensor,
+                              /*dimension=*/1, /*plus=*/0, kernel.block(), /*times=*/4);
+    bytes += kernel.countKernels() * WeightSums::bytesOf(kernel.sums);
+    if (kernel.beside)
+      bytes += WeightSums::bytesOf(kernel.beside->sums);
+    most = std::max(most, kernel.cut().getParts());
+  }
+  tile::ChooseOp choice = e.choose(ExtentBase::Parts, items);
+  choice.setBytes(bytes);
+  choice.setMax(most);
+}
+
+void polyattn::writeEntry(AttentionOp attention, TileBuilder &b, ArrayRef<KernelInfo> kernels,
+                          bool skipsIdleState) {
+  int64_t inputs = attention.getArgNames().size();
+  int64_t tensors = inputs + attention.getResultNames().size();
+  b.setInsertionPoint(attention);
+  auto entry = tile::EntryOp::create(b, b.getLoc(), attention.getSymName(), tensors, inputs);
+  b.setInsertionPointToStart(b.createBlock(&entry.getBody()));
+  EntryBuilder e(b, b.getLoc());
+  // A launch that cuts heads by features or positions, or has steps, has one kernel op.
+  Lowering first{b, kernels.front(), skipsIdleState};
+  if (first.info.cut().getSplits() > 1)
+    return SplitKernels(first).write(e, first.info.tensors.gridOf(b, first.info.programs()));
+  if (first.info.hasSegments())
+    return SegmentKernels(first).write(e);
+  if (first.info.steps().getTokens())
+    TokenKernels(first).write(e);
+  PlacedStateKernels(first).writeWorkspaces(e);
+  SumsOfKernels all(attention, kernels);
+  SmallVector<HiddenArgument> weightTensors = all.weightTensors(b);
+  ArrayRef<HiddenArgument> left = weightTensors;
+  EntryBuilder::Uses sums;
+  for (const KernelInfo &kernel : kernels)
+    writeWhole(e, Lowering{b, kernel, skipsIdleState}, left, sums);
+  all.write(e, b, sums);
+  if (attention.hasStatesInPlace())
+    PlacedStateKernels(first).writeStage(e);
+}

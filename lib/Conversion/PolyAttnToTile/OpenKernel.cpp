@@ -1,0 +1,117 @@
+//===- OpenKernel.cpp - a tile kernel that is being built -----------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpenKernel.h"
+#include "SavedTensors.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+static KernelFrame openFrame(const Lowering &lowering, StringRef name,
+                             ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
+                             int64_t cluster) {
+  lowering.b.setInsertionPoint(lowering.info.attention);
+  KernelTensors tensors = lowering.info.tensors;
+  tensors.cluster = cluster;
+  return KernelFrame(lowering.b, name, tensors, workspaces, programs);
+}
+
+OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
+                       ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
+                       int64_t cluster)
+    : frame(openFrame(lowering, name, workspaces, programs, cluster)), lowering(lowering),
+      cluster(cluster) {
+  if (frame.clusterRank)
+    share = std::make_shared<ClusterShare>(frame.clusterRank, cluster);
+  else
+    share = std::make_shared<AllFeatures>();
+}
+
+/// The workspaces of sums, saved results, rows that are passed and states, in this order.
+static SmallVector<HiddenArgument> withResults(const Lowering &lowering,
+                                               ArrayRef<HiddenArgument> workspaces,
+                                               const OpenKernel::Results &results) {
+  TileBuilder &b = lowering.b;
+  const KernelInfo &info = lowering.info;
+  SmallVector<HiddenArgument> all(workspaces);
+  llvm::append_range(all, WeightSums::workspaces(b, info.sums, results.firstSum));
+  if (results.beside)
+    llvm::append_range(
+        all, WeightSums::workspaces(b, results.beside->sums, results.firstSum + info.sums.size()));
+  llvm::append_range(all, workspacesOf(b, results.saved));
+  for (const auto &passed : {info.exported, info.imported})
+    for (const StoredResult &rows : passed)
+      all.push_back(rows.workspaceOfRows(b));
+  llvm::append_range(all, results.states);
+  return all;
+}
+
+OpenKernel::OpenKernel(const Lowering &lowering, StringRef name,
+                       ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
+                       const Results &results, int64_t cluster)
+    : OpenKernel(lowering, name, withResults(lowering, workspaces, results), programs, cluster) {
+  const KernelInfo &info = lowering.info;
+  unsigned next = workspaces.size();
+  if (!info.sums.empty())
+    weightSums.emplace(lowering.b, info.sums, next);
+  next += info.sums.size();
+  if (results.beside && !results.beside->sums.empty())
+    besideSums.emplace(lowering.b, results.beside->sums, next);
+  firstSaved = next + (results.beside ? results.beside->sums.size() : 0);
+  saved = results.saved;
+  firstPassed = firstSaved + saved.size();
+  firstState = firstPassed + info.exported.size() + info.imported.size();
+}
+
+ProgramContext OpenKernel::context() {
+  const KernelInfo &info = lowering.info;
+  return {frame,
+          share,
+          segment,
+          info.block(),
+          info.block(),
+          info.run,
+          info.mask,
+          lowering.skipsIdleState,
+          weightSums ? &*weightSums : nullptr,
+          besideSums ? &*besideSums : nullptr,
+          firstSaved,
+          saved,
+          firstPassed};
+}
+
+void OpenKernel::storeSums() {
+  weightSums->store(lowering.b, frame);
+  if (besideSums)
+    besideSums->store(lowering.b, frame);
+}
+
+void OpenKernel::forBatches(TileBuilder::Branch body) {
+  if (!weightSums)
+    return body();
+  frame.forBatches(lowering.b, weightSums->countParts(lowering.b, frame), body);
+  storeSums();
+}
+
+void OpenKernel::forBlocks(function_ref<void(Value)> body) {
+  TileBuilder &b = lowering.b;
+  int64_t length = lowering.info.block();
+  if (!weightSums)
+    return body(b.mulIndex(frame.segment, b.index(length)));
+  frame.forBlocks(b, weightSums->countParts(b, frame), length, body);
+  storeSums();
+}
+
+void OpenKernel::ifLonger(int64_t tokens, TileBuilder::Branch body) {
+  TileBuilder &b = lowering.b;
+  b.branch(b.compare(arith::CmpIPredicate::sgt, frame.queries, b.index(tokens)), body);
+}
+
+void OpenKernel::ifAtMost(int64_t tokens, TileBuilder::Branch body) {
+  TileBuilder &b = lowering.b;
+  b.branch(b.compare(arith::CmpIPredicate::sle, frame.queries, b.index(tokens)), body);
+}

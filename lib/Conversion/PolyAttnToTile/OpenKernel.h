@@ -1,0 +1,75 @@
+//===- OpenKernel.h - a tile kernel that is being built ---------*- C++ -*-===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef POLYATTN_CONVERSION_OPENKERNEL_H
+#define POLYATTN_CONVERSION_OPENKERNEL_H
+
+#include "ProgramContext.h"
+#include "WeightSums.h"
+
+namespace polyattn {
+
+/// A kernel op that is being lowered.
+struct Lowering {
+  TileBuilder &b;
+  const KernelInfo &info;
+  bool skipsIdleState; // products with a state that is zero, or that nobody reads, are empty
+
+  /// The name of one of its tile kernels.
+  std::string named(llvm::StringRef suffix) const { return (info.name() + suffix).str(); }
+};
+
+/// A tile kernel whose body is being built.
+class OpenKernel {
+public:
+  /// The workspaces of what a kernel's programs leave for others: sums of weights' gradients,
+  /// results that are saved, and rows that pass between kernels; and states that they read.
+  struct Results {
+    const KernelInfo *beside = nullptr; // whose sums the programs have, too
+    llvm::ArrayRef<StoredResult> saved;
+    llvm::ArrayRef<HiddenArgument> states;
+    size_t firstSum; // the number of its sums among the entry's
+  };
+
+  /// Opens a kernel over the attention's tensors and workspaces, before the attention, and moves
+  /// the builder into it.
+  OpenKernel(const Lowering &lowering, llvm::StringRef name,
+             llvm::ArrayRef<HiddenArgument> workspaces = {}, const KernelPrograms &programs = {},
+             int64_t cluster = 1);
+  /// The same with the workspaces of results behind the others.
+  OpenKernel(const Lowering &lowering, llvm::StringRef name,
+             llvm::ArrayRef<HiddenArgument> workspaces, const KernelPrograms &programs,
+             const Results &results, int64_t cluster = 1);
+
+  ProgramContext context();
+  /// Emits what a program does, in each batch of its part where it has parts.
+  void forBatches(TileBuilder::Branch body);
+  /// The same for parts of all blocks; `body` gets the first position of one.
+  void forBlocks(llvm::function_ref<void(mlir::Value)> body);
+  /// Emits `body` for calls of more than so many positions, or of at most so many.
+  void ifLonger(int64_t tokens, TileBuilder::Branch body);
+  void ifAtMost(int64_t tokens, TileBuilder::Branch body);
+  /// Lets a program of a cluster load only its own part of weights (Clusters.cpp).
+  void narrowWeights();
+
+  KernelFrame frame;
+  std::shared_ptr<const FeatureShare> share;
+  std::optional<SegmentContext> segment;
+  unsigned firstState = 0; // the workspace of the first of the states
+
+private:
+  void storeSums();
+
+  Lowering lowering;
+  int64_t cluster;
+  std::optional<WeightSums> weightSums, besideSums;
+  llvm::ArrayRef<StoredResult> saved;
+  unsigned firstSaved = 0, firstPassed = 0; // workspaces
+};
+
+} // namespace polyattn
+
+#endif // POLYATTN_CONVERSION_OPENKERNEL_H

@@ -1,0 +1,231 @@
+//===- KernelFacts.cpp - what a kernel op computes, and how ---------------===//
+//
+// Part of polyattn, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "polyattn/Schedule/KernelFacts.h"
+#include "dialects/PolyAttn/Dependencies.h"
+#include "dialects/PolyAttn/Sides.h"
+#include "dialects/PolyAttn/StateTerms.h"
+#include "polyattn/Schedule/FeaturePlan.h"
+
+using namespace mlir;
+using namespace polyattn;
+
+OperandRange polyattn::returnedBy(AttentionOp attention) {
+  return cast<ReturnOp>(attention.getBody().front().getTerminator()).getResults();
+}
+
+KernelFacts::KernelFacts(KernelOp kernel, Region &region)
+    : attention(kernel->getParentOfType<AttentionOp>()), kernel(kernel),
+      attends(region.getOps<AttendOp>()) {
+  if (!attends.empty()) {
+    mask = attends[0].getMask();
+    ofKeys = attends[0].getOfKeys();
+    readsStates = bool(attends[0].getBlockStates());
+  }
+  for (AttendOp attend : attends) {
+    Schedule &schedule = schedules.emplace_back(scheduleOf(attend));
+    if (int64_t local = AttentionShape::of(attend, schedule).localBlock)
+      run = local;
+    for (StateOp state : attend.getState() ? statesIn(attend.getState()) : SmallVector<StateOp>())
+      if (!llvm::is_contained(states, state))
+        states.push_back(state);
+  }
+  auto results = kernel.getResultsOf(region);
+  for (auto [i, returned] : llvm::enumerate(returnedBy(attention)))
+    if (llvm::is_contained(results, returned))
+      outputs.push_back({unsigned(i), yieldedValue(returned)});
+  for (Value result : results) {
+    sumsWeights |= isa<WeightType>(result.getType());
+    savesValues |= llvm::any_of(result.getUsers(), llvm::IsaPred<DecayGradientOp, AddGradientsOp>);
+    hasRows |= !isa<RankedTensorType>(result.getType());
+  }
+  hasRows |= !llvm::all_of(attends, givesStatesAlone);
+}
+
+bool KernelFacts::hasStatePerQuery() const {
+  return llvm::any_of(attends,
+                      [](AttendOp attend) { return attend.getGateHeads() == GateHeads::Q; });
+}
+
+SmallVector<int64_t> KernelFacts::shortBlocks() const {
+  if (kernel.hasBeside() || readsStates || isRowsAlone())
+    return {};
+  SmallVector<int64_t> lengths(schedules[0].shortBlocks.begin(), schedules[0].shortBlocks.end());
+  for (const Schedule &schedule : schedules)
+    llvm::erase_if(
+        lengths, [&](int64_t length) { return !llvm::is_contained(schedule.shortBlocks, length); });
+  return lengths;
+}
+
+int64_t KernelFacts::block() const {
+  if (isRowsAlone())
+    return Schedule().block;
+  int64_t length = run ? run : INT64_MAX;
+  for (const Schedule &schedule : schedules)
+    length = std::min(length, schedule.block);
+  return length;
+}
+
+int64_t KernelFacts::quadraticBelow() const {
+  int64_t below = 0;
+  for (const Schedule &schedule : schedules)
+    if (schedule.form == ScheduleForm::Both)
+      below = below ? std::min(below, schedule.quadraticBelow) : schedule.quadraticBelow;
+  return below;
+}
+
+//===----------------------------------------------------------------------===//
+// Cuts
+//===----------------------------------------------------------------------===//
+
+/// Whether one program of an entry has to have a whole head: a launch finds one number of parts,
+/// which would have to fit all kernels, and it knows of no batch or packed sequence that is shorter
+/// than the others. Segments follow from the threads, which bits of gradients must not. Rows that
+/// heads share are in parts as it is.
+static bool needsWholeHeads(const KernelFacts &facts) {
+  AttentionOp attention = facts.attention;
+  auto kernels = attention.getBody().getOps<KernelOp>();
+  return llvm::hasNItemsOrMore(kernels, 2) || facts.kernel.hasBeside() || facts.sumsWeights ||
+         facts.savesValues || facts.readsStates || facts.ofKeys || facts.isRowsAlone() ||
+         attention.hasStatesInPlace() || attention.getLengths() || attention.getPacked();
+}
+
+/// States are whole where they are kept, or seen by way of views.
+static bool needsWholeStates(const KernelFacts &facts) {
+  return llvm::any_of(facts.attends, [](AttendOp attend) {
+    bool readsView = attend.getState() && !attend.getState().getDefiningOp<StateOp>() &&
+                     !pairsOf(attend.getState());
+    return attend.getStateEvery() || readsView;
+  });
+}
+
+int64_t KernelFacts::mostSplits() const {
+  if (needsWholeHeads(*this) || needsWholeStates(*this) || segment())
+    return 1;
+  int64_t most = CutAttr::kMostPrograms;
+  for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
+    int64_t features = AttentionShape::of(attend, schedule).features;
+    // A long call is cut into launches that follow each other forwards.
+    bool canSplit = schedule.form != ScheduleForm::Quadratic && mask == Mask::Causal;
+    most = std::min(most, canSplit ? features / schedule.featureBlock : 1);
+  }
+  return std::max<int64_t>(most, 1);
+}
+
+bool KernelFacts::canCutPositions() const {
+  auto hasNoState = [](const Schedule &schedule) {
+    return schedule.form == ScheduleForm::Quadratic;
+  };
+  return !needsWholeHeads(*this) && !segment() && mask != Mask::Full &&
+         llvm::none_of(schedules, hasNoState) && llvm::all_of(states, [](StateOp state) {
+           return state.getResult().getType().getWidth() > int64_t(state.getLastApart());
+         });
+}
+
+int64_t KernelFacts::mostInCluster() const {
+  // States after blocks are those of all features.
+  bool hasStates =
+      llvm::any_of(attends, [](AttendOp attend) { return attend.getStateEvery().has_value(); });
+  if (hasStates || kernel.hasBeside() || isRowsAlone() || sumsWeights || savesValues)
+    return 1;
+  int64_t most = CutAttr::kLargestCluster;
+  for (auto [attend, schedule] : llvm::zip(attends, schedules)) {
+    if (schedule.form != ScheduleForm::State)
+      return 1;
+    int64_t features = AttendOp(attend).getKey().getType().getWidth();
+    while (most > 1 && features % (schedule.featureBlock * most))
+      most /= 2;
+  }
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Whether a vector is the same program at every position, over what is read there.
+static bool knowsNoPosition(Value vector) {
+  return !walkDependencies(vector, [](Value value) {
+    if (value.getDefiningOp<RopeOp>())
+      return WalkResult::interrupt();
+    auto read = value.getDefiningOp<ReadOp>();
+    if (!read)
+      return WalkResult::advance();
+    bool isTable = isa<FeatureType>(read.getType()) &&
+                   cast<RankedTensorType>(read.getTensor().getType()).getRank() == 3;
+    return isTable ? WalkResult::interrupt() : WalkResult::skip();
+  });
+}
+
+bool KernelFacts::scoresNearPairs() const {
+  return llvm::any_of(attends, [](AttendOp attend) {
+    bool isListed = attend.getKey().getType().getWidth() <= kMaxMonomials;
+    return attend.getLocalQuery() || !isListed || !planFeatures(attend.getKey()).isDirect();
+  });
+}
+
+/// Whether some states are those of a query head, which has a program, and others are shared, so
+/// that several programs would update them where they live.
+static bool hasStatesOfBothHeads(const KernelFacts &facts) {
+  return facts.hasStatePerQuery() && llvm::any_of(facts.attends, [](AttendOp attend) {
+           return attend.getGateHeads() != GateHeads::Q;
+         });
+}
+
+bool KernelFacts::canStep(bool sameHeads) const {
+  // Packed sequences have no rows that lie at one place of every batch.
+  AttentionOp entry = attention;
+  if (!entry.hasStatesInPlace() || entry.getPacked() || ofKeys || isRowsAlone() || segment())
+    return false;
+  // A state that is another result, too, is stored twice.
+  auto isPlaced = [&](Value state) {
+    auto places = llvm::to_vector(llvm::make_filter_range(
+        outputs, [&](const Output &output) { return output.value == state; }));
+    return places.size() == 1 && entry.getArgumentOfResult(places.front().number);
+  };
+  // Elements of a row lie together; a column may have no dimension for them.
+  auto isTensorOfRows = [](Value initial) {
+    return initial && cast<RankedTensorType>(initial.getType()).getRank() == 4;
+  };
+  if (!sameHeads && hasStatesOfBothHeads(*this))
+    return false;
+  bool hasPools = !entry.getBody().getOps<KeepOp>().empty(); // which are those of all attends
+  return llvm::all_of(attends, [&](AttendOp attend) {
+    return attend.getMask() == Mask::Causal && bool(attend.getLocalQuery()) == hasPools &&
+           attend.getFinalState() && isTensorOfRows(attend.getGivenState().state) &&
+           llvm::all_of(attend.getFinalStates(), isPlaced);
+  });
+}
+
+/// Programs of query heads with states of their own share rows in pools, which one of them may
+/// write only when the others have read them.
+bool KernelFacts::canStepFew(int64_t few) const {
+  bool sharesPools = !attention.getBody().getOps<KeepOp>().empty() && hasStatePerQuery();
+  return few > 1 && few < block() && hasRows && !sharesPools;
+}
+
+/// Whether what batches have of the weights is worth a kernel in which they share these.
+static bool readsWeights(const KernelFacts &facts) {
+  auto reads = [](Value vector) {
+    return walkDependencies(vector, [](Value value) {
+      bool isMatrix = value.getDefiningOp<ReadOp>() && isa<WeightType>(value.getType());
+      return isMatrix ? WalkResult::interrupt() : WalkResult::advance();
+    });
+  };
+  return llvm::any_of(facts.attends, [&](AttendOp attend) {
+    return llvm::any_of(ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
+                        reads);
+  });
+}
+
+bool KernelFacts::sharesVectors() const {
+  return readsWeights(*this) && !scoresNearPairs() && llvm::all_of(attends, [](AttendOp attend) {
+           return llvm::all_of(
+               ArrayRef<Value>{attend.getQuery(), attend.getKey(), attend.getValue()},
+               knowsNoPosition);
+         });
+}

@@ -1,0 +1,60 @@
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels=cut-positions | FileCheck %s --check-prefixes=CHECK,HEADS
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=false cut-positions subsegments=2" | FileCheck %s --check-prefixes=CHECK,POSITIONS
+// RUN: polyattn-opt %s --polyattn-name-states --polyattn-form-kernels --polyattn-cut-kernels="cut-heads=false cluster-size=2 shared-bytes=16384" | FileCheck %s --check-prefix=CLUSTER
+// RUN: not polyattn-opt %s --polyattn-cut-kernels="cluster-size=3" 2>&1 | FileCheck %s --check-prefix=THREE
+// THREE: error: expected subsegments from 1 to 1024 and a cluster-size of 1, 2, 4 or 8, got 1 and 3
+
+// 64 features in blocks of 16.
+// HEADS: kernel @many_features cut <splits = 4> {
+// POSITIONS: kernel @many_features cut <subsegments = 2, prefix_cost = {{[0-9]+}}> {
+// CLUSTER: kernel @many_features cut <cluster = 2> {
+polyattn.attention @many_features(%q: tensor<?x?x?x64xf32>, %v: tensor<?x?x?x32xf32>) -> (o: tensor<?x?x?x32xf32>) {
+  %x = read %q : tensor<?x?x?x64xf32> -> [64]
+  %c = read %v : tensor<?x?x?x32xf32> -> [32]
+  %o = attend query %x key %x value %c causal normalize <none> {schedule = #polyattn.schedule<form = state,
+    diagonal = features, block = 32, feature_block = 16, quadratic_below = 0>} : [64], [64], [32]
+  return %o : [32]
+}
+
+// One block of features is cut by positions.
+// HEADS: kernel @few_features cut <subsegments = 1, prefix_cost = {{[0-9]+}}> {
+// POSITIONS: kernel @few_features cut <subsegments = 2, prefix_cost = {{[0-9]+}}> {
+// CLUSTER: kernel @few_features {
+polyattn.attention @few_features(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<form = state,
+    diagonal = scores, block = 32, feature_block = 4, quadratic_below = 0>} : [4], [4], [4]
+  return %o : [4]
+}
+
+// All pairs have no state to cut.
+// CHECK: kernel @pairs {
+polyattn.attention @pairs(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = attend query %x key %x value %x causal normalize <none> {schedule = #polyattn.schedule<form = quadratic,
+    diagonal = scores, block = 32, feature_block = 4, quadratic_below = 0>} : [4], [4], [4]
+  return %o : [4]
+}
+
+// Two kernels are not cut; sums of weights are, in parts of the batches.
+// CHECK: kernel @two_masks cut <parts = 64> {
+// CHECK: kernel @two_masks__anticausal cut <parts = 64> {
+polyattn.attention @two_masks(%q: tensor<?x?x?x4xf32>) -> (dw: tensor<4x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %a = attend query %x key %x value %x causal normalize <none> : [4], [4], [4]
+  %b = attend query %x key %x value %x anticausal normalize <none> : [4], [4], [4]
+  %dw = weight_gradient (%x, %a), (%x, %b) : ([4], [4]), ([4], [4])
+  return %dw : 4x4
+}
+
+// A cut that is there stays.
+// CHECK: kernel @by_hand cut <subsegments = 7, prefix_cost = 50> {
+polyattn.attention @by_hand(%q: tensor<?x?x?x4xf32>) -> (o: tensor<?x?x?x4xf32>) {
+  %x = read %q : tensor<?x?x?x4xf32> -> [4]
+  %o = kernel @by_hand cut <subsegments = 7, prefix_cost = 50> {
+    %s = state key %x value %x causal : [4], [4]
+    %y = attend query %x key %x value %x state %s causal normalize <none> : [4], [4], [4], !polyattn.state<4x4>
+    kernel_yield %y : [4]
+  }
+  return %o : [4]
+}
